@@ -18,6 +18,7 @@ const solcSettings = {
 export default defineConfig({
   plugins: [toolbox],
   solidity: { profiles: { default: solcSettings, production: solcSettings } },
-  typechain: { outDir: "typechain-types" },
+  typechain: { outDir: "typechain-types", tsNocheck: true },
+  test: { mocha: { reporter: "./scripts/testing/mocha-reporter.cjs", timeout: 120_000 } },
   paths: { sources: "./contracts", tests: { mocha: "./test/contracts", solidity: "./test/contracts" } },
 });

@@ -1,0 +1,61 @@
+import js from "@eslint/js";
+import prettier from "eslint-config-prettier";
+import globals from "globals";
+import tseslint from "typescript-eslint";
+
+export default tseslint.config(
+  {
+    ignores: [
+      "node_modules/",
+      "artifacts/",
+      "cache/",
+      "coverage/",
+      "typechain-types/",
+      ".local/",
+      // AssemblyScript: another language with the same file ending, checked by its own compiler.
+      "subgraph/src/",
+      "subgraph/build/",
+      "subgraph/generated/",
+    ],
+  },
+  js.configs.recommended,
+  {
+    files: ["**/*.ts"],
+    extends: [...tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
+      "@typescript-eslint/consistent-type-imports": "error",
+      // node:test returns promises that its runner awaits by itself.
+      "@typescript-eslint/no-floating-promises": [
+        "error",
+        {
+          allowForKnownSafeCalls: [
+            { from: "package", name: ["test", "it", "describe", "suite"], package: "node:test" },
+          ],
+        },
+      ],
+      "no-restricted-syntax": [
+        "error",
+        { selector: "ExportAllDeclaration", message: "No barrels: import from the file that defines the name." },
+      ],
+    },
+  },
+  {
+    files: ["**/*.ts"],
+    ignores: ["api/config/env.ts", "scripts/**", "test/**", "deploy/**", "hardhat.config.ts"],
+    rules: {
+      "no-restricted-properties": [
+        "error",
+        { object: "process", property: "env", message: "Only api/config/env.ts reads process.env." },
+      ],
+    },
+  },
+  {
+    // Chai's assertions are property reads.
+    files: ["test/contracts/**/*.ts"],
+    rules: { "@typescript-eslint/no-unused-expressions": "off" },
+  },
+  { files: ["**/*.mjs", "**/*.js", "**/*.cjs"], languageOptions: { globals: globals.node } },
+  prettier,
+);

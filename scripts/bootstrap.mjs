@@ -1,0 +1,123 @@
+#!/usr/bin/env node
+// Runs a script of the project on a fresh clone: installs the packages first when they are missing or not those of
+// the lock file, then hands over to the project's own Node. Plain JavaScript without packages, for Node 18 and newer.
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const modules = join(root, "node_modules");
+const stamp = join(modules, ".bootstrap-stamp");
+const lock = join(root, ".local", "bootstrap.lock");
+const projectNode = join(modules, "node", "bin", "node");
+// The platform packages of Hardhat's engine ask for Node 22 and npm skips them without a word on an older one.
+const OLDEST_INSTALLER = [22, 13];
+const LOCK_STALE_MS = 15 * 60_000;
+
+const say = (text) => process.stdout.write(`${text}\n`);
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function fail(text) {
+  process.stderr.write(`${text}\n`);
+  process.exit(1);
+}
+
+function wantedStamp() {
+  const hash = createHash("sha256");
+  for (const name of ["package.json", "package-lock.json"]) hash.update(readFileSync(join(root, name)));
+  return hash.update(`${process.platform}-${process.arch}`).digest("hex");
+}
+
+const isInstalled = (wanted) => existsSync(stamp) && existsSync(projectNode) && readFileSync(stamp, "utf8") === wanted;
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
+
+/** One install at a time: `npm start` and `npm test` may be the first commands of a clone side by side. */
+async function withLock(run) {
+  mkdirSync(dirname(lock), { recursive: true });
+  for (let told = false; ; ) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: "wx" });
+      break;
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+    }
+    try {
+      const holder = Number(readFileSync(lock, "utf8"));
+      const age = Date.now() - statSync(lock).mtimeMs;
+      if ((holder > 0 && !isAlive(holder)) || age > LOCK_STALE_MS) {
+        rmSync(lock, { force: true });
+        continue;
+      }
+      if (!told) say(`Another command of this clone is installing the packages (process ${holder}); waiting for it …`);
+      told = true;
+    } catch (error) {
+      if (error.code !== "ENOENT") throw error; // released between two looks
+    }
+    await sleep(500);
+  }
+  try {
+    return await run();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+function run(command, args) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    child.stdout.on("data", (chunk) => (output += chunk));
+    child.stderr.on("data", (chunk) => (output += chunk));
+    child.on("error", (error) => resolve({ code: 1, output: `${command}: ${error.message}` }));
+    child.on("close", (code) => resolve({ code: code ?? 1, output }));
+  });
+}
+
+async function install(wanted) {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const isOld = major < OLDEST_INSTALLER[0] || (major === OLDEST_INSTALLER[0] && minor < OLDEST_INSTALLER[1]);
+  const [command, args] = isOld ? ["npx", ["-y", "-p", "node@24", "-c", "npm ci"]] : ["npm", ["ci"]];
+  say(`Installing the packages of package-lock.json (${command} ${args.join(" ")}; about a minute the first time) …`);
+  const started = Date.now();
+  const ticker = setInterval(() => say(`  … still installing, ${Math.round((Date.now() - started) / 1000)} s`), 10_000);
+  const { code, output } = await run(command, args);
+  clearInterval(ticker);
+  if (code !== 0) fail(`${output}\nThe packages could not be installed (exit code ${code}). Mend the cause above and run the same command again.`);
+  if (!existsSync(projectNode)) {
+    fail(`${output}\nThe package "node" brought no binary for ${process.platform}-${process.arch}. Install Node 24 or newer and see compose.yaml.`);
+  }
+  writeFileSync(stamp, wanted);
+  say(`Packages installed in ${Math.round((Date.now() - started) / 1000)} s.`);
+}
+
+function handOver(args) {
+  const path = [join(modules, "node", "bin"), join(modules, ".bin"), process.env.PATH].join(":");
+  const child = spawn(projectNode, args, { cwd: root, stdio: "inherit", env: { ...process.env, PATH: path } });
+  // A terminal sends ctrl-C to the whole group; a signal sent to this process alone is passed on.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  child.on("error", (error) => fail(`${projectNode}: ${error.message}`));
+  child.on("close", (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : (code ?? 1)));
+}
+
+const args = process.argv.slice(2);
+if (args.length === 0) fail("usage: node scripts/bootstrap.mjs <script.ts> [arguments]");
+if (Number(process.versions.node.split(".")[0]) < 18) fail(`Node ${process.versions.node} is too old: install Node 20 or newer.`);
+if (spawnSync("npm", ["--version"]).status !== 0) fail("npm was not found: install Node 20 or newer together with npm.");
+const wanted = wantedStamp();
+if (!isInstalled(wanted)) {
+  await withLock(async () => {
+    if (!isInstalled(wanted)) await install(wanted);
+  });
+}
+handOver(args);

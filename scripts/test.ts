@@ -1,0 +1,166 @@
+// `npm test`: every check and every test, with the sum of all runners' counts on the last line.
+import { createServer } from "node:net";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { glob } from "node:fs/promises";
+
+import { lint } from "./lint.ts";
+import { startStack } from "./local/stack.ts";
+import { conformance, conformancePage } from "./testing/conformance.ts";
+import { clearResults, count, readAllResults, readResults, resultsFile } from "./testing/results.ts";
+import { run } from "./testing/run.ts";
+import { existsSync, readFileSync } from "node:fs";
+
+const STAGES = ["lint", "contracts", "subgraph", "api", "e2e"] as const;
+type Stage = (typeof STAGES)[number];
+
+const HELP = `usage: npm test -- [--only ${STAGES.join("|")}] [files …]
+
+Runs the checks (lint), the contract tests, and the tests of subgraph, API and whole deals against a stack of their own
+(own ports, own data under .local/test), beside a running \`npm start\` if there is one. The last line is the sum of all
+counts. A full run also holds the results against test/spec-lines.tsv.
+  --only STAGE   one stage alone; may be given several times
+  files          run these test files only (with --only)
+  --help         this text`;
+
+const DATA_DIR = join(".local", "test");
+/** Services of the stack that the tests of a stage need; the API is left out where a test builds its own. */
+const SERVICES: Record<"infrastructure" | "everything", string[] | undefined> = {
+  infrastructure: ["chains", "graph", "mongo"],
+  everything: undefined,
+};
+
+const { values, positionals: files } = parseArgs({
+  allowPositionals: true,
+  options: { only: { type: "string", multiple: true }, help: { type: "boolean" } },
+});
+if (values.help === true) {
+  console.log(HELP);
+  process.exit(0);
+}
+const unknown = values.only?.filter((name) => !STAGES.includes(name as Stage)) ?? [];
+if (unknown.length > 0) {
+  console.error(`--only: unknown stage "${unknown.join('", "')}" (one of ${STAGES.join(", ")})`);
+  process.exit(2);
+}
+const chosen = STAGES.filter((stage) => values.only === undefined || values.only.includes(stage));
+const started = performance.now();
+const failures: string[] = [];
+
+/** A first port with a hundred free ones behind it, away from those of `npm start`. */
+async function freePortBase(): Promise<number> {
+  for (let attempt = 0; attempt < 50; attempt += 1) {
+    const base = 30_000 + ((process.pid + attempt * 7) % 200) * 100;
+    const free = await Promise.all(Array.from({ length: 30 }, (_, offset) => isFree(base + offset)));
+    if (free.every(Boolean)) return base;
+  }
+  throw new Error("found no hundred free ports between 30000 and 50000");
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => {
+      resolve(false);
+    });
+    server.listen(port, "127.0.0.1", () => {
+      server.close(() => {
+        resolve(true);
+      });
+    });
+  });
+}
+
+function banner(text: string): void {
+  console.log(`\n── ${text} ──`);
+}
+
+/** Runs a stage's command and takes a failure that no test accounts for (a crash, an empty run) as one of its own. */
+async function runStage(
+  stage: Stage,
+  command: string,
+  args: string[],
+  env: Record<string, string> = {},
+): Promise<void> {
+  clearResults(stage);
+  const outcome = await run(command, args, { env: { ...env, TEST_STAGE: stage } });
+  const counts = count(readResults(stage));
+  const total = counts.passed + counts.failed + counts.skipped;
+  console.log(
+    `${stage}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped in ${outcome.seconds.toFixed(0)} s`,
+  );
+  if (total === 0) failures.push(`${stage}: no test ran (exit code ${outcome.code})`);
+  else if (outcome.code !== 0 && counts.failed === 0)
+    failures.push(`${stage}: the runner ended with code ${outcome.code}`);
+}
+
+async function runNodeTests(stage: Stage, concurrency: number, stackFile: string): Promise<void> {
+  const found = files.length > 0 ? files : (await Array.fromAsync(glob(`test/${stage}/**/*.test.ts`))).sort();
+  const reporters = [
+    "--test-reporter=spec",
+    "--test-reporter-destination=stdout",
+    "--test-reporter=./scripts/testing/node-reporter.ts",
+    `--test-reporter-destination=${resultsFile(stage)}`,
+  ];
+  const limits = [`--test-concurrency=${concurrency}`, "--test-timeout=240000", "--test-force-exit"];
+  await runStage(stage, "node", ["--test", ...limits, ...reporters, ...found], { TEST_STACK: stackFile });
+}
+
+async function withStack(only: string[] | undefined, body: (stackFile: string) => Promise<void>): Promise<void> {
+  const dir = join(DATA_DIR, only === undefined ? "full" : "infrastructure");
+  const stack = await startStack({ dir, portBase: await freePortBase(), only, fresh: true });
+  try {
+    await body(join(dir, "stack.json"));
+  } finally {
+    await stack.stop();
+  }
+}
+
+/** A full run must prove what it says that it proves. */
+function checkConformance(): void {
+  banner("conformance");
+  const found = conformance(readAllResults());
+  const page = "docs/conformance.md";
+  const stale = !existsSync(page) || readFileSync(page, "utf8") !== conformancePage(found);
+  const problems = stale ? [...found.problems, `${page} is stale: run \`npm run conformance\`.`] : found.problems;
+  for (const problem of problems) console.log(`  ✗ ${problem}`);
+  failures.push(...problems);
+  if (problems.length === 0) console.log(`  ✓ every fact is proven or pending, ${page} is fresh`);
+}
+
+if (chosen.includes("lint")) {
+  banner("checks");
+  failures.push(...(await lint()).map((name) => `check: ${name}`));
+}
+if (chosen.includes("contracts")) {
+  banner("contracts");
+  await runStage("contracts", "node", ["scripts/testing/contracts.ts", ...files]);
+}
+if (chosen.includes("subgraph") || chosen.includes("api")) {
+  banner("subgraph and API, on a stack of their own");
+  await withStack(SERVICES.infrastructure, async (stackFile) => {
+    if (chosen.includes("subgraph")) await runNodeTests("subgraph", 1, stackFile);
+    if (chosen.includes("api")) await runNodeTests("api", Math.max(1, availableParallelism()), stackFile);
+  });
+}
+if (chosen.includes("e2e")) {
+  banner("whole deals");
+  await withStack(SERVICES.everything, async (stackFile) => {
+    await runNodeTests("e2e", 1, stackFile);
+  });
+}
+if (chosen.length === STAGES.length && files.length === 0) checkConformance();
+
+const ran = chosen.filter((stage) => stage !== "lint");
+const counts = count(ran.flatMap((stage) => readResults(stage)));
+for (const stage of ran) {
+  for (const result of readResults(stage)) {
+    if (result.status !== "passed") console.log(`${result.status}: ${result.file}: ${result.title}`);
+  }
+}
+for (const failure of failures) console.log(`failed: ${failure}`);
+console.log(`Took ${((performance.now() - started) / 1000).toFixed(0)} s.`);
+// A failed check counts among the failed; a passed one is no test and is not counted.
+console.log(`${counts.passed} passed, ${counts.failed + failures.length} failed, ${counts.skipped} skipped`);
+process.exit(counts.failed + failures.length === 0 ? 0 : 1);

@@ -1,0 +1,107 @@
+import { existsSync, readFileSync } from "node:fs";
+
+import type { TestResult } from "./results.ts";
+
+/** One numbered fact of the specification. */
+export interface Fact {
+  id: string;
+  text: string;
+}
+
+/** What the tests prove, held against the facts and the list of those still to come. */
+export interface Conformance {
+  facts: Fact[];
+  /** Passing tests by the id that they cite, facts and decisions alike; sorted. */
+  proofs: Map<string, string[]>;
+  /** Sentences about what does not fit; none when all is well. */
+  problems: string[];
+}
+
+const FACTS = "test/spec-lines.tsv";
+const PENDING = "test/conformance-pending.txt";
+/** Number of the last decision that a title may cite as `[D<number>]`. */
+const LAST_DECISION = 43;
+const CITATION = /\[((?:[SD][\w.]+)(?:\s*,\s*[SD][\w.]+)*)\]/g;
+
+/** The numbered facts of the specification. */
+export function readFacts(): Fact[] {
+  const lines = readFileSync(FACTS, "utf8").split("\n").slice(1).filter(Boolean);
+  return lines.map((line) => {
+    const tab = line.indexOf("\t");
+    return { id: line.slice(0, tab), text: line.slice(tab + 1) };
+  });
+}
+
+/** Ids that no test proves yet, by the committed list (`#` starts a comment). */
+export function readPending(): string[] {
+  if (!existsSync(PENDING)) return [];
+  const lines = readFileSync(PENDING, "utf8").split("\n");
+  return lines.map((line) => (line.split("#")[0] ?? "").trim()).filter(Boolean);
+}
+
+/** The ids that a title cites: `[S3.2.04]`, `[S3.2.04, D16]`. */
+export function citedIds(title: string): string[] {
+  return [...title.matchAll(CITATION)].flatMap((match) => (match[1] ?? "").split(",").map((id) => id.trim()));
+}
+
+/** Holds test results against the facts: each fact is proven by a passing test or pending, never both. */
+export function conformance(results: TestResult[]): Conformance {
+  const facts = readFacts();
+  const known = new Set(facts.map((fact) => fact.id));
+  for (let number = 1; number <= LAST_DECISION; number += 1) known.add(`D${number}`);
+  const proofs = new Map<string, string[]>();
+  const problems: string[] = [];
+  for (const result of results) {
+    for (const id of citedIds(result.title)) {
+      if (!known.has(id)) problems.push(`${result.file}: "${result.title}" cites ${id}, which does not exist.`);
+      else if (result.status === "passed") {
+        proofs.set(id, [...(proofs.get(id) ?? []), `${result.file}: ${result.title}`]);
+      }
+    }
+  }
+  for (const tests of proofs.values()) tests.sort();
+  const pending = readPending();
+  for (const id of pending) {
+    if (!known.has(id)) problems.push(`${PENDING} names ${id}, which does not exist.`);
+    else if (proofs.has(id))
+      problems.push(`${PENDING} names ${id}, but a passing test proves it: take it off the list.`);
+  }
+  const waiting = new Set(pending);
+  for (const fact of facts) {
+    if (!proofs.has(fact.id) && !waiting.has(fact.id)) {
+      problems.push(`${fact.id} is proven by no passing test and is not on ${PENDING}: ${fact.text}`);
+    }
+  }
+  return { facts, proofs, problems };
+}
+
+/** The page docs/conformance.md: every fact with the tests that prove it, then the decisions. */
+export function conformancePage({ facts, proofs }: Conformance): string {
+  const proven = facts.filter((fact) => proofs.has(fact.id)).length;
+  const cell = (text: string): string => text.replaceAll("|", "\\|");
+  const row = (id: string, text: string): string => {
+    const tests = (proofs.get(id) ?? []).map((test) => cell(test)).join("<br>");
+    return `| ${id} | ${cell(text)} | ${tests === "" ? "pending" : tests} |`;
+  };
+  const decisions = Array.from({ length: LAST_DECISION }, (_, index) => `D${index + 1}`).filter((id) => proofs.has(id));
+  return [
+    "# Conformance",
+    "",
+    "Written by `npm run conformance` from the results of the last `npm test`. Every fact of the specification",
+    "(`test/spec-lines.tsv`) with the passing tests that cite it; a fact that no test proves yet is on",
+    "`test/conformance-pending.txt`.",
+    "",
+    `${proven} of ${facts.length} facts are proven.`,
+    "",
+    "| id | fact | tests |",
+    "|---|---|---|",
+    ...facts.map((fact) => row(fact.id, fact.text)),
+    "",
+    "## Decisions",
+    "",
+    "| decision | tests |",
+    "|---|---|",
+    ...decisions.map((id) => `| ${id} | ${(proofs.get(id) ?? []).map((test) => cell(test)).join("<br>")} |`),
+    "",
+  ].join("\n");
+}

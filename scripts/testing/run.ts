@@ -1,0 +1,56 @@
+import { spawn } from "node:child_process";
+import { createWriteStream, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+
+/** How a command ended. */
+export interface Outcome {
+  code: number;
+  /** What it printed, when `capture` was asked for; else empty. */
+  output: string;
+  seconds: number;
+}
+
+/** Options of {@link run}. */
+export interface RunOptions {
+  env?: Record<string, string>;
+  /** Keep what the command prints instead of showing it. */
+  capture?: boolean;
+  /** Also write what it prints to this file. */
+  log?: string;
+}
+
+/** Runs a command to its end; its output is shown as it comes unless `capture` is set. */
+export function run(command: string, args: string[], options: RunOptions = {}): Promise<Outcome> {
+  const started = performance.now();
+  const log = options.log === undefined ? undefined : openLog(options.log);
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...options.env },
+    });
+    let output = "";
+    const take = (sink: NodeJS.WriteStream) => (chunk: Buffer) => {
+      log?.write(chunk);
+      if (options.capture === true) output += chunk.toString();
+      else sink.write(chunk);
+    };
+    child.stdout.on("data", take(process.stdout));
+    child.stderr.on("data", take(process.stderr));
+    const end = (code: number): void => {
+      log?.end();
+      resolve({ code, output, seconds: (performance.now() - started) / 1000 });
+    };
+    child.on("error", (error) => {
+      output += error.message;
+      end(1);
+    });
+    child.on("close", (code) => {
+      end(code ?? 1);
+    });
+  });
+}
+
+function openLog(file: string): NodeJS.WritableStream {
+  mkdirSync(dirname(file), { recursive: true });
+  return createWriteStream(file);
+}
