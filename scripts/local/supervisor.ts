@@ -1,0 +1,324 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+
+import type { GuardMessage } from "./guard.ts";
+import { endProcess, identify, isRunning } from "./process-identity.ts";
+import type { ProcessIdentity, StopRule } from "./process-identity.ts";
+
+/** A process that runs as long as the stack does. */
+export interface ServiceDefinition {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Added to the environment of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Run as this user and group; only root may ask for it. */
+  readonly uid?: number;
+  readonly gid?: number;
+  /** Services of a higher stage use those of a lower one and are ended before them. */
+  readonly stage: number;
+  readonly stop: StopRule;
+  /** Asked again and again until it answers true. A thrown error counts as not yet. */
+  readonly isReady: () => Promise<boolean>;
+  /** Milliseconds; 60,000 when left out. */
+  readonly readyTimeoutMs?: number;
+}
+
+/** A process that does one thing and ends. */
+export type JobDefinition = Pick<ServiceDefinition, "name" | "command" | "args" | "env" | "cwd" | "uid" | "gid">;
+
+/** Thrown when a service or a job ended by itself or did not become ready; the message holds its last log lines. */
+export class ServiceFailedError extends Error {
+  readonly service: string;
+
+  constructor(service: string, reason: string, logFile: string, lastLines: string) {
+    super(`${service} ${reason}. Its log is ${logFile}${lastLines === "" ? "." : `; the end of it:\n${lastLines}`}`);
+    this.name = "ServiceFailedError";
+    this.service = service;
+  }
+}
+
+/** Thrown when a stack already runs on the same directory. */
+export class StackRunningError extends Error {
+  constructor(dir: string, pid: number) {
+    super(`A stack already runs on ${dir} (process ${String(pid)}). End that one first, or give this one another --dir.`);
+    this.name = "StackRunningError";
+  }
+}
+
+/** Thrown by what was under way when the stack was asked to stop. */
+export class StackStoppedError extends Error {
+  constructor() {
+    super("The stack was stopped.");
+    this.name = "StackStoppedError";
+  }
+}
+
+interface Started {
+  readonly definition: Pick<ServiceDefinition, "name" | "stage" | "stop">;
+  readonly identity: ProcessIdentity;
+  readonly child: ChildProcess;
+  readonly logFile: string;
+}
+
+interface RunRecord {
+  readonly identity: ProcessIdentity;
+  readonly stop: StopRule;
+}
+
+const JOB_STOP: StopRule = { signal: "SIGTERM", timeoutMs: 2_000 };
+const JOB_STAGE = 99;
+const LAST_LINES = 12;
+
+/**
+ * Starts, watches and ends the processes of one stack. Each is recorded under `<dir>/run` (so that the next start can
+ * end what a crash has left) and logs to `<dir>/logs/<name>.log`. Processes lead sessions of their own: a ctrl-C at
+ * the terminal reaches only the supervisor, which then ends them in order.
+ */
+export class Supervisor {
+  readonly #dir: string;
+  readonly #started = new Map<string, Started>();
+  readonly #failed = Promise.withResolvers<never>();
+  #guard: ChildProcess | undefined;
+  #stopping: Promise<void> | undefined;
+
+  private constructor(dir: string) {
+    this.#dir = dir;
+    // Whoever waits for `failure` gets the error; without a waiter it must not end the process.
+    this.#failed.promise.catch(() => undefined);
+  }
+
+  /**
+   * Takes the directory for this process and ends what an earlier stack has left running there.
+   * @throws StackRunningError when a live stack holds the directory
+   */
+  static async open(dir: string, log: (line: string) => void): Promise<Supervisor> {
+    mkdirSync(join(dir, "run"), { recursive: true });
+    mkdirSync(join(dir, "logs"), { recursive: true });
+    const supervisor = new Supervisor(dir);
+    supervisor.#takeLock();
+    await supervisor.#endLeftovers(log);
+    supervisor.#startGuard();
+    return supervisor;
+  }
+
+  /** Rejects with a ServiceFailedError when a service ends by itself. Never resolves. */
+  get failure(): Promise<never> {
+    return this.#failed.promise;
+  }
+
+  /** The ids of the running processes by service, the guard's included. */
+  get pids(): Record<string, number> {
+    const pids = Object.fromEntries([...this.#started].map(([name, { identity }]) => [name, identity.pid]));
+    return this.#guard?.pid === undefined ? pids : { ...pids, guard: this.#guard.pid };
+  }
+
+  /**
+   * Starts a service and waits until it is ready.
+   * @throws ServiceFailedError when it ends or is not ready in time
+   * @throws StackStoppedError when `stop` is called meanwhile
+   */
+  async start(definition: ServiceDefinition): Promise<void> {
+    const started = this.#spawn(definition, definition);
+    const timeoutMs = definition.readyTimeoutMs ?? 60_000;
+    const giveUpAt = Date.now() + timeoutMs;
+    started.child.once("exit", (code, signal) => {
+      this.#forget(started);
+      this.#failed.reject(failure(started, `ended by itself (${describeExit(code, signal)})`));
+    });
+    for (;;) {
+      if (this.#stopping !== undefined) throw new StackStoppedError();
+      if (!isAlive(started.child)) {
+        throw failure(started, `ended while starting (${describeExit(started.child.exitCode, started.child.signalCode)})`);
+      }
+      if (await definition.isReady().catch(() => false)) return;
+      if (Date.now() > giveUpAt) throw failure(started, `was not ready after ${String(timeoutMs / 1000)} s`);
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  }
+
+  /**
+   * Runs a job to its end and gives what it wrote.
+   * @throws ServiceFailedError when it exits with another code than 0
+   */
+  async run(definition: JobDefinition): Promise<string> {
+    const started = this.#spawn(definition, { ...definition, stage: JOB_STAGE, stop: JOB_STOP });
+    const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) => {
+      started.child.once("exit", (...exit) => resolve(exit));
+    });
+    this.#forget(started);
+    if (this.#stopping !== undefined) throw new StackStoppedError();
+    if (code !== 0) throw failure(started, `failed (${describeExit(code, signal)})`);
+    return readFileSync(started.logFile, "utf8");
+  }
+
+  /** Ends all services, those of the highest stage first, and gives the directory back. May be called repeatedly. */
+  async stop(log: (line: string) => void = () => undefined): Promise<void> {
+    this.#stopping ??= this.#stopAll(log);
+    await this.#stopping;
+  }
+
+  /** Ends one service on purpose, so that it can be started again. */
+  async end(name: string): Promise<void> {
+    const started = this.#started.get(name);
+    if (started === undefined) return;
+    started.child.removeAllListeners("exit");
+    await endProcess(started.identity, started.definition.stop);
+    this.#forget(started);
+  }
+
+  async #stopAll(log: (line: string) => void): Promise<void> {
+    const stages = [...new Set([...this.#started.values()].map(({ definition }) => definition.stage))];
+    for (const stage of stages.sort((a, b) => b - a)) {
+      const wave = [...this.#started.values()].filter(({ definition }) => definition.stage === stage);
+      await Promise.all(
+        wave.map(async (started) => {
+          started.child.removeAllListeners("exit");
+          const how = await endProcess(started.identity, started.definition.stop);
+          if (how === "killed") log(`${started.definition.name} did not end in time and was killed`);
+          this.#forget(started);
+        }),
+      );
+    }
+    this.#guard?.stdin?.end();
+    rmSync(this.#lockFile, { force: true });
+  }
+
+  #spawn(definition: JobDefinition, rule: Started["definition"]): Started {
+    if (this.#stopping !== undefined) throw new StackStoppedError();
+    const logFile = join(this.#dir, "logs", `${definition.name}.log`);
+    if (existsSync(logFile)) renameSync(logFile, `${logFile}.1`);
+    const logFd = openSync(logFile, "a");
+    const child = spawn(definition.command, definition.args, {
+      cwd: definition.cwd,
+      env: { ...process.env, ...definition.env },
+      detached: true,
+      // The log is the child's own descriptor: it goes on working when this process is killed.
+      stdio: ["ignore", logFd, logFd],
+      ...(definition.uid === undefined ? {} : { uid: definition.uid }),
+      ...(definition.gid === undefined ? {} : { gid: definition.gid }),
+    });
+    closeSync(logFd);
+    child.on("error", () => undefined);
+    const identity = child.pid === undefined ? undefined : identify(child.pid);
+    if (identity === undefined) {
+      throw new ServiceFailedError(definition.name, `could not be started (${definition.command})`, logFile, "");
+    }
+    const started = { definition: rule, identity, child, logFile };
+    this.#started.set(definition.name, started);
+    writeFileSync(this.#recordFile(definition.name), JSON.stringify({ identity, stop: rule.stop } satisfies RunRecord));
+    this.#tellGuard({ add: definition.name, identity, stop: rule.stop });
+    return started;
+  }
+
+  #forget(started: Started): void {
+    const { name } = started.definition;
+    if (this.#started.get(name) !== started) return;
+    this.#started.delete(name);
+    rmSync(this.#recordFile(name), { force: true });
+    this.#tellGuard({ remove: name });
+  }
+
+  get #lockFile(): string {
+    return join(this.#dir, "run", "stack.lock");
+  }
+
+  #recordFile(name: string): string {
+    return join(this.#dir, "run", `${name}.json`);
+  }
+
+  #takeLock(): void {
+    const identity = identify(process.pid);
+    if (identity === undefined) throw new Error("The stack needs /proc to watch its processes.");
+    for (;;) {
+      try {
+        writeFileSync(this.#lockFile, JSON.stringify(identity), { flag: "wx" });
+        return;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+        const holder = readRecord<ProcessIdentity>(this.#lockFile);
+        if (holder !== undefined && isRunning(holder)) throw new StackRunningError(this.#dir, holder.pid);
+        rmSync(this.#lockFile, { force: true });
+      }
+    }
+  }
+
+  async #endLeftovers(log: (line: string) => void): Promise<void> {
+    const names = readdirSync(join(this.#dir, "run")).filter((file) => file.endsWith(".json"));
+    await Promise.all(
+      names.map(async (file) => {
+        const path = join(this.#dir, "run", file);
+        const record = readRecord<RunRecord>(path);
+        if (record !== undefined && isRunning(record.identity)) {
+          log(`ending ${file.slice(0, -5)} (process ${String(record.identity.pid)}), left by a stack that was killed`);
+          await endProcess(record.identity, record.stop);
+        }
+        rmSync(path, { force: true });
+      }),
+    );
+  }
+
+  #startGuard(): void {
+    this.#guard = spawn(process.execPath, [join(import.meta.dirname, "guard.ts")], {
+      detached: true,
+      stdio: ["pipe", "ignore", "ignore"],
+    });
+    // Without its guard the stack works as before; only a kill -9 would leave processes to the next start.
+    this.#guard.on("error", () => undefined);
+    this.#guard.stdin?.on("error", () => undefined);
+    this.#guard.unref();
+  }
+
+  #tellGuard(message: GuardMessage): void {
+    if (this.#guard?.stdin?.writable === true) this.#guard.stdin.write(`${JSON.stringify(message)}\n`);
+  }
+}
+
+function isAlive(child: ChildProcess): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
+
+function describeExit(code: number | null, signal: NodeJS.Signals | null): string {
+  return signal === null ? `exit code ${String(code)}` : `signal ${signal}`;
+}
+
+function failure(started: Started, reason: string): ServiceFailedError {
+  return new ServiceFailedError(started.definition.name, reason, started.logFile, lastLines(started.logFile));
+}
+
+function readRecord<T>(path: string): T | undefined {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as T;
+  } catch {
+    // A kill in the middle of the write leaves an unreadable record: it names no process.
+    return undefined;
+  }
+}
+
+/** The last lines of a log, without reading all of a long one. */
+function lastLines(path: string): string {
+  const fd = openSync(path, "r");
+  try {
+    const { size } = fstatSync(fd);
+    const buffer = Buffer.alloc(Math.min(size, 8_192));
+    readSync(fd, buffer, 0, buffer.length, size - buffer.length);
+    return buffer.toString("utf8").trimEnd().split("\n").slice(-LAST_LINES).join("\n");
+  } finally {
+    closeSync(fd);
+  }
+}
