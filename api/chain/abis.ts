@@ -1,0 +1,11 @@
+/** The only place that knows where the generated bindings lie; everything else imports the ABIs from here. */
+import { IEscrow__factory } from "../../typechain-types/factories/IEscrow__factory.ts";
+import { IPriceFeed__factory } from "../../typechain-types/factories/IPriceFeed__factory.ts";
+import { IScore__factory } from "../../typechain-types/factories/IScore__factory.ts";
+
+/** Interface of the escrow contract. */
+export const escrowAbi = IEscrow__factory.abi;
+/** Interface of the score contract. */
+export const scoreAbi = IScore__factory.abi;
+/** Interface of a token's USD price feed. */
+export const priceFeedAbi = IPriceFeed__factory.abi;

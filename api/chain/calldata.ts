@@ -1,0 +1,94 @@
+import { encodeFunctionData, erc20Abi } from "viem";
+import type { Address, Hex } from "viem";
+
+import { escrowAbi } from "./abis.ts";
+
+/** A call that a wallet can send as it stands. `value` is wei as a decimal string, always "0" here. */
+export interface ContractCall {
+  to: Address;
+  data: Hex;
+  value: "0";
+  chainId: number;
+  /** What the call does, in words. */
+  description: string;
+}
+
+/** Where a call goes. */
+export interface CallTarget {
+  chainId: number;
+  escrowContract: Address;
+}
+
+/** The terms that `createEscrow` takes; amounts in token units, times unix seconds, spans seconds. */
+export interface EscrowTerms {
+  escrowId: Hex;
+  seller: Address;
+  amount: bigint;
+  token: Address;
+  deadline: number;
+  disputeWindow: number;
+  abandonmentGrace: number;
+  criteriaHash: Hex;
+}
+
+const escrowCall = (target: CallTarget, data: Hex, description: string): ContractCall => ({
+  to: target.escrowContract,
+  data,
+  value: "0",
+  chainId: target.chainId,
+  description,
+});
+
+/** Allows the escrow contract to draw exactly the deposit; the first step of a buyer (specification 3.2). */
+export function approveCall(target: CallTarget, token: Address, amount: bigint): ContractCall {
+  return {
+    to: token,
+    data: encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [target.escrowContract, amount] }),
+    value: "0",
+    chainId: target.chainId,
+    description: "Allow the escrow contract to draw the deposit",
+  };
+}
+
+/** Deposits the token; the second step of a buyer. */
+export function createEscrowCall(target: CallTarget, terms: EscrowTerms): ContractCall {
+  const data = encodeFunctionData({
+    abi: escrowAbi,
+    functionName: "createEscrow",
+    args: [
+      terms.escrowId,
+      terms.seller,
+      terms.amount,
+      terms.token,
+      BigInt(terms.deadline),
+      BigInt(terms.disputeWindow),
+      BigInt(terms.abandonmentGrace),
+      terms.criteriaHash,
+    ],
+  });
+  return escrowCall(target, data, "Deposit the token in escrow for the seller");
+}
+
+/** Commits the seller to a delivery. */
+export function submitDeliveryCall(target: CallTarget, escrowId: Hex, proofHash: Hex): ContractCall {
+  const data = encodeFunctionData({ abi: escrowAbi, functionName: "submitDelivery", args: [escrowId, proofHash] });
+  return escrowCall(target, data, "Commit to the delivery; the dispute window starts");
+}
+
+/** The moves that take nothing but the escrow id, with what each does. */
+const MOVES = {
+  accept: "Accept the delivery and pay the seller",
+  finalize: "Release the funds to the seller after the dispute window",
+  claimAbandoned: "Reclaim the funds of a job that was never delivered",
+  refund: "Decline the job and give the funds back to the buyer",
+  openDispute: "Dispute the delivery; the funds are frozen until a ruling",
+} as const;
+
+/** Name of a move that takes nothing but the escrow id. */
+export type EscrowMove = keyof typeof MOVES;
+
+/** Calldata of a move that takes nothing but the escrow id. */
+export function moveCall(target: CallTarget, move: EscrowMove, escrowId: Hex): ContractCall {
+  const data = encodeFunctionData({ abi: escrowAbi, functionName: move, args: [escrowId] });
+  return escrowCall(target, data, MOVES[move]);
+}

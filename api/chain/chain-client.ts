@@ -1,0 +1,183 @@
+import { erc20Abi, getAddress, maxUint256, TransactionNotFoundError, TransactionReceiptNotFoundError } from "viem";
+import type { Address, Hash, Hex, TransactionReceipt } from "viem";
+
+import type { Network } from "../config/constants.ts";
+import { escrowAbi, priceFeedAbi, scoreAbi } from "./abis.ts";
+import type { DeployedToken, Deployment } from "./deployment.ts";
+import { WrongChainError } from "./errors.ts";
+import { createRpc } from "./rpc.ts";
+
+/** The latest block of a chain. `timestamp` in unix seconds. */
+export interface ChainHead {
+  number: number;
+  hash: Hash;
+  timestamp: number;
+}
+
+/** What new escrows between two wallets must keep to, read at one moment. USD values have 6 decimals. */
+export interface EscrowLimits {
+  /** USD value of the deposit by the token's feed. */
+  valueUsd: bigint;
+  /** The lower cap of both parties; null when unlimited. */
+  capUsd: bigint | null;
+  /** The party whose cap it is. */
+  cappedAgent: Address;
+  sellerTerms: { minAmountUsd: bigint; minDeliverySeconds: number; paused: boolean };
+}
+
+/** A USD price as a feed gives it: `answer / 10^decimals`. `updatedAt` in unix seconds. */
+export interface FeedPrice {
+  answer: bigint;
+  decimals: number;
+  updatedAt: number;
+}
+
+/** What the JSON-RPC server knows of a transaction hash. */
+export type ReceiptLookup =
+  { status: "unknown" } | { status: "pending" } | { status: "mined"; receipt: TransactionReceipt };
+
+/** Reads of one settlement network by JSON-RPC. Every method throws ChainUnavailableError when it cannot be reached. */
+export interface ChainClient {
+  readonly network: Network;
+  readonly chainId: number;
+  readonly deployment: Deployment;
+  /** Throws WrongChainError when the server serves another chain. */
+  assertChainId(): Promise<void>;
+  head(): Promise<ChainHead>;
+  /** On-chain score of a wallet; 0 for one never seen, may be negative (specification 2.5). */
+  scoreOf(wallet: Address): Promise<bigint>;
+  /** Largest job value in USD with 6 decimals; null when unlimited (specification 8.4). */
+  maxJobValueUsd(wallet: Address): Promise<bigint | null>;
+  /** Value, caps and seller terms that `createEscrow` would check for this deposit. */
+  escrowLimits(terms: { buyer: Address; seller: Address; token: Address; amount: bigint }): Promise<EscrowLimits>;
+  tokenBalance(token: Address, owner: Address): Promise<bigint>;
+  /** Token units that the escrow contract may draw from `owner`. */
+  escrowAllowance(token: Address, owner: Address): Promise<bigint>;
+  /** The latest USD price of a token that has a feed. */
+  price(token: DeployedToken): Promise<FeedPrice>;
+  /** The state code of an escrow at the latest block, 0 when it was never created (specification 3.1). */
+  escrowState(escrowId: Hex): Promise<number>;
+  lookupReceipt(txHash: Hash): Promise<ReceiptLookup>;
+  /** Timestamp of a block in unix seconds. */
+  blockTimestamp(blockNumber: bigint): Promise<number>;
+  /** The listed token of a symbol, ignoring case. */
+  token(symbol: string): DeployedToken | undefined;
+  tokenAt(address: string): DeployedToken | undefined;
+}
+
+/** Settings of a chain client. */
+export interface ChainClientOptions {
+  network: Network;
+  rpcUrl: string;
+  deployment: Deployment;
+  /** Milliseconds after which one attempt is given up; default 5000. */
+  timeoutMs?: number;
+  /** Attempts of one call, the first included; default 3. */
+  attempts?: number;
+}
+
+const DEFAULT_TIMEOUT_MS = 5_000;
+const DEFAULT_ATTEMPTS = 3;
+
+const unlimitedAsNull = (capUsd: bigint): bigint | null => (capUsd === maxUint256 ? null : capUsd);
+
+/** Reads of one settlement network, bounded in time and retries. Holds no key and sends nothing. */
+export function createChainClient(options: ChainClientOptions): ChainClient {
+  const { network, deployment } = options;
+  const rpc = createRpc({
+    network,
+    rpcUrl: options.rpcUrl,
+    timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    attempts: options.attempts ?? DEFAULT_ATTEMPTS,
+  });
+  const escrow = { address: deployment.escrow, abi: escrowAbi } as const;
+  const score = { address: deployment.score, abi: scoreAbi } as const;
+
+  return {
+    network,
+    chainId: deployment.chainId,
+    deployment,
+
+    async assertChainId() {
+      const actual = await rpc((client) => client.getChainId());
+      if (actual !== deployment.chainId) throw new WrongChainError(network, deployment.chainId, actual);
+    },
+
+    async head() {
+      const block = await rpc((client) => client.getBlock({ blockTag: "latest", includeTransactions: false }));
+      return { number: Number(block.number), hash: block.hash, timestamp: Number(block.timestamp) };
+    },
+
+    scoreOf: (wallet) =>
+      rpc((client) => client.readContract({ ...score, functionName: "scoreOf", args: [getAddress(wallet)] })),
+
+    async maxJobValueUsd(wallet) {
+      return unlimitedAsNull(
+        await rpc((client) => client.readContract({ ...score, functionName: "maxJobValue", args: [wallet] })),
+      );
+    },
+
+    async escrowLimits({ buyer, seller, token, amount }) {
+      const [valueUsd, [capUsd, cappedAgent], terms] = await Promise.all([
+        rpc((client) => client.readContract({ ...escrow, functionName: "usdValue", args: [token, amount] })),
+        rpc((client) => client.readContract({ ...score, functionName: "jobValueCap", args: [buyer, seller] })),
+        rpc((client) => client.readContract({ ...escrow, functionName: "sellerTerms", args: [seller] })),
+      ]);
+      return { valueUsd, capUsd: unlimitedAsNull(capUsd), cappedAgent, sellerTerms: terms };
+    },
+
+    tokenBalance: (token, owner) =>
+      rpc((client) => client.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [owner] })),
+
+    escrowAllowance: (token, owner) =>
+      rpc((client) =>
+        client.readContract({
+          address: token,
+          abi: erc20Abi,
+          functionName: "allowance",
+          args: [owner, deployment.escrow],
+        }),
+      ),
+
+    async price(token) {
+      const feed = { address: token.feed, abi: priceFeedAbi } as const;
+      const [decimals, [, answer, , updatedAt]] = await Promise.all([
+        rpc((client) => client.readContract({ ...feed, functionName: "decimals" })),
+        rpc((client) => client.readContract({ ...feed, functionName: "latestRoundData" })),
+      ]);
+      return { answer, decimals, updatedAt: Number(updatedAt) };
+    },
+
+    async escrowState(escrowId) {
+      const record = await rpc((client) =>
+        client.readContract({ ...escrow, functionName: "getEscrow", args: [escrowId] }),
+      );
+      return record.state;
+    },
+
+    lookupReceipt: (txHash) =>
+      rpc(async (client): Promise<ReceiptLookup> => {
+        try {
+          return { status: "mined", receipt: await client.getTransactionReceipt({ hash: txHash }) };
+        } catch (error) {
+          if (!(error instanceof TransactionReceiptNotFoundError)) throw error;
+        }
+        try {
+          await client.getTransaction({ hash: txHash });
+          return { status: "pending" };
+        } catch (error) {
+          if (error instanceof TransactionNotFoundError) return { status: "unknown" };
+          throw error;
+        }
+      }),
+
+    async blockTimestamp(blockNumber) {
+      const block = await rpc((client) => client.getBlock({ blockNumber }));
+      return Number(block.timestamp);
+    },
+
+    token: (symbol) => deployment.tokens.find((token) => token.symbol.toUpperCase() === symbol.toUpperCase()),
+
+    tokenAt: (address) => deployment.tokens.find((token) => token.address.toLowerCase() === address.toLowerCase()),
+  };
+}

@@ -1,0 +1,108 @@
+import { parseEventLogs } from "viem";
+import type { Address, Hash, Hex, TransactionReceipt } from "viem";
+
+import { escrowAbi } from "./abis.ts";
+import type { EscrowTerms } from "./calldata.ts";
+import type { ChainClient } from "./chain-client.ts";
+
+/** A term of the checkout that the escrow on chain does not have. */
+export interface TermDifference {
+  term: "buyer" | "seller" | "token" | "amount" | "deadline" | "disputeWindow" | "abandonmentGrace" | "criteriaHash";
+  expected: string;
+  actual: string;
+}
+
+/** What a transaction hash proves about the funding of one escrow. */
+export type FundingCheck =
+  /** It created the escrow with exactly these terms. */
+  | { kind: "funded"; blockNumber: number }
+  /** No node of this network has seen the hash. */
+  | { kind: "unknown" }
+  /** It is not in a block yet. */
+  | { kind: "pending" }
+  /** It was reverted. */
+  | { kind: "failed"; blockNumber: number }
+  /** It succeeded and created no escrow in our contract. */
+  | { kind: "noEscrow" }
+  /** It created other escrows. */
+  | { kind: "otherEscrow"; escrowIds: Hex[] }
+  /** It took the escrow id with other terms. */
+  | { kind: "otherTerms"; differences: TermDifference[] };
+
+/** The terms of a checkout together with the wallet that has to fund it. */
+export interface FundingTerms extends EscrowTerms {
+  buyer: Address;
+}
+
+/** The values of an escrow that its checkout fixed, as the chain or the subgraph has them. */
+export type CreatedTerms = Record<TermDifference["term"], string | bigint>;
+
+/** Compares every term of a checkout with an escrow as created; an empty array means they are the same. */
+export function compareTerms(expected: FundingTerms, actual: CreatedTerms): TermDifference[] {
+  const wanted: CreatedTerms = {
+    buyer: expected.buyer,
+    seller: expected.seller,
+    token: expected.token,
+    amount: expected.amount,
+    deadline: BigInt(expected.deadline),
+    disputeWindow: BigInt(expected.disputeWindow),
+    abandonmentGrace: BigInt(expected.abandonmentGrace),
+    criteriaHash: expected.criteriaHash,
+  };
+  return (Object.keys(wanted) as TermDifference["term"][])
+    .map((term) => ({ term, expected: String(wanted[term]), actual: String(actual[term]) }))
+    .filter((pair) => pair.expected.toLowerCase() !== pair.actual.toLowerCase());
+}
+
+function escrowLogs(receipt: TransactionReceipt, escrowContract: Address) {
+  return receipt.logs.filter((log) => log.address.toLowerCase() === escrowContract.toLowerCase());
+}
+
+/**
+ * Whether a transaction funded the escrow of a checkout, by the logs of its receipt: the sender does not matter, so a
+ * relayed `createEscrowWithAuthorization` counts like `createEscrow` (specification row 8, decision 16).
+ */
+export async function checkFunding(chain: ChainClient, txHash: Hash, terms: FundingTerms): Promise<FundingCheck> {
+  const lookup = await chain.lookupReceipt(txHash);
+  if (lookup.status !== "mined") return { kind: lookup.status };
+  const { receipt } = lookup;
+  if (receipt.status !== "success") return { kind: "failed", blockNumber: Number(receipt.blockNumber) };
+
+  const created = parseEventLogs({
+    abi: escrowAbi,
+    eventName: "EscrowCreated",
+    logs: escrowLogs(receipt, chain.deployment.escrow),
+  });
+  const own = created.find((log) => log.args.escrowId.toLowerCase() === terms.escrowId.toLowerCase());
+  if (own === undefined) {
+    if (created.length === 0) return { kind: "noEscrow" };
+    return { kind: "otherEscrow", escrowIds: created.map((log) => log.args.escrowId) };
+  }
+  const differences = compareTerms(terms, own.args);
+  if (differences.length > 0) return { kind: "otherTerms", differences };
+  return { kind: "funded", blockNumber: Number(receipt.blockNumber) };
+}
+
+/** What a transaction hash proves about the delivery of one escrow. */
+export type DeliveryCheck =
+  | { kind: "delivered"; blockNumber: number; proofHash: Hex }
+  | { kind: "unknown" }
+  | { kind: "pending" }
+  | { kind: "failed"; blockNumber: number }
+  /** It submitted no delivery of this escrow. */
+  | { kind: "otherEscrow" };
+
+/** Whether a transaction submitted the delivery of an escrow, by the logs of its receipt. */
+export async function checkDelivery(chain: ChainClient, txHash: Hash, escrowId: Hex): Promise<DeliveryCheck> {
+  const lookup = await chain.lookupReceipt(txHash);
+  if (lookup.status !== "mined") return { kind: lookup.status };
+  const { receipt } = lookup;
+  if (receipt.status !== "success") return { kind: "failed", blockNumber: Number(receipt.blockNumber) };
+  const submitted = parseEventLogs({
+    abi: escrowAbi,
+    eventName: "DeliverySubmitted",
+    logs: escrowLogs(receipt, chain.deployment.escrow),
+  }).find((log) => log.args.escrowId.toLowerCase() === escrowId.toLowerCase());
+  if (submitted === undefined) return { kind: "otherEscrow" };
+  return { kind: "delivered", blockNumber: Number(receipt.blockNumber), proofHash: submitted.args.proofHash };
+}

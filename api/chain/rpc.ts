@@ -1,0 +1,69 @@
+import {
+  BaseError,
+  createPublicClient,
+  http,
+  HttpRequestError,
+  InternalRpcError,
+  LimitExceededRpcError,
+  ResourceUnavailableRpcError,
+  SocketClosedError,
+  TimeoutError,
+  UnknownRpcError,
+} from "viem";
+import type { HttpTransport, PublicClient } from "viem";
+
+import type { Network } from "../config/constants.ts";
+import { retry } from "../lib/retry.ts";
+import { ChainUnavailableError } from "./errors.ts";
+
+/** Bounds of the calls to one JSON-RPC server. */
+export interface RpcOptions {
+  network: Network;
+  rpcUrl: string;
+  /** Milliseconds after which one attempt is given up. */
+  timeoutMs: number;
+  /** Attempts of one call, the first included. */
+  attempts: number;
+}
+
+/** Runs a call through viem's client with bounded retries; unreachable becomes ChainUnavailableError. */
+export type RpcCall = <T>(call: (client: PublicClient<HttpTransport>) => Promise<T>) => Promise<T>;
+
+const BASE_DELAY_MS = 100;
+const MAX_DELAY_MS = 1_000;
+
+function isUnreachable(error: unknown): boolean {
+  if (!(error instanceof BaseError)) return false;
+  const found = error.walk(
+    (cause) =>
+      cause instanceof HttpRequestError ||
+      cause instanceof TimeoutError ||
+      cause instanceof SocketClosedError ||
+      cause instanceof LimitExceededRpcError ||
+      cause instanceof ResourceUnavailableRpcError ||
+      cause instanceof InternalRpcError ||
+      cause instanceof UnknownRpcError,
+  );
+  return found !== null;
+}
+
+/** A read-only JSON-RPC client. Calls made in the same tick travel in one HTTP request. */
+export function createRpc(options: RpcOptions): RpcCall {
+  const client = createPublicClient({
+    // viem's own retries wait without jitter: `retry` below does it instead.
+    transport: http(options.rpcUrl, { timeout: options.timeoutMs, retryCount: 0, batch: true }),
+  });
+  return async (call) => {
+    try {
+      return await retry(() => call(client), {
+        attempts: options.attempts,
+        baseDelayMs: BASE_DELAY_MS,
+        maxDelayMs: MAX_DELAY_MS,
+        isRetryable: isUnreachable,
+      });
+    } catch (error) {
+      if (isUnreachable(error)) throw new ChainUnavailableError(options.network, error);
+      throw error;
+    }
+  };
+}
