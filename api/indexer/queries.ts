@@ -1,0 +1,44 @@
+/** The queries that the API puts to a subgraph (schema: subgraph/schema.graphql). */
+
+const BLOCK = `block { number hash timestamp parentHash } hasIndexingErrors`;
+const META_AT_LEAST = `_meta(block: {number_gte: $minBlock}) { ${BLOCK} }`;
+
+const ESCROW_FIELDS = `
+  id state buyer { id } seller { id } token { id symbol decimals }
+  amount fee locked valueUsd deadline disputeWindow abandonmentGrace criteriaHash proofHash
+  createdAt createdBlock createdTxHash deliveredAt disputedAt settledAt
+  automatic outcome buyerPercent resolvedBy resolutionMethod rationaleHash buyerAmount sellerAmount updatedBlock`;
+
+const EVENT_FIELDS = `
+  id ordinal type escrowId buyer seller token blockNumber blockHash logIndex txHash timestamp
+  amount fee proofHash automatic buyerAmount sellerAmount outcome buyerPercent`;
+
+/** How far the subgraph is, at or after a block. */
+export const META_QUERY = `query Meta($minBlock: Int!) { ${META_AT_LEAST} }`;
+
+/** Escrows by id with their events, all read at one block that is at or after `minBlock`. */
+export const ESCROWS_QUERY = `query Escrows($ids: [Bytes!]!, $minBlock: Int!, $first: Int!) {
+  ${META_AT_LEAST}
+  escrows(first: $first, where: {id_in: $ids}, block: {number_gte: $minBlock}) {
+    ${ESCROW_FIELDS}
+    events(first: 20, orderBy: ordinal, orderDirection: asc) { ${EVENT_FIELDS} }
+  }
+}`;
+
+/** Events from an ordinal on, in chain order, each with the escrow as it is at the block of the reading. */
+export const EVENTS_QUERY = `query Events($from: BigInt!, $first: Int!) {
+  _meta { ${BLOCK} }
+  escrowEvents(first: $first, where: {ordinal_gte: $from}, orderBy: ordinal, orderDirection: asc) {
+    ${EVENT_FIELDS}
+    escrow { ${ESCROW_FIELDS} }
+  }
+}`;
+
+/** Scores and settlement counts of wallets. */
+export const AGENTS_QUERY = `query Agents($ids: [Bytes!]!, $minBlock: Int!, $first: Int!) {
+  ${META_AT_LEAST}
+  agents(first: $first, where: {id_in: $ids}, block: {number_gte: $minBlock}) {
+    id score escrowsAsBuyer escrowsAsSeller released distinctCounterparties topCounterpartyCount settledCount
+    disputesWon disputesLost disputesSplit abandoned declined lateDeclines settledVolumeUsd updatedBlock
+  }
+}`;

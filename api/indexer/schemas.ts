@@ -1,0 +1,147 @@
+import { z } from "zod";
+
+/** States of an escrow that exists (specification 3.1). */
+export const ESCROW_STATES = [
+  "Funded",
+  "Delivered",
+  "Released",
+  "Refunded",
+  "Disputed",
+  "Resolved",
+  "Abandoned",
+] as const;
+export type EscrowState = (typeof ESCROW_STATES)[number];
+
+/** Kinds of escrow events (subgraph/schema.graphql). */
+export const ESCROW_EVENT_TYPES = [
+  "EscrowCreated",
+  "DeliverySubmitted",
+  "EscrowReleased",
+  "EscrowRefunded",
+  "EscrowAbandoned",
+  "DisputeOpened",
+  "EscrowResolved",
+] as const;
+export type EscrowEventType = (typeof ESCROW_EVENT_TYPES)[number];
+
+/** Outcomes of a dispute (specification 2.6). */
+export const DISPUTE_OUTCOMES = ["BuyerRefund", "SellerPaid", "Split"] as const;
+export type DisputeOutcome = (typeof DISPUTE_OUTCOMES)[number];
+
+const hex = z
+  .string()
+  .regex(/^0x[0-9a-f]*$/i)
+  .transform((text) => text.toLowerCase() as `0x${string}`);
+const bigInt = z
+  .string()
+  .regex(/^-?\d+$/)
+  .transform((text) => BigInt(text));
+/** Unix seconds, spans in seconds and block numbers: BigInt in the subgraph, safe integers here. */
+const integer = z.string().regex(/^\d+$/).transform(Number).pipe(z.int());
+
+export const metaSchema = z.object({
+  block: z.object({
+    number: z.int(),
+    hash: hex.nullish(),
+    timestamp: z.int().nullish(),
+    parentHash: hex.nullish(),
+  }),
+  hasIndexingErrors: z.boolean(),
+});
+
+const eventFields = z.object({
+  id: hex,
+  ordinal: bigInt,
+  type: z.enum(ESCROW_EVENT_TYPES),
+  escrowId: hex,
+  buyer: hex,
+  seller: hex,
+  token: hex,
+  blockNumber: integer,
+  blockHash: hex,
+  logIndex: integer,
+  txHash: hex,
+  timestamp: integer,
+  amount: bigInt.nullable(),
+  fee: bigInt.nullable(),
+  proofHash: hex.nullable(),
+  automatic: z.boolean().nullable(),
+  buyerAmount: bigInt.nullable(),
+  sellerAmount: bigInt.nullable(),
+  outcome: z.enum(DISPUTE_OUTCOMES).nullable(),
+  buyerPercent: z.int().nullable(),
+});
+
+const escrowFields = z.object({
+  id: hex,
+  state: z.enum(ESCROW_STATES),
+  buyer: z.object({ id: hex }).transform((agent) => agent.id),
+  seller: z.object({ id: hex }).transform((agent) => agent.id),
+  token: z.object({ id: hex, symbol: z.string(), decimals: z.int() }),
+  amount: bigInt,
+  fee: bigInt,
+  locked: bigInt,
+  valueUsd: bigInt,
+  deadline: integer,
+  disputeWindow: integer,
+  abandonmentGrace: integer,
+  criteriaHash: hex,
+  proofHash: hex.nullable(),
+  createdAt: integer,
+  createdBlock: integer,
+  createdTxHash: hex,
+  deliveredAt: integer.nullable(),
+  disputedAt: integer.nullable(),
+  settledAt: integer.nullable(),
+  automatic: z.boolean().nullable(),
+  outcome: z.enum(DISPUTE_OUTCOMES).nullable(),
+  buyerPercent: z.int().nullable(),
+  resolvedBy: z.enum(["System", "Admin"]).nullable(),
+  resolutionMethod: z.enum(["Ruling", "Agreement", "Timeout"]).nullable(),
+  rationaleHash: hex.nullable(),
+  buyerAmount: bigInt,
+  sellerAmount: bigInt,
+  updatedBlock: integer,
+});
+
+/** An escrow as the chain has it at the indexed block: amounts in token units, times unix seconds, addresses lower case. */
+export type IndexedEscrow = z.infer<typeof escrowFields>;
+/** One move of an escrow. */
+export type IndexedEvent = z.infer<typeof eventFields>;
+/** An escrow with its moves in chain order. */
+export type IndexedEscrowWithEvents = IndexedEscrow & { events: IndexedEvent[] };
+/** A move with the escrow as it is at the block of the reading, which may be past the move. */
+export type IndexedEventWithEscrow = IndexedEvent & { escrow: IndexedEscrow };
+
+const agentFields = z.object({
+  id: hex,
+  score: bigInt,
+  escrowsAsBuyer: z.int(),
+  escrowsAsSeller: z.int(),
+  released: z.int(),
+  distinctCounterparties: z.int(),
+  topCounterpartyCount: z.int(),
+  settledCount: z.int(),
+  disputesWon: z.int(),
+  disputesLost: z.int(),
+  disputesSplit: z.int(),
+  abandoned: z.int(),
+  declined: z.int(),
+  lateDeclines: z.int(),
+  settledVolumeUsd: bigInt,
+  updatedBlock: integer,
+});
+
+/** Score and settlement counts of a wallet on one network. */
+export type IndexedAgent = z.infer<typeof agentFields>;
+
+export const metaAnswer = z.object({ _meta: metaSchema });
+export const escrowsAnswer = z.object({
+  _meta: metaSchema,
+  escrows: z.array(escrowFields.extend({ events: z.array(eventFields) })),
+});
+export const eventsAnswer = z.object({
+  _meta: metaSchema,
+  escrowEvents: z.array(eventFields.extend({ escrow: escrowFields })),
+});
+export const agentsAnswer = z.object({ _meta: metaSchema, agents: z.array(agentFields) });
