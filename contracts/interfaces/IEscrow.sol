@@ -50,18 +50,18 @@ interface IEscrow {
     /// @param sellerAmount token units paid (or credited) to the seller
     /// @param automatic true when the dispute window elapsed, false when the buyer accepted
     event EscrowReleased(
-        bytes32 indexed escrowId, address indexed buyer, address indexed seller, uint256 sellerAmount, bool automatic
+        bytes32 indexed escrowId,
+        address indexed buyer,
+        address indexed seller,
+        uint256 sellerAmount,
+        bool automatic
     );
 
     /// @notice Emitted when the seller has declined the job and the buyer has its deposit less the fee.
-    event EscrowRefunded(
-        bytes32 indexed escrowId, address indexed buyer, address indexed seller, uint256 buyerAmount
-    );
+    event EscrowRefunded(bytes32 indexed escrowId, address indexed buyer, address indexed seller, uint256 buyerAmount);
 
     /// @notice Emitted when the buyer has reclaimed the deposit less the fee of a job that was never delivered.
-    event EscrowAbandoned(
-        bytes32 indexed escrowId, address indexed buyer, address indexed seller, uint256 buyerAmount
-    );
+    event EscrowAbandoned(bytes32 indexed escrowId, address indexed buyer, address indexed seller, uint256 buyerAmount);
 
     /// @notice Emitted when the buyer has opened a dispute; the funds are frozen.
     event DisputeOpened(bytes32 indexed escrowId, address indexed buyer, address indexed seller);
@@ -85,9 +85,7 @@ interface IEscrow {
     );
 
     /// @notice Emitted when a transfer failed and its amount waits for `withdraw`.
-    event PayoutCredited(
-        bytes32 indexed escrowId, address indexed recipient, address indexed token, uint256 amount
-    );
+    event PayoutCredited(bytes32 indexed escrowId, address indexed recipient, address indexed token, uint256 amount);
 
     /// @notice Emitted when a recipient has drawn its credit.
     event CreditWithdrawn(address indexed recipient, address indexed token, uint256 amount);
@@ -99,14 +97,10 @@ interface IEscrow {
     event ScoreUpdateRetried(bytes32 indexed escrowId, ScoreOutcome outcome);
 
     /// @notice Emitted when a seller has set what it asks of new escrows.
-    event SellerTermsSet(
-        address indexed seller, uint256 minAmountUsd, uint256 minDeliverySeconds, bool paused
-    );
+    event SellerTermsSet(address indexed seller, uint256 minAmountUsd, uint256 minDeliverySeconds, bool paused);
 
     /// @notice Emitted when a token has been listed or its valuation has changed.
-    event TokenListed(
-        address indexed token, address feed, uint256 maxPriceAge, uint256 decimals, uint256 minAmount
-    );
+    event TokenListed(address indexed token, address feed, uint256 maxPriceAge, uint256 decimals, uint256 minAmount);
 
     /// @notice Emitted when new escrows may no longer use a token.
     event TokenDelisted(address indexed token);
@@ -119,6 +113,12 @@ interface IEscrow {
 
     /// @notice Emitted when the resolver contract has changed.
     event ResolverContractSet(address indexed previousResolver, address indexed newResolver);
+
+    /// @notice Emitted when new escrows have been stopped.
+    event Paused(address account);
+
+    /// @notice Emitted when new escrows are allowed again.
+    event Unpaused(address account);
 
     /// @notice Emitted when a new pauser has been proposed and must still accept.
     event PauserTransferStarted(address indexed currentPauser, address indexed pendingPauser);
@@ -198,6 +198,12 @@ interface IEscrow {
     error NoScorePending(bytes32 escrowId);
     /// @notice Thrown when so little gas is left that an inner call could be made to fail on purpose.
     error InsufficientGas(uint256 available, uint256 required);
+    /// @notice Thrown when a new escrow is asked for while they are stopped.
+    error NewEscrowsPaused();
+    /// @notice Thrown when new escrows are to be allowed while they are not stopped.
+    error NewEscrowsNotPaused();
+    /// @notice Thrown when a price age does not fit the stored record, or is zero for a token with a feed.
+    error MaxPriceAgeOutOfRange(uint256 maxPriceAge, uint256 minimum, uint256 maximum);
     /// @notice Thrown when the decimals given for a token differ from what the token says.
     error TokenDecimalsMismatch(address token, uint256 given, uint256 actual);
 
@@ -289,6 +295,8 @@ interface IEscrow {
     // ------------------------------------------------------------------------------------------
 
     /// @notice Lists a token or changes how it is valued. Owner only.
+    /// @param config `maxPriceAge` up to 2^24 - 1 seconds, `minAmount` 1 to 2^64 - 1 units, `decimals` as the token
+    /// says; `listed` is ignored
     function listToken(address token, TokenConfig calldata config) external;
 
     /// @notice Stops new escrows in a token; open ones settle as before. Owner only.
@@ -348,6 +356,9 @@ interface IEscrow {
 
     /// @notice The resolver contract.
     function resolverContract() external view returns (address);
+
+    /// @notice True while new escrows are stopped.
+    function paused() external view returns (bool);
 
     /// @notice The pauser.
     function pauser() external view returns (address);

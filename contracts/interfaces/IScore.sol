@@ -10,7 +10,11 @@ interface IScore {
     /// @param delta change by this settlement
     /// @param score the agent's score after the change
     event ScoreChanged(
-        address indexed agent, bytes32 indexed escrowId, ScoreOutcome outcome, int256 delta, int256 score
+        address indexed agent,
+        bytes32 indexed escrowId,
+        ScoreOutcome outcome,
+        int256 delta,
+        int256 score
     );
 
     /// @notice Emitted when the only writer has changed.

@@ -91,18 +91,19 @@ struct Escrow {
     bytes32 criteriaHash;
 }
 
-/// @notice The stored record: four slots, the fewest that hold every term.
+/// @notice The stored record: four slots, the fewest that hold every term. Every later move writes slot 0 only, and
+/// `submitDelivery` reads no other slot. Times are kept as spans from the deadline so that they fit.
 struct StoredEscrow {
     // slot 0
-    address buyer;
-    EscrowState state;
-    uint40 deliveredAt; // unix seconds
-    uint24 disputedAfter; // seconds from deliveredAt to the dispute
-    uint24 disputeWindow; // seconds
-    // slot 1
     address seller;
-    uint40 createdAt; // unix seconds
-    uint32 deliverySeconds; // seconds from createdAt to the deadline
+    EscrowState state;
+    uint40 deadline; // unix seconds
+    uint24 deliveredBefore; // seconds from the delivery to the deadline
+    uint24 disputedAfter; // seconds from the delivery to the dispute
+    // slot 1
+    address buyer;
+    uint24 deliverySeconds; // seconds from the creation to the deadline
+    uint24 disputeWindow; // seconds
     uint24 abandonmentGrace; // seconds
     // slot 2
     address token;
@@ -143,4 +144,18 @@ struct TokenConfig {
     uint8 decimals;
     bool listed;
     uint96 minAmount;
+}
+
+/// @notice The stored valuation of a token: one slot. A token is listed while `minAmount` is above 0.
+struct StoredToken {
+    address feed;
+    uint24 maxPriceAge; // seconds
+    uint8 decimals;
+    uint64 minAmount; // token units
+}
+
+/// @notice A token with its valuation, as `initialize` takes it.
+struct TokenListing {
+    address token;
+    TokenConfig config;
 }

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Ownable2StepUpgradeable} from "@openzeppelin/contracts-upgradeable/access/Ownable2StepUpgradeable.sol";
+import {UUPSUpgradeable} from "@openzeppelin/contracts/proxy/utils/UUPSUpgradeable.sol";
+import {IERC20Metadata} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Metadata.sol";
+
+import {IEscrow} from "../interfaces/IEscrow.sol";
+import {StoredToken, TokenConfig, TokenListing} from "../types/EscrowTypes.sol";
+import {EscrowStorage} from "./EscrowStorage.sol";
+
+/// @title Administration of the escrow contract
+/// @notice Roles, tokens and addresses. Nothing here touches an open escrow or a credit.
+abstract contract EscrowAdministration is EscrowStorage, Ownable2StepUpgradeable, UUPSUpgradeable {
+    /// @dev Sets everything that the contract needs, so that it is whole in the transaction that creates its proxy.
+    function _initializeAdministration(
+        address owner,
+        address initialTreasury,
+        address initialPauser,
+        address score,
+        address resolver,
+        TokenListing[] calldata tokens
+    ) internal onlyInitializing {
+        __Ownable_init(owner);
+        _setTreasury(initialTreasury);
+        _setScoreContract(score);
+        _setResolverContract(resolver);
+        _setPauser(initialPauser);
+        for (uint256 i = 0; i < tokens.length; ++i) {
+            _listToken(tokens[i].token, tokens[i].config);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------
+    // Owner
+    // ------------------------------------------------------------------------------------------
+
+    /// @inheritdoc IEscrow
+    function listToken(address token, TokenConfig calldata config) external onlyOwner {
+        _listToken(token, config);
+    }
+
+    /// @inheritdoc IEscrow
+    function delistToken(address token) external onlyOwner {
+        StoredToken storage stored = _data().tokens[token];
+        if (stored.minAmount == 0) revert TokenNotListed(token);
+        stored.minAmount = 0;
+        emit TokenDelisted(token);
+    }
+
+    /// @inheritdoc IEscrow
+    function setTreasury(address newTreasury) external onlyOwner {
+        _setTreasury(newTreasury);
+    }
+
+    /// @inheritdoc IEscrow
+    function setScoreContract(address newScore) external onlyOwner {
+        _setScoreContract(newScore);
+    }
+
+    /// @inheritdoc IEscrow
+    function setResolverContract(address newResolver) external onlyOwner {
+        _setResolverContract(newResolver);
+    }
+
+    /// @inheritdoc IEscrow
+    function transferPauser(address newPauser) external onlyOwner {
+        EscrowData storage $ = _data();
+        $.pendingPauser = newPauser;
+        emit PauserTransferStarted($.pauser, newPauser);
+    }
+
+    /// @inheritdoc UUPSUpgradeable
+    function _authorizeUpgrade(address) internal override onlyOwner {}
+
+    // ------------------------------------------------------------------------------------------
+    // Pauser
+    // ------------------------------------------------------------------------------------------
+
+    /// @inheritdoc IEscrow
+    function acceptPauser() external {
+        address pending = _data().pendingPauser;
+        if (msg.sender != pending) revert CallerNotPendingPauser(msg.sender, pending);
+        _setPauser(pending);
+    }
+
+    /// @inheritdoc IEscrow
+    function pause() external {
+        EscrowData storage $ = _data();
+        _requirePauser($);
+        if ($.paused) revert NewEscrowsPaused();
+        $.paused = true;
+        emit Paused(msg.sender);
+    }
+
+    /// @inheritdoc IEscrow
+    function unpause() external {
+        EscrowData storage $ = _data();
+        _requirePauser($);
+        if (!$.paused) revert NewEscrowsNotPaused();
+        $.paused = false;
+        emit Unpaused(msg.sender);
+    }
+
+    // ------------------------------------------------------------------------------------------
+    // Views
+    // ------------------------------------------------------------------------------------------
+
+    /// @inheritdoc IEscrow
+    function tokenConfig(address token) external view returns (TokenConfig memory) {
+        StoredToken memory stored = _data().tokens[token];
+        return
+            TokenConfig({
+                feed: stored.feed,
+                maxPriceAge: stored.maxPriceAge,
+                decimals: stored.decimals,
+                listed: stored.minAmount != 0,
+                minAmount: stored.minAmount
+            });
+    }
+
+    /// @inheritdoc IEscrow
+    function treasury() external view returns (address) {
+        return _data().treasury;
+    }
+
+    /// @inheritdoc IEscrow
+    function scoreContract() external view returns (address) {
+        return _data().score;
+    }
+
+    /// @inheritdoc IEscrow
+    function resolverContract() external view returns (address) {
+        return _data().resolver;
+    }
+
+    /// @inheritdoc IEscrow
+    function paused() external view returns (bool) {
+        return _data().paused;
+    }
+
+    /// @inheritdoc IEscrow
+    function pauser() external view returns (address) {
+        return _data().pauser;
+    }
+
+    /// @inheritdoc IEscrow
+    function pendingPauser() external view returns (address) {
+        return _data().pendingPauser;
+    }
+
+    // ------------------------------------------------------------------------------------------
+    // Internal
+    // ------------------------------------------------------------------------------------------
+
+    function _requirePauser(EscrowData storage $) private view {
+        address current = $.pauser;
+        if (msg.sender != current) revert CallerNotPauser(msg.sender, current);
+    }
+
+    function _listToken(address token, TokenConfig calldata config) private {
+        // Check: the valuation fits its slot, and the token is the one that it is said to be
+        if (config.minAmount == 0) revert AmountBelowMinimum(0, 1);
+        if (config.minAmount > type(uint64).max) revert AmountAboveMaximum(config.minAmount, type(uint64).max);
+        uint256 leastPriceAge = config.feed == address(0) ? 0 : 1;
+        if (config.maxPriceAge < leastPriceAge || config.maxPriceAge > type(uint24).max) {
+            revert MaxPriceAgeOutOfRange(config.maxPriceAge, leastPriceAge, type(uint24).max);
+        }
+        if (token.code.length == 0) revert InvalidAddress(token);
+        uint8 actual = IERC20Metadata(token).decimals();
+        if (config.decimals != actual) revert TokenDecimalsMismatch(token, config.decimals, actual);
+
+        // Effect:
+        _data().tokens[token] = StoredToken({
+            feed: config.feed,
+            maxPriceAge: uint24(config.maxPriceAge),
+            decimals: config.decimals,
+            minAmount: uint64(config.minAmount)
+        });
+        emit TokenListed(token, config.feed, config.maxPriceAge, config.decimals, config.minAmount);
+    }
+
+    function _setTreasury(address newTreasury) private {
+        EscrowData storage $ = _data();
+        if (newTreasury == address(0) || newTreasury == address(this)) revert InvalidAddress(newTreasury);
+        emit TreasurySet($.treasury, newTreasury);
+        $.treasury = newTreasury;
+    }
+
+    function _setScoreContract(address newScore) private {
+        EscrowData storage $ = _data();
+        // A call to an address without code succeeds and does nothing: scores would be lost without a sign.
+        if (newScore.code.length == 0) revert InvalidAddress(newScore);
+        emit ScoreContractSet($.score, newScore);
+        $.score = newScore;
+    }
+
+    function _setResolverContract(address newResolver) private {
+        EscrowData storage $ = _data();
+        if (newResolver.code.length == 0) revert InvalidAddress(newResolver);
+        emit ResolverContractSet($.resolver, newResolver);
+        $.resolver = newResolver;
+    }
+
+    function _setPauser(address newPauser) private {
+        EscrowData storage $ = _data();
+        if (newPauser == address(0)) revert InvalidAddress(newPauser);
+        emit PauserTransferred($.pauser, newPauser);
+        $.pauser = newPauser;
+        $.pendingPauser = address(0);
+    }
+}

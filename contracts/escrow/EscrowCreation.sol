@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+
+import {IEscrow} from "../interfaces/IEscrow.sol";
+import {IReceiveWithAuthorization} from "../interfaces/IReceiveWithAuthorization.sol";
+import {IScore} from "../interfaces/IScore.sol";
+import {FeeMath} from "../libraries/FeeMath.sol";
+import {JobValueCaps} from "../libraries/JobValueCaps.sol";
+import {ProtocolConstants} from "../libraries/ProtocolConstants.sol";
+import {TokenValue} from "../libraries/TokenValue.sol";
+import {EscrowState, EscrowTerms, SellerTerms, StoredEscrow, StoredToken} from "../types/EscrowTypes.sol";
+import {EscrowSettlement} from "./EscrowSettlement.sol";
+
+/// @title Creation of escrows
+/// @notice None to Funded, with every check on the terms and the deposit.
+abstract contract EscrowCreation is EscrowSettlement {
+    using SafeERC20 for IERC20;
+
+    bytes32 private constant AUTHORIZATION_TYPEHASH = keccak256(
+        "CreateEscrow(uint256 chainId,address escrowContract,bytes32 escrowId,address buyer,address seller,uint256 amount,address token,uint256 deadline,uint256 disputeWindow,uint256 abandonmentGrace,bytes32 criteriaHash)"
+    );
+
+    /// @inheritdoc IEscrow
+    function createEscrow(
+        bytes32 escrowId,
+        address seller,
+        uint256 amount,
+        address token,
+        uint256 deadline,
+        uint256 disputeWindow,
+        uint256 abandonmentGrace,
+        bytes32 criteriaHash
+    ) external nonReentrant {
+        // Check: and Effect:
+        uint256 fee = _open(
+            EscrowTerms({
+                escrowId: escrowId,
+                buyer: msg.sender,
+                seller: seller,
+                amount: amount,
+                token: token,
+                deadline: deadline,
+                disputeWindow: disputeWindow,
+                abandonmentGrace: abandonmentGrace,
+                criteriaHash: criteriaHash
+            })
+        );
+
+        // Interaction:
+        uint256 balanceBefore = IERC20(token).balanceOf(address(this));
+        IERC20(token).safeTransferFrom(msg.sender, address(this), amount);
+        _requireDeposit(token, balanceBefore, amount);
+        _payOut(escrowId, token, _data().treasury, fee);
+    }
+
+    /// @inheritdoc IEscrow
+    function createEscrowWithAuthorization(
+        EscrowTerms calldata terms,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes calldata signature
+    ) external nonReentrant {
+        // Check: and Effect:
+        uint256 fee = _open(terms);
+
+        // Interaction: the token verifies the buyer's signature, whose nonce binds the terms
+        uint256 balanceBefore = IERC20(terms.token).balanceOf(address(this));
+        IReceiveWithAuthorization(terms.token).receiveWithAuthorization(
+            terms.buyer,
+            address(this),
+            terms.amount,
+            validAfter,
+            validBefore,
+            _authorizationNonce(terms),
+            signature
+        );
+        _requireDeposit(terms.token, balanceBefore, terms.amount);
+        _payOut(terms.escrowId, terms.token, _data().treasury, fee);
+    }
+
+    /// @inheritdoc IEscrow
+    function setSellerTerms(uint64 minAmountUsd, uint32 minDeliverySeconds, bool isPaused) external {
+        _data().sellerTerms[msg.sender] = SellerTerms(minAmountUsd, minDeliverySeconds, isPaused);
+        emit SellerTermsSet(msg.sender, minAmountUsd, minDeliverySeconds, isPaused);
+    }
+
+    /// @inheritdoc IEscrow
+    function authorizationNonce(EscrowTerms calldata terms) external view returns (bytes32) {
+        return _authorizationNonce(terms);
+    }
+
+    /// @inheritdoc IEscrow
+    function usdValue(address token, uint256 amount) external view returns (uint256) {
+        StoredToken memory config = _data().tokens[token];
+        if (config.minAmount == 0) revert TokenNotListed(token);
+        return TokenValue.usdValue(config, amount);
+    }
+
+    /// @inheritdoc IEscrow
+    function sellerTerms(address seller) external view returns (SellerTerms memory) {
+        return _data().sellerTerms[seller];
+    }
+
+    // ------------------------------------------------------------------------------------------
+    // Internal
+    // ------------------------------------------------------------------------------------------
+
+    /// @dev Checks the terms, writes the record and announces it. The deposit must follow in the same transaction.
+    /// @return fee platform fee in token units
+    function _open(EscrowTerms memory terms) private returns (uint256 fee) {
+        EscrowData storage $ = _data();
+
+        // Check: identity
+        if ($.paused) revert NewEscrowsPaused();
+        if (terms.escrowId == bytes32(0)) revert InvalidEscrowId(terms.escrowId);
+        if (terms.seller == address(0) || terms.seller == address(this)) revert InvalidAddress(terms.seller);
+        if (terms.seller == terms.buyer) revert BuyerIsSeller(terms.buyer);
+        StoredEscrow storage stored = $.escrows[terms.escrowId];
+        if (stored.state != EscrowState.None) revert EscrowAlreadyExists(terms.escrowId);
+
+        // Check: times
+        _applyDefaults(terms);
+        uint256 deliverySeconds = _deliverySeconds(terms.deadline);
+
+        // Check: value
+        uint256 valueUsd = _checkedValue($, terms, deliverySeconds);
+
+        // Effect:
+        stored.seller = terms.seller;
+        stored.state = EscrowState.Funded;
+        stored.deadline = uint40(terms.deadline);
+        stored.deliveredBefore = 0;
+        stored.disputedAfter = 0;
+        stored.buyer = terms.buyer;
+        stored.deliverySeconds = uint24(deliverySeconds);
+        stored.disputeWindow = uint24(terms.disputeWindow);
+        stored.abandonmentGrace = uint24(terms.abandonmentGrace);
+        stored.token = terms.token;
+        stored.amount = uint96(terms.amount);
+        stored.criteriaHash = terms.criteriaHash;
+
+        fee = FeeMath.feeOf(terms.amount);
+        emit EscrowCreated(
+            terms.escrowId,
+            terms.buyer,
+            terms.seller,
+            terms.token,
+            terms.amount,
+            fee,
+            terms.deadline,
+            terms.disputeWindow,
+            terms.abandonmentGrace,
+            terms.criteriaHash,
+            valueUsd
+        );
+    }
+
+    /// @dev Replaces zeros by the defaults and refuses what is out of range.
+    function _applyDefaults(EscrowTerms memory terms) private pure {
+        if (terms.disputeWindow == 0) {
+            terms.disputeWindow = ProtocolConstants.DEFAULT_DISPUTE_WINDOW_SECONDS;
+        } else if (
+            terms.disputeWindow < ProtocolConstants.MIN_DISPUTE_WINDOW_SECONDS ||
+            terms.disputeWindow > ProtocolConstants.MAX_DISPUTE_WINDOW_SECONDS
+        ) {
+            revert DisputeWindowOutOfRange(
+                terms.disputeWindow,
+                ProtocolConstants.MIN_DISPUTE_WINDOW_SECONDS,
+                ProtocolConstants.MAX_DISPUTE_WINDOW_SECONDS
+            );
+        }
+        if (terms.abandonmentGrace == 0) {
+            terms.abandonmentGrace = ProtocolConstants.DEFAULT_ABANDONMENT_GRACE_SECONDS;
+        } else if (
+            terms.abandonmentGrace < ProtocolConstants.MIN_ABANDONMENT_GRACE_SECONDS ||
+            terms.abandonmentGrace > ProtocolConstants.MAX_ABANDONMENT_GRACE_SECONDS
+        ) {
+            revert AbandonmentGraceOutOfRange(
+                terms.abandonmentGrace,
+                ProtocolConstants.MIN_ABANDONMENT_GRACE_SECONDS,
+                ProtocolConstants.MAX_ABANDONMENT_GRACE_SECONDS
+            );
+        }
+    }
+
+    /// @dev Seconds from now to a deadline in range.
+    function _deliverySeconds(uint256 deadline) private view returns (uint256) {
+        uint256 earliest = block.timestamp + ProtocolConstants.MIN_DELIVERY_SECONDS;
+        if (deadline < earliest) revert DeadlineTooEarly(deadline, earliest);
+        uint256 latest = block.timestamp + ProtocolConstants.MAX_DELIVERY_SECONDS;
+        if (deadline > latest) revert DeadlineTooLate(deadline, latest);
+        unchecked {
+            return deadline - block.timestamp;
+        }
+    }
+
+    /// @dev The deposit's value in USD, within the limits of the token, the seller and the scores.
+    function _checkedValue(
+        EscrowData storage $,
+        EscrowTerms memory terms,
+        uint256 deliverySeconds
+    ) private view returns (uint256 valueUsd) {
+        StoredToken memory config = $.tokens[terms.token];
+        if (config.minAmount == 0) revert TokenNotListed(terms.token);
+        if (terms.amount < config.minAmount) revert AmountBelowMinimum(terms.amount, config.minAmount);
+        if (terms.amount > type(uint96).max) revert AmountAboveMaximum(terms.amount, type(uint96).max);
+        valueUsd = TokenValue.usdValue(config, terms.amount);
+
+        SellerTerms memory asked = $.sellerTerms[terms.seller];
+        if (asked.paused) revert SellerPaused(terms.seller);
+        if (valueUsd < asked.minAmountUsd) revert BelowSellerMinimum(terms.seller, valueUsd, asked.minAmountUsd);
+        if (deliverySeconds < asked.minDeliverySeconds) {
+            revert DeliveryTimeBelowSellerMinimum(terms.seller, deliverySeconds, asked.minDeliverySeconds);
+        }
+
+        // Every score allows the lowest cap, so a job within it does not pay for the look at the score contract.
+        if (valueUsd > JobValueCaps.LOWEST_CAP_USD) {
+            (uint256 capUsd, address cappedAgent) = IScore($.score).jobValueCap(terms.buyer, terms.seller);
+            if (valueUsd > capUsd) revert JobValueCapExceeded(cappedAgent, valueUsd, capUsd);
+        }
+    }
+
+    /// @dev A token that keeps a fee on transfers or rebases cannot be used unnoticed.
+    function _requireDeposit(address token, uint256 balanceBefore, uint256 amount) private view {
+        uint256 received = IERC20(token).balanceOf(address(this)) - balanceBefore;
+        if (received != amount) revert TransferAmountMismatch(token, amount, received);
+    }
+
+    function _authorizationNonce(EscrowTerms calldata terms) private view returns (bytes32) {
+        return keccak256(abi.encode(AUTHORIZATION_TYPEHASH, block.chainid, address(this), terms));
+    }
+}
