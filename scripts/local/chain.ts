@@ -1,5 +1,16 @@
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { createRequire } from "node:module";
-import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 
 import type { NetworkName } from "./networks.ts";
@@ -40,6 +51,46 @@ export function chainStateFile(network: NetworkName, dir: string): string {
   return join(dir, "chains", `${network}.json`);
 }
 
+/**
+ * Goes back to the backup when a kill has cut the state file short.
+ * @returns true when the backup was needed
+ */
+export function repairChainState(network: NetworkName, dir: string): boolean {
+  const file = chainStateFile(network, dir);
+  if (!existsSync(file) || isCompleteJson(file)) return false;
+  rmSync(file);
+  if (existsSync(`${file}.bak`)) copyFileSync(`${file}.bak`, file);
+  return true;
+}
+
+/**
+ * Copies the chain's state file beside it after each change, until the returned function is called. anvil empties its
+ * file before it writes it again: a kill in between would lose the chain.
+ */
+export function keepChainBackup(network: NetworkName, dir: string): () => void {
+  const file = chainStateFile(network, dir);
+  let copiedAt = 0;
+  let timer: NodeJS.Timeout;
+  const copy = (): void => {
+    const startedAt = performance.now();
+    const modifiedAt = modificationTime(file);
+    if (modifiedAt !== copiedAt && endsLikeJson(file)) {
+      copyFileSync(file, `${file}.new`);
+      // Unchanged during the copy, so the copy is whole.
+      if (modificationTime(file) === modifiedAt && endsLikeJson(`${file}.new`)) {
+        renameSync(`${file}.new`, `${file}.bak`);
+        copiedAt = modifiedAt;
+      }
+    }
+    // A long chain takes longer to copy: never spend more than a few percent of the time on it.
+    timer = setTimeout(copy, Math.max(1_000, 30 * (performance.now() - startedAt))).unref();
+  };
+  timer = setTimeout(copy, 1_500).unref();
+  return () => {
+    clearTimeout(timer);
+  };
+}
+
 /** One JSON-RPC call to a local chain. @throws Error with the node's message */
 export async function rpc(port: number, method: string, params: readonly unknown[]): Promise<unknown> {
   const response = await fetch(`http://127.0.0.1:${String(port)}`, {
@@ -59,4 +110,30 @@ function anvilBinary(): string {
   const binary = join(launcher.resolve("@foundry-rs/anvil-linux-amd64/package.json"), "..", "bin", "anvil");
   if (!existsSync(binary)) throw new Error(`anvil is missing at ${binary}; run npm ci again`);
   return binary;
+}
+
+function modificationTime(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+function endsLikeJson(file: string): boolean {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (size === 0) return false;
+  const fd = openSync(file, "r");
+  try {
+    const last = Buffer.alloc(1);
+    readSync(fd, last, 0, 1, size - 1);
+    return last.toString() === "}";
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function isCompleteJson(file: string): boolean {
+  try {
+    JSON.parse(readFileSync(file, "utf8"));
+    return true;
+  } catch {
+    return false;
+  }
 }
