@@ -1,0 +1,126 @@
+import { hexlify, keccak256, randomBytes, solidityPacked } from "ethers";
+import hre from "hardhat";
+
+/** Unix seconds of the least interest: spans that every measured escrow has. */
+const DELIVERY_SECONDS = 86_400;
+export const DISPUTE_WINDOW_SECONDS = 3_600;
+export const ABANDONMENT_GRACE_SECONDS = 172_800;
+
+const USDC = 10n ** 6n;
+/** A deposit above the lowest cap: its creation reads the scores of both parties. */
+export const AMOUNT = 20n * USDC;
+
+/** A fresh chain with the three proxies, two parties with a past, seller terms, and other escrows in the contract. */
+export async function gasSetup() {
+  const connection = await hre.network.create();
+  const { ethers, networkHelpers } = connection;
+  const [owner, treasury, pauser, system, admin, buyer, seller, relayer] = await ethers.getSigners();
+  if (!owner || !treasury || !pauser || !system || !admin || !buyer || !seller || !relayer) throw new Error("signers");
+
+  const usdc = await ethers.deployContract("MockUsdc", ["USD Coin"]);
+  const weth = await ethers.deployContract("MockWeth9");
+  const feed = await ethers.deployContract("MockPriceFeed", [8, 3_000n * 10n ** 8n]);
+  const implementations = await Promise.all(
+    (["EscrowV2", "ScoreV2", "ResolverV2"] as const).map(async (name) => {
+      const contract = await (await ethers.getContractFactory(name as "EscrowV2")).deploy();
+      return contract.getAddress();
+    }),
+  );
+  const [escrowCode = "", scoreCode = "", resolverCode = ""] = implementations;
+  const listing = (feedAddress: string, decimals: number, minAmount: bigint) => ({
+    feed: feedAddress,
+    maxPriceAge: feedAddress === ethers.ZeroAddress ? 0 : 86_400,
+    decimals,
+    listed: true,
+    minAmount,
+  });
+  const deployment = await ethers.deployContract("MarketplaceDeployment", [
+    { escrow: escrowCode, score: scoreCode, resolver: resolverCode },
+    {
+      owner: owner.address,
+      treasury: treasury.address,
+      pauser: pauser.address,
+      systemResolver: system.address,
+      adminResolver: admin.address,
+    },
+    [
+      { token: await usdc.getAddress(), config: listing(ethers.ZeroAddress, 6, USDC / 100n) },
+      { token: await weth.getAddress(), config: listing(await feed.getAddress(), 18, 10n ** 13n) },
+    ],
+  ]);
+  const escrow = await ethers.getContractAt("EscrowV2", await deployment.escrow());
+  const score = await ethers.getContractAt("ScoreV2", await deployment.score());
+  const resolver = await ethers.getContractAt("ResolverV2", await deployment.resolver());
+  const escrowAddress = await escrow.getAddress();
+  const usdcAddress = await usdc.getAddress();
+  const wethAddress = await weth.getAddress();
+
+  for (const party of [buyer, seller, treasury]) await usdc.mint(party.address, 10_000n * USDC);
+  for (const party of [buyer, seller, treasury]) await weth.connect(party).deposit({ value: 10n ** 18n });
+  await usdc.connect(buyer).approve(escrowAddress, ethers.MaxUint256);
+  await weth.connect(buyer).approve(escrowAddress, ethers.MaxUint256);
+  await escrow.connect(seller).setSellerTerms(USDC, 600, false);
+
+  const terms = async (amount: bigint, token: string) => ({
+    escrowId: hexlify(randomBytes(32)),
+    buyer: buyer.address,
+    seller: seller.address,
+    amount,
+    token,
+    deadline: BigInt((await networkHelpers.time.latest()) + DELIVERY_SECONDS),
+    disputeWindow: BigInt(DISPUTE_WINDOW_SECONDS),
+    abandonmentGrace: BigInt(ABANDONMENT_GRACE_SECONDS),
+    criteriaHash: hexlify(randomBytes(32)),
+  });
+  type Terms = Awaited<ReturnType<typeof terms>>;
+  const create = (made: Terms) =>
+    escrow
+      .connect(buyer)
+      .createEscrow(
+        made.escrowId,
+        made.seller,
+        made.amount,
+        made.token,
+        made.deadline,
+        made.disputeWindow,
+        made.abandonmentGrace,
+        made.criteriaHash,
+      );
+  /** A new escrow; its id. */
+  const funded = async (amount = AMOUNT, token = usdcAddress) => {
+    const made = await terms(amount, token);
+    await create(made);
+    return made.escrowId;
+  };
+  const proof = () => keccak256(solidityPacked(["bytes32"], [hexlify(randomBytes(32))]));
+  const delivered = async () => {
+    const escrowId = await funded();
+    await escrow.connect(seller).submitDelivery(escrowId, proof());
+    return escrowId;
+  };
+  const disputed = async () => {
+    const escrowId = await delivered();
+    await escrow.connect(buyer).openDispute(escrowId);
+    return escrowId;
+  };
+
+  // A past: ten deals lift both caps to $25. Two escrows stay open, so that the contract holds both tokens.
+  for (let deal = 0; deal < 10; deal += 1) {
+    const escrowId = await funded(USDC);
+    await escrow.connect(seller).submitDelivery(escrowId, proof());
+    await escrow.connect(buyer).accept(escrowId);
+  }
+  await funded(USDC);
+  await funded(10n ** 15n, wethAddress);
+
+  return {
+    connection,
+    contracts: { escrow, score, resolver, usdc, weth },
+    wallets: { owner, treasury, system, admin, buyer, seller, relayer },
+    addresses: { escrow: escrowAddress, usdc: usdcAddress, weth: wethAddress },
+    steps: { terms, create, funded, delivered, disputed, proof },
+  };
+}
+
+/** What `gasSetup` gives. */
+export type GasSetup = Awaited<ReturnType<typeof gasSetup>>;
