@@ -1,0 +1,64 @@
+import Koa from "koa";
+
+import { ChainUnavailableError } from "./chain/errors.ts";
+import type { Container, Services } from "./container.ts";
+import { categoryRoutes } from "./features/categories/routes.ts";
+import { docsRoutes } from "./features/docs/routes.ts";
+import type { DocsDeps } from "./features/docs/routes.ts";
+import { healthRoutes } from "./features/health/routes.ts";
+import type { RouteDefinition } from "./http/define-route.ts";
+import { ApiError } from "./http/errors.ts";
+import { requestContext } from "./http/middleware/request-context.ts";
+import { describeApi } from "./http/openapi.ts";
+import type { ApiDescription } from "./http/openapi.ts";
+import { mountRoutes } from "./http/router.ts";
+import { IndexerBehindError, IndexerUnavailableError } from "./indexer/errors.ts";
+
+/** Version of the HTTP API as the API description states it; the path prefix says `v1` (specification section 9). */
+const API_VERSION = "1.0.0";
+
+/** Every route of the API. A feature's routes are added here and nowhere else. */
+export const routes: readonly RouteDefinition<Services & DocsDeps>[] = [
+  ...categoryRoutes,
+  ...healthRoutes,
+  ...docsRoutes,
+];
+
+/** The API description of all routes; api/openapi.json is its committed form. */
+export function apiDescription(): ApiDescription {
+  return describeApi(routes, API_VERSION);
+}
+
+/** What outages of chain and subgraph mean to a client: a try again later makes sense. */
+function translateError(error: unknown): ApiError | undefined {
+  if (error instanceof ChainUnavailableError) {
+    return new ApiError("chain_unavailable", {
+      details: { network: error.network },
+      retryAfterSeconds: 5,
+      cause: error,
+    });
+  }
+  if (error instanceof IndexerUnavailableError || error instanceof IndexerBehindError) {
+    const details = { network: error.network };
+    return new ApiError("indexer_unavailable", { details, retryAfterSeconds: 2, cause: error });
+  }
+  return undefined;
+}
+
+/** The HTTP application on a wired container. */
+export function createApp(container: Container): Koa {
+  const app = new Koa({ proxy: container.env.trustedProxies > 0, maxIpsCount: container.env.trustedProxies });
+  const deps = { ...container.services, apiDescription: { ...apiDescription() } };
+  app.use(requestContext(container.log, container.clock, translateError) as Koa.Middleware);
+  const mounted = mountRoutes(routes, deps, {
+    authenticator: container.authenticator,
+    shutdown: container.shutdown,
+    // Rate limits, budgets, x402, idempotency and request signatures are steps of these three places.
+    steps: { beforeAuthentication: [], afterAuthentication: [], afterValidation: [] },
+  });
+  for (const middleware of mounted) app.use(middleware);
+  app.on("error", (error: unknown) => {
+    container.log.error({ err: error }, "answer could not be sent");
+  });
+  return app;
+}

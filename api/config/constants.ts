@@ -1,0 +1,109 @@
+/** Numbers and names of the specification, each with its section. Nothing else in the API states them again. */
+
+/** Network values (section 1): the testnet and the mainnet, nothing else. */
+export const NETWORKS = ["base-sepolia", "base"] as const;
+export type Network = (typeof NETWORKS)[number];
+
+/** The testnet (section 1): its score opens the mainnet (section 3.4). */
+export const TESTNET: Network = "base-sepolia";
+/** The mainnet (section 1). */
+export const MAINNET: Network = "base";
+
+/** Chain ids (section 1). */
+export const CHAIN_IDS: Readonly<Record<Network, number>> = { "base-sepolia": 84_532, base: 8_453 };
+
+/** CAIP-2 form of a network, `eip155:84532` (section 1). */
+export function caip2Of(network: Network): string {
+  return `eip155:${CHAIN_IDS[network]}`;
+}
+
+/** Public block explorers of the live networks. */
+export const EXPLORERS: Readonly<Record<Network, string>> = {
+  "base-sepolia": "https://sepolia.basescan.org",
+  base: "https://basescan.org",
+};
+
+/** Limits of a listing's texts in characters (sections 2.2 and 8.1). */
+export const TITLE_MAX_LENGTH = 100;
+export const DESCRIPTION_MAX_LENGTH = 2_000;
+
+/** Units that a price is stated for (section 2.2). */
+export const PRICE_UNITS = ["per_request", "per_document", "per_hour", "per_output", "flat"] as const;
+
+/** Currencies of a listing (section 2.2). */
+export const CURRENCIES = ["USDC", "USD", "ETH", "POL"] as const;
+export type Currency = (typeof CURRENCIES)[number];
+
+/** Decimal places that a price may have: those of the token it settles in (section 1, decision 2). */
+export const CURRENCY_DECIMALS: Readonly<Record<Currency, number>> = { USDC: 6, USD: 6, ETH: 18, POL: 18 };
+
+/** Delivery types (section 2.2). */
+export const DELIVERY_TYPES = ["webhook", "api_response", "async"] as const;
+
+/** Status values of a listing (sections 2.2 and 3.3). */
+export const SERVICE_STATUSES = ["active", "paused", "archived"] as const;
+/** Status values that PATCH may write (section 3.3). */
+export const WRITABLE_SERVICE_STATUSES = ["active", "paused"] as const;
+
+/** Dispute window in seconds (sections 2.3 and 8.1). */
+export const DISPUTE_WINDOW_SECONDS = { min: 300, max: 86_400, default: 300 } as const;
+/** Abandonment grace in seconds (sections 2.3 and 8.1). */
+export const ABANDONMENT_GRACE_SECONDS = { min: 3_600, max: 2_592_000, default: 172_800 } as const;
+/** Time the seller has, in seconds (decision 4). */
+export const DELIVERY_DEADLINE_SECONDS = { min: 1_800, max: 2_592_000, default: 604_800 } as const;
+/** How long the terms of a checkout may be funded, in seconds (decision 2). */
+export const QUOTE_SECONDS = 900;
+
+/** The testnet score that opens mainnet checkout (section 3.4). */
+export const MAINNET_GRADUATION_SCORE = 10;
+
+/** On-chain score that gives the full discovery score of 1 (section 2.5). */
+export const FULL_DISCOVERY_SCORE = 100;
+
+/**
+ * Job value caps in whole US dollars by on-chain score, highest first (section 8.4, decision 11). `null`: unlimited.
+ * A score below the last bound has the last cap.
+ */
+export const JOB_VALUE_CAPS: readonly { minScore: number; capUsd: number | null }[] = [
+  { minScore: 100, capUsd: null },
+  { minScore: 70, capUsd: 2_500 },
+  { minScore: 30, capUsd: 100 },
+  { minScore: 10, capUsd: 25 },
+  { minScore: Number.NEGATIVE_INFINITY, capUsd: 10 },
+];
+
+/** Values above which a job needs a KYA level of its buyer, in whole US dollars (section 5.8, decision 32). */
+export const KYA_THRESHOLDS_USD = { level2: 1_000, level3: 10_000 } as const;
+
+/** Platform fee in basis points of the deposit, rounded up (sections 1 and 8.1, decision 1). */
+export const PLATFORM_FEE_BPS = 200;
+export const BPS_DENOMINATOR = 10_000;
+
+/** Webhook signatures and deliveries (section 6). */
+export const WEBHOOK_SIGNATURE_TOLERANCE_SECONDS = 300;
+export const WEBHOOK_ATTEMPT_TIMEOUT_MS = 10_000;
+export const WEBHOOK_RETRIES = 1;
+export const FUNDED_BACKUP_DELAY_MS = 30_000;
+export const SIGNATURE_HEADER = "X-Service-Signature";
+export const EVENT_ID_HEADER = "X-Service-Event-Id";
+
+/** How soon a new or changed listing must be found, in seconds (sections 2.2 and 8.1). */
+export const SEARCH_INDEXING_MAX_SECONDS = 60;
+
+/** API keys (section 5.1): prefix, then 64 hexadecimal characters. */
+export const API_KEY_PREFIX = "svc_";
+export const API_KEY_HEX_LENGTH = 64;
+
+/** Largest request body in bytes (decision 33). */
+export const MAX_BODY_BYTES = 256 * 1024;
+
+/** Page sizes of lists (decision 23). */
+export const PAGE_LIMIT = { default: 20, max: 100 } as const;
+
+/** A registration message must have been issued within this many seconds (decision 21). */
+export const SIGN_IN_MAX_AGE_SECONDS = 600;
+/** Longest time that other keys stay valid after a new one was asked for, in seconds (decision 21). */
+export const REVOKE_OTHERS_MAX_SECONDS = 86_400;
+
+/** Ranking (decision 23): counterparties that give a seller full weight. */
+export const FULL_WEIGHT_COUNTERPARTIES = 10;

@@ -1,0 +1,111 @@
+import { z } from "zod";
+
+import type { Network } from "./constants.ts";
+
+/** Thrown when the environment does not allow a start. Its message names each variable and what is wrong with it. */
+export class ConfigurationError extends Error {
+  constructor(problems: readonly string[]) {
+    super(`The configuration is not usable:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+    this.name = "ConfigurationError";
+  }
+}
+
+const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http or https address" });
+
+const commaSeparated = z.string().transform((text) =>
+  text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== ""),
+);
+
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, "must be a whole number")
+    .transform(Number)
+    .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
+
+const MIN_SECRET_LENGTH = 32;
+
+const variables = z.object({
+  NODE_ENV: z.enum(["development", "test", "production"]).default("development"),
+  LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
+  HOST: z.string().default("127.0.0.1"),
+  PORT: wholeNumber(0, 65_535).default(3_000),
+  PUBLIC_URL: httpUrl.optional(),
+  TRUST_PROXY: wholeNumber(0, 10).default(0),
+  MONGODB_URI: z.string().regex(/^mongodb(\+srv)?:\/\//, "must be a mongodb:// or mongodb+srv:// address"),
+  RPC_URL_BASE_SEPOLIA: httpUrl,
+  RPC_URL_BASE: httpUrl,
+  SUBGRAPH_URL_BASE_SEPOLIA: httpUrl,
+  SUBGRAPH_URL_BASE: httpUrl,
+  DEPLOYMENT_BASE_SEPOLIA: z.string().default("deploy/deployments/base-sepolia.json"),
+  DEPLOYMENT_BASE: z.string().default("deploy/deployments/base.json"),
+  WEBHOOK_SIGNING_SECRET: commaSeparated.default([]),
+  WEBHOOK_ALLOW_PRIVATE_HOSTS: commaSeparated.default([]),
+});
+
+/** Everything that the environment decides. */
+export interface Env {
+  mode: "development" | "test" | "production";
+  logLevel: string;
+  host: string;
+  port: number;
+  /** Address under which clients reach the API, without a slash at the end. Sign-in messages must name it. */
+  publicUrl: string;
+  /** How many proxies stand before the API; 0 means the peer address is the client's. */
+  trustedProxies: number;
+  mongodbUri: string;
+  rpcUrls: Readonly<Record<Network, string>>;
+  subgraphUrls: Readonly<Record<Network, string>>;
+  /** Paths of the deployment files. */
+  deploymentFiles: Readonly<Record<Network, string>>;
+  /** Masters that webhook secrets are derived from; the position in the list is the version (decision 38). */
+  webhookSigningSecrets: readonly string[];
+  /** Hosts and addresses that the address check lets through though they are private (decision 39). */
+  webhookAllowPrivateHosts: readonly string[];
+}
+
+/**
+ * Reads the configuration.
+ * @param source the variables; the process environment when left out
+ * @throws ConfigurationError naming every variable that is missing or wrong
+ */
+export function loadEnv(source: Readonly<Record<string, string | undefined>> = process.env): Env {
+  // An empty variable is one that was left out: shells and compose files set them so.
+  const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== undefined && value !== ""));
+  const parsed = variables.safeParse(given);
+  if (!parsed.success) {
+    throw new ConfigurationError(
+      parsed.error.issues.map((issue) => {
+        const name = issue.path.join(".");
+        return given[name] === undefined ? `${name} is missing` : `${name} ${issue.message}`;
+      }),
+    );
+  }
+  const env = parsed.data;
+  if (env.NODE_ENV === "production") refuseWeakProduction(env.WEBHOOK_SIGNING_SECRET);
+  return {
+    mode: env.NODE_ENV,
+    logLevel: env.LOG_LEVEL,
+    host: env.HOST,
+    port: env.PORT,
+    publicUrl: (env.PUBLIC_URL ?? `http://${env.HOST}:${env.PORT}`).replace(/\/+$/, ""),
+    trustedProxies: env.TRUST_PROXY,
+    mongodbUri: env.MONGODB_URI,
+    rpcUrls: { "base-sepolia": env.RPC_URL_BASE_SEPOLIA, base: env.RPC_URL_BASE },
+    subgraphUrls: { "base-sepolia": env.SUBGRAPH_URL_BASE_SEPOLIA, base: env.SUBGRAPH_URL_BASE },
+    deploymentFiles: { "base-sepolia": env.DEPLOYMENT_BASE_SEPOLIA, base: env.DEPLOYMENT_BASE },
+    webhookSigningSecrets: env.WEBHOOK_SIGNING_SECRET,
+    webhookAllowPrivateHosts: env.WEBHOOK_ALLOW_PRIVATE_HOSTS,
+  };
+}
+
+/** In production the service does not run without the webhook signing secret (section 6, signature rule 4). */
+function refuseWeakProduction(secrets: readonly string[]): void {
+  if (secrets.length === 0) throw new ConfigurationError(["WEBHOOK_SIGNING_SECRET is missing: production needs it"]);
+  if (secrets.some((secret) => secret.length < MIN_SECRET_LENGTH)) {
+    throw new ConfigurationError([`WEBHOOK_SIGNING_SECRET must have ${MIN_SECRET_LENGTH} characters or more each`]);
+  }
+}

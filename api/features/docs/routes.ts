@@ -1,0 +1,79 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+import { z } from "zod";
+
+import { defineRoute } from "../../http/define-route.ts";
+import type { RawResult } from "../../http/define-route.ts";
+
+/** What the documentation routes need. */
+export interface DocsDeps {
+  /** The OpenAPI document. */
+  apiDescription: Readonly<Record<string, unknown>> & { openapi: string };
+}
+
+const uiFolder = path.dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
+
+/** Scripts and styles come from this server alone; the browser may call nothing but this API. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>Agent marketplace: API</title>
+    <link rel="stylesheet" href="/docs/swagger-ui.css" />
+  </head>
+  <body>
+    <div id="swagger-ui"></div>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script src="/docs/start.js"></script>
+  </body>
+</html>
+`;
+
+const START_SCRIPT = `window.ui = SwaggerUIBundle({ url: "/openapi.json", dom_id: "#swagger-ui", deepLinking: true });\n`;
+
+function asset(contentType: string, content: string | Buffer): RawResult {
+  return {
+    status: 200,
+    raw: content,
+    headers: { "Content-Type": contentType, "Content-Security-Policy": CONTENT_SECURITY_POLICY },
+  };
+}
+
+const shared = { method: "GET", tag: "Documentation", auth: "none", limitClass: "unlimited", budget: "none" } as const;
+
+const openApiDocument = defineRoute({
+  ...shared,
+  path: "/openapi.json",
+  summary: "This API description",
+  responses: { 200: z.looseObject({ openapi: z.string() }) },
+}).handle((_request, { apiDescription }: DocsDeps) => ({ status: 200, body: { ...apiDescription } }));
+
+const docsPage = defineRoute({
+  ...shared,
+  path: "/docs",
+  summary: "This API description, to browse",
+  produces: "text/html",
+  responses: { 200: z.string() },
+}).handle(() => asset("text/html; charset=utf-8", PAGE));
+
+const docsAsset = defineRoute({
+  ...shared,
+  path: "/docs/{file}",
+  summary: "Scripts and styles of the browsable description",
+  produces: "text/javascript",
+  params: z.strictObject({ file: z.enum(["swagger-ui.css", "swagger-ui-bundle.js", "start.js"]) }),
+  responses: { 200: z.string() },
+}).handle(async ({ params: { file } }) => {
+  const contentType = file.endsWith(".css") ? "text/css; charset=utf-8" : "text/javascript; charset=utf-8";
+  if (file === "start.js") return asset(contentType, START_SCRIPT);
+  return asset(contentType, await readFile(path.join(uiFolder, file)));
+});
+
+export const docsRoutes = [openApiDocument, docsPage, docsAsset];

@@ -1,0 +1,181 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
+
+import type { z } from "zod";
+
+import type { Logger } from "../lib/logger.ts";
+import type { ErrorCode } from "./errors.ts";
+
+export type HttpMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+
+/**
+ * Who may call. `none`: anyone. `apiKey`: the owner of a valid key. `optionalApiKey`: anyone, but a key that is
+ * presented must be valid.
+ */
+export type AuthPolicy = "none" | "apiKey" | "optionalApiKey";
+
+/** Class of the per-minute limits (section 8.2) that a route counts towards. */
+export type LimitClass =
+  "general" | "checkout" | "fund" | "deliver" | "confirm" | "discover" | "search" | "keyless" | "unlimited";
+
+/** Daily budget (section 8.3) that a call draws on. */
+export type BudgetClass = "api" | "message" | "search" | "transaction" | "none";
+
+/** The agent whose key a request carries. Its identity comes from the key alone (section 5.10). */
+export interface Caller {
+  agentId: string;
+  walletAddress: `0x${string}`;
+  keyId: string;
+}
+
+type CallerOf<Auth extends AuthPolicy> = Auth extends "apiKey"
+  ? Caller
+  : Auth extends "optionalApiKey"
+    ? Caller | undefined
+    : undefined;
+
+/** A request after authentication and validation. */
+export interface RouteRequest<Auth extends AuthPolicy, Params, Query, Body> {
+  caller: CallerOf<Auth>;
+  params: Params;
+  query: Query;
+  body: Body;
+  headers: IncomingHttpHeaders;
+  /** Address of the client, by TRUST_PROXY. */
+  ip: string;
+  requestId: string;
+  log: Logger;
+  /** Aborted when the client has gone or the process is stopping. */
+  signal: AbortSignal;
+}
+
+/** Schemas of the answers by status. */
+export type ResponseSchemas = Readonly<Record<number, z.ZodType>>;
+
+/** What a handler answers: a status that the route declares with a body of that status' schema. */
+export type RouteResult<Responses extends ResponseSchemas> = {
+  [Status in keyof Responses & number]: {
+    status: Status;
+    body: z.input<Responses[Status]>;
+    headers?: Readonly<Record<string, string>>;
+  };
+}[keyof Responses & number];
+
+/** An answer that is not one JSON document: a stream of server-sent events, a page. Declared by `produces`. */
+export interface RawResult {
+  status: number;
+  raw: Readable | string | Buffer;
+  headers?: Readonly<Record<string, string>>;
+}
+
+type Awaitable<T> = T | Promise<T>;
+
+interface RouteSpec<
+  Auth extends AuthPolicy,
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Responses extends ResponseSchemas,
+> {
+  method: HttpMethod;
+  /** Full path with `{parameters}`. A path under `/api/v1` answers under `/v1` as well (decision 33). */
+  path: string;
+  /** Heading in the API description. */
+  tag: string;
+  /** One line for the API description. */
+  summary: string;
+  /** More for the API description: rules, choices, side effects. */
+  description?: string;
+  auth: Auth;
+  limitClass: LimitClass;
+  budget: BudgetClass;
+  /** Schemas of the parts of a request. Objects must be strict: an unknown field is an error (decision 24). */
+  params?: Params;
+  query?: Query;
+  body?: Body;
+  responses: Responses;
+  /** Content type of a raw answer. */
+  produces?: string;
+  /** Codes of the catalogue that the handler may answer; those of the pipeline are added to the description. */
+  errors?: readonly ErrorCode[];
+}
+
+/** A route that lacks its handler. */
+export interface DeclaredRoute<
+  Auth extends AuthPolicy,
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Responses extends ResponseSchemas,
+> {
+  /**
+   * Gives the route its handler. The second argument is annotated with the interface of what the handler needs; the
+   * application passes it.
+   */
+  handle<Deps>(
+    handler: (
+      request: RouteRequest<Auth, z.output<Params>, z.output<Query>, z.output<Body>>,
+      deps: Deps,
+    ) => Awaitable<RouteResult<Responses> | RawResult>,
+  ): RouteDefinition<Deps>;
+}
+
+/** What a handler gives back, whatever its schemas. */
+export type HandlerResult = { status: number; headers?: Readonly<Record<string, string>>; body?: unknown } | RawResult;
+
+/** A route as the pipeline runs it; its handler asks for `Deps`. */
+export interface RouteDefinition<Deps> {
+  method: HttpMethod;
+  path: string;
+  tag: string;
+  summary: string;
+  description?: string;
+  auth: AuthPolicy;
+  limitClass: LimitClass;
+  budget: BudgetClass;
+  params?: z.ZodType;
+  query?: z.ZodType;
+  body?: z.ZodType;
+  responses: ResponseSchemas;
+  produces?: string;
+  errors: readonly ErrorCode[];
+  // A property, not a method: parameters are compared contravariantly, so a route that needs more than the
+  // application has does not compile.
+  handler: (request: RouteRequest<AuthPolicy, unknown, unknown, unknown>, deps: Deps) => Awaitable<HandlerResult>;
+}
+
+/**
+ * Declares a route: what it takes, what it answers and which errors it may give; `.handle` adds the handler.
+ * @example
+ * export const readService = defineRoute({
+ *   method: "GET", path: "/api/v1/services/{id}", tag: "Services", summary: "Reads a service",
+ *   auth: "apiKey", limitClass: "general", budget: "api",
+ *   params: z.strictObject({ id: serviceId }),
+ *   responses: { 200: z.object({ success: z.literal(true), data: serviceSchema }) },
+ *   errors: ["not_found"],
+ * }).handle(async ({ params, caller }, { services }: ServicesDeps) => ({
+ *   status: 200,
+ *   body: { success: true, data: present(await services.get(params.id), caller) },
+ * }));
+ */
+export function defineRoute<
+  const Auth extends AuthPolicy,
+  const Responses extends ResponseSchemas,
+  Params extends z.ZodType = z.ZodUndefined,
+  Query extends z.ZodType = z.ZodUndefined,
+  Body extends z.ZodType = z.ZodUndefined,
+>(spec: RouteSpec<Auth, Params, Query, Body, Responses>): DeclaredRoute<Auth, Params, Query, Body, Responses> {
+  return {
+    handle: (handler) => ({
+      ...spec,
+      errors: spec.errors ?? [],
+      // The pipeline calls the handler only with what these very schemas have parsed, so widening its input is safe.
+      handler: handler as never,
+    }),
+  };
+}
+
+/** Every path that a route answers under: its own and, below `/api/v1`, the short spelling `/v1`. */
+export function pathsOf(path: string): string[] {
+  return path.startsWith("/api/v1/") ? [path, path.slice("/api".length)] : [path];
+}

@@ -1,0 +1,111 @@
+import { z } from "zod";
+
+/**
+ * The catalogue of errors: code, HTTP status, text (specification section 7, decision 33).
+ * Codes are stable and machine-readable; texts are for people. Every error that the API answers stands here.
+ */
+export const ERROR_CATALOGUE = {
+  validation_error: { status: 400, text: "The request does not match its schema" },
+  malformed_json: { status: 400, text: "The body is not well-formed JSON" },
+  sign_in_message_invalid: { status: 400, text: "The signed message cannot be accepted" },
+  signature_invalid: { status: 400, text: "The signature is not the wallet's signature of this message" },
+  callback_url_required: { status: 400, text: "This service requires a callbackUrl" },
+  invalid_api_key: { status: 401, text: "Invalid API key" },
+  insufficient_token_balance: { status: 402, text: "The wallet holds too little of the token" },
+  agent_not_verified: { status: 403, text: "Agent not verified for this operation" },
+  job_value_cap_exceeded: { status: 403, text: "The job is worth more than the scores of its parties allow" },
+  testnet_graduation_required: { status: 403, text: "Mainnet checkout needs a higher testnet score" },
+  wrong_role: { status: 403, text: "The caller does not have the role that this operation needs" },
+  not_found: { status: 404, text: "Not found" },
+  method_not_allowed: { status: 405, text: "Method not allowed" },
+  criteria_not_available: { status: 404, text: "No criteria document is kept for this transaction" },
+  already_processed: { status: 409, text: "This request was already processed" },
+  delivery_already_submitted: { status: 409, text: "A delivery with another content was already handed in" },
+  dispute_not_open_on_chain: { status: 409, text: "The dispute is not open on chain" },
+  escrow_id_taken: { status: 409, text: "The escrow id was taken on chain by other terms" },
+  escrow_state_conflict: { status: 409, text: "The escrow's state on chain does not allow this" },
+  funding_failed: { status: 409, text: "The funding transaction failed on chain" },
+  funding_mismatch: { status: 409, text: "The funding transaction does not match the terms of the checkout" },
+  funding_not_found: { status: 409, text: "The funding transaction is not on the settlement chain" },
+  network_mismatch: { status: 409, text: "The service settles on another network" },
+  nonce_already_used: { status: 409, text: "The nonce of the signed message was used before" },
+  not_accepted_on_chain: { status: 409, text: "The buyer has not accepted the delivery on chain" },
+  quote_expired: { status: 409, text: "The terms of this checkout have expired" },
+  self_purchase: { status: 409, text: "An agent cannot buy its own service" },
+  seller_terms_not_met: { status: 409, text: "The seller does not take escrows on these terms" },
+  service_archived: { status: 409, text: "The service is archived for good" },
+  service_not_active: { status: 409, text: "The service is not active" },
+  wallet_already_registered: { status: 409, text: "This wallet is registered as an agent already" },
+  payload_too_large: { status: 413, text: "The body is larger than 256 KB" },
+  unsupported_media_type: { status: 415, text: "The body must be sent as application/json" },
+  currency_not_settleable: { status: 422, text: "No escrow token exists for this currency on this network" },
+  payment_method_not_supported: { status: 422, text: "This payment method is not available on this network" },
+  internal_error: { status: 500, text: "Something went wrong on our side" },
+  chain_unavailable: { status: 503, text: "The chain cannot be read at the moment" },
+  indexer_unavailable: { status: 503, text: "The subgraph cannot be read at the moment" },
+  price_feed_unavailable: { status: 503, text: "No fresh price is to be had for this token" },
+  search_unavailable: { status: 503, text: "Search by meaning is not ready at the moment" },
+  service_unavailable: { status: 503, text: "The service is not available at the moment" },
+} as const satisfies Record<string, { status: number; text: string }>;
+
+/** A code of the catalogue. */
+export type ErrorCode = keyof typeof ERROR_CATALOGUE;
+
+/** Body of every error answer (decision 33). */
+export const errorBody = z
+  .object({
+    success: z.literal(false),
+    error: z.string().meta({ description: "What went wrong, for people" }),
+    code: z.string().meta({ description: "What went wrong, for programs" }),
+    details: z.unknown().optional().meta({ description: "What the error is about, by code" }),
+  })
+  .meta({ id: "Error" });
+
+/** What an error may carry besides its code. */
+export interface ApiErrorOptions {
+  /** Facts for the client. Never secrets or internals. */
+  details?: unknown;
+  /** Response headers. */
+  headers?: Readonly<Record<string, string>>;
+  /** Seconds after which another try makes sense; sent as `Retry-After`. */
+  retryAfterSeconds?: number;
+  cause?: unknown;
+}
+
+/** An error that a client is told about. Anything else that is thrown becomes `internal_error`. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly details: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
+    super(ERROR_CATALOGUE[code].text, { cause: options.cause });
+    this.name = "ApiError";
+    this.code = code;
+    this.status = ERROR_CATALOGUE[code].status;
+    this.details = options.details;
+    this.headers = {
+      ...options.headers,
+      ...(options.retryAfterSeconds === undefined ? {} : { "Retry-After": String(options.retryAfterSeconds) }),
+    };
+  }
+
+  /** The body of the answer. */
+  toBody(): z.infer<typeof errorBody> {
+    const body = { success: false as const, error: this.message, code: this.code };
+    return this.details === undefined ? body : { ...body, details: this.details };
+  }
+}
+
+/** One thing that is wrong with a request. */
+export interface ValidationIssue {
+  /** Where: `body.title`, `query.limit`, `params.id`. */
+  path: string;
+  message: string;
+}
+
+/** The error of a request that does not match its schema, with every issue. */
+export function validationError(issues: readonly ValidationIssue[]): ApiError {
+  return new ApiError("validation_error", { details: issues });
+}

@@ -1,0 +1,60 @@
+import type { Middleware } from "koa";
+
+import type { Clock } from "../../lib/clock.ts";
+import { newId } from "../../lib/ids.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { ApiError } from "../errors.ts";
+
+/** What the middleware keeps about a request. */
+export interface RequestState {
+  requestId: string;
+  log: Logger;
+  /** Path of the route that took the request, with its parameters unnamed: what the access log groups by. */
+  route?: string;
+  agentId?: string | undefined;
+}
+
+const CLIENT_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** Finds the answer for an error that a lower layer throws without knowing of HTTP; undefined when it knows none. */
+export type ErrorTranslator = (error: unknown) => ApiError | undefined;
+
+/**
+ * Gives each request an id (a client's own `X-Request-Id` when it is well-formed), writes one access line when it has
+ * been answered, and turns every error into the envelope of decision 33.
+ */
+export function requestContext(log: Logger, clock: Clock, translate: ErrorTranslator): Middleware<RequestState> {
+  return async (context, next) => {
+    const startedAt = performance.now();
+    const given = context.get("X-Request-Id");
+    const requestId = CLIENT_REQUEST_ID.test(given) ? given : newId("req", clock.now());
+    context.state.requestId = requestId;
+    context.state.log = log.child({ requestId });
+    context.set("X-Request-Id", requestId);
+    context.set("X-Content-Type-Options", "nosniff");
+    context.set("Cache-Control", "no-store");
+    context.res.once("close", () => {
+      context.state.log.info(
+        {
+          method: context.method,
+          route: context.state.route ?? "(none)",
+          status: context.status,
+          durationMs: Math.round(performance.now() - startedAt),
+          agentId: context.state.agentId,
+          aborted: !context.res.writableFinished,
+        },
+        "request",
+      );
+    });
+    try {
+      await next();
+    } catch (error) {
+      const known =
+        error instanceof ApiError ? error : (translate(error) ?? new ApiError("internal_error", { cause: error }));
+      if (known.status >= 500) context.state.log.error({ err: error }, known.message);
+      context.status = known.status;
+      context.set(known.headers);
+      context.body = known.toBody();
+    }
+  };
+}

@@ -1,0 +1,112 @@
+import type { z } from "zod";
+import { createDocument } from "zod-openapi";
+import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponsesObject } from "zod-openapi";
+
+import type { RouteDefinition } from "./define-route.ts";
+import { ERROR_CATALOGUE, errorBody } from "./errors.ts";
+import type { ErrorCode } from "./errors.ts";
+
+/** An OpenAPI 3.1 document. */
+export type ApiDescription = ReturnType<typeof createDocument>;
+
+const BODY_ERRORS: readonly ErrorCode[] = ["malformed_json", "payload_too_large", "unsupported_media_type"];
+
+/** The API description, generated from the same schemas that validate requests and answers. */
+export function describeApi(routes: readonly RouteDefinition<never>[], version: string): ApiDescription {
+  const paths: ZodOpenApiPathsObject = {};
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) };
+  }
+  return createDocument({
+    openapi: "3.1.0",
+    info: {
+      title: "Agent marketplace and escrow settlement",
+      version,
+      description:
+        "Agents list services, find each other, contract, and pay through on-chain escrow.\n\n" +
+        "Authenticate with the header `X-API-Key` (preferred) or with `Authorization: Bearer`. " +
+        "Every path under `/api/v1` answers under `/v1` as well. Errors have the shape " +
+        "`{success: false, error, code, details?}`. Amounts of tokens are decimal strings in token units.",
+    },
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: {
+          type: "apiKey",
+          in: "header",
+          name: "X-API-Key",
+          description: "Preferred. `svc_` followed by 64 hexadecimal characters.",
+        },
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          description: "The same key as a bearer token; X-API-Key is preferred.",
+        },
+      },
+    },
+  });
+}
+
+function operationOf(route: RouteDefinition<never>): ZodOpenApiOperationObject {
+  const responses: ZodOpenApiResponsesObject = {};
+  for (const [status, schema] of Object.entries(route.responses)) {
+    responses[status as "200"] = {
+      description: route.summary,
+      content: { [route.produces ?? "application/json"]: { schema } },
+    };
+  }
+  for (const [status, codes] of errorsByStatus(route)) {
+    responses[status as "400"] = {
+      description: codes.map((code) => `\`${code}\`: ${ERROR_CATALOGUE[code].text}`).join("\n\n"),
+      content: { "application/json": { schema: errorBody } },
+    };
+  }
+  return {
+    operationId: operationId(route),
+    tags: [route.tag],
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    security: securityOf(route),
+    requestParams: {
+      ...(route.params === undefined ? {} : { path: route.params as z.ZodObject }),
+      ...(route.query === undefined ? {} : { query: route.query as z.ZodObject }),
+    },
+    ...(route.body === undefined
+      ? {}
+      : { requestBody: { required: true, content: { "application/json": { schema: route.body } } } }),
+    responses,
+  };
+}
+
+function errorsByStatus(route: RouteDefinition<never>): Map<string, ErrorCode[]> {
+  const takesInput = route.params !== undefined || route.query !== undefined || route.body !== undefined;
+  const codes = new Set<ErrorCode>([
+    ...(takesInput ? (["validation_error"] as const) : []),
+    ...(route.body === undefined ? [] : BODY_ERRORS),
+    ...(route.auth === "none" ? [] : (["invalid_api_key"] as const)),
+    ...route.errors,
+    "internal_error",
+  ]);
+  const grouped = new Map<string, ErrorCode[]>();
+  for (const code of codes) {
+    const status = String(ERROR_CATALOGUE[code].status);
+    grouped.set(status, [...(grouped.get(status) ?? []), code]);
+  }
+  return grouped;
+}
+
+function securityOf(route: RouteDefinition<never>): Record<string, string[]>[] {
+  if (route.auth === "none") return [];
+  const keys: Record<string, string[]>[] = [{ apiKey: [] }, { bearer: [] }];
+  return route.auth === "apiKey" ? keys : [...keys, {}];
+}
+
+/** `getApiV1ServicesById` and the like: stable and unique, for generated clients. */
+function operationId(route: RouteDefinition<never>): string {
+  const words = route.path
+    .replaceAll(/\{(\w+)\}/g, "by-$1")
+    .split(/[^A-Za-z0-9]+/)
+    .filter((word) => word !== "");
+  return route.method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+}

@@ -1,0 +1,37 @@
+import { Router } from "@koa/router";
+import type { Middleware } from "koa";
+
+import { pathsOf } from "./define-route.ts";
+import type { RouteDefinition } from "./define-route.ts";
+import { ApiError } from "./errors.ts";
+import { runRoute } from "./pipeline.ts";
+import type { PipelineOptions } from "./pipeline.ts";
+
+/**
+ * Mounts routes under every spelling of their paths. A path that no route has is 404, a known path with another
+ * method is 405 with `Allow`.
+ */
+export function mountRoutes<Deps>(
+  routes: readonly RouteDefinition<Deps>[],
+  deps: Deps,
+  options: PipelineOptions,
+): Middleware[] {
+  const router = new Router({ sensitive: true });
+  for (const route of bySpecificity(routes)) {
+    for (const path of pathsOf(route.path)) {
+      router.register(path.replaceAll(/\{(\w+)\}/g, ":$1"), [route.method], [runRoute(route, deps, options) as never]);
+    }
+  }
+  const unmatched: Middleware = (context) => {
+    const allowed = router.match(context.path, context.method).path.flatMap((layer) => layer.methods);
+    if (allowed.length === 0) throw new ApiError("not_found");
+    throw new ApiError("method_not_allowed", { headers: { Allow: [...new Set(allowed)].join(", ") } });
+  };
+  return [router.routes() as Middleware, unmatched];
+}
+
+/** Fixed paths before those with parameters, so that `/agents/score` is never taken for an agent's id. */
+function bySpecificity<Deps>(routes: readonly RouteDefinition<Deps>[]): RouteDefinition<Deps>[] {
+  const parameters = (route: RouteDefinition<Deps>) => route.path.split("{").length;
+  return [...routes].sort((left, right) => parameters(left) - parameters(right));
+}

@@ -1,0 +1,67 @@
+import { MongoBackend } from "@agendajs/mongo-backend";
+import { Agenda } from "agenda";
+import type { Connection } from "mongoose";
+
+import type { Logger } from "../lib/logger.ts";
+import type { JobDefinition, JobQueue } from "./define-job.ts";
+
+/** How often a worker looks for due jobs. A number of milliseconds: agenda does not take such short spans as text. */
+const PROCESS_EVERY_MS = 200;
+const DEFAULT_LOCK_LIFETIME_MS = 60_000;
+const COLLECTION = "jobs";
+
+/** The queue, for processes that only put jobs into it, and the worker side of it. */
+export interface JobSystem extends JobQueue {
+  /** Starts to run jobs in this process. */
+  start(definitions: readonly JobDefinition<never>[], signal: AbortSignal): Promise<void>;
+  /** Waits for the jobs that run and takes no new ones. */
+  stop(): Promise<void>;
+}
+
+/** The job system on the database that everything else is in. */
+export function createJobSystem(connection: Connection, log: Logger): JobSystem {
+  const agenda = new Agenda({
+    backend: new MongoBackend({ mongo: connection.getClient().db(connection.name), collection: COLLECTION }),
+    processEvery: PROCESS_EVERY_MS,
+    defaultLockLifetime: DEFAULT_LOCK_LIFETIME_MS,
+    removeOnComplete: true,
+  });
+  agenda.on("error", (error) => {
+    log.error({ err: error }, "job system");
+  });
+  agenda.on("fail", (error: unknown, job: { attrs?: { name?: string } }) => {
+    log.error({ err: error, job: job.attrs?.name }, "job failed");
+  });
+  return {
+    async schedule(name, data, at) {
+      await agenda.ready;
+      await agenda.schedule(at ?? new Date(), name, data);
+    },
+    async start(definitions, signal) {
+      await agenda.ready;
+      for (const definition of definitions) define(agenda, definition, log, signal);
+      await agenda.start();
+      for (const { name, everyMs } of definitions) {
+        if (everyMs !== undefined) await agenda.every(everyMs, name);
+      }
+    },
+    async stop() {
+      await agenda.drain({ timeout: DRAIN_TIMEOUT_MS, closeConnection: false });
+    },
+  };
+}
+
+const DRAIN_TIMEOUT_MS = 5_000;
+
+function define(agenda: Agenda, definition: JobDefinition<never>, log: Logger, signal: AbortSignal): void {
+  agenda.define<never>(
+    definition.name,
+    async (job) => {
+      await definition.run({ data: job.attrs.data, log: log.child({ job: definition.name }), signal });
+    },
+    {
+      concurrency: definition.concurrency ?? 1,
+      lockLifetime: definition.lockLifetimeMs ?? DEFAULT_LOCK_LIFETIME_MS,
+    },
+  );
+}

@@ -1,0 +1,56 @@
+import process from "node:process";
+
+import type { Logger } from "./logger.ts";
+
+/** A process that has not ended by itself so long after a stop was asked for is ended. */
+const FORCED_EXIT_MS = 9_000;
+
+/**
+ * Runs a service until SIGINT or SIGTERM, then stops it in order. A start that fails and an error that nobody caught
+ * end the process with code 1, so that whoever watches it starts it anew; a second signal ends it at once.
+ * @param start starts the service and gives the function that stops it
+ */
+export async function runProcess(log: Logger, start: () => Promise<() => Promise<void>>): Promise<void> {
+  let stop: (() => Promise<void>) | undefined;
+  let stopping = false;
+
+  const end = (reason: string, code: number): void => {
+    if (stopping) process.exit(code === 0 ? 130 : code);
+    stopping = true;
+    log.info({ reason }, "stopping");
+    setTimeout(() => {
+      log.error("could not stop in time");
+      process.exit(1);
+    }, FORCED_EXIT_MS).unref();
+    const stopped = stop === undefined ? Promise.resolve() : stop();
+    stopped.then(
+      () => process.exit(code),
+      (error: unknown) => {
+        log.error({ err: error }, "could not stop in order");
+        process.exit(1);
+      },
+    );
+  };
+
+  process.on("SIGINT", () => {
+    end("SIGINT", 0);
+  });
+  process.on("SIGTERM", () => {
+    end("SIGTERM", 0);
+  });
+  process.on("uncaughtException", (error) => {
+    log.fatal({ err: error }, "uncaught exception");
+    end("uncaught exception", 1);
+  });
+  process.on("unhandledRejection", (error) => {
+    log.fatal({ err: error }, "unhandled rejection");
+    end("unhandled rejection", 1);
+  });
+
+  try {
+    stop = await start();
+  } catch (error) {
+    log.fatal({ err: error }, error instanceof Error ? error.message : "start failed");
+    process.exit(1);
+  }
+}

@@ -1,0 +1,80 @@
+import { createServer } from "node:http";
+import type { Server } from "node:http";
+import { pathToFileURL } from "node:url";
+import process from "node:process";
+
+import { createApp } from "./app.ts";
+import { loadEnv } from "./config/env.ts";
+import { createContainer } from "./container.ts";
+import type { Container } from "./container.ts";
+import { runProcess } from "./lib/process.ts";
+import { createLogger } from "./lib/logger.ts";
+
+/** A client must have sent its whole request within this time. */
+const REQUEST_TIMEOUT_MS = 30_000;
+const HEADERS_TIMEOUT_MS = 10_000;
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** How long requests under way may go on after a stop was asked for. */
+const DRAIN_TIMEOUT_MS = 5_000;
+
+/** The listening HTTP side of a container. */
+export interface RunningServer {
+  server: Server;
+  /** The port it listens on. */
+  port: number;
+  /** Takes no new requests, lets those under way end, and closes. */
+  stop(): Promise<void>;
+}
+
+/** Starts to listen. */
+export async function listen(container: Container, host: string, port: number): Promise<RunningServer> {
+  const handle = createApp(container).callback();
+  const server = createServer((request, response) => {
+    // Koa answers every error itself; its promise never rejects.
+    void handle(request, response);
+  });
+  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  server.headersTimeout = HEADERS_TIMEOUT_MS;
+  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, resolve);
+  });
+  const address = server.address();
+  return {
+    server,
+    port: typeof address === "object" && address !== null ? address.port : port,
+    stop: () => stopServer(server),
+  };
+}
+
+async function stopServer(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => {
+      resolve();
+    });
+  });
+  server.closeIdleConnections();
+  const force = setTimeout(() => {
+    server.closeAllConnections();
+  }, DRAIN_TIMEOUT_MS);
+  await closed;
+  clearTimeout(force);
+}
+
+async function main(): Promise<void> {
+  const env = loadEnv();
+  const log = createLogger({ level: env.logLevel, name: "api" });
+  await runProcess(log, async () => {
+    const container = await createContainer({ env, log });
+    const running = await listen(container, env.host, env.port);
+    log.info({ host: env.host, port: running.port, publicUrl: env.publicUrl }, "API listens");
+    return async () => {
+      container.beginShutdown();
+      await running.stop();
+      await container.close();
+    };
+  });
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main();

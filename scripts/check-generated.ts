@@ -1,0 +1,40 @@
+/**
+ * Compares the committed generated files with what their sources give now: exits with 1 when one is stale.
+ * `--write` brings them up to date instead (`npm run generate`).
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+import { apiDescription } from "../api/app.ts";
+
+interface GeneratedFile {
+  /** Path from the root of the repository. */
+  path: string;
+  source: string;
+  generate: () => string;
+}
+
+const files: readonly GeneratedFile[] = [
+  {
+    path: "api/openapi.json",
+    source: "the schemas of the API's routes",
+    generate: () => `${JSON.stringify(apiDescription(), null, 2)}\n`,
+  },
+];
+
+const isWriting = process.argv.includes("--write");
+let stale = 0;
+for (const { path, source, generate } of files) {
+  const absolute = fileURLToPath(new URL(`../${path}`, import.meta.url));
+  const fresh = generate();
+  const committed = await readFile(absolute, "utf8").catch(() => "");
+  if (committed === fresh) continue;
+  if (isWriting) {
+    await writeFile(absolute, fresh);
+    console.log(`${path}: written from ${source}`);
+  } else {
+    stale += 1;
+    console.error(`${path} is stale: ${source} have changed. Run: npm run generate`);
+  }
+}
+if (stale > 0) process.exitCode = 1;
