@@ -1,7 +1,9 @@
 import { createRequire } from "node:module";
 
 import toolbox from "@nomicfoundation/hardhat-toolbox-mocha-ethers";
-import { defineConfig } from "hardhat/config";
+import { configVariable, defineConfig } from "hardhat/config";
+
+import { deployTask } from "./deploy/tasks.ts";
 
 const require = createRequire(import.meta.url);
 const solcSettings = {
@@ -15,10 +17,49 @@ const solcSettings = {
   },
 } as const;
 
+/** The mnemonic that anvil and Hardhat share: its keys are public and only for local chains. */
+const LOCAL_ACCOUNTS = { mnemonic: "test test test test test test test test test test test junk", count: 20 } as const;
+
 export default defineConfig({
   plugins: [toolbox],
-  solidity: { profiles: { default: solcSettings, production: solcSettings } },
-  typechain: { outDir: "typechain-types", tsNocheck: true },
-  test: { mocha: { reporter: "./scripts/testing/mocha-reporter.cjs", timeout: 120_000 } },
+  tasks: [deployTask],
+  solidity: {
+    profiles: { default: solcSettings, production: solcSettings },
+    npmFilesToBuild: [
+      "@openzeppelin/contracts/proxy/ERC1967/ERC1967Proxy.sol",
+      "@openzeppelin/contracts/governance/TimelockController.sol",
+    ],
+  },
+  networks: {
+    localBaseSepolia: {
+      type: "http",
+      chainType: "op",
+      chainId: 84532,
+      url: process.env.RPC_URL_BASE_SEPOLIA ?? "http://127.0.0.1:8545",
+      accounts: LOCAL_ACCOUNTS,
+    },
+    localBase: {
+      type: "http",
+      chainType: "op",
+      chainId: 8453,
+      url: process.env.RPC_URL_BASE ?? "http://127.0.0.1:8546",
+      accounts: LOCAL_ACCOUNTS,
+    },
+    "base-sepolia": {
+      type: "http",
+      chainType: "op",
+      chainId: 84532,
+      url: process.env.RPC_URL_BASE_SEPOLIA ?? "https://sepolia.base.org",
+      accounts: [configVariable("DEPLOYER_PRIVATE_KEY")],
+    },
+    base: {
+      type: "http",
+      chainType: "op",
+      chainId: 8453,
+      url: process.env.RPC_URL_BASE ?? "https://mainnet.base.org",
+      accounts: [configVariable("DEPLOYER_PRIVATE_KEY")],
+    },
+  },
+  typechain: { outDir: "typechain-types" },
   paths: { sources: "./contracts", tests: { mocha: "./test/contracts", solidity: "./test/contracts" } },
 });

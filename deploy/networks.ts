@@ -1,0 +1,89 @@
+/** The networks that the contracts are deployed on, and the outside contracts that they rely on there. */
+
+/** Settlement networks (specification section 1). */
+export type SettlementNetwork = "base-sepolia" | "base";
+
+/** A token that escrows may use. */
+export interface TokenFacts {
+  symbol: string;
+  address: string;
+  decimals: number;
+  /** Price feed in USD, or null for a token that counts as one US dollar. */
+  feed: string | null;
+  /** Seconds after which an answer of the feed is stale; 0 without a feed. */
+  maxPriceAge: number;
+  /** Least deposit in token units. */
+  minAmount: bigint;
+  /** Where the addresses come from. */
+  sources: readonly string[];
+}
+
+/** What is known of a settlement network. */
+export interface NetworkFacts {
+  chainId: number;
+  tokens: readonly TokenFacts[];
+}
+
+const CIRCLE_USDC = "https://developers.circle.com/stablecoins/usdc-contract-addresses";
+
+export const NETWORKS: Record<SettlementNetwork, NetworkFacts> = {
+  "base-sepolia": {
+    chainId: 84532,
+    tokens: [
+      {
+        symbol: "USDC",
+        address: "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
+        decimals: 6,
+        feed: null,
+        maxPriceAge: 0,
+        minAmount: 10_000n, // 0.01 USDC
+        sources: [CIRCLE_USDC],
+      },
+    ],
+  },
+  base: {
+    chainId: 8453,
+    tokens: [
+      {
+        symbol: "USDC",
+        address: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+        decimals: 6,
+        feed: null,
+        maxPriceAge: 0,
+        minAmount: 10_000n, // 0.01 USDC
+        sources: [CIRCLE_USDC],
+      },
+      {
+        symbol: "WETH",
+        address: "0x4200000000000000000000000000000000000006",
+        decimals: 18,
+        feed: "0x71041dddad3595F9CEd3DcCFBe3D1F4b0a16Bb70", // ETH / USD, 8 decimals, heartbeat 1200 s
+        maxPriceAge: 3_600, // three heartbeats
+        minAmount: 5_000_000_000_000n, // 0.000005 WETH, about 0.01 USD
+        sources: [
+          "https://docs.base.org/base-chain/network-information/base-contracts",
+          "https://docs.chain.link/data-feeds/price-feeds/addresses?network=base",
+        ],
+      },
+    ],
+  },
+};
+
+/** A network that `hardhat deploy` takes. */
+export interface DeployTarget {
+  settlement: SettlementNetwork;
+  /** True for a chain on this machine, whose tokens are mocks at the live addresses. */
+  local: boolean;
+  /** True where the owner must be a timelock under a multisig (decision 14). */
+  timelocked: boolean;
+}
+
+export const DEPLOY_TARGETS: Record<string, DeployTarget> = {
+  localBaseSepolia: { settlement: "base-sepolia", local: true, timelocked: false },
+  localBase: { settlement: "base", local: true, timelocked: false },
+  "base-sepolia": { settlement: "base-sepolia", local: false, timelocked: false },
+  base: { settlement: "base", local: false, timelocked: true },
+};
+
+/** Seconds between the proposal of an upgrade or a change of roles or addresses on `base` and its execution. */
+export const TIMELOCK_DELAY_SECONDS = 48 * 60 * 60;

@@ -1,0 +1,89 @@
+import type { Provider, Signer } from "ethers";
+import { getAddress, isAddress } from "ethers";
+
+import { hasCode } from "./create2.ts";
+import type { DeployedGovernance, DeployedRoles } from "./deployment-file.ts";
+import type { DeployTarget } from "./networks.ts";
+import { TIMELOCK_DELAY_SECONDS } from "./networks.ts";
+import { problem } from "./problem.ts";
+import { ensureTimelock } from "./system.ts";
+
+/** Roles of a local chain: anvil's accounts 0 to 4. */
+const LOCAL_ROLE_INDEX = { owner: 0, systemResolver: 1, adminResolver: 2, pauser: 3, treasury: 4 } as const;
+
+/** Environment variables that name the holders of the roles on a live network. */
+const ROLE_VARIABLES = {
+  treasury: "TREASURY_ADDRESS",
+  pauser: "PAUSER_ADDRESS",
+  systemResolver: "SYSTEM_RESOLVER_ADDRESS",
+  adminResolver: "ADMIN_RESOLVER_ADDRESS",
+} as const;
+
+/** What the choice of the roles depends on. */
+export interface RoleOptions {
+  target: DeployTarget;
+  deployer: Signer;
+  provider: Provider;
+  /** Addresses of the accounts of a local chain, in order. */
+  accounts: readonly string[];
+  env: Record<string, string | undefined>;
+  log: (line: string) => void;
+}
+
+/**
+ * Who holds which role. On `base` the owner is a timelock of 48 hours under the multisig `MULTISIG_ADDRESS`, which is
+ * created here when it does not stand yet; an address without code is refused as multisig (decision 14).
+ */
+export async function resolveRoles(
+  options: RoleOptions,
+): Promise<{ roles: DeployedRoles; governance?: DeployedGovernance }> {
+  const { target, env } = options;
+  if (target.local) return { roles: localRoles(options.accounts) };
+
+  const problems: string[] = [];
+  const read = (variable: string): string => {
+    const value = env[variable];
+    if (isAddress(value)) return getAddress(value);
+    problems.push(`${variable} is not set to an address`);
+    return "";
+  };
+  const held = {
+    treasury: read(ROLE_VARIABLES.treasury),
+    pauser: read(ROLE_VARIABLES.pauser),
+    systemResolver: read(ROLE_VARIABLES.systemResolver),
+    adminResolver: read(ROLE_VARIABLES.adminResolver),
+  };
+  const owner = target.timelocked
+    ? read("MULTISIG_ADDRESS")
+    : env.OWNER_ADDRESS === undefined
+      ? await options.deployer.getAddress()
+      : read("OWNER_ADDRESS");
+  if (problems.length > 0) throw problem(`The roles are not complete: ${problems.join("; ")}`);
+  if (!target.timelocked) return { roles: { owner, ...held } };
+
+  if (!(await hasCode(options.provider, owner))) {
+    throw problem(
+      `MULTISIG_ADDRESS ${owner} has no code: on this network the upgrader must be a multisig contract, never an EOA`,
+    );
+  }
+  const timelock = await ensureTimelock(options.deployer, options.provider, owner, options.log);
+  return {
+    roles: { owner: timelock, ...held },
+    governance: { timelock, multisig: owner, minDelaySeconds: TIMELOCK_DELAY_SECONDS },
+  };
+}
+
+function localRoles(accounts: readonly string[]): DeployedRoles {
+  const account = (role: keyof typeof LOCAL_ROLE_INDEX): string => {
+    const address = accounts[LOCAL_ROLE_INDEX[role]];
+    if (address === undefined) throw problem(`A local chain needs at least five accounts, for the role ${role}`);
+    return address;
+  };
+  return {
+    owner: account("owner"),
+    treasury: account("treasury"),
+    pauser: account("pauser"),
+    systemResolver: account("systemResolver"),
+    adminResolver: account("adminResolver"),
+  };
+}

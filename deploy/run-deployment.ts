@@ -1,0 +1,84 @@
+import path from "node:path";
+
+import type { Provider, Signer } from "ethers";
+
+import { describeDifferences, differencesOf, stands } from "./check.ts";
+import type { Deployment } from "./deployment-file.ts";
+import { mergeNetworksFile, readDeployment, writeDeployment } from "./deployment-file.ts";
+import type { RpcRequest } from "./local-chain.ts";
+import { prepareLocalChain } from "./local-chain.ts";
+import { DEPLOY_TARGETS, NETWORKS } from "./networks.ts";
+import { problem } from "./problem.ts";
+import { resolveRoles } from "./roles.ts";
+import { deploySystem, implementationsOfBuild } from "./system.ts";
+
+/** What a run of `hardhat deploy` works with. */
+export interface DeploymentRun {
+  /** Name of the Hardhat network, one of `DEPLOY_TARGETS`. */
+  targetName: string;
+  deployer: Signer;
+  provider: Provider;
+  request: RpcRequest;
+  /** Addresses of the accounts of a local chain, in order. */
+  accounts: readonly string[];
+  env: Record<string, string | undefined>;
+  /** Folder of the deployment file. */
+  deploymentsDir: string;
+  /** graph-cli's networks.json. */
+  networksFile: string;
+  log: (line: string) => void;
+}
+
+/**
+ * Brings a network to the state in which the contracts stand and the files say where. Safe to run again at any time:
+ * what stands is verified and left alone, what an interrupted run left undone is done.
+ */
+export async function runDeployment(run: DeploymentRun): Promise<Deployment> {
+  const target = DEPLOY_TARGETS[run.targetName];
+  if (!target) {
+    throw problem(
+      `hardhat deploy works with --network ${Object.keys(DEPLOY_TARGETS).join("|")}, not with "${run.targetName}"`,
+    );
+  }
+  const { provider, deployer, log } = run;
+  const network = target.settlement;
+  const { chainId } = await provider.getNetwork();
+  if (Number(chainId) !== NETWORKS[network].chainId) {
+    throw problem(`${run.targetName} has chain id ${NETWORKS[network].chainId}, but the RPC node says ${chainId}`);
+  }
+
+  const file = path.join(run.deploymentsDir, `${run.targetName}.json`);
+  const recorded = await readDeployment(file);
+  if (target.local) await prepareLocalChain({ ...run, network });
+  if (recorded && (await stands(provider, recorded))) {
+    await verify(provider, recorded);
+    await mergeNetworksFile(run.networksFile, recorded);
+    log(`${run.targetName}: everything stands as ${file} tells; nothing to do`);
+    noteOtherBuild(recorded, log);
+    return recorded;
+  }
+  if (recorded && !target.local) {
+    throw problem(`${file} tells of contracts that are not on the chain. Remove it if they are to be deployed anew.`);
+  }
+
+  const { roles, governance } = await resolveRoles({ ...run, target });
+  const deployment = await deploySystem({ deployer, provider, network, roles, ...(governance && { governance }), log });
+  await verify(provider, deployment);
+  await writeDeployment(file, deployment);
+  await mergeNetworksFile(run.networksFile, deployment);
+  log(`${run.targetName}: deployed and verified; written to ${file}`);
+  return deployment;
+}
+
+async function verify(provider: Provider, deployment: Deployment): Promise<void> {
+  const differences = await differencesOf(provider, deployment);
+  if (differences.length === 0) return;
+  throw problem(`The chain differs from the deployment:\n${describeDifferences(differences)}`);
+}
+
+function noteOtherBuild(deployment: Deployment, log: (line: string) => void): void {
+  for (const [name, implementation] of Object.entries(implementationsOfBuild())) {
+    const deployed = deployment.contracts[name as keyof Deployment["contracts"]].implementation;
+    if (deployed !== implementation) log(`${name}: the sources compile to another implementation; see hardhat upgrade`);
+  }
+}
