@@ -1,7 +1,7 @@
 /** The only place that knows where the generated bindings lie; everything else imports the ABIs from here. */
-import { IEscrow__factory } from "../../typechain-types/factories/IEscrow__factory.ts";
-import { IPriceFeed__factory } from "../../typechain-types/factories/IPriceFeed__factory.ts";
-import { IScore__factory } from "../../typechain-types/factories/IScore__factory.ts";
+import { IEscrow__factory } from "../../typechain-types/factories/contracts/interfaces/IEscrow__factory.ts";
+import { IPriceFeed__factory } from "../../typechain-types/factories/contracts/interfaces/IPriceFeed__factory.ts";
+import { IScore__factory } from "../../typechain-types/factories/contracts/interfaces/IScore__factory.ts";
 
 /** Interface of the escrow contract. */
 export const escrowAbi = IEscrow__factory.abi;
