@@ -7,7 +7,7 @@ import { IndexerBehindError } from "./errors.ts";
 import { createGraphqlClient } from "./graphql-client.ts";
 import { AGENTS_QUERY, ESCROWS_QUERY, EVENTS_QUERY, META_QUERY } from "./queries.ts";
 import { agentsAnswer, escrowsAnswer, eventsAnswer, metaAnswer } from "./schemas.ts";
-import type { IndexedAgent, IndexedEscrowWithEvents, IndexedEventWithEscrow, metaSchema } from "./schemas.ts";
+import type { IndexedAgent, IndexedEscrow, IndexedEventWithEscrow, metaSchema } from "./schemas.ts";
 
 /** The block that an answer of the subgraph was read at. `timestamp` in unix seconds. */
 export interface IndexedBlock {
@@ -35,10 +35,7 @@ export interface Indexer {
   /** Waits until the subgraph has passed a block. Throws IndexerBehindError when it has not in time. */
   waitForBlock(blockNumber: number, waitMs: number): Promise<IndexedBlock>;
   /** Escrows by lower-case id, those that exist, in one query however many are asked for. */
-  escrows(
-    ids: readonly string[],
-    at?: ReadAt,
-  ): Promise<{ block: IndexedBlock; escrows: Map<string, IndexedEscrowWithEvents> }>;
+  escrows(ids: readonly string[], at?: ReadAt): Promise<{ block: IndexedBlock; escrows: Map<string, IndexedEscrow> }>;
   /** Up to `first` (at most 1000) events from an ordinal on, in chain order. */
   eventsFrom(ordinal: bigint, first: number): Promise<{ block: IndexedBlock; events: IndexedEventWithEscrow[] }>;
   /** Scores and counts by lower-case wallet address, those that are known, in one query a thousand wallets. */

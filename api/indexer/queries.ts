@@ -13,6 +13,9 @@ const EVENT_FIELDS = `
   id ordinal type escrowId buyer seller token blockNumber blockHash logIndex txHash timestamp
   amount fee proofHash automatic buyerAmount sellerAmount outcome buyerPercent`;
 
+// No escrow makes more than five moves.
+const MOVES = `events(first: 20, orderBy: ordinal, orderDirection: asc) { ${EVENT_FIELDS} }`;
+
 /** How far the subgraph is, at or after a block. */
 export const META_QUERY = `query Meta($minBlock: Int!) { ${META_AT_LEAST} }`;
 
@@ -21,7 +24,7 @@ export const ESCROWS_QUERY = `query Escrows($ids: [Bytes!]!, $minBlock: Int!, $f
   ${META_AT_LEAST}
   escrows(first: $first, where: {id_in: $ids}, block: {number_gte: $minBlock}) {
     ${ESCROW_FIELDS}
-    events(first: 20, orderBy: ordinal, orderDirection: asc) { ${EVENT_FIELDS} }
+    ${MOVES}
   }
 }`;
 
@@ -30,7 +33,10 @@ export const EVENTS_QUERY = `query Events($from: BigInt!, $first: Int!) {
   _meta { ${BLOCK} }
   escrowEvents(first: $first, where: {ordinal_gte: $from}, orderBy: ordinal, orderDirection: asc) {
     ${EVENT_FIELDS}
-    escrow { ${ESCROW_FIELDS} }
+    escrow {
+      ${ESCROW_FIELDS}
+      ${MOVES}
+    }
   }
 }`;
 

@@ -104,12 +104,10 @@ const escrowFields = z.object({
   updatedBlock: integer,
 });
 
-/** An escrow as the chain has it at the indexed block: amounts in token units, times unix seconds, addresses lower case. */
-export type IndexedEscrow = z.infer<typeof escrowFields>;
+/** An escrow as the chain has it at the indexed block, its moves in chain order: amounts in token units, times unix seconds, addresses lower case. */
+export type IndexedEscrow = z.infer<typeof escrowFields> & { events: IndexedEvent[] };
 /** One move of an escrow. */
 export type IndexedEvent = z.infer<typeof eventFields>;
-/** An escrow with its moves in chain order. */
-export type IndexedEscrowWithEvents = IndexedEscrow & { events: IndexedEvent[] };
 /** A move with the escrow as it is at the block of the reading, which may be past the move. */
 export type IndexedEventWithEscrow = IndexedEvent & { escrow: IndexedEscrow };
 
@@ -135,13 +133,15 @@ const agentFields = z.object({
 /** Score and settlement counts of a wallet on one network. */
 export type IndexedAgent = z.infer<typeof agentFields>;
 
+const escrowWithEvents = escrowFields.extend({ events: z.array(eventFields) });
+
 export const metaAnswer = z.object({ _meta: metaSchema });
 export const escrowsAnswer = z.object({
   _meta: metaSchema,
-  escrows: z.array(escrowFields.extend({ events: z.array(eventFields) })),
+  escrows: z.array(escrowWithEvents),
 });
 export const eventsAnswer = z.object({
   _meta: metaSchema,
-  escrowEvents: z.array(eventFields.extend({ escrow: escrowFields })),
+  escrowEvents: z.array(eventFields.extend({ escrow: escrowWithEvents })),
 });
 export const agentsAnswer = z.object({ _meta: metaSchema, agents: z.array(agentFields) });

@@ -1,0 +1,120 @@
+import type { IndexedEvent } from "../../indexer/schemas.ts";
+import type { TransactionRecord } from "../transactions/model.ts";
+import type { DeliveryTarget } from "../webhooks/enqueue.ts";
+import * as payloads from "./payloads.ts";
+import type { Announcement } from "./recorder.ts";
+
+/** Where the webhooks of a transaction go: the listing's endpointUrl and the checkout's callbackUrl. */
+export interface TransactionTargets {
+  seller: DeliveryTarget[];
+  buyer: DeliveryTarget[];
+}
+
+/** The addresses of a transaction's parties; `endpointUrl` is the listing's at this moment. */
+export function targetsOf(record: TransactionRecord, endpointUrl: string | null): TransactionTargets {
+  return {
+    seller: endpointUrl === null ? [] : [{ agentId: record.sellerAgentId, url: endpointUrl }],
+    buyer:
+      record.callbackUrl === null || record.buyerAgentId === null
+        ? []
+        : [{ agentId: record.buyerAgentId, url: record.callbackUrl }],
+  };
+}
+
+/** What `service.delivered` says once the delivery is on chain and its payload has been handed over. */
+export function announceDelivered(
+  record: TransactionRecord,
+  delivery: { timestamp: number; incarnation: number },
+  targets: TransactionTargets,
+  occurredAt: Date,
+): Announcement {
+  return {
+    type: "service.delivered",
+    record,
+    body: payloads.serviceDelivered(record, delivery.timestamp),
+    incarnation: delivery.incarnation,
+    recipients: [record.buyerAgentId],
+    targets: targets.buyer,
+    occurredAt,
+  };
+}
+
+/**
+ * What a move on chain announces, to whom (specification 6, decision 37). Moves of a dispute announce nothing here: the
+ * dispute's own record does.
+ */
+export function announceMove(
+  record: TransactionRecord,
+  event: IndexedEvent,
+  incarnation: number,
+  targets: TransactionTargets,
+): Announcement[] {
+  const occurredAt = new Date(event.timestamp * 1000);
+  const toSeller = { record, incarnation, recipients: [record.sellerAgentId], targets: targets.seller, occurredAt };
+  const toBuyer = { record, incarnation, recipients: [record.buyerAgentId], targets: targets.buyer, occurredAt };
+  switch (event.type) {
+    case "EscrowCreated":
+      return [{ ...toSeller, type: "escrow.funded", body: payloads.escrowFunded(record) }];
+    case "DeliverySubmitted":
+      if (record.responsePayloadJson !== null) {
+        return [announceDelivered(record, { timestamp: event.timestamp, incarnation }, targets, occurredAt)];
+      }
+      return [
+        {
+          ...toBuyer,
+          type: "delivery.submitted",
+          body: payloads.deliverySubmitted(record, event.timestamp, event.proofHash),
+        },
+      ];
+    case "EscrowReleased": {
+      const automatic = event.automatic === true;
+      return [
+        {
+          ...toSeller,
+          type: automatic ? "escrow.finalized" : "escrow.released",
+          body: payloads.escrowReleased(record, automatic),
+        },
+      ];
+    }
+    case "EscrowRefunded":
+      return [
+        {
+          ...toBuyer,
+          targets: [],
+          type: "escrow.refunded",
+          body: payloads.escrowReturned(record, "escrow.refunded", event.buyerAmount),
+        },
+      ];
+    case "EscrowAbandoned":
+      return [
+        {
+          ...toSeller,
+          targets: [],
+          type: "escrow.abandoned",
+          body: payloads.escrowReturned(record, "escrow.abandoned", event.buyerAmount),
+        },
+      ];
+    case "DisputeOpened":
+    case "EscrowResolved":
+      return [];
+  }
+}
+
+/** Tells both parties that a move which had been announced is no longer on chain. */
+export function announceWithdrawal(
+  record: TransactionRecord,
+  withdrawn: { type: string; incarnation: number; eventIds: string[] },
+  targets: TransactionTargets,
+  occurredAt: Date,
+): Announcement {
+  return {
+    type: "escrow.reorged",
+    record,
+    body: payloads.escrowReorged(record, withdrawn.type, withdrawn.eventIds),
+    incarnation: withdrawn.incarnation,
+    qualifier: withdrawn.type,
+    recipients: [record.buyerAgentId, record.sellerAgentId],
+    targets: [...targets.seller, ...targets.buyer],
+    occurredAt,
+  };
+}

@@ -1,0 +1,251 @@
+import type { ClientSession, Connection } from "mongoose";
+import type { Hex } from "viem";
+
+import { withTransaction } from "../../db/connection.ts";
+import type { IndexedEscrow, IndexedEventWithEscrow } from "../../indexer/schemas.ts";
+import type { Network } from "../../config/constants.ts";
+import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
+import { termDifferences, withChain } from "../transactions/snapshot.ts";
+import { announceMove, announceWithdrawal, targetsOf } from "./announce.ts";
+import { eventId } from "./event-id.ts";
+import type { AppliedEventRecord, CursorRecord, EventModels } from "./model.ts";
+import type { EndpointDirectory, WalletDirectory } from "./ports.ts";
+import { moveKey } from "./reconcile.ts";
+import type { Reconciliation } from "./reconcile.ts";
+import type { Announcement, EventRecorder } from "./recorder.ts";
+import { unsolicitedRecord } from "./unsolicited.ts";
+
+/** Another process has moved the cursor: what this one knows is old. */
+export class CursorMovedError extends Error {
+  override readonly name = "CursorMovedError";
+}
+
+/** One step of the follower: what changed, and where it stands after it. */
+export interface Batch extends Reconciliation<IndexedEventWithEscrow> {
+  /** The escrows of the withdrawn moves as they are now, by id; one that is gone is missing. */
+  escrowsNow: ReadonlyMap<string, IndexedEscrow>;
+  /** The cursor that the batch starts from; undefined before the first one. */
+  cursor: CursorRecord | undefined;
+  next: Pick<CursorRecord, "nextOrdinal" | "headNumber" | "headTimestamp">;
+}
+
+/** What the applier works with. */
+export interface ApplierOptions {
+  network: Network;
+  chainId: number;
+  escrowContract: `0x${string}`;
+  connection: Connection;
+  transactions: TransactionModel;
+  models: EventModels;
+  recorder: EventRecorder;
+  wallets: WalletDirectory;
+  endpoints: EndpointDirectory;
+  now: () => Date;
+}
+
+/** Facts of other features that a batch needs, read before its transaction. */
+interface Directory {
+  agentIds: Map<string, string>;
+  endpointUrls: Map<string, string>;
+}
+
+/** What a database transaction of the applier gathers before it writes. */
+interface Draft {
+  records: Map<string, TransactionRecord>;
+  created: Set<string>;
+  changed: Set<string>;
+  applied: AppliedEventRecord[];
+  announcements: Announcement[];
+}
+
+/** Announcements that a withdrawn move may have made. */
+const ANNOUNCED_BY: Readonly<Record<AppliedEventRecord["type"], readonly string[]>> = {
+  EscrowCreated: ["escrow.funded"],
+  DeliverySubmitted: ["service.delivered", "delivery.submitted"],
+  EscrowReleased: ["escrow.released", "escrow.finalized"],
+  EscrowRefunded: ["escrow.refunded"],
+  EscrowAbandoned: ["escrow.abandoned"],
+  DisputeOpened: [],
+  EscrowResolved: [],
+};
+
+/**
+ * Writes a batch: copies of transactions, events, deliveries, applied moves and the cursor, all in one database
+ * transaction. Run again, or by two processes at once, it changes nothing more.
+ */
+export function createApplier(options: ApplierOptions) {
+  const { network, models, transactions } = options;
+
+  async function loadRecords(escrowIds: Hex[], session: ClientSession | null): Promise<TransactionRecord[]> {
+    if (escrowIds.length === 0) return [];
+    return transactions.find({ network, escrowId: { $in: escrowIds } }, null, { session }).lean<TransactionRecord[]>();
+  }
+
+  const escrowIdsOf = (batch: Batch): Hex[] => [
+    ...new Set([
+      ...[...batch.fresh, ...batch.moved].map(({ event }) => event.escrowId),
+      ...batch.withdrawn.map((applied) => applied.escrowId),
+    ]),
+  ];
+
+  async function readDirectory(batch: Batch): Promise<Directory> {
+    const parties = batch.fresh.flatMap(({ event }) => [event.buyer, event.seller]);
+    const records = await loadRecords(escrowIdsOf(batch), null);
+    const serviceIds = records.flatMap((record) => (record.serviceId === null ? [] : [record.serviceId]));
+    const [agentIds, endpointUrls] = await Promise.all([
+      parties.length === 0 ? new Map<string, string>() : options.wallets.agentIdsByWallet([...new Set(parties)]),
+      serviceIds.length === 0 ? new Map<string, string>() : options.endpoints.endpointUrls([...new Set(serviceIds)]),
+    ]);
+    return { agentIds, endpointUrls };
+  }
+
+  /** The record that a chain event belongs to: the checkout with these very terms, else an unsolicited one. */
+  function recordFor(draft: Draft, escrow: IndexedEscrow, directory: Directory): TransactionRecord | undefined {
+    const own = [...draft.records.values()].filter((record) => record.escrowId === escrow.id);
+    const checkout = own.find((record) => !record.unsolicited);
+    if (checkout !== undefined) {
+      if (termDifferences(checkout, escrow).length === 0) return checkout;
+      // Other terms took the escrow id of the checkout (decision 16).
+      change(draft, withChain(checkout, escrow));
+    }
+    const existing = own.find((record) => record.unsolicited);
+    if (existing !== undefined) return existing;
+    const sellerAgentId = directory.agentIds.get(escrow.seller);
+    if (sellerAgentId === undefined) return undefined;
+    const record = unsolicitedRecord(escrow, {
+      network,
+      chainId: options.chainId,
+      escrowContract: options.escrowContract,
+      sellerAgentId,
+      buyerAgentId: directory.agentIds.get(escrow.buyer) ?? null,
+      now: options.now(),
+    });
+    draft.created.add(record._id);
+    draft.records.set(record._id, record);
+    return record;
+  }
+
+  function change(draft: Draft, record: TransactionRecord): void {
+    draft.records.set(record._id, { ...record, updatedAt: options.now() });
+    draft.changed.add(record._id);
+  }
+
+  const targets = (record: TransactionRecord, directory: Directory) =>
+    targetsOf(record, record.serviceId === null ? null : (directory.endpointUrls.get(record.serviceId) ?? null));
+
+  const position = (event: IndexedEventWithEscrow) => ({
+    blockNumber: event.blockNumber,
+    blockHash: event.blockHash,
+    txHash: event.txHash,
+    timestamp: event.timestamp,
+  });
+
+  function applyFresh(draft: Draft, { event, incarnation }: Batch["fresh"][number], directory: Directory): void {
+    const record = recordFor(draft, event.escrow, directory);
+    if (record === undefined) return;
+    const updated = withChain(record, event.escrow);
+    change(draft, updated);
+    draft.applied.push({
+      _id: `${network}:${moveKey(event)}`,
+      network,
+      escrowId: event.escrowId,
+      type: event.type,
+      transactionId: record._id,
+      incarnation,
+      live: true,
+      ...position(event),
+    });
+    draft.announcements.push(...announceMove(updated, event, incarnation, targets(updated, directory)));
+  }
+
+  function applyMoved(draft: Draft, { event, applied }: Batch["moved"][number]): void {
+    draft.applied.push({ ...applied, ...position(event) });
+    const record = draft.records.get(applied.transactionId);
+    if (record !== undefined) change(draft, withChain(record, event.escrow));
+  }
+
+  function applyWithdrawn(draft: Draft, applied: AppliedEventRecord, batch: Batch, directory: Directory): void {
+    draft.applied.push({ ...applied, live: false, incarnation: applied.incarnation + 1 });
+    const record = draft.records.get(applied.transactionId);
+    if (record === undefined) return;
+    const updated = withChain(record, batch.escrowsNow.get(applied.escrowId));
+    change(draft, updated);
+    const eventIds = ANNOUNCED_BY[applied.type].map((type) =>
+      eventId({
+        network,
+        escrowContract: record.escrowContract,
+        escrowId: record.unsolicited ? `${record.escrowId}:unsolicited` : record.escrowId,
+        type,
+        incarnation: applied.incarnation,
+      }),
+    );
+    const withdrawn = { type: applied.type, incarnation: applied.incarnation, eventIds };
+    draft.announcements.push(announceWithdrawal(updated, withdrawn, targets(updated, directory), options.now()));
+  }
+
+  async function moveCursor(batch: Batch, session: ClientSession): Promise<void> {
+    const fields = { ...batch.next, updatedAt: options.now() };
+    if (batch.cursor === undefined) {
+      // Two first batches at once run into this document's _id.
+      await models.cursors.create([{ _id: network, ...fields, version: 0 }], { session });
+      return;
+    }
+    const { version } = batch.cursor;
+    const moved = await models.cursors.updateOne(
+      { _id: network, version },
+      { $set: { ...fields, version: version + 1 } },
+      { session },
+    );
+    if (moved.matchedCount === 0) throw new CursorMovedError(`The cursor of ${network} is past version ${version}`);
+  }
+
+  async function write(draft: Draft, session: ClientSession): Promise<void> {
+    const created = [...draft.created].flatMap((id) => draft.records.get(id) ?? []);
+    if (created.length > 0) await transactions.insertMany(created, { session });
+    const changed = [...draft.changed]
+      .filter((id) => !draft.created.has(id))
+      .flatMap((id) => draft.records.get(id) ?? []);
+    if (changed.length > 0) {
+      await transactions.bulkWrite(
+        changed.map(({ _id, status, expiredBy, escrow, updatedAt }) => ({
+          updateOne: { filter: { _id }, update: { $set: { status, expiredBy, escrow, updatedAt } } },
+        })),
+        { session },
+      );
+    }
+    if (draft.applied.length > 0) {
+      await models.applied.bulkWrite(
+        draft.applied.map((record) => ({
+          replaceOne: { filter: { _id: record._id }, replacement: record, upsert: true },
+        })),
+        { session },
+      );
+    }
+    await options.recorder.record(draft.announcements, session);
+  }
+
+  return {
+    /**
+     * Applies a batch and moves the cursor. Throws CursorMovedError, or a duplicate key of the first cursor, when another
+     * process was faster; nothing is written then.
+     */
+    async apply(batch: Batch): Promise<void> {
+      const directory = await readDirectory(batch);
+      await withTransaction(options.connection, async (session) => {
+        await moveCursor(batch, session);
+        const records = await loadRecords(escrowIdsOf(batch), session);
+        const draft: Draft = {
+          records: new Map(records.map((record) => [record._id, record])),
+          created: new Set(),
+          changed: new Set(),
+          applied: [],
+          announcements: [],
+        };
+        for (const applied of batch.withdrawn) applyWithdrawn(draft, applied, batch, directory);
+        for (const moved of batch.moved) applyMoved(draft, moved);
+        for (const fresh of batch.fresh) applyFresh(draft, fresh, directory);
+        await write(draft, session);
+      });
+    },
+  };
+}

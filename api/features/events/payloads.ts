@@ -1,0 +1,105 @@
+import type { TransactionRecord } from "../transactions/model.ts";
+import { isLate } from "../transactions/snapshot.ts";
+
+/** The body of an event: what section 6 of the specification names, then what decision 37 adds. */
+export type EventBody = Record<string, unknown> & { event: string; transactionId: string };
+
+const parsed = (json: string | null): unknown => (json === null ? null : (JSON.parse(json) as unknown));
+const iso = (unixSeconds: number): string => new Date(unixSeconds * 1000).toISOString();
+
+/** `escrow.funded`: the deposit is on chain, the seller may begin. For deliveryType `webhook` it is the job itself. */
+export function escrowFunded(record: TransactionRecord): EventBody {
+  const late = isLate(record);
+  return {
+    event: "escrow.funded",
+    transactionId: record._id,
+    escrowId: record.escrowId,
+    serviceId: record.serviceId,
+    serviceTitle: record.serviceTitle,
+    lockedAmount: record.lockedAmount,
+    platformFee: record.platformFee,
+    currency: record.token.symbol,
+    token: record.token.address,
+    buyer: record.buyerAddress,
+    seller: record.sellerAddress,
+    network: record.network,
+    requestPayload: parsed(record.requestPayloadJson),
+    quantity: record.quantity,
+    deadline: record.deadline,
+    criteriaHash: record.criteriaHash,
+    unsolicited: record.unsolicited,
+    late,
+    ...(late ? { notice: "Funded after the quote had expired: you may decline with refund(escrowId)." } : {}),
+  };
+}
+
+/** `service.delivered`: the delivery is on chain and its payload here; the review window has begun. */
+export function serviceDelivered(record: TransactionRecord, deliveredAt: number): EventBody {
+  return {
+    event: "service.delivered",
+    transactionId: record._id,
+    serviceId: record.serviceId,
+    responsePayload: parsed(record.responsePayloadJson),
+    deliveredAt: iso(deliveredAt),
+    deliveryProof: record.deliveryProof,
+    escrowId: record.escrowId,
+    network: record.network,
+  };
+}
+
+/** `delivery.submitted`: the delivery is on chain, its payload has not been handed over (decision 17). */
+export function deliverySubmitted(record: TransactionRecord, deliveredAt: number, proofHash: string | null): EventBody {
+  return {
+    event: "delivery.submitted",
+    transactionId: record._id,
+    serviceId: record.serviceId,
+    deliveredAt: iso(deliveredAt),
+    proofHash,
+    escrowId: record.escrowId,
+    network: record.network,
+  };
+}
+
+/** `escrow.released` (the buyer accepted) and `escrow.finalized` (the dispute window elapsed). */
+export function escrowReleased(record: TransactionRecord, automatic: boolean): EventBody {
+  return {
+    event: automatic ? "escrow.finalized" : "escrow.released",
+    transactionId: record._id,
+    serviceId: record.serviceId,
+    serviceTitle: record.serviceTitle,
+    buyerAgentId: record.buyerAgentId,
+    escrowId: record.escrowId,
+    network: record.network,
+  };
+}
+
+/** `escrow.refunded` (the seller declined) and `escrow.abandoned` (the buyer reclaimed an undelivered job). */
+export function escrowReturned(
+  record: TransactionRecord,
+  event: "escrow.refunded" | "escrow.abandoned",
+  buyerAmount: bigint | null,
+): EventBody {
+  return {
+    event,
+    transactionId: record._id,
+    serviceId: record.serviceId,
+    serviceTitle: record.serviceTitle,
+    escrowId: record.escrowId,
+    network: record.network,
+    buyerAmount: buyerAmount?.toString() ?? null,
+  };
+}
+
+/** `escrow.reorged`: what was announced of an escrow is no longer on chain. */
+export function escrowReorged(record: TransactionRecord, withdrawn: string, withdrawnEventIds: string[]): EventBody {
+  return {
+    event: "escrow.reorged",
+    transactionId: record._id,
+    serviceId: record.serviceId,
+    escrowId: record.escrowId,
+    network: record.network,
+    withdrawn,
+    withdrawnEventIds,
+    status: record.status,
+  };
+}

@@ -1,0 +1,94 @@
+import type { ClientSession } from "mongoose";
+
+import type { TransactionRecord } from "../transactions/model.ts";
+import { deliveriesOf, enqueueDeliveries } from "../webhooks/enqueue.ts";
+import type { DeliveryTarget } from "../webhooks/enqueue.ts";
+import type { DeliveryModel } from "../webhooks/model.ts";
+import { eventId } from "./event-id.ts";
+import type { EventModels, EventRecord, EventType } from "./model.ts";
+import type { EventBody } from "./payloads.ts";
+
+/** An event to be recorded, with the agents in whose log it stands and the addresses that it is sent to. */
+export interface Announcement {
+  type: EventType;
+  record: TransactionRecord;
+  body: EventBody;
+  incarnation: number;
+  /** Tells events of one type and incarnation apart, where an escrow can have several; see `escrow.reorged`. */
+  qualifier?: string;
+  recipients: readonly (string | null)[];
+  targets: readonly DeliveryTarget[];
+  occurredAt: Date;
+}
+
+/** The id that an announcement will have. */
+export function announcementId(announcement: Announcement): string {
+  const { record, type, qualifier, incarnation } = announcement;
+  return eventId({
+    network: record.network,
+    escrowContract: record.escrowContract,
+    // A taken escrow id has two records, each with events of its own.
+    escrowId: record.unsolicited ? `${record.escrowId}:unsolicited` : record.escrowId,
+    type: qualifier === undefined ? type : `${type}:${qualifier}`,
+    incarnation,
+  });
+}
+
+/** Writes events and their deliveries together. */
+export interface EventRecorder {
+  /**
+   * Records what has not been recorded yet, in the given order, and puts its deliveries into the outbox, all in the
+   * caller's transaction. Every recording writes the one counter of the log, so that two at once cannot both commit:
+   * the log's order is the order of the commits and no reader ever sees a gap close behind it.
+   */
+  record(announcements: readonly Announcement[], session: ClientSession): Promise<void>;
+}
+
+const SEQUENCE = "events";
+
+/** The writer of the event log and the outbox. */
+export function createEventRecorder(
+  models: Pick<EventModels, "events" | "counters">,
+  deliveries: DeliveryModel,
+  now: () => Date,
+): EventRecorder {
+  return {
+    async record(announcements, session) {
+      const byId = new Map(announcements.map((announcement) => [announcementId(announcement), announcement]));
+      const known = await models.events.find({ _id: { $in: [...byId.keys()] } }, { _id: 1 }, { session }).lean();
+      for (const { _id } of known) byId.delete(_id);
+      if (byId.size === 0) return;
+
+      const counter = await models.counters.findOneAndUpdate(
+        { _id: SEQUENCE },
+        { $inc: { value: byId.size } },
+        { upsert: true, returnDocument: "after", session, lean: true },
+      );
+      const createdAt = now();
+      let seq = (counter?.value ?? byId.size) - byId.size;
+      const records: EventRecord[] = [];
+      const outgoing = [];
+      for (const [id, announcement] of byId) {
+        seq += 1;
+        const { record, type, body } = announcement;
+        const bodyJson = JSON.stringify(body);
+        records.push({
+          _id: id,
+          seq,
+          type,
+          transactionId: record._id,
+          network: record.network,
+          escrowId: record.escrowId,
+          recipients: [...new Set(announcement.recipients.filter((agentId) => agentId !== null))],
+          bodyJson,
+          occurredAt: announcement.occurredAt,
+          createdAt,
+        });
+        const event = { eventId: id, eventType: type, transactionId: record._id, bodyJson };
+        outgoing.push(...deliveriesOf(event, announcement.targets, createdAt));
+      }
+      await models.events.insertMany(records, { session });
+      await enqueueDeliveries(deliveries, outgoing, session);
+    },
+  };
+}

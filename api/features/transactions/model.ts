@@ -1,0 +1,201 @@
+import { Schema } from "mongoose";
+import type { Connection, Model } from "mongoose";
+
+import { NETWORKS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import { DISPUTE_OUTCOMES, ESCROW_STATES } from "../../indexer/schemas.ts";
+import type { DisputeOutcome, EscrowEventType, EscrowState } from "../../indexer/schemas.ts";
+
+/** Status values of a transaction (decision 15). */
+export const TRANSACTION_STATUSES = [
+  "pending_funding",
+  "funded",
+  "delivered",
+  "released",
+  "refunded",
+  "disputed",
+  "resolved",
+  "abandoned",
+  "expired",
+] as const;
+export type TransactionStatus = (typeof TRANSACTION_STATUSES)[number];
+
+/** One move of the escrow on chain. `at` in unix seconds. */
+export interface ChainMove {
+  type: EscrowEventType;
+  at: number;
+  txHash: `0x${string}`;
+  blockNumber: number;
+}
+
+/** The escrow as the subgraph has it. Times in unix seconds, amounts in token units as decimal strings. */
+export interface EscrowSnapshot {
+  state: EscrowState;
+  valueUsd: string;
+  proofHash: `0x${string}` | null;
+  createdAt: number;
+  createdTxHash: `0x${string}`;
+  deliveredAt: number | null;
+  disputedAt: number | null;
+  settledAt: number | null;
+  /** True when a release came by the end of the dispute window; null without a release. */
+  automatic: boolean | null;
+  outcome: DisputeOutcome | null;
+  buyerPercent: number | null;
+  buyerAmount: string;
+  sellerAmount: string;
+  updatedBlock: number;
+  moves: ChainMove[];
+}
+
+/** The token that a transaction settles in. */
+export interface SettlementToken {
+  symbol: string;
+  address: `0x${string}`;
+  decimals: number;
+}
+
+/**
+ * A deal between two agents. The terms are fixed at checkout; what the chain decides afterwards is `escrow`, a copy for
+ * listing that the follower keeps: the subgraph is the authority (decision 15).
+ */
+export interface TransactionRecord {
+  /** `txn_…` */
+  _id: string;
+  /** True for an escrow that was created on chain without a checkout (decision 10). */
+  unsolicited: boolean;
+  serviceId: string | null;
+  serviceTitle: string | null;
+  deliveryType: string | null;
+  /** Null only in an unsolicited escrow of a wallet that is not registered. */
+  buyerAgentId: string | null;
+  sellerAgentId: string;
+  buyerAddress: `0x${string}`;
+  sellerAddress: `0x${string}`;
+  network: Network;
+  chainId: number;
+  /** bytes32, lower case */
+  escrowId: `0x${string}`;
+  escrowContract: `0x${string}`;
+  token: SettlementToken;
+  quantity: number;
+  /** Gross deposit, fee and what the escrow holds, in token units as decimal strings. */
+  amount: string;
+  platformFee: string;
+  lockedAmount: string;
+  criteriaHash: `0x${string}`;
+  /** JSON text of the criteria document; null without a checkout. */
+  criteriaJson: string | null;
+  /** Seconds. */
+  disputeWindow: number;
+  /** Seconds. */
+  abandonmentGrace: number;
+  /** Unix seconds until which the seller may deliver. */
+  deadline: number;
+  /** Unix seconds until which the terms may be funded; null without a checkout. */
+  quoteExpiresAt: number | null;
+  callbackUrl: string | null;
+  /** JSON texts: free-form documents are kept as they came, whatever their keys and numbers. */
+  requestPayloadJson: string | null;
+  responsePayloadJson: string | null;
+  /** SHA-256 of the canonical JSON of the response payload, 0x hex. */
+  deliveryProof: `0x${string}` | null;
+  /** When the seller handed the payload over. */
+  payloadReceivedAt: Date | null;
+  status: TransactionStatus;
+  /** Why a transaction is `expired` besides the time that passed. */
+  expiredBy: "quote" | "escrow_id_taken" | null;
+  escrow: EscrowSnapshot | null;
+  /** The first block that a reading must include: the latest block of a call of ours that a party told of (decision 41). */
+  minBlock: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export type TransactionModel = Model<TransactionRecord>;
+
+const required = { required: true } as const;
+const text = { type: String, ...required };
+const textOrNull = { type: String, default: null };
+const count = { type: Number, ...required };
+const countOrNull = { type: Number, default: null };
+
+const moveSchema = new Schema<ChainMove>(
+  { type: { ...text }, at: count, txHash: text, blockNumber: count },
+  { _id: false },
+);
+
+const snapshotSchema = new Schema<EscrowSnapshot>(
+  {
+    state: { ...text, enum: ESCROW_STATES },
+    valueUsd: text,
+    proofHash: textOrNull,
+    createdAt: count,
+    createdTxHash: text,
+    deliveredAt: countOrNull,
+    disputedAt: countOrNull,
+    settledAt: countOrNull,
+    automatic: { type: Boolean, default: null },
+    outcome: { type: String, enum: [...DISPUTE_OUTCOMES, null], default: null },
+    buyerPercent: countOrNull,
+    buyerAmount: text,
+    sellerAmount: text,
+    updatedBlock: count,
+    moves: [moveSchema],
+  },
+  { _id: false },
+);
+
+const schema = new Schema<TransactionRecord>(
+  {
+    _id: text,
+    unsolicited: { type: Boolean, ...required },
+    serviceId: textOrNull,
+    serviceTitle: textOrNull,
+    deliveryType: textOrNull,
+    buyerAgentId: textOrNull,
+    sellerAgentId: text,
+    buyerAddress: text,
+    sellerAddress: text,
+    network: { ...text, enum: NETWORKS },
+    chainId: count,
+    escrowId: text,
+    escrowContract: text,
+    token: {
+      type: new Schema<SettlementToken>({ symbol: text, address: text, decimals: count }, { _id: false }),
+      ...required,
+    },
+    quantity: count,
+    amount: text,
+    platformFee: text,
+    lockedAmount: text,
+    criteriaHash: text,
+    criteriaJson: textOrNull,
+    disputeWindow: count,
+    abandonmentGrace: count,
+    deadline: count,
+    quoteExpiresAt: countOrNull,
+    callbackUrl: textOrNull,
+    requestPayloadJson: textOrNull,
+    responsePayloadJson: textOrNull,
+    deliveryProof: textOrNull,
+    payloadReceivedAt: { type: Date, default: null },
+    status: { ...text, enum: TRANSACTION_STATUSES },
+    expiredBy: { type: String, enum: ["quote", "escrow_id_taken", null], default: null },
+    escrow: { type: snapshotSchema, default: null },
+    minBlock: count,
+    createdAt: { type: Date, ...required },
+    updatedAt: { type: Date, ...required },
+  },
+  { collection: "transactions", versionKey: false, strict: "throw" },
+);
+// An escrow id that others took is a second, unsolicited record beside the checkout that lost it.
+schema.index({ network: 1, escrowId: 1, unsolicited: 1 }, { unique: true });
+schema.index({ buyerAgentId: 1, _id: -1 });
+schema.index({ sellerAgentId: 1, _id: -1 });
+schema.index({ network: 1, status: 1, quoteExpiresAt: 1 });
+
+/** The collection of transactions. */
+export function transactionModel(connection: Connection): TransactionModel {
+  return connection.model<TransactionRecord>("Transaction", schema);
+}

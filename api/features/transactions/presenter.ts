@@ -1,0 +1,98 @@
+import type { z } from "zod";
+
+import type { Action, Role } from "./actions.ts";
+import type { TransactionRecord } from "./model.ts";
+import type { transaction, transactionWithActions } from "./schemas.ts";
+import { isLate } from "./snapshot.ts";
+
+const iso = (unixSeconds: number): string => new Date(unixSeconds * 1000).toISOString();
+const isoOrNull = (unixSeconds: number | null | undefined): string | null =>
+  unixSeconds === null || unixSeconds === undefined ? null : iso(unixSeconds);
+const objectOrNull = (json: string | null): Record<string, unknown> | null =>
+  json === null ? null : (JSON.parse(json) as Record<string, unknown>);
+
+/** True once the chain has a delivery: from then on the buyer reads the payload (decision 17). */
+function isDeliveredOnChain(record: TransactionRecord): boolean {
+  return record.escrow !== null && record.escrow.deliveredAt !== null;
+}
+
+function timelineOf(record: TransactionRecord, showPayload: boolean): z.input<typeof transaction>["timeline"] {
+  const entries: z.input<typeof transaction>["timeline"] = [];
+  if (!record.unsolicited) {
+    entries.push({ event: "CheckedOut", at: record.createdAt.toISOString(), txHash: null, blockNumber: null });
+  }
+  for (const move of record.escrow?.moves ?? []) {
+    entries.push({ event: move.type, at: iso(move.at), txHash: move.txHash, blockNumber: move.blockNumber });
+  }
+  if (record.payloadReceivedAt !== null && showPayload) {
+    const at = record.payloadReceivedAt.toISOString();
+    entries.push({ event: "PayloadReceived", at, txHash: null, blockNumber: null });
+  }
+  return entries;
+}
+
+/**
+ * A transaction as one of its parties sees it.
+ * @param indexedBlock block that the state of the escrow was read at; null when no subgraph was asked
+ */
+export function presentTransaction(
+  record: TransactionRecord,
+  role: Role,
+  indexedBlock: number | null,
+): z.input<typeof transaction> {
+  const showPayload = role === "seller" || isDeliveredOnChain(record);
+  const { escrow } = record;
+  const settled = escrow !== null && escrow.settledAt !== null;
+  const proofMatches = record.deliveryProof !== null && record.deliveryProof === escrow?.proofHash;
+  return {
+    transactionId: record._id,
+    serviceId: record.serviceId,
+    serviceTitle: record.serviceTitle,
+    buyerAgentId: record.buyerAgentId,
+    sellerAgentId: record.sellerAgentId,
+    buyerAddress: record.buyerAddress,
+    sellerAddress: record.sellerAddress,
+    network: record.network,
+    chainId: record.chainId,
+    escrowId: record.escrowId,
+    escrowContract: record.escrowContract,
+    token: record.token.address,
+    currency: record.token.symbol,
+    amount: record.amount,
+    lockedAmount: record.lockedAmount,
+    platformFee: record.platformFee,
+    quantity: record.quantity,
+    criteriaHash: record.criteriaHash,
+    disputeWindow: record.disputeWindow,
+    abandonmentGrace: record.abandonmentGrace,
+    deadline: record.deadline,
+    quoteExpiresAt: isoOrNull(record.quoteExpiresAt),
+    status: record.status,
+    expiredBy: record.expiredBy,
+    requestPayload: objectOrNull(record.requestPayloadJson),
+    responsePayload: showPayload ? objectOrNull(record.responsePayloadJson) : null,
+    deliveryProof: showPayload ? record.deliveryProof : null,
+    proofHash: escrow?.proofHash ?? null,
+    proofVerified: showPayload && proofMatches ? true : null,
+    // The address that the buyer receives webhooks at is nobody else's business.
+    callbackUrl: role === "buyer" ? record.callbackUrl : null,
+    fundTxHash: escrow?.createdTxHash ?? null,
+    late: isLate(record),
+    unsolicited: record.unsolicited,
+    automatic: escrow?.automatic ?? null,
+    outcome: escrow?.outcome ?? null,
+    buyerAmount: settled ? escrow.buyerAmount : null,
+    sellerAmount: settled ? escrow.sellerAmount : null,
+    deliveredAt: isoOrNull(escrow?.deliveredAt),
+    settledAt: isoOrNull(escrow?.settledAt),
+    timeline: timelineOf(record, showPayload),
+    indexedBlock,
+    createdAt: record.createdAt.toISOString(),
+    updatedAt: record.updatedAt.toISOString(),
+  };
+}
+
+/** An action with its end as a date. */
+export function presentAction(action: Action): z.input<typeof transactionWithActions>["actions"][number] {
+  return { ...action, availableUntil: isoOrNull(action.availableUntil) };
+}

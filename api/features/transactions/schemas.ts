@@ -1,0 +1,171 @@
+import { z } from "zod";
+
+import { NETWORKS, PAGE_LIMIT } from "../../config/constants.ts";
+import { DISPUTE_OUTCOMES, ESCROW_EVENT_TYPES } from "../../indexer/schemas.ts";
+import { TRANSACTION_STATUSES } from "./model.ts";
+
+/** Units of a token as a decimal string. */
+const units = z.string().regex(/^\d+$/);
+const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
+const bytes32 = z.string().regex(/^0x[0-9a-fA-F]{64}$/);
+const hexData = z.string().regex(/^0x([0-9a-fA-F]{2})*$/);
+const timestamp = z.iso.datetime();
+const unixSeconds = z.int().nonnegative();
+/** Free-form JSON object, kept as it came. */
+export const jsonObject = z
+  .custom<Record<string, unknown>>(
+    (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+    "must be an object",
+  )
+  .meta({ type: "object", override: { type: "object", additionalProperties: true } });
+
+/** A call that a wallet can send as it stands. */
+export const contractCall = z
+  .object({
+    to: address,
+    data: hexData,
+    value: z.literal("0").meta({ description: "wei" }),
+    chainId: z.int(),
+    description: z.string(),
+  })
+  .meta({ id: "ContractCall" });
+
+const action = z.object({
+  action: z.enum([
+    "approve",
+    "createEscrow",
+    "submitDelivery",
+    "accept",
+    "openDispute",
+    "finalize",
+    "claimAbandoned",
+    "refund",
+  ]),
+  ...contractCall.shape,
+  availableUntil: timestamp
+    .nullable()
+    .meta({ description: "Until when the chain takes the call; null: it stays open" }),
+});
+
+const timelineEntry = z.object({
+  event: z.enum(["CheckedOut", ...ESCROW_EVENT_TYPES, "PayloadReceived"]),
+  at: timestamp,
+  txHash: bytes32.nullable(),
+  blockNumber: z.int().nullable(),
+});
+
+const transactionFields = {
+  transactionId: z.string(),
+  serviceId: z.string().nullable(),
+  serviceTitle: z.string().nullable(),
+  buyerAgentId: z.string().nullable(),
+  sellerAgentId: z.string(),
+  buyerAddress: address,
+  sellerAddress: address,
+  network: z.enum(NETWORKS),
+  chainId: z.int(),
+  escrowId: bytes32,
+  escrowContract: address,
+  token: address,
+  currency: z.string().meta({ description: "Symbol of the token that the deal settles in" }),
+  amount: units.meta({ description: "Gross deposit in token units" }),
+  lockedAmount: units.meta({ description: "Deposit after the fee, in token units" }),
+  platformFee: units.meta({ description: "2% of the deposit, rounded up, in token units; it is not given back" }),
+  quantity: z.int(),
+  criteriaHash: bytes32,
+  disputeWindow: z.int().meta({ description: "seconds" }),
+  abandonmentGrace: z.int().meta({ description: "seconds" }),
+  deadline: unixSeconds.meta({ description: "Unix seconds until which the seller may deliver" }),
+  quoteExpiresAt: timestamp.nullable(),
+  status: z.enum(TRANSACTION_STATUSES),
+  expiredBy: z.enum(["quote", "escrow_id_taken"]).nullable(),
+  requestPayload: jsonObject.nullable(),
+  responsePayload: jsonObject.nullable().meta({ description: "Hidden from the buyer until the delivery is on chain" }),
+  deliveryProof: bytes32.nullable().meta({ description: "SHA-256 of the canonical JSON of responsePayload" }),
+  proofHash: bytes32.nullable().meta({ description: "What the seller committed to on chain" }),
+  proofVerified: z.literal(true).nullable().meta({
+    description: "true when deliveryProof equals proofHash; null otherwise, as other commitments are allowed",
+  }),
+  callbackUrl: z.string().nullable(),
+  fundTxHash: bytes32.nullable(),
+  late: z.boolean().meta({ description: "Funded in a block after the quote's end: the seller may refund" }),
+  unsolicited: z.boolean().meta({ description: "Created on chain without a checkout" }),
+  automatic: z.boolean().nullable(),
+  outcome: z.enum(DISPUTE_OUTCOMES).nullable(),
+  buyerAmount: units.nullable(),
+  sellerAmount: units.nullable(),
+  deliveredAt: timestamp.nullable(),
+  settledAt: timestamp.nullable(),
+  timeline: z.array(timelineEntry),
+  indexedBlock: z.int().nullable().meta({ description: "Block of the subgraph that this state was read at" }),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+};
+
+/** A transaction as its parties read it (decision 15). */
+export const transaction = z.object(transactionFields).meta({ id: "Transaction" });
+
+/** A transaction with what the caller may do next. */
+export const transactionWithActions = z
+  .object({ ...transactionFields, actions: z.array(action) })
+  .meta({ id: "TransactionWithActions" });
+
+/** A transaction whose delivery the chain does not know yet, with the call that commits to it. */
+export const pendingDelivery = z
+  .object({ ...transactionFields, submitDelivery: contractCall.nullable() })
+  .meta({ id: "PendingDelivery" });
+
+const ok = <T extends z.ZodType>(data: T) => z.object({ success: z.literal(true), data });
+
+export const transactionAnswer = ok(transaction);
+export const transactionWithActionsAnswer = ok(transactionWithActions);
+export const pendingDeliveryAnswer = ok(pendingDelivery);
+export const transactionListAnswer = z.object({
+  success: z.literal(true),
+  data: z.array(transaction),
+  nextCursor: z.string().nullable(),
+});
+
+/** What a buyer sends to reclaim, or anyone to finalize, and from when on (decision 19). */
+export const claimAbandonedAnswer = ok(
+  contractCall.omit({ description: true }).extend({ claimable: z.boolean(), claimableAt: timestamp }),
+);
+export const finalizeAnswer = ok(
+  contractCall.omit({ description: true }).extend({ finalizable: z.boolean(), finalizableAt: timestamp.nullable() }),
+);
+export const criteriaAnswer = ok(z.object({ transactionId: z.string(), criteriaHash: bytes32, criteria: jsonObject }));
+
+export const transactionParams = z.strictObject({ id: z.string().min(1).max(100) });
+
+export const readQuery = z.strictObject({
+  minBlock: z
+    .string()
+    .regex(/^\d{1,12}$/, "must be a block number")
+    .transform(Number)
+    .optional()
+    .meta({ description: "Block of the caller's own transaction: an older state is not answered" }),
+});
+
+export const listQuery = z.strictObject({
+  status: z.enum(TRANSACTION_STATUSES).optional(),
+  role: z.enum(["buyer", "seller"]).optional(),
+  network: z.enum(NETWORKS).optional(),
+  serviceId: z.string().min(1).max(100).optional(),
+  limit: z
+    .string()
+    .regex(/^\d+$/, "must be a whole number")
+    .transform(Number)
+    .pipe(z.int().min(1).max(PAGE_LIMIT.max))
+    .default(PAGE_LIMIT.default),
+  cursor: z.string().min(1).max(100).optional(),
+});
+
+const txHash = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/, "must be a transaction hash: 0x and 64 hexadecimal characters")
+  .transform((text) => text.toLowerCase() as `0x${string}`);
+
+export const fundBody = z.strictObject({ txHash });
+export const deliverBody = z.strictObject({ responsePayload: jsonObject, txHash: txHash.optional() });
+/** confirm takes nothing. */
+export const confirmBody = z.strictObject({});

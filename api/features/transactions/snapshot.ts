@@ -1,0 +1,101 @@
+import type { EscrowState, IndexedEscrow } from "../../indexer/schemas.ts";
+import { compareTerms } from "../../chain/receipts.ts";
+import type { TermDifference } from "../../chain/receipts.ts";
+import type { EscrowSnapshot, TransactionRecord, TransactionStatus } from "./model.ts";
+
+const STATUS_OF: Readonly<Record<EscrowState, TransactionStatus>> = {
+  Funded: "funded",
+  Delivered: "delivered",
+  Released: "released",
+  Refunded: "refunded",
+  Disputed: "disputed",
+  Resolved: "resolved",
+  Abandoned: "abandoned",
+};
+
+/** The part of an indexed escrow that a transaction carries. */
+export function toSnapshot(escrow: IndexedEscrow): EscrowSnapshot {
+  return {
+    state: escrow.state,
+    valueUsd: escrow.valueUsd.toString(),
+    proofHash: escrow.proofHash,
+    createdAt: escrow.createdAt,
+    createdTxHash: escrow.createdTxHash,
+    deliveredAt: escrow.deliveredAt,
+    disputedAt: escrow.disputedAt,
+    settledAt: escrow.settledAt,
+    automatic: escrow.automatic,
+    outcome: escrow.outcome,
+    buyerPercent: escrow.buyerPercent,
+    buyerAmount: escrow.buyerAmount.toString(),
+    sellerAmount: escrow.sellerAmount.toString(),
+    updatedBlock: escrow.updatedBlock,
+    moves: escrow.events.map((event) => ({
+      type: event.type,
+      at: event.timestamp,
+      txHash: event.txHash,
+      blockNumber: event.blockNumber,
+    })),
+  };
+}
+
+/** The terms of a checkout that an escrow on chain lacks; an empty array means that it is the checkout's escrow. */
+export function termDifferences(record: TransactionRecord, escrow: IndexedEscrow): TermDifference[] {
+  return compareTerms(termsOf(record), {
+    buyer: escrow.buyer,
+    seller: escrow.seller,
+    token: escrow.token.id,
+    amount: escrow.amount,
+    deadline: BigInt(escrow.deadline),
+    disputeWindow: BigInt(escrow.disputeWindow),
+    abandonmentGrace: BigInt(escrow.abandonmentGrace),
+    criteriaHash: escrow.criteriaHash,
+  });
+}
+
+/** The terms that the escrow of a transaction must have. */
+export function termsOf(record: TransactionRecord) {
+  return {
+    escrowId: record.escrowId,
+    buyer: record.buyerAddress,
+    seller: record.sellerAddress,
+    token: record.token.address,
+    amount: BigInt(record.amount),
+    deadline: record.deadline,
+    disputeWindow: record.disputeWindow,
+    abandonmentGrace: record.abandonmentGrace,
+    criteriaHash: record.criteriaHash,
+  };
+}
+
+/** What the chain makes of a transaction. */
+export type ChainFields = Pick<TransactionRecord, "status" | "expiredBy" | "escrow">;
+
+/**
+ * Status and escrow of a transaction by what the subgraph says of its escrow (decision 15). Without an escrow it waits
+ * for funding, or is expired if it had expired or lost its escrow before; an escrow of other terms has taken the id.
+ */
+export function chainFields(record: TransactionRecord, escrow: IndexedEscrow | undefined): ChainFields {
+  if (escrow === undefined) {
+    const isExpired = record.unsolicited || record.expiredBy === "quote";
+    return {
+      status: isExpired ? "expired" : "pending_funding",
+      expiredBy: record.expiredBy === "quote" ? "quote" : null,
+      escrow: null,
+    };
+  }
+  if (termDifferences(record, escrow).length > 0) {
+    return { status: "expired", expiredBy: "escrow_id_taken", escrow: null };
+  }
+  return { status: STATUS_OF[escrow.state], expiredBy: null, escrow: toSnapshot(escrow) };
+}
+
+/** The record with what the subgraph says now. */
+export function withChain(record: TransactionRecord, escrow: IndexedEscrow | undefined): TransactionRecord {
+  return { ...record, ...chainFields(record, escrow) };
+}
+
+/** True when the escrow was funded in a block after the quote's end (decision 16). */
+export function isLate(record: TransactionRecord): boolean {
+  return record.escrow !== null && record.quoteExpiresAt !== null && record.escrow.createdAt > record.quoteExpiresAt;
+}
