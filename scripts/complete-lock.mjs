@@ -1,0 +1,35 @@
+// `npm run lock`: writes package-lock.json anew after a change of package.json and completes it.
+//
+// npm leaves the optional package of another platform out of the lock file when the registry in use does not serve it,
+// and `npm ci` then refuses the lock file everywhere. Its name says what it is for, so the entry can be written.
+import { execSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+
+const LOCK = "package-lock.json";
+const CPU = { amd64: "x64", x64: "x64", arm64: "arm64" };
+
+function isLocked(packages, from, name) {
+  for (let base = from; ; base = base.slice(0, Math.max(0, base.lastIndexOf("node_modules/") - 1))) {
+    if (packages[`${base === "" ? "" : `${base}/`}node_modules/${name}`] !== undefined) return true;
+    if (base === "") return false;
+  }
+}
+
+execSync("npm install --package-lock-only", { stdio: "inherit" });
+const lock = JSON.parse(readFileSync(LOCK, "utf8"));
+const { packages } = lock;
+for (const [path, entry] of Object.entries({ ...packages })) {
+  for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
+    if (isLocked(packages, path, name)) continue;
+    const platform = /-(darwin|linux|win32)-(amd64|x64|arm64)(?:-\w+)?$/.exec(name);
+    if (platform === null || !/^\d+\.\d+\.\d+$/.test(version)) {
+      throw new Error(`${path} asks for ${name}@${version}, which is not locked and names no platform`);
+    }
+    const [, os, cpu] = platform;
+    const dev = entry.dev === true ? { dev: true } : {};
+    packages[`node_modules/${name}`] = { version, cpu: [CPU[cpu]], ...dev, optional: true, os: [os] };
+    console.log(`completed ${name}@${version} (${os}, ${CPU[cpu]})`);
+  }
+}
+lock.packages = Object.fromEntries(Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1)));
+writeFileSync(LOCK, `${JSON.stringify(lock, null, 2)}\n`);
