@@ -1,0 +1,135 @@
+import type { LookupFunction } from "node:net";
+
+import { Agent, request } from "undici";
+
+import { EVENT_ID_HEADER, SIGNATURE_HEADER, WEBHOOK_ATTEMPT_TIMEOUT_MS } from "../../config/constants.ts";
+import { checkAddress, resolveBySystem } from "./address-check.ts";
+import type { ResolvedAddress, ResolveHost } from "./address-check.ts";
+import type { AttemptOutcome } from "./model.ts";
+import { signWebhook } from "./signature.ts";
+
+/** How a POST ended. */
+export interface SendResult {
+  outcome: Exclude<AttemptOutcome, "running" | "interrupted">;
+  statusCode: number | null;
+  error: string | null;
+}
+
+/** What is sent where. */
+export interface OutgoingWebhook {
+  url: string;
+  eventId: string;
+  bodyJson: string;
+  secret: string;
+  /** Unix seconds of this attempt. */
+  timestamp: number;
+}
+
+/** Sends signed webhooks to addresses that pass the address check. */
+export interface WebhookSender {
+  /** One attempt. Never throws: whatever goes wrong is its result. */
+  send(webhook: OutgoingWebhook): Promise<SendResult>;
+}
+
+/** Settings of the sender. */
+export interface WebhookSenderOptions {
+  allowedPrivateHosts: readonly string[];
+  resolve?: ResolveHost;
+  /** Milliseconds after which an attempt is given up, name resolution included; default 10 s (specification 6). */
+  timeoutMs?: number;
+}
+
+const MAX_ERROR_LENGTH = 200;
+/** Of an answer only the status counts; so many bytes of its body are read and thrown away. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+
+/**
+ * A lookup that knows only the addresses that were checked: a name that resolves to something else a moment later
+ * changes nothing (specification 9, DNS rebinding). TLS still verifies the certificate against the name.
+ */
+export function pinnedLookup(addresses: readonly ResolvedAddress[]): LookupFunction {
+  return (_hostname, options, callback) => {
+    if (options.all === true) {
+      callback(null, [...addresses]);
+      return;
+    }
+    const [first] = addresses;
+    if (first === undefined) callback(new Error("no address was checked"), "", 0);
+    else callback(null, first.address, first.family);
+  };
+}
+
+function describe(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const text = cause instanceof Error ? cause.message || cause.name : String(cause);
+  return text.slice(0, MAX_ERROR_LENGTH);
+}
+
+/** A sender of webhooks. Each attempt resolves the name anew and has a connection of its own. */
+export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
+  const resolve = options.resolve ?? resolveBySystem;
+  const timeoutMs = options.timeoutMs ?? WEBHOOK_ATTEMPT_TIMEOUT_MS;
+
+  async function post(webhook: OutgoingWebhook, signal: AbortSignal): Promise<SendResult> {
+    const url = new URL(webhook.url);
+    const verdict = await abortable(checkAddress(url, resolve, options.allowedPrivateHosts), signal);
+    if (!verdict.allowed) return { outcome: "dropped", statusCode: null, error: verdict.reason };
+    const dispatcher = new Agent({
+      connect: { lookup: pinnedLookup(verdict.addresses), timeout: timeoutMs, autoSelectFamily: true },
+      maxResponseSize: MAX_ANSWER_BYTES,
+      pipelining: 0,
+    });
+    try {
+      // undici's request follows no redirect: a 3xx is an answer that does not acknowledge.
+      const response = await request(url, {
+        method: "POST",
+        dispatcher,
+        signal,
+        headers: {
+          "content-type": "application/json",
+          "user-agent": "agent-marketplace-webhooks/1",
+          [SIGNATURE_HEADER]: signWebhook(webhook.secret, webhook.bodyJson, webhook.timestamp),
+          [EVENT_ID_HEADER]: webhook.eventId,
+        },
+        body: webhook.bodyJson,
+      });
+      // The status is all that counts; an answer body that never ends must not hold the attempt.
+      response.body.on("error", () => undefined);
+      response.body.destroy();
+      const { statusCode } = response;
+      if (statusCode >= 200 && statusCode < 300) return { outcome: "acknowledged", statusCode, error: null };
+      return { outcome: "refused", statusCode, error: `the receiver answered ${statusCode}` };
+    } finally {
+      await dispatcher.destroy();
+    }
+  }
+
+  return {
+    async send(webhook) {
+      const signal = AbortSignal.timeout(timeoutMs);
+      try {
+        return await post(webhook, signal);
+      } catch (error) {
+        const text = signal.aborted ? `no answer within ${timeoutMs} ms` : describe(error);
+        return { outcome: "unreachable", statusCode: null, error: text };
+      }
+    },
+  };
+}
+
+/** Waits for work that cannot be stopped itself, but not past the signal. */
+async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  return Promise.race([
+    work,
+    new Promise<never>((_, reject) => {
+      signal.addEventListener(
+        "abort",
+        () => {
+          reject(signal.reason as Error);
+        },
+        { once: true },
+      );
+    }),
+  ]);
+}

@@ -1,0 +1,44 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+import { WEBHOOK_SIGNATURE_TOLERANCE_SECONDS } from "../../config/constants.ts";
+
+const mac = (secret: string, timestamp: number | string, rawBody: string): Buffer =>
+  createHmac("sha256", secret).update(`${timestamp}.${rawBody}`).digest();
+
+/**
+ * The value of `X-Service-Signature`: `t=<unix_seconds>,v1=<hmac_sha256_hex>` over `<t>.<raw_json_body>`
+ * (specification section 6, signature rules 1 and 2).
+ * @param timestamp unix seconds of the attempt
+ */
+export function signWebhook(secret: string, rawBody: string, timestamp: number): string {
+  return `t=${timestamp},v1=${mac(secret, timestamp, rawBody).toString("hex")}`;
+}
+
+/**
+ * Whether a received webhook was signed with the secret, by the rules for receivers (specification section 6, rule 3):
+ * the header splits at the comma into `t` and `v1`, |now - t| is at most 300 seconds, and the HMAC is compared in
+ * constant time. A receiver answers 401 when this is false.
+ * @param rawBody the body as it arrived, before any parsing
+ * @param now unix seconds
+ */
+export function verifyWebhookSignature(
+  secret: string,
+  header: string | undefined,
+  rawBody: string,
+  now: number,
+): boolean {
+  const parts = new Map(
+    (header ?? "").split(",").map((part) => {
+      const at = part.indexOf("=");
+      return at < 0 ? ([part, ""] as const) : ([part.slice(0, at).trim(), part.slice(at + 1).trim()] as const);
+    }),
+  );
+  const timestamp = parts.get("t");
+  const signature = parts.get("v1");
+  if (timestamp === undefined || signature === undefined) return false;
+  if (!/^\d{1,15}$/.test(timestamp) || !/^[0-9a-f]{64}$/.test(signature)) return false;
+  if (Math.abs(now - Number(timestamp)) > WEBHOOK_SIGNATURE_TOLERANCE_SECONDS) return false;
+  const expected = mac(secret, timestamp, rawBody);
+  const given = Buffer.from(signature, "hex");
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
