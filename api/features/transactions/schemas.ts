@@ -1,7 +1,9 @@
 import { z } from "zod";
 
-import { NETWORKS, PAGE_LIMIT } from "../../config/constants.ts";
+import { NETWORKS } from "../../config/constants.ts";
 import { DISPUTE_OUTCOMES, ESCROW_EVENT_TYPES } from "../../indexer/schemas.ts";
+import { dataOf, listOf } from "../../http/common-schemas.ts";
+import { pageCursor, pageLimit, queryInteger } from "../../http/query-params.ts";
 import { TRANSACTION_STATUSES } from "./model.ts";
 
 /** Units of a token as a decimal string. */
@@ -115,49 +117,44 @@ export const pendingDelivery = z
   .object({ ...transactionFields, submitDelivery: contractCall.nullable() })
   .meta({ id: "PendingDelivery" });
 
-const ok = <T extends z.ZodType>(data: T) => z.object({ success: z.literal(true), data });
-
-export const transactionAnswer = ok(transaction);
-export const transactionWithActionsAnswer = ok(transactionWithActions);
-export const pendingDeliveryAnswer = ok(pendingDelivery);
-export const transactionListAnswer = z.object({
-  success: z.literal(true),
-  data: z.array(transaction),
-  nextCursor: z.string().nullable(),
-});
+export const transactionAnswer = dataOf(transaction);
+export const transactionWithActionsAnswer = dataOf(transactionWithActions);
+export const pendingDeliveryAnswer = dataOf(pendingDelivery);
+export const transactionListAnswer = listOf(transaction);
 
 /** What a buyer sends to reclaim, or anyone to finalize, and from when on (decision 19). */
-export const claimAbandonedAnswer = ok(
+export const claimAbandonedAnswer = dataOf(
   contractCall.omit({ description: true }).extend({ claimable: z.boolean(), claimableAt: timestamp }),
 );
-export const finalizeAnswer = ok(
+export const finalizeAnswer = dataOf(
   contractCall.omit({ description: true }).extend({ finalizable: z.boolean(), finalizableAt: timestamp.nullable() }),
 );
-export const criteriaAnswer = ok(z.object({ transactionId: z.string(), criteriaHash: bytes32, criteria: jsonObject }));
+export const criteriaAnswer = dataOf(
+  z.object({ transactionId: z.string(), criteriaHash: bytes32, criteria: jsonObject }),
+);
 
 export const transactionParams = z.strictObject({ id: z.string().min(1).max(100) });
 
+const MAX_BLOCK = 999_999_999_999;
+
 export const readQuery = z.strictObject({
-  minBlock: z
-    .string()
-    .regex(/^\d{1,12}$/, "must be a block number")
-    .transform(Number)
-    .optional()
-    .meta({ description: "Block of the caller's own transaction: an older state is not answered" }),
+  minBlock: queryInteger({
+    min: 0,
+    max: MAX_BLOCK,
+    description: "Block of the caller's own transaction: an older state is not answered (503 when it is not reached)",
+  }).optional(),
 });
+
+/** Place in a list: the last transaction of the page before. */
+export const listPosition = z.strictObject({ after: z.string().max(100) });
 
 export const listQuery = z.strictObject({
   status: z.enum(TRANSACTION_STATUSES).optional(),
   role: z.enum(["buyer", "seller"]).optional(),
   network: z.enum(NETWORKS).optional(),
   serviceId: z.string().min(1).max(100).optional(),
-  limit: z
-    .string()
-    .regex(/^\d+$/, "must be a whole number")
-    .transform(Number)
-    .pipe(z.int().min(1).max(PAGE_LIMIT.max))
-    .default(PAGE_LIMIT.default),
-  cursor: z.string().min(1).max(100).optional(),
+  limit: pageLimit,
+  cursor: pageCursor(listPosition).optional(),
 });
 
 const txHash = z

@@ -1,0 +1,139 @@
+import type { Connection } from "mongoose";
+import type { Hash } from "viem";
+
+import type { ChainClient } from "../../chain/chain-client.ts";
+import { checkDelivery } from "../../chain/receipts.ts";
+import type { Network } from "../../config/constants.ts";
+import { withTransaction } from "../../db/connection.ts";
+import { ApiError } from "../../http/errors.ts";
+import { IndexerBehindError } from "../../indexer/errors.ts";
+import { canonicalJson } from "../../lib/canonical-json.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { sha256Hex } from "../../lib/ids.ts";
+import { announceDelivered, targetsOf } from "../events/announce.ts";
+import type { AppliedEventModel } from "../events/model.ts";
+import type { EventRecorder } from "../events/recorder.ts";
+import type { TransactionModel, TransactionRecord, TransactionStatus } from "./model.ts";
+import type { Reading, TransactionReader } from "./reader.ts";
+
+/** What deliver needs. */
+export interface DeliveryOptions {
+  connection: Connection;
+  transactions: TransactionModel;
+  applied: AppliedEventModel;
+  recorder: EventRecorder;
+  reader: TransactionReader;
+  chains: Readonly<Record<Network, ChainClient>>;
+  clock: Clock;
+  /** How long deliver waits for the subgraph to pass the receipt's block, in milliseconds. */
+  waitMs: number;
+}
+
+/** What the seller hands over. */
+export interface DeliveryInput {
+  responsePayload: Record<string, unknown>;
+  /** Transaction that submitted the delivery on chain, when the seller wants the answer to wait for it. */
+  txHash?: Hash | undefined;
+}
+
+/** States in which a payload may still be handed over: the escrow exists and was not given back. */
+const OPEN_TO_PAYLOAD: readonly TransactionStatus[] = ["funded", "delivered", "disputed", "released", "resolved"];
+
+/** SHA-256 of the canonical JSON of a response payload, 0x hex (decision 17). */
+export function deliveryProofOf(responsePayload: Record<string, unknown>): `0x${string}` {
+  return `0x${sha256Hex(canonicalJson(responsePayload))}`;
+}
+
+/** Takes the seller's payload, once (specification row 9, decision 17). */
+export function createDelivery(options: DeliveryOptions) {
+  const { transactions, reader, clock } = options;
+
+  function requireOpen({ record, chainNow }: Reading): void {
+    if (!OPEN_TO_PAYLOAD.includes(record.status)) {
+      throw new ApiError("escrow_state_conflict", { details: { status: record.status } });
+    }
+    if (record.status === "funded" && chainNow > record.deadline) {
+      const details = { status: record.status, reason: "deadline_passed", deadline: record.deadline, now: chainNow };
+      throw new ApiError("escrow_state_conflict", { details });
+    }
+  }
+
+  /** Block of the transaction that submitted the delivery; refuses a hash that did not. */
+  async function submittedIn(record: TransactionRecord, txHash: Hash): Promise<number> {
+    const check = await checkDelivery(options.chains[record.network], txHash, record.escrowId);
+    if (check.kind === "delivered") return check.blockNumber;
+    const details = { reason: check.kind, txHash, network: record.network, escrowId: record.escrowId };
+    throw new ApiError("delivery_transaction_mismatch", {
+      details,
+      ...(check.kind === "pending" ? { retryAfterSeconds: 2 } : {}),
+    });
+  }
+
+  /**
+   * Writes the payload once and, when the chain's delivery has been applied already, its event. The follower, applying
+   * the delivery at the same moment, writes the same document: one of both runs again and sees the other's work.
+   */
+  async function store(record: TransactionRecord, payload: Record<string, unknown>, proof: Hash): Promise<void> {
+    await withTransaction(options.connection, async (session) => {
+      const receivedAt = clock.now();
+      const stored = await transactions
+        .findOneAndUpdate(
+          { _id: record._id, responsePayloadJson: null },
+          {
+            $set: {
+              responsePayloadJson: JSON.stringify(payload),
+              deliveryProof: proof,
+              payloadReceivedAt: receivedAt,
+              updatedAt: receivedAt,
+            },
+          },
+          { session, returnDocument: "after" },
+        )
+        .lean<TransactionRecord | null>();
+      if (stored === null) {
+        const earlier = await transactions.findById(record._id, null, { session }).lean<TransactionRecord | null>();
+        if (earlier?.deliveryProof === proof) return;
+        throw new ApiError("delivery_already_submitted", {
+          details: { deliveryProof: earlier?.deliveryProof ?? null, given: proof },
+        });
+      }
+      const delivered = await options.applied
+        .findOne({ _id: `${record.network}:${record.escrowId}:DeliverySubmitted`, live: true }, null, { session })
+        .lean();
+      if (delivered?.transactionId !== record._id) return;
+      await options.recorder.record(
+        [announceDelivered(stored, delivered, targetsOf(stored, null), receivedAt)],
+        session,
+      );
+    });
+  }
+
+  return {
+    /** `onChain` is false while the chain, or the subgraph, does not know the delivery yet. */
+    async deliver(
+      agentId: string,
+      transactionId: string,
+      input: DeliveryInput,
+    ): Promise<{ reading: Reading; onChain: boolean }> {
+      const reading = await reader.read(transactionId, agentId);
+      if (reading.role !== "seller") {
+        throw new ApiError("wrong_role", { details: { role: reading.role, required: "seller" } });
+      }
+      const proof = deliveryProofOf(input.responsePayload);
+      const { record } = reading;
+      if (record.deliveryProof === null) requireOpen(reading);
+      const minBlock = input.txHash === undefined ? 0 : await submittedIn(record, input.txHash);
+      await store(record, input.responsePayload, proof);
+      if (minBlock > 0) await transactions.updateOne({ _id: transactionId }, { $max: { minBlock } });
+
+      const found = await reader.find(transactionId, agentId);
+      try {
+        const after = await reader.current(found, { minBlock, waitMs: options.waitMs });
+        return { reading: after, onChain: after.record.escrow?.deliveredAt != null };
+      } catch (error) {
+        if (!(error instanceof IndexerBehindError)) throw error;
+        return { reading: { ...reading, record: { ...found.record, status: record.status } }, onChain: false };
+      }
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import type { Hash } from "viem";
+
+import type { ChainClient } from "../../chain/chain-client.ts";
+import { ChainUnavailableError } from "../../chain/errors.ts";
+import { checkFunding } from "../../chain/receipts.ts";
+import type { FundingCheck } from "../../chain/receipts.ts";
+import { NETWORKS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import { ApiError } from "../../http/errors.ts";
+import { IndexerBehindError } from "../../indexer/errors.ts";
+import type { TransactionModel, TransactionRecord } from "./model.ts";
+import type { Reading, TransactionReader } from "./reader.ts";
+import { termsOf } from "./snapshot.ts";
+
+/** The answer of fund: verified, or verified and not yet in the subgraph. */
+export type FundingAnswer =
+  { kind: "verified"; reading: Reading } | { kind: "pending"; record: TransactionRecord; retryAfterSeconds: number };
+
+/** What fund needs. */
+export interface FundingOptions {
+  transactions: TransactionModel;
+  reader: TransactionReader;
+  chains: Readonly<Record<Network, ChainClient>>;
+  /** How long fund waits for the subgraph to pass the receipt's block, in milliseconds. */
+  waitMs: number;
+}
+
+const PENDING_RETRY_SECONDS = 2;
+
+/** Verifies the funding of a checkout by its transaction hash (specification row 8, decision 16). */
+export function createFunding(options: FundingOptions) {
+  const { transactions, reader, chains } = options;
+
+  /** The other settlement chain that knows the hash, if it is reachable. */
+  async function foundElsewhere(network: Network, txHash: Hash): Promise<Network | undefined> {
+    for (const other of NETWORKS.filter((candidate) => candidate !== network)) {
+      try {
+        if ((await chains[other].lookupReceipt(txHash)).status !== "unknown") return other;
+      } catch (error) {
+        if (!(error instanceof ChainUnavailableError)) throw error;
+      }
+    }
+    return undefined;
+  }
+
+  /** A wallet that cannot pay is told so first: whatever else is wrong with the hash, it would not help. */
+  async function requireBalance(record: TransactionRecord): Promise<void> {
+    const chain = chains[record.network];
+    if ((await chain.escrowState(record.escrowId)) !== 0) return;
+    const balance = await chain.tokenBalance(record.token.address, record.buyerAddress);
+    if (balance >= BigInt(record.amount)) return;
+    throw new ApiError("insufficient_token_balance", {
+      details: { token: record.token.address, required: record.amount, balance: balance.toString() },
+    });
+  }
+
+  async function refuse(record: TransactionRecord, txHash: Hash, check: FundingCheck): Promise<never> {
+    const facts = { txHash, network: record.network, escrowId: record.escrowId };
+    switch (check.kind) {
+      case "unknown": {
+        const foundOn = await foundElsewhere(record.network, txHash);
+        if (foundOn !== undefined) throw new ApiError("funding_other_network", { details: { ...facts, foundOn } });
+        await requireBalance(record);
+        throw new ApiError("funding_not_found", { details: facts });
+      }
+      case "pending":
+        throw new ApiError("funding_pending", { details: facts, retryAfterSeconds: PENDING_RETRY_SECONDS });
+      case "failed":
+        await requireBalance(record);
+        throw new ApiError("funding_failed", { details: { ...facts, blockNumber: check.blockNumber } });
+      case "noEscrow":
+        throw new ApiError("funding_other_escrow", { details: { ...facts, createdEscrowIds: [] } });
+      case "otherEscrow":
+        throw new ApiError("funding_other_escrow", { details: { ...facts, createdEscrowIds: check.escrowIds } });
+      case "otherTerms":
+        throw new ApiError("funding_other_terms", { details: { ...facts, differences: check.differences } });
+      case "funded":
+        throw new RangeError("unreachable: a verified funding is not refused");
+    }
+  }
+
+  return {
+    /** Changes nothing but the block that later readings must include; calling it twice is harmless. */
+    async fund(agentId: string, transactionId: string, txHash: Hash): Promise<FundingAnswer> {
+      const found = await reader.find(transactionId, agentId);
+      if (found.role === "seller") {
+        await reader.read(transactionId, agentId);
+        throw new ApiError("wrong_role", { details: { role: "seller", required: "buyer" } });
+      }
+      const { record } = found;
+      const check = await checkFunding(chains[record.network], txHash, termsOf(record));
+      if (check.kind !== "funded") return refuse(record, txHash, check);
+      await transactions.updateOne({ _id: transactionId }, { $max: { minBlock: check.blockNumber } });
+      try {
+        const reading = await reader.current(found, { minBlock: check.blockNumber, waitMs: options.waitMs });
+        if (reading.record.escrow !== null) return { kind: "verified", reading };
+        // The receipt's block was replaced between the two readings.
+      } catch (error) {
+        if (!(error instanceof IndexerBehindError)) throw error;
+      }
+      return { kind: "pending", record, retryAfterSeconds: PENDING_RETRY_SECONDS };
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import type { Network } from "../../config/constants.ts";
+import { ApiError } from "../../http/errors.ts";
+import type { Indexer } from "../../indexer/indexer-client.ts";
+import type { IndexedEscrow } from "../../indexer/schemas.ts";
+import { toUnixSeconds } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { CursorModel } from "../events/model.ts";
+import type { Role } from "./actions.ts";
+import type { TransactionModel, TransactionRecord, TransactionStatus } from "./model.ts";
+import { withChain } from "./snapshot.ts";
+
+/** A transaction as the subgraph has it at a block, and the caller's side of it. */
+export interface Reading {
+  record: TransactionRecord;
+  role: Role;
+  indexedBlock: number;
+  /** Unix seconds of the chain: the later of its latest indexed block and the wall clock. */
+  chainNow: number;
+}
+
+/** What a list asks for. */
+export interface ListFilter {
+  status?: TransactionStatus | undefined;
+  role?: Role | undefined;
+  network?: Network | undefined;
+  serviceId?: string | undefined;
+  limit: number;
+  /** Last id of the page before. */
+  after?: string | undefined;
+}
+
+/** One entry of a list. */
+export interface ListEntry {
+  record: TransactionRecord;
+  role: Role;
+  indexedBlock: number | null;
+}
+
+/** What reading needs. */
+export interface ReaderOptions {
+  transactions: TransactionModel;
+  cursors: CursorModel;
+  indexers: Readonly<Record<Network, Indexer>>;
+  clock: Clock;
+  /** How long a reading waits for the subgraph to reach the block it needs, in milliseconds. */
+  waitMs: number;
+}
+
+/** What the seller does not see: a checkout that nobody paid for (decision 15). */
+const UNFUNDED: readonly TransactionStatus[] = ["pending_funding", "expired"];
+
+/** The side of a transaction that an agent is on; undefined for a stranger. */
+function roleOf(record: TransactionRecord, agentId: string): Role | undefined {
+  if (record.buyerAgentId === agentId) return "buyer";
+  return record.sellerAgentId === agentId ? "seller" : undefined;
+}
+
+/** Reads transactions for their parties: the terms from the database, the state from the subgraph (decisions 15 and 41). */
+export function createTransactionReader(options: ReaderOptions) {
+  const { transactions, indexers, clock } = options;
+
+  /** The record of a party, as it is stored. A stranger learns no more than that there is nothing (decision 33). */
+  async function find(transactionId: string, agentId: string): Promise<{ record: TransactionRecord; role: Role }> {
+    const record = await transactions.findById(transactionId).lean<TransactionRecord | null>();
+    const role = record === null ? undefined : roleOf(record, agentId);
+    if (record === null || role === undefined) throw new ApiError("not_found");
+    return { record, role };
+  }
+
+  /** The record with the state that the subgraph has at or after the block that it needs. */
+  async function current(
+    found: { record: TransactionRecord; role: Role },
+    at: { minBlock?: number | undefined; waitMs?: number } = {},
+  ): Promise<Reading> {
+    const { record, role } = found;
+    const minBlock = Math.max(record.minBlock, at.minBlock ?? 0);
+    const { block, escrows } = await indexers[record.network].escrows([record.escrowId], {
+      minBlock,
+      waitMs: at.waitMs ?? options.waitMs,
+    });
+    const escrow = escrowOf(record, escrows);
+    return {
+      record: withChain(record, escrow),
+      role,
+      indexedBlock: block.number,
+      chainNow: Math.max(toUnixSeconds(clock.now()), block.timestamp ?? 0),
+    };
+  }
+
+  /** A party's reading; what a seller may not see yet does not exist for it. */
+  async function read(transactionId: string, agentId: string, minBlock?: number): Promise<Reading> {
+    const reading = await current(await find(transactionId, agentId), { minBlock });
+    if (reading.role === "seller" && UNFUNDED.includes(reading.record.status)) throw new ApiError("not_found");
+    return reading;
+  }
+
+  /** An agent's transactions, newest first, from the copies; an entry whose copy is too old is read anew. */
+  async function list(agentId: string, filter: ListFilter): Promise<{ entries: ListEntry[]; next: string | null }> {
+    const asBuyer = { buyerAgentId: agentId };
+    const asSeller = { sellerAgentId: agentId, status: { $nin: [...UNFUNDED] } };
+    const sides = filter.role === "buyer" ? [asBuyer] : filter.role === "seller" ? [asSeller] : [asBuyer, asSeller];
+    const conditions: Record<string, unknown>[] = [{ $or: sides }];
+    if (filter.status !== undefined) conditions.push({ status: filter.status });
+    if (filter.network !== undefined) conditions.push({ network: filter.network });
+    if (filter.serviceId !== undefined) conditions.push({ serviceId: filter.serviceId });
+    if (filter.after !== undefined) conditions.push({ _id: { $lt: filter.after } });
+    // Before the records: a copy is at least as new as a cursor that was read earlier.
+    const cursors = await options.cursors.find().lean();
+    const reached = new Map(cursors.map((cursor) => [cursor._id, cursor.headNumber]));
+    const found = await transactions
+      .find({ $and: conditions })
+      .sort({ _id: -1 })
+      .limit(filter.limit + 1)
+      .lean<TransactionRecord[]>();
+    const page = found.slice(0, filter.limit);
+    const newer = await readBehind(page, reached);
+    const entries = page.map((stored): ListEntry => {
+      const fresh = newer.get(stored._id);
+      const record = fresh?.record ?? stored;
+      const role = record.buyerAgentId === agentId ? "buyer" : "seller";
+      return { record, role, indexedBlock: fresh?.indexedBlock ?? reached.get(record.network) ?? null };
+    });
+    const last = page.at(-1);
+    return { entries, next: found.length > filter.limit && last !== undefined ? last._id : null };
+  }
+
+  /** Those of a page whose copy is older than what a party already told of, read in one query a network. */
+  async function readBehind(page: TransactionRecord[], reached: ReadonlyMap<Network, number>) {
+    const behind = page.filter((record) => record.minBlock > (reached.get(record.network) ?? 0));
+    const networks = [...new Set(behind.map((record) => record.network))];
+    const readings = await Promise.all(
+      networks.map(async (network) => {
+        const records = behind.filter((record) => record.network === network);
+        const { block, escrows } = await indexers[network].escrows(
+          records.map((record) => record.escrowId),
+          { minBlock: Math.max(...records.map((record) => record.minBlock)), waitMs: options.waitMs },
+        );
+        return records.map(
+          (record) =>
+            [record._id, { record: withChain(record, escrowOf(record, escrows)), indexedBlock: block.number }] as const,
+        );
+      }),
+    );
+    return new Map(readings.flat());
+  }
+
+  return { find, current, read, list };
+}
+
+/** Reads transactions for their parties. */
+export type TransactionReader = ReturnType<typeof createTransactionReader>;
+
+function escrowOf(record: TransactionRecord, escrows: ReadonlyMap<string, IndexedEscrow>): IndexedEscrow | undefined {
+  return escrows.get(record.escrowId.toLowerCase());
+}

@@ -1,0 +1,217 @@
+import { defineRoute } from "../../http/define-route.ts";
+import { encodeCursor } from "../../http/query-params.ts";
+import { submitDeliveryOf } from "./actions.ts";
+import { presentAction, presentTransaction } from "./presenter.ts";
+import {
+  claimAbandonedAnswer,
+  confirmBody,
+  criteriaAnswer,
+  deliverBody,
+  finalizeAnswer,
+  fundBody,
+  listQuery,
+  pendingDeliveryAnswer,
+  readQuery,
+  transactionAnswer,
+  transactionListAnswer,
+  transactionParams,
+  transactionWithActionsAnswer,
+} from "./schemas.ts";
+import type { TransactionService } from "./service.ts";
+
+/** What the transaction routes need. */
+export interface TransactionDeps {
+  transactions: TransactionService;
+}
+
+const tag = "Transactions";
+const general = { auth: "apiKey", limitClass: "general", budget: "api" } as const;
+const ID_PATH = "/api/v1/transactions/{id}";
+
+const listTransactions = defineRoute({
+  ...general,
+  method: "GET",
+  path: "/api/v1/transactions",
+  tag,
+  summary: "Lists the caller's transactions, newest first",
+  description:
+    "States come from copies that follow the chain; `indexedBlock` says how far. One transaction is read anew.",
+  query: listQuery,
+  responses: { 200: transactionListAnswer },
+  errors: ["indexer_unavailable"],
+}).handle(async ({ query, caller }, { transactions }: TransactionDeps) => {
+  const { cursor, ...filter } = query;
+  const { entries, next } = await transactions.list(caller.agentId, { ...filter, after: cursor?.after });
+  return {
+    status: 200,
+    body: {
+      success: true,
+      data: entries.map(({ record, role, indexedBlock }) => presentTransaction(record, role, indexedBlock)),
+      nextCursor: next === null ? null : encodeCursor({ after: next }),
+    },
+  };
+});
+
+const readTransaction = defineRoute({
+  ...general,
+  method: "GET",
+  path: ID_PATH,
+  tag,
+  summary: "Reads a transaction with what the caller may do next",
+  description: "Each action is a call that the caller's wallet can send as it stands. Only the parties read it.",
+  params: transactionParams,
+  query: readQuery,
+  responses: { 200: transactionWithActionsAnswer },
+  errors: ["not_found", "indexer_unavailable"],
+}).handle(async ({ params, query, caller }, { transactions }: TransactionDeps) => {
+  const { record, role, indexedBlock, actions } = await transactions.get(caller.agentId, params.id, query.minBlock);
+  const data = { ...presentTransaction(record, role, indexedBlock), actions: actions.map(presentAction) };
+  return { status: 200, body: { success: true, data } };
+});
+
+const readCriteria = defineRoute({
+  ...general,
+  method: "GET",
+  path: `${ID_PATH}/criteria`,
+  tag,
+  summary: "Reads the criteria document whose hash the escrow carries",
+  description: "`criteriaHash` is the keccak256 of the RFC 8785 canonical JSON of `criteria`.",
+  params: transactionParams,
+  responses: { 200: criteriaAnswer },
+  errors: ["not_found", "criteria_not_available", "indexer_unavailable"],
+}).handle(async ({ params, caller }, { transactions }: TransactionDeps) => ({
+  status: 200,
+  body: { success: true, data: await transactions.criteria(caller.agentId, params.id) },
+}));
+
+const fundTransaction = defineRoute({
+  method: "POST",
+  path: `${ID_PATH}/fund`,
+  tag,
+  summary: "Verifies the funding by its transaction hash",
+  description:
+    "The buyer sends the hash of its createEscrow transaction after the receipt. Answers 202 while the subgraph has " +
+    "not reached the receipt's block. An escrow that is seen on chain is funded without this call, too.",
+  auth: "apiKey",
+  limitClass: "fund",
+  budget: "transaction",
+  params: transactionParams,
+  body: fundBody,
+  responses: { 200: transactionAnswer, 202: transactionAnswer },
+  errors: [
+    "not_found",
+    "wrong_role",
+    "insufficient_token_balance",
+    "funding_not_found",
+    "funding_pending",
+    "funding_failed",
+    "funding_other_network",
+    "funding_other_escrow",
+    "funding_other_terms",
+    "chain_unavailable",
+    "indexer_unavailable",
+  ],
+}).handle(async ({ params, body, caller }, { transactions }: TransactionDeps) => {
+  const answer = await transactions.fund(caller.agentId, params.id, body.txHash);
+  if (answer.kind === "pending") {
+    return {
+      status: 202,
+      headers: { "Retry-After": String(answer.retryAfterSeconds) },
+      body: { success: true, data: presentTransaction(answer.record, "buyer", null) },
+    };
+  }
+  const { record, role, indexedBlock } = answer.reading;
+  return { status: 200, body: { success: true, data: presentTransaction(record, role, indexedBlock) } };
+});
+
+const deliverTransaction = defineRoute({
+  method: "POST",
+  path: `${ID_PATH}/deliver`,
+  tag,
+  summary: "Hands over the result of a job",
+  description:
+    "The seller's payload is written once. Answers 202 with the call of submitDelivery until the chain has the " +
+    "delivery; the buyer reads the payload from then on.",
+  auth: "apiKey",
+  limitClass: "deliver",
+  budget: "transaction",
+  params: transactionParams,
+  body: deliverBody,
+  responses: { 200: transactionAnswer, 202: pendingDeliveryAnswer },
+  errors: [
+    "not_found",
+    "wrong_role",
+    "escrow_state_conflict",
+    "delivery_already_submitted",
+    "delivery_transaction_mismatch",
+    "chain_unavailable",
+    "indexer_unavailable",
+  ],
+}).handle(async ({ params, body, caller }, { transactions }: TransactionDeps) => {
+  const { reading, onChain } = await transactions.deliver(caller.agentId, params.id, body);
+  const data = presentTransaction(reading.record, reading.role, reading.indexedBlock);
+  if (onChain) return { status: 200, body: { success: true, data } };
+  const submitDelivery = submitDeliveryOf(reading.record) ?? null;
+  return { status: 202, body: { success: true, data: { ...data, submitDelivery } } };
+});
+
+const confirmTransaction = defineRoute({
+  method: "POST",
+  path: `${ID_PATH}/confirm`,
+  tag,
+  summary: "Confirms that the buyer accepted on chain",
+  description: "Reads chain state only. Before `accept` it answers 409 with the call in `details.accept`.",
+  auth: "apiKey",
+  limitClass: "confirm",
+  budget: "transaction",
+  params: transactionParams,
+  body: confirmBody,
+  responses: { 200: transactionAnswer },
+  errors: ["not_found", "wrong_role", "not_accepted_on_chain", "chain_unavailable", "indexer_unavailable"],
+}).handle(async ({ params, caller }, { transactions }: TransactionDeps) => {
+  const { record, role, indexedBlock } = await transactions.confirm(caller.agentId, params.id);
+  return { status: 200, body: { success: true, data: presentTransaction(record, role, indexedBlock) } };
+});
+
+const claimAbandoned = defineRoute({
+  ...general,
+  method: "GET",
+  path: `${ID_PATH}/claimAbandoned`,
+  tag,
+  summary: "Gives the call with which the buyer reclaims an undelivered job",
+  description: "The 2% fee is not given back. Before `claimableAt` the chain refuses the call.",
+  params: transactionParams,
+  responses: { 200: claimAbandonedAnswer },
+  errors: ["not_found", "wrong_role", "indexer_unavailable"],
+}).handle(async ({ params, caller }, { transactions }: TransactionDeps) => {
+  const { call, isOpen, opensAt } = await transactions.claimAbandoned(caller.agentId, params.id);
+  const data = { ...call, claimable: isOpen, claimableAt: new Date(opensAt * 1000).toISOString() };
+  return { status: 200, body: { success: true, data } };
+});
+
+const finalize = defineRoute({
+  ...general,
+  method: "GET",
+  path: `${ID_PATH}/finalize`,
+  tag,
+  summary: "Gives the call that releases the funds after the dispute window",
+  description: "Anyone may send it. `finalizableAt` is null before the delivery.",
+  params: transactionParams,
+  responses: { 200: finalizeAnswer },
+  errors: ["not_found", "indexer_unavailable"],
+}).handle(async ({ params, caller }, { transactions }: TransactionDeps) => {
+  const { call, isOpen, opensAt } = await transactions.finalize(caller.agentId, params.id);
+  const finalizableAt = opensAt === null ? null : new Date(opensAt * 1000).toISOString();
+  return { status: 200, body: { success: true, data: { ...call, finalizable: isOpen, finalizableAt } } };
+});
+
+export const transactionRoutes = [
+  listTransactions,
+  readTransaction,
+  readCriteria,
+  fundTransaction,
+  deliverTransaction,
+  confirmTransaction,
+  claimAbandoned,
+  finalize,
+];

@@ -1,0 +1,110 @@
+import type { Hash } from "viem";
+
+import type { ChainClient } from "../../chain/chain-client.ts";
+import { moveCall } from "../../chain/calldata.ts";
+import type { ContractCall } from "../../chain/calldata.ts";
+import type { Network } from "../../config/constants.ts";
+import { ApiError } from "../../http/errors.ts";
+import { callTarget, nextActions } from "./actions.ts";
+import type { Action } from "./actions.ts";
+import { claimableAt, finalizableAt } from "./deadlines.ts";
+import type { createDelivery, DeliveryInput } from "./delivery.ts";
+import type { createFunding } from "./funding.ts";
+import type { ListFilter, Reading, TransactionReader } from "./reader.ts";
+
+/** A call with the moment from which on the chain takes it, unix seconds; null when that is not known yet. */
+export interface TimedCall {
+  call: ContractCall;
+  isOpen: boolean;
+  opensAt: number | null;
+}
+
+/** What the transaction operations need. */
+export interface TransactionServiceOptions {
+  reader: TransactionReader;
+  funding: ReturnType<typeof createFunding>;
+  delivery: ReturnType<typeof createDelivery>;
+  chains: Readonly<Record<Network, ChainClient>>;
+  /** How long confirm waits for the subgraph to show what the chain has, in milliseconds. */
+  waitMs: number;
+}
+
+/** Code of the state Released on chain (specification 3.1). */
+const RELEASED = 3;
+
+/** The operations on transactions (specification rows 8 to 11, decisions 15 to 19). */
+export function createTransactionService(options: TransactionServiceOptions) {
+  const { reader } = options;
+
+  /** The reading that confirm answers by: the subgraph's, waited for when the chain is ahead of it (decision 41). */
+  async function settledReading(agentId: string, transactionId: string): Promise<Reading> {
+    const reading = await reader.read(transactionId, agentId);
+    const { record } = reading;
+    if (reading.role !== "buyer") throw new ApiError("wrong_role", { details: { role: "seller", required: "buyer" } });
+    if (record.status === "released") return reading;
+    const chain = options.chains[record.network];
+    if ((await chain.escrowState(record.escrowId)) !== RELEASED) return reading;
+    const { number } = await chain.head();
+    return reader.current({ record, role: reading.role }, { minBlock: number, waitMs: options.waitMs });
+  }
+
+  return {
+    list: (agentId: string, filter: ListFilter) => reader.list(agentId, filter),
+
+    fund: (agentId: string, transactionId: string, txHash: Hash) =>
+      options.funding.fund(agentId, transactionId, txHash),
+
+    deliver: (agentId: string, transactionId: string, input: DeliveryInput) =>
+      options.delivery.deliver(agentId, transactionId, input),
+
+    /** A transaction with what the caller may do next. */
+    async get(agentId: string, transactionId: string, minBlock?: number): Promise<Reading & { actions: Action[] }> {
+      const reading = await reader.read(transactionId, agentId, minBlock);
+      return { ...reading, actions: nextActions(reading.record, reading.role, reading.chainNow) };
+    },
+
+    /** The criteria document whose hash the escrow carries (decision 5). */
+    async criteria(agentId: string, transactionId: string) {
+      const { record } = await reader.read(transactionId, agentId);
+      if (record.criteriaJson === null) throw new ApiError("criteria_not_available");
+      const criteria = JSON.parse(record.criteriaJson) as Record<string, unknown>;
+      return { transactionId, criteriaHash: record.criteriaHash, criteria };
+    },
+
+    /** Only reads: answers when the chain says Released, and refuses before (specification row 10, decision 18). */
+    async confirm(agentId: string, transactionId: string): Promise<Reading> {
+      const reading = await settledReading(agentId, transactionId);
+      const { record } = reading;
+      if (record.status === "released") return reading;
+      throw new ApiError("not_accepted_on_chain", {
+        details: { status: record.status, accept: moveCall(callTarget(record), "accept", record.escrowId) },
+      });
+    },
+
+    /** Calldata with which the buyer reclaims an undelivered job (specification row 11, decision 19). */
+    async claimAbandoned(agentId: string, transactionId: string): Promise<TimedCall & { opensAt: number }> {
+      const { record, role, chainNow } = await reader.read(transactionId, agentId);
+      if (role !== "buyer") throw new ApiError("wrong_role", { details: { role, required: "buyer" } });
+      const opensAt = claimableAt(record);
+      return {
+        call: moveCall(callTarget(record), "claimAbandoned", record.escrowId),
+        isOpen: record.status === "funded" && chainNow >= opensAt,
+        opensAt,
+      };
+    },
+
+    /** Calldata with which anyone releases after the dispute window (decision 19). */
+    async finalize(agentId: string, transactionId: string): Promise<TimedCall> {
+      const { record, chainNow } = await reader.read(transactionId, agentId);
+      const opensAt = finalizableAt(record);
+      return {
+        call: moveCall(callTarget(record), "finalize", record.escrowId),
+        isOpen: record.status === "delivered" && opensAt !== null && chainNow >= opensAt,
+        opensAt,
+      };
+    },
+  };
+}
+
+/** The operations on transactions. */
+export type TransactionService = ReturnType<typeof createTransactionService>;
