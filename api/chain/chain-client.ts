@@ -1,10 +1,18 @@
-import { erc20Abi, getAddress, maxUint256, TransactionNotFoundError, TransactionReceiptNotFoundError } from "viem";
+import {
+  BaseError,
+  ContractFunctionRevertedError,
+  erc20Abi,
+  getAddress,
+  maxUint256,
+  TransactionNotFoundError,
+  TransactionReceiptNotFoundError,
+} from "viem";
 import type { Address, Hash, Hex, TransactionReceipt } from "viem";
 
 import type { Network } from "../config/constants.ts";
 import { escrowAbi, priceFeedAbi, scoreAbi } from "./abis.ts";
 import type { DeployedToken, Deployment } from "./deployment.ts";
-import { WrongChainError } from "./errors.ts";
+import { PriceUnavailableError, WrongChainError } from "./errors.ts";
 import { createRpc } from "./rpc.ts";
 
 /** The latest block of a chain. `timestamp` in unix seconds. */
@@ -36,6 +44,13 @@ export interface FeedPrice {
 export type ReceiptLookup =
   { status: "unknown" } | { status: "pending" } | { status: "mined"; receipt: TransactionReceipt };
 
+/** True when the contract refused because a feed has no usable price. */
+function isPriceRefusal(error: unknown): boolean {
+  if (!(error instanceof BaseError)) return false;
+  const revert = error.walk((cause) => cause instanceof ContractFunctionRevertedError);
+  return revert instanceof ContractFunctionRevertedError && revert.data?.errorName === "InvalidPrice";
+}
+
 /** Reads of one settlement network by JSON-RPC. Every method throws ChainUnavailableError when it cannot be reached. */
 export interface ChainClient {
   readonly network: Network;
@@ -48,7 +63,10 @@ export interface ChainClient {
   scoreOf(wallet: Address): Promise<bigint>;
   /** Largest job value in USD with 6 decimals; null when unlimited (specification 8.4). */
   maxJobValueUsd(wallet: Address): Promise<bigint | null>;
-  /** Value, caps and seller terms that `createEscrow` would check for this deposit. */
+  /**
+   * Value, caps and seller terms that `createEscrow` would check for this deposit. Throws PriceUnavailableError when the
+   * token's feed has no usable price.
+   */
   escrowLimits(terms: { buyer: Address; seller: Address; token: Address; amount: bigint }): Promise<EscrowLimits>;
   tokenBalance(token: Address, owner: Address): Promise<bigint>;
   /** Token units that the escrow contract may draw from `owner`. */
@@ -119,7 +137,11 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
 
     async escrowLimits({ buyer, seller, token, amount }) {
       const [valueUsd, [capUsd, cappedAgent], terms] = await Promise.all([
-        rpc((client) => client.readContract({ ...escrow, functionName: "usdValue", args: [token, amount] })),
+        rpc((client) => client.readContract({ ...escrow, functionName: "usdValue", args: [token, amount] })).catch(
+          (error: unknown) => {
+            throw isPriceRefusal(error) ? new PriceUnavailableError(`No price of ${token}`, { cause: error }) : error;
+          },
+        ),
         rpc((client) => client.readContract({ ...score, functionName: "jobValueCap", args: [buyer, seller] })),
         rpc((client) => client.readContract({ ...escrow, functionName: "sellerTerms", args: [seller] })),
       ]);

@@ -22,6 +22,11 @@ export class WrongChainError extends Error {
   }
 }
 
+/** The price feed of a token has no usable answer at the moment, so the contract refuses to value it. */
+export class PriceUnavailableError extends Error {
+  override readonly name = "PriceUnavailableError";
+}
+
 /** A deployment file is missing or does not have the shape that the deploy task writes. */
 export class DeploymentFileError extends Error {
   override readonly name = "DeploymentFileError";

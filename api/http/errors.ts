@@ -42,6 +42,10 @@ export const ERROR_CATALOGUE = {
   wallet_already_registered: { status: 409, text: "This wallet is registered as an agent already" },
   payload_too_large: { status: 413, text: "The body is larger than 256 KB" },
   unsupported_media_type: { status: 415, text: "The body must be sent as application/json" },
+  amount_out_of_range: {
+    status: 422,
+    text: "The deposit is below the token's least amount or too large for an escrow",
+  },
   currency_not_settleable: { status: 422, text: "No escrow token exists for this currency on this network" },
   payment_method_not_supported: { status: 422, text: "This payment method is not available on this network" },
   internal_error: { status: 500, text: "Something went wrong on our side" },

@@ -25,6 +25,7 @@ export function structureIssues(body: unknown): ValidationIssue[] {
     const { value, path, depth } = next;
     if (typeof value === "string" && !value.isWellFormed())
       return [{ path, message: "Text is not well-formed Unicode" }];
+    if (typeof value === "number" && !Number.isFinite(value)) return [{ path, message: "Number is too large" }];
     if (typeof value !== "object" || value === null) continue;
     if (depth > MAX_BODY_DEPTH) return [{ path: "body", message: `Nested deeper than ${MAX_BODY_DEPTH} levels` }];
     for (const [key, child] of Object.entries(value)) {

@@ -1,0 +1,70 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import draft7 from "ajv/dist/refs/json-schema-draft-07.json" with { type: "json" };
+import { keccak256, stringToBytes } from "viem";
+
+import { canonicalJson } from "../../lib/canonical-json.ts";
+import type { Listing } from "../services/listing.ts";
+
+/** What a buyer may add to the terms: a JSON Schema of the result, and checks in words (decision 5). */
+export interface BuyerCriteria {
+  schema?: Record<string, unknown> | undefined;
+  checks?: string[] | undefined;
+}
+
+/** What the parties agree on; its hash goes on chain and the resolver judges by it (specification 1, decision 5). */
+export interface CriteriaDocument {
+  serviceId: string;
+  sellerAgentId: string;
+  title: string;
+  description: string;
+  category: string;
+  price: number;
+  priceUnit: string;
+  currency: string;
+  quantity: number;
+  requestPayload: Record<string, unknown> | null;
+  criteria: BuyerCriteria | null;
+}
+
+/** The document of a checkout: every field is there, null when the buyer gave nothing. */
+export function criteriaDocument(
+  listing: Listing,
+  order: {
+    quantity: number;
+    requestPayload?: Record<string, unknown> | undefined;
+    criteria?: BuyerCriteria | undefined;
+  },
+): CriteriaDocument {
+  return {
+    serviceId: listing.id,
+    sellerAgentId: listing.sellerAgentId,
+    title: listing.title,
+    description: listing.description,
+    category: listing.category,
+    // The number that the seller wrote: prices have no more digits than a JSON number carries exactly.
+    price: Number(listing.price),
+    priceUnit: listing.priceUnit,
+    currency: listing.currency,
+    quantity: order.quantity,
+    requestPayload: order.requestPayload ?? null,
+    criteria: order.criteria ?? null,
+  };
+}
+
+/** keccak256 of the RFC 8785 canonical JSON of a criteria document. */
+export function criteriaHashOf(document: CriteriaDocument): `0x${string}` {
+  return keccak256(stringToBytes(canonicalJson(document)));
+}
+
+const ajv = new Ajv2020({ strict: false, addUsedSchema: false });
+ajv.addMetaSchema(draft7);
+
+/** What is wrong with a JSON Schema (2020-12, or draft-07 when it says so); undefined when it is one. */
+export function schemaFault(schema: Record<string, unknown>): string | undefined {
+  try {
+    if (ajv.validateSchema(schema) === true) return undefined;
+    return ajv.errorsText(ajv.errors, { dataVar: "schema" });
+  } catch (error) {
+    return error instanceof Error ? error.message : "not a JSON Schema";
+  }
+}

@@ -1,0 +1,84 @@
+import type { ChainClient, EscrowLimits } from "../../chain/chain-client.ts";
+import { PriceUnavailableError } from "../../chain/errors.ts";
+import { MAINNET, MAINNET_GRADUATION_SCORE, TESTNET } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import { ApiError } from "../../http/errors.ts";
+import type { Quote } from "./quote.ts";
+
+/** The parties of a checkout. */
+export interface CheckoutParties {
+  buyer: `0x${string}`;
+  seller: `0x${string}`;
+}
+
+/** Largest deposit that an escrow can hold: 96 bits. */
+const MAX_AMOUNT = 2n ** 96n - 1n;
+const PRICE_RETRY_SECONDS = 60;
+
+/**
+ * Mainnet checkout needs a testnet score of at least 10, read from the score contract itself (specification 3.4,
+ * decision 3). When its RPC cannot be reached the error flies: 503 with Retry-After.
+ */
+export async function requireGraduation(
+  network: Network,
+  buyer: `0x${string}`,
+  chains: Readonly<Record<Network, ChainClient>>,
+): Promise<void> {
+  if (network !== MAINNET) return;
+  const score = await chains[TESTNET].scoreOf(buyer);
+  if (score >= BigInt(MAINNET_GRADUATION_SCORE)) return;
+  throw new ApiError("testnet_graduation_required", {
+    details: { onChainScore: Number(score), graduationScore: MAINNET_GRADUATION_SCORE },
+  });
+}
+
+/** The deposit must fit what the token and the contract take (decision 10). */
+export function requireAmountInRange(quote: Quote): void {
+  const { token, amount } = quote;
+  if (amount >= token.minAmount && amount <= MAX_AMOUNT) return;
+  throw new ApiError("amount_out_of_range", {
+    details: { amount: amount.toString(), minimum: token.minAmount.toString(), maximum: MAX_AMOUNT.toString() },
+  });
+}
+
+async function limitsOf(chain: ChainClient, parties: CheckoutParties, quote: Quote): Promise<EscrowLimits> {
+  try {
+    return await chain.escrowLimits({ ...parties, token: quote.token.address, amount: quote.amount });
+  } catch (error) {
+    if (!(error instanceof PriceUnavailableError)) throw error;
+    const details = { token: quote.token.symbol };
+    throw new ApiError("price_feed_unavailable", { details, retryAfterSeconds: PRICE_RETRY_SECONDS, cause: error });
+  }
+}
+
+/** What `createEscrow` would refuse: a job above the lower cap of both parties, or against the seller's own terms. */
+export async function requireWithinLimits(
+  chain: ChainClient,
+  parties: CheckoutParties,
+  quote: Quote,
+  deliverySeconds: number,
+): Promise<EscrowLimits> {
+  const limits = await limitsOf(chain, parties, quote);
+  const { valueUsd, capUsd, cappedAgent, sellerTerms } = limits;
+  if (capUsd !== null && valueUsd > capUsd) {
+    throw new ApiError("job_value_cap_exceeded", {
+      details: { valueUsd: valueUsd.toString(), capUsd: capUsd.toString(), usdDecimals: 6, cappedWallet: cappedAgent },
+    });
+  }
+  const { minAmountUsd, minDeliverySeconds, paused } = sellerTerms;
+  if (paused || valueUsd < minAmountUsd || deliverySeconds < minDeliverySeconds) {
+    throw new ApiError("seller_terms_not_met", {
+      details: { paused, minAmountUsd: minAmountUsd.toString(), minDeliverySeconds, usdDecimals: 6 },
+    });
+  }
+  return limits;
+}
+
+/** The buyer must hold the deposit (specification 7, decision 33). */
+export async function requireBalance(chain: ChainClient, buyer: `0x${string}`, quote: Quote): Promise<void> {
+  const balance = await chain.tokenBalance(quote.token.address, buyer);
+  if (balance >= quote.amount) return;
+  throw new ApiError("insufficient_token_balance", {
+    details: { token: quote.token.address, required: quote.amount.toString(), balance: balance.toString() },
+  });
+}

@@ -1,0 +1,69 @@
+import { defineRoute } from "../../http/define-route.ts";
+import { fundingCalls } from "../transactions/actions.ts";
+import type { TransactionRecord } from "../transactions/model.ts";
+import { checkoutAnswer, checkoutBody } from "./schemas.ts";
+import type { CheckoutService } from "./service.ts";
+
+/** What the checkout route needs. */
+export interface CheckoutDeps {
+  checkout: CheckoutService;
+}
+
+function paymentInstructions(record: TransactionRecord) {
+  const { approve, createEscrow } = fundingCalls(record);
+  return {
+    escrowContract: record.escrowContract,
+    escrowId: record.escrowId,
+    sellerAddress: record.sellerAddress,
+    tokenAddress: record.token.address,
+    amount: record.amount,
+    disputeWindow: record.disputeWindow,
+    abandonmentGrace: record.abandonmentGrace,
+    criteriaHash: record.criteriaHash,
+    fundEndpoint: `/api/v1/transactions/${record._id}/fund`,
+    network: record.network,
+    chainId: record.chainId,
+    deadline: record.deadline,
+    quoteExpiresAt: new Date((record.quoteExpiresAt ?? 0) * 1000).toISOString(),
+    platformFee: record.platformFee,
+    refundableAmount: record.lockedAmount,
+    calls: [approve, createEscrow],
+  };
+}
+
+const checkout = defineRoute({
+  method: "POST",
+  path: "/api/v1/checkout",
+  tag: "Checkout",
+  summary: "Checks out a service: makes a transaction and the terms of its escrow",
+  description:
+    "The buyer's wallet sends `calls` in their order, waits for the receipt and tells `fundEndpoint`. The quote holds " +
+    "for 15 minutes. The 2% fee is part of `amount` and is never given back; `refundableAmount` is.",
+  auth: "apiKey",
+  limitClass: "checkout",
+  budget: "transaction",
+  body: checkoutBody,
+  responses: { 200: checkoutAnswer },
+  errors: [
+    "not_found",
+    "service_not_active",
+    "self_purchase",
+    "network_mismatch",
+    "callback_url_required",
+    "currency_not_settleable",
+    "payment_method_not_supported",
+    "amount_out_of_range",
+    "testnet_graduation_required",
+    "job_value_cap_exceeded",
+    "seller_terms_not_met",
+    "insufficient_token_balance",
+    "price_feed_unavailable",
+    "chain_unavailable",
+  ],
+}).handle(async ({ body, caller }, { checkout: service }: CheckoutDeps) => {
+  const record = await service.checkout(caller, body);
+  const data = { transactionId: record._id, paymentInstructions: paymentInstructions(record) };
+  return { status: 200, body: { success: true, data } };
+});
+
+export const checkoutRoutes = [checkout];

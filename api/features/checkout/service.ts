@@ -1,0 +1,120 @@
+import { randomBytes } from "node:crypto";
+
+import { getAddress } from "viem";
+import type { z } from "zod";
+
+import type { ChainClient } from "../../chain/chain-client.ts";
+import { QUOTE_SECONDS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import { ApiError, validationError } from "../../http/errors.ts";
+import type { Caller } from "../../http/define-route.ts";
+import { toUnixSeconds } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { newId } from "../../lib/ids.ts";
+import type { Listing } from "../services/listing.ts";
+import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
+import { criteriaDocument, criteriaHashOf, schemaFault } from "./criteria.ts";
+import { requireAmountInRange, requireBalance, requireGraduation, requireWithinLimits } from "./gates.ts";
+import { quoteListing } from "./quote.ts";
+import type { checkoutBody } from "./schemas.ts";
+
+/** A checkout as a buyer asks for it. */
+export type Order = z.output<typeof checkoutBody>;
+
+/** What checkout needs. */
+export interface CheckoutOptions {
+  /** @throws ApiError `not_found` */
+  findListing: (serviceId: string) => Promise<Listing>;
+  transactions: TransactionModel;
+  chains: Readonly<Record<Network, ChainClient>>;
+  clock: Clock;
+}
+
+const ESCROW_ID_BYTES = 32;
+
+/** What can be refused without asking a chain. */
+function requireOrderable(listing: Listing, buyer: Caller, order: Order): void {
+  if (listing.status !== "active") throw new ApiError("service_not_active", { details: { status: listing.status } });
+  if (listing.sellerAgentId === buyer.agentId) throw new ApiError("self_purchase");
+  if (order.network !== undefined && order.network !== listing.network) {
+    const details = { serviceNetwork: listing.network, requestedNetwork: order.network };
+    throw new ApiError("network_mismatch", { details });
+  }
+  if (listing.callbackRequired && order.callbackUrl === undefined) throw new ApiError("callback_url_required");
+  const schema = order.criteria?.schema;
+  const fault = schema === undefined ? undefined : schemaFault(schema);
+  if (fault !== undefined) throw validationError([{ path: "body.criteria.schema", message: fault }]);
+}
+
+/** Makes a transaction with the terms of its escrow (specification row 7, decisions 1 to 5). */
+export function createCheckoutService(options: CheckoutOptions) {
+  const { chains, transactions, clock } = options;
+
+  /** The later of the chain's clock and ours: a deadline must hold for both. */
+  async function chainNow(chain: ChainClient): Promise<number> {
+    const head = await chain.head();
+    return Math.max(head.timestamp, toUnixSeconds(clock.now()));
+  }
+
+  return {
+    async checkout(buyer: Caller, order: Order): Promise<TransactionRecord> {
+      const listing = await options.findListing(order.serviceId);
+      requireOrderable(listing, buyer, order);
+      const chain = chains[listing.network];
+      await requireGraduation(listing.network, buyer.walletAddress, chains);
+      const now = await chainNow(chain);
+      const quote = await quoteListing(chain, listing, order, now);
+      requireAmountInRange(quote);
+      const parties = { buyer: buyer.walletAddress, seller: listing.sellerAddress };
+      await requireWithinLimits(chain, parties, quote, order.deliveryDeadlineSeconds);
+      // The gate of verified agents (specification 5.8, decision 32) stands here: it goes by the job's value in USD that
+      // the line above reads from the contract.
+      await requireBalance(chain, buyer.walletAddress, quote);
+
+      const document = criteriaDocument(listing, order);
+      const createdAt = clock.now();
+      const record: TransactionRecord = {
+        _id: newId("txn", createdAt),
+        unsolicited: false,
+        serviceId: listing.id,
+        serviceTitle: listing.title,
+        deliveryType: listing.deliveryType,
+        buyerAgentId: buyer.agentId,
+        sellerAgentId: listing.sellerAgentId,
+        buyerAddress: getAddress(buyer.walletAddress),
+        sellerAddress: getAddress(listing.sellerAddress),
+        network: listing.network,
+        chainId: chain.chainId,
+        escrowId: `0x${randomBytes(ESCROW_ID_BYTES).toString("hex")}`,
+        escrowContract: chain.deployment.escrow,
+        token: { symbol: quote.token.symbol, address: quote.token.address, decimals: quote.token.decimals },
+        quantity: order.quantity,
+        amount: quote.amount.toString(),
+        platformFee: quote.fee.toString(),
+        lockedAmount: quote.locked.toString(),
+        criteriaHash: criteriaHashOf(document),
+        criteriaJson: JSON.stringify(document),
+        disputeWindow: order.disputeWindow,
+        abandonmentGrace: order.abandonmentGrace,
+        deadline: now + order.deliveryDeadlineSeconds,
+        quoteExpiresAt: now + QUOTE_SECONDS,
+        callbackUrl: order.callbackUrl ?? null,
+        requestPayloadJson: order.requestPayload === undefined ? null : JSON.stringify(order.requestPayload),
+        responsePayloadJson: null,
+        deliveryProof: null,
+        payloadReceivedAt: null,
+        status: "pending_funding",
+        expiredBy: null,
+        escrow: null,
+        minBlock: 0,
+        createdAt,
+        updatedAt: createdAt,
+      };
+      await transactions.create([record]);
+      return record;
+    },
+  };
+}
+
+/** Makes transactions. */
+export type CheckoutService = ReturnType<typeof createCheckoutService>;
