@@ -2,10 +2,15 @@ import Koa from "koa";
 
 import { ChainUnavailableError } from "./chain/errors.ts";
 import type { Container, Services } from "./container.ts";
+import { agentRoutes } from "./features/agents/routes.ts";
+import { authRoutes } from "./features/auth/routes.ts";
 import { categoryRoutes } from "./features/categories/routes.ts";
+import { discoverRoutes } from "./features/discover/routes.ts";
 import { docsRoutes } from "./features/docs/routes.ts";
 import type { DocsDeps } from "./features/docs/routes.ts";
 import { healthRoutes } from "./features/health/routes.ts";
+import { networkRoutes } from "./features/networks/routes.ts";
+import { serviceRoutes } from "./features/services/routes.ts";
 import type { RouteDefinition } from "./http/define-route.ts";
 import { ApiError } from "./http/errors.ts";
 import { requestContext } from "./http/middleware/request-context.ts";
@@ -19,7 +24,12 @@ const API_VERSION = "1.0.0";
 
 /** Every route of the API. A feature's routes are added here and nowhere else. */
 export const routes: readonly RouteDefinition<Services & DocsDeps>[] = [
+  ...authRoutes,
+  ...agentRoutes,
   ...categoryRoutes,
+  ...serviceRoutes,
+  ...discoverRoutes,
+  ...networkRoutes,
   ...healthRoutes,
   ...docsRoutes,
 ];

@@ -8,7 +8,26 @@ import type { Network } from "./config/constants.ts";
 import type { Env } from "./config/env.ts";
 import { connectDatabase, createIndexes } from "./db/connection.ts";
 import { createDependencies } from "./features/health/dependencies.ts";
+import { createAgentDirectory } from "./features/agents/directory.ts";
+import { agentJobs } from "./features/agents/jobs.ts";
+import { createAgentModels } from "./features/agents/model.ts";
+import type { AgentsDeps } from "./features/agents/routes.ts";
+import { createStandings } from "./features/agents/standings.ts";
+import { createApiKeys } from "./features/auth/keys.ts";
+import type { AuthDeps } from "./features/auth/routes.ts";
+import { createAuthService } from "./features/auth/service.ts";
+import { createThreadEncoder } from "./features/discover/encoder.ts";
+import { createIndexFeed } from "./features/discover/index-feed.ts";
+import { discoverJobs } from "./features/discover/jobs.ts";
+import type { DiscoverDeps } from "./features/discover/routes.ts";
+import { createSearchIndex } from "./features/discover/search-index.ts";
+import { createDiscoverService, createListingEmbedder } from "./features/discover/service.ts";
 import type { HealthDeps } from "./features/health/routes.ts";
+import type { NetworksDeps } from "./features/networks/routes.ts";
+import { listListings } from "./features/services/list.ts";
+import { createListingModel } from "./features/services/model.ts";
+import type { ServicesDeps } from "./features/services/routes.ts";
+import { createListingService } from "./features/services/service.ts";
 import { createAuthenticator } from "./http/authenticate.ts";
 import type { Authenticator } from "./http/pipeline.ts";
 import { createIndexer } from "./indexer/indexer-client.ts";
@@ -21,7 +40,7 @@ import type { Clock } from "./lib/clock.ts";
 import type { Logger } from "./lib/logger.ts";
 
 /** What route handlers are given: the sum of what the features' routes ask for. */
-export type Services = HealthDeps;
+export type Services = HealthDeps & AuthDeps & AgentsDeps & NetworksDeps & ServicesDeps & DiscoverDeps;
 
 /** Connections and tools that services are built from. */
 export interface Platform {
@@ -42,6 +61,8 @@ export interface Container extends Platform {
   services: Services;
   /** The jobs of every feature, for the worker. */
   jobDefinitions: readonly JobDefinition<never>[];
+  /** Loads the search index and keeps it up to date: for processes that answer searches. */
+  startSearch(): Promise<void>;
   /** Tells everything that waits or streams to come to an end; `close` follows. */
   beginShutdown(): void;
   /** Ends what runs in the background and closes connections. */
@@ -65,20 +86,43 @@ export interface ContainerOptions {
 export async function createContainer(options: ContainerOptions): Promise<Container> {
   const stopping = new AbortController();
   const platform = await connectPlatform(options, stopping.signal);
-  const { connection, chains, indexers } = platform;
+  const { env, log, clock, connection, chains, indexers } = platform;
 
+  const agentModels = createAgentModels(connection);
+  const listings = createListingModel(connection);
   await createIndexes(connection);
+
+  const agents = createAgentDirectory(agentModels);
+  const apiKeys = createApiKeys(agentModels, clock);
+  const auth = createAuthService({ connection, models: agentModels, keys: apiKeys, clock, publicUrl: env.publicUrl });
+  const standings = createStandings({ models: agentModels, indexers, clock });
+
+  const encoder = createThreadEncoder(log);
+  const searchIndex = createSearchIndex();
+  const indexFeed = createIndexFeed({ listings, index: searchIndex, model: encoder.model, log });
+  const discovery = createDiscoverService({ encoder, index: searchIndex, standings, log });
+  const embedder = createListingEmbedder(encoder, log);
+  const services = createListingService({ listings, embedder, clock });
 
   return {
     ...platform,
-    authenticator: createAuthenticator({ findCaller: () => Promise.resolve(undefined) }),
-    services: { dependencies: createDependencies({ connection, chains, indexers }) },
-    jobDefinitions: [],
+    authenticator: createAuthenticator(apiKeys),
+    services: {
+      dependencies: createDependencies({ connection, chains, indexers }),
+      ...{ chains, indexers, subgraphUrls: env.subgraphUrls },
+      ...{ auth, apiKeys, agents, standings, scoreReaders: chains },
+      ...{ services, discovery },
+      listServices: (caller, query) => listListings(caller, query, { listings, search: discovery, standings }),
+    },
+    jobDefinitions: [...agentJobs(agentModels, standings), ...discoverJobs({ listings, encoder })],
+    startSearch: () => indexFeed.start(),
     beginShutdown() {
       stopping.abort();
     },
     async close() {
       stopping.abort();
+      await indexFeed.close();
+      await encoder.close();
       await Promise.all(NETWORKS.map((network) => indexers[network].close()));
       await connection.close();
     },

@@ -67,6 +67,7 @@ async function main(): Promise<void> {
   const log = createLogger({ level: env.logLevel, name: "api" });
   await runProcess(log, async () => {
     const container = await createContainer({ env, log });
+    await container.startSearch();
     const running = await listen(container, env.host, env.port);
     log.info({ host: env.host, port: running.port, publicUrl: env.publicUrl }, "API listens");
     return async () => {

@@ -1,0 +1,26 @@
+import { ApiError } from "../../http/errors.ts";
+import type { AgentModels, AgentRecord } from "./model.ts";
+
+/** Finds registered agents. */
+export interface AgentDirectory {
+  /** @throws ApiError `not_found` */
+  byId(agentId: string): Promise<AgentRecord>;
+  /** Agents by lower-case wallet address; wallets that are not registered are missing. */
+  byWallets(wallets: readonly string[]): Promise<Map<string, AgentRecord>>;
+}
+
+/** The agents of the database. */
+export function createAgentDirectory({ agents }: Pick<AgentModels, "agents">): AgentDirectory {
+  return {
+    async byId(agentId) {
+      const agent = await agents.findById(agentId).lean();
+      if (agent === null) throw new ApiError("not_found", { details: { agentId } });
+      return agent;
+    },
+    async byWallets(wallets) {
+      const walletKeys = [...new Set(wallets.map((wallet) => wallet.toLowerCase()))];
+      const found = await agents.find({ walletKey: { $in: walletKeys } }).lean();
+      return new Map(found.map((agent) => [agent.walletKey, agent]));
+    },
+  };
+}

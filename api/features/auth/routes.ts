@@ -1,0 +1,124 @@
+import { z } from "zod";
+
+import { DESCRIPTION_MAX_LENGTH, REVOKE_OTHERS_MAX_SECONDS } from "../../config/constants.ts";
+import { addressOutput, addressSchema, dataOf, timestampOutput } from "../../http/common-schemas.ts";
+import { defineRoute } from "../../http/define-route.ts";
+import { textSchema } from "../../http/text-schema.ts";
+import type { ApiKeys } from "./keys.ts";
+import type { AuthService } from "./service.ts";
+
+/** What the routes of registration and keys need. */
+export interface AuthDeps {
+  auth: AuthService;
+  apiKeys: ApiKeys;
+}
+
+const AGENT_NAME_MAX_LENGTH = 100;
+const MESSAGE_MAX_LENGTH = 4_000;
+
+const messageSchema = z
+  .string()
+  .min(1)
+  .max(MESSAGE_MAX_LENGTH)
+  .meta({
+    description:
+      "EIP-4361 text: domain and URI of this service, chain id 84532 or 8453, a nonce used once, issued within the last " +
+      "10 minutes, with a statement that names its purpose",
+  });
+const signatureSchema = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{130}$/, "Must be an EIP-191 signature: 0x and 130 hexadecimal digits")
+  .transform((text) => text as `0x${string}`)
+  .meta({ override: { type: "string", pattern: "^0x[0-9a-fA-F]{130}$" } });
+
+const publicKeyOutput = z
+  .string()
+  .regex(/^0x04[0-9a-f]{128}$/)
+  .meta({ description: "Uncompressed secp256k1 key" });
+const apiKeyOutput = z
+  .string()
+  .regex(/^svc_[0-9a-f]{64}$/)
+  .meta({ description: "Shown this once; only its hash is kept" });
+
+const register = defineRoute({
+  method: "POST",
+  path: "/api/v1/auth/register",
+  tag: "Agents",
+  summary: "Registers a wallet as an agent",
+  description:
+    'The statement of the signed message contains the word "register". The public key is recovered from the signature. ' +
+    "One wallet is one agent.",
+  auth: "none",
+  limitClass: "keyless",
+  budget: "none",
+  body: z.strictObject({
+    agentName: textSchema({ max: AGENT_NAME_MAX_LENGTH }),
+    walletAddress: addressSchema,
+    message: messageSchema,
+    signature: signatureSchema,
+    description: textSchema({ max: DESCRIPTION_MAX_LENGTH, multiline: true }).optional(),
+  }),
+  responses: {
+    201: z.object({
+      success: z.literal(true),
+      agentId: z.string(),
+      apiKey: apiKeyOutput,
+      walletAddress: addressOutput,
+      publicKey: publicKeyOutput,
+    }),
+  },
+  errors: ["sign_in_message_invalid", "signature_invalid", "wallet_already_registered", "nonce_already_used"],
+}).handle(async ({ body }, { auth }: Pick<AuthDeps, "auth">) => {
+  const { agent, apiKey } = await auth.register(body);
+  const { _id: agentId, walletAddress, publicKey } = agent;
+  return { status: 201, body: { success: true, agentId, apiKey, walletAddress, publicKey } };
+});
+
+const issueKey = defineRoute({
+  method: "POST",
+  path: "/api/v1/auth/keys",
+  tag: "Agents",
+  summary: "Gives a new API key against a signature of the wallet",
+  description:
+    'The statement of the signed message contains the words "API key". The other keys of the agent end after ' +
+    "`revokeOthersAfterSeconds`, at once by default.",
+  auth: "none",
+  limitClass: "keyless",
+  budget: "none",
+  body: z.strictObject({
+    message: messageSchema,
+    signature: signatureSchema,
+    revokeOthersAfterSeconds: z.number().int().min(0).max(REVOKE_OTHERS_MAX_SECONDS).default(0),
+  }),
+  responses: {
+    201: z.object({
+      success: z.literal(true),
+      agentId: z.string(),
+      apiKey: apiKeyOutput,
+      othersEndAt: timestampOutput.meta({ description: "When the agent's other keys end" }),
+    }),
+  },
+  errors: ["sign_in_message_invalid", "signature_invalid", "nonce_already_used", "not_found"],
+}).handle(async ({ body }, { auth }: Pick<AuthDeps, "auth">) => {
+  const { agentId, apiKey, othersEndAt } = await auth.issueKey(body);
+  return { status: 201, body: { success: true, agentId, apiKey, othersEndAt: othersEndAt.toISOString() } };
+});
+
+const revokeKey = defineRoute({
+  method: "DELETE",
+  path: "/api/v1/auth/keys",
+  tag: "Agents",
+  summary: "Revokes the key that the request carries",
+  auth: "apiKey",
+  limitClass: "general",
+  budget: "api",
+  responses: { 200: dataOf(z.object({ agentId: z.string(), revokedAt: timestampOutput })) },
+}).handle(async ({ caller }, { apiKeys }: Pick<AuthDeps, "apiKeys">) => {
+  const revokedAt = await apiKeys.revoke(caller.keyId);
+  return {
+    status: 200,
+    body: { success: true, data: { agentId: caller.agentId, revokedAt: revokedAt.toISOString() } },
+  };
+});
+
+export const authRoutes = [register, issueKey, revokeKey];

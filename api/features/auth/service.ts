@@ -1,0 +1,127 @@
+import type { Connection } from "mongoose";
+import { hashMessage, recoverPublicKey } from "viem";
+import type { Hex } from "viem";
+import { publicKeyToAddress } from "viem/accounts";
+
+import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
+import { hashApiKey } from "../../http/authenticate.ts";
+import { ApiError } from "../../http/errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { newId } from "../../lib/ids.ts";
+import type { AgentModels, AgentRecord } from "../agents/model.ts";
+import type { ApiKeys } from "./keys.ts";
+import { checkSignInMessage } from "./sign-in-message.ts";
+import type { AcceptableMessage, SignInPurpose } from "./sign-in-message.ts";
+
+/** A registration as it was asked for (decision 21). */
+export interface Registration {
+  agentName: string;
+  walletAddress: `0x${string}`;
+  message: string;
+  signature: Hex;
+  description?: string | undefined;
+}
+
+/** A request for a new key. */
+export interface KeyRequest {
+  message: string;
+  signature: Hex;
+  revokeOthersAfterSeconds: number;
+}
+
+/** Registers agents and gives out keys against signatures of their wallets. */
+export interface AuthService {
+  register(registration: Registration): Promise<{ agent: AgentRecord; apiKey: string }>;
+  issueKey(request: KeyRequest): Promise<{ agentId: string; apiKey: string; othersEndAt: Date }>;
+}
+
+/** What the service needs. */
+export interface AuthServiceDeps {
+  connection: Connection;
+  models: AgentModels;
+  keys: ApiKeys;
+  clock: Clock;
+  publicUrl: string;
+}
+
+/** Sign-in with the agent's own wallet (EIP-4361 text, EIP-191 signature). */
+export function createAuthService({ connection, models, keys, clock, publicUrl }: AuthServiceDeps): AuthService {
+  /** Checks text and signature and gives the wallet's public key. */
+  async function verify(purpose: SignInPurpose, message: string, signature: Hex) {
+    const verdict = checkSignInMessage(message, { purpose, publicUrl, now: clock.now() });
+    if ("faults" in verdict) throw new ApiError("sign_in_message_invalid", { details: verdict.faults });
+    const publicKey = await recoverKey(message, signature);
+    if (publicKey === undefined || publicKeyToAddress(publicKey) !== verdict.message.address) {
+      throw new ApiError("signature_invalid");
+    }
+    return { accepted: verdict.message, publicKey };
+  }
+
+  function nonceRecord({ address, nonce, unusableAfter }: AcceptableMessage) {
+    return { _id: `${address.toLowerCase()}:${nonce}`, expiresAt: unusableAfter };
+  }
+
+  return {
+    async register({ agentName, walletAddress, message, signature, description }) {
+      const { accepted, publicKey } = await verify("register", message, signature);
+      if (accepted.address !== walletAddress) {
+        throw new ApiError("sign_in_message_invalid", {
+          details: ["address must be the walletAddress of the request"],
+        });
+      }
+      const now = clock.now();
+      const walletKey = walletAddress.toLowerCase();
+      const agent: AgentRecord = {
+        _id: newId("agt", now),
+        agentName,
+        description: description ?? null,
+        walletAddress,
+        walletKey,
+        publicKey,
+        createdAt: now,
+      };
+      if ((await models.agents.exists({ walletKey })) !== null) throw new ApiError("wallet_already_registered");
+      try {
+        const apiKey = await withTransaction(connection, async (session) => {
+          await models.nonces.create([nonceRecord(accepted)], { session });
+          await models.agents.create([agent], { session });
+          return keys.issue(agent, session);
+        });
+        return { agent, apiKey };
+      } catch (error) {
+        // Two registrations of one wallet at the same moment: the unique index lets one through.
+        if (isDuplicateKey(error, "walletKey")) throw new ApiError("wallet_already_registered", { cause: error });
+        if (isDuplicateKey(error)) throw new ApiError("nonce_already_used", { cause: error });
+        throw error;
+      }
+    },
+
+    async issueKey({ message, signature, revokeOthersAfterSeconds }) {
+      const { accepted } = await verify("issue_key", message, signature);
+      const agent = await models.agents.findOne({ walletKey: accepted.address.toLowerCase() }).lean();
+      if (agent === null) throw new ApiError("not_found", { details: { walletAddress: accepted.address } });
+      const othersEndAt = new Date(clock.now().getTime() + revokeOthersAfterSeconds * 1_000);
+      try {
+        const apiKey = await withTransaction(connection, async (session) => {
+          await models.nonces.create([nonceRecord(accepted)], { session });
+          const issued = await keys.issue(agent, session);
+          await keys.endOthers(agent._id, hashApiKey(issued), othersEndAt, session);
+          return issued;
+        });
+        return { agentId: agent._id, apiKey, othersEndAt };
+      } catch (error) {
+        if (isDuplicateKey(error)) throw new ApiError("nonce_already_used", { cause: error });
+        throw error;
+      }
+    },
+  };
+}
+
+/** The uncompressed public key (`0x04…`) that made an EIP-191 signature; undefined when it is none at all. */
+async function recoverKey(message: string, signature: Hex): Promise<Hex | undefined> {
+  try {
+    return await recoverPublicKey({ hash: hashMessage(message), signature });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { ChangeStream, ChangeStreamDocument, Timestamp } from "mongodb";
+
+import type { Logger } from "../../lib/logger.ts";
+import { toListing } from "../services/listing.ts";
+import type { ListingModel, ListingRecord } from "../services/model.ts";
+import type { SearchIndex } from "./search-index.ts";
+import { fromBytes } from "./vectors.ts";
+
+/** Keeps the index of this process like the listings of the database, whichever process changes them. */
+export interface IndexFeed {
+  /** Loads everything once; from then on changes are followed in the background. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What the feed needs. */
+export interface IndexFeedDeps {
+  listings: ListingModel;
+  index: SearchIndex;
+  /** Name of the encoder's model: vectors of another one are not used. */
+  model: string;
+  log: Logger;
+}
+
+const RELOAD_PAUSE_MS = 1_000;
+
+type Change = ChangeStreamDocument<ListingRecord>;
+
+/**
+ * The feed by a change stream. The stream begins at the time before the load, so that no change falls between the two;
+ * applying one twice does no harm. When a stream breaks for good, everything is loaded anew.
+ */
+export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps): IndexFeed {
+  let stream: ChangeStream<ListingRecord, Change> | undefined;
+  let isClosed = false;
+  let following: Promise<void> | undefined;
+
+  function apply(record: ListingRecord): void {
+    if (record.status !== "active") {
+      index.remove(record._id);
+      return;
+    }
+    const isUsable = record.embedding?.model === model;
+    index.put(toListing(record), isUsable ? fromBytes(bytesOf(record.embedding?.vector)) : null);
+  }
+
+  async function load(): Promise<Timestamp> {
+    const before: { operationTime?: Timestamp } = await listings.db.getClient().db("admin").command({ ping: 1 });
+    if (before.operationTime === undefined) throw new Error("The database gives no operation time");
+    const stale = new Set(index.ids());
+    for await (const record of listings.find({ status: "active" }).lean().cursor()) {
+      apply(record);
+      stale.delete(record._id);
+    }
+    for (const id of stale) index.remove(id);
+    return before.operationTime;
+  }
+
+  async function follow(from: Timestamp): Promise<void> {
+    stream = listings.collection.watch<ListingRecord, Change>([], {
+      fullDocument: "updateLookup",
+      startAtOperationTime: from,
+    });
+    for await (const change of stream) {
+      if (change.operationType === "delete") index.remove(change.documentKey._id);
+      // A document that was deleted since the change has none to look up; its deletion follows.
+      else if ("fullDocument" in change && change.fullDocument) apply(change.fullDocument);
+    }
+  }
+
+  async function followUntilClosed(from: Timestamp): Promise<void> {
+    let next = from;
+
+    while (!isClosed) {
+      try {
+        await follow(next);
+      } catch (error) {
+        // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- close() sets it while this waits
+        if (isClosed) return;
+        log.warn({ err: error }, "the search index lost its change stream and is loaded anew");
+      }
+      await sleep(RELOAD_PAUSE_MS);
+      // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- close() sets it while this waits
+      if (!isClosed) next = await load().catch(() => next);
+    }
+  }
+
+  return {
+    async start() {
+      const from = await load();
+      log.info({ listings: index.size }, "search index loaded");
+      following = followUntilClosed(from);
+    },
+    async close() {
+      isClosed = true;
+      await stream?.close();
+      await following;
+    },
+  };
+}
+
+/** Stored bytes come as a Buffer from mongoose and as BSON Binary from a change stream. */
+function bytesOf(stored: unknown): Uint8Array {
+  if (stored instanceof Uint8Array) return stored;
+  const { buffer } = stored as { buffer: Uint8Array };
+  return buffer;
+}

@@ -1,0 +1,21 @@
+import type { JobDefinition } from "../../jobs/define-job.ts";
+import { embedPending } from "./embed-pending.ts";
+import type { EmbedPendingDeps } from "./embed-pending.ts";
+
+const EMBED_EVERY_MS = 5_000;
+/** A first run with a new model embeds every listing. */
+const LOCK_LIFETIME_MS = 10 * 60_000;
+
+/** The jobs of discovery. */
+export function discoverJobs(deps: EmbedPendingDeps): JobDefinition[] {
+  return [
+    {
+      name: "discover.embed-pending",
+      everyMs: EMBED_EVERY_MS,
+      lockLifetimeMs: LOCK_LIFETIME_MS,
+      run: async ({ log, signal }) => {
+        await embedPending(deps, log, signal);
+      },
+    },
+  ];
+}

@@ -1,0 +1,94 @@
+import { z } from "zod";
+
+import { CURRENCIES, DELIVERY_TYPES, PRICE_UNITS } from "../../config/constants.ts";
+import { addressOutput, networkSchema } from "../../http/common-schemas.ts";
+import { defineRoute } from "../../http/define-route.ts";
+import { textSchema } from "../../http/text-schema.ts";
+import { discoveryScoreOf } from "../agents/score.ts";
+import { QUERY_MAX_LENGTH } from "../services/schemas.ts";
+import type { RatedMatch } from "./ranking.ts";
+import type { DiscoverService } from "./service.ts";
+
+/** What the discovery route needs. */
+export interface DiscoverDeps {
+  discovery: Pick<DiscoverService, "discover">;
+}
+
+/** Longest answer. Further results have to be asked for by a narrower query. */
+const MAX_RESULTS = 50;
+const RELEVANCE_DIGITS = 4;
+
+const discoverBody = z.strictObject({
+  query: textSchema({ max: QUERY_MAX_LENGTH, multiline: true }).meta({ description: "What is wanted, in English" }),
+  filters: z
+    .strictObject({
+      minTrustScore: z.number().min(0).max(1).optional().meta({ description: "Least discoveryScore of the seller" }),
+      maxPrice: z
+        .number()
+        .min(0)
+        .optional()
+        .meta({ description: "Dearest price of a unit, in units of each listing's own currency" }),
+    })
+    .optional(),
+});
+
+/** One result (decision 23). */
+export const discoverResult = z
+  .object({
+    serviceId: z.string(),
+    title: z.string(),
+    description: z.string(),
+    category: z.string(),
+    price: z.number(),
+    priceUnit: z.enum(PRICE_UNITS),
+    currency: z.enum(CURRENCIES),
+    network: networkSchema,
+    deliveryType: z.enum(DELIVERY_TYPES),
+    sellerAgentId: z.string(),
+    sellerAddress: addressOutput,
+    discoveryScore: z.number().min(0).max(1).meta({ description: "Of the seller, on the listing's network" }),
+    relevance: z.number().min(0).max(1),
+  })
+  .meta({ id: "DiscoverResult" });
+
+const discover = defineRoute({
+  method: "POST",
+  path: "/api/v1/discover",
+  tag: "Discovery",
+  summary: "Finds active services by meaning, best first",
+  description:
+    "Free of charge. Filters leave out before the ranking, which raises relevance by the seller's discoveryScore. " +
+    "An empty array means that nothing matches.",
+  auth: "none",
+  limitClass: "discover",
+  budget: "search",
+  body: discoverBody,
+  responses: { 200: z.array(discoverResult) },
+  errors: ["search_unavailable"],
+}).handle(async ({ body: { query, filters = {} } }, { discovery }: DiscoverDeps) => {
+  const matches = await discovery.discover(query, filters);
+  return { status: 200, body: matches.slice(0, MAX_RESULTS).map(present) };
+});
+
+function present({ listing, relevance, history }: RatedMatch): z.input<typeof discoverResult> {
+  const { id, title, description, category, price, priceUnit, currency, network, deliveryType } = listing;
+  return {
+    ...{
+      serviceId: id,
+      title,
+      description,
+      category,
+      price: Number(price),
+      priceUnit,
+      currency,
+      network,
+      deliveryType,
+    },
+    sellerAgentId: listing.sellerAgentId,
+    sellerAddress: listing.sellerAddress,
+    discoveryScore: discoveryScoreOf(history.score),
+    relevance: Number(relevance.toFixed(RELEVANCE_DIGITS)),
+  };
+}
+
+export const discoverRoutes = [discover];

@@ -1,0 +1,81 @@
+import { z } from "zod";
+
+import type { ChainClient } from "../../chain/chain-client.ts";
+import { caip2Of, EXPLORERS, NETWORKS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import { addressOutput, dataOf, networkSchema } from "../../http/common-schemas.ts";
+import { defineRoute } from "../../http/define-route.ts";
+import type { Indexer } from "../../indexer/indexer-client.ts";
+import { withTimeout } from "../../lib/timeout.ts";
+
+/** What the network route needs. */
+export interface NetworksDeps {
+  chains: Readonly<Record<Network, Pick<ChainClient, "chainId" | "deployment" | "head">>>;
+  indexers: Readonly<Record<Network, Pick<Indexer, "head">>>;
+  subgraphUrls: Readonly<Record<Network, string>>;
+}
+
+/** The answer does not wait longer for a chain or a subgraph that is away; what is not known is null. */
+const PROBE_TIMEOUT_MS = 2_000;
+
+const blockNumber = z.number().int().nullable();
+
+const networkOutput = z.object({
+  network: networkSchema,
+  chainId: z.number().int(),
+  caip2: z.string().meta({ examples: ["eip155:84532"] }),
+  contracts: z.object({ escrow: addressOutput, score: addressOutput, resolver: addressOutput }),
+  tokens: z.array(z.object({ symbol: z.string(), address: addressOutput, decimals: z.number().int() })),
+  explorerUrl: z.url(),
+  subgraphUrl: z.url(),
+  headBlock: blockNumber.meta({ description: "Latest block of the chain; null when its RPC server is away" }),
+  indexedBlock: blockNumber.meta({ description: "Latest block of the subgraph; null when it is away" }),
+  blocksBehind: blockNumber.meta({ description: "How far the subgraph is behind the chain" }),
+});
+
+const listNetworks = defineRoute({
+  method: "GET",
+  path: "/api/v1/networks",
+  tag: "Networks",
+  summary: "The settlement networks with their contracts, tokens and how far each subgraph is",
+  auth: "none",
+  limitClass: "keyless",
+  budget: "none",
+  query: z.strictObject({}),
+  responses: { 200: dataOf(z.array(networkOutput)) },
+}).handle(async (_request, deps: NetworksDeps) => ({
+  status: 200,
+  body: { success: true, data: await Promise.all(NETWORKS.map((network) => describe(network, deps))) },
+}));
+
+async function describe(network: Network, deps: NetworksDeps): Promise<z.input<typeof networkOutput>> {
+  const { chainId, deployment } = deps.chains[network];
+  const [headBlock, indexedBlock] = await Promise.all([
+    numberOf(`rpc:${network}`, () => deps.chains[network].head()),
+    numberOf(`subgraph:${network}`, () => deps.indexers[network].head()),
+  ]);
+  const areKnown = headBlock !== null && indexedBlock !== null;
+  return {
+    network,
+    chainId,
+    caip2: caip2Of(network),
+    contracts: { escrow: deployment.escrow, score: deployment.score, resolver: deployment.resolver },
+    tokens: deployment.tokens.map(({ symbol, address, decimals }) => ({ symbol, address, decimals })),
+    explorerUrl: EXPLORERS[network],
+    subgraphUrl: deps.subgraphUrls[network],
+    headBlock,
+    indexedBlock,
+    blocksBehind: areKnown ? Math.max(0, headBlock - indexedBlock) : null,
+  };
+}
+
+async function numberOf(what: string, head: () => Promise<{ number: number }>): Promise<number | null> {
+  try {
+    return (await withTimeout(what, PROBE_TIMEOUT_MS, head)).number;
+  } catch {
+    // Being away is what the null says; /ready tells why.
+    return null;
+  }
+}
+
+export const networkRoutes = [listNetworks];

@@ -1,0 +1,46 @@
+import BigNumber from "bignumber.js";
+
+import type { Currency, Network } from "../../config/constants.ts";
+import type { DeliveryType, ListingRecord, PriceUnit, ServiceStatus } from "./model.ts";
+
+/** A listing as other features see it. */
+export interface Listing {
+  id: string;
+  sellerAgentId: string;
+  sellerAddress: `0x${string}`;
+  title: string;
+  description: string;
+  category: string;
+  /** Exact decimal in units of `currency`, for example `0.1`. */
+  price: string;
+  priceUnit: PriceUnit;
+  currency: Currency;
+  deliveryType: DeliveryType;
+  callbackRequired: boolean;
+  endpointUrl: string | null;
+  network: Network;
+  status: ServiceStatus;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** The listing of a stored record. */
+export function toListing(record: Omit<ListingRecord, "embedding">): Listing {
+  const { _id: id, price, sellerAgentId, sellerAddress, title, description, category, priceUnit, currency } = record;
+  const { deliveryType, callbackRequired, endpointUrl, network, status, createdAt, updatedAt } = record;
+  return {
+    ...{ id, sellerAgentId, sellerAddress, title, description, category, priceUnit, currency, deliveryType },
+    ...{ callbackRequired, endpointUrl, network, status, createdAt, updatedAt },
+    price: new BigNumber(price.toString()).toFixed(),
+  };
+}
+
+/** The text that search by meaning looks at: what is offered, its kind in words, and how. */
+export function searchTextOf(listing: Pick<Listing, "title" | "description" | "category">): string {
+  return `${listing.title}. ${categoryWords(listing.category)}. ${listing.description}`;
+}
+
+/** A category slug as words. */
+export function categoryWords(slug: string): string {
+  return slug.replaceAll("_", " ");
+}

@@ -1,0 +1,89 @@
+import { Schema, Types } from "mongoose";
+import type { Connection, Model } from "mongoose";
+
+import { CURRENCIES, DELIVERY_TYPES, NETWORKS, PRICE_UNITS, SERVICE_STATUSES } from "../../config/constants.ts";
+import type { Currency, Network } from "../../config/constants.ts";
+
+export type PriceUnit = (typeof PRICE_UNITS)[number];
+export type DeliveryType = (typeof DELIVERY_TYPES)[number];
+export type ServiceStatus = (typeof SERVICE_STATUSES)[number];
+
+/** What search by meaning knows of a listing's text. */
+export interface StoredEmbedding {
+  /** The encoder that made it. */
+  model: string;
+  /** Unit vector, 32-bit floats, little endian. */
+  vector: Buffer;
+}
+
+/** A listing as it is stored (specification 2.2, decisions 3 and 24). */
+export interface ListingRecord {
+  /** Service id, `lst_…`; ids sort by time. */
+  _id: string;
+  sellerAgentId: string;
+  /** Checksum form. */
+  sellerAddress: `0x${string}`;
+  /** Lower-case form of the seller's wallet, by which standings are kept. */
+  sellerKey: string;
+  title: string;
+  description: string;
+  /** Child slug of the taxonomy. */
+  category: string;
+  /** Exact decimal in units of `currency`. */
+  price: Types.Decimal128;
+  priceUnit: PriceUnit;
+  currency: Currency;
+  deliveryType: DeliveryType;
+  callbackRequired: boolean;
+  endpointUrl: string | null;
+  network: Network;
+  status: ServiceStatus;
+  /** Rises with every change: a write that was based on an older one is refused. */
+  revision: number;
+  /** Null while the text waits to be embedded: then the listing is found by its words alone. */
+  embedding: StoredEmbedding | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export type ListingModel = Model<ListingRecord>;
+
+const required = { required: true } as const;
+
+/** Declares the collection of listings on a connection. */
+export function createListingModel(connection: Connection): ListingModel {
+  const embedding = new Schema<StoredEmbedding>(
+    { model: { type: String, ...required }, vector: { type: Buffer, ...required } },
+    { _id: false },
+  );
+  const listing = new Schema<ListingRecord>(
+    {
+      _id: { type: String, ...required },
+      sellerAgentId: { type: String, ...required },
+      sellerAddress: { type: String, ...required },
+      sellerKey: { type: String, ...required },
+      title: { type: String, ...required },
+      description: { type: String, ...required },
+      category: { type: String, ...required },
+      price: { type: Types.Decimal128, ...required },
+      priceUnit: { type: String, enum: PRICE_UNITS, ...required },
+      currency: { type: String, enum: CURRENCIES, ...required },
+      deliveryType: { type: String, enum: DELIVERY_TYPES, ...required },
+      callbackRequired: { type: Boolean, ...required },
+      endpointUrl: { type: String, default: null },
+      network: { type: String, enum: NETWORKS, ...required },
+      status: { type: String, enum: SERVICE_STATUSES, ...required },
+      revision: { type: Number, ...required },
+      embedding: { type: embedding, default: null },
+      createdAt: { type: Date, ...required },
+      updatedAt: { type: Date, ...required },
+    },
+    { versionKey: false, strict: "throw", collection: "listings" },
+  );
+  listing.index({ status: 1, _id: -1 });
+  listing.index({ sellerAgentId: 1, _id: -1 });
+  listing.index({ category: 1, status: 1, _id: -1 });
+  listing.index({ status: 1, price: 1, _id: 1 });
+  listing.index({ "embedding.model": 1 });
+  return connection.model<ListingRecord>("Listing", listing);
+}

@@ -1,0 +1,95 @@
+import { z } from "zod";
+
+import { dataOf, listOf } from "../../http/common-schemas.ts";
+import { defineRoute } from "../../http/define-route.ts";
+import { encodeCursor } from "../../http/query-params.ts";
+import type { ListingPage, ListingQuery } from "./list.ts";
+import type { Caller } from "../../http/define-route.ts";
+import { presentListing } from "./presenter.ts";
+import { createListingBody, listingOutput, listListingsQuery, patchListingBody } from "./schemas.ts";
+import type { ListingService } from "./service.ts";
+
+/** What the routes of services need. */
+export interface ServicesDeps {
+  services: ListingService;
+  listServices: (caller: Caller, query: ListingQuery) => Promise<ListingPage>;
+}
+
+const shared = { tag: "Services", auth: "apiKey", limitClass: "general", budget: "api" } as const;
+const serviceParams = z.strictObject({ id: z.string().min(1).max(64) });
+
+const createService = defineRoute({
+  ...shared,
+  method: "POST",
+  path: "/api/v1/services",
+  summary: "Lists a service",
+  description: "The listing is active at once and found by search within 60 seconds.",
+  body: createListingBody,
+  responses: { 201: dataOf(listingOutput) },
+}).handle(async ({ body, caller }, { services }: ServicesDeps) => ({
+  status: 201,
+  body: { success: true, data: presentListing(await services.create(caller, body), caller.agentId) },
+}));
+
+const listServices = defineRoute({
+  ...shared,
+  method: "GET",
+  path: "/api/v1/services",
+  summary: "Lists services, or searches them with `q`",
+  query: listListingsQuery,
+  responses: { 200: listOf(listingOutput) },
+  errors: ["search_unavailable"],
+}).handle(async ({ query, caller }, deps: ServicesDeps) => {
+  const { listings, next } = await deps.listServices(caller, query);
+  return {
+    status: 200,
+    body: {
+      success: true,
+      data: listings.map((listing) => presentListing(listing, caller.agentId)),
+      nextCursor: next === null ? null : encodeCursor(next),
+    },
+  };
+});
+
+const readService = defineRoute({
+  ...shared,
+  method: "GET",
+  path: "/api/v1/services/{id}",
+  summary: "Reads a service, whatever its status",
+  params: serviceParams,
+  responses: { 200: dataOf(listingOutput) },
+  errors: ["not_found"],
+}).handle(async ({ params, caller }, { services }: ServicesDeps) => ({
+  status: 200,
+  body: { success: true, data: presentListing(await services.get(params.id), caller.agentId) },
+}));
+
+const changeService = defineRoute({
+  ...shared,
+  method: "PATCH",
+  path: "/api/v1/services/{id}",
+  summary: "Changes one's own service",
+  description: "`status` takes `active` and `paused`; a service is archived by DELETE. An archived service is final.",
+  params: serviceParams,
+  body: patchListingBody,
+  responses: { 200: dataOf(listingOutput) },
+  errors: ["not_found", "wrong_role", "service_archived", "service_unavailable"],
+}).handle(async ({ params, body, caller }, { services }: ServicesDeps) => ({
+  status: 200,
+  body: { success: true, data: presentListing(await services.change(caller, params.id, body), caller.agentId) },
+}));
+
+const archiveService = defineRoute({
+  ...shared,
+  method: "DELETE",
+  path: "/api/v1/services/{id}",
+  summary: "Delists one's own service for good",
+  params: serviceParams,
+  responses: { 200: dataOf(listingOutput) },
+  errors: ["not_found", "wrong_role", "service_archived", "service_unavailable"],
+}).handle(async ({ params, caller }, { services }: ServicesDeps) => ({
+  status: 200,
+  body: { success: true, data: presentListing(await services.archive(caller, params.id), caller.agentId) },
+}));
+
+export const serviceRoutes = [createService, listServices, readService, changeService, archiveService];

@@ -1,0 +1,142 @@
+import { z } from "zod";
+
+import {
+  CURRENCIES,
+  DELIVERY_TYPES,
+  DESCRIPTION_MAX_LENGTH,
+  PRICE_UNITS,
+  SERVICE_STATUSES,
+  TITLE_MAX_LENGTH,
+  WRITABLE_SERVICE_STATUSES,
+} from "../../config/constants.ts";
+import { addressOutput, networkSchema, timestampOutput, webUrlSchema } from "../../http/common-schemas.ts";
+import { pageCursor, pageLimit, queryNumber } from "../../http/query-params.ts";
+import { textSchema } from "../../http/text-schema.ts";
+import { CHILD_SLUGS } from "../categories/taxonomy.ts";
+import { exactDecimal, MAX_PRICE, priceFault } from "./price.ts";
+
+const CATEGORY_FAULT = "Must be a child slug of the taxonomy (GET /api/v1/categories)";
+
+const category = z.enum(CHILD_SLUGS as [string, ...string[]], { error: CATEGORY_FAULT });
+const price = z.number().positive().max(MAX_PRICE).meta({
+  description: "Price of one unit in `currency`; at most 6 decimal places in USDC and USD, 18 in ETH and POL",
+});
+const currency = z.enum(CURRENCIES);
+
+const writableFields = {
+  title: textSchema({ max: TITLE_MAX_LENGTH }),
+  description: textSchema({ max: DESCRIPTION_MAX_LENGTH, multiline: true }),
+  category,
+  price,
+  priceUnit: z.enum(PRICE_UNITS),
+  currency,
+  deliveryType: z.enum(DELIVERY_TYPES),
+  callbackRequired: z.boolean().meta({ description: "Whether a checkout must name a callbackUrl" }),
+  endpointUrl: webUrlSchema.nullable().meta({ description: "Where incoming jobs are posted" }),
+  network: networkSchema,
+};
+
+/** Body of POST /api/v1/services (specification 2.2). */
+export const createListingBody = z
+  .strictObject({
+    ...writableFields,
+    currency: currency.default("USDC"),
+    deliveryType: z.enum(DELIVERY_TYPES).default("webhook"),
+    callbackRequired: writableFields.callbackRequired.default(true),
+    endpointUrl: writableFields.endpointUrl.default(null),
+    network: networkSchema.default("base-sepolia"),
+  })
+  .superRefine((body, context) => {
+    const fault = priceFault(exactDecimal(body.price), body.currency);
+    if (fault !== undefined) context.addIssue({ code: "custom", path: ["price"], message: fault });
+  });
+
+/** Body of PATCH /api/v1/services/{id}: any subset of the writable fields. */
+export const patchListingBody = z
+  .strictObject({ ...writableFields, status: z.enum(WRITABLE_SERVICE_STATUSES) })
+  .partial()
+  .refine((body) => Object.keys(body).length > 0, "Must have at least one field to change");
+
+/** A listing in answers. */
+export const listingOutput = z
+  .object({
+    id: z.string(),
+    title: z.string(),
+    description: z.string(),
+    category: z.string(),
+    price: z.number(),
+    priceUnit: z.enum(PRICE_UNITS),
+    currency,
+    deliveryType: z.enum(DELIVERY_TYPES),
+    callbackRequired: z.boolean(),
+    endpointUrl: z.string().nullable().optional().meta({ description: "Shown to the seller alone" }),
+    network: networkSchema,
+    status: z.enum(SERVICE_STATUSES),
+    sellerAgentId: z.string(),
+    sellerAddress: addressOutput,
+    createdAt: timestampOutput,
+    updatedAt: timestampOutput,
+  })
+  .meta({ id: "Service" });
+
+/** Orders of a list (decision 23). */
+export const LISTING_SORTS = ["newest", "oldest", "price_asc", "price_desc", "relevance"] as const;
+export type ListingSort = (typeof LISTING_SORTS)[number];
+
+/** Longest query of a search in characters. */
+export const QUERY_MAX_LENGTH = 1_000;
+
+/** A place in a list: after an id, after a price and an id, or after so many results of a search. */
+const position = z.strictObject({
+  sort: z.enum(LISTING_SORTS),
+  id: z.string().max(64).optional(),
+  price: z
+    .string()
+    .regex(/^\d{1,30}(\.\d{1,18})?$/)
+    .optional(),
+  offset: z.int().min(1).max(10_000).optional(),
+});
+export type ListingPosition = z.output<typeof position>;
+
+/** Query of GET /api/v1/services (decision 23). */
+export const listListingsQuery = z
+  .strictObject({
+    q: textSchema({ max: QUERY_MAX_LENGTH, multiline: true }).optional().meta({ description: "Search by meaning" }),
+    category: category.optional(),
+    network: networkSchema.optional(),
+    sellerId: z.string().min(1).max(64).optional(),
+    status: z
+      .enum(SERVICE_STATUSES)
+      .optional()
+      .meta({ description: "`active` by default; `paused` and `archived` list the caller's own services" }),
+    currency: currency.optional(),
+    deliveryType: z.enum(DELIVERY_TYPES).optional(),
+    minPrice: queryNumber({ min: 0, description: "In units of each listing's own currency" }).optional(),
+    maxPrice: queryNumber({ min: 0, description: "In units of each listing's own currency" }).optional(),
+    minTrustScore: queryNumber({ min: 0, max: 1, description: "Least discoveryScore of the seller" }).optional(),
+    sort: z
+      .enum(LISTING_SORTS)
+      .optional()
+      .meta({ description: "`relevance` with `q` and only then, otherwise `newest` by default" }),
+    limit: pageLimit,
+    cursor: pageCursor(position).optional(),
+  })
+  .superRefine((query, context) => {
+    const fault = (path: string, message: string) => {
+      context.addIssue({ code: "custom", path: [path], message });
+    };
+    const { q, status, minPrice, maxPrice, cursor } = query;
+    const sort = sortOf(query);
+    if (q === undefined && query.sort === "relevance") fault("sort", "relevance needs q");
+    if (q !== undefined && query.sort !== undefined && sort !== "relevance")
+      fault("sort", "a search sorts by relevance");
+    if (q !== undefined && status !== undefined && status !== "active")
+      fault("status", "a search finds active services");
+    if (minPrice !== undefined && maxPrice !== undefined && minPrice > maxPrice) fault("minPrice", "is above maxPrice");
+    if (cursor !== undefined && cursor.sort !== sort) fault("cursor", "belongs to a list in another order");
+  });
+
+/** The order that a list is in. */
+export function sortOf(query: { q?: string | undefined; sort?: ListingSort | undefined }): ListingSort {
+  return query.sort ?? (query.q === undefined ? "newest" : "relevance");
+}

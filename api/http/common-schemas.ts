@@ -1,0 +1,56 @@
+import { getAddress, isAddress } from "viem";
+import { z } from "zod";
+
+import { NETWORKS } from "../config/constants.ts";
+
+/** A settlement network (specification section 1). */
+export const networkSchema = z
+  .enum(NETWORKS)
+  .meta({ id: "Network", description: "`base-sepolia` is the testnet, `base` the mainnet" });
+
+/** A wallet or contract address in any capitalisation; what leaves has the checksum form. */
+export const addressSchema = z
+  .string()
+  .refine((text) => isAddress(text, { strict: false }), "Must be an address: 0x and 40 hexadecimal digits")
+  .transform((text) => getAddress(text))
+  .meta({ override: { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" } });
+
+/** An address in an answer. */
+export const addressOutput = z.templateLiteral(["0x", z.string()]).meta({
+  override: { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" },
+});
+
+/** A moment in an answer, ISO 8601. */
+export const timestampOutput = z.iso.datetime();
+
+const MAX_URL_LENGTH = 2_048;
+
+/**
+ * An http or https address without credentials. Whether it may be sent to is decided at each sending (decision 39), so
+ * that a name that changes its address later is caught.
+ */
+export const webUrlSchema = z
+  .string()
+  .max(MAX_URL_LENGTH)
+  .refine(isWebUrl, "Must be an http or https URL without user name and password")
+  .meta({ override: { type: "string", format: "uri", maxLength: MAX_URL_LENGTH } });
+
+function isWebUrl(text: string): boolean {
+  if (!/^https?:\/\/[^\s]+$/i.test(text) || !URL.canParse(text)) return false;
+  const { username, password, hostname } = new URL(text);
+  return username === "" && password === "" && hostname !== "";
+}
+
+/** Body of a list answer (decision 23). */
+export function listOf<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    success: z.literal(true),
+    data: z.array(item),
+    nextCursor: z.string().nullable().meta({ description: "Null on the last page" }),
+  });
+}
+
+/** Body of an answer with one record. */
+export function dataOf<Data extends z.ZodType>(data: Data) {
+  return z.object({ success: z.literal(true), data });
+}

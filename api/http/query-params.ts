@@ -1,0 +1,64 @@
+import { z } from "zod";
+
+import { PAGE_LIMIT } from "../config/constants.ts";
+
+/** A number in a query or path, where everything is text: an ordinary decimal, without exponent or white space. */
+export function queryNumber(bounds: { min?: number; max?: number; description?: string } = {}) {
+  const { min = -Number.MAX_VALUE, max = Number.MAX_VALUE, description } = bounds;
+  return z
+    .string()
+    .regex(/^-?\d{1,20}(\.\d{1,18})?$/, "Must be a decimal number")
+    .transform(Number)
+    .pipe(z.number().min(min).max(max))
+    .meta({ override: { type: "number" }, ...(description === undefined ? {} : { description }) });
+}
+
+/** A whole number in a query or path. */
+export function queryInteger(bounds: { min: number; max: number; description?: string }) {
+  return z
+    .string()
+    .regex(/^-?\d{1,15}$/, "Must be a whole number")
+    .transform(Number)
+    .pipe(z.number().int().min(bounds.min).max(bounds.max))
+    .meta({
+      override: { type: "integer", minimum: bounds.min, maximum: bounds.max },
+      ...(bounds.description === undefined ? {} : { description: bounds.description }),
+    });
+}
+
+/** `limit` of a list (decision 23). */
+export const pageLimit = queryInteger({ min: 1, max: PAGE_LIMIT.max, description: "Entries a page" }).default(
+  PAGE_LIMIT.default,
+);
+
+const MAX_CURSOR_LENGTH = 500;
+
+/**
+ * `cursor` of a list: the `nextCursor` of the page before. Its content, base64url of JSON, is checked with a schema but
+ * is no secret and no promise: it names a place in an order, and whoever makes one up sees nothing more by it.
+ */
+export function pageCursor<Position>(position: z.ZodType<Position>) {
+  return z
+    .string()
+    .max(MAX_CURSOR_LENGTH)
+    .transform((text, context): Position => {
+      const parsed = position.safeParse(decode(text));
+      if (parsed.success) return parsed.data;
+      context.addIssue({ code: "custom", message: "Must be the nextCursor of an earlier page of the same list" });
+      return z.NEVER;
+    })
+    .meta({ override: { type: "string" }, description: "`nextCursor` of the page before" });
+}
+
+function decode(text: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(text, "base64url").toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text of a cursor. */
+export function encodeCursor(position: unknown): string {
+  return Buffer.from(JSON.stringify(position), "utf8").toString("base64url");
+}
