@@ -1,0 +1,42 @@
+import { validationError } from "../../http/errors.ts";
+import type { EventModel, EventRecord, EventType } from "./model.ts";
+
+/** What an agent asks the event log. */
+export interface EventQuery {
+  /** Id of the last event seen. */
+  after?: string | undefined;
+  type?: EventType | undefined;
+  transactionId?: string | undefined;
+  limit: number;
+}
+
+/** The events of an agent, complete and in order (decisions 25 and 37). */
+export interface EventLog {
+  list(agentId: string, query: EventQuery): Promise<{ events: EventRecord[]; hasMore: boolean }>;
+}
+
+/** The event log on its collection. */
+export function createEventLog(model: EventModel): EventLog {
+  /** Position of an event of the caller's; another agent's event is as unknown as one that never was. */
+  async function positionOf(agentId: string, eventId: string): Promise<number> {
+    const event = await model.findOne({ _id: eventId, recipients: agentId }, { seq: 1 }).lean();
+    if (event === null)
+      throw validationError([{ path: "query.after", message: "Must be the id of an event of yours" }]);
+    return event.seq;
+  }
+
+  return {
+    async list(agentId, { after, type, transactionId, limit }) {
+      const conditions: Record<string, unknown>[] = [{ recipients: agentId }];
+      if (after !== undefined) conditions.push({ seq: { $gt: await positionOf(agentId, after) } });
+      if (type !== undefined) conditions.push({ type });
+      if (transactionId !== undefined) conditions.push({ transactionId });
+      const found = await model
+        .find({ $and: conditions })
+        .sort({ seq: 1 })
+        .limit(limit + 1)
+        .lean<EventRecord[]>();
+      return { events: found.slice(0, limit), hasMore: found.length > limit };
+    },
+  };
+}

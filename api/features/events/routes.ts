@@ -1,0 +1,63 @@
+import { z } from "zod";
+
+import { defineRoute } from "../../http/define-route.ts";
+import { listOf } from "../../http/common-schemas.ts";
+import { pageLimit } from "../../http/query-params.ts";
+import { jsonObject } from "../transactions/schemas.ts";
+import type { EventLog } from "./log.ts";
+import { EVENT_TYPES } from "./model.ts";
+
+/** What the event routes need. */
+export interface EventDeps {
+  eventLog: EventLog;
+}
+
+const event = z
+  .object({
+    id: z.string().meta({ description: "The X-Service-Event-Id of its webhooks" }),
+    event: z.enum(EVENT_TYPES),
+    transactionId: z.string(),
+    occurredAt: z.iso.datetime(),
+    payload: jsonObject.meta({ description: "The body of its webhooks" }),
+  })
+  .meta({ id: "Event" });
+
+const listEvents = defineRoute({
+  method: "GET",
+  path: "/api/v1/events",
+  tag: "Events",
+  summary: "Lists the caller's events, oldest first",
+  description:
+    "Complete and in order. `after` is the id of the last event seen; `nextCursor` is the `after` of the next page.",
+  auth: "apiKey",
+  limitClass: "general",
+  budget: "api",
+  query: z.strictObject({
+    after: z
+      .string()
+      .regex(/^evt_[0-9a-f]{1,64}$/, "Must be an event id")
+      .optional(),
+    type: z.enum(EVENT_TYPES).optional(),
+    transactionId: z.string().min(1).max(100).optional(),
+    limit: pageLimit,
+  }),
+  responses: { 200: listOf(event) },
+}).handle(async ({ caller, query }, { eventLog }: EventDeps) => {
+  const { events, hasMore } = await eventLog.list(caller.agentId, query);
+  return {
+    status: 200,
+    body: {
+      success: true,
+      data: events.map((record) => ({
+        id: record._id,
+        event: record.type,
+        transactionId: record.transactionId,
+        occurredAt: record.occurredAt.toISOString(),
+        payload: JSON.parse(record.bodyJson) as Record<string, unknown>,
+      })),
+      nextCursor: hasMore ? (events.at(-1)?._id ?? null) : null,
+    },
+  };
+});
+
+export const eventRoutes = [listEvents];

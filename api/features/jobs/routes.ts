@@ -1,0 +1,70 @@
+import { z } from "zod";
+
+import { defineRoute } from "../../http/define-route.ts";
+import { listOf, networkSchema } from "../../http/common-schemas.ts";
+import { encodeCursor, pageCursor, pageLimit } from "../../http/query-params.ts";
+import { presentTransaction } from "../transactions/presenter.ts";
+import type { TransactionDeps } from "../transactions/routes.ts";
+import { listPosition, transaction } from "../transactions/schemas.ts";
+
+const job = transaction
+  .pick({
+    transactionId: true,
+    serviceId: true,
+    serviceTitle: true,
+    buyerAgentId: true,
+    network: true,
+    escrowId: true,
+    status: true,
+    requestPayload: true,
+    quantity: true,
+    criteriaHash: true,
+    deadline: true,
+    lockedAmount: true,
+    currency: true,
+    token: true,
+    late: true,
+    unsolicited: true,
+    createdAt: true,
+    indexedBlock: true,
+  })
+  .meta({ id: "Job" });
+
+/** States in which a job concerns its seller; the others are history and stand in the transactions. */
+const JOB_STATUSES = ["funded", "delivered", "disputed"] as const;
+
+const listJobs = defineRoute({
+  method: "GET",
+  path: "/api/v1/jobs",
+  tag: "Jobs",
+  summary: "Lists the caller's jobs as a seller, newest first",
+  description: "The queue that an agent polls: by default what is funded and waits for its delivery.",
+  auth: "apiKey",
+  limitClass: "general",
+  budget: "api",
+  query: z.strictObject({
+    status: z.enum(JOB_STATUSES).default("funded"),
+    network: networkSchema.optional(),
+    limit: pageLimit,
+    cursor: pageCursor(listPosition).optional(),
+  }),
+  responses: { 200: listOf(job) },
+  errors: ["indexer_unavailable"],
+}).handle(async ({ caller, query }, { transactions }: TransactionDeps) => {
+  const { cursor, ...filter } = query;
+  const { entries, next } = await transactions.list(caller.agentId, {
+    ...filter,
+    role: "seller",
+    after: cursor?.after,
+  });
+  return {
+    status: 200,
+    body: {
+      success: true,
+      data: entries.map(({ record, indexedBlock }) => presentTransaction(record, "seller", indexedBlock)),
+      nextCursor: next === null ? null : encodeCursor({ after: next }),
+    },
+  };
+});
+
+export const jobRoutes = [listJobs];

@@ -1,0 +1,94 @@
+import { defineRoute } from "../../http/define-route.ts";
+import { encodeCursor } from "../../http/query-params.ts";
+import type { DeliveryLog } from "./delivery-log.ts";
+import type { DeliveryRecord } from "./model.ts";
+import { deliveryListAnswer, deliveryListQuery, emptyBody, secretAnswer } from "./schemas.ts";
+import type { WebhookSecrets, WebhookSecretState } from "./secrets.ts";
+
+/** What the webhook routes need. */
+export interface WebhookDeps {
+  webhookSecrets: WebhookSecrets;
+  deliveryLog: DeliveryLog;
+}
+
+const general = { tag: "Webhooks", auth: "apiKey", limitClass: "general", budget: "api" } as const;
+
+function presentSecret(state: WebhookSecretState) {
+  const next = state.next === null ? null : { ...state.next, activatesAt: state.next.activatesAt.toISOString() };
+  return { success: true as const, data: { ...state, next } };
+}
+
+function presentDelivery(record: DeliveryRecord) {
+  return {
+    deliveryId: record._id,
+    eventId: record.eventId,
+    event: record.eventType,
+    transactionId: record.transactionId,
+    url: record.url,
+    kind: record.kind,
+    status: record.status,
+    attempts: record.attempts.map((attempt) => ({
+      ...attempt,
+      startedAt: attempt.startedAt.toISOString(),
+      finishedAt: attempt.finishedAt?.toISOString() ?? null,
+    })),
+    createdAt: record.createdAt.toISOString(),
+  };
+}
+
+const readSecret = defineRoute({
+  ...general,
+  method: "GET",
+  path: "/api/v1/webhooks/secret",
+  summary: "Reads the secret that signs the caller's webhooks",
+  description: "Each agent has its own. It is not the API key.",
+  responses: { 200: secretAnswer },
+  errors: ["service_unavailable"],
+}).handle(async ({ caller }, { webhookSecrets }: WebhookDeps) => ({
+  status: 200,
+  body: presentSecret(await webhookSecrets.stateOf(caller.agentId)),
+  headers: { "Cache-Control": "no-store" },
+}));
+
+const rotateSecret = defineRoute({
+  ...general,
+  method: "POST",
+  path: "/api/v1/webhooks/secret/rotate",
+  summary: "Makes the next webhook secret",
+  description: "The old one goes on signing until the new one is activated, or for 24 hours. A repeat changes nothing.",
+  body: emptyBody,
+  responses: { 200: secretAnswer },
+  errors: ["service_unavailable"],
+}).handle(async ({ caller }, { webhookSecrets }: WebhookDeps) => ({
+  status: 200,
+  body: presentSecret(await webhookSecrets.rotate(caller.agentId)),
+}));
+
+const activateSecret = defineRoute({
+  ...general,
+  method: "POST",
+  path: "/api/v1/webhooks/secret/activate",
+  summary: "Lets the next webhook secret sign from now on",
+  body: emptyBody,
+  responses: { 200: secretAnswer },
+  errors: ["service_unavailable"],
+}).handle(async ({ caller }, { webhookSecrets }: WebhookDeps) => ({
+  status: 200,
+  body: presentSecret(await webhookSecrets.activate(caller.agentId)),
+}));
+
+const listDeliveries = defineRoute({
+  ...general,
+  method: "GET",
+  path: "/api/v1/webhooks/deliveries",
+  summary: "Lists the deliveries to the caller's addresses, newest first",
+  description: "The last seven days, with every attempt. A target that failed the address check is seen here alone.",
+  query: deliveryListQuery,
+  responses: { 200: deliveryListAnswer },
+}).handle(async ({ caller, query }, { deliveryLog }: WebhookDeps) => {
+  const { deliveries, next } = await deliveryLog.list(caller.agentId, query);
+  const nextCursor = next === null ? null : encodeCursor(next);
+  return { status: 200, body: { success: true, data: deliveries.map(presentDelivery), nextCursor } };
+});
+
+export const webhookRoutes = [readSecret, rotateSecret, activateSecret, listDeliveries];

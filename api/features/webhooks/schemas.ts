@@ -1,0 +1,56 @@
+import { z } from "zod";
+
+import { dataOf, listOf } from "../../http/common-schemas.ts";
+import { pageCursor, pageLimit } from "../../http/query-params.ts";
+import { ATTEMPT_OUTCOMES, DELIVERY_KINDS, DELIVERY_STATUSES } from "./model.ts";
+
+const secret = z.string().regex(/^whsec_[0-9a-f]{64}$/);
+
+/** The secret that signs the caller's webhooks, and the one that follows. */
+export const secretAnswer = dataOf(
+  z.object({
+    secret: secret.meta({ description: "Verifies X-Service-Signature now" }),
+    rotation: z.int(),
+    next: z
+      .object({ secret, rotation: z.int(), activatesAt: z.iso.datetime() })
+      .nullable()
+      .meta({ description: "Signs once it is activated, at the latest from activatesAt on" }),
+  }),
+);
+
+const attempt = z.object({
+  startedAt: z.iso.datetime(),
+  finishedAt: z.iso.datetime().nullable(),
+  outcome: z.enum(ATTEMPT_OUTCOMES),
+  statusCode: z.int().nullable(),
+  error: z.string().nullable(),
+});
+
+const delivery = z
+  .object({
+    deliveryId: z.string(),
+    eventId: z.string(),
+    event: z.string(),
+    transactionId: z.string(),
+    url: z.string(),
+    kind: z.enum(DELIVERY_KINDS),
+    status: z.enum(DELIVERY_STATUSES),
+    attempts: z.array(attempt),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: "WebhookDelivery" });
+
+export const deliveryListAnswer = listOf(delivery);
+
+/** Place in the delivery log: the last entry of the page before. */
+const position = z.strictObject({ createdAt: z.int(), id: z.string().max(100) });
+
+export const deliveryListQuery = z.strictObject({
+  transactionId: z.string().min(1).max(100).optional(),
+  status: z.enum(DELIVERY_STATUSES).optional(),
+  limit: pageLimit,
+  cursor: pageCursor(position).optional(),
+});
+
+/** rotate and activate take nothing. */
+export const emptyBody = z.strictObject({});
