@@ -10,11 +10,11 @@ import {
   rmSync,
   statSync,
 } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 
 import type { NetworkName } from "./networks.ts";
 import { CHAIN_IDS } from "./networks.ts";
+import { PROGRAMS } from "./paths.ts";
 import type { ServiceDefinition } from "./supervisor.ts";
 
 /** The mnemonic that anvil has by default. Everybody knows its keys: for local chains only. */
@@ -29,7 +29,7 @@ export function chainService(network: NetworkName, dir: string, port: number): S
   mkdirSync(join(dir, "chains"), { recursive: true });
   return {
     name: chainServiceName(network),
-    command: anvilBinary(),
+    command: PROGRAMS.anvil,
     args: [
       ...["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(CHAIN_IDS[network])],
       ...["--network", "optimism", "--mnemonic", LOCAL_MNEMONIC, "--block-time", "1", "--mixed-mining"],
@@ -101,15 +101,6 @@ export async function rpc(port: number, method: string, params: readonly unknown
   const answer = (await response.json()) as { result?: unknown; error?: { message: string } };
   if (answer.error !== undefined) throw new Error(`${method}: ${answer.error.message}`);
   return answer.result;
-}
-
-/** anvil itself: its npm launcher would be one process more to watch, and signals would go through it. */
-function anvilBinary(): string {
-  const require = createRequire(import.meta.url);
-  const launcher = createRequire(require.resolve("@foundry-rs/anvil/package.json"));
-  const binary = join(launcher.resolve("@foundry-rs/anvil-linux-amd64/package.json"), "..", "bin", "anvil");
-  if (!existsSync(binary)) throw new Error(`anvil is missing at ${binary}; run npm ci again`);
-  return binary;
 }
 
 function modificationTime(file: string): number {

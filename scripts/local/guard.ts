@@ -10,8 +10,7 @@ import type { ProcessIdentity, StopRule } from "./process-identity.ts";
 
 /** One line to the guard. */
 export type GuardMessage =
-  | { readonly add: string; readonly identity: ProcessIdentity; readonly stop: StopRule }
-  | { readonly remove: string };
+  { readonly add: string; readonly identity: ProcessIdentity; readonly stop: StopRule } | { readonly remove: string };
 
 if (import.meta.main) {
   const guarded = new Map<string, { identity: ProcessIdentity; stop: StopRule }>();

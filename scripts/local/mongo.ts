@@ -23,7 +23,12 @@ const INVALID_REPLICA_SET_CONFIG = 93;
 /** Where the database comes from: an address that was given, or a mongod that the stack runs itself. */
 export type MongoSource =
   | { readonly kind: "uri"; readonly uri: string; readonly description: string }
-  | { readonly kind: "binary"; readonly path: string; readonly description: string; readonly notTaken: readonly string[] };
+  | {
+      readonly kind: "binary";
+      readonly path: string;
+      readonly description: string;
+      readonly notTaken: readonly string[];
+    };
 
 /** Thrown when no MongoDB is to be had; the message names the four ways to one. */
 export class NoMongoError extends Error {
@@ -166,7 +171,10 @@ async function isPrimary(port: number): Promise<boolean> {
       } else if (error.code === INVALID_REPLICA_SET_CONFIG) {
         const config = await client.db("local").collection("system.replset").findOne({});
         const version = Number(config?.["version"] ?? 1) + 1;
-        await admin.command({ replSetReconfig: { ...config, version, members: [{ _id: 0, host: self }] }, force: true });
+        await admin.command({
+          replSetReconfig: { ...config, version, members: [{ _id: 0, host: self }] },
+          force: true,
+        });
       }
     }
     return false;

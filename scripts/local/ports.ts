@@ -36,6 +36,10 @@ async function canListen(port: number, host: string): Promise<boolean> {
       if (error.code === "EADDRINUSE" || error.code === "EACCES") resolve(false);
       else reject(error);
     });
-    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
+    server.listen({ port, host, exclusive: true }, () =>
+      server.close(() => {
+        resolve(true);
+      }),
+    );
   });
 }

@@ -16,6 +16,7 @@ import {
 import { join } from "node:path";
 
 import type { GuardMessage } from "./guard.ts";
+import { takeLock } from "./lock.ts";
 import { endProcess, identify, isRunning } from "./process-identity.ts";
 import type { ProcessIdentity, StopRule } from "./process-identity.ts";
 
@@ -42,6 +43,9 @@ export interface ServiceDefinition {
 /** A process that does one thing and ends. */
 export type JobDefinition = Pick<ServiceDefinition, "name" | "command" | "args" | "env" | "cwd" | "uid" | "gid">;
 
+/** Runs a job to its end and gives what it wrote; rejects when it fails. */
+export type RunJob = (job: JobDefinition) => Promise<string>;
+
 /** Thrown when a service or a job ended by itself or did not become ready; the message holds its last log lines. */
 export class ServiceFailedError extends Error {
   readonly service: string;
@@ -56,7 +60,9 @@ export class ServiceFailedError extends Error {
 /** Thrown when a stack already runs on the same directory. */
 export class StackRunningError extends Error {
   constructor(dir: string, pid: number) {
-    super(`A stack already runs on ${dir} (process ${String(pid)}). End that one first, or give this one another --dir.`);
+    super(
+      `A stack already runs on ${dir} (process ${String(pid)}). End that one first, or give this one another --dir.`,
+    );
     this.name = "StackRunningError";
   }
 }
@@ -111,7 +117,8 @@ export class Supervisor {
     mkdirSync(join(dir, "run"), { recursive: true });
     mkdirSync(join(dir, "logs"), { recursive: true });
     const supervisor = new Supervisor(dir);
-    supervisor.#takeLock();
+    const holder = takeLock(supervisor.#lockFile);
+    if (holder !== undefined) throw new StackRunningError(dir, holder.pid);
     await supervisor.#endLeftovers(log);
     supervisor.#startGuard();
     return supervisor;
@@ -144,7 +151,10 @@ export class Supervisor {
     for (;;) {
       if (this.#stopping !== undefined) throw new StackStoppedError();
       if (!isAlive(started.child)) {
-        throw failure(started, `ended while starting (${describeExit(started.child.exitCode, started.child.signalCode)})`);
+        throw failure(
+          started,
+          `ended while starting (${describeExit(started.child.exitCode, started.child.signalCode)})`,
+        );
       }
       if (await definition.isReady().catch(() => false)) return;
       if (Date.now() > giveUpAt) throw failure(started, `was not ready after ${String(timeoutMs / 1000)} s`);
@@ -159,7 +169,9 @@ export class Supervisor {
   async run(definition: JobDefinition): Promise<string> {
     const started = this.#spawn(definition, { ...definition, stage: JOB_STAGE, stop: JOB_STOP });
     const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) => {
-      started.child.once("exit", (...exit) => resolve(exit));
+      started.child.once("exit", (...exit) => {
+        resolve(exit);
+      });
     });
     this.#forget(started);
     if (this.#stopping !== undefined) throw new StackStoppedError();
@@ -242,28 +254,12 @@ export class Supervisor {
     return join(this.#dir, "run", `${name}.json`);
   }
 
-  #takeLock(): void {
-    const identity = identify(process.pid);
-    if (identity === undefined) throw new Error("The stack needs /proc to watch its processes.");
-    for (;;) {
-      try {
-        writeFileSync(this.#lockFile, JSON.stringify(identity), { flag: "wx" });
-        return;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-        const holder = readRecord<ProcessIdentity>(this.#lockFile);
-        if (holder !== undefined && isRunning(holder)) throw new StackRunningError(this.#dir, holder.pid);
-        rmSync(this.#lockFile, { force: true });
-      }
-    }
-  }
-
   async #endLeftovers(log: (line: string) => void): Promise<void> {
     const names = readdirSync(join(this.#dir, "run")).filter((file) => file.endsWith(".json"));
     await Promise.all(
       names.map(async (file) => {
         const path = join(this.#dir, "run", file);
-        const record = readRecord<RunRecord>(path);
+        const record = readRecord(path);
         if (record !== undefined && isRunning(record.identity)) {
           log(`ending ${file.slice(0, -5)} (process ${String(record.identity.pid)}), left by a stack that was killed`);
           await endProcess(record.identity, record.stop);
@@ -301,9 +297,9 @@ function failure(started: Started, reason: string): ServiceFailedError {
   return new ServiceFailedError(started.definition.name, reason, started.logFile, lastLines(started.logFile));
 }
 
-function readRecord<T>(path: string): T | undefined {
+function readRecord(path: string): RunRecord | undefined {
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as T;
+    return JSON.parse(readFileSync(path, "utf8")) as RunRecord;
   } catch {
     // A kill in the middle of the write leaves an unreadable record: it names no process.
     return undefined;

@@ -1,0 +1,68 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { NetworkName } from "./networks.ts";
+import { ROOT, SCRIPTS } from "./paths.ts";
+import type { StackSecrets } from "./secrets.ts";
+import type { ServiceDefinition } from "./supervisor.ts";
+
+/** What the API and its worker are told of the rest of the stack. */
+export interface ApiOptions {
+  readonly port: number;
+  readonly mongodbUri: string;
+  readonly rpcUrls: Readonly<Record<NetworkName, string>>;
+  readonly subgraphUrls: Readonly<Record<NetworkName, string>>;
+  /** Paths of the deployment files. */
+  readonly deployments: Readonly<Record<NetworkName, string>>;
+  readonly secrets: StackSecrets;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The HTTP API. Ready when it says that all it depends on is. */
+export function apiService(options: ApiOptions, env: Environment): ServiceDefinition {
+  const url = `http://127.0.0.1:${String(options.port)}`;
+  return {
+    name: "api",
+    command: process.execPath,
+    args: [SCRIPTS.api],
+    cwd: ROOT,
+    env: apiEnvironment(options, env),
+    stage: 2,
+    stop: { signal: "SIGTERM", timeoutMs: 3_000 },
+    isReady: async () => (await fetch(`${url}/ready`)).status === 200,
+  };
+}
+
+/** The process that follows the chain, sends webhooks and runs every other job. Ready when its log says so. */
+export function workerService(options: ApiOptions, env: Environment, dir: string): ServiceDefinition {
+  return {
+    name: "worker",
+    command: process.execPath,
+    args: [SCRIPTS.worker],
+    cwd: ROOT,
+    env: apiEnvironment(options, env),
+    stage: 2,
+    stop: { signal: "SIGTERM", timeoutMs: 3_000 },
+    isReady: () => Promise.resolve(readFileSync(join(dir, "logs", "worker.log"), "utf8").includes("worker runs")),
+  };
+}
+
+function apiEnvironment(options: ApiOptions, env: Environment): Record<string, string> {
+  return {
+    NODE_ENV: env["NODE_ENV"] ?? "development",
+    HOST: "127.0.0.1",
+    PORT: String(options.port),
+    PUBLIC_URL: env["PUBLIC_URL"] ?? `http://127.0.0.1:${String(options.port)}`,
+    MONGODB_URI: options.mongodbUri,
+    RPC_URL_BASE_SEPOLIA: options.rpcUrls["base-sepolia"],
+    RPC_URL_BASE: options.rpcUrls.base,
+    SUBGRAPH_URL_BASE_SEPOLIA: options.subgraphUrls["base-sepolia"],
+    SUBGRAPH_URL_BASE: options.subgraphUrls.base,
+    DEPLOYMENT_BASE_SEPOLIA: options.deployments["base-sepolia"],
+    DEPLOYMENT_BASE: options.deployments.base,
+    WEBHOOK_SIGNING_SECRET: env["WEBHOOK_SIGNING_SECRET"] ?? options.secrets.webhookSigningSecret,
+    // Agents that are tried out on this machine receive their webhooks on it.
+    WEBHOOK_ALLOW_PRIVATE_HOSTS: env["WEBHOOK_ALLOW_PRIVATE_HOSTS"] ?? "127.0.0.1",
+  };
+}

@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { readDeployment } from "../../deploy/deployment-file.ts";
+import type { Deployment } from "../../deploy/deployment-file.ts";
+import { rpc } from "./chain.ts";
+import { withLock } from "./lock.ts";
+import { HARDHAT_NETWORKS } from "./networks.ts";
+import type { NetworkName } from "./networks.ts";
+import { CACHE_DIR, CONTRACTS, ROOT, SCRIPTS } from "./paths.ts";
+import type { RunJob } from "./supervisor.ts";
+
+/** What a step did: "done", or "unchanged" when everything stood already. */
+export type StepResult = "done" | "unchanged";
+
+/**
+ * Compiles the contracts and makes their bindings, unless that was done for the same sources. One stack of a checkout
+ * at a time, since all share the compiler's output.
+ */
+export async function buildContracts(run: RunJob): Promise<StepResult> {
+  return await withLock(join(CACHE_DIR, "contracts.lock"), async () => {
+    const stamp = join(CONTRACTS.cache, "local-build.txt");
+    const hash = hashOf([CONTRACTS.sources, CONTRACTS.config, join(ROOT, "package-lock.json")]);
+    const stands = [stamp, CONTRACTS.artifacts, CONTRACTS.types].every((path) => existsSync(path));
+    if (stands && readFileSync(stamp, "utf8") === hash) return "unchanged";
+    await run({ name: "contracts-build", command: process.execPath, args: [SCRIPTS.hardhat, "build"], cwd: ROOT });
+    mkdirSync(CONTRACTS.cache, { recursive: true });
+    writeFileSync(stamp, hash);
+    return "done";
+  });
+}
+
+/** Where the deploy task writes what it has put on a local network. */
+export function deploymentFile(outDir: string, network: NetworkName): string {
+  return join(outDir, `${HARDHAT_NETWORKS[network]}.json`);
+}
+
+/** Puts the contracts on a local chain, unless those of the same sources stand there. */
+export async function deployContracts(
+  network: NetworkName,
+  rpcPort: number,
+  outDir: string,
+  run: RunJob,
+): Promise<StepResult> {
+  const stamp = join(outDir, `${network}.deployed.txt`);
+  const hash = hashOf([CONTRACTS.sources, CONTRACTS.deploy, CONTRACTS.config]);
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === hash && (await standsOnChain(network, rpcPort, outDir))) {
+    return "unchanged";
+  }
+  const url = `http://127.0.0.1:${String(rpcPort)}`;
+  await run({
+    name: `deploy-${network}`,
+    command: process.execPath,
+    args: [SCRIPTS.hardhat, "deploy", "--network", HARDHAT_NETWORKS[network], "--out-dir", outDir],
+    cwd: ROOT,
+    env: { [network === "base" ? "RPC_URL_BASE" : "RPC_URL_BASE_SEPOLIA"]: url },
+  });
+  writeFileSync(stamp, hash);
+  return "done";
+}
+
+/** The deployment of a local network. @throws Error when there is none */
+export async function requireDeployment(network: NetworkName, outDir: string): Promise<Deployment> {
+  const file = deploymentFile(outDir, network);
+  const deployment = await readDeployment(file);
+  if (deployment === undefined) throw new Error(`The deploy task has written no ${file}.`);
+  return deployment;
+}
+
+async function standsOnChain(network: NetworkName, rpcPort: number, outDir: string): Promise<boolean> {
+  const deployment = await readDeployment(deploymentFile(outDir, network));
+  if (deployment === undefined) return false;
+  const addresses = Object.values(deployment.contracts).flatMap(({ proxy, implementation }) => [proxy, implementation]);
+  const codes = await Promise.all(addresses.map((address) => rpc(rpcPort, "eth_getCode", [address, "latest"])));
+  return codes.every((code) => code !== "0x");
+}
+
+/** A hash of all files below these paths, names included. */
+function hashOf(paths: readonly string[]): string {
+  const hash = createHash("sha256");
+  for (const path of paths) {
+    const files = statSync(path).isDirectory()
+      ? readdirSync(path, { recursive: true, encoding: "utf8" })
+          .filter((file) => !file.startsWith("deployments") && statSync(join(path, file)).isFile())
+          .sort()
+          .map((file) => join(path, file))
+      : [path];
+    for (const file of files) hash.update(file).update("\0").update(readFileSync(file)).update("\0");
+  }
+  return hash.digest("hex");
+}

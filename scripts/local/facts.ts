@@ -1,0 +1,73 @@
+import { writeFileSync, renameSync } from "node:fs";
+import { join } from "node:path";
+
+import { mnemonicToAccount } from "viem/accounts";
+import { toHex } from "viem/utils";
+
+import type { Deployment } from "../../deploy/deployment-file.ts";
+import { LOCAL_MNEMONIC } from "./chain.ts";
+import type { NetworkName } from "./networks.ts";
+
+/** A wallet that holds ETH and the escrow tokens on both local chains. */
+export interface TestAccount {
+  readonly address: string;
+  readonly privateKey: string;
+}
+
+/** What programs need to know of one network of a stack. */
+export interface NetworkFacts {
+  readonly rpcUrl: string;
+  readonly chainId: number;
+  readonly escrow?: string;
+  readonly score?: string;
+  readonly resolver?: string;
+  /** Token addresses by symbol. */
+  readonly tokens: Readonly<Record<string, string>>;
+  readonly subgraphUrl?: string;
+}
+
+/** What programs need to know of a running stack; what was not started is left out. Written to `<dir>/stack.json`. */
+export interface StackFacts {
+  readonly api?: string;
+  readonly apiDocs?: string;
+  /** Base address of the GraphQL endpoint; each network's own address is its `subgraphUrl`. */
+  readonly graphql?: string;
+  readonly mongodbUri?: string;
+  readonly networks: Readonly<Partial<Record<NetworkName, NetworkFacts>>>;
+  /** Paths of the deployment files. */
+  readonly deployments: Readonly<Partial<Record<NetworkName, string>>>;
+  readonly accounts: readonly TestAccount[];
+}
+
+/** The first test account; those before it hold the roles of the contracts. */
+const FIRST_TEST_ACCOUNT = 5;
+const TEST_ACCOUNTS = 3;
+
+/** Three funded wallets for tests and for trying things out. Their keys are public knowledge. */
+export function testAccounts(): TestAccount[] {
+  return Array.from({ length: TEST_ACCOUNTS }, (_, index) => {
+    const account = mnemonicToAccount(LOCAL_MNEMONIC, { addressIndex: FIRST_TEST_ACCOUNT + index });
+    const { privateKey } = account.getHdKey();
+    if (privateKey === null) throw new Error("a mnemonic gives private keys");
+    return { address: account.address, privateKey: toHex(privateKey) };
+  });
+}
+
+/** The contracts and tokens of a network. */
+export function contractFacts(deployment: Deployment): Omit<NetworkFacts, "rpcUrl" | "chainId" | "subgraphUrl"> {
+  const { escrow, score, resolver } = deployment.contracts;
+  return {
+    escrow: escrow.proxy,
+    score: score.proxy,
+    resolver: resolver.proxy,
+    tokens: Object.fromEntries(deployment.tokens.map(({ symbol, address }) => [symbol, address])),
+  };
+}
+
+/** Writes the facts whole or not at all, and gives the path. */
+export function writeFacts(dir: string, facts: StackFacts): string {
+  const path = join(dir, "stack.json");
+  writeFileSync(`${path}.new`, `${JSON.stringify(facts, undefined, 2)}\n`, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+  return path;
+}

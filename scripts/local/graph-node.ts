@@ -1,0 +1,121 @@
+import { createServer } from "node:http";
+
+import type { NetworkName } from "./networks.ts";
+import { PROGRAMS } from "./paths.ts";
+import type { LocalPostgres } from "./postgres.ts";
+import type { ServiceDefinition } from "./supervisor.ts";
+
+/** The four ports on which one graph-node listens. */
+export interface GraphPorts {
+  readonly http: number;
+  readonly index: number;
+  readonly admin: number;
+  readonly metrics: number;
+}
+
+/** What one graph-node needs to serve one network. */
+export interface GraphNodeOptions {
+  readonly network: NetworkName;
+  readonly ports: GraphPorts;
+  readonly rpcPort: number;
+  readonly ipfsPort: number;
+  readonly postgresUrl: string;
+  /** Absolute paths of the manifests: the one to serve, and the one that indexes nothing. */
+  readonly manifest: string;
+  readonly dummyManifest: string;
+}
+
+/** The name under which graph-node serves a network's subgraph. */
+export function subgraphName(network: NetworkName): string {
+  return `marketplace/${network}`;
+}
+
+/** The address at which a graph-node answers queries on a network's subgraph. */
+export function subgraphUrl(httpPort: number, network: NetworkName): string {
+  return `http://127.0.0.1:${String(httpPort)}/subgraphs/name/${subgraphName(network)}`;
+}
+
+/** The name under which the supervisor knows the graph-node of a network. */
+export function graphServiceName(network: NetworkName): string {
+  return `graph-${network}`;
+}
+
+/** One graph-node; several on one database serve several networks. Ready when the subgraph answers. */
+export function graphNodeService(options: GraphNodeOptions): ServiceDefinition {
+  const { network, ports } = options;
+  return {
+    name: graphServiceName(network),
+    command: PROGRAMS.gnd,
+    args: [
+      ...["dev", "--manifests", `${options.dummyManifest}:.`, "--postgres-url", options.postgresUrl],
+      ...["--ethereum-rpc", `${network}:http://127.0.0.1:${String(options.rpcPort)}`],
+      ...["--ipfs", `http://127.0.0.1:${String(options.ipfsPort)}`],
+      ...["--http-port", String(ports.http), "--index-node-port", String(ports.index)],
+      ...["--admin-port", String(ports.admin), "--metrics-port", String(ports.metrics)],
+    ],
+    env: {
+      GRAPH_NODE_ID: network.replaceAll("-", "_"),
+      // What stands in --manifests is indexed again at every start; what stands here goes on where it was.
+      SUBGRAPH: `${subgraphName(network)}:${options.manifest}`,
+      GRAPH_MIN_HISTORY_BLOCKS: "100000",
+      GRAPH_STORE_DISABLE_CHAIN_HEAD_PTR_CACHE: "true",
+      ETHEREUM_POLLING_INTERVAL: "50",
+      // At "info" it writes four lines a block.
+      GRAPH_LOG: process.env["GRAPH_LOG"] ?? "warn",
+    },
+    stage: 1,
+    // SIGTERM does not end it; after SIGINT it ends with an abort, which is normal.
+    stop: { signal: "SIGINT", timeoutMs: 2_000 },
+    isReady: async () => await isServing(subgraphUrl(ports.http, network)),
+  };
+}
+
+/**
+ * Lets graph-node hear of a block at once. Its listener collects notifications until half a second passes without one
+ * or 128 have come, and a chain with a block a second or a burst of blocks may keep it collecting: so each change of a
+ * chain's head sends 128, which differ because Postgres sends equal ones of a transaction once.
+ */
+export async function hurryChainHeadListener(postgres: LocalPostgres): Promise<void> {
+  await postgres.query(`
+    CREATE OR REPLACE FUNCTION public.hurry_chain_head_listener() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      FOR i IN 1..128 LOOP
+        PERFORM pg_notify('chain_head_updates', json_build_object('network_name', NEW.name,
+          'head_block_hash', NEW.head_block_hash, 'head_block_number', NEW.head_block_number, 'n', i)::text);
+      END LOOP;
+      RETURN NULL;
+    END $$;
+    CREATE OR REPLACE TRIGGER hurry_chain_head_listener AFTER UPDATE ON public.ethereum_networks
+      FOR EACH ROW WHEN (NEW.head_block_hash IS DISTINCT FROM OLD.head_block_hash)
+      EXECUTE FUNCTION public.hurry_chain_head_listener();`);
+}
+
+/**
+ * The least of an IPFS node that graph-node asks for: manifests come from the disk, and nothing is ever fetched.
+ * @returns a function that ends it
+ */
+export async function serveIpfsVersion(port: number): Promise<() => Promise<void>> {
+  const server = createServer((request, response) => {
+    const known = request.url?.startsWith("/api/v0/version") === true;
+    response.writeHead(known ? 200 : 404, { "content-type": "application/json" });
+    response.end(JSON.stringify(known ? { Version: "0.0.0-local" } : { Message: "This node keeps no files." }));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  return async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+}
+
+async function isServing(url: string): Promise<boolean> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ query: "{ _meta { block { number } hasIndexingErrors } }" }),
+  });
+  const answer = (await response.json()) as { data?: { _meta?: { hasIndexingErrors: boolean } | null } | null };
+  return answer.data?._meta?.hasIndexingErrors === false;
+}

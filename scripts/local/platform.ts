@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+import { relative } from "node:path";
+
+import { PROGRAMS, ROOT } from "./paths.ts";
+
+/** Thrown when a part of the local stack does not exist for this machine. */
+export class UnsupportedPlatformError extends Error {
+  constructor(parts: readonly string[], platform: string) {
+    super(
+      `These parts of the local stack do not exist for ${platform}: ${parts.join(", ")} (x64 Linux has them all). Start ` +
+        "them with `docker compose up -d` and go on as the first lines of compose.yaml say.",
+    );
+    this.name = "UnsupportedPlatformError";
+  }
+}
+
+/** Names of the embedded programs by service. */
+const PARTS = {
+  chains: { name: "anvil (chains)", program: PROGRAMS.anvil },
+  postgres: { name: "Postgres", program: PROGRAMS.postgres },
+  graph: { name: "graph-node (subgraph)", program: PROGRAMS.gnd },
+} as const;
+
+/**
+ * Makes sure that the embedded program of each service exists for this machine.
+ * @throws UnsupportedPlatformError naming those that do not; Error when an installation is incomplete
+ */
+export function assertPlatform(services: ReadonlySet<string>): void {
+  const missing = Object.entries(PARTS).filter(
+    ([service, { program }]) => services.has(service) && !existsSync(program),
+  );
+  if (process.platform === "linux" && process.arch === "x64") {
+    const [first] = missing;
+    if (first === undefined) return;
+    throw new Error(
+      `${relative(ROOT, first[1].program)} is missing: the installation is incomplete. Run npm ci again.`,
+    );
+  }
+  // The supervisor reads /proc, so even a part that has a build for this machine comes from compose.yaml there.
+  const wanted = Object.entries(PARTS).filter(([service]) => services.has(service));
+  const parts: string[] = wanted.map(([, { name }]) => name);
+  if (services.has("mongo") && process.env["MONGODB_URI"] === undefined) parts.push("MongoDB");
+  throw new UnsupportedPlatformError(parts, `${process.platform}-${process.arch}`);
+}

@@ -1,0 +1,143 @@
+import { randomBytes } from "node:crypto";
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+import pg from "pg";
+
+import { PROGRAMS } from "./paths.ts";
+import type { JobDefinition, RunJob, ServiceDefinition } from "./supervisor.ts";
+
+/** The user and group called nobody: Postgres refuses to run as root. */
+const NOBODY = 65_534;
+const DATABASE = "graph";
+const USER = "graph";
+
+type Launch = Pick<JobDefinition, "command" | "args" | "uid" | "gid">;
+
+/** Postgres from its npm package, on loopback, in `<dir>/postgres`. */
+export class LocalPostgres {
+  readonly #folder: string;
+  readonly #port: number;
+
+  constructor(dir: string, port: number) {
+    this.#folder = join(dir, "postgres");
+    this.#port = port;
+  }
+
+  /**
+   * Makes the data directory, once.
+   * @param run runs a job to its end and rejects when it fails
+   */
+  async initialise(run: RunJob): Promise<void> {
+    const data = this.#dataDir;
+    if (existsSync(data)) return;
+    const unfinished = `${data}.new`;
+    rmSync(unfinished, { recursive: true, force: true });
+    mkdirSync(unfinished, { recursive: true, mode: 0o700 });
+    const passwordFile = join(this.#folder, "password");
+    if (!existsSync(passwordFile)) {
+      writeFileSync(passwordFile, randomBytes(24).toString("hex"), { mode: 0o600 });
+    }
+    if (isRoot()) for (const path of [unfinished, passwordFile]) chownSync(path, NOBODY, NOBODY);
+    const launch = this.#launch("initdb", [
+      ...["-D", unfinished, "-U", USER, "-A", "scram-sha-256", "-E", "UTF8", "--locale=C"],
+      ...["--no-sync", `--pwfile=${passwordFile}`],
+    ]);
+    await run({ name: "postgres-init", ...launch, env: LOCALE });
+    renameSync(unfinished, data);
+  }
+
+  get service(): ServiceDefinition {
+    const settings = [
+      ...["listen_addresses=127.0.0.1", "unix_socket_directories=", `port=${String(this.#port)}`],
+      ...["shared_buffers=64MB", "max_connections=120", "max_wal_size=256MB"],
+    ];
+    return {
+      name: "postgres",
+      ...this.#launch("postgres", ["-D", this.#dataDir, ...settings.flatMap((setting) => ["-c", setting])]),
+      env: LOCALE,
+      stage: 0,
+      // The fast shutdown: open connections are cut, the data are written out.
+      stop: { signal: "SIGINT", timeoutMs: 4_000 },
+      isReady: async () => await this.#createDatabase(),
+    };
+  }
+
+  /** The address of graph-node's database. */
+  get url(): string {
+    return this.#urlOf(DATABASE);
+  }
+
+  /** Runs statements on graph-node's database. */
+  async query(sql: string): Promise<pg.QueryResult> {
+    return await this.#query(DATABASE, sql);
+  }
+
+  get #dataDir(): string {
+    return join(this.#folder, "data");
+  }
+
+  async #createDatabase(): Promise<boolean> {
+    const found = await this.#query("postgres", `SELECT 1 FROM pg_database WHERE datname = '${DATABASE}'`);
+    if (found.rowCount === 0) await this.#query("postgres", `CREATE DATABASE ${DATABASE}`);
+    return true;
+  }
+
+  #urlOf(database: string): string {
+    const password = readFileSync(join(this.#folder, "password"), "utf8");
+    return `postgresql://${USER}:${password}@127.0.0.1:${String(this.#port)}/${database}`;
+  }
+
+  async #query(database: string, sql: string): Promise<pg.QueryResult> {
+    const client = new pg.Client({ connectionString: this.#urlOf(database), connectionTimeoutMillis: 2_000 });
+    // A server that goes away between two calls must not end the stack by an unheard event.
+    client.on("error", () => undefined);
+    await client.connect();
+    try {
+      return await client.query(sql);
+    } finally {
+      await client.end();
+    }
+  }
+
+  /**
+   * How to run one of the programs: as an ordinary user simply so; as root as nobody. When nobody may not enter the
+   * folders above (a checkout in /root), it keeps the one capability of root that lets it pass.
+   */
+  #launch(program: "initdb" | "postgres", args: readonly string[]): Launch {
+    const binary = PROGRAMS[program];
+    if (!isRoot()) return { command: binary, args };
+    if (isOpenToAll(dirname(binary)) && isOpenToAll(this.#folder)) {
+      return { command: binary, args, uid: NOBODY, gid: NOBODY };
+    }
+    const setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].find((path) => existsSync(path));
+    if (setpriv === undefined) {
+      throw new Error(
+        `Postgres does not run as root, and no other user may enter ${this.#folder}. Move the checkout to a folder that ` +
+          "all users may enter, or run as an ordinary user, or install util-linux (setpriv), or start the services of compose.yaml.",
+      );
+    }
+    const privileges = [
+      ...["--reuid", String(NOBODY), "--regid", String(NOBODY), "--clear-groups"],
+      // access(2), with which Postgres looks at its programs, heeds the capability only with this bit.
+      ...["--securebits", "+no_setuid_fixup"],
+      ...["--inh-caps=-all,+dac_override", "--ambient-caps=-all,+dac_override"],
+    ];
+    return { command: setpriv, args: [...privileges, "--", binary, ...args] };
+  }
+}
+
+/** Messages in English, whatever the machine's language. */
+const LOCALE = { LC_ALL: "C", LC_MESSAGES: "C" } as const;
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+/** True when every user may pass all folders down to this one. */
+function isOpenToAll(path: string): boolean {
+  for (let folder = path; ; folder = dirname(folder)) {
+    if (existsSync(folder) && (statSync(folder).mode & 0o001) === 0) return false;
+    if (folder === dirname(folder)) return true;
+  }
+}

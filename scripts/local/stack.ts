@@ -1,0 +1,342 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+import { apiService, workerService } from "./api-service.ts";
+import { chainService, keepChainBackup, repairChainState } from "./chain.ts";
+import { buildContracts, deployContracts, deploymentFile, requireDeployment } from "./contracts.ts";
+import { contractFacts, testAccounts, writeFacts } from "./facts.ts";
+import type { StackFacts } from "./facts.ts";
+import { graphNodeService, hurryChainHeadListener, serveIpfsVersion, subgraphUrl } from "./graph-node.ts";
+import { findMongo, mongoService, mongoUri } from "./mongo.ts";
+import { CHAIN_IDS, NETWORKS } from "./networks.ts";
+import type { NetworkName } from "./networks.ts";
+import { CACHE_DIR, ROOT } from "./paths.ts";
+import { assertPlatform } from "./platform.ts";
+import { assertPortsFree } from "./ports.ts";
+import type { PortUse } from "./ports.ts";
+import { LocalPostgres } from "./postgres.ts";
+import { loadSecrets } from "./secrets.ts";
+import { servicesToStart } from "./services.ts";
+import type { Service } from "./services.ts";
+import { stackPorts } from "./stack-ports.ts";
+import type { StackPorts } from "./stack-ports.ts";
+import { compileSubgraph, renderDummySubgraph, renderSubgraph } from "./subgraph-build.ts";
+import { StackStoppedError, Supervisor } from "./supervisor.ts";
+
+/** What to start and where. */
+export interface StackOptions {
+  /** Holds all data, logs and facts of the stack. */
+  readonly dir: string;
+  /** First of the stack's ports in a row; the well-known ports when left out. */
+  readonly portBase?: number | undefined;
+  /** Port of the API alone. */
+  readonly apiPort?: number | undefined;
+  /** Services to start, with what they need; all when left out. */
+  readonly only?: readonly string[] | undefined;
+  /** Begin anew: the data of an earlier start are removed. What was fetched and compiled stays. */
+  readonly fresh?: boolean | undefined;
+  /** Gets a line for each step. */
+  readonly log?: ((line: string) => void) | undefined;
+  /** Ends the start, and what it has started, when aborted. */
+  readonly signal?: AbortSignal | undefined;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+/** A running stack. */
+export interface Stack {
+  readonly facts: StackFacts;
+  /** The file that holds the facts. */
+  readonly factsPath: string;
+  /** Process ids by service. */
+  readonly pids: Readonly<Record<string, number>>;
+  /** Rejects when a service has ended by itself and the others have been ended after it. Never resolves. */
+  readonly failure: Promise<never>;
+  /** Ends all services in order. */
+  stop(): Promise<void>;
+}
+
+const DATA = ["chains", "deployments", "mongo", "postgres", "subgraph", "secrets.json", "stack.json"];
+
+/**
+ * Starts the local stack and waits until all of it is ready. It goes on where an earlier start in the same directory
+ * has ended, whether that was ended in order or killed.
+ * @throws PortTakenError, StackRunningError, ServiceFailedError, NoMongoError, UnsupportedPlatformError,
+ * UnknownServiceError; whatever had been started is ended before
+ */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const env = options.env ?? process.env;
+  const services = servicesToStart(options.only, env);
+  assertPlatform(services);
+  const dir = resolve(options.dir);
+  mkdirSync(dir, { recursive: true });
+  const log = options.log ?? (() => undefined);
+  const supervisor = await Supervisor.open(dir, log);
+  const start = new StackStart(supervisor, services, stackPorts(options.portBase, options.apiPort), dir, env, log);
+  const stop = async (): Promise<void> => {
+    await supervisor.stop(log);
+    await start.end();
+  };
+  const stopOnAbort = (): void => void stop();
+  options.signal?.addEventListener("abort", stopOnAbort);
+  try {
+    if (options.signal?.aborted === true) throw new StackStoppedError();
+    if (options.fresh === true) for (const name of DATA) rmSync(join(dir, name), { recursive: true, force: true });
+    const facts = await Promise.race([start.run(), supervisor.failure]);
+    const failure = supervisor.failure.catch(async (error: unknown) => {
+      log(error instanceof Error ? error.message : String(error));
+      await stop();
+      throw error;
+    });
+    failure.catch(() => undefined);
+    return { facts, factsPath: writeFacts(dir, facts), pids: supervisor.pids, failure, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  } finally {
+    options.signal?.removeEventListener("abort", stopOnAbort);
+  }
+}
+
+/** One start of a stack: its steps, and what they hand to each other. */
+class StackStart {
+  readonly #supervisor: Supervisor;
+  readonly #services: ReadonlySet<Service>;
+  readonly #ports: StackPorts;
+  readonly #dir: string;
+  readonly #env: Readonly<Record<string, string | undefined>>;
+  readonly #log: (line: string) => void;
+  readonly #ends: (() => unknown)[] = [];
+
+  constructor(
+    supervisor: Supervisor,
+    services: ReadonlySet<Service>,
+    ports: StackPorts,
+    dir: string,
+    env: Readonly<Record<string, string | undefined>>,
+    log: (line: string) => void,
+  ) {
+    this.#supervisor = supervisor;
+    this.#services = services;
+    this.#ports = ports;
+    this.#dir = dir;
+    this.#env = env;
+    this.#log = log;
+  }
+
+  async run(): Promise<StackFacts> {
+    await assertPortsFree(
+      this.#portUses(),
+      "End that program, or choose other ports with --port-base N (all) or PORT=N (the API alone).",
+    );
+    const needsContracts = ["chains", "api", "worker"].some((service) => this.#services.has(service as Service));
+    const contracts = needsContracts ? this.#buildContracts() : Promise.resolve();
+    const chains = this.#services.has("chains") ? this.#startChains() : Promise.resolve();
+    const deployed = this.#services.has("chains") ? this.#deploy(contracts, chains) : contracts;
+    const postgres = this.#services.has("postgres") ? this.#startPostgres() : undefined;
+    const graph =
+      this.#services.has("graph") && postgres !== undefined
+        ? this.#startGraph(deployed, this.#compileSubgraph(contracts), postgres)
+        : Promise.resolve();
+    const mongo = this.#services.has("mongo") ? this.#startMongo() : Promise.resolve(this.#env["MONGODB_URI"]);
+    // These follow from each other: the first error is the one to tell, its echoes are heard here too.
+    const [mongodbUri] = await Promise.all([mongo, contracts, chains, deployed, postgres ?? graph, graph]);
+    const facts = await this.#infrastructureFacts(mongodbUri);
+    await this.#startApi(facts);
+    if (!this.#services.has("api")) return facts;
+    const api = `http://127.0.0.1:${String(this.#ports.api)}`;
+    return { api, apiDocs: `${api}/docs`, ...facts };
+  }
+
+  /** Ends what is no process of its own. */
+  async end(): Promise<void> {
+    for (const end of this.#ends.splice(0)) await end();
+  }
+
+  async #buildContracts(): Promise<void> {
+    await this.#step("contracts compiled", () => buildContracts(this.#run));
+  }
+
+  async #startChains(): Promise<void> {
+    await Promise.all(
+      NETWORKS.map(async (network) => {
+        const port = this.#ports.chains[network];
+        if (repairChainState(network, this.#dir)) {
+          this.#log(`the state of the chain ${network} was cut short by a kill: its backup is used`);
+        }
+        await this.#step(`chain ${network} on port ${String(port)}`, async () => {
+          await this.#supervisor.start(chainService(network, this.#dir, port));
+        });
+        this.#ends.push(keepChainBackup(network, this.#dir));
+      }),
+    );
+  }
+
+  async #deploy(contracts: Promise<void>, chains: Promise<void>): Promise<void> {
+    await Promise.all([contracts, chains]);
+    mkdirSync(this.#deployments, { recursive: true });
+    await Promise.all(
+      NETWORKS.map(async (network) => {
+        const port = this.#ports.chains[network];
+        await this.#step(`contracts on ${network}`, () => deployContracts(network, port, this.#deployments, this.#run));
+      }),
+    );
+  }
+
+  async #compileSubgraph(contracts: Promise<void>): Promise<string> {
+    await contracts;
+    return await this.#step("subgraph compiled", () => compileSubgraph(CACHE_DIR, this.#run));
+  }
+
+  async #startPostgres(): Promise<LocalPostgres> {
+    const postgres = new LocalPostgres(this.#dir, this.#ports.postgres);
+    await this.#step(`Postgres on port ${String(this.#ports.postgres)}`, async () => {
+      await postgres.initialise(this.#run);
+      await this.#supervisor.start(postgres.service);
+    });
+    return postgres;
+  }
+
+  async #startGraph(
+    deployed: Promise<void>,
+    compiling: Promise<string>,
+    starting: Promise<LocalPostgres>,
+  ): Promise<void> {
+    const [postgres, compiled] = await Promise.all([starting, compiling, deployed]);
+    this.#ends.push(await serveIpfsVersion(this.#ports.ipfs));
+    const outDir = join(this.#dir, "subgraph");
+    await Promise.all(
+      NETWORKS.map(async (network) => {
+        const deployment = await requireDeployment(network, this.#deployments);
+        const ports = this.#ports.graph[network];
+        const service = graphNodeService({
+          network,
+          ports,
+          rpcPort: this.#ports.chains[network],
+          ipfsPort: this.#ports.ipfs,
+          postgresUrl: postgres.url,
+          manifest: renderSubgraph(compiled, deployment, outDir),
+          dummyManifest: renderDummySubgraph(compiled, network, outDir),
+        });
+        const others = [ports.index, ports.admin, ports.metrics].join(", ");
+        await this.#step(`subgraph ${network} on port ${String(ports.http)} (and ${others}; on all addresses)`, () =>
+          this.#supervisor.start(service),
+        );
+      }),
+    );
+    await hurryChainHeadListener(postgres);
+  }
+
+  async #startMongo(): Promise<string> {
+    const source = await findMongo(CACHE_DIR, this.#env, this.#log);
+    if (source.kind === "uri") {
+      this.#log(`MongoDB: ${source.description}`);
+      return source.uri;
+    }
+    this.#log(`MongoDB: ${source.description} (${source.notTaken.join("; ")})`);
+    const port = this.#ports.mongo;
+    await this.#step(`MongoDB on port ${String(port)}`, () =>
+      this.#supervisor.start(mongoService(source.path, this.#dir, port)),
+    );
+    return mongoUri(port);
+  }
+
+  async #infrastructureFacts(mongodbUri: string | undefined): Promise<Omit<StackFacts, "api" | "apiDocs">> {
+    const networks: Partial<Record<NetworkName, StackFacts["networks"][NetworkName]>> = {};
+    const deployments: Partial<Record<NetworkName, string>> = {};
+    // Either graph-node answers for both networks.
+    const graphPort = this.#ports.graph["base-sepolia"].http;
+    for (const network of this.#services.has("chains") ? NETWORKS : []) {
+      networks[network] = {
+        rpcUrl: `http://127.0.0.1:${String(this.#ports.chains[network])}`,
+        chainId: CHAIN_IDS[network],
+        ...contractFacts(await requireDeployment(network, this.#deployments)),
+        ...(this.#services.has("graph") ? { subgraphUrl: subgraphUrl(graphPort, network) } : {}),
+      };
+      deployments[network] = deploymentFile(this.#deployments, network);
+    }
+    return {
+      ...(this.#services.has("graph") ? { graphql: `http://127.0.0.1:${String(graphPort)}` } : {}),
+      ...(mongodbUri === undefined ? {} : { mongodbUri }),
+      networks,
+      deployments,
+      accounts: testAccounts(),
+    };
+  }
+
+  async #startApi(facts: StackFacts): Promise<void> {
+    if (!this.#services.has("api") && !this.#services.has("worker")) return;
+    const options = {
+      port: this.#ports.api,
+      mongodbUri: withDatabase(facts.mongodbUri ?? ""),
+      rpcUrls: this.#each((network, suffix) => facts.networks[network]?.rpcUrl ?? this.#env[`RPC_URL_${suffix}`]),
+      subgraphUrls: this.#each(
+        (network, suffix) => facts.networks[network]?.subgraphUrl ?? this.#env[`SUBGRAPH_URL_${suffix}`],
+      ),
+      deployments: this.#each(
+        (network, suffix) =>
+          facts.deployments[network] ??
+          this.#env[`DEPLOYMENT_${suffix}`] ??
+          join(ROOT, "deploy", "deployments", `${network}.json`),
+      ),
+      secrets: loadSecrets(this.#dir),
+    };
+    const starting = [];
+    if (this.#services.has("api")) {
+      starting.push(
+        this.#step(`API on port ${String(this.#ports.api)}`, () =>
+          this.#supervisor.start(apiService(options, this.#env)),
+        ),
+      );
+    }
+    if (this.#services.has("worker")) {
+      starting.push(this.#step("worker", () => this.#supervisor.start(workerService(options, this.#env, this.#dir))));
+    }
+    await Promise.all(starting);
+  }
+
+  /** A value for each network; the suffix is how the network is named in environment variables. */
+  #each(valueOf: (network: NetworkName, suffix: string) => string | undefined): Record<NetworkName, string> {
+    return {
+      "base-sepolia": valueOf("base-sepolia", "BASE_SEPOLIA") ?? "",
+      base: valueOf("base", "BASE") ?? "",
+    };
+  }
+
+  #portUses(): PortUse[] {
+    const { api, chains, postgres, mongo, ipfs, graph } = this.#ports;
+    const uses: (PortUse & { of: Service })[] = [{ of: "api", service: "the API", port: api }];
+    for (const network of NETWORKS) {
+      uses.push({ of: "chains", service: `the chain ${network}`, port: chains[network] });
+      const { http, index, admin, metrics } = graph[network];
+      for (const port of [http, index, admin, metrics]) {
+        uses.push({ of: "graph", service: `graph-node (${network})`, port });
+      }
+    }
+    uses.push({ of: "postgres", service: "Postgres", port: postgres });
+    uses.push({ of: "graph", service: "the file stub of graph-node", port: ipfs });
+    if ((this.#env["MONGODB_URI"] ?? "") === "") uses.push({ of: "mongo", service: "MongoDB", port: mongo });
+    return uses.filter(({ of }) => this.#services.has(of));
+  }
+
+  get #deployments(): string {
+    return join(this.#dir, "deployments");
+  }
+
+  get #run() {
+    return this.#supervisor.run.bind(this.#supervisor);
+  }
+
+  /** Does a step and says how long it took. */
+  async #step<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const startedAt = performance.now();
+    const result = await work();
+    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+    this.#log(`${name}: ${result === "unchanged" ? "nothing to do" : `ready after ${seconds} s`}`);
+    return result;
+  }
+}
+
+/** The database that the API uses on a server whose address names none. */
+function withDatabase(uri: string): string {
+  return uri.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?(\?.*)?$/, "$1/marketplace$2");
+}

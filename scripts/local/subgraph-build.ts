@@ -1,0 +1,140 @@
+import { createHash, randomUUID } from "node:crypto";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+
+import type { Deployment } from "../../deploy/deployment-file.ts";
+import type { NetworkName } from "./networks.ts";
+import { CONTRACTS, SCRIPTS, SUBGRAPH_SOURCES } from "./paths.ts";
+import type { RunJob } from "./supervisor.ts";
+
+/** Where the three contracts live on a network and which tokens they knew at deployment. */
+export type SubgraphTarget = Pick<Deployment, "network" | "startBlock" | "contracts" | "tokens">;
+
+// What the compiled manifest holds until it is made for a network: values that graph-cli takes and nothing else uses.
+const PLACEHOLDERS = {
+  network: "{{network}}",
+  startBlock: "987654321",
+  escrow: "0x00000000000000000000000000000000000000e1",
+  score: "0x00000000000000000000000000000000000000e2",
+  resolver: "0x00000000000000000000000000000000000000e3",
+  tokenSymbols: "{{tokenSymbols}}",
+} as const;
+
+const INTERFACES = { EscrowV2: "IEscrow", ScoreV2: "IScore", ResolverV2: "IResolver" } as const;
+
+/**
+ * Compiles the mappings once for all networks. A result for the same sources is taken from the cache.
+ * @param cacheDir keeps one folder for each state of the sources; must lie inside the checkout, where the compiler
+ * finds its library
+ * @returns the folder with the compiled subgraph, whose manifest still has placeholders
+ */
+export async function compileSubgraph(cacheDir: string, run: RunJob): Promise<string> {
+  const files = subgraphFiles();
+  const compiled = join(cacheDir, "subgraph", hashOf(files));
+  if (existsSync(compiled)) return compiled;
+  const work = `${compiled}.${randomUUID()}`;
+  for (const [path, text] of files) writeText(join(work, path), text);
+  for (const step of ["codegen", "build"]) {
+    await run({
+      name: `subgraph-${step}`,
+      command: process.execPath,
+      args: [SCRIPTS.graph, step],
+      cwd: work,
+      env: { GRAPH_SKIP_NEW_VERSION_CHECK: "true" },
+    });
+  }
+  try {
+    renameSync(join(work, "build"), compiled);
+  } catch (error) {
+    // Another stack has compiled the same sources meanwhile: take its result.
+    if (!existsSync(compiled)) throw error;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+  return compiled;
+}
+
+/**
+ * Makes the compiled subgraph ready for one network.
+ * @param outDir gets a folder `<network>-<hash of its content>`: graph-node takes another path for another subgraph and
+ * the same path for the same one
+ * @returns the absolute path of the manifest
+ */
+export function renderSubgraph(compiled: string, target: SubgraphTarget, outDir: string): string {
+  const values: Record<keyof typeof PLACEHOLDERS, string> = {
+    network: target.network,
+    startBlock: String(target.startBlock),
+    escrow: target.contracts.escrow.proxy.toLowerCase(),
+    score: target.contracts.score.proxy.toLowerCase(),
+    resolver: target.contracts.resolver.proxy.toLowerCase(),
+    tokenSymbols: target.tokens.map(({ address, symbol }) => `${address.toLowerCase()}=${symbol}`).join(","),
+  };
+  let manifest = readFileSync(join(compiled, "subgraph.yaml"), "utf8");
+  for (const [name, placeholder] of Object.entries(PLACEHOLDERS)) {
+    if (!manifest.includes(placeholder)) throw new Error(`The compiled manifest has no place for ${name}.`);
+    manifest = manifest.replaceAll(placeholder, values[name as keyof typeof PLACEHOLDERS]);
+  }
+  const hash = createHash("sha256")
+    .update(compiled.split("/").at(-1) ?? "")
+    .update(manifest)
+    .digest("hex")
+    .slice(0, 16);
+  const folder = join(outDir, `${target.network}-${hash}`);
+  if (!existsSync(join(folder, "subgraph.yaml"))) {
+    cpSync(compiled, folder, { recursive: true });
+    writeFileSync(join(folder, "subgraph.yaml"), manifest);
+  }
+  return join(folder, "subgraph.yaml");
+}
+
+/**
+ * A subgraph that indexes nothing: `gnd` drops and indexes again what stands in its `--manifests`.
+ * @returns the absolute path of its manifest
+ */
+export function renderDummySubgraph(compiled: string, network: NetworkName, outDir: string): string {
+  const nowhere = { proxy: "0x000000000000000000000000000000000000dEaD", implementation: "", txHash: "" };
+  const contracts = { escrow: nowhere, score: nowhere, resolver: nowhere };
+  const target: SubgraphTarget = { network, startBlock: 0, contracts, tokens: [] };
+  const path = renderSubgraph(compiled, target, join(outDir, "dummy"));
+  const manifest = readFileSync(path, "utf8");
+  if (!manifest.includes("endBlock")) {
+    writeFileSync(path, manifest.replaceAll(/^( *)startBlock: 0$/gm, "$1startBlock: 0\n$1endBlock: 0"));
+  }
+  return path;
+}
+
+/** Every file that the compiler needs, by its path. */
+function subgraphFiles(): Map<string, string> {
+  const files = new Map<string, string>();
+  for (const path of readdirSync(join(SUBGRAPH_SOURCES, "src"), { recursive: true, encoding: "utf8" }).sort()) {
+    if (path.endsWith(".ts")) files.set(join("src", path), readFileSync(join(SUBGRAPH_SOURCES, "src", path), "utf8"));
+  }
+  for (const path of ["schema.graphql", "abis/ERC20.json"]) {
+    files.set(path, readFileSync(join(SUBGRAPH_SOURCES, path), "utf8"));
+  }
+  for (const [name, contract] of Object.entries(INTERFACES)) files.set(`abis/${name}.json`, abiOf(contract));
+  let manifest = readFileSync(join(SUBGRAPH_SOURCES, "subgraph.template.yaml"), "utf8");
+  for (const name of ["escrow", "score", "resolver"] as const) {
+    manifest = manifest.replaceAll(`{{${name}}}`, PLACEHOLDERS[name]);
+  }
+  files.set("subgraph.yaml", manifest.replaceAll('"{{startBlock}}"', PLACEHOLDERS.startBlock));
+  return files;
+}
+
+/** The ABI of a contract's interface, which declares all its events, from the compiler's output. */
+function abiOf(name: string): string {
+  const path = join(CONTRACTS.artifacts, "contracts", "interfaces", `${name}.sol`, `${name}.json`);
+  if (!existsSync(path)) throw new Error(`${relative(process.cwd(), path)} is missing; run hardhat build first.`);
+  return JSON.stringify((JSON.parse(readFileSync(path, "utf8")) as { abi: unknown }).abi, undefined, 1);
+}
+
+function hashOf(files: ReadonlyMap<string, string>): string {
+  const hash = createHash("sha256");
+  for (const [path, text] of files) hash.update(path).update("\0").update(text).update("\0");
+  return hash.digest("hex").slice(0, 16);
+}
+
+function writeText(path: string, text: string): void {
+  mkdirSync(join(path, ".."), { recursive: true });
+  writeFileSync(path, text);
+}

@@ -1,0 +1,117 @@
+// `npm start`: the whole marketplace on loopback.
+import { join, relative } from "node:path";
+import { parseArgs } from "node:util";
+
+import type { StackFacts } from "./local/facts.ts";
+import { ROOT } from "./local/paths.ts";
+import { SERVICES } from "./local/services.ts";
+import { startStack } from "./local/stack.ts";
+import { StackStoppedError } from "./local/supervisor.ts";
+
+const HELP = `usage: npm start -- [--fresh] [--port-base N] [--only SERVICES] [--dir DIR]
+
+Starts both chains with the contracts, the subgraph, MongoDB, the API and its worker on loopback, and goes on where the
+last start has ended. Ctrl-C ends all of it.
+  --fresh            begin anew: removes the data of earlier starts
+  --port-base N      use the ports from N on instead of 3000 (API, or PORT), 8545, 8546 (chains) and 8547 to 8557
+  --only SERVICES    start these alone, with what they need; of ${SERVICES.join(", ")}, separated by commas
+  --dir DIR          keep data, logs and stack.json there (default .local)
+  --json             print the facts of the running stack as one JSON object instead of the summary
+  --help             this text
+Environment: PORT, MONGODB_URI (a replica set to use instead of the stack's own); with --only api,worker also
+RPC_URL_BASE_SEPOLIA, RPC_URL_BASE, SUBGRAPH_URL_BASE_SEPOLIA, SUBGRAPH_URL_BASE.`;
+
+const startedAt = performance.now();
+
+function log(line: string): void {
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1).padStart(6);
+  process.stderr.write(`${seconds} s  ${line.replaceAll("\n", "\n          ")}\n`);
+}
+
+function port(name: string, text: string | undefined): number | undefined {
+  if (text === undefined || text === "") return undefined;
+  const value = Number(text);
+  if (Number.isInteger(value) && value > 0 && value < 65_500) return value;
+  process.stderr.write(`${name} must be a port number from 1 to 65499, not "${text}".\n`);
+  process.exit(2);
+}
+
+function summary(facts: StackFacts, factsPath: string): string {
+  const lines: [string, string][] = [];
+  if (facts.api !== undefined) lines.push(["API", facts.api], ["API docs", facts.apiDocs ?? ""]);
+  for (const [network, { rpcUrl, chainId }] of Object.entries(facts.networks)) {
+    lines.push([`Chain ${network}`, `${rpcUrl} (chain id ${chainId})`]);
+  }
+  if (facts.graphql !== undefined) lines.push(["GraphQL", facts.graphql]);
+  for (const [network, { escrow, score, resolver, tokens, subgraphUrl }] of Object.entries(facts.networks)) {
+    if (subgraphUrl !== undefined) lines.push([`  ${network}`, subgraphUrl]);
+    lines.push([`Contracts on ${network}`, `escrow ${escrow ?? ""}`], ["", `score ${score ?? ""}`]);
+    lines.push(["", `resolver ${resolver ?? ""}`]);
+    for (const [symbol, address] of Object.entries(tokens)) lines.push(["", `${symbol} ${address}`]);
+  }
+  if (facts.mongodbUri !== undefined) lines.push(["MongoDB", facts.mongodbUri]);
+  if (Object.keys(facts.networks).length > 0) {
+    lines.push(["Test wallets", "funded with ETH and tokens on both chains; these keys are public knowledge"]);
+    for (const { address, privateKey } of facts.accounts) lines.push(["", `${address}  ${privateKey}`]);
+  }
+  lines.push(["All of this as JSON", relative(process.cwd(), factsPath)]);
+  return lines.map(([name, value]) => `${name.padEnd(26)}${value}`).join("\n");
+}
+
+const { values } = parseArgs({
+  options: {
+    fresh: { type: "boolean" },
+    "port-base": { type: "string" },
+    only: { type: "string" },
+    dir: { type: "string", default: join(ROOT, ".local") },
+    json: { type: "boolean" },
+    help: { type: "boolean" },
+  },
+});
+if (values.help === true) {
+  process.stdout.write(`${HELP}\n`);
+  process.exit(0);
+}
+
+const interruption = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => {
+    if (interruption.signal.aborted) return;
+    log(`${signal}: ending all services`);
+    interruption.abort();
+  });
+}
+const interrupted = new Promise<void>((resolve) => {
+  interruption.signal.addEventListener("abort", () => {
+    resolve();
+  });
+});
+
+try {
+  const stack = await startStack({
+    dir: values.dir,
+    portBase: port("--port-base", values["port-base"]),
+    apiPort: port("PORT", process.env["PORT"]),
+    only: values.only?.split(",").map((name) => name.trim()),
+    fresh: values.fresh,
+    log,
+    signal: interruption.signal,
+  });
+  log("ready");
+  process.stdout.write(
+    values.json === true ? `${JSON.stringify(stack.facts)}\n` : `\n${summary(stack.facts, stack.factsPath)}\n\n`,
+  );
+  // The stack itself has told of the failure and has ended the other services.
+  const failed = stack.failure.catch(() => 1);
+  const exitCode = await Promise.race([interrupted.then(() => 0), failed]);
+  await stack.stop();
+  log("all services have ended");
+  process.exit(exitCode);
+} catch (error) {
+  if (error instanceof StackStoppedError) {
+    log("all services have ended");
+    process.exit(130);
+  }
+  log(error instanceof Error ? error.message : String(error));
+  process.exit(1);
+}
