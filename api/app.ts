@@ -5,12 +5,17 @@ import type { Container, Services } from "./container.ts";
 import { agentRoutes } from "./features/agents/routes.ts";
 import { authRoutes } from "./features/auth/routes.ts";
 import { categoryRoutes } from "./features/categories/routes.ts";
+import { checkoutRoutes } from "./features/checkout/routes.ts";
 import { discoverRoutes } from "./features/discover/routes.ts";
 import { docsRoutes } from "./features/docs/routes.ts";
 import type { DocsDeps } from "./features/docs/routes.ts";
+import { eventRoutes } from "./features/events/routes.ts";
 import { healthRoutes } from "./features/health/routes.ts";
+import { jobRoutes } from "./features/jobs/routes.ts";
 import { networkRoutes } from "./features/networks/routes.ts";
 import { serviceRoutes } from "./features/services/routes.ts";
+import { transactionRoutes } from "./features/transactions/routes.ts";
+import { webhookRoutes } from "./features/webhooks/routes.ts";
 import type { RouteDefinition } from "./http/define-route.ts";
 import { ApiError } from "./http/errors.ts";
 import { requestContext } from "./http/middleware/request-context.ts";
@@ -29,6 +34,11 @@ export const routes: readonly RouteDefinition<Services & DocsDeps>[] = [
   ...categoryRoutes,
   ...serviceRoutes,
   ...discoverRoutes,
+  ...checkoutRoutes,
+  ...transactionRoutes,
+  ...jobRoutes,
+  ...eventRoutes,
+  ...webhookRoutes,
   ...networkRoutes,
   ...healthRoutes,
   ...docsRoutes,

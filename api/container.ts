@@ -22,8 +22,11 @@ import { discoverJobs } from "./features/discover/jobs.ts";
 import type { DiscoverDeps } from "./features/discover/routes.ts";
 import { createSearchIndex } from "./features/discover/search-index.ts";
 import { createDiscoverService, createListingEmbedder } from "./features/discover/service.ts";
+import { createDeals } from "./features/deals.ts";
+import type { Deals, DealTimings } from "./features/deals.ts";
 import type { HealthDeps } from "./features/health/routes.ts";
 import type { NetworksDeps } from "./features/networks/routes.ts";
+import { createEndpointDirectory } from "./features/services/endpoints.ts";
 import { listListings } from "./features/services/list.ts";
 import { createListingModel } from "./features/services/model.ts";
 import type { ServicesDeps } from "./features/services/routes.ts";
@@ -34,13 +37,20 @@ import { createIndexer } from "./indexer/indexer-client.ts";
 import type { Indexer } from "./indexer/indexer-client.ts";
 import { createJobSystem } from "./jobs/agenda.ts";
 import type { JobSystem } from "./jobs/agenda.ts";
+import type { BackgroundLoop } from "./jobs/background-loop.ts";
 import type { JobDefinition } from "./jobs/define-job.ts";
 import { systemClock } from "./lib/clock.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { Logger } from "./lib/logger.ts";
 
 /** What route handlers are given: the sum of what the features' routes ask for. */
-export type Services = HealthDeps & AuthDeps & AgentsDeps & NetworksDeps & ServicesDeps & DiscoverDeps;
+export type Services = HealthDeps &
+  AuthDeps &
+  AgentsDeps &
+  NetworksDeps &
+  ServicesDeps &
+  DiscoverDeps &
+  Deals["services"];
 
 /** Connections and tools that services are built from. */
 export interface Platform {
@@ -61,6 +71,10 @@ export interface Container extends Platform {
   services: Services;
   /** The jobs of every feature, for the worker. */
   jobDefinitions: readonly JobDefinition<never>[];
+  /** Followers and outbox, for the worker. */
+  loops: readonly BackgroundLoop[];
+  /** Checkout, transactions, events and webhooks, for tests that drive their background work step by step. */
+  deals: Deals;
   /** Loads the search index and keeps it up to date: for processes that answer searches. */
   startSearch(): Promise<void>;
   /** Tells everything that waits or streams to come to an end; `close` follows. */
@@ -77,6 +91,7 @@ export interface ContainerOptions {
   databaseName?: string;
   chains?: Readonly<Record<Network, ChainClient>>;
   indexers?: Readonly<Record<Network, Indexer>>;
+  dealTimings?: Partial<DealTimings>;
 }
 
 /**
@@ -90,7 +105,6 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
 
   const agentModels = createAgentModels(connection);
   const listings = createListingModel(connection);
-  await createIndexes(connection);
 
   const agents = createAgentDirectory(agentModels);
   const apiKeys = createApiKeys(agentModels, clock);
@@ -104,6 +118,24 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
   const embedder = createListingEmbedder(encoder, log);
   const services = createListingService({ listings, embedder, clock });
 
+  const deals = createDeals({
+    ...{ connection, chains, indexers, clock, log },
+    webhookSigningSecrets: env.webhookSigningSecrets,
+    webhookAllowPrivateHosts: env.webhookAllowPrivateHosts,
+    findListing: (serviceId) => services.get(serviceId),
+    wallets: {
+      agentIdsByWallet: async (wallets) =>
+        new Map([...(await agents.byWallets(wallets))].map(([wallet, agent]) => [wallet, agent._id])),
+    },
+    endpoints: createEndpointDirectory(listings),
+    onSettled: async (network, wallets) => {
+      await standings.sync(network, wallets);
+    },
+    timings: { followerPollMs: env.followerPollMs, ...options.dealTimings },
+  });
+
+  await createIndexes(connection);
+
   return {
     ...platform,
     authenticator: createAuthenticator(apiKeys),
@@ -112,9 +144,12 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
       ...{ chains, indexers, subgraphUrls: env.subgraphUrls },
       ...{ auth, apiKeys, agents, standings, scoreReaders: chains },
       ...{ services, discovery },
+      ...deals.services,
       listServices: (caller, query) => listListings(caller, query, { listings, search: discovery, standings }),
     },
     jobDefinitions: [...agentJobs(agentModels, standings), ...discoverJobs({ listings, encoder })],
+    loops: deals.loops,
+    deals,
     startSearch: () => indexFeed.start(),
     beginShutdown() {
       stopping.abort();

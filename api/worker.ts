@@ -9,10 +9,11 @@ const log = createLogger({ level: env.logLevel, name: "worker" });
 await runProcess(log, async () => {
   const container = await createContainer({ env, log });
   await container.jobs.start(container.jobDefinitions, container.shutdown);
+  const loops = Promise.all(container.loops.map((loop) => loop.run(container.shutdown)));
   log.info({ jobs: container.jobDefinitions.map(({ name }) => name) }, "worker runs");
   return async () => {
     container.beginShutdown();
-    await container.jobs.stop();
+    await Promise.all([container.jobs.stop(), loops]);
     await container.close();
   };
 });

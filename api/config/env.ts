@@ -44,6 +44,7 @@ const variables = z.object({
   DEPLOYMENT_BASE: z.string().default("deploy/deployments/base.json"),
   WEBHOOK_SIGNING_SECRET: commaSeparated.default([]),
   WEBHOOK_ALLOW_PRIVATE_HOSTS: commaSeparated.default([]),
+  FOLLOWER_POLL_MS: wholeNumber(10, 60_000).default(100),
 });
 
 /** Everything that the environment decides. */
@@ -65,6 +66,8 @@ export interface Env {
   webhookSigningSecrets: readonly string[];
   /** Hosts and addresses that the address check lets through though they are private (decision 39). */
   webhookAllowPrivateHosts: readonly string[];
+  /** Pause between two looks of the follower at a subgraph, in milliseconds. */
+  followerPollMs: number;
 }
 
 /**
@@ -99,6 +102,7 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     deploymentFiles: { "base-sepolia": env.DEPLOYMENT_BASE_SEPOLIA, base: env.DEPLOYMENT_BASE },
     webhookSigningSecrets: env.WEBHOOK_SIGNING_SECRET,
     webhookAllowPrivateHosts: env.WEBHOOK_ALLOW_PRIVATE_HOSTS,
+    followerPollMs: env.FOLLOWER_POLL_MS,
   };
 }
 

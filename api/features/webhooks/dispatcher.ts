@@ -33,6 +33,8 @@ export interface WebhookDispatcher {
 }
 
 const FAILURE_PAUSE_MS = 1_000;
+/** How long a stopping worker waits for the attempts under way. */
+const STOP_PATIENCE_MS = 3_000;
 
 /** The worker side of the outbox. */
 export function createWebhookDispatcher(options: DispatcherOptions): WebhookDispatcher {
@@ -105,7 +107,8 @@ export function createWebhookDispatcher(options: DispatcherOptions): WebhookDisp
         }
         await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
       }
-      await Promise.all(running);
+      // What has not ended by then is noted as interrupted by whoever claims it next, and sent again.
+      await Promise.race([Promise.all(running), sleep(STOP_PATIENCE_MS, undefined, { ref: false })]);
     },
   };
 }
