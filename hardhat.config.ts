@@ -13,7 +13,7 @@ const solcSettings = {
   settings: {
     evmVersion: "prague",
     viaIR: true,
-    optimizer: { enabled: true, runs: 20_000 },
+    optimizer: { enabled: true, runs: 2_000 },
   },
 } as const;
 
@@ -60,6 +60,7 @@ export default defineConfig({
       accounts: [configVariable("DEPLOYER_PRIVATE_KEY")],
     },
   },
-  typechain: { outDir: "typechain-types" },
+  typechain: { outDir: "typechain-types", tsNocheck: true },
+  test: { mocha: { reporter: "./scripts/testing/mocha-reporter.cjs", timeout: 120_000 } },
   paths: { sources: "./contracts", tests: { mocha: "./test/contracts", solidity: "./test/contracts" } },
 });

@@ -13,9 +13,9 @@ import {
     ResolutionMethod,
     ResolvedBy,
     ScoreOutcome,
-    StoredEscrow,
     TokenListing
 } from "./types/EscrowTypes.sol";
+import {PackedProgress, PackedTerms, StoredEscrow} from "./types/StoredEscrow.sol";
 
 /// @title Escrow contract, second generation
 /// @notice Holds the deposit of each job until it settles. `escrow/` has its parts: creation, settlement,
@@ -51,33 +51,33 @@ contract EscrowV2 is EscrowCreation, EscrowAdministration, EscrowViews {
     /// @inheritdoc IEscrow
     function submitDelivery(bytes32 escrowId, bytes32 proofHash) external {
         // Check:
-        StoredEscrow storage stored = _inState(escrowId, EscrowState.Funded);
-        _requireSeller(stored);
-        uint256 deadline = stored.deadline;
+        (StoredEscrow storage stored, PackedProgress progress) = _inState(escrowId, EscrowState.Funded);
+        _requireSeller(progress);
+        uint256 deadline = progress.deadlineOf();
         if (block.timestamp > deadline) revert DeadlinePassed(block.timestamp, deadline);
 
         // Effect:
-        stored.state = EscrowState.Delivered;
-        stored.deliveredBefore = uint24(deadline - block.timestamp);
+        stored.progress = progress.withDelivery(block.timestamp);
         emit DeliverySubmitted(escrowId, msg.sender, proofHash);
     }
 
     /// @inheritdoc IEscrow
     function claimAbandoned(bytes32 escrowId) external nonReentrant {
         // Check:
-        StoredEscrow storage stored = _inState(escrowId, EscrowState.Funded);
-        _requireBuyer(stored);
-        uint256 graceEnd = _graceEnd(stored);
+        (StoredEscrow storage stored, PackedProgress progress) = _inState(escrowId, EscrowState.Funded);
+        PackedTerms terms = stored.terms;
+        _requireBuyer(terms);
+        uint256 graceEnd = _graceEnd(progress, terms);
         if (block.timestamp <= graceEnd) revert AbandonmentGraceOpen(block.timestamp, graceEnd);
 
         // Effect:
-        uint256 locked = FeeMath.lockedOf(stored.amount);
-        (address seller, address token) = (stored.seller, stored.token);
-        stored.state = EscrowState.Abandoned;
+        address seller = progress.sellerOf();
+        uint256 locked = FeeMath.lockedOf(_amountOf(stored, terms));
+        stored.progress = progress.withState(EscrowState.Abandoned);
         emit EscrowAbandoned(escrowId, msg.sender, seller, locked);
 
         // Interaction:
-        _payOut(escrowId, token, msg.sender, locked);
+        _payOut(escrowId, _tokenOf(terms), msg.sender, locked);
         _recordScore(escrowId, msg.sender, seller, ScoreOutcome.Abandonment);
     }
 
@@ -100,34 +100,36 @@ contract EscrowV2 is EscrowCreation, EscrowAdministration, EscrowViews {
     /// @inheritdoc IEscrow
     function accept(bytes32 escrowId) external nonReentrant {
         // Check:
-        StoredEscrow storage stored = _inState(escrowId, EscrowState.Delivered);
-        _requireBuyer(stored);
-        _requireWindowOpen(stored);
+        (StoredEscrow storage stored, PackedProgress progress) = _inState(escrowId, EscrowState.Delivered);
+        PackedTerms terms = stored.terms;
+        _requireBuyer(terms);
+        _requireWindowOpen(progress, terms);
 
-        _release(escrowId, stored, false);
+        _release(escrowId, stored, progress, terms, false);
     }
 
     /// @inheritdoc IEscrow
     function finalize(bytes32 escrowId) external nonReentrant {
         // Check:
-        StoredEscrow storage stored = _inState(escrowId, EscrowState.Delivered);
-        uint256 windowEnd = _windowEnd(stored);
+        (StoredEscrow storage stored, PackedProgress progress) = _inState(escrowId, EscrowState.Delivered);
+        PackedTerms terms = stored.terms;
+        uint256 windowEnd = _windowEnd(progress, terms);
         if (block.timestamp <= windowEnd) revert DisputeWindowOpen(block.timestamp, windowEnd);
 
-        _release(escrowId, stored, true);
+        _release(escrowId, stored, progress, terms, true);
     }
 
     /// @inheritdoc IEscrow
     function openDispute(bytes32 escrowId) external {
         // Check:
-        StoredEscrow storage stored = _inState(escrowId, EscrowState.Delivered);
-        _requireBuyer(stored);
-        _requireWindowOpen(stored);
+        (StoredEscrow storage stored, PackedProgress progress) = _inState(escrowId, EscrowState.Delivered);
+        PackedTerms terms = stored.terms;
+        _requireBuyer(terms);
+        _requireWindowOpen(progress, terms);
 
         // Effect:
-        stored.disputedAfter = uint24(block.timestamp - _deliveredAt(stored));
-        stored.state = EscrowState.Disputed;
-        emit DisputeOpened(escrowId, msg.sender, stored.seller);
+        stored.progress = progress.withDispute(block.timestamp);
+        emit DisputeOpened(escrowId, msg.sender, progress.sellerOf());
     }
 
     // ------------------------------------------------------------------------------------------
@@ -145,92 +147,113 @@ contract EscrowV2 is EscrowCreation, EscrowAdministration, EscrowViews {
         bytes32 rationaleHash
     ) external nonReentrant {
         // Check:
-        StoredEscrow storage stored = _inState(escrowId, EscrowState.Disputed);
+        (StoredEscrow storage stored, PackedProgress progress) = _inState(escrowId, EscrowState.Disputed);
         address resolver = _data().resolver;
         if (msg.sender != resolver) revert CallerNotResolver(msg.sender, resolver);
         if (!_percentagesFit(outcome, buyerPercent, sellerPercent)) {
             revert InvalidPercentages(outcome, buyerPercent, sellerPercent);
         }
 
-        _resolve(escrowId, stored, outcome, buyerPercent, resolvedBy, resolutionMethod, rationaleHash);
+        _resolve(
+            escrowId,
+            stored,
+            progress,
+            Resolution(outcome, buyerPercent, resolvedBy, resolutionMethod, rationaleHash)
+        );
     }
 
     /// @inheritdoc IEscrow
     function resolveExpired(bytes32 escrowId) external nonReentrant {
         // Check:
-        StoredEscrow storage stored = _inState(escrowId, EscrowState.Disputed);
-        uint256 expiresAt = _disputedAt(stored) + ProtocolConstants.RESOLUTION_TIMEOUT_SECONDS;
+        (StoredEscrow storage stored, PackedProgress progress) = _inState(escrowId, EscrowState.Disputed);
+        uint256 expiresAt = progress.disputedAtOf() + ProtocolConstants.RESOLUTION_TIMEOUT_SECONDS;
         if (block.timestamp <= expiresAt) revert ResolutionNotExpired(block.timestamp, expiresAt);
 
-        _resolve(escrowId, stored, DisputeOutcome.Split, 50, ResolvedBy.System, ResolutionMethod.Timeout, bytes32(0));
+        _resolve(
+            escrowId,
+            stored,
+            progress,
+            Resolution(DisputeOutcome.Split, 50, ResolvedBy.System, ResolutionMethod.Timeout, bytes32(0))
+        );
     }
 
     // ------------------------------------------------------------------------------------------
     // Internal
     // ------------------------------------------------------------------------------------------
 
+    /// @dev How a dispute ends.
+    struct Resolution {
+        DisputeOutcome outcome;
+        uint256 buyerPercent;
+        ResolvedBy resolvedBy;
+        ResolutionMethod method;
+        bytes32 rationaleHash;
+    }
+
     function _refund(bytes32 escrowId) private {
         // Check:
-        StoredEscrow storage stored = _inState(escrowId, EscrowState.Funded);
-        _requireSeller(stored);
-        uint256 graceEnd = _graceEnd(stored);
+        (StoredEscrow storage stored, PackedProgress progress) = _inState(escrowId, EscrowState.Funded);
+        _requireSeller(progress);
+        PackedTerms terms = stored.terms;
+        uint256 graceEnd = _graceEnd(progress, terms);
         if (block.timestamp > graceEnd) revert AbandonmentGraceElapsed(block.timestamp, graceEnd);
 
         // Effect:
-        uint256 locked = FeeMath.lockedOf(stored.amount);
-        (address buyer, address token) = (stored.buyer, stored.token);
-        stored.state = EscrowState.Refunded;
+        address buyer = terms.buyerOf();
+        uint256 locked = FeeMath.lockedOf(_amountOf(stored, terms));
+        stored.progress = progress.withState(EscrowState.Refunded);
         emit EscrowRefunded(escrowId, buyer, msg.sender, locked);
 
         // Interaction:
-        _payOut(escrowId, token, buyer, locked);
+        _payOut(escrowId, _tokenOf(terms), buyer, locked);
     }
 
     function _resolve(
         bytes32 escrowId,
         StoredEscrow storage stored,
-        DisputeOutcome outcome,
-        uint256 buyerPercent,
-        ResolvedBy resolvedBy,
-        ResolutionMethod resolutionMethod,
-        bytes32 rationaleHash
+        PackedProgress progress,
+        Resolution memory resolution
     ) private {
-        (address buyer, address seller, address token) = (stored.buyer, stored.seller, stored.token);
-        (uint256 buyerAmount, uint256 sellerAmount) = FeeMath.split(FeeMath.lockedOf(stored.amount), buyerPercent);
+        PackedTerms terms = stored.terms;
+        (address buyer, address seller, address token) = (terms.buyerOf(), progress.sellerOf(), _tokenOf(terms));
+        (uint256 buyerAmount, uint256 sellerAmount) = FeeMath.split(
+            FeeMath.lockedOf(_amountOf(stored, terms)),
+            resolution.buyerPercent
+        );
 
         // Effect:
-        stored.state = EscrowState.Resolved;
+        stored.progress = progress.withState(EscrowState.Resolved);
         emit EscrowResolved(
             escrowId,
             buyer,
             seller,
-            outcome,
+            resolution.outcome,
             buyerAmount,
             sellerAmount,
-            buyerPercent,
-            resolvedBy,
-            resolutionMethod,
-            rationaleHash
+            resolution.buyerPercent,
+            resolution.resolvedBy,
+            resolution.method,
+            resolution.rationaleHash
         );
 
         // Interaction:
         _payOut(escrowId, token, buyer, buyerAmount);
         _payOut(escrowId, token, seller, sellerAmount);
-        _recordScore(escrowId, buyer, seller, _scoreOutcomeOf(outcome));
+        _recordScore(escrowId, buyer, seller, _scoreOutcomeOf(resolution.outcome));
     }
 
-    function _requireBuyer(StoredEscrow storage stored) private view {
-        address buyer = stored.buyer;
+    function _requireBuyer(PackedTerms terms) private view {
+        address buyer = terms.buyerOf();
         if (msg.sender != buyer) revert CallerNotBuyer(msg.sender, buyer);
     }
 
-    function _requireSeller(StoredEscrow storage stored) private view {
-        address seller = stored.seller;
+    function _requireSeller(PackedProgress progress) private view {
+        address seller = progress.sellerOf();
         if (msg.sender != seller) revert CallerNotSeller(msg.sender, seller);
     }
 
-    function _requireWindowOpen(StoredEscrow storage stored) private view {
-        uint256 windowEnd = _windowEnd(stored);
+    function _requireWindowOpen(PackedProgress progress, PackedTerms terms) private view {
+        uint256 windowEnd = _windowEnd(progress, terms);
         if (block.timestamp > windowEnd) revert DisputeWindowElapsed(block.timestamp, windowEnd);
     }
 

@@ -89,7 +89,9 @@ contract ScoreV2 is IScore, Ownable2StepUpgradeable, UUPSUpgradeable {
     function _change(ScoreData storage $, bytes32 escrowId, address agent, ScoreOutcome outcome, int256 delta) private {
         int256 score = $.scores[agent];
         if (delta != 0) {
-            score += delta;
+            unchecked {
+                score += delta; // by 5 at most: 2^252 settlements away from a bound
+            }
             $.scores[agent] = score;
         }
         emit ScoreChanged(agent, escrowId, outcome, delta, score);

@@ -6,7 +6,9 @@ import {UUPSUpgradeable} from "@openzeppelin/contracts/proxy/utils/UUPSUpgradeab
 import {IERC20Metadata} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Metadata.sol";
 
 import {IEscrow} from "../interfaces/IEscrow.sol";
-import {StoredToken, TokenConfig, TokenListing} from "../types/EscrowTypes.sol";
+import {TokenConfig, TokenListing} from "../types/EscrowTypes.sol";
+import {MAX_TOKEN_INDEX} from "../types/StoredEscrow.sol";
+import {StoredToken} from "../types/StoredToken.sol";
 import {EscrowStorage} from "./EscrowStorage.sol";
 
 /// @title Administration of the escrow contract
@@ -161,7 +163,7 @@ abstract contract EscrowAdministration is EscrowStorage, Ownable2StepUpgradeable
     function _listToken(address token, TokenConfig calldata config) private {
         // Check: the valuation fits its slot, and the token is the one that it is said to be
         if (config.minAmount == 0) revert AmountBelowMinimum(0, 1);
-        if (config.minAmount > type(uint64).max) revert AmountAboveMaximum(config.minAmount, type(uint64).max);
+        if (config.minAmount > type(uint56).max) revert AmountAboveMaximum(config.minAmount, type(uint56).max);
         uint256 leastPriceAge = config.feed == address(0) ? 0 : 1;
         if (config.maxPriceAge < leastPriceAge || config.maxPriceAge > type(uint24).max) {
             revert MaxPriceAgeOutOfRange(config.maxPriceAge, leastPriceAge, type(uint24).max);
@@ -171,12 +173,19 @@ abstract contract EscrowAdministration is EscrowStorage, Ownable2StepUpgradeable
         if (config.decimals != actual) revert TokenDecimalsMismatch(token, config.decimals, actual);
 
         // Effect:
-        _data().tokens[token] = StoredToken({
-            feed: config.feed,
-            maxPriceAge: uint24(config.maxPriceAge),
-            decimals: config.decimals,
-            minAmount: uint64(config.minAmount)
-        });
+        EscrowData storage $ = _data();
+        StoredToken storage stored = $.tokens[token];
+        uint256 index = stored.index;
+        if (index == 0) {
+            index = ++$.tokenCount;
+            if (index > MAX_TOKEN_INDEX) revert TooManyTokens(token, MAX_TOKEN_INDEX);
+            $.tokenAt[index] = token;
+            stored.index = uint8(index);
+        }
+        stored.feed = config.feed;
+        stored.maxPriceAge = uint24(config.maxPriceAge);
+        stored.decimals = config.decimals;
+        stored.minAmount = uint56(config.minAmount);
         emit TokenListed(token, config.feed, config.maxPriceAge, config.decimals, config.minAmount);
     }
 

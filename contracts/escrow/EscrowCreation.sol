@@ -11,7 +11,15 @@ import {FeeMath} from "../libraries/FeeMath.sol";
 import {JobValueCaps} from "../libraries/JobValueCaps.sol";
 import {ProtocolConstants} from "../libraries/ProtocolConstants.sol";
 import {TokenValue} from "../libraries/TokenValue.sol";
-import {EscrowState, EscrowTerms, SellerTerms, StoredEscrow, StoredToken} from "../types/EscrowTypes.sol";
+import {EscrowState, EscrowTerms, SellerTerms} from "../types/EscrowTypes.sol";
+import {
+    MAX_DELIVERY_SECONDS,
+    MAX_INLINE_AMOUNT,
+    StoredEscrow,
+    packProgress,
+    packTerms
+} from "../types/StoredEscrow.sol";
+import {StoredToken} from "../types/StoredToken.sol";
 import {EscrowSettlement} from "./EscrowSettlement.sol";
 
 /// @title Creation of escrows
@@ -35,7 +43,7 @@ abstract contract EscrowCreation is EscrowSettlement {
         bytes32 criteriaHash
     ) external nonReentrant {
         // Check: and Effect:
-        uint256 fee = _open(
+        (uint256 fee, address feeRecipient) = _open(
             EscrowTerms({
                 escrowId: escrowId,
                 buyer: msg.sender,
@@ -53,7 +61,7 @@ abstract contract EscrowCreation is EscrowSettlement {
         uint256 balanceBefore = IERC20(token).balanceOf(address(this));
         IERC20(token).safeTransferFrom(msg.sender, address(this), amount);
         _requireDeposit(token, balanceBefore, amount);
-        _payOut(escrowId, token, _data().treasury, fee);
+        _payOut(escrowId, token, feeRecipient, fee);
     }
 
     /// @inheritdoc IEscrow
@@ -64,7 +72,7 @@ abstract contract EscrowCreation is EscrowSettlement {
         bytes calldata signature
     ) external nonReentrant {
         // Check: and Effect:
-        uint256 fee = _open(terms);
+        (uint256 fee, address feeRecipient) = _open(terms);
 
         // Interaction: the token verifies the buyer's signature, whose nonce binds the terms
         uint256 balanceBefore = IERC20(terms.token).balanceOf(address(this));
@@ -78,7 +86,7 @@ abstract contract EscrowCreation is EscrowSettlement {
             signature
         );
         _requireDeposit(terms.token, balanceBefore, terms.amount);
-        _payOut(terms.escrowId, terms.token, _data().treasury, fee);
+        _payOut(terms.escrowId, terms.token, feeRecipient, fee);
     }
 
     /// @inheritdoc IEscrow
@@ -94,7 +102,7 @@ abstract contract EscrowCreation is EscrowSettlement {
 
     /// @inheritdoc IEscrow
     function usdValue(address token, uint256 amount) external view returns (uint256) {
-        StoredToken memory config = _data().tokens[token];
+        StoredToken storage config = _data().tokens[token];
         if (config.minAmount == 0) revert TokenNotListed(token);
         return TokenValue.usdValue(config, amount);
     }
@@ -110,8 +118,10 @@ abstract contract EscrowCreation is EscrowSettlement {
 
     /// @dev Checks the terms, writes the record and announces it. The deposit must follow in the same transaction.
     /// @return fee platform fee in token units
-    function _open(EscrowTerms memory terms) private returns (uint256 fee) {
+    /// @return feeRecipient the treasury
+    function _open(EscrowTerms memory terms) private returns (uint256 fee, address feeRecipient) {
         EscrowData storage $ = _data();
+        feeRecipient = $.treasury;
 
         // Check: identity
         if ($.paused) revert NewEscrowsPaused();
@@ -119,28 +129,21 @@ abstract contract EscrowCreation is EscrowSettlement {
         if (terms.seller == address(0) || terms.seller == address(this)) revert InvalidAddress(terms.seller);
         if (terms.seller == terms.buyer) revert BuyerIsSeller(terms.buyer);
         StoredEscrow storage stored = $.escrows[terms.escrowId];
-        if (stored.state != EscrowState.None) revert EscrowAlreadyExists(terms.escrowId);
+        if (stored.progress.stateOf() != EscrowState.None) revert EscrowAlreadyExists(terms.escrowId);
 
         // Check: times
         _applyDefaults(terms);
         uint256 deliverySeconds = _deliverySeconds(terms.deadline);
 
         // Check: value
-        uint256 valueUsd = _checkedValue($, terms, deliverySeconds);
+        StoredToken storage config = $.tokens[terms.token];
+        uint256 valueUsd = _checkedValue($, terms, config, deliverySeconds);
 
         // Effect:
-        stored.seller = terms.seller;
-        stored.state = EscrowState.Funded;
-        stored.deadline = uint40(terms.deadline);
-        stored.deliveredBefore = 0;
-        stored.disputedAfter = 0;
-        stored.buyer = terms.buyer;
-        stored.deliverySeconds = uint24(deliverySeconds);
-        stored.disputeWindow = uint24(terms.disputeWindow);
-        stored.abandonmentGrace = uint24(terms.abandonmentGrace);
-        stored.token = terms.token;
-        stored.amount = uint96(terms.amount);
+        stored.progress = packProgress(terms.seller, block.timestamp, deliverySeconds);
+        stored.terms = packTerms(terms.buyer, terms.disputeWindow, terms.abandonmentGrace, config.index, terms.amount);
         stored.criteriaHash = terms.criteriaHash;
+        if (terms.amount > MAX_INLINE_AMOUNT) stored.largeAmount = terms.amount;
 
         fee = FeeMath.feeOf(terms.amount);
         emit EscrowCreated(
@@ -188,11 +191,11 @@ abstract contract EscrowCreation is EscrowSettlement {
 
     /// @dev Seconds from now to a deadline in range.
     function _deliverySeconds(uint256 deadline) private view returns (uint256) {
-        uint256 earliest = block.timestamp + ProtocolConstants.MIN_DELIVERY_SECONDS;
-        if (deadline < earliest) revert DeadlineTooEarly(deadline, earliest);
-        uint256 latest = block.timestamp + ProtocolConstants.MAX_DELIVERY_SECONDS;
-        if (deadline > latest) revert DeadlineTooLate(deadline, latest);
         unchecked {
+            uint256 earliest = block.timestamp + ProtocolConstants.MIN_DELIVERY_SECONDS;
+            if (deadline < earliest) revert DeadlineTooEarly(deadline, earliest);
+            uint256 latest = block.timestamp + MAX_DELIVERY_SECONDS;
+            if (deadline > latest) revert DeadlineTooLate(deadline, latest);
             return deadline - block.timestamp;
         }
     }
@@ -201,15 +204,15 @@ abstract contract EscrowCreation is EscrowSettlement {
     function _checkedValue(
         EscrowData storage $,
         EscrowTerms memory terms,
+        StoredToken storage config,
         uint256 deliverySeconds
     ) private view returns (uint256 valueUsd) {
-        StoredToken memory config = $.tokens[terms.token];
         if (config.minAmount == 0) revert TokenNotListed(terms.token);
         if (terms.amount < config.minAmount) revert AmountBelowMinimum(terms.amount, config.minAmount);
         if (terms.amount > type(uint96).max) revert AmountAboveMaximum(terms.amount, type(uint96).max);
         valueUsd = TokenValue.usdValue(config, terms.amount);
 
-        SellerTerms memory asked = $.sellerTerms[terms.seller];
+        SellerTerms storage asked = $.sellerTerms[terms.seller];
         if (asked.paused) revert SellerPaused(terms.seller);
         if (valueUsd < asked.minAmountUsd) revert BelowSellerMinimum(terms.seller, valueUsd, asked.minAmountUsd);
         if (deliverySeconds < asked.minDeliverySeconds) {
@@ -225,7 +228,8 @@ abstract contract EscrowCreation is EscrowSettlement {
 
     /// @dev A token that keeps a fee on transfers or rebases cannot be used unnoticed.
     function _requireDeposit(address token, uint256 balanceBefore, uint256 amount) private view {
-        uint256 received = IERC20(token).balanceOf(address(this)) - balanceBefore;
+        uint256 balance = IERC20(token).balanceOf(address(this));
+        uint256 received = balance > balanceBefore ? balance - balanceBefore : 0;
         if (received != amount) revert TransferAmountMismatch(token, amount, received);
     }
 

@@ -10,7 +10,8 @@ import {IScore} from "../interfaces/IScore.sol";
 import {BoundedCall} from "../libraries/BoundedCall.sol";
 import {FeeMath} from "../libraries/FeeMath.sol";
 import {ProtocolConstants} from "../libraries/ProtocolConstants.sol";
-import {EscrowState, ScoreOutcome, StoredEscrow} from "../types/EscrowTypes.sol";
+import {EscrowState, ScoreOutcome} from "../types/EscrowTypes.sol";
+import {PackedProgress, PackedTerms, StoredEscrow} from "../types/StoredEscrow.sol";
 import {EscrowStorage} from "./EscrowStorage.sol";
 
 /// @title Settlement of escrows
@@ -50,7 +51,7 @@ abstract contract EscrowSettlement is EscrowStorage, ReentrancyGuardTransient {
 
         // Interaction:
         StoredEscrow storage stored = $.escrows[escrowId];
-        IScore($.score).recordOutcome(escrowId, stored.buyer, stored.seller, outcome);
+        IScore($.score).recordOutcome(escrowId, stored.terms.buyerOf(), stored.progress.sellerOf(), outcome);
     }
 
     /// @inheritdoc IEscrow
@@ -59,16 +60,22 @@ abstract contract EscrowSettlement is EscrowStorage, ReentrancyGuardTransient {
     }
 
     /// @dev Delivered to Released. The caller has checked who may do so and when.
-    function _release(bytes32 escrowId, StoredEscrow storage stored, bool automatic) internal {
-        (address buyer, address seller, address token) = (stored.buyer, stored.seller, stored.token);
-        uint256 locked = FeeMath.lockedOf(stored.amount);
+    function _release(
+        bytes32 escrowId,
+        StoredEscrow storage stored,
+        PackedProgress progress,
+        PackedTerms terms,
+        bool automatic
+    ) internal {
+        (address buyer, address seller) = (terms.buyerOf(), progress.sellerOf());
+        uint256 locked = FeeMath.lockedOf(_amountOf(stored, terms));
 
         // Effect:
-        stored.state = EscrowState.Released;
+        stored.progress = progress.withState(EscrowState.Released);
         emit EscrowReleased(escrowId, buyer, seller, locked, automatic);
 
         // Interaction:
-        _payOut(escrowId, token, seller, locked);
+        _payOut(escrowId, _tokenOf(terms), seller, locked);
         _recordScore(escrowId, buyer, seller, ScoreOutcome.Released);
     }
 

@@ -2,7 +2,9 @@
 pragma solidity 0.8.37;
 
 import {IEscrow} from "../interfaces/IEscrow.sol";
-import {EscrowState, SellerTerms, StoredEscrow, StoredToken} from "../types/EscrowTypes.sol";
+import {EscrowState, SellerTerms} from "../types/EscrowTypes.sol";
+import {PackedProgress, PackedTerms, StoredEscrow} from "../types/StoredEscrow.sol";
+import {StoredToken} from "../types/StoredToken.sol";
 
 /// @title Storage of the escrow contract
 /// @notice One ERC-7201 struct: fields are appended, never reordered or removed.
@@ -30,6 +32,10 @@ abstract contract EscrowStorage is IEscrow {
         mapping(address recipient => mapping(address token => uint256)) credits;
         // slot 9: outcome + 1 of a score update that failed, 0 for none
         mapping(bytes32 escrowId => uint256) pendingScores;
+        // slot 10: every token that was ever listed; open escrows name theirs by its index
+        mapping(uint256 index => address) tokenAt;
+        // slot 11
+        uint256 tokenCount;
     }
 
     // keccak256(abi.encode(uint256(keccak256("marketplace.storage.Escrow")) - 1)) & ~bytes32(uint256(0xff))
@@ -42,41 +48,42 @@ abstract contract EscrowStorage is IEscrow {
         }
     }
 
-    /// @dev The record of an escrow that must be in `required`.
-    function _inState(bytes32 escrowId, EscrowState required) internal view returns (StoredEscrow storage stored) {
+    /// @dev The record of an escrow that must be in `required`, with its slot 0.
+    function _inState(
+        bytes32 escrowId,
+        EscrowState required
+    ) internal view returns (StoredEscrow storage stored, PackedProgress progress) {
         stored = _data().escrows[escrowId];
-        EscrowState current = stored.state;
+        progress = stored.progress;
+        EscrowState current = progress.stateOf();
         if (current != required) {
             if (current == EscrowState.None) revert EscrowNotFound(escrowId);
             revert EscrowNotInState(escrowId, current, required);
         }
     }
 
-    /// @dev Unix seconds of the delivery; only for an escrow that has one.
-    function _deliveredAt(StoredEscrow storage stored) internal view returns (uint256) {
-        unchecked {
-            return uint256(stored.deadline) - stored.deliveredBefore;
-        }
+    /// @dev Gross deposit in token units.
+    function _amountOf(StoredEscrow storage stored, PackedTerms terms) internal view returns (uint256 amount) {
+        amount = terms.inlineAmountOf();
+        if (amount == 0) amount = stored.largeAmount;
+    }
+
+    /// @dev The token of an escrow.
+    function _tokenOf(PackedTerms terms) internal view returns (address) {
+        return _data().tokenAt[terms.tokenIndexOf()];
     }
 
     /// @dev Last second in which the buyer may accept or dispute; only for an escrow that has a delivery.
-    function _windowEnd(StoredEscrow storage stored) internal view returns (uint256) {
+    function _windowEnd(PackedProgress progress, PackedTerms terms) internal pure returns (uint256) {
         unchecked {
-            return _deliveredAt(stored) + stored.disputeWindow;
+            return progress.deliveredAtOf() + terms.disputeWindowOf();
         }
     }
 
     /// @dev Last second in which the seller may decline; from the next one on the buyer may reclaim.
-    function _graceEnd(StoredEscrow storage stored) internal view returns (uint256) {
+    function _graceEnd(PackedProgress progress, PackedTerms terms) internal pure returns (uint256) {
         unchecked {
-            return uint256(stored.deadline) + stored.abandonmentGrace;
-        }
-    }
-
-    /// @dev Unix seconds of the dispute; only for an escrow that has one.
-    function _disputedAt(StoredEscrow storage stored) internal view returns (uint256) {
-        unchecked {
-            return _deliveredAt(stored) + stored.disputedAfter;
+            return progress.deadlineOf() + terms.abandonmentGraceOf();
         }
     }
 }

@@ -4,7 +4,8 @@ pragma solidity 0.8.37;
 import {IEscrow} from "../interfaces/IEscrow.sol";
 import {FeeMath} from "../libraries/FeeMath.sol";
 import {ProtocolConstants} from "../libraries/ProtocolConstants.sol";
-import {Escrow, EscrowAction, EscrowState, OpenAction, StoredEscrow} from "../types/EscrowTypes.sol";
+import {Escrow, EscrowAction, EscrowState, OpenAction} from "../types/EscrowTypes.sol";
+import {PackedProgress, PackedTerms, StoredEscrow} from "../types/StoredEscrow.sol";
 import {EscrowStorage} from "./EscrowStorage.sol";
 
 /// @title Views of escrows
@@ -14,22 +15,24 @@ abstract contract EscrowViews is EscrowStorage {
     /// @inheritdoc IEscrow
     function getEscrow(bytes32 escrowId) external view returns (Escrow memory escrow) {
         StoredEscrow storage stored = _data().escrows[escrowId];
-        EscrowState state = stored.state;
+        (PackedProgress progress, PackedTerms terms) = (stored.progress, stored.terms);
+        EscrowState state = progress.stateOf();
         if (state == EscrowState.None) return escrow;
+        uint256 amount = _amountOf(stored, terms);
         escrow = Escrow({
-            buyer: stored.buyer,
-            seller: stored.seller,
-            token: stored.token,
-            amount: stored.amount,
-            fee: FeeMath.feeOf(stored.amount),
-            locked: FeeMath.lockedOf(stored.amount),
+            buyer: terms.buyerOf(),
+            seller: progress.sellerOf(),
+            token: _tokenOf(terms),
+            amount: amount,
+            fee: FeeMath.feeOf(amount),
+            locked: FeeMath.lockedOf(amount),
             state: state,
-            createdAt: uint256(stored.deadline) - stored.deliverySeconds,
-            deadline: stored.deadline,
-            deliveredAt: _hasDelivery(state) ? _deliveredAt(stored) : 0,
-            disputedAt: _hasDispute(state) ? _disputedAt(stored) : 0,
-            disputeWindow: stored.disputeWindow,
-            abandonmentGrace: stored.abandonmentGrace,
+            createdAt: progress.createdAtOf(),
+            deadline: progress.deadlineOf(),
+            deliveredAt: _hasDelivery(state) ? progress.deliveredAtOf() : 0,
+            disputedAt: _hasDispute(state) ? progress.disputedAtOf() : 0,
+            disputeWindow: terms.disputeWindowOf(),
+            abandonmentGrace: terms.abandonmentGraceOf(),
             criteriaHash: stored.criteriaHash
         });
     }
@@ -38,41 +41,45 @@ abstract contract EscrowViews is EscrowStorage {
     function nextActions(bytes32 escrowId) external view returns (OpenAction[] memory) {
         EscrowData storage $ = _data();
         StoredEscrow storage stored = $.escrows[escrowId];
-        EscrowState state = stored.state;
-        if (state == EscrowState.Funded) return _actionsOfFunded(stored);
-        if (state == EscrowState.Delivered) return _actionsOfDelivered(stored);
-        if (state == EscrowState.Disputed) return _actionsOfDisputed(stored, $.resolver);
+        (PackedProgress progress, PackedTerms terms) = (stored.progress, stored.terms);
+        EscrowState state = progress.stateOf();
+        if (state == EscrowState.Funded) return _actionsOfFunded(progress, terms);
+        if (state == EscrowState.Delivered) return _actionsOfDelivered(progress, terms);
+        if (state == EscrowState.Disputed) return _actionsOfDisputed(progress, $.resolver);
         if ($.pendingScores[escrowId] == 0) return new OpenAction[](0);
         OpenAction[] memory retry = new OpenAction[](1);
         retry[0] = OpenAction(EscrowAction.RetryScore, address(0), 0, NEVER_CLOSES);
         return retry;
     }
 
-    function _actionsOfFunded(StoredEscrow storage stored) private view returns (OpenAction[] memory) {
-        uint256 createdAt = uint256(stored.deadline) - stored.deliverySeconds;
-        uint256 graceEnd = _graceEnd(stored);
+    function _actionsOfFunded(PackedProgress progress, PackedTerms terms) private view returns (OpenAction[] memory) {
+        uint256 createdAt = progress.createdAtOf();
+        uint256 graceEnd = _graceEnd(progress, terms);
         OpenAction[] memory actions = new OpenAction[](3);
-        actions[0] = OpenAction(EscrowAction.SubmitDelivery, stored.seller, createdAt, stored.deadline);
-        actions[1] = OpenAction(EscrowAction.Refund, stored.seller, createdAt, graceEnd);
-        actions[2] = OpenAction(EscrowAction.ClaimAbandoned, stored.buyer, graceEnd + 1, NEVER_CLOSES);
+        actions[0] = OpenAction(EscrowAction.SubmitDelivery, progress.sellerOf(), createdAt, progress.deadlineOf());
+        actions[1] = OpenAction(EscrowAction.Refund, progress.sellerOf(), createdAt, graceEnd);
+        actions[2] = OpenAction(EscrowAction.ClaimAbandoned, terms.buyerOf(), graceEnd + 1, NEVER_CLOSES);
         return _notClosed(actions);
     }
 
-    function _actionsOfDelivered(StoredEscrow storage stored) private view returns (OpenAction[] memory) {
-        uint256 deliveredAt = _deliveredAt(stored);
-        uint256 windowEnd = _windowEnd(stored);
+    function _actionsOfDelivered(
+        PackedProgress progress,
+        PackedTerms terms
+    ) private view returns (OpenAction[] memory) {
+        uint256 deliveredAt = progress.deliveredAtOf();
+        uint256 windowEnd = _windowEnd(progress, terms);
         OpenAction[] memory actions = new OpenAction[](3);
-        actions[0] = OpenAction(EscrowAction.Accept, stored.buyer, deliveredAt, windowEnd);
-        actions[1] = OpenAction(EscrowAction.OpenDispute, stored.buyer, deliveredAt, windowEnd);
+        actions[0] = OpenAction(EscrowAction.Accept, terms.buyerOf(), deliveredAt, windowEnd);
+        actions[1] = OpenAction(EscrowAction.OpenDispute, terms.buyerOf(), deliveredAt, windowEnd);
         actions[2] = OpenAction(EscrowAction.Finalize, address(0), windowEnd + 1, NEVER_CLOSES);
         return _notClosed(actions);
     }
 
     function _actionsOfDisputed(
-        StoredEscrow storage stored,
+        PackedProgress progress,
         address resolver
-    ) private view returns (OpenAction[] memory actions) {
-        uint256 disputedAt = _disputedAt(stored);
+    ) private pure returns (OpenAction[] memory actions) {
+        uint256 disputedAt = progress.disputedAtOf();
         uint256 expiresAt = disputedAt + ProtocolConstants.RESOLUTION_TIMEOUT_SECONDS;
         actions = new OpenAction[](2);
         actions[0] = OpenAction(EscrowAction.Resolve, resolver, disputedAt, NEVER_CLOSES);

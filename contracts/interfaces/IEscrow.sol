@@ -204,6 +204,8 @@ interface IEscrow {
     error NewEscrowsNotPaused();
     /// @notice Thrown when a price age does not fit the stored record, or is zero for a token with a feed.
     error MaxPriceAgeOutOfRange(uint256 maxPriceAge, uint256 minimum, uint256 maximum);
+    /// @notice Thrown when the list of tokens is full.
+    error TooManyTokens(address token, uint256 maximum);
     /// @notice Thrown when the decimals given for a token differ from what the token says.
     error TokenDecimalsMismatch(address token, uint256 given, uint256 actual);
 
@@ -295,7 +297,7 @@ interface IEscrow {
     // ------------------------------------------------------------------------------------------
 
     /// @notice Lists a token or changes how it is valued. Owner only.
-    /// @param config `maxPriceAge` up to 2^24 - 1 seconds, `minAmount` 1 to 2^64 - 1 units, `decimals` as the token
+    /// @param config `maxPriceAge` up to 2^24 - 1 seconds, `minAmount` 1 to 2^56 - 1 units, `decimals` as the token
     /// says; `listed` is ignored
     function listToken(address token, TokenConfig calldata config) external;
 

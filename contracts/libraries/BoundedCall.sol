@@ -13,43 +13,43 @@ library BoundedCall {
     /// @dev Upper bound of what the call itself costs (cold account 2600) before the 63/64 rule is applied.
     uint256 private constant CALL_OVERHEAD = 3_000;
 
-    /// @notice Transfers tokens held by this contract; false when the token reverted or returned false.
-    /// @dev `token` must have code: only listed tokens come here, and listing reads their decimals.
+    /// @notice Transfers tokens held by this contract; false when the token reverted or returned anything but true.
+    /// @dev `token` must have code: only listed tokens come here, and listing reads their decimals. A token that
+    /// returns nothing is taken at its word.
     function tryTransfer(
         address token,
         address recipient,
         uint256 amount,
         uint256 gasLimit
     ) internal returns (bool success) {
-        bytes memory data = abi.encodeCall(IERC20.transfer, (recipient, amount));
-        uint256 returnedSize;
-        uint256 returnedWord;
-        (success, returnedSize, returnedWord) = _call(token, data, gasLimit);
-        // A token that returns nothing is taken at its word, one that returns anything must return true.
-        return success && (returnedSize == 0 || (returnedSize > 31 && returnedWord == 1));
+        _requireGas(gasLimit);
+        bytes4 selector = IERC20.transfer.selector;
+        assembly ("memory-safe") {
+            let freePointer := mload(0x40)
+            mstore(0x00, selector)
+            mstore(0x04, and(recipient, shr(96, not(0))))
+            mstore(0x24, amount)
+            success := call(gasLimit, token, 0, 0x00, 0x44, 0x00, 0x20)
+            // The word at 0x00 is the token's answer only when it returned as much.
+            let answeredTrue := and(gt(returndatasize(), 0x1f), eq(mload(0x00), 1))
+            success := and(success, or(iszero(returndatasize()), answeredTrue))
+            mstore(0x40, freePointer)
+        }
     }
 
     /// @notice Calls `target`, which must have code; false when it reverted.
     function tryCall(address target, bytes memory data, uint256 gasLimit) internal returns (bool success) {
-        (success, , ) = _call(target, data, gasLimit);
+        _requireGas(gasLimit);
+        assembly ("memory-safe") {
+            success := call(gasLimit, target, 0, add(data, 0x20), mload(data), 0x00, 0x00)
+        }
     }
 
-    function _call(
-        address target,
-        bytes memory data,
-        uint256 gasLimit
-    ) private returns (bool success, uint256 returnedSize, uint256 returnedWord) {
+    function _requireGas(uint256 gasLimit) private view {
         uint256 available = gasleft();
-        uint256 required;
         unchecked {
-            required = gasLimit + gasLimit / 63 + CALL_OVERHEAD;
-        }
-        if (available < required) revert IEscrow.InsufficientGas(available, required);
-        assembly ("memory-safe") {
-            mstore(0x00, 0)
-            success := call(gasLimit, target, 0, add(data, 0x20), mload(data), 0x00, 0x20)
-            returnedSize := returndatasize()
-            returnedWord := mload(0x00)
+            uint256 required = gasLimit + gasLimit / 63 + CALL_OVERHEAD;
+            if (available < required) revert IEscrow.InsufficientGas(available, required);
         }
     }
 }

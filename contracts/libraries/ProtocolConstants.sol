@@ -20,9 +20,8 @@ library ProtocolConstants {
     uint256 internal constant MAX_ABANDONMENT_GRACE_SECONDS = 2_592_000;
     uint256 internal constant DEFAULT_ABANDONMENT_GRACE_SECONDS = 172_800;
 
-    /// @dev Least and greatest span from the creation to the deadline in seconds. The greatest is what fits the record.
+    /// @dev Least span from the creation to the deadline in seconds.
     uint256 internal constant MIN_DELIVERY_SECONDS = 600;
-    uint256 internal constant MAX_DELIVERY_SECONDS = type(uint24).max;
 
     /// @dev Seconds after the dispute from which anyone may end it 50/50.
     uint256 internal constant RESOLUTION_TIMEOUT_SECONDS = 30 days;
@@ -31,7 +30,8 @@ library ProtocolConstants {
     int256 internal constant MAINNET_GRADUATION_SCORE = 10;
 
     /// @dev USD amounts have 6 decimals.
-    uint256 internal constant USD_UNIT = 1e6;
+    uint256 internal constant USD_DECIMALS = 6;
+    uint256 internal constant USD_UNIT = 10 ** USD_DECIMALS;
 
     /// @dev Gas that a payout and a score update are given. A call that runs out of it has failed by itself, never by
     /// the gas that its caller sent.

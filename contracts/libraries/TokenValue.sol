@@ -5,14 +5,15 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 
 import {IEscrow} from "../interfaces/IEscrow.sol";
 import {IPriceFeed} from "../interfaces/IPriceFeed.sol";
-import {StoredToken} from "../types/EscrowTypes.sol";
+import {StoredToken} from "../types/StoredToken.sol";
 import {ProtocolConstants} from "./ProtocolConstants.sol";
 
 /// @title Value of tokens in USD
 library TokenValue {
     /// @notice The value of `amount` token units in USD with 6 decimals, rounded up so that no cap is passed by a
     /// fraction. Reverts with `InvalidPrice` on an answer that is stale, incomplete, zero, negative or from the future.
-    function usdValue(StoredToken memory config, uint256 amount) internal view returns (uint256) {
+    function usdValue(StoredToken storage config, uint256 amount) internal view returns (uint256) {
+        if (config.feed == address(0) && config.decimals == ProtocolConstants.USD_DECIMALS) return amount;
         uint256 tokenUnit = 10 ** uint256(config.decimals);
         if (config.feed == address(0)) {
             return Math.mulDiv(amount, ProtocolConstants.USD_UNIT, tokenUnit, Math.Rounding.Ceil);

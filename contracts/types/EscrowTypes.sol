@@ -91,27 +91,6 @@ struct Escrow {
     bytes32 criteriaHash;
 }
 
-/// @notice The stored record: four slots, the fewest that hold every term. Every later move writes slot 0 only, and
-/// `submitDelivery` reads no other slot. Times are kept as spans from the deadline so that they fit.
-struct StoredEscrow {
-    // slot 0
-    address seller;
-    EscrowState state;
-    uint40 deadline; // unix seconds
-    uint24 deliveredBefore; // seconds from the delivery to the deadline
-    uint24 disputedAfter; // seconds from the delivery to the dispute
-    // slot 1
-    address buyer;
-    uint24 deliverySeconds; // seconds from the creation to the deadline
-    uint24 disputeWindow; // seconds
-    uint24 abandonmentGrace; // seconds
-    // slot 2
-    address token;
-    uint96 amount; // token units, gross
-    // slot 3
-    bytes32 criteriaHash;
-}
-
 /// @notice One open move of an escrow. It may be made while `opensAt <= block.timestamp <= closesAt`.
 /// @param caller who may make it; the zero address means anyone
 /// @param closesAt unix seconds, `type(uint256).max` when it never closes
@@ -144,14 +123,6 @@ struct TokenConfig {
     uint8 decimals;
     bool listed;
     uint96 minAmount;
-}
-
-/// @notice The stored valuation of a token: one slot. A token is listed while `minAmount` is above 0.
-struct StoredToken {
-    address feed;
-    uint24 maxPriceAge; // seconds
-    uint8 decimals;
-    uint64 minAmount; // token units
 }
 
 /// @notice A token with its valuation, as `initialize` takes it.
