@@ -1,0 +1,473 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { assertError, assertInvalid, listingBody, startTestApi } from "../fixtures/api.ts";
+import type { Answer, TestAgent, TestApi } from "../fixtures/api.ts";
+
+const PATH = "/api/v1/services";
+
+describe("services", () => {
+  let api: TestApi;
+  let seller: TestAgent;
+  let other: TestAgent;
+
+  before(async () => {
+    api = await startTestApi();
+    seller = await api.registerAgent({ agentName: "Seller" });
+    other = await api.registerAgent({ agentName: "Other" });
+  });
+  after(() => api.close());
+
+  const post = (body: unknown): Promise<Answer> => api.request("POST", PATH, { key: seller.apiKey, body });
+  const patch = (id: string, body: unknown, key = seller.apiKey) =>
+    api.request("PATCH", `${PATH}/${id}`, { key, body });
+  const read = (id: string, key = seller.apiKey) => api.request("GET", `${PATH}/${id}`, { key });
+  const archive = (id: string, key = seller.apiKey) => api.request("DELETE", `${PATH}/${id}`, { key });
+  const list = (query: string, key = seller.apiKey) => api.request("GET", `${PATH}?${query}`, { key });
+  async function create(fields: Record<string, unknown> = {}): Promise<string> {
+    const answer = await post(listingBody(fields));
+    assert.equal(answer.status, 201, answer.text);
+    return answer.body.data.id;
+  }
+
+  describe("creation", () => {
+    it("[S4.r02] [S2.2.26] [S2.2.19] answers the listing with an id, as the caller's", async () => {
+      const answer = await post(listingBody());
+      assert.equal(answer.status, 201);
+      assert.equal(answer.body.success, true);
+      const { id, title, category, price, priceUnit, currency, deliveryType, status } = answer.body.data;
+      assert.equal(typeof id, "string");
+      assert.deepEqual(
+        { title, category, price, priceUnit, currency, deliveryType, status },
+        {
+          ...{ title: "Invoice reconciliation", category: "accounting", price: 2.5, priceUnit: "per_request" },
+          ...{ currency: "USDC", deliveryType: "webhook", status: "active" },
+        },
+      );
+      assert.equal(answer.body.data.sellerAgentId, seller.agentId);
+      assert.equal(answer.body.data.sellerAddress, seller.walletAddress);
+    });
+
+    it("[S3.3.01] [S2.2.17] gives an active listing", async () => {
+      assert.equal((await post(listingBody())).body.data.status, "active");
+    });
+
+    it("[S2.2.11] [S2.2.13] [S2.2.15] [D3] fills in USDC, webhook, callbackRequired true and base-sepolia", async () => {
+      const { currency, deliveryType, callbackRequired, network, endpointUrl } = (await post(listingBody())).body.data;
+      assert.deepEqual(
+        { currency, deliveryType, callbackRequired, network, endpointUrl },
+        {
+          currency: "USDC",
+          deliveryType: "webhook",
+          callbackRequired: true,
+          network: "base-sepolia",
+          endpointUrl: null,
+        },
+      );
+    });
+
+    it("[S1.18] [S1.08] takes the settlement network, base-sepolia or base and nothing else", async () => {
+      for (const network of ["base-sepolia", "base"]) {
+        assert.equal((await post(listingBody({ network }))).body.data.network, network);
+      }
+      for (const network of ["polygon", "mainnet", "BASE", "", 8_453, null]) {
+        assertInvalid(await post(listingBody({ network })), "body.network");
+      }
+    });
+
+    it("[D24] needs the five required fields alone", async () => {
+      assert.equal((await post(listingBody())).status, 201);
+    });
+
+    const requiredFields: [string, string][] = [
+      ["S2.2.01", "title"],
+      ["S2.2.03", "description"],
+      ["S2.2.05", "category"],
+      ["S2.2.06", "price"],
+      ["S2.2.09", "priceUnit"],
+    ];
+    for (const [fact, field] of requiredFields) {
+      it(`[${fact}] requires ${field} and its type`, async () => {
+        assertInvalid(await post(listingBody({ [field]: undefined })), `body.${field}`);
+        for (const value of [null, true, [], {}]) {
+          assertInvalid(await post(listingBody({ [field]: value })), `body.${field}`);
+        }
+      });
+    }
+
+    it("requires strings for texts and a number for the price", async () => {
+      assertInvalid(
+        await post(listingBody({ title: 5, description: 5, price: "5" })),
+        "body.title",
+        "body.description",
+        "body.price",
+      );
+    });
+
+    it("[D33] names every missing field at once", async () => {
+      assertInvalid(await post({}), "body.title", "body.description", "body.category", "body.price", "body.priceUnit");
+    });
+
+    it("[S2.2.02] takes a title of 100 characters and refuses one of 101", async () => {
+      assert.equal((await post(listingBody({ title: "t".repeat(100) }))).status, 201);
+      assert.equal((await post(listingBody({ title: "😀".repeat(100) }))).status, 201);
+      assertInvalid(await post(listingBody({ title: "t".repeat(101) })), "body.title");
+    });
+
+    it("[S2.2.04] takes a description of 2000 characters and refuses one of 2001", async () => {
+      assert.equal((await post(listingBody({ description: "d".repeat(2_000) }))).status, 201);
+      assertInvalid(await post(listingBody({ description: "d".repeat(2_001) })), "body.description");
+    });
+
+    it("refuses blank texts and control characters", async () => {
+      assertInvalid(await post(listingBody({ title: " ", description: "\n" })), "body.title", "body.description");
+      assertInvalid(await post(listingBody({ title: "two\nlines" })), "body.title");
+      assertInvalid(await post(listingBody({ description: "null\u0000" })), "body.description");
+    });
+
+    it("[S2.2.07] refuses a price of 0 and a negative one", async () => {
+      for (const price of [0, -0, -1, -0.000001]) assertInvalid(await post(listingBody({ price })), "body.price");
+    });
+
+    it("keeps prices exact and refuses more decimal places than the currency's token has", async () => {
+      for (const price of [0.000001, 0.1, 123_456_789.123456, 1_000_000_000]) {
+        assert.equal((await read(await create({ price }))).body.data.price, price);
+      }
+      assert.equal((await read(await create({ price: 1e-18, currency: "ETH" }))).body.data.price, 1e-18);
+      for (const [price, currency] of [
+        [0.0000001, "USDC"],
+        [0.1 + 0.2, "USD"],
+        [1e-19, "ETH"],
+        [1_000_000_001, "USDC"],
+        [1e300, "POL"],
+        [0.1234567890123456, "ETH"],
+      ]) {
+        assertInvalid(await post(listingBody({ price, currency })), "body.price");
+      }
+    });
+
+    it("[S2.2.10] takes each price unit of the list and refuses others", async () => {
+      for (const priceUnit of ["per_request", "per_document", "per_hour", "per_output", "flat"]) {
+        assert.equal((await post(listingBody({ priceUnit }))).body.data.priceUnit, priceUnit);
+      }
+      assertInvalid(await post(listingBody({ priceUnit: "per_day" })), "body.priceUnit");
+    });
+
+    it("[S2.2.12] takes each currency of the list and refuses others", async () => {
+      for (const currency of ["USDC", "USD", "ETH", "POL"]) {
+        assert.equal((await post(listingBody({ currency }))).body.data.currency, currency);
+      }
+      for (const currency of ["EUR", "usdc", ""]) assertInvalid(await post(listingBody({ currency })), "body.currency");
+    });
+
+    it("[S2.2.14] takes each delivery type of the list and refuses others", async () => {
+      for (const deliveryType of ["webhook", "api_response", "async"]) {
+        assert.equal((await post(listingBody({ deliveryType }))).body.data.deliveryType, deliveryType);
+      }
+      assertInvalid(await post(listingBody({ deliveryType: "email" })), "body.deliveryType");
+    });
+
+    it("takes callbackRequired as a boolean only", async () => {
+      assert.equal((await post(listingBody({ callbackRequired: false }))).body.data.callbackRequired, false);
+      for (const callbackRequired of ["false", 0, null]) {
+        assertInvalid(await post(listingBody({ callbackRequired })), "body.callbackRequired");
+      }
+    });
+
+    it("[S2.2.16] takes an endpointUrl that is a web address and refuses other texts", async () => {
+      const endpointUrl = "https://seller.example/jobs?x=1";
+      assert.equal((await post(listingBody({ endpointUrl }))).body.data.endpointUrl, endpointUrl);
+      const wrong = ["seller", "ftp://x.example/", "javascript:alert(1)", "http://", "https://u:p@x.example/", "", 7];
+      for (const url of wrong) assertInvalid(await post(listingBody({ endpointUrl: url })), "body.endpointUrl");
+      assertInvalid(
+        await post(listingBody({ endpointUrl: `https://x.example/${"x".repeat(2_100)}` })),
+        "body.endpointUrl",
+      );
+    });
+
+    it("[S2.2.18] [S2.2.19] [D24] refuses status, id and every unknown field", async () => {
+      for (const field of ["status", "id", "sellerAgentId", "createdAt", "__v", "$set", "constructor"]) {
+        assertInvalid(await post(listingBody({ [field]: "active" })), `body.${field}`);
+      }
+    });
+
+    it("[D39] takes an address of a private host: sending to it is decided at each sending", async () => {
+      assert.equal((await post(listingBody({ endpointUrl: "http://10.0.0.1/hook" }))).status, 201);
+    });
+  });
+
+  describe("reading", () => {
+    it("[S4.r04] returns one service to any agent with a key", async () => {
+      const id = await create({ title: "Readable" });
+      for (const key of [seller.apiKey, other.apiKey]) {
+        const answer = await read(id, key);
+        assert.deepEqual([answer.status, answer.body.data.id, answer.body.data.title], [200, id, "Readable"]);
+      }
+    });
+
+    it("shows the endpointUrl to the seller alone", async () => {
+      const id = await create({ endpointUrl: "https://seller.example/private" });
+      assert.equal((await read(id)).body.data.endpointUrl, "https://seller.example/private");
+      const seen = await read(id, other.apiKey);
+      assert.ok(!seen.text.includes("seller.example"), seen.text);
+      assert.ok(!(await list(`sellerId=${seller.agentId}&limit=100`, other.apiKey)).text.includes("seller.example"));
+    });
+
+    it("answers 404 for an unknown id", async () => {
+      for (const id of ["lst_00000000000000000000000000000000", "x", "%24gt", "..%2fagents"]) {
+        assertError(await read(id), 404, "not_found");
+        assertError(await patch(id, { price: 1 }), 404, "not_found");
+        assertError(await archive(id), 404, "not_found");
+      }
+    });
+  });
+
+  describe("change", () => {
+    it("[S4.r05] [S4.r05.1] changes one field alone: price, description, status", async () => {
+      const id = await create();
+      for (const change of [{ price: 9.75 }, { description: "Something else entirely." }, { status: "paused" }]) {
+        const before = (await read(id)).body.data;
+        const answer = await patch(id, change);
+        const { updatedAt } = answer.body.data;
+        assert.deepEqual([answer.status, answer.body.data], [200, { ...before, ...change, updatedAt }]);
+        assert.deepEqual((await read(id)).body.data, answer.body.data);
+      }
+    });
+
+    it("changes every writable field", async () => {
+      const id = await create();
+      const change = {
+        ...{ title: "New title", description: "New description", category: "trading", price: 0.5, priceUnit: "flat" },
+        ...{ currency: "ETH", deliveryType: "async", callbackRequired: false, endpointUrl: "https://new.example/" },
+        ...{ network: "base", status: "paused" },
+      };
+      const { data } = (await patch(id, change)).body;
+      for (const [field, value] of Object.entries(change)) assert.equal(data[field], value, field);
+      assert.equal((await patch(id, { endpointUrl: null })).body.data.endpointUrl, null);
+    });
+
+    it("[S3.3.02] [S3.3.05] pauses an active listing and activates it again", async () => {
+      const id = await create();
+      assert.equal((await patch(id, { status: "paused" })).body.data.status, "paused");
+      assert.equal((await patch(id, { status: "paused" })).status, 200);
+      assert.equal((await patch(id, { status: "active" })).body.data.status, "active");
+    });
+
+    it("[S3.3.09] [S3.3.10] takes no other status: archived, inactive and unknown ones are validation errors", async () => {
+      const id = await create();
+      for (const status of ["archived", "inactive", "deleted", "", null, 1]) {
+        assertInvalid(await patch(id, { status }), "body.status");
+      }
+      assert.equal((await read(id)).body.data.status, "active");
+    });
+
+    it("refuses empty and wrong changes, and changes nothing then", async () => {
+      const id = await create();
+      const before = (await read(id)).body.data;
+      assertError(await patch(id, {}), 400, "validation_error");
+      const wrong: [Record<string, unknown>, string][] = [
+        [{ title: "x".repeat(101) }, "body.title"],
+        [{ description: "" }, "body.description"],
+        [{ category: "defi" }, "body.category"],
+        [{ price: 0 }, "body.price"],
+        [{ price: 0.0000001 }, "body.price"],
+        [{ priceUnit: "weekly" }, "body.priceUnit"],
+        [{ endpointUrl: "nowhere" }, "body.endpointUrl"],
+        [{ sellerAgentId: other.agentId }, "body.sellerAgentId"],
+        [{ id: "lst_x" }, "body.id"],
+        [{ price: { $inc: 1 } }, "body.price"],
+      ];
+      for (const [change, path] of wrong) assertInvalid(await patch(id, { title: "Changed", ...change }), path);
+      assert.deepEqual((await read(id)).body.data, before);
+    });
+
+    it("refuses a currency whose token cannot carry the price that stands", async () => {
+      const id = await create({ price: 0.0000000001, currency: "ETH" });
+      assertInvalid(await patch(id, { currency: "USDC" }), "body.currency");
+      assert.equal((await patch(id, { currency: "USDC", price: 1 })).body.data.currency, "USDC");
+    });
+
+    it("simultaneous changes of different fields are all kept", async () => {
+      const id = await create();
+      const changes = [
+        { price: 77 },
+        { title: "Raced title" },
+        { priceUnit: "per_hour" },
+        { description: "Raced text" },
+      ];
+      const answers = await Promise.all(changes.map((change) => patch(id, change)));
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [200, 200, 200, 200],
+      );
+      const { data } = (await read(id)).body;
+      for (const change of changes) assert.deepEqual({ ...data, ...change }, data);
+    });
+  });
+
+  describe("archiving", () => {
+    it("[S4.r06] [S3.3.06] DELETE archives an active listing", async () => {
+      const id = await create();
+      assert.equal((await archive(id)).body.data.status, "archived");
+      assert.equal((await read(id)).body.data.status, "archived");
+    });
+
+    it("[S3.3.07] DELETE archives a paused listing", async () => {
+      const id = await create();
+      await patch(id, { status: "paused" });
+      assert.equal((await archive(id)).body.data.status, "archived");
+    });
+
+    it("[D24] an archived listing is final", async () => {
+      const id = await create();
+      await archive(id);
+      assertError(await patch(id, { status: "active" }), 409, "service_archived");
+      assertError(await patch(id, { price: 1 }), 409, "service_archived");
+      assertError(await archive(id), 409, "service_archived");
+    });
+  });
+
+  describe("listing", () => {
+    it("[S4.r03] [D23] lists active services with data and nextCursor, newest first", async () => {
+      const ids = [await create(), await create(), await create()];
+      const answer = await list("limit=3");
+      assert.deepEqual(
+        answer.body.data.map(({ id }: { id: string }) => id),
+        ids.reverse(),
+      );
+      assert.equal(typeof answer.body.nextCursor, "string");
+    });
+
+    it("[D23] pages through everything exactly once in every order", async () => {
+      const { apiKey, agentId } = await api.registerAgent();
+      const prices = [3, 1, 2, 2, 2, 0.5, 10];
+      for (const price of prices) await api.request("POST", PATH, { key: apiKey, body: listingBody({ price }) });
+      for (const sort of ["newest", "oldest", "price_asc", "price_desc"]) {
+        const seen: { id: string; price: number }[] = [];
+        let cursor: string | null = "";
+        while (cursor !== null) {
+          const next = cursor === "" ? "" : `&cursor=${cursor}`;
+          const page: Answer = await list(`sellerId=${agentId}&sort=${sort}&limit=2${next}`);
+          seen.push(...page.body.data);
+          cursor = page.body.nextCursor;
+        }
+        assert.equal(new Set(seen.map(({ id }) => id)).size, prices.length, sort);
+        const shown = seen.map(({ price }) => price);
+        const ascending = [...prices].sort((left, right) => left - right);
+        const expected: Record<string, number[]> = {
+          newest: [...prices].reverse(),
+          oldest: prices,
+          price_asc: ascending,
+          price_desc: [...ascending].reverse(),
+        };
+        assert.deepEqual(shown, expected[sort], sort);
+      }
+    });
+
+    it("[D23] filters by category, network, seller, currency, delivery type and price", async () => {
+      const agent = await api.registerAgent();
+      const make = async (fields: Record<string, unknown>) =>
+        (await api.request("POST", PATH, { key: agent.apiKey, body: listingBody(fields) })).body.data.id as string;
+      const plain = await make({ price: 1 });
+      const special = await make({
+        price: 5,
+        category: "pkm",
+        network: "base",
+        currency: "ETH",
+        deliveryType: "async",
+      });
+      const found = async (query: string) =>
+        (await list(`sellerId=${agent.agentId}&${query}`)).body.data.map(({ id }: { id: string }) => id);
+      for (const query of ["category=pkm", "network=base", "currency=ETH", "deliveryType=async", "minPrice=1.000001"]) {
+        assert.deepEqual(await found(query), [special], query);
+      }
+      for (const query of [
+        "category=accounting",
+        "network=base-sepolia",
+        "maxPrice=4.999999",
+        "maxPrice=1&minPrice=1",
+      ]) {
+        assert.deepEqual(await found(query), [plain], query);
+      }
+      assert.deepEqual(await found("category=booking"), []);
+    });
+
+    it("[D23] minTrustScore leaves out sellers without a score", async () => {
+      assert.deepEqual((await list("minTrustScore=0.01")).body.data, []);
+      assert.ok((await list("minTrustScore=0")).body.data.length > 0);
+    });
+
+    it("[S3.3.04] hides paused and archived listings from others and keeps them for their seller", async () => {
+      const agent = await api.registerAgent();
+      const make = async () =>
+        (await api.request("POST", PATH, { key: agent.apiKey, body: listingBody() })).body.data.id as string;
+      const [active, paused, archived] = [await make(), await make(), await make()];
+      await patch(paused, { status: "paused" }, agent.apiKey);
+      await archive(archived, agent.apiKey);
+      const found = async (query: string, key: string) =>
+        (await list(`sellerId=${agent.agentId}${query}`, key)).body.data.map(({ id }: { id: string }) => id);
+      assert.deepEqual(await found("", other.apiKey), [active]);
+      assert.deepEqual(await found("&status=paused", other.apiKey), []);
+      assert.deepEqual(await found("&status=archived", other.apiKey), []);
+      assert.deepEqual(await found("", agent.apiKey), [archived, paused, active]);
+      assert.deepEqual(await found("&status=paused", agent.apiKey), [paused]);
+      assert.equal((await read(paused, other.apiKey)).body.data.status, "paused");
+    });
+
+    it("refuses wrong queries and names each fault", async () => {
+      const wrong: [string, string][] = [
+        ["limit=0", "query.limit"],
+        ["limit=101", "query.limit"],
+        ["limit=2.5", "query.limit"],
+        ["limit=ten", "query.limit"],
+        ["limit=1&limit=2", "query.limit"],
+        ["status=inactive", "query.status"],
+        ["category=defi", "query.category"],
+        ["network=polygon", "query.network"],
+        ["currency=EUR", "query.currency"],
+        ["deliveryType=fax", "query.deliveryType"],
+        ["minPrice=-1", "query.minPrice"],
+        ["minPrice=1e3", "query.minPrice"],
+        ["minPrice=5&maxPrice=4", "query.minPrice"],
+        ["minTrustScore=1.1", "query.minTrustScore"],
+        ["sort=best", "query.sort"],
+        ["sort=relevance", "query.sort"],
+        ["q=x&sort=newest", "query.sort"],
+        ["q=x&status=paused", "query.status"],
+        ["q=", "query.q"],
+        [`q=${"x".repeat(1_001)}`, "query.q"],
+        ["cursor=garbage", "query.cursor"],
+        [`cursor=${Buffer.from('{"$gt":1}').toString("base64url")}`, "query.cursor"],
+        [`cursor=${Buffer.from('{"sort":"oldest","id":"x"}').toString("base64url")}`, "query.cursor"],
+        ["sellerId[$ne]=x", "query.sellerId[$ne]"],
+        ["page=2", "query.page"],
+      ];
+      for (const [query, path] of wrong) assertInvalid(await list(query), path);
+    });
+  });
+
+  describe("security", () => {
+    it("[S5.16] [D33] another agent can neither change nor archive a listing", async () => {
+      const id = await create();
+      const before = (await read(id)).body.data;
+      assertError(await patch(id, { price: 0.01 }, other.apiKey), 403, "wrong_role");
+      assertError(await archive(id, other.apiKey), 403, "wrong_role");
+      assert.deepEqual((await read(id)).body.data, before);
+    });
+
+    it("[S7.01] every route of services answers 401 without a key", async () => {
+      const id = await create();
+      for (const [method, path] of [
+        ["POST", PATH],
+        ["GET", PATH],
+        ["GET", `${PATH}/${id}`],
+        ["PATCH", `${PATH}/${id}`],
+        ["DELETE", `${PATH}/${id}`],
+      ] as const) {
+        const answer = await api.request(method, path);
+        assertError(answer, 401, "invalid_api_key");
+        assert.equal(answer.body.error, "Invalid API key");
+      }
+    });
+  });
+});
