@@ -33,12 +33,15 @@ contract MarketplaceDeployment {
     /// @notice Thrown when a proxy did not get the address that the others were told.
     error UnexpectedAddress(address expected, address actual);
 
+    // They are read like the getters of the other contracts.
+    // solhint-disable immutable-vars-naming
     /// @notice The proxies.
     address public immutable escrow;
     address public immutable score;
     address public immutable resolver;
     /// @notice The block in which the proxies were created.
     uint256 public immutable startBlock;
+    // solhint-enable immutable-vars-naming
 
     constructor(Implementations memory implementations, Roles memory roles, TokenListing[] memory tokens) {
         address expectedEscrow = _addressOfCreation(3);

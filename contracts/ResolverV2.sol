@@ -133,6 +133,8 @@ contract ResolverV2 is IResolver, Ownable2StepUpgradeable, EIP712Upgradeable, UU
     }
 
     /// @inheritdoc UUPSUpgradeable
+    // The modifier is the whole rule.
+    // solhint-disable-next-line no-empty-blocks
     function _authorizeUpgrade(address) internal override onlyOwner {}
 
     // ------------------------------------------------------------------------------------------
@@ -226,6 +228,8 @@ contract ResolverV2 is IResolver, Ownable2StepUpgradeable, EIP712Upgradeable, UU
     }
 
     function _data() private pure returns (ResolverData storage $) {
+        // The only way to name an ERC-7201 slot.
+        // solhint-disable-next-line no-inline-assembly
         assembly ("memory-safe") {
             $.slot := RESOLVER_STORAGE_LOCATION
         }

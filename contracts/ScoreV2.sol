@@ -25,7 +25,8 @@ contract ScoreV2 is IScore, Ownable2StepUpgradeable, UUPSUpgradeable {
         0xeed4a9d0513dc1127c294e385ec4e19feb02ba809283c30a3b15ae6b5c144b00;
 
     /// @inheritdoc IScore
-    // solhint-disable-next-line const-name-snakecase -- the specification names the constant so
+    // The specification names the constant so.
+    // solhint-disable-next-line const-name-snakecase
     int256 public constant MAINNET_GRADUATION_SCORE = ProtocolConstants.MAINNET_GRADUATION_SCORE;
 
     /// @custom:oz-upgrades-unsafe-allow constructor
@@ -84,6 +85,8 @@ contract ScoreV2 is IScore, Ownable2StepUpgradeable, UUPSUpgradeable {
     }
 
     /// @inheritdoc UUPSUpgradeable
+    // The modifier is the whole rule.
+    // solhint-disable-next-line no-empty-blocks
     function _authorizeUpgrade(address) internal override onlyOwner {}
 
     function _change(ScoreData storage $, bytes32 escrowId, address agent, ScoreOutcome outcome, int256 delta) private {
@@ -114,6 +117,8 @@ contract ScoreV2 is IScore, Ownable2StepUpgradeable, UUPSUpgradeable {
     }
 
     function _data() private pure returns (ScoreData storage $) {
+        // The only way to name an ERC-7201 slot.
+        // solhint-disable-next-line no-inline-assembly
         assembly ("memory-safe") {
             $.slot := SCORE_STORAGE_LOCATION
         }

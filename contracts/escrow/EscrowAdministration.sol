@@ -73,6 +73,8 @@ abstract contract EscrowAdministration is EscrowStorage, Ownable2StepUpgradeable
     }
 
     /// @inheritdoc UUPSUpgradeable
+    // The modifier is the whole rule.
+    // solhint-disable-next-line no-empty-blocks
     function _authorizeUpgrade(address) internal override onlyOwner {}
 
     // ------------------------------------------------------------------------------------------

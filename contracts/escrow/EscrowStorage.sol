@@ -43,6 +43,8 @@ abstract contract EscrowStorage is IEscrow {
         0x96c5879cbfbd63a51be880377b7967994a4ebdbf41791ed2976aa04d1f493000;
 
     function _data() internal pure returns (EscrowData storage $) {
+        // The only way to name an ERC-7201 slot.
+        // solhint-disable-next-line no-inline-assembly
         assembly ("memory-safe") {
             $.slot := ESCROW_STORAGE_LOCATION
         }

@@ -44,6 +44,7 @@ interface IScore {
     function escrowContract() external view returns (address);
 
     /// @notice The testnet score that opens mainnet checkout (specification section 3.4).
-    // solhint-disable-next-line func-name-mixedcase -- the specification names the constant so
+    // The specification names the constant so.
+    // solhint-disable-next-line func-name-mixedcase
     function MAINNET_GRADUATION_SCORE() external view returns (int256);
 }

@@ -24,6 +24,8 @@ library BoundedCall {
     ) internal returns (bool success) {
         _requireGas(gasLimit);
         bytes4 selector = IERC20.transfer.selector;
+        // A call that copies no long answer can be written in no other way.
+        // solhint-disable-next-line no-inline-assembly
         assembly ("memory-safe") {
             let freePointer := mload(0x40)
             mstore(0x00, selector)
@@ -40,6 +42,8 @@ library BoundedCall {
     /// @notice Calls `target`, which must have code; false when it reverted.
     function tryCall(address target, bytes memory data, uint256 gasLimit) internal returns (bool success) {
         _requireGas(gasLimit);
+        // A call that copies no long answer can be written in no other way.
+        // solhint-disable-next-line no-inline-assembly
         assembly ("memory-safe") {
             success := call(gasLimit, target, 0, add(data, 0x20), mload(data), 0x00, 0x00)
         }
