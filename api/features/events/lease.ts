@@ -21,16 +21,25 @@ export function createLease(leases: LeaseModel, name: string, owner: string, ttl
       if (performance.now() < renewAt) return true;
       renewAt = 0;
       try {
+        // Decided inside the update, by the clock of the database: an absent `expiresAt` sorts before every date.
+        const isMine = { $or: [{ $eq: ["$owner", owner] }, { $lte: ["$expiresAt", "$$NOW"] }] };
         const held = await leases.findOneAndUpdate(
-          { _id: name, $or: [{ owner }, { $expr: { $lte: ["$expiresAt", "$$NOW"] } }] },
-          [{ $set: { owner, expiresAt: { $add: ["$$NOW", ttlMs] } } }],
+          { _id: name },
+          [
+            {
+              $set: {
+                owner: { $cond: [isMine, owner, "$owner"] },
+                expiresAt: { $cond: [isMine, { $add: ["$$NOW", ttlMs] }, "$expiresAt"] },
+              },
+            },
+          ],
           { upsert: true, returnDocument: "after", lean: true, updatePipeline: true },
         );
         const isHeld = held?.owner === owner;
         if (isHeld) renewAt = performance.now() + ttlMs / 3;
         return isHeld;
       } catch (error) {
-        // The document exists and is another's: the upsert ran into its _id.
+        // Another process made the document in the same moment.
         if (isDuplicateKey(error)) return false;
         throw error;
       }
