@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+
+import { findFreePorts } from "../../scripts/local/ports.ts";
+import { startStack } from "../../scripts/local/stack.ts";
+import type { Stack } from "../../scripts/local/stack.ts";
+import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
+import { Marketplace, confirmed } from "./support/marketplace.ts";
+import { findEscrow, readAgent, readEscrow } from "./support/records.ts";
+
+const DAY_SECONDS = 86_400;
+
+// These move the chain's clock and take blocks back, so they have a stack of their own.
+describe("the subgraph follows what time and reorganisations do", () => {
+  let dir: string;
+  let stack: Stack;
+  let market: Marketplace;
+  before(async () => {
+    dir = mkdtempSync(join(tmpdir(), "marketplace-subgraph-"));
+    stack = await startStack({ dir, portBase: await findFreePorts(PORTS_PER_STACK), only: ["graph"] });
+    market = new Marketplace(stack.facts, "base-sepolia");
+  });
+  after(async () => {
+    market.close();
+    await stack.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  test("[S3.2.20][S3.2.32] a delivery nobody answers is Released automatically, with a point for both", async () => {
+    const [buyer, seller] = [await market.newParty(), await market.newParty()];
+    const { id } = await market.createDelivered(buyer, seller);
+    await market.passTime(301);
+    const { blockNumber } = await confirmed(market.escrowAs(seller).finalize(id));
+    const escrow = await readEscrow(market, id, blockNumber);
+    assert.deepEqual(
+      [escrow.state, escrow.automatic, escrow.sellerAmount, escrow.events[2]?.automatic],
+      ["Released", true, "4900000", true],
+    );
+    assert.equal((await readAgent(market, buyer, blockNumber)).score, "1");
+    assert.equal((await readAgent(market, seller, blockNumber)).score, "1");
+  });
+
+  test("[S3.2.10][S3.2.36] a job that was never delivered is Abandoned, at a loss of 5 for the seller alone", async () => {
+    const [buyer, seller] = [await market.newParty(), await market.newParty()];
+    const { id } = await market.createEscrow(buyer, seller);
+    await market.passTime(DAY_SECONDS + 3_601);
+    const { blockNumber } = await confirmed(market.escrowAs(buyer).claimAbandoned(id));
+    const escrow = await readEscrow(market, id, blockNumber);
+    assert.deepEqual(
+      [escrow.state, escrow.buyerAmount, escrow.sellerAmount, escrow.events[1]?.type],
+      ["Abandoned", "4900000", "0", "EscrowAbandoned"],
+    );
+    const loser = await readAgent(market, seller, blockNumber);
+    assert.deepEqual([loser.abandoned, loser.score, loser.escrowsAsSeller], [1, "-5", 1]);
+    assert.equal((await readAgent(market, buyer, blockNumber)).score, "0");
+  });
+
+  test("a job declined after its deadline is counted as a late decline", async () => {
+    const [buyer, seller] = [await market.newParty(), await market.newParty()];
+    const { id } = await market.createEscrow(buyer, seller);
+    await market.passTime(DAY_SECONDS + 60);
+    const { blockNumber } = await confirmed(market.escrowAs(seller).refund(id));
+    const agent = await readAgent(market, seller, blockNumber);
+    assert.deepEqual([agent.declined, agent.lateDeclines, agent.score], [1, 1, "0"]);
+  });
+
+  test("[D8] a dispute without a ruling within 30 days ends as Split by timeout, which nobody submitted", async () => {
+    const [buyer, seller] = [await market.newParty(), await market.newParty()];
+    const { id } = await market.createDisputed(buyer, seller);
+    await market.passTime(30 * DAY_SECONDS + 1);
+    const { blockNumber } = await confirmed(market.escrowAs(seller).resolveExpired(id));
+    const escrow = await readEscrow(market, id, blockNumber);
+    assert.deepEqual(
+      [escrow.state, escrow.outcome, escrow.resolutionMethod, escrow.resolvedBy, escrow.resolutionSubmitter],
+      ["Resolved", "Split", "Timeout", "System", null],
+    );
+    assert.deepEqual([escrow.buyerPercent, escrow.buyerAmount, escrow.sellerAmount], [50, "2450000", "2450000"]);
+  });
+
+  test("a token that is taken off the list stays known as not listed, and comes back", async () => {
+    const escrow = market.escrowAs(market.role("owner"));
+    const listed = "query ($id: ID!) { token(id: $id) { listed symbol } }";
+    const id = market.usdc.toLowerCase();
+    const config = await escrow.tokenConfig(market.usdc);
+    const delisting = await confirmed(escrow.delistToken(market.usdc));
+    assert.deepEqual(await market.query(listed, { id }, delisting.blockNumber), {
+      token: { listed: false, symbol: "USDC" },
+    });
+    const relisting = await confirmed(
+      escrow.listToken(market.usdc, {
+        feed: config.feed,
+        maxPriceAge: config.maxPriceAge,
+        decimals: config.decimals,
+        listed: true,
+        minAmount: config.minAmount,
+      }),
+    );
+    assert.deepEqual(await market.query(listed, { id }, relisting.blockNumber), {
+      token: { listed: true, symbol: "USDC" },
+    });
+  });
+
+  test("blocks that the chain takes back are taken back here, and what the new chain holds is indexed", async () => {
+    const [buyer, seller] = [await market.newParty(), await market.newParty()];
+    const kept = await market.createEscrow(buyer, seller);
+    const lost = await market.createEscrow(buyer, seller);
+    assert.equal((await readEscrow(market, lost.id, lost.receipt.blockNumber)).state, "Funded");
+
+    const head = await market.provider.getBlockNumber();
+    const depth = head - lost.receipt.blockNumber + 1;
+    await market.provider.send("anvil_reorg", [depth, []]);
+    // Until the new chain is longer than the old one, graph-node goes on serving the old one.
+    await market.provider.send("anvil_mine", ["0x5"]);
+    const grown = await market.provider.getBlockNumber();
+
+    assert.equal(await findEscrow(market, lost.id, grown), null, "the escrow of the block taken back is gone");
+    const survivor = await readEscrow(market, kept.id, grown);
+    assert.equal(survivor.state, "Funded");
+    assert.equal((await readAgent(market, buyer, grown)).escrowsAsBuyer, 1, "the counts are those of the new chain");
+
+    const again = await market.createEscrow(buyer, seller);
+    assert.equal((await readEscrow(market, again.id, again.receipt.blockNumber)).state, "Funded");
+    assert.equal((await readAgent(market, buyer, again.receipt.blockNumber)).escrowsAsBuyer, 2);
+  });
+});
