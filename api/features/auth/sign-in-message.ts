@@ -11,7 +11,7 @@ export type SignInPurpose = "register" | "issue_key";
 const CLOCK_SKEW_SECONDS = 60;
 const MAX_STATEMENT_LENGTH = 500;
 /** EIP-4361 asks for at least 8 characters; more than 64 have no use. */
-const NONCE = /^[A-Za-z0-9]{8,64}$/;
+const NONCE = /^[A-Za-z0-9]{8,128}$/;
 
 /** A message that may be accepted once its signature is right. */
 export interface AcceptableMessage {
@@ -64,7 +64,7 @@ export function checkSignInMessage(text: string, expectation: SignInExpectation)
       NETWORKS.some((network) => CHAIN_IDS[network] === chainId),
       `chain id must be one of ${NETWORKS.map((network) => CHAIN_IDS[network]).join(", ")}`,
     ],
-    [NONCE.test(nonce), "nonce must have 8 to 64 letters and digits"],
+    [NONCE.test(nonce), "nonce must have 8 to 128 letters and digits"],
     [isFresh(issuedAt, now), `issued-at must be within the last ${SIGN_IN_MAX_AGE_SECONDS} seconds`],
     [expiresAt === undefined || expiresAt > now, "the message has expired"],
     [fields.notBefore === undefined || fields.notBefore <= now, "the message is not valid yet"],
