@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
+
+import {IEscrow} from "../../../../contracts/interfaces/IEscrow.sol";
+import {vm} from "./Vm.sol";
+
+/// @notice How the token treats a transfer to one recipient. Every mood up to `ReturnsBomb` moves the tokens, every one
+/// after it does not.
+enum Mood {
+    Fine,
+    ReturnsNothing,
+    Reenters,
+    ReturnsBomb,
+    Reverts,
+    RevertsBomb,
+    ReturnsFalse,
+    ReturnsTwo,
+    ReturnsShort,
+    BurnsGas
+}
+
+/// @notice How the token treats a deposit.
+enum DepositMood {
+    Fine,
+    KeepsFee,
+    GivesMore,
+    ReturnsFalse,
+    Reverts,
+    Reenters
+}
+
+/// @title A token with every bad manner that an escrow must live with
+/// @notice An ERC-20 with EIP-3009, whose behaviour the test sets for each recipient.
+contract MoodyToken {
+    bytes32 public constant RECEIVE_WITH_AUTHORIZATION_TYPEHASH = keccak256(
+        "ReceiveWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
+    );
+
+    uint8 public immutable decimals;
+    mapping(address holder => uint256) public balanceOf;
+    mapping(address holder => mapping(address spender => uint256)) public allowance;
+    mapping(address authorizer => mapping(bytes32 nonce => bool)) public authorizationState;
+    mapping(address recipient => Mood) public moodFor;
+    DepositMood public depositMood;
+
+    IEscrow private escrow;
+    bytes32 private reentryId;
+    /// @notice Calls into the escrow during a transfer that the guard did not stop. None may be.
+    uint256 public breaches;
+    /// @notice Calls into the escrow during a transfer that were tried.
+    uint256 public attempts;
+
+    error Refused(address recipient);
+    error InvalidAuthorization();
+
+    constructor(uint8 decimals_) {
+        decimals = decimals_;
+    }
+
+    function mint(address recipient, uint256 amount) external {
+        balanceOf[recipient] += amount;
+    }
+
+    function setMood(address recipient, Mood mood) external {
+        moodFor[recipient] = mood;
+    }
+
+    function setDepositMood(DepositMood mood) external {
+        depositMood = mood;
+    }
+
+    /// @notice The escrow to call back, and the id to name when doing so.
+    function setReentry(IEscrow target, bytes32 escrowId) external {
+        escrow = target;
+        reentryId = escrowId;
+    }
+
+    function approve(address spender, uint256 amount) external returns (bool) {
+        allowance[msg.sender][spender] = amount;
+        return true;
+    }
+
+    function transfer(address recipient, uint256 amount) external returns (bool) {
+        Mood mood = moodFor[recipient];
+        if (mood == Mood.Reverts) revert Refused(recipient);
+        if (mood == Mood.ReturnsFalse) return false;
+        if (mood > Mood.ReturnsBomb) _misbehave(mood);
+        if (mood == Mood.Reenters) _reenter(recipient);
+        _move(msg.sender, recipient, amount);
+        if (mood == Mood.ReturnsNothing) {
+            assembly ("memory-safe") {
+                return(0, 0)
+            }
+        }
+        if (mood == Mood.ReturnsBomb) {
+            assembly ("memory-safe") {
+                let bomb := mload(0x40)
+                mstore(bomb, 1)
+                return(bomb, 100000)
+            }
+        }
+        return true;
+    }
+
+    function transferFrom(address from, address to, uint256 amount) external returns (bool) {
+        allowance[from][msg.sender] -= amount;
+        return _deposit(from, to, amount);
+    }
+
+    function receiveWithAuthorization(
+        address from,
+        address to,
+        uint256 value,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes32 nonce,
+        bytes calldata signature
+    ) external {
+        if (msg.sender != to || block.timestamp <= validAfter || block.timestamp >= validBefore) {
+            revert InvalidAuthorization();
+        }
+        if (authorizationState[from][nonce] || signature.length != 65) revert InvalidAuthorization();
+        bytes32 digest = authorizationDigest(from, to, value, validAfter, validBefore, nonce);
+        (bytes32 r, bytes32 s) = abi.decode(signature[:64], (bytes32, bytes32));
+        if (ecrecover(digest, uint8(signature[64]), r, s) != from) revert InvalidAuthorization();
+        authorizationState[from][nonce] = true;
+        _deposit(from, to, value);
+    }
+
+    /// @notice What the holder signs.
+    function authorizationDigest(
+        address from,
+        address to,
+        uint256 value,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes32 nonce
+    ) public view returns (bytes32) {
+        bytes32 domain = keccak256(abi.encode("MoodyToken", block.chainid, address(this)));
+        return
+            keccak256(
+                abi.encodePacked(
+                    hex"1901",
+                    domain,
+                    keccak256(
+                        abi.encode(RECEIVE_WITH_AUTHORIZATION_TYPEHASH, from, to, value, validAfter, validBefore, nonce)
+                    )
+                )
+            );
+    }
+
+    function _deposit(address from, address to, uint256 amount) private returns (bool) {
+        if (depositMood == DepositMood.Reverts) revert Refused(to);
+        if (depositMood == DepositMood.ReturnsFalse) return false;
+        if (depositMood == DepositMood.Reenters) _reenter(from);
+        _move(from, to, amount);
+        if (depositMood == DepositMood.KeepsFee) balanceOf[to] -= 1;
+        if (depositMood == DepositMood.GivesMore) balanceOf[to] += 1;
+        return true;
+    }
+
+    function _move(address from, address to, uint256 amount) private {
+        balanceOf[from] -= amount;
+        balanceOf[to] += amount;
+    }
+
+    function _misbehave(Mood mood) private pure {
+        assembly ("memory-safe") {
+            let answer := mload(0x40)
+            switch mood
+            case 5 {
+                mstore(answer, 1)
+                revert(answer, 100000)
+            }
+            case 7 {
+                mstore(answer, 2)
+                return(answer, 32)
+            }
+            case 8 {
+                mstore(answer, not(0))
+                return(answer, 31)
+            }
+            default {
+                invalid()
+            }
+        }
+    }
+
+    /// @dev As the recipient and as a stranger, every guarded call that one of them might get something out of.
+    function _reenter(address recipient) private {
+        bytes32[] memory ids = new bytes32[](0);
+        _try(recipient, abi.encodeCall(IEscrow.withdraw, (address(this))));
+        _try(recipient, abi.encodeCall(IEscrow.accept, (reentryId)));
+        _try(recipient, abi.encodeCall(IEscrow.refund, (reentryId)));
+        _try(recipient, abi.encodeCall(IEscrow.refundMany, (ids)));
+        _try(recipient, abi.encodeCall(IEscrow.claimAbandoned, (reentryId)));
+        _try(address(this), abi.encodeCall(IEscrow.finalize, (reentryId)));
+        _try(address(this), abi.encodeCall(IEscrow.resolveExpired, (reentryId)));
+        _try(address(this), abi.encodeCall(IEscrow.retryScore, (reentryId)));
+    }
+
+    function _try(address caller, bytes memory data) private {
+        ++attempts;
+        vm.prank(caller);
+        (bool done, bytes memory answer) = address(escrow).call{gas: 20_000}(data);
+        bytes4 guard = ReentrancyGuardTransient.ReentrancyGuardReentrantCall.selector;
+        if (done || answer.length != 4 || bytes4(answer) != guard) ++breaches;
+    }
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {IEscrow} from "../../../../contracts/interfaces/IEscrow.sol";
+import {IResolver} from "../../../../contracts/interfaces/IResolver.sol";
+import {
+    DisputeOutcome,
+    EscrowState,
+    ResolutionMethod,
+    ResolvedBy,
+    ScoreOutcome
+} from "../../../../contracts/types/EscrowTypes.sol";
+import {CreationHandlers} from "./CreationHandlers.sol";
+
+/// @title Parties, resolvers and strangers who move escrows on
+abstract contract MoveHandlers is CreationHandlers {
+    function submitDelivery(uint256 seed) external {
+        uint256 index = _pick(_mix(seed));
+        _submitDelivery(index, _caller(_mix(seed), _sellerOf(index)));
+    }
+
+    function accept(uint256 seed) external {
+        uint256 index = _pick(_mix(seed));
+        _accept(index, _caller(_mix(seed), _buyerOf(index)));
+    }
+
+    function finalize(uint256 seed) external {
+        _finalize(_pick(_mix(seed)), _caller(_mix(seed), stranger));
+    }
+
+    function claimAbandoned(uint256 seed) external {
+        uint256 index = _pick(_mix(seed));
+        _claimAbandoned(index, _caller(_mix(seed), _buyerOf(index)));
+    }
+
+    function refund(uint256 seed) external {
+        uint256 index = _pick(_mix(seed));
+        address caller = _caller(_mix(seed), _sellerOf(index));
+        bytes memory expected = _ofRefund(index, caller);
+        _move(index, caller, address(escrow), abi.encodeCall(IEscrow.refund, (_idOf(index))), expected);
+        if (expected.length == 0) _expectEnd(deals[index], EscrowState.Refunded, _locked(deals[index].amount));
+    }
+
+    /// @dev Two escrows, sometimes the same one twice: all or none.
+    function refundMany(uint256 seed) external {
+        uint256 first = _pick(_mix(seed));
+        uint256 second = _mix(seed) % 8 == 7 ? first : _pick(_mix(seed));
+        address caller = _caller(_mix(seed), _sellerOf(first));
+        bytes32[] memory ids = new bytes32[](2);
+        (ids[0], ids[1]) = (_idOf(first), _idOf(second));
+        bytes memory expected = _ofRefund(first, caller);
+        if (expected.length == 0 && first == second) {
+            expected = abi.encodeWithSelector(
+                IEscrow.EscrowNotInState.selector,
+                ids[0],
+                EscrowState.Refunded,
+                EscrowState.Funded
+            );
+        }
+        if (expected.length == 0) expected = _ofRefund(second, caller);
+        if (expected.length != 0) {
+            _call(caller, address(escrow), abi.encodeCall(IEscrow.refundMany, (ids)), expected);
+            return;
+        }
+        _refundBoth(first, second, caller, ids);
+    }
+
+    function openDispute(uint256 seed) external {
+        uint256 index = _pick(_mix(seed));
+        _openDispute(index, _caller(_mix(seed), _buyerOf(index)));
+    }
+
+    function ruleBySystem(uint256 seed) external {
+        uint256 index = _pick(_mix(seed));
+        bytes32 rationale = _mix(seed) % 16 == 8 ? bytes32(0) : bytes32(uint256(1));
+        _ruleBySystem(index, _caller(_mix(seed), systemResolver), DisputeOutcome(_mix(seed) % 3), rationale);
+    }
+
+    function ruleByAdmin(uint256 seed) external {
+        uint256 index = _pick(_mix(seed));
+        address caller = _caller(_mix(seed), adminResolver);
+        DisputeOutcome outcome = DisputeOutcome(_mix(seed) % 3);
+        (uint256 toBuyer, uint256 toSeller) = _percentages(outcome, _mix(seed), _mix(seed));
+        bytes memory expected = _ofRuling(index, ResolvedBy.Admin, caller, adminResolver, bytes32(uint256(2)));
+        if (caller == adminResolver && !_fits(outcome, toBuyer, toSeller)) {
+            expected = abi.encodeWithSelector(IResolver.InvalidPercentages.selector, outcome, toBuyer, toSeller);
+        }
+        bytes memory data = abi.encodeCall(
+            IResolver.resolveByAdmin,
+            (_idOf(index), outcome, toBuyer, toSeller, bytes32(uint256(2)))
+        );
+        _move(index, caller, address(resolver), data, expected);
+        if (expected.length == 0) _resolved(index, outcome, toBuyer);
+    }
+
+    /// @dev Both parties sign; sometimes one signature is for another percentage, swapped or a stranger's.
+    function agree(uint256 seed) external {
+        uint256 index = _pick(_mix(seed));
+        if (index >= deals.length) return;
+        uint256 percent = _mix(seed) % 101;
+        uint256 forgery = _mix(seed) % 10;
+        Deal storage deal = deals[index];
+        bytes32 digest = resolver.agreementDigest(deal.id, percent);
+        bytes32 other = resolver.agreementDigest(deal.id, (percent + 1) % 101);
+        bytes[2] memory signatures = [
+            _sign(forgery == 1 ? deal.seller : deal.buyer, forgery == 0 ? other : digest),
+            _sign(forgery == 3 ? deal.buyer : deal.seller, forgery == 2 ? other : digest)
+        ];
+        bytes memory expected = _ofDispute(index);
+        if (expected.length == 0 && forgery < 4) {
+            address party = forgery < 2 ? _trader(deal.buyer) : _trader(deal.seller);
+            expected = abi.encodeWithSelector(IResolver.InvalidSignature.selector, party);
+        }
+        bytes memory data = abi.encodeCall(IResolver.resolveByAgreement, (deal.id, percent, signatures));
+        _move(index, _caller(_mix(seed), stranger), address(resolver), data, expected);
+        if (expected.length == 0) _resolved(index, DisputeOutcome.Split, percent);
+    }
+
+    function resolveExpired(uint256 seed) external {
+        _resolveExpired(_pick(_mix(seed)), _caller(_mix(seed), stranger));
+    }
+
+    /// @dev Nobody but the resolver contract may call the escrow contract's own resolution.
+    function resolvePastTheResolver(uint256 seed) external {
+        uint256 index = _pick(_mix(seed));
+        address caller = _caller(_mix(seed), adminResolver);
+        bytes memory expected = _ofDispute(index);
+        if (expected.length == 0) {
+            expected = abi.encodeWithSelector(IEscrow.CallerNotResolver.selector, caller, address(resolver));
+        }
+        bytes memory data = abi.encodeCall(
+            IEscrow.resolve,
+            (_idOf(index), DisputeOutcome.Split, 50, 50, ResolvedBy.Admin, ResolutionMethod.Ruling, bytes32(seed))
+        );
+        _move(index, caller, address(escrow), data, expected);
+    }
+
+    function _submitDelivery(uint256 index, address caller) internal {
+        bytes memory expected = _ofDelivery(index, caller);
+        bytes memory data = abi.encodeCall(IEscrow.submitDelivery, (_idOf(index), bytes32(index)));
+        _move(index, caller, address(escrow), data, expected);
+        if (expected.length != 0) return;
+        deals[index].state = EscrowState.Delivered;
+        deals[index].deliveredAt = time;
+    }
+
+    function _accept(uint256 index, address caller) internal {
+        bytes memory expected = _ofWindow(index, caller);
+        _move(index, caller, address(escrow), abi.encodeCall(IEscrow.accept, (_idOf(index))), expected);
+        if (expected.length == 0) _released(index);
+    }
+
+    function _finalize(uint256 index, address caller) internal {
+        bytes memory expected = _ofFinalize(index);
+        _move(index, caller, address(escrow), abi.encodeCall(IEscrow.finalize, (_idOf(index))), expected);
+        if (expected.length == 0) _released(index);
+    }
+
+    function _claimAbandoned(uint256 index, address caller) internal {
+        bytes memory expected = _ofClaim(index, caller);
+        _move(index, caller, address(escrow), abi.encodeCall(IEscrow.claimAbandoned, (_idOf(index))), expected);
+        if (expected.length != 0) return;
+        _expectEnd(deals[index], EscrowState.Abandoned, _locked(deals[index].amount));
+        _expectScores(deals[index], ScoreOutcome.Abandonment);
+    }
+
+    function _openDispute(uint256 index, address caller) internal {
+        bytes memory expected = _ofWindow(index, caller);
+        _move(index, caller, address(escrow), abi.encodeCall(IEscrow.openDispute, (_idOf(index))), expected);
+        if (expected.length != 0) return;
+        deals[index].state = EscrowState.Disputed;
+        deals[index].disputedAt = time;
+    }
+
+    function _ruleBySystem(uint256 index, address caller, DisputeOutcome outcome, bytes32 rationale) internal {
+        uint256 percent =
+            outcome == DisputeOutcome.BuyerRefund
+                ? 100
+                : outcome == DisputeOutcome.SellerPaid
+                    ? 0
+                    : 50;
+        bytes memory expected = _ofRuling(index, ResolvedBy.System, caller, systemResolver, rationale);
+        bytes memory data = abi.encodeCall(IResolver.resolveBySystem, (_idOf(index), outcome, rationale));
+        _move(index, caller, address(resolver), data, expected);
+        if (expected.length == 0) _resolved(index, outcome, percent);
+    }
+
+    function _resolveExpired(uint256 index, address caller) internal {
+        bytes memory expected = _ofExpiry(index);
+        _move(index, caller, address(escrow), abi.encodeCall(IEscrow.resolveExpired, (_idOf(index))), expected);
+        if (expected.length == 0) _resolved(index, DisputeOutcome.Split, 50);
+    }
+
+    function _refundBoth(uint256 first, uint256 second, address caller, bytes32[] memory ids) private {
+        // Two deals of one seller may have one buyer, so what each got is booked by the prediction here.
+        _call(caller, address(escrow), abi.encodeCall(IEscrow.refundMany, (ids)), "");
+        uint256[2] memory both = [first, second];
+        for (uint256 i = 0; i < 2; ++i) {
+            Deal storage deal = deals[both[i]];
+            deal.buyerOut += _locked(deal.amount);
+            _expectEnd(deal, EscrowState.Refunded, _locked(deal.amount));
+            _observe(both[i]);
+        }
+        lastDeal = second;
+    }
+
+    function _released(uint256 index) private {
+        _expectEnd(deals[index], EscrowState.Released, 0);
+        _expectScores(deals[index], ScoreOutcome.Released);
+    }
+
+    function _resolved(uint256 index, DisputeOutcome outcome, uint256 buyerPercent) private {
+        Deal storage deal = deals[index];
+        _expectEnd(deal, EscrowState.Resolved, (_locked(deal.amount) * buyerPercent) / 100);
+        ScoreOutcome[3] memory outcomes = [ScoreOutcome.BuyerRefund, ScoreOutcome.SellerPaid, ScoreOutcome.Split];
+        _expectScores(deal, outcomes[uint256(outcome)]);
+    }
+
+    function _ofRuling(
+        uint256 index,
+        ResolvedBy role,
+        address caller,
+        address holder,
+        bytes32 rationale
+    ) private view returns (bytes memory) {
+        if (caller != holder) {
+            return abi.encodeWithSelector(IResolver.CallerNotResolver.selector, role, caller, holder);
+        }
+        if (rationale == 0) return abi.encodeWithSelector(IResolver.MissingRationale.selector, _idOf(index));
+        return _ofDispute(index);
+    }
+
+    function _percentages(
+        DisputeOutcome outcome,
+        uint256 seed,
+        uint256 flawSeed
+    ) private pure returns (uint256 toBuyer, uint256 toSeller) {
+        toBuyer =
+            outcome == DisputeOutcome.BuyerRefund
+                ? 100
+                : outcome == DisputeOutcome.SellerPaid
+                    ? 0
+                    : seed % 101;
+        toSeller = 100 - toBuyer;
+        uint256 flaw = (flawSeed >> 32) % 12;
+        if (flaw == 0) toSeller += 1;
+        if (flaw == 1) toBuyer += 1;
+        if (flaw == 2) (toBuyer, toSeller) = (toSeller, toBuyer);
+        if (flaw == 3) (toBuyer, toSeller) = (101, type(uint256).max);
+    }
+
+    function _fits(DisputeOutcome outcome, uint256 toBuyer, uint256 toSeller) private pure returns (bool) {
+        if (toBuyer > 100 || toSeller != 100 - toBuyer) return false;
+        if (outcome == DisputeOutcome.BuyerRefund) return toBuyer == 100;
+        if (outcome == DisputeOutcome.SellerPaid) return toBuyer == 0;
+        return true;
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {IEscrow} from "../../../../contracts/interfaces/IEscrow.sol";
+import {IResolver} from "../../../../contracts/interfaces/IResolver.sol";
+import {IScore} from "../../../../contracts/interfaces/IScore.sol";
+import {ScoreOutcome, TokenConfig, TokenListing} from "../../../../contracts/types/EscrowTypes.sol";
+import {MoodyToken} from "./MoodyToken.sol";
+import {PriceFeed} from "./PriceFeed.sol";
+import {create, vm} from "./Vm.sol";
+
+/// @title The contracts under test and the people around them
+/// @notice Three tokens: A has 6 decimals and counts as one dollar, B has 18 decimals and a price feed, C has 8
+/// decimals and a price feed. Six traders, each with a key and a past; everyone else has none.
+abstract contract World {
+    struct Implementations {
+        address escrow;
+        address score;
+        address resolver;
+    }
+
+    struct Roles {
+        address owner;
+        address treasury;
+        address pauser;
+        address systemResolver;
+        address adminResolver;
+    }
+
+    uint256 internal constant TRADERS = 6;
+    uint256 internal constant TOKENS = 3;
+    uint256 internal constant FIRST_KEY = 0xA11CE;
+    uint32 internal constant MAX_PRICE_AGE = 3_600;
+    uint256 internal constant SCORE_PAST = 100;
+
+    IEscrow public escrow;
+    IScore public score;
+    IResolver public resolver;
+    MoodyToken[] public tokens;
+    PriceFeed[] public feeds;
+
+    address internal owner = address(0x0101);
+    address internal pauser = address(0x0102);
+    address internal systemResolver = address(0x0103);
+    address internal adminResolver = address(0x0104);
+    address internal stranger = address(0x0105);
+    address[2] internal treasuries = [address(0x0201), address(0x0202)];
+
+    /// @dev The next block's time. Kept here because the compiler takes `block.timestamp` for constant in a call.
+    uint256 internal time = 1_800_000_000;
+    bytes internal scoreCode;
+
+    function _build() internal {
+        vm.warp(time);
+        tokens.push(new MoodyToken(6));
+        tokens.push(new MoodyToken(18));
+        tokens.push(new MoodyToken(8));
+        feeds.push(new PriceFeed(0, 0));
+        feeds.push(new PriceFeed(8, 3_000e8));
+        feeds.push(new PriceFeed(18, 0.5e18));
+
+        TokenListing[] memory listings = new TokenListing[](TOKENS);
+        for (uint256 i = 0; i < TOKENS; ++i) {
+            listings[i] = TokenListing(address(tokens[i]), _config(i));
+            feeds[i].set(feeds[i].answer(), time);
+        }
+        Implementations memory implementations = Implementations(
+            create("contracts/EscrowV2.sol:EscrowV2", ""),
+            create("contracts/ScoreV2.sol:ScoreV2", ""),
+            create("contracts/ResolverV2.sol:ResolverV2", "")
+        );
+        Roles memory roles = Roles(owner, treasuries[0], pauser, systemResolver, adminResolver);
+        IDeployment deployment = IDeployment(
+            create(
+                "contracts/MarketplaceDeployment.sol:MarketplaceDeployment",
+                abi.encode(implementations, roles, listings)
+            )
+        );
+        escrow = IEscrow(deployment.escrow());
+        score = IScore(deployment.score());
+        resolver = IResolver(deployment.resolver());
+        scoreCode = address(score).code;
+
+        for (uint256 i = 0; i < TRADERS; ++i) {
+            for (uint256 t = 0; t < TOKENS; ++t) {
+                tokens[t].mint(_trader(i), _purse());
+                vm.prank(_trader(i));
+                tokens[t].approve(address(escrow), type(uint256).max);
+            }
+        }
+        for (uint256 t = 0; t < TOKENS; ++t) tokens[t].setReentry(escrow, bytes32(uint256(1)));
+    }
+
+    /// @dev What each trader has of each token at the start.
+    function _purse() internal pure returns (uint256) {
+        return uint256(type(uint128).max);
+    }
+
+    function _config(uint256 token) internal view returns (TokenConfig memory) {
+        return
+            TokenConfig({
+                feed: token == 0 ? address(0) : address(feeds[token]),
+                maxPriceAge: token == 0 ? 0 : MAX_PRICE_AGE,
+                decimals: tokens[token].decimals(),
+                listed: true,
+                minAmount: _minAmount(token)
+            });
+    }
+
+    function _minAmount(uint256 token) internal pure returns (uint96) {
+        return
+            token == 0
+                ? 10_000
+                : token == 1
+                    ? 1e13
+                    : 1;
+    }
+
+    /// @dev Gives a trader a past: the outcome so many times, with a stranger on the other side.
+    function _history(uint256 trader, ScoreOutcome outcome, uint256 times) internal {
+        for (uint256 i = 0; i < times; ++i) {
+            vm.prank(address(escrow));
+            score.recordOutcome(bytes32(SCORE_PAST), stranger, _trader(trader), outcome);
+        }
+    }
+
+    function _key(uint256 trader) internal pure returns (uint256) {
+        return FIRST_KEY + trader;
+    }
+
+    function _trader(uint256 trader) internal pure returns (address) {
+        return vm.addr(_key(trader));
+    }
+
+    function _sign(uint256 trader, bytes32 digest) internal pure returns (bytes memory) {
+        (uint8 v, bytes32 r, bytes32 s) = vm.sign(_key(trader), digest);
+        return abi.encodePacked(r, s, v);
+    }
+}
+
+/// @title The part of the deployment that tells the addresses
+interface IDeployment {
+    function escrow() external view returns (address);
+    function score() external view returns (address);
+    function resolver() external view returns (address);
+}
