@@ -61,6 +61,18 @@ export default defineConfig({
     },
   },
   typechain: { outDir: "typechain-types", tsNocheck: true },
-  test: { mocha: { reporter: "./scripts/testing/mocha-reporter.cjs", timeout: 120_000 } },
+  test: {
+    mocha: { reporter: "./scripts/testing/mocha-reporter.cjs", timeout: 120_000 },
+    solidity: {
+      profiles: {
+        // Short campaigns with the same seed every time; the long ones draw a seed and print it.
+        default: { fuzz: { runs: 128 }, invariant: { runs: 8, depth: 64, failOnRevert: true } },
+        long: {
+          fuzz: { runs: 20_000, seed: process.env.FUZZ_SEED },
+          invariant: { runs: 1_200, depth: 100, failOnRevert: true },
+        },
+      },
+    },
+  },
   paths: { sources: "./contracts", tests: { mocha: "./test/contracts", solidity: "./test/contracts" } },
 });
