@@ -1,0 +1,487 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { decodeFunctionData, encodeFunctionData, erc20Abi } from "viem";
+
+import { escrowAbi } from "../../api/chain/abis.ts";
+import { createEscrowCall, moveCall, submitDeliveryCall } from "../../api/chain/calldata.ts";
+import { canonicalJson } from "../../api/lib/canonical-json.ts";
+import { sha256Hex } from "../../api/lib/ids.ts";
+import { assertError, assertInvalid, startTestApi } from "../fixtures/api.ts";
+import type { Answer, TestAgent, TestApi } from "../fixtures/api.ts";
+import {
+  act,
+  checkOut,
+  createEscrow,
+  deliverDeal,
+  fundedDeal,
+  ONE_USDC,
+  openMarket,
+  readTransaction,
+  until,
+} from "../fixtures/deals.ts";
+import type { CheckoutData, Market } from "../fixtures/deals.ts";
+import { openChain } from "../fixtures/stack.ts";
+import type { TestChain } from "../fixtures/stack.ts";
+
+const UNKNOWN_HASH = `0x${"ab".repeat(32)}`;
+const UNKNOWN_ID = `txn_${"0".repeat(32)}`;
+
+describe("transactions", () => {
+  let api: TestApi;
+  let chain: TestChain;
+  let market: Market;
+  let stranger: TestAgent;
+  const running = new AbortController();
+  let loops: Promise<unknown>;
+
+  before(async () => {
+    api = await startTestApi();
+    chain = await openChain("base-sepolia");
+    market = await openMarket(api, chain);
+    stranger = await api.registerAgent();
+    loops = Promise.all(api.container.loops.map((loop) => loop.run(running.signal)));
+  });
+  after(async () => {
+    running.abort();
+    await loops;
+    await api.close();
+  });
+
+  const call = (agent: TestAgent, method: string, path: string, body?: unknown): Promise<Answer> =>
+    api.request(method, path, { key: agent.apiKey, ...(body === undefined ? {} : { body }) });
+  const pathOf = (checkout: CheckoutData, operation = "") =>
+    `/api/v1/transactions/${checkout.transactionId}${operation}`;
+  const fund = (checkout: CheckoutData, txHash: string, agent = market.buyer) =>
+    call(agent, "POST", pathOf(checkout, "/fund"), { txHash });
+  const target = () => ({ chainId: 84_532, escrowContract: chain.deployment.escrow });
+  const stored = (checkout: CheckoutData) =>
+    api.container.deals.models.transactions.findById(checkout.transactionId).lean();
+
+  describe("fund", () => {
+    it("[S4.r08] [D16] verifies the hash of createEscrow and answers the funded transaction", async () => {
+      const checkout = await checkOut(market);
+      const { transactionHash, blockNumber } = await createEscrow(market, checkout);
+      const answer = await fund(checkout, transactionHash);
+      assert.equal(answer.status, 200, answer.text);
+      const { data } = answer.body;
+      assert.deepEqual([data.status, data.fundTxHash, data.late], ["funded", transactionHash, false]);
+      assert.ok(data.indexedBlock >= Number(blockNumber), "the state is not older than the funding");
+      const again = await fund(checkout, transactionHash);
+      assert.equal(again.status, 200);
+      assert.equal(again.body.data.status, "funded");
+    });
+
+    it("[D16] funds an escrow that is seen on chain though fund was never called", async () => {
+      const checkout = await checkOut(market);
+      await createEscrow(market, checkout);
+      const read = await until("the transaction is funded", async () => {
+        const { body } = await call(market.seller, "GET", pathOf(checkout));
+        return body.data?.status === "funded" ? body.data : undefined;
+      });
+      assert.equal(read.escrowId, checkout.paymentInstructions.escrowId);
+    });
+
+    it("[S4.r08.1] [D16] says that a hash does not exist, and nothing becomes funded", async () => {
+      const checkout = await checkOut(market);
+      assertError(await fund(checkout, UNKNOWN_HASH), 409, "funding_not_found");
+      assert.equal((await stored(checkout))?.status, "pending_funding");
+      assert.equal((await readTransaction(api, market.buyer, checkout.transactionId)).status, "pending_funding");
+    });
+
+    it("[S4.r08.1] [D16] says that the transaction failed", async () => {
+      // Without an allowance the contract cannot draw the deposit.
+      const own = await openMarket(api, chain);
+      const checkout = await checkOut(own);
+      const create = checkout.paymentInstructions.calls[1];
+      assert.ok(create !== undefined);
+      const receipt = await chain.sendReverting(own.buyer.account, create);
+      assert.equal(receipt.status, "reverted");
+      assertError(await fund(checkout, receipt.transactionHash, own.buyer), 409, "funding_failed");
+      assert.equal((await stored(checkout))?.status, "pending_funding");
+    });
+
+    it("[S4.302] [D16] says that the transaction has no receipt yet, and nothing becomes funded", async () => {
+      const checkout = await checkOut(market);
+      const create = checkout.paymentInstructions.calls[1];
+      assert.ok(create !== undefined);
+      const txHash = await chain.sendTooEarly(market.buyer.account, create);
+      const answer = await fund(checkout, txHash);
+      assertError(answer, 409, "funding_pending");
+      assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/);
+      assert.equal((await stored(checkout))?.status, "pending_funding");
+    });
+
+    it("[S4.r08.1] [D16] says that the transaction created another escrow, or none", async () => {
+      const [checkout, other] = [await checkOut(market), await checkOut(market)];
+      const { transactionHash } = await createEscrow(market, other);
+      const answer = await fund(checkout, transactionHash);
+      assertError(answer, 409, "funding_other_escrow");
+      assert.deepEqual(answer.body.details.createdEscrowIds, [other.paymentInstructions.escrowId]);
+      const approve = checkout.paymentInstructions.calls[0];
+      assert.ok(approve !== undefined);
+      const approval = await chain.send(market.buyer.account, approve);
+      const none = await fund(checkout, approval.transactionHash);
+      assertError(none, 409, "funding_other_escrow");
+      assert.deepEqual(none.body.details.createdEscrowIds, []);
+      assert.equal((await stored(checkout))?.status, "pending_funding");
+    });
+
+    it("[S4.r08.1] [D16] says that the transaction is on another chain", async () => {
+      const checkout = await checkOut(market);
+      const mainnet = await openChain("base");
+      await mainnet.endow(market.buyer.account, { usdc: ONE_USDC });
+      const approve = checkout.paymentInstructions.calls[0];
+      assert.ok(approve !== undefined);
+      const { transactionHash } = await mainnet.send(market.buyer.account, approve);
+      const answer = await fund(checkout, transactionHash);
+      assertError(answer, 409, "funding_other_network");
+      assert.deepEqual([answer.body.details.network, answer.body.details.foundOn], ["base-sepolia", "base"]);
+    });
+
+    it("[S4.r08.1] [D16] says which terms differ, and the checkout has lost its escrow id", async () => {
+      const checkout = await checkOut(market);
+      const { paymentInstructions: terms } = checkout;
+      const [approve] = terms.calls;
+      assert.ok(approve !== undefined);
+      await chain.send(market.buyer.account, approve);
+      const create = createEscrowCall(target(), {
+        escrowId: terms.escrowId,
+        seller: terms.sellerAddress,
+        amount: BigInt(terms.amount) - 1n,
+        token: terms.tokenAddress,
+        deadline: terms.deadline + 1,
+        disputeWindow: terms.disputeWindow,
+        abandonmentGrace: terms.abandonmentGrace,
+        criteriaHash: terms.criteriaHash,
+      });
+      const { transactionHash, status } = await chain.send(market.buyer.account, create);
+      assert.equal(status, "success");
+      const answer = await fund(checkout, transactionHash);
+      assertError(answer, 409, "funding_other_terms");
+      assert.deepEqual(answer.body.details.differences, [
+        { term: "amount", expected: "2500000", actual: "2499999" },
+        { term: "deadline", expected: String(terms.deadline), actual: String(terms.deadline + 1) },
+      ]);
+      const read = await until("the checkout is lost", async () => {
+        const data = await readTransaction(api, market.buyer, checkout.transactionId);
+        return data.status === "expired" ? data : undefined;
+      });
+      assert.equal(read.expiredBy, "escrow_id_taken");
+    });
+
+    it("[S7.16] answers 402 to a wallet that can no longer pay, with what is required and there", async () => {
+      const poor = await openMarket(api, chain);
+      const checkout = await checkOut(poor);
+      const usdc = chain.deployment.tokens[0]?.address;
+      assert.ok(usdc !== undefined);
+      const away = await chain.usdcOf(poor.buyer.walletAddress);
+      const args = [poor.seller.walletAddress, away - 1n] as const;
+      await chain.send(poor.buyer.account, {
+        to: usdc,
+        data: encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args }),
+      });
+      const answer = await fund(checkout, UNKNOWN_HASH, poor.buyer);
+      assertError(answer, 402, "insufficient_token_balance");
+      assert.deepEqual(answer.body.details, { token: usdc, required: "2500000", balance: "1" });
+    });
+
+    it("refuses a hash that is none, unknown fields and a missing one", async () => {
+      const checkout = await checkOut(market);
+      for (const txHash of ["0x12", "funded", 7, null, `${UNKNOWN_HASH}00`]) {
+        assertInvalid(await call(market.buyer, "POST", pathOf(checkout, "/fund"), { txHash }), "body.txHash");
+      }
+      assertInvalid(await call(market.buyer, "POST", pathOf(checkout, "/fund"), {}), "body.txHash");
+      assertInvalid(
+        await call(market.buyer, "POST", pathOf(checkout, "/fund"), { txHash: UNKNOWN_HASH, status: "funded" }),
+        "body.status",
+      );
+    });
+
+    it("[D33] is the buyer's: the seller gets 403, and 404 as long as nothing is funded", async () => {
+      const checkout = await checkOut(market);
+      assertError(await fund(checkout, UNKNOWN_HASH, market.seller), 404, "not_found");
+      const { transactionHash } = await createEscrow(market, checkout);
+      assert.equal((await fund(checkout, transactionHash)).status, 200);
+      assertError(await fund(checkout, transactionHash, market.seller), 403, "wrong_role");
+      assertError(await fund(checkout, transactionHash, stranger), 404, "not_found");
+    });
+  });
+
+  describe("are read", () => {
+    it("[D33] by their parties alone: to everybody else, and under other ids, they do not exist", async () => {
+      const checkout = await fundedDeal(market);
+      for (const operation of ["", "/criteria", "/claimAbandoned", "/finalize"]) {
+        assertError(await call(stranger, "GET", pathOf(checkout, operation)), 404, "not_found");
+        assertError(
+          await call(market.buyer, "GET", `/api/v1/transactions/${UNKNOWN_ID}${operation}`),
+          404,
+          "not_found",
+        );
+        assertError(await api.request("GET", pathOf(checkout, operation)), 401, "invalid_api_key");
+      }
+      const responsePayload = { stolen: true };
+      assertError(await call(stranger, "POST", pathOf(checkout, "/deliver"), { responsePayload }), 404, "not_found");
+      assertError(await call(stranger, "POST", pathOf(checkout, "/confirm")), 404, "not_found");
+    });
+
+    it("[D15] by the buyer alone while they wait for funding", async () => {
+      const checkout = await checkOut(market);
+      assertError(await call(market.seller, "GET", pathOf(checkout)), 404, "not_found");
+      assert.equal((await call(market.buyer, "GET", pathOf(checkout))).status, 200);
+      const { body } = await call(market.seller, "GET", "/api/v1/transactions?limit=100");
+      assert.ok(!body.data.some((entry: { transactionId: string }) => entry.transactionId === checkout.transactionId));
+    });
+
+    it("[S1.17] [D15] with both agents, the terms, and a timeline that follows the chain", async () => {
+      const checkout = await fundedDeal(market);
+      const data = await readTransaction(api, market.seller, checkout.transactionId);
+      assert.deepEqual([data.buyerAgentId, data.sellerAgentId], [market.buyer.agentId, market.seller.agentId]);
+      assert.equal(BigInt(data.lockedAmount) + BigInt(data.platformFee), BigInt(data.amount));
+      assert.deepEqual(
+        data.timeline.map(({ event }: { event: string }) => event),
+        ["CheckedOut", "EscrowCreated"],
+      );
+      assert.equal(data.timeline[1].txHash, data.fundTxHash);
+    });
+
+    it("[D41] not older than the block that the caller names: beyond the chain's head it is 503", async () => {
+      const checkout = await fundedDeal(market);
+      const head = Number(await chain.client.getBlockNumber());
+      const current = await call(market.buyer, "GET", `${pathOf(checkout)}?minBlock=${head}`);
+      assert.equal(current.status, 200);
+      assert.ok(current.body.data.indexedBlock >= head);
+      const ahead = await call(market.buyer, "GET", `${pathOf(checkout)}?minBlock=${head + 100_000}`);
+      assertError(ahead, 503, "indexer_unavailable");
+      assert.match(ahead.headers.get("retry-after") ?? "", /^\d+$/);
+      assertInvalid(await call(market.buyer, "GET", `${pathOf(checkout)}?minBlock=-1`), "query.minBlock");
+    });
+
+    it("[D15] in pages, newest first, filtered by status, role and service", async () => {
+      const own = await openMarket(api, chain);
+      const made = [await checkOut(own), await checkOut(own), await checkOut(own)];
+      const first = await call(own.buyer, "GET", "/api/v1/transactions?limit=2");
+      assert.equal(first.body.data.length, 2);
+      const rest = await call(own.buyer, "GET", `/api/v1/transactions?limit=2&cursor=${first.body.nextCursor}`);
+      assert.equal(rest.body.nextCursor, null);
+      const ids = [...first.body.data, ...rest.body.data].map(
+        (entry: { transactionId: string }) => entry.transactionId,
+      );
+      assert.deepEqual(ids, made.map(({ transactionId }) => transactionId).reverse());
+      const listed = async (query: string) =>
+        (await call(own.buyer, "GET", `/api/v1/transactions?${query}`)).body.data.length;
+      assert.equal(await listed("status=pending_funding"), 3);
+      assert.equal(await listed("status=funded"), 0);
+      assert.equal(await listed("role=seller"), 0);
+      assert.equal(await listed(`serviceId=${own.serviceId}&role=buyer&network=base-sepolia`), 3);
+      assert.equal(await listed("network=base"), 0);
+      assertInvalid(
+        await call(own.buyer, "GET", "/api/v1/transactions?status=paid&limit=0&cursor=x&page=2"),
+        "query.status",
+        "query.limit",
+        "query.cursor",
+        "query.page",
+      );
+    });
+
+    it("[D41] in lists, too, not older than what a party told of: a funded deal is never listed as pending", async () => {
+      const own = await openMarket(api, chain);
+      const checkout = await fundedDeal(own);
+      const { body } = await call(own.buyer, "GET", "/api/v1/transactions");
+      assert.equal(body.data[0].transactionId, checkout.transactionId);
+      assert.equal(body.data[0].status, "funded");
+    });
+  });
+
+  describe("deliver", () => {
+    const deliver = (checkout: CheckoutData, body: unknown, agent = market.seller) =>
+      call(agent, "POST", pathOf(checkout, "/deliver"), body);
+
+    it("[S4.r09] [S2.2.21] [D17] keeps the payload from the buyer until the chain has the delivery", async () => {
+      const checkout = await fundedDeal(market);
+      const responsePayload = { report: ["a", { b: 1.5 }], "$key.dot": null };
+      const pending = await deliver(checkout, { responsePayload });
+      assert.equal(pending.status, 202, pending.text);
+      const proof = `0x${sha256Hex(canonicalJson(responsePayload))}`;
+      assert.equal(pending.body.data.deliveryProof, proof);
+      const prepared = pending.body.data.submitDelivery;
+      assert.deepEqual(decodeFunctionData({ abi: escrowAbi, data: prepared.data }).args, [
+        checkout.paymentInstructions.escrowId,
+        proof,
+      ]);
+      const hidden = await readTransaction(api, market.buyer, checkout.transactionId);
+      assert.deepEqual([hidden.status, hidden.responsePayload, hidden.deliveryProof], ["funded", null, null]);
+
+      const receipt = await chain.send(market.seller.account, prepared);
+      const done = await deliver(checkout, { responsePayload, txHash: receipt.transactionHash });
+      assert.equal(done.status, 200, done.text);
+      assert.deepEqual([done.body.data.status, done.body.data.proofVerified], ["delivered", true]);
+      const shown = await readTransaction(api, market.buyer, checkout.transactionId);
+      assert.deepEqual([shown.responsePayload, shown.deliveryProof, shown.proofHash], [responsePayload, proof, proof]);
+    });
+
+    it("[S4.407] [D17] takes any commitment on chain: proofVerified is then null", async () => {
+      const checkout = await fundedDeal(market);
+      const other = `0x${"cd".repeat(32)}` as const;
+      const submit = submitDeliveryCall(target(), checkout.paymentInstructions.escrowId, other);
+      const { transactionHash } = await chain.send(market.seller.account, submit);
+      const done = await deliver(checkout, { responsePayload: { cid: "bafy" }, txHash: transactionHash });
+      assert.equal(done.status, 200, done.text);
+      assert.deepEqual([done.body.data.proofHash, done.body.data.proofVerified], [other, null]);
+    });
+
+    it("[D17] takes the payload once: the same again is harmless, another is refused", async () => {
+      const checkout = await fundedDeal(market);
+      assert.equal((await deliver(checkout, { responsePayload: { a: 1, b: 2 } })).status, 202);
+      assert.equal((await deliver(checkout, { responsePayload: { b: 2, a: 1 } })).status, 202);
+      assertError(await deliver(checkout, { responsePayload: { a: 2 } }), 409, "delivery_already_submitted");
+      const data = await readTransaction(api, market.seller, checkout.transactionId);
+      assert.deepEqual(data.responsePayload, { a: 1, b: 2 });
+    });
+
+    it("[D17] takes one of two payloads that come at once", async () => {
+      const checkout = await fundedDeal(market);
+      const answers = await Promise.all([1, 2, 3, 4].map((n) => deliver(checkout, { responsePayload: { n } })));
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [202, 409, 409, 409]);
+      const winner = answers.find(({ status }) => status === 202);
+      const data = await readTransaction(api, market.seller, checkout.transactionId);
+      assert.deepEqual(data.responsePayload, winner?.body.data.responsePayload);
+    });
+
+    it("[D33] is the seller's: the buyer gets 403 and nothing is kept", async () => {
+      const checkout = await fundedDeal(market);
+      assertError(await deliver(checkout, { responsePayload: {} }, market.buyer), 403, "wrong_role");
+      assert.equal((await stored(checkout))?.responsePayloadJson, null);
+    });
+
+    it("is refused before funding, and after the job was declined", async () => {
+      const pending = await checkOut(market);
+      assertError(await deliver(pending, { responsePayload: {} }), 404, "not_found");
+      const checkout = await fundedDeal(market);
+      await act(api, chain, market.seller, checkout.transactionId, "refund");
+      await until(
+        "the refund is indexed",
+        async () => (await readTransaction(api, market.seller, checkout.transactionId)).status === "refunded",
+      );
+      assertError(await deliver(checkout, { responsePayload: {} }), 409, "escrow_state_conflict");
+      assert.equal((await stored(checkout))?.responsePayloadJson, null);
+    });
+
+    it("[D17] says why a transaction hash is no delivery of this escrow, and keeps nothing", async () => {
+      const [checkout, other] = [await fundedDeal(market), await fundedDeal(market)];
+      const { transactionHash } = await deliverDeal(market, other.transactionId);
+      const body = { responsePayload: { a: 1 } };
+      const elsewhere = await deliver(checkout, { ...body, txHash: transactionHash });
+      assertError(elsewhere, 409, "delivery_transaction_mismatch");
+      assert.equal(elsewhere.body.details.reason, "otherEscrow");
+      const unknown = await deliver(checkout, { ...body, txHash: UNKNOWN_HASH });
+      assert.equal(unknown.body.details.reason, "unknown");
+      assert.equal((await stored(checkout))?.responsePayloadJson, null);
+    });
+
+    it("refuses a body that is no payload", async () => {
+      const checkout = await fundedDeal(market);
+      for (const responsePayload of ["text", ["list"], null, 3]) {
+        assertInvalid(await deliver(checkout, { responsePayload }), "body.responsePayload");
+      }
+      assertInvalid(await deliver(checkout, {}), "body.responsePayload");
+      assertInvalid(await deliver(checkout, { responsePayload: {}, deliveryProof: "0x" }), "body.deliveryProof");
+    });
+  });
+
+  describe("confirm", () => {
+    const confirm = (checkout: CheckoutData, agent = market.buyer) => call(agent, "POST", pathOf(checkout, "/confirm"));
+
+    it("[S4.r10] [S4.r10.1] [S4.r10.2] [D18] only reads: an error with the calldata before accept, the transaction after", async () => {
+      const checkout = await fundedDeal(market);
+      const { escrowId } = checkout.paymentInstructions;
+      const early = await confirm(checkout);
+      assertError(early, 409, "not_accepted_on_chain");
+      assert.equal(early.body.details.status, "funded");
+
+      await deliverDeal(market, checkout.transactionId);
+      await until(
+        "delivered",
+        async () => (await readTransaction(api, market.buyer, checkout.transactionId)).status === "delivered",
+      );
+      const stateOf = () => api.container.chains["base-sepolia"].escrowState(escrowId);
+      const nonce = () => chain.client.getTransactionCount({ address: market.buyer.walletAddress });
+      const before = [await stateOf(), await nonce()];
+      const refused = await confirm(checkout);
+      assertError(refused, 409, "not_accepted_on_chain");
+      assert.deepEqual([await stateOf(), await nonce()], before);
+      assert.equal(refused.body.details.accept.data, moveCall(target(), "accept", escrowId).data);
+
+      await chain.send(market.buyer.account, refused.body.details.accept);
+      const done = await confirm(checkout);
+      assert.equal(done.status, 200, done.text);
+      assert.equal(done.body.data.status, "released");
+      assert.equal(done.body.data.automatic, false);
+    });
+
+    it("[D33] is the buyer's: the seller gets 403", async () => {
+      const checkout = await fundedDeal(market);
+      assertError(await confirm(checkout, market.seller), 403, "wrong_role");
+    });
+
+    it("refuses a body with fields", async () => {
+      const checkout = await fundedDeal(market);
+      assertInvalid(
+        await call(market.buyer, "POST", pathOf(checkout, "/confirm"), { accepted: true }),
+        "body.accepted",
+      );
+    });
+  });
+
+  describe("offer next steps", () => {
+    const offered = async (agent: TestAgent, checkout: CheckoutData) =>
+      (await readTransaction(api, agent, checkout.transactionId)).actions.map((a: { action: string }) => a.action);
+
+    it("[D15] to each party by its role and the state of the escrow", async () => {
+      const checkout = await fundedDeal(market);
+      assert.deepEqual(await offered(market.buyer, checkout), []);
+      assert.deepEqual(await offered(market.seller, checkout), ["refund"]);
+      await deliverDeal(market, checkout.transactionId);
+      await until("delivered", async () => (await offered(market.buyer, checkout)).length > 0);
+      assert.deepEqual(await offered(market.buyer, checkout), ["accept", "openDispute"]);
+      assert.deepEqual(await offered(market.seller, checkout), []);
+      await act(api, chain, market.buyer, checkout.transactionId, "openDispute");
+      await until(
+        "disputed",
+        async () => (await readTransaction(api, market.buyer, checkout.transactionId)).status === "disputed",
+      );
+      assert.deepEqual(await offered(market.buyer, checkout), []);
+    });
+
+    it("[S4.r11] [D19] claimAbandoned gives the buyer calldata and when it opens", async () => {
+      const checkout = await fundedDeal(market);
+      const { deadline, abandonmentGrace, escrowId } = checkout.paymentInstructions;
+      const { status, body } = await call(market.buyer, "GET", pathOf(checkout, "/claimAbandoned"));
+      assert.equal(status, 200);
+      assert.deepEqual(body.data, {
+        to: chain.deployment.escrow,
+        data: moveCall(target(), "claimAbandoned", escrowId).data,
+        value: "0",
+        chainId: 84_532,
+        claimable: false,
+        claimableAt: new Date((deadline + abandonmentGrace + 1) * 1000).toISOString(),
+      });
+      assertError(await call(market.seller, "GET", pathOf(checkout, "/claimAbandoned")), 403, "wrong_role");
+    });
+
+    it("[D19] finalize gives both parties calldata and, once delivered, when it opens", async () => {
+      const checkout = await fundedDeal(market);
+      const early = await call(market.seller, "GET", pathOf(checkout, "/finalize"));
+      assert.deepEqual([early.body.data.finalizable, early.body.data.finalizableAt], [false, null]);
+      await deliverDeal(market, checkout.transactionId);
+      const data = await until("delivered", async () => {
+        const { body } = await call(market.buyer, "GET", pathOf(checkout, "/finalize"));
+        return body.data.finalizableAt === null ? undefined : body.data;
+      });
+      const { deliveredAt } = await readTransaction(api, market.buyer, checkout.transactionId);
+      assert.equal(Date.parse(data.finalizableAt) - Date.parse(deliveredAt), (300 + 1) * 1000);
+      assert.equal(data.finalizable, false);
+      assert.equal(data.data, moveCall(target(), "finalize", checkout.paymentInstructions.escrowId).data);
+    });
+  });
+});
