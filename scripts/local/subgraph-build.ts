@@ -20,6 +20,8 @@ const PLACEHOLDERS = {
   tokenSymbols: "{{tokenSymbols}}",
 } as const;
 
+type ManifestValues = Readonly<Record<keyof typeof PLACEHOLDERS, string>>;
+
 const INTERFACES = { EscrowV2: "IEscrow", ScoreV2: "IScore", ResolverV2: "IResolver" } as const;
 
 /**
@@ -29,20 +31,12 @@ const INTERFACES = { EscrowV2: "IEscrow", ScoreV2: "IScore", ResolverV2: "IResol
  * @returns the folder with the compiled subgraph, whose manifest still has placeholders
  */
 export async function compileSubgraph(cacheDir: string, run: RunJob): Promise<string> {
-  const files = subgraphFiles();
+  const files = subgraphFiles(PLACEHOLDERS);
   const compiled = join(cacheDir, "subgraph", hashOf(files));
   if (existsSync(compiled)) return compiled;
   const work = `${compiled}.${randomUUID()}`;
   for (const [path, text] of files) writeText(join(work, path), text);
-  for (const step of ["codegen", "build"]) {
-    await run({
-      name: `subgraph-${step}`,
-      command: process.execPath,
-      args: [SCRIPTS.graph, step],
-      cwd: work,
-      env: { GRAPH_SKIP_NEW_VERSION_CHECK: "true" },
-    });
-  }
+  await runGraphCli(work, run);
   try {
     renameSync(join(work, "build"), compiled);
   } catch (error) {
@@ -55,24 +49,27 @@ export async function compileSubgraph(cacheDir: string, run: RunJob): Promise<st
 }
 
 /**
+ * Writes the sources of the subgraph for one network into a folder of the checkout and compiles them there; graph-cli's
+ * own commands (`graph deploy`) work in it.
+ */
+export async function buildSubgraphProject(target: SubgraphTarget, dir: string, run: RunJob): Promise<void> {
+  rmSync(dir, { recursive: true, force: true });
+  for (const [path, text] of subgraphFiles(valuesOf(target))) writeText(join(dir, path), text);
+  await runGraphCli(dir, run);
+}
+
+/**
  * Makes the compiled subgraph ready for one network.
  * @param outDir gets a folder `<network>-<hash of its content>`: graph-node takes another path for another subgraph and
  * the same path for the same one
  * @returns the absolute path of the manifest
  */
 export function renderSubgraph(compiled: string, target: SubgraphTarget, outDir: string): string {
-  const values: Record<keyof typeof PLACEHOLDERS, string> = {
-    network: target.network,
-    startBlock: String(target.startBlock),
-    escrow: target.contracts.escrow.proxy.toLowerCase(),
-    score: target.contracts.score.proxy.toLowerCase(),
-    resolver: target.contracts.resolver.proxy.toLowerCase(),
-    tokenSymbols: target.tokens.map(({ address, symbol }) => `${address.toLowerCase()}=${symbol}`).join(","),
-  };
+  const values = valuesOf(target);
   let manifest = readFileSync(join(compiled, "subgraph.yaml"), "utf8");
   for (const [name, placeholder] of Object.entries(PLACEHOLDERS)) {
     if (!manifest.includes(placeholder)) throw new Error(`The compiled manifest has no place for ${name}.`);
-    manifest = manifest.replaceAll(placeholder, values[name as keyof typeof PLACEHOLDERS]);
+    manifest = manifest.replaceAll(placeholder, values[name as keyof ManifestValues]);
   }
   const hash = createHash("sha256")
     .update(compiled.split("/").at(-1) ?? "")
@@ -103,8 +100,32 @@ export function renderDummySubgraph(compiled: string, network: NetworkName, outD
   return path;
 }
 
+function valuesOf(target: SubgraphTarget): ManifestValues {
+  return {
+    network: target.network,
+    startBlock: String(target.startBlock),
+    escrow: target.contracts.escrow.proxy.toLowerCase(),
+    score: target.contracts.score.proxy.toLowerCase(),
+    resolver: target.contracts.resolver.proxy.toLowerCase(),
+    tokenSymbols: target.tokens.map(({ address, symbol }) => `${address.toLowerCase()}=${symbol}`).join(","),
+  };
+}
+
+async function runGraphCli(dir: string, run: RunJob): Promise<void> {
+  for (const step of ["codegen", "build"]) {
+    await run({
+      name: `subgraph-${step}`,
+      command: process.execPath,
+      args: [SCRIPTS.graph, step],
+      cwd: dir,
+      // It would ask a registry whether it is the newest.
+      env: { GRAPH_SKIP_NEW_VERSION_CHECK: "true" },
+    });
+  }
+}
+
 /** Every file that the compiler needs, by its path. */
-function subgraphFiles(): Map<string, string> {
+function subgraphFiles(values: ManifestValues): Map<string, string> {
   const files = new Map<string, string>();
   for (const path of readdirSync(join(SUBGRAPH_SOURCES, "src"), { recursive: true, encoding: "utf8" }).sort()) {
     if (path.endsWith(".ts")) files.set(join("src", path), readFileSync(join(SUBGRAPH_SOURCES, "src", path), "utf8"));
@@ -114,10 +135,9 @@ function subgraphFiles(): Map<string, string> {
   }
   for (const [name, contract] of Object.entries(INTERFACES)) files.set(`abis/${name}.json`, abiOf(contract));
   let manifest = readFileSync(join(SUBGRAPH_SOURCES, "subgraph.template.yaml"), "utf8");
-  for (const name of ["escrow", "score", "resolver"] as const) {
-    manifest = manifest.replaceAll(`{{${name}}}`, PLACEHOLDERS[name]);
-  }
-  files.set("subgraph.yaml", manifest.replaceAll('"{{startBlock}}"', PLACEHOLDERS.startBlock));
+  manifest = manifest.replaceAll('"{{startBlock}}"', values.startBlock);
+  for (const [name, value] of Object.entries(values)) manifest = manifest.replaceAll(`{{${name}}}`, value);
+  files.set("subgraph.yaml", manifest);
   return files;
 }
 
