@@ -63,7 +63,14 @@ describe("EscrowV2.accept", () => {
     const market = await loadFixture(marketplace);
     const { escrow, actors } = market;
     const { escrowId } = await delivered(market);
-    const others = [actors.seller, actors.owner, actors.systemResolver, actors.adminResolver, actors.pauser, actors.stranger];
+    const others = [
+      actors.seller,
+      actors.owner,
+      actors.systemResolver,
+      actors.adminResolver,
+      actors.pauser,
+      actors.stranger,
+    ];
     for (const other of others) {
       await expect(escrow.connect(other).accept(escrowId))
         .to.be.revertedWithCustomError(escrow, "CallerNotBuyer")

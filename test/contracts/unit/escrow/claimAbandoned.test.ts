@@ -17,9 +17,7 @@ describe("EscrowV2.claimAbandoned", () => {
       [actors.buyer, escrow, actors.seller, actors.treasury],
       [9_800_000n, -9_800_000n, 0n, 0n],
     );
-    await expect(claim)
-      .to.emit(escrow, "EscrowAbandoned")
-      .withArgs(escrowId, actors.buyer, actors.seller, 9_800_000n);
+    await expect(claim).to.emit(escrow, "EscrowAbandoned").withArgs(escrowId, actors.buyer, actors.seller, 9_800_000n);
     expect((await escrow.getEscrow(escrowId)).state).to.equal(State.Abandoned);
   });
 

@@ -189,7 +189,12 @@ describe("EscrowV2.createEscrow", () => {
     const refusals: [string, Partial<Terms>, string, unknown[]][] = [
       ["a zero escrow id", { escrowId: ethers.ZeroHash }, "InvalidEscrowId", [ethers.ZeroHash]],
       ["no seller", { seller: ethers.ZeroAddress }, "InvalidAddress", [ethers.ZeroAddress]],
-      ["a dispute window of 299 s [S8.1.02]", { disputeWindow: 299n }, "DisputeWindowOutOfRange", [299n, 300n, 86_400n]],
+      [
+        "a dispute window of 299 s [S8.1.02]",
+        { disputeWindow: 299n },
+        "DisputeWindowOutOfRange",
+        [299n, 300n, 86_400n],
+      ],
       [
         "a dispute window of 86401 s [S8.1.02]",
         { disputeWindow: 86_401n },
@@ -210,12 +215,7 @@ describe("EscrowV2.createEscrow", () => {
       ],
       ["a deposit below the token's minimum", { amount: 9_999n }, "AmountBelowMinimum", [9_999n, 10_000n]],
       ["no deposit", { amount: 0n }, "AmountBelowMinimum", [0n, 10_000n]],
-      [
-        "a deposit above 96 bits",
-        { amount: MAX_UINT96 + 1n },
-        "AmountAboveMaximum",
-        [MAX_UINT96 + 1n, MAX_UINT96],
-      ],
+      ["a deposit above 96 bits", { amount: MAX_UINT96 + 1n }, "AmountAboveMaximum", [MAX_UINT96 + 1n, MAX_UINT96]],
     ];
     for (const [title, overrides, error, args] of refusals) {
       it(`refuses ${title} [D10]`, async () => {
@@ -296,7 +296,15 @@ describe("EscrowV2.createEscrow", () => {
     it("refuses an escrow id that was used before, in whatever state and by whomever", async () => {
       const market = await loadFixture(marketplace);
       const { escrow, actors } = market;
-      for (const state of ["Funded", "Delivered", "Released", "Refunded", "Disputed", "Resolved", "Abandoned"] as const) {
+      for (const state of [
+        "Funded",
+        "Delivered",
+        "Released",
+        "Refunded",
+        "Disputed",
+        "Resolved",
+        "Abandoned",
+      ] as const) {
         const { escrowId } = await dealIn(market, state);
         for (const buyer of [actors.buyer, actors.otherBuyer]) {
           await expect(sendCreate(market, await termsOf(market, { escrowId }), buyer))

@@ -79,9 +79,7 @@ describe("EscrowV2.openDispute", () => {
       .to.be.revertedWithCustomError(escrow, "EscrowNotInState")
       .withArgs(escrowId, State.Resolved, State.Delivered);
     await expect(
-      resolver
-        .connect(actors.adminResolver)
-        .resolveByAdmin(escrowId, Outcome.BuyerRefund, 100, 0, ethers.id("appeal")),
+      resolver.connect(actors.adminResolver).resolveByAdmin(escrowId, Outcome.BuyerRefund, 100, 0, ethers.id("appeal")),
     )
       .to.be.revertedWithCustomError(escrow, "EscrowNotInState")
       .withArgs(escrowId, State.Resolved, State.Disputed);

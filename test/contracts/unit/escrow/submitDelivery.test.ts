@@ -62,7 +62,14 @@ describe("EscrowV2.submitDelivery", () => {
     const market = await loadFixture(marketplace);
     const { escrow, actors } = market;
     const { escrowId } = await funded(market);
-    const others = [actors.buyer, actors.owner, actors.systemResolver, actors.adminResolver, actors.pauser, actors.stranger];
+    const others = [
+      actors.buyer,
+      actors.owner,
+      actors.systemResolver,
+      actors.adminResolver,
+      actors.pauser,
+      actors.stranger,
+    ];
     for (const other of others) {
       await expect(escrow.connect(other).submitDelivery(escrowId, PROOF))
         .to.be.revertedWithCustomError(escrow, "CallerNotSeller")

@@ -1,0 +1,102 @@
+import { expect } from "chai";
+
+import { ethers, loadFixture, time } from "../../fixtures/chain.ts";
+import { USDC, sendCreate, termsOf } from "../../fixtures/deals.ts";
+import { ETH_PRICE, MAX_PRICE_AGE, marketplace } from "../../fixtures/marketplace.ts";
+
+/** A round of the feed as Chainlink reports it. */
+interface Round {
+  roundId: bigint;
+  answeredInRound: bigint;
+  answer: bigint;
+  startedAt: bigint;
+  updatedAt: bigint;
+}
+
+describe("EscrowV2.usdValue", () => {
+  it("counts USDC as one dollar [D11]", async () => {
+    const { escrow, usdc } = await loadFixture(marketplace);
+    for (const amount of [0n, 1n, USDC, 123_456_789n]) expect(await escrow.usdValue(usdc, amount)).to.equal(amount);
+  });
+
+  it("counts a token without a feed as one dollar whatever its decimals, rounded up", async () => {
+    const { escrow, actors, weth } = await loadFixture(marketplace);
+    const asDollar = { feed: ethers.ZeroAddress, maxPriceAge: 0, decimals: 18, listed: true, minAmount: 1 };
+    await escrow.connect(actors.owner).listToken(weth, asDollar);
+    expect(await escrow.usdValue(weth, 10n ** 18n)).to.equal(USDC);
+    expect(await escrow.usdValue(weth, 10n ** 18n + 1n)).to.equal(USDC + 1n);
+    expect(await escrow.usdValue(weth, 1n)).to.equal(1n);
+  });
+
+  it("values WETH by its feed, rounded up so that no cap is passed by a fraction [D11]", async () => {
+    const { escrow, weth } = await loadFixture(marketplace);
+    expect(await escrow.usdValue(weth, 10n ** 18n)).to.equal(2_500n * USDC);
+    expect(await escrow.usdValue(weth, 4n * 10n ** 15n)).to.equal(10n * USDC);
+    expect(await escrow.usdValue(weth, 4n * 10n ** 15n + 1n)).to.equal(10n * USDC + 1n);
+  });
+
+  it("follows the feed's decimals and its latest answer", async () => {
+    const { escrow, weth, actors } = await loadFixture(marketplace);
+    const feed = await ethers.deployContract("MockPriceFeed", [18, 1_234n * 10n ** 18n]);
+    await escrow
+      .connect(actors.owner)
+      .listToken(weth, { feed, maxPriceAge: 60, decimals: 18, listed: true, minAmount: 1 });
+    expect(await escrow.usdValue(weth, 10n ** 18n)).to.equal(1_234n * USDC);
+  });
+
+  it("refuses a token that is not listed", async () => {
+    const { escrow, actors } = await loadFixture(marketplace);
+    await expect(escrow.usdValue(actors.stranger, 1n))
+      .to.be.revertedWithCustomError(escrow, "TokenNotListed")
+      .withArgs(actors.stranger);
+  });
+
+  const bad: [string, (round: Round, now: bigint) => Partial<Round>][] = [
+    ["stale", (_, now) => ({ updatedAt: now - MAX_PRICE_AGE - 1n })],
+    ["zero", () => ({ answer: 0n })],
+    ["negative", () => ({ answer: -ETH_PRICE })],
+    ["of an incomplete round", () => ({ updatedAt: 0n })],
+    ["carried over from an earlier round", () => ({ answeredInRound: 6n })],
+    ["from the future", (_, now) => ({ updatedAt: now + 1n })],
+    ["greater than a feed can store", () => ({ answer: 2n ** 191n })],
+  ];
+  for (const [title, change] of bad) {
+    it(`refuses an answer that is ${title} [D11]`, async () => {
+      const market = await loadFixture(marketplace);
+      const { escrow, weth, feed } = market;
+      const now = BigInt(await time.latest()) + 1n;
+      const round: Round = { roundId: 7n, answeredInRound: 7n, answer: ETH_PRICE, startedAt: now, updatedAt: now };
+      const broken = { ...round, ...change(round, now) };
+      await time.setNextBlockTimestamp(now);
+      await feed.setRound(broken);
+      await expect(escrow.usdValue(weth, 10n ** 18n))
+        .to.be.revertedWithCustomError(escrow, "InvalidPrice")
+        .withArgs(feed, broken.answer, broken.updatedAt, MAX_PRICE_AGE);
+    });
+  }
+
+  it("refuses a new escrow whose price is stale, and leaves other tokens alone [D11]", async () => {
+    const market = await loadFixture(marketplace);
+    const { escrow, weth, feed } = market;
+    const updatedAt = BigInt(await time.latest()) - MAX_PRICE_AGE;
+    await feed.setRound({ roundId: 7n, answeredInRound: 7n, answer: ETH_PRICE, startedAt: updatedAt, updatedAt });
+    const inWeth = await termsOf(market, { token: await weth.getAddress(), amount: 10n ** 15n });
+    await expect(sendCreate(market, inWeth))
+      .to.be.revertedWithCustomError(escrow, "InvalidPrice")
+      .withArgs(feed, ETH_PRICE, updatedAt, MAX_PRICE_AGE);
+    await sendCreate(market, await termsOf(market));
+  });
+
+  it("takes an answer of exactly the greatest age, and the greatest answer [D11]", async () => {
+    const { escrow, weth, feed } = await loadFixture(marketplace);
+    const now = BigInt(await time.latest()) + 1n;
+    const updatedAt = now - MAX_PRICE_AGE;
+    await time.setNextBlockTimestamp(now);
+    await feed.setRound({ roundId: 7n, answeredInRound: 7n, answer: ETH_PRICE, startedAt: updatedAt, updatedAt });
+    expect(await escrow.usdValue(weth, 10n ** 18n)).to.equal(2_500n * USDC);
+    await time.setNextBlockTimestamp(now + 1n);
+    const greatest = 2n ** 191n - 1n;
+    await feed.setRound({ roundId: 8n, answeredInRound: 8n, answer: greatest, startedAt: now, updatedAt: now + 1n });
+    expect(await escrow.usdValue(weth, 10n ** 8n)).to.equal((greatest * 10n ** 14n + 10n ** 26n - 1n) / 10n ** 26n);
+  });
+});
