@@ -45,7 +45,7 @@ function isAlive(pid) {
 /** One install at a time: `npm start` and `npm test` may be the first commands of a clone side by side. */
 async function withLock(run) {
   mkdirSync(dirname(lock), { recursive: true });
-  for (let told = false; ; ) {
+  for (let told = false; ;) {
     try {
       writeFileSync(lock, String(process.pid), { flag: "wx" });
       break;
@@ -93,9 +93,14 @@ async function install(wanted) {
   const ticker = setInterval(() => say(`  … still installing, ${Math.round((Date.now() - started) / 1000)} s`), 10_000);
   const { code, output } = await run(command, args);
   clearInterval(ticker);
-  if (code !== 0) fail(`${output}\nThe packages could not be installed (exit code ${code}). Mend the cause above and run the same command again.`);
+  if (code !== 0)
+    fail(
+      `${output}\nThe packages could not be installed (exit code ${code}). Mend the cause above and run the same command again.`,
+    );
   if (!existsSync(projectNode)) {
-    fail(`${output}\nThe package "node" brought no binary for ${process.platform}-${process.arch}. Install Node 24 or newer and see compose.yaml.`);
+    fail(
+      `${output}\nThe package "node" brought no binary for ${process.platform}-${process.arch}. Install Node 24 or newer and see compose.yaml.`,
+    );
   }
   writeFileSync(stamp, wanted);
   say(`Packages installed in ${Math.round((Date.now() - started) / 1000)} s.`);
@@ -112,8 +117,10 @@ function handOver(args) {
 
 const args = process.argv.slice(2);
 if (args.length === 0) fail("usage: node scripts/bootstrap.mjs <script.ts> [arguments]");
-if (Number(process.versions.node.split(".")[0]) < 18) fail(`Node ${process.versions.node} is too old: install Node 20 or newer.`);
-if (spawnSync("npm", ["--version"]).status !== 0) fail("npm was not found: install Node 20 or newer together with npm.");
+if (Number(process.versions.node.split(".")[0]) < 18)
+  fail(`Node ${process.versions.node} is too old: install Node 20 or newer.`);
+if (spawnSync("npm", ["--version"]).status !== 0)
+  fail("npm was not found: install Node 20 or newer together with npm.");
 const wanted = wantedStamp();
 if (!isInstalled(wanted)) {
   await withLock(async () => {
