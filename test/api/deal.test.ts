@@ -3,9 +3,10 @@ import { after, before, describe, it } from "node:test";
 
 import { startTestApi } from "../fixtures/api.ts";
 import type { TestApi } from "../fixtures/api.ts";
-import { act, checkOut, createEscrow, deliverDeal, openMarket, readTransaction, until } from "../fixtures/deals.ts";
+import { act, checkOut, createEscrow, deliverDeal, openMarket, readTransaction } from "../fixtures/deals.ts";
 import { openChain } from "../fixtures/stack.ts";
 import type { TestChain } from "../fixtures/stack.ts";
+import { until } from "../fixtures/until.ts";
 
 describe("a deal through the API", () => {
   let api: TestApi;

@@ -18,11 +18,11 @@ import {
   ONE_USDC,
   openMarket,
   readTransaction,
-  until,
 } from "../fixtures/deals.ts";
 import type { CheckoutData, Market } from "../fixtures/deals.ts";
 import { openChain } from "../fixtures/stack.ts";
 import type { TestChain } from "../fixtures/stack.ts";
+import { until } from "../fixtures/until.ts";
 
 const UNKNOWN_HASH = `0x${"ab".repeat(32)}`;
 const UNKNOWN_ID = `txn_${"0".repeat(32)}`;

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { describe, it } from "node:test";
+
+import { deriveWebhookSecret } from "../../api/features/webhooks/secrets.ts";
+import { signWebhook, verifyWebhookSignature } from "../../api/features/webhooks/signature.ts";
+import { WebhookReceiver } from "../../scripts/demo/receiver.ts";
+
+const SECRET = "whsec_of-the-test";
+const BODY = '{"event":"escrow.funded","n":1}';
+const NOW = 1_800_000_000;
+const header = signWebhook(SECRET, BODY, NOW);
+
+describe("the signature of a webhook", () => {
+  it("[S6.27] [S6.28] is t=<unix seconds>,v1=<hex HMAC-SHA256 of t.body>", () => {
+    const expected = createHmac("sha256", SECRET).update(`${NOW}.${BODY}`).digest("hex");
+    assert.equal(header, `t=${NOW},v1=${expected}`);
+    assert.match(header, /^t=\d+,v1=[0-9a-f]{64}$/);
+  });
+
+  it("[S6.29] is verified by splitting the header at the comma", () => {
+    assert.ok(verifyWebhookSignature(SECRET, header, BODY, NOW));
+    assert.ok(!verifyWebhookSignature(SECRET, header.replace(",", ";"), BODY, NOW));
+  });
+
+  it("[S6.30] holds for 300 seconds in the past and in the future, and not for 301", () => {
+    for (const distance of [0, 300, -300]) assert.ok(verifyWebhookSignature(SECRET, header, BODY, NOW + distance));
+    for (const distance of [301, -301]) assert.ok(!verifyWebhookSignature(SECRET, header, BODY, NOW + distance));
+  });
+
+  it("[S6.32] is rejected at another length", () => {
+    assert.ok(!verifyWebhookSignature(SECRET, header.slice(0, -1), BODY, NOW));
+    assert.ok(!verifyWebhookSignature(SECRET, `${header}0`, BODY, NOW));
+    assert.ok(!verifyWebhookSignature(SECRET, `t=${NOW},v1=`, BODY, NOW));
+  });
+
+  it("[S6.33] is rejected without t, without v1, and without a header", () => {
+    const [t, v1] = header.split(",");
+    for (const part of [t, v1, "", undefined, ","]) assert.ok(!verifyWebhookSignature(SECRET, part, BODY, NOW));
+  });
+
+  it("does not hold for another body, secret or time", () => {
+    assert.ok(!verifyWebhookSignature(SECRET, header, `${BODY} `, NOW));
+    assert.ok(!verifyWebhookSignature("whsec_another", header, BODY, NOW));
+    assert.ok(!verifyWebhookSignature(SECRET, header.replace(`t=${NOW}`, `t=${NOW + 1}`), BODY, NOW));
+    assert.ok(!verifyWebhookSignature(SECRET, header.replace(`t=${NOW}`, "t=soon"), BODY, NOW));
+  });
+
+  it("[S6.34] that does not hold is answered with 401 by a receiver", async () => {
+    const receiver = await WebhookReceiver.start();
+    try {
+      receiver.useSecret(SECRET);
+      const post = async (signature: string | undefined) => {
+        const headers = { ...(signature === undefined ? {} : { "x-service-signature": signature }) };
+        return (await fetch(receiver.url, { method: "POST", body: BODY, headers })).status;
+      };
+      const now = Math.floor(Date.now() / 1000);
+      assert.equal(await post(undefined), 401);
+      assert.equal(await post(signWebhook("whsec_another", BODY, now)), 401);
+      assert.equal(await post(signWebhook(SECRET, BODY, now - 400)), 401);
+      assert.equal(await post(signWebhook(SECRET, BODY, now)), 204);
+    } finally {
+      await receiver.stop();
+    }
+  });
+});
+
+describe("the secret of a webhook", () => {
+  it("[D38] differs by agent, rotation and master", () => {
+    const secrets = [
+      deriveWebhookSecret("master-one", "agt_1", 0),
+      deriveWebhookSecret("master-one", "agt_2", 0),
+      deriveWebhookSecret("master-one", "agt_1", 1),
+      deriveWebhookSecret("master-two", "agt_1", 0),
+    ];
+    assert.equal(new Set(secrets).size, 4);
+    assert.equal(deriveWebhookSecret("master-one", "agt_1", 0), secrets[0]);
+    for (const secret of secrets) assert.match(secret, /^whsec_[0-9a-f]{64}$/);
+  });
+});
