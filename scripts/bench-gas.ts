@@ -1,0 +1,58 @@
+// `npm run bench:gas`: gas of every operation against a plain transferFrom in the same run.
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+
+import hre from "hardhat";
+
+import { type GasReport, measureGas, WHOLE_DEAL } from "../test/bench/gas-measure.ts";
+import { readSnapshot, writeSnapshot } from "../test/bench/gas-snapshot.ts";
+
+const HELP = `usage: npm run bench:gas -- [--json] [--write]
+
+Measures every operation behind the proxies with score contract, caps (a job of $20, so that both scores are read),
+seller terms and allow-list on, between wallets with a past.
+  --json    one JSON object
+  --write   replaces test/bench/gas-snapshot.json and the figures in docs/`;
+
+const AIM = 270_000;
+/** Gas of a whole deal elsewhere, measured with the same token; what each does is said beside it. */
+const PEERS: [name: string, gas: number][] = [
+  ["base/commerce-payments (no delivery step, no score)", 217_000],
+  ["ERC-8183 reference", 543_000],
+  ["Olas", 595_000],
+  ["Virtuals ACP v2", 2_600_000],
+];
+
+const { values } = parseArgs({
+  options: { json: { type: "boolean" }, write: { type: "boolean" }, help: { type: "boolean" } },
+});
+if (values.help === true) {
+  console.log(HELP);
+  process.exit(0);
+}
+await hre.tasks.getTask("build").run({ quiet: true });
+const report = await measureGas();
+const before = readSnapshot();
+if (values.write === true) writeSnapshot(report);
+if (values.json === true) {
+  console.log(JSON.stringify({ ...report, aim: AIM, cores: availableParallelism() }));
+} else {
+  print(report);
+}
+
+function print({ gas, codeBytes }: GasReport): void {
+  const number = (value: number): string => value.toLocaleString("en-US").padStart(11);
+  const plain = gas["transferFrom"] ?? 1;
+  console.log("operation                          gas     x transferFrom   against the snapshot");
+  for (const [name, used] of Object.entries(gas)) {
+    const old = before?.gas[name];
+    const change = old === undefined ? "new" : old === used ? "same" : `${used > old ? "+" : ""}${used - old}`;
+    console.log(`${name.padEnd(32)}${number(used)}${(used / plain).toFixed(1).padStart(14)}   ${change}`);
+  }
+  console.log("\nelsewhere, a whole deal");
+  for (const [name, used] of PEERS) console.log(`${name.padEnd(54)}${number(used)}`);
+  console.log("\nbytes of code (at most 24,576)");
+  for (const [name, bytes] of Object.entries(codeBytes)) console.log(`${name.padEnd(32)}${number(bytes)}`);
+  const deal = gas[WHOLE_DEAL] ?? 0;
+  console.log(`\n${WHOLE_DEAL}: ${deal} gas, ${deal <= AIM ? "within" : "ABOVE"} the aim of ${AIM}`);
+}

@@ -1,0 +1,181 @@
+import { type ContractTransactionResponse, MaxUint256, type TypedDataDomain } from "ethers";
+import hre from "hardhat";
+
+import { ABANDONMENT_GRACE_SECONDS, AMOUNT, DISPUTE_WINDOW_SECONDS, type GasSetup, gasSetup } from "./gas-setup.ts";
+
+/** Gas used by each operation, by its name, and bytes of deployed code by contract. */
+export interface GasReport {
+  gas: Record<string, number>;
+  codeBytes: Record<string, number>;
+}
+
+const RESOLUTION_TIMEOUT_SECONDS = 30 * 86_400;
+const DELIVERY_SECONDS = 86_400;
+const CONTRACTS = ["EscrowV2", "ScoreV2", "ResolverV2"];
+/** The sum that the aim is about, as a row of the report. */
+export const WHOLE_DEAL = "create + deliver + accept";
+
+/**
+ * Measures every operation behind the proxies with everything on: score contract, caps that read both scores (a job of
+ * $20), seller terms, allow-list. Both parties, the treasury and the escrow contract have a past, as in daily use.
+ */
+export async function measureGas(): Promise<GasReport> {
+  const setup = await gasSetup();
+  const gas = {
+    ...(await measureDeal(setup)),
+    ...(await measureCreations(setup)),
+    ...(await measureTroubles(setup)),
+    // Last: an abandonment takes the score that jobs above $10 need.
+    ...(await measureEndings(setup)),
+  };
+  const codeBytes: Record<string, number> = {};
+  for (const name of CONTRACTS) {
+    const artifact = await hre.artifacts.readArtifact(name);
+    codeBytes[name] = (artifact.deployedBytecode.length - 2) / 2;
+  }
+  return { gas, codeBytes };
+}
+
+async function used(sent: Promise<ContractTransactionResponse>): Promise<number> {
+  const receipt = await (await sent).wait();
+  if (receipt?.status !== 1) throw new Error("a measured transaction failed");
+  return Number(receipt.gasUsed);
+}
+
+async function measureDeal({ contracts, wallets, addresses, steps }: GasSetup): Promise<Record<string, number>> {
+  const { escrow, usdc } = contracts;
+  const deal = await steps.terms(AMOUNT, addresses.usdc);
+  const createEscrow = await used(steps.create(deal));
+  const submitDelivery = await used(escrow.connect(wallets.seller).submitDelivery(deal.escrowId, steps.hash()));
+  const accept = await used(escrow.connect(wallets.buyer).accept(deal.escrowId));
+  await usdc.connect(wallets.buyer).approve(wallets.relayer.address, MaxUint256);
+  const transferFrom = await used(
+    usdc.connect(wallets.relayer).transferFrom(wallets.buyer.address, wallets.seller.address, AMOUNT),
+  );
+  return {
+    transferFrom,
+    createEscrow,
+    submitDelivery,
+    accept,
+    [WHOLE_DEAL]: createEscrow + submitDelivery + accept,
+  };
+}
+
+async function measureCreations(setup: GasSetup): Promise<Record<string, number>> {
+  const { contracts, wallets, addresses, steps } = setup;
+  const small = await steps.terms(AMOUNT / 2n, addresses.usdc);
+  const inWeth = await steps.terms(5n * 10n ** 15n, addresses.weth);
+  const signed = await steps.terms(AMOUNT, addresses.usdc);
+  const { validAfter, validBefore, signature } = await authorization(setup, signed);
+  return {
+    "createEscrow (job of $10)": await used(steps.create(small)),
+    "createEscrow (WETH, price feed)": await used(steps.create(inWeth)),
+    createEscrowWithAuthorization: await used(
+      contracts.escrow
+        .connect(wallets.relayer)
+        .createEscrowWithAuthorization(signed, validAfter, validBefore, signature),
+    ),
+  };
+}
+
+async function authorization(
+  { connection, contracts, wallets, addresses }: GasSetup,
+  terms: Awaited<ReturnType<GasSetup["steps"]["terms"]>>,
+) {
+  const { chainId } = await connection.ethers.provider.getNetwork();
+  const domain: TypedDataDomain = { name: "USD Coin", version: "2", chainId, verifyingContract: addresses.usdc };
+  const fields = ["address from", "address to", "uint256 value", "uint256 validAfter", "uint256 validBefore"];
+  const types = {
+    ReceiveWithAuthorization: [...fields, "bytes32 nonce"].map((field) => {
+      const [type = "", name = ""] = field.split(" ");
+      return { type, name };
+    }),
+  };
+  const validAfter = 0n;
+  const validBefore = terms.deadline;
+  const signature = await wallets.buyer.signTypedData(domain, types, {
+    from: terms.buyer,
+    to: addresses.escrow,
+    value: terms.amount,
+    validAfter,
+    validBefore,
+    nonce: await contracts.escrow.authorizationNonce(terms),
+  });
+  return { validAfter, validBefore, signature };
+}
+
+async function measureEndings({ connection, contracts, wallets, steps }: GasSetup): Promise<Record<string, number>> {
+  const { time } = connection.networkHelpers;
+  const { escrow, resolver } = contracts;
+  const gas: Record<string, number> = {};
+
+  gas["refund"] = await used(escrow.connect(wallets.seller).refund(await steps.funded()));
+  const several = [await steps.funded(), await steps.funded(), await steps.funded()];
+  gas["refundMany (3 escrows)"] = await used(escrow.connect(wallets.seller).refundMany(several));
+
+  const toDispute = await steps.delivered();
+  gas["openDispute"] = await used(escrow.connect(wallets.buyer).openDispute(toDispute));
+  gas["resolve"] = await used(resolver.connect(wallets.system).resolveBySystem(toDispute, 2, steps.hash()));
+  const forAdmin = await steps.disputed();
+  gas["resolveByAdmin"] = await used(resolver.connect(wallets.admin).resolveByAdmin(forAdmin, 2, 30, 70, steps.hash()));
+  const agreed = await steps.disputed();
+  const signatures = await agreement({ connection, contracts, wallets }, agreed, 40n);
+  gas["resolveByAgreement"] = await used(resolver.connect(wallets.relayer).resolveByAgreement(agreed, 40, signatures));
+
+  const forgotten = await steps.delivered();
+  const unruled = await steps.disputed();
+  const abandoned = await steps.funded();
+  await time.increase(DISPUTE_WINDOW_SECONDS + 1);
+  gas["finalize"] = await used(escrow.connect(wallets.relayer).finalize(forgotten));
+  await time.increase(DELIVERY_SECONDS + ABANDONMENT_GRACE_SECONDS + 1);
+  gas["claimAbandoned"] = await used(escrow.connect(wallets.buyer).claimAbandoned(abandoned));
+  await time.increase(RESOLUTION_TIMEOUT_SECONDS + 1);
+  gas["resolveExpired"] = await used(escrow.connect(wallets.relayer).resolveExpired(unruled));
+  gas["setSellerTerms"] = await used(escrow.connect(wallets.seller).setSellerTerms(2_000_000, 900, false));
+  return gas;
+}
+
+async function agreement(
+  { connection, contracts, wallets }: Pick<GasSetup, "connection" | "contracts" | "wallets">,
+  escrowId: string,
+  buyerPercent: bigint,
+): Promise<[string, string]> {
+  const { chainId } = await connection.ethers.provider.getNetwork();
+  const verifyingContract = await contracts.resolver.getAddress();
+  const domain: TypedDataDomain = { name: "AgentMarketplaceResolver", version: "2", chainId, verifyingContract };
+  const types = {
+    ResolutionAgreement: [
+      { name: "escrowId", type: "bytes32" },
+      { name: "buyerPercent", type: "uint256" },
+    ],
+  };
+  const message = { escrowId, buyerPercent };
+  return [
+    await wallets.buyer.signTypedData(domain, types, message),
+    await wallets.seller.signTypedData(domain, types, message),
+  ];
+}
+
+/** What costs extra: a credit and its withdrawal, a score that had to be repeated. */
+async function measureTroubles(setup: GasSetup): Promise<Record<string, number>> {
+  const { connection, contracts, wallets, addresses, steps } = setup;
+  const { escrow, score } = contracts;
+  const { provider } = connection;
+  const gas: Record<string, number> = {};
+
+  const scoreAddress = await score.getAddress();
+  const scoreCode: unknown = await provider.request({ method: "eth_getCode", params: [scoreAddress, "latest"] });
+  const unscored = await steps.delivered();
+  await provider.request({ method: "hardhat_setCode", params: [scoreAddress, "0xfe"] });
+  await escrow.connect(wallets.buyer).accept(unscored);
+  await provider.request({ method: "hardhat_setCode", params: [scoreAddress, scoreCode] });
+  gas["retryScore"] = await used(escrow.connect(wallets.relayer).retryScore(unscored));
+
+  const tokenCode: unknown = await provider.request({ method: "eth_getCode", params: [addresses.usdc, "latest"] });
+  const refused = await steps.delivered();
+  await provider.request({ method: "hardhat_setCode", params: [addresses.usdc, "0xfe"] });
+  await escrow.connect(wallets.buyer).accept(refused);
+  await provider.request({ method: "hardhat_setCode", params: [addresses.usdc, tokenCode] });
+  gas["withdraw"] = await used(escrow.connect(wallets.seller).withdraw(addresses.usdc));
+  return gas;
+}
