@@ -34,7 +34,7 @@ type Change = ChangeStreamDocument<ListingRecord>;
  */
 export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps): IndexFeed {
   let stream: ChangeStream<ListingRecord, Change> | undefined;
-  let isClosed = false;
+  const closing = new AbortController();
   let following: Promise<void> | undefined;
 
   function apply(record: ListingRecord): void {
@@ -73,17 +73,15 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
   async function followUntilClosed(from: Timestamp): Promise<void> {
     let next = from;
 
-    while (!isClosed) {
+    while (!closing.signal.aborted) {
       try {
         await follow(next);
       } catch (error) {
-        // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- close() sets it while this waits
-        if (isClosed) return;
+        if (closing.signal.aborted) return;
         log.warn({ err: error }, "the search index lost its change stream and is loaded anew");
       }
-      await sleep(RELOAD_PAUSE_MS);
-      // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- close() sets it while this waits
-      if (!isClosed) next = await load().catch(() => next);
+      await sleep(RELOAD_PAUSE_MS, undefined, { signal: closing.signal }).catch(() => undefined);
+      if (!closing.signal.aborted) next = await load().catch(() => next);
     }
   }
 
@@ -94,7 +92,7 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
       following = followUntilClosed(from);
     },
     async close() {
-      isClosed = true;
+      closing.abort();
       await stream?.close();
       await following;
     },

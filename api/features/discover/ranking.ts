@@ -8,7 +8,7 @@ export interface RatedMatch extends Match {
 }
 
 /** Answers that are less than this share as relevant as the best one are left out. */
-const LEAST_SHARE_OF_BEST = 0.5;
+const LEAST_SHARE_OF_BEST = 0.6;
 /** What a seller of full trust gains over an unknown one, as a share of the relevance. */
 const TRUST_WEIGHT = 0.3;
 

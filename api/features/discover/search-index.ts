@@ -31,7 +31,8 @@ export interface SearchIndex {
 
 /** Cosine from which on a listing counts as an answer. Unrelated English sentences stay below it. */
 const LEAST_COSINE = 0.28;
-/** With fewer known words than this, the vector of a query is noise and words alone decide. */
+/** The same for a query of words that the encoder knows by their syllables alone: gibberish stays below it. */
+const LEAST_COSINE_OF_UNKNOWN_WORDS = 0.42;
 const LEAST_KNOWN_WORD_SHARE = 0.3;
 /** Share of a query's words that a listing must contain to count as an answer whatever its meaning. */
 const LEAST_WORD_COVERAGE = 0.5;
@@ -75,13 +76,14 @@ export function createSearchIndex(): SearchIndex {
     ids: () => [...entries.keys()],
     match(query, encoding, isWanted) {
       const wordScores = scoreWords(words, query);
-      const hasMeaning = encoding.knownWordShare >= LEAST_KNOWN_WORD_SHARE;
+      const isKnown = encoding.knownWordShare >= LEAST_KNOWN_WORD_SHARE;
+      const leastCosine = isKnown ? LEAST_COSINE : LEAST_COSINE_OF_UNKNOWN_WORDS;
       const matches: Match[] = [];
       for (const { listing, vector } of entries.values()) {
         if (!isWanted(listing)) continue;
-        const closeness = hasMeaning && vector !== null ? Math.max(0, cosine(encoding.vector, vector)) : 0;
+        const closeness = vector === null ? 0 : Math.max(0, cosine(encoding.vector, vector));
         const { score = 0, coverage = 0 } = wordScores.get(listing.id) ?? {};
-        if (closeness < LEAST_COSINE && coverage < LEAST_WORD_COVERAGE) continue;
+        if (closeness < leastCosine && coverage < LEAST_WORD_COVERAGE) continue;
         matches.push({ listing, relevance: Math.min(1, closeness + WORD_WEIGHT * score) });
       }
       return matches;

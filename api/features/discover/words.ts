@@ -12,7 +12,7 @@ const STOP_WORDS = new Set(
   ).split(" "),
 );
 
-const ENDINGS = /(ations?|ings?|ers?|ors?|ies|ied|es|ed|ly|ments?|s|y)$/;
+const ENDINGS = /(ations?|ings?|ers?|ors?|ies|ied|es|ed|ly|ments?|s|y|e)$/;
 const MIN_STEM_LENGTH = 3;
 
 /** The stem of a word, so that "bookings" finds "booked"; null for a word that says nothing. */
@@ -28,8 +28,8 @@ const WORD_START = "\u2581";
 const SHORTEST_COUNTED_WORD = 3;
 
 /**
- * Which share of a text's words the encoder knows as words. It cuts all others into syllables, whose meaning is noise:
- * a text of such words alone (gibberish, or another language than English) has no place among the listings' meanings.
+ * Which share of a text's words the encoder knows as words. It cuts all others into syllables: rare words keep some of
+ * their meaning that way, gibberish and other languages than English get one by chance.
  */
 export function knownWordShare(text: string, vocabulary: ReadonlySet<string>): number {
   const words = wordsOf(text).filter((word) => word.length >= SHORTEST_COUNTED_WORD);
