@@ -121,6 +121,7 @@ export function createDeals(options: DealOptions): Deals {
     transactions,
     cursors: models.cursors,
     indexers,
+    chains,
     clock,
     waitMs: timings.readWaitMs,
   });

@@ -1,3 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { ChainClient } from "../../chain/chain-client.ts";
 import type { Network } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
@@ -14,7 +17,7 @@ export interface Reading {
   record: TransactionRecord;
   role: Role;
   indexedBlock: number;
-  /** Unix seconds of the chain: the later of its latest indexed block and the wall clock. */
+  /** Unix seconds of the chain: the latest of its latest block, the indexed block and the wall clock. */
   chainNow: number;
 }
 
@@ -41,10 +44,14 @@ export interface ReaderOptions {
   transactions: TransactionModel;
   cursors: CursorModel;
   indexers: Readonly<Record<Network, Indexer>>;
+  chains: Readonly<Record<Network, Pick<ChainClient, "head">>>;
   clock: Clock;
   /** How long a reading waits for the subgraph to reach the block it needs, in milliseconds. */
   waitMs: number;
 }
+
+/** How long a reading waits for the time of the latest block. */
+const HEAD_PATIENCE_MS = 1_000;
 
 /** What the seller does not see: a checkout that nobody paid for (decision 15). */
 const UNFUNDED: readonly TransactionStatus[] = ["pending_funding", "expired"];
@@ -67,6 +74,15 @@ export function createTransactionReader(options: ReaderOptions) {
     return { record, role };
   }
 
+  /** Time of the chain's latest block; 0 when the RPC does not say it at once: a reading does without. */
+  async function latestTimestamp(network: Network): Promise<number> {
+    const head = options.chains[network].head().then(
+      ({ timestamp }) => timestamp,
+      () => 0,
+    );
+    return Promise.race([head, sleep(HEAD_PATIENCE_MS, 0, { ref: false })]);
+  }
+
   /** The record with the state that the subgraph has at or after the block that it needs. */
   async function current(
     found: { record: TransactionRecord; role: Role },
@@ -74,16 +90,16 @@ export function createTransactionReader(options: ReaderOptions) {
   ): Promise<Reading> {
     const { record, role } = found;
     const minBlock = Math.max(record.minBlock, at.minBlock ?? 0);
-    const { block, escrows } = await indexers[record.network].escrows([record.escrowId], {
-      minBlock,
-      waitMs: at.waitMs ?? options.waitMs,
-    });
+    const [{ block, escrows }, headTimestamp] = await Promise.all([
+      indexers[record.network].escrows([record.escrowId], { minBlock, waitMs: at.waitMs ?? options.waitMs }),
+      latestTimestamp(record.network),
+    ]);
     const escrow = escrowOf(record, escrows);
     return {
       record: withChain(record, escrow),
       role,
       indexedBlock: block.number,
-      chainNow: Math.max(toUnixSeconds(clock.now()), block.timestamp ?? 0),
+      chainNow: Math.max(toUnixSeconds(clock.now()), block.timestamp ?? 0, headTimestamp),
     };
   }
 
