@@ -6,11 +6,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Network } from "../../api/config/constants.ts";
 import { embedPending } from "../../api/features/discover/embed-pending.ts";
 import { createThreadEncoder } from "../../api/features/discover/encoder.ts";
-import { createListingModel } from "../../api/features/services/model.ts";
+import type { createListingModel } from "../../api/features/services/model.ts";
 import type { Indexer } from "../../api/indexer/indexer-client.ts";
 import type { IndexedAgent } from "../../api/indexer/schemas.ts";
 import { createLogger } from "../../api/lib/logger.ts";
-import { assertError, assertInvalid, listingBody, startTestApi } from "../fixtures/api.ts";
+import { assertInvalid, listingBody, startTestApi } from "../fixtures/api.ts";
 import type { Answer, TestAgent, TestApi } from "../fixtures/api.ts";
 import { indexedAgent, indexersWith } from "../fixtures/indexed-agents.ts";
 

@@ -35,6 +35,7 @@ type Change = ChangeStreamDocument<ListingRecord>;
 export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps): IndexFeed {
   let stream: ChangeStream<ListingRecord, Change> | undefined;
   const closing = new AbortController();
+  const isClosing = (): boolean => closing.signal.aborted;
   let following: Promise<void> | undefined;
 
   function apply(record: ListingRecord): void {
@@ -73,15 +74,15 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
   async function followUntilClosed(from: Timestamp): Promise<void> {
     let next = from;
 
-    while (!closing.signal.aborted) {
+    while (!isClosing()) {
       try {
         await follow(next);
       } catch (error) {
-        if (closing.signal.aborted) return;
+        if (isClosing()) return;
         log.warn({ err: error }, "the search index lost its change stream and is loaded anew");
       }
       await sleep(RELOAD_PAUSE_MS, undefined, { signal: closing.signal }).catch(() => undefined);
-      if (!closing.signal.aborted) next = await load().catch(() => next);
+      if (!isClosing()) next = await load().catch(() => next);
     }
   }
 

@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { privateKeyToAccount, generatePrivateKey } from "viem/accounts";
+
+import { createChainClient } from "../../api/chain/chain-client.ts";
+import type { ChainClient } from "../../api/chain/chain-client.ts";
+import { readDeployment } from "../../api/chain/deployment.ts";
+import type { Network } from "../../api/config/constants.ts";
+import { MAINNET_GRADUATION_SCORE } from "../../api/config/constants.ts";
+import { createIndexer } from "../../api/indexer/indexer-client.ts";
+import type { IndexedAgent } from "../../api/indexer/schemas.ts";
+import { assertError, assertInvalid, readStack, startTestApi } from "../fixtures/api.ts";
+import type { TestApi } from "../fixtures/api.ts";
+import { indexedAgent, indexersWith } from "../fixtures/indexed-agents.ts";
+
+const SCORE = "/api/v1/agents/score";
+/** Nothing listens there. */
+const NOWHERE = "http://127.0.0.1:1";
+
+const freshWallet = () => privateKeyToAccount(generatePrivateKey()).address;
+
+/** The stack's chains, with the scores of a test in place of the score contract's. */
+async function chainsWithScores(scores: Record<Network, bigint>): Promise<Record<Network, ChainClient>> {
+  const stack = await readStack();
+  const of = async (network: Network): Promise<ChainClient> => ({
+    ...createChainClient({
+      network,
+      rpcUrl: stack.networks[network].rpcUrl,
+      deployment: await readDeployment(stack.deployments[network]),
+    }),
+    scoreOf: () => Promise.resolve(scores[network]),
+  });
+  return { "base-sepolia": await of("base-sepolia"), base: await of("base") };
+}
+
+describe("networks, readiness and scores", () => {
+  let api: TestApi;
+  before(async () => {
+    api = await startTestApi();
+  });
+  after(() => api.close());
+
+  describe("happy", () => {
+    it("[D40] [S1.08] [S1.09] [S1.10] the networks are base-sepolia (84532) and base (8453), with their addresses", async () => {
+      const stack = await readStack();
+      const { body } = await api.request("GET", "/api/v1/networks");
+      const facts = body.data.map(({ network, chainId, caip2 }: Record<string, unknown>) => [network, chainId, caip2]);
+      assert.deepEqual(facts, [
+        ["base-sepolia", 84_532, "eip155:84532"],
+        ["base", 8_453, "eip155:8453"],
+      ]);
+      for (const entry of body.data) {
+        const network = entry.network as Network;
+        const { escrow, score, resolver } = await readDeployment(stack.deployments[network]);
+        assert.deepEqual(entry.contracts, { escrow, score, resolver });
+        assert.equal(entry.subgraphUrl, stack.networks[network].subgraphUrl);
+        assert.ok(entry.indexedBlock > 0 && entry.headBlock >= entry.indexedBlock - 1, JSON.stringify(entry));
+        assert.ok(entry.blocksBehind <= 5, `the subgraph is ${entry.blocksBehind} blocks behind`);
+      }
+      const symbols = body.data.map(({ tokens }: { tokens: { symbol: string }[] }) =>
+        tokens.map(({ symbol }) => symbol),
+      );
+      assert.deepEqual(symbols, [["USDC"], ["USDC", "WETH"]]);
+      const usdc = body.data.map(({ tokens }: { tokens: { decimals: number }[] }) => tokens[0]?.decimals);
+      assert.deepEqual(usdc, [6, 6]);
+    });
+
+    it("/health says that the process lives and /ready that each dependency answers", async () => {
+      assert.deepEqual((await api.request("GET", "/health")).body.status, "ok");
+      const { status, body } = await api.request("GET", "/ready");
+      assert.equal(status, 200);
+      const names = body.dependencies.map(({ name }: { name: string }) => name);
+      const chains = ["rpc:base-sepolia", "subgraph:base-sepolia", "rpc:base", "subgraph:base"];
+      for (const name of ["mongodb", ...chains]) assert.ok(names.includes(name), name);
+      for (const { name, facts } of body.dependencies) {
+        if (name.startsWith("subgraph:")) assert.equal(typeof facts.blocksBehind, "number");
+      }
+    });
+
+    it("[S4.r13] [S4.r13.1] [D22] [S2.5.15] a wallet that settled nothing has score 0, read from the chain without a key", async () => {
+      const address = freshWallet();
+      const answer = await api.request("GET", `${SCORE}?address=${address.toLowerCase()}`);
+      assert.deepEqual(answer.body, {
+        address,
+        ...{ network: "base-sepolia", onChainScore: 0, discoveryScore: 0, graduated: false },
+        ...{ graduationScore: 10, maxJobValueUsd: 10 },
+      });
+    });
+
+    it("[S4.r13.2] [S3.4.03] the score is the testnet's, and 10 of it graduate", async () => {
+      assert.equal(MAINNET_GRADUATION_SCORE, 10);
+      for (const [score, graduated] of [
+        [9n, false],
+        [10n, true],
+      ] as const) {
+        const other = await startTestApi({ chains: await chainsWithScores({ "base-sepolia": score, base: 150n }) });
+        const { body } = await other.request("GET", `${SCORE}?address=${freshWallet()}`);
+        await other.close();
+        assert.deepEqual([body.network, body.onChainScore, body.graduated], ["base-sepolia", Number(score), graduated]);
+      }
+    });
+
+    it("[D11] [D22] the largest job by score: $10, $25, $100, $2,500, unlimited", async () => {
+      const caps: [bigint, number | null][] = [
+        [-3n, 10],
+        [9n, 10],
+        [10n, 25],
+        [29n, 25],
+        [30n, 100],
+        [69n, 100],
+        [70n, 2_500],
+        [99n, 2_500],
+        [100n, null],
+        [5_000n, null],
+      ];
+      for (const [score, cap] of caps) {
+        const other = await startTestApi({ chains: await chainsWithScores({ "base-sepolia": score, base: 0n }) });
+        const { body } = await other.request("GET", `${SCORE}?address=${freshWallet()}`);
+        await other.close();
+        assert.equal(body.maxJobValueUsd, cap, `score ${score}`);
+      }
+    });
+
+    it("[S4.r15] [S2.5.05] [S2.5.06] [S2.5.07] [S2.5.08] [S2.5.09] the discovery score of any agent is min(1, score / 100)", async () => {
+      const known = { "base-sepolia": new Map<string, IndexedAgent>(), base: new Map<string, IndexedAgent>() };
+      const other = await startTestApi({ indexers: indexersWith(known) });
+      const reader = await other.registerAgent();
+      for (const [score, discoveryScore] of [
+        [37n, 0.37],
+        [100n, 1],
+        [163n, 1],
+        [0n, 0],
+        [-7n, 0],
+      ] as const) {
+        const agent = await other.registerAgent();
+        known["base-sepolia"].set(agent.walletAddress.toLowerCase(), indexedAgent(agent.walletAddress, { score }));
+        known.base.set(agent.walletAddress.toLowerCase(), indexedAgent(agent.walletAddress, { score: 55n }));
+        const path = `/api/v1/agents/${agent.agentId}/discovery-score`;
+        const { lastSynced, ...rest } = (await other.request("GET", path, { key: reader.apiKey })).body;
+        assert.deepEqual(rest, { agentId: agent.agentId, discoveryScore, onChainScore: Number(score) });
+        assert.equal(new Date(lastSynced).toISOString(), lastSynced);
+      }
+      await other.close();
+    });
+  });
+
+  describe("error", () => {
+    it("agents/score needs one address and nothing else", async () => {
+      for (const query of [
+        "",
+        "?address=",
+        "?address=0x12",
+        "?address=vitalik.eth",
+        `?address=${freshWallet()}&address=x`,
+      ]) {
+        assertInvalid(await api.request("GET", SCORE + query), "query.address");
+      }
+      assertInvalid(await api.request("GET", `${SCORE}?address=${freshWallet()}&network=base`), "query.network");
+    });
+
+    it("the discovery score of an unknown agent is a 404, and a 401 without a key", async () => {
+      const { apiKey } = await api.registerAgent();
+      const path = "/api/v1/agents/agt_unknown/discovery-score";
+      assertError(await api.request("GET", path, { key: apiKey }), 404, "not_found");
+      assertError(await api.request("GET", path), 401, "invalid_api_key");
+    });
+
+    it("with the RPC servers away the score is a 503 with Retry-After, and readiness says which are away", async () => {
+      const stack = await readStack();
+      const of = async (network: Network) =>
+        createChainClient({ network, rpcUrl: NOWHERE, deployment: await readDeployment(stack.deployments[network]) });
+      const chains = { "base-sepolia": await of("base-sepolia"), base: await of("base") };
+      const other = await startTestApi({ chains });
+      const score = await other.request("GET", `${SCORE}?address=${freshWallet()}`);
+      assertError(score, 503, "chain_unavailable");
+      assert.ok(Number(score.headers.get("retry-after")) > 0);
+      const ready = await other.request("GET", "/ready");
+      assert.equal(ready.status, 503);
+      const away = ready.body.dependencies.filter(({ ok }: { ok: boolean }) => !ok);
+      assert.ok(away.some(({ name }: { name: string }) => name === "rpc:base"));
+      assert.equal((await other.request("GET", "/health")).status, 200);
+      const networks = await other.request("GET", "/api/v1/networks");
+      assert.deepEqual(
+        [networks.status, networks.body.data[0].headBlock, networks.body.data[0].blocksBehind],
+        [200, null, null],
+      );
+      await other.close();
+    });
+
+    it("with the subgraphs away readiness is 503 and everything that needs none goes on", async () => {
+      const indexers = {
+        "base-sepolia": createIndexer({ network: "base-sepolia", url: NOWHERE }),
+        base: createIndexer({ network: "base", url: NOWHERE }),
+      };
+      const other = await startTestApi({ indexers });
+      const ready = await other.request("GET", "/ready");
+      const away = ready.body.dependencies.filter(({ ok }: { ok: boolean }) => !ok);
+      assert.deepEqual(
+        away.map(({ name }: { name: string }) => name),
+        ["subgraph:base-sepolia", "subgraph:base"],
+      );
+      const { apiKey, agentId } = await other.registerAgent();
+      assert.equal((await other.request("GET", "/api/v1/services", { key: apiKey })).status, 200);
+      assert.equal((await other.request("GET", `${SCORE}?address=${freshWallet()}`)).status, 200);
+      const score = await other.request("GET", `/api/v1/agents/${agentId}/discovery-score`, { key: apiKey });
+      assertError(score, 503, "indexer_unavailable");
+      await other.close();
+    });
+  });
+});
