@@ -5,10 +5,12 @@ import { dirname, join } from "node:path";
 import pg from "pg";
 
 import { PROGRAMS } from "./paths.ts";
+import { isPidRunning } from "./process-identity.ts";
 import type { JobDefinition, RunJob, ServiceDefinition } from "./supervisor.ts";
 
 /** The user and group called nobody: Postgres refuses to run as root. */
 const NOBODY = 65_534;
+const HELPERS_END_MS = 10_000;
 const DATABASE = "graph";
 const USER = "graph";
 
@@ -45,6 +47,25 @@ export class LocalPostgres {
     ]);
     await run({ name: "postgres-init", ...launch, env: LOCALE });
     renameSync(unfinished, data);
+  }
+
+  /**
+   * Removes the lock file of a server that was killed. Postgres does so itself, but takes a process that has ended for a
+   * running one until its parent has asked for it, which in a container may be never.
+   */
+  async removeStaleLock(): Promise<void> {
+    const lockFile = join(this.#dataDir, "postmaster.pid");
+    if (!existsSync(lockFile)) return;
+    const lines = readFileSync(lockFile, "utf8").split("\n");
+    if (isPidRunning(Number(lines[0]))) return;
+    const memoryId = lines[6]?.trim().split(/ +/)[1];
+    const giveUpAt = Date.now() + HELPERS_END_MS;
+    // Its helper processes see its end and go; until then they may still write.
+    while (memoryId !== undefined && isMemoryInUse(memoryId)) {
+      if (Date.now() > giveUpAt) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    rmSync(lockFile);
   }
 
   get service(): ServiceDefinition {
@@ -129,6 +150,14 @@ export class LocalPostgres {
 
 /** Messages in English, whatever the machine's language. */
 const LOCALE = { LC_ALL: "C", LC_MESSAGES: "C" } as const;
+
+/** True while a process is attached to a System V shared memory segment. */
+function isMemoryInUse(id: string): boolean {
+  const [head, ...rows] = readFileSync("/proc/sysvipc/shm", "utf8").trim().split("\n");
+  const names = head?.trim().split(/ +/) ?? [];
+  const row = rows.map((line) => line.trim().split(/ +/)).find((cells) => cells[names.indexOf("shmid")] === id);
+  return row !== undefined && row[names.indexOf("nattch")] !== "0";
+}
 
 function isRoot(): boolean {
   return process.getuid?.() === 0;

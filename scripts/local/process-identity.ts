@@ -16,25 +16,38 @@ export interface StopRule {
   readonly timeoutMs: number;
 }
 
-/** The identity of a running process, or undefined when none has this id (a zombie counts as ended). */
+/** The identity of a process, or undefined when none has this id. */
 export function identify(pid: number): ProcessIdentity | undefined {
-  try {
-    const stat = readFileSync(`/proc/${String(pid)}/stat`, "utf8");
-    // The second field is the command in parentheses and may itself hold blanks and parentheses.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    const [state] = fields;
-    const startTicks = fields[19];
-    if (startTicks === undefined || state === "Z" || state === "X") return undefined;
-    return { pid, startTicks, bootId: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim() };
-  } catch {
-    return undefined;
-  }
+  return look(pid)?.identity;
 }
 
 /** True while the very process that was recorded still runs. */
 export function isRunning(recorded: ProcessIdentity): boolean {
-  const current = identify(recorded.pid);
-  return current?.startTicks === recorded.startTicks && current.bootId === recorded.bootId;
+  const found = look(recorded.pid);
+  if (found === undefined || found.ended) return false;
+  const { startTicks, bootId } = found.identity;
+  return startTicks === recorded.startTicks && bootId === recorded.bootId;
+}
+
+/** True while any process with this id runs. */
+export function isPidRunning(pid: number): boolean {
+  return look(pid)?.ended === false;
+}
+
+/** A process that has ended but that its parent has not asked for yet still has its id. */
+function look(pid: number): { identity: ProcessIdentity; ended: boolean } | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The second field is the command in parentheses and may itself hold blanks and parentheses.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const [state] = fields;
+    const startTicks = fields[19];
+    if (startTicks === undefined) return undefined;
+    const bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    return { identity: { pid, startTicks, bootId }, ended: state === "Z" || state === "X" };
+  } catch {
+    return undefined;
+  }
 }
 
 /** Waits until the process has ended; false when it still runs after `timeoutMs`. */

@@ -55,6 +55,9 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
+/** How often a step that goes on is told of. */
+const STILL_AT_WORK_MS = 3_000;
+/** What a stack keeps in its directory; its logs stay when it begins anew. */
 const DATA = ["chains", "deployments", "mongo", "postgres", "subgraph", "secrets.json", "stack.json"];
 
 /**
@@ -153,7 +156,7 @@ class StackStart {
   }
 
   async #buildContracts(): Promise<void> {
-    await this.#step("contracts compiled", () => buildContracts(this.#run));
+    await this.#step("compile of the contracts", () => buildContracts(this.#run));
   }
 
   async #startChains(): Promise<void> {
@@ -184,13 +187,14 @@ class StackStart {
 
   async #compileSubgraph(contracts: Promise<void>): Promise<string> {
     await contracts;
-    return await this.#step("subgraph compiled", () => compileSubgraph(CACHE_DIR, this.#run));
+    return await this.#step("compile of the subgraph", () => compileSubgraph(CACHE_DIR, this.#run));
   }
 
   async #startPostgres(): Promise<LocalPostgres> {
     const postgres = new LocalPostgres(this.#dir, this.#ports.postgres);
     await this.#step(`Postgres on port ${String(this.#ports.postgres)}`, async () => {
       await postgres.initialise(this.#run);
+      await postgres.removeStaleLock();
       await this.#supervisor.start(postgres.service);
     });
     return postgres;
@@ -326,12 +330,18 @@ class StackStart {
     return this.#supervisor.run.bind(this.#supervisor);
   }
 
-  /** Does a step and says how long it took. */
+  /** Does a step and says how long it took; one that takes long is told of while it goes on. */
   async #step<T>(name: string, work: () => Promise<T>): Promise<T> {
     const startedAt = performance.now();
-    const result = await work();
-    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
-    this.#log(`${name}: ${result === "unchanged" ? "nothing to do" : `ready after ${seconds} s`}`);
+    const elapsed = (): string => ((performance.now() - startedAt) / 1_000).toFixed(1);
+    const stillAtWork = setInterval(() => {
+      this.#log(`${name}: at work for ${elapsed()} s …`);
+    }, STILL_AT_WORK_MS);
+    const result = await work().finally(() => {
+      clearInterval(stillAtWork);
+    });
+    const seconds = elapsed();
+    this.#log(`${name}: ${result === "unchanged" ? "nothing to do" : `done after ${seconds} s`}`);
     return result;
   }
 }

@@ -17,7 +17,7 @@ import { join } from "node:path";
 
 import type { GuardMessage } from "./guard.ts";
 import { takeLock } from "./lock.ts";
-import { endProcess, identify, isRunning } from "./process-identity.ts";
+import { endProcess, identify, isRunning, waitForEnd } from "./process-identity.ts";
 import type { ProcessIdentity, StopRule } from "./process-identity.ts";
 
 /** A process that runs as long as the stack does. */
@@ -87,6 +87,9 @@ interface RunRecord {
   readonly stop: StopRule;
 }
 
+const GUARD = "guard";
+// It ends by itself once it has ended what it guards.
+const GUARD_STOP: StopRule = { signal: "SIGTERM", timeoutMs: 3_000 };
 const JOB_STOP: StopRule = { signal: "SIGTERM", timeoutMs: 2_000 };
 const JOB_STAGE = 99;
 const LAST_LINES = 12;
@@ -207,7 +210,7 @@ export class Supervisor {
         }),
       );
     }
-    this.#guard?.stdin?.end();
+    await this.#endGuard();
     rmSync(this.#lockFile, { force: true });
   }
 
@@ -278,6 +281,16 @@ export class Supervisor {
     this.#guard.on("error", () => undefined);
     this.#guard.stdin?.on("error", () => undefined);
     this.#guard.unref();
+    const identity = this.#guard.pid === undefined ? undefined : identify(this.#guard.pid);
+    if (identity === undefined) return;
+    writeFileSync(this.#recordFile(GUARD), JSON.stringify({ identity, stop: GUARD_STOP } satisfies RunRecord));
+  }
+
+  async #endGuard(): Promise<void> {
+    const record = readRecord(this.#recordFile(GUARD));
+    this.#guard?.stdin?.end();
+    if (record !== undefined) await waitForEnd(record.identity, GUARD_STOP.timeoutMs);
+    rmSync(this.#recordFile(GUARD), { force: true });
   }
 
   #tellGuard(message: GuardMessage): void {

@@ -1,0 +1,89 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+
+import type { StackFacts } from "../../../scripts/local/facts.ts";
+import { ROOT } from "../../../scripts/local/paths.ts";
+import { isRunning } from "../../../scripts/local/process-identity.ts";
+import type { ProcessIdentity } from "../../../scripts/local/process-identity.ts";
+
+/** How a start has ended. */
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly output: string;
+}
+
+/** `npm start` as a process of its own, as a user has it. */
+export class StackProcess {
+  readonly ended: Promise<Ended>;
+  readonly #child: ChildProcess;
+  readonly #dir: string;
+  readonly #facts: Promise<StackFacts>;
+  #output = "";
+
+  constructor(dir: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    this.#dir = dir;
+    this.#child = spawn(process.execPath, [join(ROOT, "scripts", "start.ts"), "--json", "--dir", dir, ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, PORT: "", ...env },
+    });
+    const facts = Promise.withResolvers<StackFacts>();
+    this.#facts = facts.promise;
+    this.#facts.catch(() => undefined);
+    this.#child.stderr?.on("data", (text: Buffer) => (this.#output += text.toString()));
+    let printed = "";
+    this.#child.stdout?.on("data", (text: Buffer) => {
+      printed += text.toString();
+      if (printed.endsWith("\n")) facts.resolve(JSON.parse(printed) as StackFacts);
+    });
+    this.ended = new Promise((resolve) => {
+      this.#child.once("close", (code, signal) => {
+        facts.reject(new Error(`the stack did not start:\n${this.#output}`));
+        resolve({ code, signal, output: this.#output });
+      });
+    });
+  }
+
+  /** The facts, once the stack is ready. */
+  async ready(): Promise<StackFacts> {
+    return await this.#facts;
+  }
+
+  get pid(): number {
+    if (this.#child.pid === undefined) throw new Error("the stack could not be started");
+    return this.#child.pid;
+  }
+
+  /** Processes that the stack has started and that still run, by service. */
+  services(): Map<string, ProcessIdentity> {
+    const found = new Map<string, ProcessIdentity>();
+    for (const file of readdirSync(join(this.#dir, "run")).filter((name) => name.endsWith(".json"))) {
+      const { identity } = JSON.parse(readFileSync(join(this.#dir, "run", file), "utf8")) as {
+        identity: ProcessIdentity;
+      };
+      if (isRunning(identity)) found.set(file.slice(0, -".json".length), identity);
+    }
+    return found;
+  }
+
+  /** Ends it as ctrl-C does. */
+  interrupt(): void {
+    this.#child.kill("SIGINT");
+  }
+}
+
+/** Command lines of all processes that name the directory. */
+export function processesNaming(dir: string): string[] {
+  const found: string[] = [];
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)) {
+    try {
+      const commandLine = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+      if (commandLine.includes(dir)) found.push(`${pid} ${commandLine}`);
+    } catch {
+      // Ended while the list was read.
+    }
+  }
+  return found;
+}
