@@ -13,6 +13,8 @@ export interface Outcome {
 /** Options of {@link run}. */
 export interface RunOptions {
   env?: Record<string, string>;
+  /** Directory to run in; that of this process by default. */
+  cwd?: string;
   /** Keep what the command prints instead of showing it. */
   capture?: boolean;
   /** Also write what it prints to this file. */
@@ -26,6 +28,7 @@ export function run(command: string, args: string[], options: RunOptions = {}): 
   return new Promise((resolve) => {
     const child = spawn(command, args, {
       stdio: ["ignore", "pipe", "pipe"],
+      cwd: options.cwd,
       env: { ...process.env, ...options.env },
     });
     let output = "";

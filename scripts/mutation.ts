@@ -1,0 +1,151 @@
+// `npm run test:mutation`: puts small faults into copies of the contracts and shows that the tests find every one.
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { env } from "node:process";
+import { parseArgs } from "node:util";
+
+import { type Mutant, MUTANTS } from "./mutation/mutants.ts";
+import { run } from "./testing/run.ts";
+
+const HELP = `usage: npm run test:mutation -- [--lanes N] [--only TEXT] [--json]
+
+Applies each fault of scripts/mutation/mutants.ts to a copy of the project under .local/mutation, compiles it and runs the
+Solidity tests and then the unit tests until one fails. A fault that no test finds is a survivor and fails the run.
+  --lanes N     copies that work side by side (2)
+  --only TEXT   the faults whose description or file holds the text
+  --json        one JSON object at the end`;
+
+const { values } = parseArgs({
+  options: {
+    lanes: { type: "string", default: "2" },
+    only: { type: "string" },
+    json: { type: "boolean" },
+    help: { type: "boolean" },
+  },
+});
+if (values.help === true) {
+  console.log(HELP);
+  process.exit(0);
+}
+
+const HOME = join(".local", "mutation");
+/** What a copy holds; the packages are linked. Deployment tests need a chain of their own and are left out. */
+const COPIED = [
+  "contracts",
+  "deploy",
+  "docs",
+  "scripts",
+  "test",
+  "typechain-types",
+  "package.json",
+  "hardhat.config.ts",
+];
+const BUILT = ["artifacts", "cache"];
+const UNIT_TESTS = "test/contracts/unit/**/*.test.ts";
+
+/** What became of a fault. */
+interface Verdict {
+  fault: string;
+  file: string;
+  /** Who found it; undefined for a survivor. */
+  foundBy: string | undefined;
+  seconds: number;
+}
+
+const say = (text: string): void => {
+  if (values.json !== true) console.log(text);
+};
+
+function makeLane(number: number): string {
+  const lane = join(HOME, `lane-${number}`);
+  rmSync(lane, { recursive: true, force: true });
+  mkdirSync(lane, { recursive: true });
+  for (const part of [...COPIED, ...BUILT]) {
+    if (existsSync(part)) cpSync(part, join(lane, part), { recursive: true });
+  }
+  symlinkSync(resolve("node_modules"), join(lane, "node_modules"));
+  return lane;
+}
+
+/** The source with the fault; throws when the list does not fit the source any more. */
+function withFault(mutant: Mutant): string {
+  const source = readFileSync(join("contracts", mutant.file), "utf8");
+  const parts = source.split(mutant.from);
+  if (parts.length !== 2) {
+    throw new Error(`${mutant.file} holds "${mutant.from}" ${parts.length - 1} times instead of once: mend the list`);
+  }
+  return parts.join(mutant.to);
+}
+
+function hardhat(lane: string, ...args: string[]) {
+  const runEnv = { ...env, TEST_RESULTS: "" };
+  return run("hardhat", ["--no-typechain", ...args], { cwd: lane, env: runEnv, capture: true });
+}
+
+/** Runs the tests of a lane until one fails; the name of the kind that failed. */
+async function findFault(lane: string): Promise<string | undefined> {
+  const solidity = await hardhat(lane, "test", "solidity", "--no-compile", "--test-profile", "mutation");
+  if (solidity.code !== 0) return firstFailure(solidity.output, "fuzz and invariant tests");
+  const files = globSync(UNIT_TESTS, { cwd: lane }).sort();
+  const mocha = await hardhat(lane, "test", "mocha", "--no-compile", "--bail", ...files);
+  return mocha.code === 0 ? undefined : firstFailure(mocha.output, "unit tests");
+}
+
+function firstFailure(output: string, kind: string): string {
+  const line = output.split("\n").find((text) => /^\s+1\) /.test(text));
+  return line === undefined ? kind : `${kind}: ${line.replace(/^\s+1\) /, "").trim()}`;
+}
+
+async function judge(lane: string, mutant: Mutant): Promise<Verdict> {
+  const started = performance.now();
+  const path = join(lane, "contracts", mutant.file);
+  const original = readFileSync(path, "utf8");
+  writeFileSync(path, withFault(mutant));
+  try {
+    const built = await hardhat(lane, "build");
+    if (built.code !== 0) throw new Error(`"${mutant.fault}" does not compile:\n${built.output.slice(-2_000)}`);
+    const foundBy = await findFault(lane);
+    return { fault: mutant.fault, file: mutant.file, foundBy, seconds: (performance.now() - started) / 1_000 };
+  } finally {
+    writeFileSync(path, original);
+  }
+}
+
+const chosen = MUTANTS.filter(({ fault, file }) => `${fault} ${file}`.includes(values.only ?? ""));
+for (const mutant of chosen) withFault(mutant);
+const lanes = Array.from({ length: Math.min(Number(values.lanes), chosen.length) }, (_, index) => makeLane(index));
+const [first] = lanes;
+if (first === undefined) throw new Error("no fault fits --only");
+
+say(`${chosen.length} faults, ${lanes.length} copies under ${HOME}; first the tests without a fault …`);
+const built = await hardhat(first, "build");
+if (built.code !== 0) throw new Error(built.output);
+for (const lane of lanes.slice(1)) {
+  for (const part of BUILT) cpSync(join(first, part), join(lane, part), { recursive: true });
+}
+const sound = await findFault(first);
+if (sound !== undefined) throw new Error(`the tests fail without any fault (${sound}): mend that first`);
+
+const verdicts: Verdict[] = [];
+const queue = [...chosen];
+const started = performance.now();
+await Promise.all(
+  lanes.map(async (lane) => {
+    for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
+      const verdict = await judge(lane, mutant);
+      verdicts.push(verdict);
+      const found = verdict.foundBy === undefined ? "✗ SURVIVES" : `✓ ${verdict.foundBy}`;
+      say(
+        `${verdicts.length}/${chosen.length} ${verdict.file}: ${verdict.fault}\n      ${found} (${verdict.seconds.toFixed(0)} s)`,
+      );
+    }
+  }),
+);
+const survivors = verdicts.filter(({ foundBy }) => foundBy === undefined);
+const seconds = (performance.now() - started) / 1_000;
+if (values.json === true) console.log(JSON.stringify({ faults: verdicts.length, survivors, seconds, verdicts }));
+else {
+  console.log(`\n${verdicts.length - survivors.length} of ${verdicts.length} faults found in ${seconds.toFixed(0)} s`);
+  for (const { fault, file } of survivors) console.log(`survivor: ${file}: ${fault}`);
+}
+process.exit(survivors.length === 0 ? 0 : 1);
