@@ -5,13 +5,16 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
-import { apiDescription } from "../api/app.ts";
+import { format } from "prettier";
+
+import { apiDescription, routes } from "../api/app.ts";
+import { errorsPage } from "./errors-page.ts";
 
 interface GeneratedFile {
   /** Path from the root of the repository. */
   path: string;
   source: string;
-  generate: () => string;
+  generate: () => string | Promise<string>;
 }
 
 const files: readonly GeneratedFile[] = [
@@ -20,13 +23,18 @@ const files: readonly GeneratedFile[] = [
     source: "the schemas of the API's routes",
     generate: () => `${JSON.stringify(apiDescription(), null, 2)}\n`,
   },
+  {
+    path: "docs/errors.md",
+    source: "the catalogue of errors and the routes",
+    generate: () => format(errorsPage(routes), { parser: "markdown", printWidth: 120 }),
+  },
 ];
 
 const isWriting = process.argv.includes("--write");
 let stale = 0;
 for (const { path, source, generate } of files) {
   const absolute = fileURLToPath(new URL(`../${path}`, import.meta.url));
-  const fresh = generate();
+  const fresh = await generate();
   const committed = await readFile(absolute, "utf8").catch(() => "");
   if (committed === fresh) continue;
   if (isWriting) {

@@ -1,0 +1,54 @@
+import type { RouteDefinition } from "../api/http/define-route.ts";
+import { ERROR_CATALOGUE } from "../api/http/errors.ts";
+import type { ErrorCode } from "../api/http/errors.ts";
+
+const INTRODUCTION =
+  `# Errors
+
+Every error of the API is JSON of one shape:
+
+\`\`\`json
+{ "success": false, "error": "what went wrong, for people", "code": "what_went_wrong", "details": "what it is about, by code" }
+\`\`\`
+
+Programs should look at \`code\`; texts may be reworded. \`details\` of a \`validation_error\` is a list of every issue,
+\`{path, message}\`, with paths such as \`body.title\` or \`query.limit\`. A \`503\` carries \`Retry-After\` in seconds where
+another try makes sense.
+
+**A 403 that is not JSON does not come from this service.** It may be a block by the bot protection of a content
+delivery network in front of it: look at the headers of the answer for who sent it, slow down, and ask the operator to
+let your address through. Each 403 of the service itself is JSON with a \`code\`.
+
+Every path under ` /
+  api /
+  v1` answers under ` /
+  v1` as well. This page is generated from the catalogue in \`api/http/errors.ts\` and the routes that name its codes.
+
+| Status | Code | Text | Where |
+|---|---|---|---|
+`;
+
+/** Codes that the pipeline may answer on any route of a kind, with that kind. */
+const PIPELINE: Readonly<Partial<Record<ErrorCode, string>>> = {
+  validation_error: "every route with input",
+  malformed_json: "every route with a body",
+  payload_too_large: "every route with a body",
+  unsupported_media_type: "every route with a body",
+  invalid_api_key: "every route that needs a key",
+  not_found: "unknown paths, and records that do not exist for the caller",
+  method_not_allowed: "known paths, with `Allow`",
+  internal_error: "every route",
+};
+
+/** The page docs/errors.md: the catalogue by status, each code with the routes that may answer it. */
+export function errorsPage(routes: readonly RouteDefinition<never>[]): string {
+  const rows = Object.entries(ERROR_CATALOGUE)
+    .sort(([, left], [, right]) => left.status - right.status)
+    .map(([code, { status, text }]) => {
+      const naming = routes.filter(({ errors }) => errors.includes(code as ErrorCode));
+      const where =
+        PIPELINE[code as ErrorCode] ?? naming.map(({ method, path }) => `\`${method} ${path}\``).join("<br>");
+      return `| ${status} | \`${code}\` | ${text} | ${where} |`;
+    });
+  return `${INTRODUCTION}${rows.join("\n")}\n`;
+}
