@@ -55,8 +55,9 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-/** How often a step that goes on is told of. */
-const STILL_AT_WORK_MS = 3_000;
+/** When a step that takes long is told of for the first time, and how often after that. */
+const FIRST_TOLD_MS = 3_000;
+const STILL_AT_WORK_MS = 10_000;
 /** What a stack keeps in its directory; its logs stay when it begins anew. */
 const DATA = ["chains", "deployments", "mongo", "postgres", "subgraph", "secrets.json", "stack.json"];
 
@@ -334,11 +335,14 @@ class StackStart {
   async #step<T>(name: string, work: () => Promise<T>): Promise<T> {
     const startedAt = performance.now();
     const elapsed = (): string => ((performance.now() - startedAt) / 1_000).toFixed(1);
-    const stillAtWork = setInterval(() => {
+    let stillAtWork: NodeJS.Timeout;
+    const tell = (): void => {
       this.#log(`${name}: at work for ${elapsed()} s …`);
-    }, STILL_AT_WORK_MS);
+      stillAtWork = setTimeout(tell, STILL_AT_WORK_MS);
+    };
+    stillAtWork = setTimeout(tell, FIRST_TOLD_MS);
     const result = await work().finally(() => {
-      clearInterval(stillAtWork);
+      clearTimeout(stillAtWork);
     });
     const seconds = elapsed();
     this.#log(`${name}: ${result === "unchanged" ? "nothing to do" : `done after ${seconds} s`}`);
