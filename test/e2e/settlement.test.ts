@@ -1,0 +1,151 @@
+// Deals whose endings need time: this file moves the chain's clock, so it has the stack for itself.
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { assertError } from "../fixtures/api.ts";
+import type { TestAgent } from "../fixtures/api.ts";
+import {
+  act,
+  checkOut,
+  createEscrow,
+  deliverDeal,
+  fundedDeal,
+  openMarket,
+  readTransaction,
+} from "../fixtures/deals.ts";
+import type { DealApi, Market } from "../fixtures/deals.ts";
+import { startReceiver } from "../fixtures/receiver.ts";
+import type { TestReceiver } from "../fixtures/receiver.ts";
+import { remoteApi } from "../fixtures/remote-api.ts";
+import { openChain, tokenFlows } from "../fixtures/stack.ts";
+import type { TestChain } from "../fixtures/stack.ts";
+import { until } from "../fixtures/until.ts";
+
+describe("a deal that time settles", () => {
+  let api: DealApi;
+  let chain: TestChain;
+  let hook: TestReceiver;
+
+  before(async () => {
+    api = await remoteApi();
+    chain = await openChain("base-sepolia");
+    hook = await startReceiver();
+  });
+  after(() => hook.close());
+
+  const get = (agent: TestAgent, path: string) => api.request("GET", path, { key: agent.apiKey });
+  const status = async (agent: TestAgent, transactionId: string) =>
+    (await readTransaction(api, agent, transactionId)).status as string;
+  const reaches = (agent: TestAgent, transactionId: string, wanted: string) =>
+    until(`the transaction is ${wanted}`, async () => (await status(agent, transactionId)) === wanted);
+  const score = async (agent: TestAgent) =>
+    (await api.request("GET", `/api/v1/agents/score?address=${agent.walletAddress}`)).body.onChainScore as number;
+  const scores = async ({ buyer, seller }: Market) => [await score(buyer), await score(seller)];
+
+  it("[S3.2.20, S3.2.21, S3.2.22, S3.2.32, S6.09, S6.10, S6.24] is released when the dispute window has elapsed, and not before", async () => {
+    const market = await openMarket(api, chain, { endpointUrl: hook.url });
+    const { transactionId, paymentInstructions: terms } = await fundedDeal(market);
+    await deliverDeal(market, transactionId);
+    await reaches(market.buyer, transactionId, "delivered");
+    const path = `/api/v1/transactions/${transactionId}/finalize`;
+    const early = (await get(market.seller, path)).body.data;
+    assert.equal(early.finalizable, false);
+    const opensAt = Date.parse(early.finalizableAt) / 1000;
+
+    const refused = await chain.sendReverting(market.seller.account, early);
+    assert.equal(refused.status, "reverted");
+    assert.equal(await status(market.seller, transactionId), "delivered");
+
+    await chain.moveClockTo(opensAt);
+    const { body } = await get(market.seller, path);
+    assert.equal(body.data.finalizable, true, "the latest block alone decides");
+    assert.deepEqual(
+      (await readTransaction(api, market.buyer, transactionId)).actions.map((a: { action: string }) => a.action),
+      ["finalize"],
+      "the buyer can no longer accept",
+    );
+    const flows = tokenFlows(await act(api, chain, market.seller, transactionId, "finalize"));
+    assert.equal(flows.get(market.seller.walletAddress), BigInt(terms.refundableAmount));
+    await reaches(market.buyer, transactionId, "released");
+    assert.equal((await readTransaction(api, market.buyer, transactionId)).automatic, true);
+    assert.deepEqual(await scores(market), [1, 1]);
+
+    const [finalized] = await hook.waitFor("escrow.finalized");
+    const { event, serviceId, serviceTitle, buyerAgentId } = finalized?.body ?? {};
+    assert.deepEqual(
+      [event, finalized?.body.transactionId, serviceId, serviceTitle, buyerAgentId],
+      ["escrow.finalized", transactionId, market.serviceId, "Token risk report", market.buyer.agentId],
+    );
+    const events = (await get(market.seller, "/api/v1/events")).body.data as { event: string }[];
+    assert.deepEqual(
+      events.map((entry) => entry.event),
+      ["escrow.funded", "escrow.finalized"],
+    );
+  });
+
+  it("[S3.2.14, S3.2.36, S4.r11.1, S4.r11, D19] is given back to the buyer after deadline and grace, by the calldata of claimAbandoned", async () => {
+    const market = await openMarket(api, chain, { endpointUrl: hook.url });
+    const { transactionId, paymentInstructions: terms } = await fundedDeal(market, {
+      deliveryDeadlineSeconds: 1_800,
+      abandonmentGrace: 3_600,
+    });
+    const path = `/api/v1/transactions/${transactionId}/claimAbandoned`;
+    const { data: early } = (await get(market.buyer, path)).body;
+    assert.equal(early.claimable, false);
+    assert.equal(Date.parse(early.claimableAt) / 1000, terms.deadline + terms.abandonmentGrace + 1);
+    assert.equal((await chain.sendReverting(market.buyer.account, early)).status, "reverted");
+
+    await chain.moveClockTo(terms.deadline + 1);
+    const late = await api.request("POST", `/api/v1/transactions/${transactionId}/deliver`, {
+      key: market.seller.apiKey,
+      body: { responsePayload: { too: "late" } },
+    });
+    assertError(late, 409, "escrow_state_conflict");
+    assert.equal(late.body.details.reason, "deadline_passed");
+
+    await chain.moveClockTo(terms.deadline + terms.abandonmentGrace + 1);
+    const { data: open } = (await get(market.buyer, path)).body;
+    assert.equal(open.claimable, true, "the latest block alone decides");
+    const receipt = await chain.send(market.buyer.account, open);
+    assert.equal(receipt.status, "success");
+    assert.equal(tokenFlows(receipt).get(market.buyer.walletAddress), BigInt(terms.refundableAmount));
+    await reaches(market.buyer, transactionId, "abandoned");
+    assert.deepEqual(await scores(market), [0, -5]);
+    assert.equal((await get(market.buyer, path)).body.data.claimable, false);
+  });
+
+  it("[S3.2.15, D6] is given back when the seller declines it, without a change of scores", async () => {
+    const market = await openMarket(api, chain, { endpointUrl: hook.url });
+    const { transactionId, paymentInstructions: terms } = await fundedDeal(market);
+    const flows = tokenFlows(await act(api, chain, market.seller, transactionId, "refund"));
+    assert.equal(flows.get(market.buyer.walletAddress), BigInt(terms.refundableAmount));
+    await reaches(market.buyer, transactionId, "refunded");
+    assert.deepEqual(await scores(market), [0, 0]);
+  });
+
+  it("[D16] is late when it is funded after the quote, and the seller learns that he may refund", async () => {
+    const market = await openMarket(api, chain, { endpointUrl: hook.url });
+    const checkout = await checkOut(market, { deliveryDeadlineSeconds: 86_400 });
+    await chain.moveClockTo(Date.parse(checkout.paymentInstructions.quoteExpiresAt) / 1000 + 60);
+    const { transactionHash } = await createEscrow(market, checkout);
+    const answer = await api.request("POST", checkout.paymentInstructions.fundEndpoint, {
+      key: market.buyer.apiKey,
+      body: { txHash: transactionHash },
+    });
+    assert.deepEqual([answer.status, answer.body.data.status, answer.body.data.late], [200, "funded", true]);
+    const post = await until("the seller is told", () =>
+      Promise.resolve(hook.received.find(({ body }) => body.transactionId === checkout.transactionId)),
+    );
+    assert.equal(post.body.late, true);
+    assert.match(post.body.notice, /refund/);
+  });
+
+  it("[D15] expires when nobody funds it", async () => {
+    const market = await openMarket(api, chain);
+    const { transactionId, paymentInstructions } = await checkOut(market);
+    await chain.moveClockTo(Date.parse(paymentInstructions.quoteExpiresAt) / 1000 + 200);
+    await reaches(market.buyer, transactionId, "expired");
+    const data = await readTransaction(api, market.buyer, transactionId);
+    assert.deepEqual([data.expiredBy, data.actions], ["quote", []]);
+  });
+});
