@@ -67,6 +67,11 @@ export default defineConfig({
       profiles: {
         // Short campaigns with the same seed every time; the long ones draw a seed and print it.
         default: { fuzz: { runs: 128 }, invariant: { runs: 8, depth: 64, failOnRevert: true } },
+        // Faults are looked for, not explained: no time is spent on the shortest sequence of calls.
+        mutation: {
+          fuzz: { runs: 64 },
+          invariant: { runs: 6, depth: 64, failOnRevert: true, shrinkRunLimit: 0 },
+        },
         long: {
           fuzz: { runs: 20_000, seed: process.env.FUZZ_SEED },
           invariant: { runs: 1_200, depth: 100, failOnRevert: true },
