@@ -2,8 +2,7 @@ import type { RouteDefinition } from "../api/http/define-route.ts";
 import { ERROR_CATALOGUE } from "../api/http/errors.ts";
 import type { ErrorCode } from "../api/http/errors.ts";
 
-const INTRODUCTION =
-  `# Errors
+const INTRODUCTION = `# Errors
 
 Every error of the API is JSON of one shape:
 
@@ -19,10 +18,8 @@ another try makes sense.
 delivery network in front of it: look at the headers of the answer for who sent it, slow down, and ask the operator to
 let your address through. Each 403 of the service itself is JSON with a \`code\`.
 
-Every path under ` /
-  api /
-  v1` answers under ` /
-  v1` as well. This page is generated from the catalogue in \`api/http/errors.ts\` and the routes that name its codes.
+Every path under \`/api/v1\` answers under \`/v1\` as well. This page is generated from the catalogue in
+\`api/http/errors.ts\` and the routes that name its codes.
 
 | Status | Code | Text | Where |
 |---|---|---|---|

@@ -1,0 +1,255 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { routes } from "../../api/app.ts";
+import { ConfigurationError, loadEnv } from "../../api/config/env.ts";
+import { connectDatabase, DatabaseUnusableError } from "../../api/db/connection.ts";
+import { ERROR_CATALOGUE } from "../../api/http/errors.ts";
+import { createLogger } from "../../api/lib/logger.ts";
+import { CACHE_DIR } from "../../scripts/local/paths.ts";
+import { findMongo } from "../../scripts/local/mongo.ts";
+import { readStack } from "../fixtures/api.ts";
+
+const silent = createLogger({ level: "silent", name: "test" });
+const complete = {
+  MONGODB_URI: "mongodb://127.0.0.1:1/?replicaSet=rs0",
+  RPC_URL_BASE_SEPOLIA: "http://127.0.0.1:8545",
+  RPC_URL_BASE: "http://127.0.0.1:8546",
+  SUBGRAPH_URL_BASE_SEPOLIA: "http://127.0.0.1:8000/a",
+  SUBGRAPH_URL_BASE: "http://127.0.0.1:8000/b",
+};
+const STRONG_SECRET = "0123456789abcdef0123456789abcdef";
+
+describe("configuration", () => {
+  it("has defaults for everything but the addresses of what it needs", () => {
+    const env = loadEnv(complete);
+    assert.deepEqual(
+      [env.mode, env.host, env.port, env.publicUrl],
+      ["development", "127.0.0.1", 3_000, "http://127.0.0.1:3000"],
+    );
+    assert.equal(loadEnv({ ...complete, PUBLIC_URL: "https://market.example/" }).publicUrl, "https://market.example");
+  });
+
+  it("names every variable that is missing or wrong", () => {
+    const wrong = {
+      ...complete,
+      MONGODB_URI: undefined,
+      RPC_URL_BASE: "",
+      PORT: "70000",
+      LOG_LEVEL: "loud",
+      SUBGRAPH_URL_BASE: "x",
+    };
+    assert.throws(
+      () => loadEnv(wrong),
+      (error: unknown) => {
+        assert.ok(error instanceof ConfigurationError);
+        for (const part of [
+          "MONGODB_URI is missing",
+          "RPC_URL_BASE is missing",
+          "PORT",
+          "LOG_LEVEL",
+          "SUBGRAPH_URL_BASE",
+        ]) {
+          assert.ok(error.message.includes(part), `${part} is not in: ${error.message}`);
+        }
+        return true;
+      },
+    );
+  });
+
+  it("[S6.35] production does not start without the webhook signing secret, nor with a weak one", () => {
+    for (const secret of [undefined, "", " , ", "short", `${STRONG_SECRET},short`]) {
+      const env = { ...complete, NODE_ENV: "production", WEBHOOK_SIGNING_SECRET: secret };
+      assert.throws(() => loadEnv(env), /WEBHOOK_SIGNING_SECRET/);
+    }
+    const env = loadEnv({
+      ...complete,
+      NODE_ENV: "production",
+      WEBHOOK_SIGNING_SECRET: `${STRONG_SECRET}, ${STRONG_SECRET}2`,
+    });
+    assert.deepEqual(env.webhookSigningSecrets, [STRONG_SECRET, `${STRONG_SECRET}2`]);
+  });
+});
+
+describe("errors", () => {
+  it("[S7.21] docs/errors.md says that a 403 that is not JSON may be a CDN's block, and names each code", async () => {
+    const page = await readFile(new URL("../../docs/errors.md", import.meta.url), "utf8");
+    assert.match(page, /403 that is not JSON/);
+    assert.match(page, /bot protection/);
+    for (const code of Object.keys(ERROR_CATALOGUE)) assert.ok(page.includes(`\`${code}\``), code);
+  });
+
+  it("codes are snake_case with a client or server error status, and every route names known ones", () => {
+    for (const [code, { status, text }] of Object.entries(ERROR_CATALOGUE)) {
+      assert.match(code, /^[a-z]+(_[a-z0-9]+)*$/);
+      assert.ok(status >= 400 && status < 600 && text.length > 0, code);
+    }
+    for (const { path, errors } of routes) {
+      for (const code of errors) assert.ok(code in ERROR_CATALOGUE, `${path}: ${code}`);
+    }
+  });
+});
+
+describe("logs", () => {
+  it("secrets never reach the log", () => {
+    const lines: string[] = [];
+    const log = createLogger({ level: "info", name: "test", destination: { write: (line) => lines.push(line) } });
+    const secret = "svc_secret-that-nobody-may-read";
+    log.info({ apiKey: secret, headers: { authorization: secret, "x-api-key": secret, "x-payment": secret } }, "one");
+    log.info({ body: { signature: secret, deep: { privateKey: secret, plaintext: secret } } }, "two");
+    assert.equal(lines.length, 2);
+    assert.ok(!lines.join("").includes(secret), lines.join(""));
+  });
+});
+
+describe("database", () => {
+  let dir: string;
+  before(async () => {
+    dir = await mkdtemp(join(tmpdir(), "standalone-mongo-"));
+  });
+  after(() => rm(dir, { recursive: true, force: true }));
+
+  it("a server without transactions is refused with what to do", async (context) => {
+    const source = await findMongo(CACHE_DIR, {}, () => undefined);
+    assert.equal(source.kind, "binary");
+    const port = await freePort();
+    const mongod = spawn(
+      source.path,
+      ["--bind_ip", "127.0.0.1", "--port", String(port), "--dbpath", dir, "--nounixsocket", "--quiet"],
+      { stdio: "ignore" },
+    );
+    context.after(() => mongod.kill("SIGKILL"));
+    const refusal = await refusalOf(
+      `mongodb://127.0.0.1:${port}/?directConnection=true&serverSelectionTimeoutMS=15000`,
+    );
+    assert.ok(refusal instanceof DatabaseUnusableError);
+    assert.match(refusal.message, /standalone server.*replSet/);
+  });
+
+  it("an address where no server is, is refused with the variable's name", async () => {
+    const refusal = await refusalOf("mongodb://127.0.0.1:1/");
+    assert.ok(refusal instanceof DatabaseUnusableError);
+    assert.match(refusal.message, /MONGODB_URI/);
+  });
+
+  async function refusalOf(uri: string): Promise<unknown> {
+    for (let attempt = 1; ; attempt += 1) {
+      const refusal = await connectDatabase(uri, silent).then(
+        () => assert.fail("it was taken"),
+        (error: unknown) => error,
+      );
+      // A server that is still starting answers nobody yet.
+      if (attempt === 5 || /standalone/.test(String(refusal)) || uri.includes(":1/")) return refusal;
+      await sleep(500);
+    }
+  }
+});
+
+describe("processes", () => {
+  const databaseName = `test_process_${process.pid}`;
+  after(async () => {
+    const connection = await connectDatabase((await readStack()).mongodbUri, silent, databaseName);
+    await connection.dropDatabase();
+    await connection.close();
+  });
+
+  const main = (file: string) => new URL(`../../api/${file}`, import.meta.url).pathname;
+
+  async function environment(): Promise<Record<string, string>> {
+    const stack = await readStack();
+    const uri = new URL(stack.mongodbUri);
+    uri.pathname = `/${databaseName}`;
+    return {
+      PATH: process.env["PATH"] ?? "",
+      ...{ PORT: String(await freePort()), MONGODB_URI: uri.href, WEBHOOK_SIGNING_SECRET: STRONG_SECRET },
+      RPC_URL_BASE_SEPOLIA: stack.networks["base-sepolia"].rpcUrl,
+      RPC_URL_BASE: stack.networks.base.rpcUrl,
+      SUBGRAPH_URL_BASE_SEPOLIA: stack.networks["base-sepolia"].subgraphUrl,
+      SUBGRAPH_URL_BASE: stack.networks.base.subgraphUrl,
+      DEPLOYMENT_BASE_SEPOLIA: stack.deployments["base-sepolia"],
+      DEPLOYMENT_BASE: stack.deployments.base,
+    };
+  }
+
+  function run(file: string, env: Record<string, string>) {
+    const child = spawn(process.execPath, [main(file)], { env, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    const ended = new Promise<number | null>((resolve) => child.on("exit", resolve));
+    const said = async (text: string): Promise<void> => {
+      for (let waited = 0; !output.includes(text); waited += 50) {
+        assert.ok(waited < 20_000 && child.exitCode === null, `${file} did not say "${text}": ${output}`);
+        await sleep(50);
+      }
+    };
+    return { child, ended, said, output: () => output };
+  }
+
+  it("the API starts, answers and ends within seconds of SIGTERM, also with a connection kept open", async () => {
+    const env = await environment();
+    const api = run("server.ts", env);
+    await api.said("API listens");
+    const answer = await fetch(`http://127.0.0.1:${env["PORT"]}/health`);
+    assert.equal(answer.status, 200);
+    const startedAt = performance.now();
+    api.child.kill("SIGTERM");
+    assert.equal(await api.ended, 0, api.output());
+    assert.ok(performance.now() - startedAt < 8_000);
+  });
+
+  it("two workers run beside each other on one database and end at SIGINT", async () => {
+    const env = await environment();
+    const workers = [run("worker.ts", env), run("worker.ts", env)];
+    for (const worker of workers) await worker.said("worker runs");
+    for (const worker of workers) worker.child.kill("SIGINT");
+    assert.deepEqual(
+      await Promise.all(workers.map(({ ended }) => ended)),
+      [0, 0],
+      workers.map(({ output }) => output()).join("\n"),
+    );
+  });
+
+  it("[S6.35] in production the API refuses to start without the signing secret and says so", async () => {
+    const { WEBHOOK_SIGNING_SECRET: _secret, ...env } = await environment();
+    const api = run("server.ts", { ...env, NODE_ENV: "production" });
+    assert.notEqual(await api.ended, 0);
+    assert.match(api.output(), /WEBHOOK_SIGNING_SECRET is missing/);
+  });
+
+  it("without deployed contracts the API refuses to start and says what to do", async () => {
+    const dir = await mkdtemp(join(tmpdir(), "deployments-"));
+    const file = join(dir, "broken.json");
+    await writeFile(file, "{}");
+    const env = await environment();
+    for (const path of [join(dir, "absent.json"), file]) {
+      const api = run("server.ts", { ...env, DEPLOYMENT_BASE: path });
+      assert.notEqual(await api.ended, 0);
+      assert.ok(api.output().includes(path), api.output());
+    }
+    await rm(dir, { recursive: true });
+  });
+
+  it("a taken port ends the API with the port in its message", async () => {
+    const env = await environment();
+    const holder = createServer().listen(Number(env["PORT"]), "127.0.0.1");
+    const api = run("server.ts", env);
+    assert.notEqual(await api.ended, 0);
+    assert.ok(api.output().includes(env["PORT"] ?? "?"), api.output());
+    holder.close();
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
