@@ -147,7 +147,7 @@ abstract contract Model is World {
 
     /// @dev Pays or credits, by the token's mood towards the recipient.
     function _expectPayout(uint256 token, address recipient, uint256 amount) internal {
-        if (tokens[token].moodFor(recipient) <= Mood.ReturnsBomb) {
+        if (tokens[token].moodFor(recipient) <= Mood.ReturnsShort) {
             balances[token][recipient] += amount;
         } else {
             credits[token][recipient] += amount;

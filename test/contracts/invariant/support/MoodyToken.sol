@@ -6,18 +6,18 @@ import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/Reentrancy
 import {IEscrow} from "../../../../contracts/interfaces/IEscrow.sol";
 import {vm} from "./Vm.sol";
 
-/// @notice How the token treats a transfer to one recipient. Every mood up to `ReturnsBomb` moves the tokens, every one
+/// @notice How the token treats a transfer to one recipient. Every mood up to `ReturnsShort` moves the tokens, every one
 /// after it does not.
 enum Mood {
     Fine,
     ReturnsNothing,
     Reenters,
     ReturnsBomb,
+    ReturnsTwo,
+    ReturnsShort,
     Reverts,
     RevertsBomb,
     ReturnsFalse,
-    ReturnsTwo,
-    ReturnsShort,
     BurnsGas
 }
 
@@ -86,21 +86,13 @@ contract MoodyToken {
         Mood mood = moodFor[recipient];
         if (mood == Mood.Reverts) revert Refused(recipient);
         if (mood == Mood.ReturnsFalse) return false;
-        if (mood > Mood.ReturnsBomb) _misbehave(mood);
+        if (mood == Mood.RevertsBomb || mood == Mood.BurnsGas) _refuse(mood == Mood.RevertsBomb);
         if (mood == Mood.Reenters) _reenter(recipient);
         _move(msg.sender, recipient, amount);
-        if (mood == Mood.ReturnsNothing) {
-            assembly ("memory-safe") {
-                return(0, 0)
-            }
-        }
-        if (mood == Mood.ReturnsBomb) {
-            assembly ("memory-safe") {
-                let bomb := mload(0x40)
-                mstore(bomb, 1)
-                return(bomb, 100000)
-            }
-        }
+        if (mood == Mood.ReturnsNothing) _answer(0, 0);
+        if (mood == Mood.ReturnsBomb) _answer(1, 100_000);
+        if (mood == Mood.ReturnsTwo) _answer(2, 32);
+        if (mood == Mood.ReturnsShort) _answer(0, 31);
         return true;
     }
 
@@ -166,25 +158,24 @@ contract MoodyToken {
         balanceOf[to] += amount;
     }
 
-    function _misbehave(Mood mood) private pure {
+    /// @dev Ends the call with `size` bytes of which the first word is `word`.
+    function _answer(uint256 word, uint256 size) private pure {
         assembly ("memory-safe") {
             let answer := mload(0x40)
-            switch mood
-            case 5 {
-                mstore(answer, 1)
-                revert(answer, 100000)
-            }
-            case 7 {
-                mstore(answer, 2)
-                return(answer, 32)
-            }
-            case 8 {
-                mstore(answer, not(0))
-                return(answer, 31)
-            }
-            default {
+            mstore(answer, word)
+            return(answer, size)
+        }
+    }
+
+    /// @dev Ends the call with a long error, or with no gas left.
+    function _refuse(bool withBomb) private pure {
+        assembly ("memory-safe") {
+            if iszero(withBomb) {
                 invalid()
             }
+            let answer := mload(0x40)
+            mstore(answer, 1)
+            revert(answer, 100000)
         }
     }
 
