@@ -7,11 +7,12 @@ import { parseArgs } from "node:util";
 import { type Mutant, MUTANTS } from "./mutation/mutants.ts";
 import { run } from "./testing/run.ts";
 
-const HELP = `usage: npm run test:mutation -- [--lanes N] [--only TEXT] [--json]
+const HELP = `usage: npm run test:mutation -- [--lanes N] [--only TEXT] [--solidity] [--json]
 
 Applies each fault of scripts/mutation/mutants.ts to a copy of the project under .local/mutation, compiles it and runs the
 Solidity tests and then the unit tests until one fails. A fault that no test finds is a survivor and fails the run.
   --lanes N     copies that work side by side (2)
+  --solidity    the Solidity tests alone
   --only TEXT   the faults whose description or file holds the text
   --json        one JSON object at the end`;
 
@@ -19,6 +20,7 @@ const { values } = parseArgs({
   options: {
     lanes: { type: "string", default: "2" },
     only: { type: "string" },
+    solidity: { type: "boolean" },
     json: { type: "boolean" },
     help: { type: "boolean" },
   },
@@ -86,6 +88,7 @@ function hardhat(lane: string, ...args: string[]) {
 async function findFault(lane: string): Promise<string | undefined> {
   const solidity = await hardhat(lane, "test", "solidity", "--no-compile", "--test-profile", "mutation");
   if (solidity.code !== 0) return firstFailure(solidity.output, "fuzz and invariant tests");
+  if (values.solidity === true) return undefined;
   const files = globSync(UNIT_TESTS, { cwd: lane }).sort();
   const mocha = await hardhat(lane, "test", "mocha", "--no-compile", "--bail", ...files);
   return mocha.code === 0 ? undefined : firstFailure(mocha.output, "unit tests");
