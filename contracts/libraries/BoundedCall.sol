@@ -13,9 +13,10 @@ library BoundedCall {
     /// @dev Upper bound of what the call itself costs (cold account 2600) before the 63/64 rule is applied.
     uint256 private constant CALL_OVERHEAD = 3_000;
 
-    /// @notice Transfers tokens held by this contract; false when the token reverted or returned anything but true.
-    /// @dev `token` must have code: only listed tokens come here, and listing reads their decimals. A token that
-    /// returns nothing is taken at its word.
+    /// @notice Transfers tokens held by this contract; false when the token reverted or returned false.
+    /// @dev `token` must have code: only listed tokens come here, and listing reads their decimals. By ERC-20 a token
+    /// has moved nothing when it reverts or returns false. Any other answer, none included, counts as paid: to credit
+    /// what has moved would pay twice, out of the escrows of others.
     function tryTransfer(
         address token,
         address recipient,
@@ -33,8 +34,8 @@ library BoundedCall {
             mstore(0x24, amount)
             success := call(gasLimit, token, 0, 0x00, 0x44, 0x00, 0x20)
             // The word at 0x00 is the token's answer only when it returned as much.
-            let answeredTrue := and(gt(returndatasize(), 0x1f), eq(mload(0x00), 1))
-            success := and(success, or(iszero(returndatasize()), answeredTrue))
+            let answeredFalse := and(gt(returndatasize(), 0x1f), iszero(mload(0x00)))
+            success := and(success, iszero(answeredFalse))
             mstore(0x40, freePointer)
         }
     }

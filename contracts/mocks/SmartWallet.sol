@@ -25,9 +25,9 @@ contract SmartWallet is IERC1271 {
 
     /// @inheritdoc IERC1271
     function isValidSignature(bytes32 hash, bytes calldata signature) external view returns (bytes4) {
-        (address signer, ECDSA.RecoverError error, ) = ECDSA.tryRecover(hash, signature);
+        (address signer, ECDSA.RecoverError failure, ) = ECDSA.tryRecover(hash, signature);
         return
-            error == ECDSA.RecoverError.NoError && signer == owner
+            failure == ECDSA.RecoverError.NoError && signer == owner
                 ? IERC1271.isValidSignature.selector
                 : bytes4(0xffffffff);
     }
