@@ -2,6 +2,7 @@ import Koa from "koa";
 
 import { ChainUnavailableError } from "./chain/errors.ts";
 import type { Container, Services } from "./container.ts";
+import { isDatabaseOutage } from "./db/connection.ts";
 import { agentRoutes } from "./features/agents/routes.ts";
 import { authRoutes } from "./features/auth/routes.ts";
 import { categoryRoutes } from "./features/categories/routes.ts";
@@ -62,6 +63,7 @@ function translateError(error: unknown): ApiError | undefined {
     const details = { network: error.network };
     return new ApiError("indexer_unavailable", { details, retryAfterSeconds: 2, cause: error });
   }
+  if (isDatabaseOutage(error)) return new ApiError("service_unavailable", { retryAfterSeconds: 5, cause: error });
   return undefined;
 }
 

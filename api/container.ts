@@ -140,7 +140,10 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
     ...platform,
     authenticator: createAuthenticator(apiKeys),
     services: {
-      dependencies: createDependencies({ connection, chains, indexers }),
+      dependencies: createDependencies({
+        ...{ connection, chains, indexers },
+        search: { listings: () => searchIndex.size, isFollowing: () => indexFeed.isFollowing() },
+      }),
       ...{ chains, indexers, subgraphUrls: env.subgraphUrls },
       ...{ auth, apiKeys, agents, standings, scoreReaders: chains },
       ...{ services, discovery },

@@ -1,4 +1,4 @@
-import { WriteConcern } from "mongodb";
+import { MongoNetworkError, MongoServerSelectionError, MongoTopologyClosedError, WriteConcern } from "mongodb";
 import mongoose from "mongoose";
 import type { ClientSession, Connection } from "mongoose";
 
@@ -94,4 +94,13 @@ const DUPLICATE_KEY = 11_000;
 export function isDuplicateKey(error: unknown, field?: string): boolean {
   const { code, keyPattern } = error as { code?: unknown; keyPattern?: Record<string, unknown> };
   return code === DUPLICATE_KEY && (field === undefined || keyPattern?.[field] !== undefined);
+}
+
+/** Says whether an error means that no database answers at the moment, so that a try again later makes sense. */
+export function isDatabaseOutage(error: unknown): boolean {
+  return (
+    error instanceof MongoNetworkError ||
+    error instanceof MongoServerSelectionError ||
+    error instanceof MongoTopologyClosedError
+  );
 }

@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { MongoClient } from "mongodb";
+
 import { routes } from "../../api/app.ts";
 import { ConfigurationError, loadEnv } from "../../api/config/env.ts";
 import { connectDatabase, DatabaseUnusableError } from "../../api/db/connection.ts";
@@ -14,7 +16,8 @@ import { ERROR_CATALOGUE } from "../../api/http/errors.ts";
 import { createLogger } from "../../api/lib/logger.ts";
 import { CACHE_DIR } from "../../scripts/local/paths.ts";
 import { findMongo } from "../../scripts/local/mongo.ts";
-import { readStack } from "../fixtures/api.ts";
+import { assertError, listingBody, readStack, startTestApi } from "../fixtures/api.ts";
+import { until } from "../fixtures/until.ts";
 
 const silent = createLogger({ level: "silent", name: "test" });
 const complete = {
@@ -110,10 +113,22 @@ describe("logs", () => {
 
 describe("database", () => {
   let dir: string;
+  let replicaDir: string;
   before(async () => {
     dir = await mkdtemp(join(tmpdir(), "standalone-mongo-"));
+    replicaDir = await mkdtemp(join(tmpdir(), "replica-mongo-"));
   });
-  after(() => rm(dir, { recursive: true, force: true }));
+  after(() => Promise.all([dir, replicaDir].map((path) => rm(path, { recursive: true, force: true }))));
+
+  async function initiate(port: number): Promise<void> {
+    const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`);
+    const members = [{ _id: 0, host: `127.0.0.1:${port}` }];
+    await client.db("admin").command({ replSetInitiate: { _id: "rs0", members } });
+    await until("a primary", async () => {
+      return (await client.db("admin").command({ hello: 1 }))["isWritablePrimary"] === true;
+    });
+    await client.close();
+  }
 
   it("a server without transactions is refused with what to do", async (context) => {
     const source = await findMongo(CACHE_DIR, {}, () => undefined);
@@ -130,6 +145,42 @@ describe("database", () => {
     );
     assert.ok(refusal instanceof DatabaseUnusableError);
     assert.match(refusal.message, /standalone server.*replSet/);
+  });
+
+  it("while the database is away the API answers 503 with Retry-After, and goes on when it is back", async (context) => {
+    const source = await findMongo(CACHE_DIR, {}, () => undefined);
+    assert.equal(source.kind, "binary");
+    const port = await freePort();
+    const start = () => {
+      const flags = ["--replSet", "rs0", "--bind_ip", "127.0.0.1", "--port", String(port), "--nounixsocket", "--quiet"];
+      return spawn(source.path, [...flags, "--dbpath", replicaDir], { stdio: "ignore" });
+    };
+    let mongod = start();
+    context.after(() => mongod.kill("SIGKILL"));
+    await initiate(port);
+    const api = await startTestApi({ env: { mongodbUri: `mongodb://127.0.0.1:${port}/?replicaSet=rs0` } });
+    const { apiKey } = await api.registerAgent();
+
+    mongod.kill("SIGKILL");
+    const away = await api.request("GET", "/api/v1/services", { key: apiKey });
+    assertError(away, 503, "service_unavailable");
+    assert.ok(Number(away.headers.get("retry-after")) > 0);
+    assert.equal((await api.request("GET", "/health")).status, 200);
+    assert.equal((await api.request("GET", "/ready")).status, 503);
+
+    mongod = start();
+    await until("the API to go on", async () => {
+      const answer = await api.request("GET", "/api/v1/services", { key: apiKey });
+      return answer.status === 200;
+    });
+    const body = listingBody({ title: "Found after the outage", category: "other" });
+    const created = await api.request("POST", "/api/v1/services", { key: apiKey, body });
+    assert.equal(created.status, 201);
+    await until("the search index to follow again", async () => {
+      const found = await api.request("POST", "/api/v1/discover", { body: { query: "found after the outage" } });
+      return found.status === 200 && found.body[0]?.serviceId === created.body.data.id;
+    });
+    await api.close();
   });
 
   it("an address where no server is, is refused with the variable's name", async () => {
@@ -217,8 +268,8 @@ describe("processes", () => {
   });
 
   it("[S6.35] in production the API refuses to start without the signing secret and says so", async () => {
-    const { WEBHOOK_SIGNING_SECRET: _secret, ...env } = await environment();
-    const api = run("server.ts", { ...env, NODE_ENV: "production" });
+    const env = { ...(await environment()), NODE_ENV: "production", WEBHOOK_SIGNING_SECRET: "" };
+    const api = run("server.ts", env);
     assert.notEqual(await api.ended, 0);
     assert.match(api.output(), /WEBHOOK_SIGNING_SECRET is missing/);
   });

@@ -12,6 +12,8 @@ import { fromBytes } from "./vectors.ts";
 export interface IndexFeed {
   /** Loads everything once; from then on changes are followed in the background. */
   start(): Promise<void>;
+  /** Whether changes are being followed: false before the start and while a lost stream is taken up again. */
+  isFollowing(): boolean;
   close(): Promise<void>;
 }
 
@@ -37,6 +39,7 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
   const closing = new AbortController();
   const isClosing = (): boolean => closing.signal.aborted;
   let following: Promise<void> | undefined;
+  let isStreaming = false;
 
   function apply(record: ListingRecord): void {
     if (record.status !== "active") {
@@ -64,6 +67,7 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
       fullDocument: "updateLookup",
       startAtOperationTime: from,
     });
+    isStreaming = true;
     for await (const change of stream) {
       if (change.operationType === "delete") index.remove(change.documentKey._id);
       // A document that was deleted since the change has none to look up; its deletion follows.
@@ -81,6 +85,7 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
         if (isClosing()) return;
         log.warn({ err: error }, "the search index lost its change stream and is loaded anew");
       }
+      isStreaming = false;
       await sleep(RELOAD_PAUSE_MS, undefined, { signal: closing.signal }).catch(() => undefined);
       if (!isClosing()) next = await load().catch(() => next);
     }
@@ -92,6 +97,7 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
       log.info({ listings: index.size }, "search index loaded");
       following = followUntilClosed(from);
     },
+    isFollowing: () => isStreaming,
     async close() {
       closing.abort();
       await stream?.close();

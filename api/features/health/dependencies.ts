@@ -11,15 +11,23 @@ export interface DependencySources {
   connection: Connection;
   chains: Readonly<Record<Network, Pick<ChainClient, "head">>>;
   indexers: Readonly<Record<Network, Pick<Indexer, "head">>>;
+  search: { listings(): number; isFollowing(): boolean };
 }
 
-/** The database, and for each network its RPC server and its subgraph with how far it is behind the chain. */
-export function createDependencies({ connection, chains, indexers }: DependencySources): Dependency[] {
+/** The database, the search index, and for each network its RPC server and its subgraph with how far it is behind the chain. */
+export function createDependencies({ connection, chains, indexers, search }: DependencySources): Dependency[] {
   const database: Dependency = {
     name: "mongodb",
     async check() {
       await connection.getClient().db("admin").command({ ping: 1 });
       return {};
+    },
+  };
+  const searchIndex: Dependency = {
+    name: "search",
+    check() {
+      if (!search.isFollowing()) return Promise.reject(new Error("The search index does not follow the listings"));
+      return Promise.resolve({ listings: search.listings() });
     },
   };
   const ofNetwork = (network: Network): Dependency[] => [
@@ -40,5 +48,5 @@ export function createDependencies({ connection, chains, indexers }: DependencyS
       },
     },
   ];
-  return [database, ...NETWORKS.flatMap(ofNetwork)];
+  return [database, searchIndex, ...NETWORKS.flatMap(ofNetwork)];
 }
