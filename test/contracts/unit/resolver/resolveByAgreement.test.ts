@@ -1,0 +1,175 @@
+import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
+import { expect } from "chai";
+
+import { ethers, loadFixture } from "../../fixtures/chain.ts";
+import { Method, Outcome, ResolvedBy, State, dealIn, disputed, newId } from "../../fixtures/deals.ts";
+import type { Marketplace } from "../../fixtures/marketplace.ts";
+import { marketplace } from "../../fixtures/marketplace.ts";
+
+const TYPES = {
+  ResolutionAgreement: [
+    { name: "escrowId", type: "bytes32" },
+    { name: "buyerPercent", type: "uint256" },
+  ],
+};
+
+/** What a party signs to settle a dispute. */
+async function sign(
+  { resolver }: Marketplace,
+  signer: HardhatEthersSigner,
+  escrowId: string,
+  buyerPercent: bigint,
+  overrides: { chainId?: bigint; verifyingContract?: string } = {},
+): Promise<string> {
+  const domain = {
+    name: "AgentMarketplaceResolver",
+    version: "2",
+    chainId: (await ethers.provider.getNetwork()).chainId,
+    verifyingContract: await resolver.getAddress(),
+    ...overrides,
+  };
+  return signer.signTypedData(domain, TYPES, { escrowId, buyerPercent });
+}
+
+async function disputedMarket() {
+  const market = await marketplace();
+  return { ...market, deal: await disputed(market) };
+}
+
+describe("ResolverV2.resolveByAgreement", () => {
+  for (const buyerPercent of [0n, 25n, 100n]) {
+    it(`ends a dispute at once as a split with ${buyerPercent}% for the buyer, by both signatures, whoever submits them [D8]`, async () => {
+      const market = await loadFixture(disputedMarket);
+      const { escrow, resolver, score, usdc, actors, deal } = market;
+      const { escrowId } = deal;
+      const signatures: [string, string] = [
+        await sign(market, actors.buyer, escrowId, buyerPercent),
+        await sign(market, actors.seller, escrowId, buyerPercent),
+      ];
+      const settlement = resolver.connect(actors.stranger).resolveByAgreement(escrowId, buyerPercent, signatures);
+      await expect(settlement).to.changeTokenBalances(
+        ethers,
+        usdc,
+        [actors.buyer, actors.seller, actors.stranger],
+        [9_800n * buyerPercent, 9_800n * (100n - buyerPercent), 0n],
+      );
+      await expect(settlement)
+        .to.emit(resolver, "DisputeResolved")
+        .withArgs(
+          escrowId,
+          Outcome.Split,
+          buyerPercent,
+          ResolvedBy.System,
+          Method.Agreement,
+          ethers.ZeroHash,
+          actors.stranger,
+        );
+      expect((await escrow.getEscrow(escrowId)).state).to.equal(State.Resolved);
+      expect([await score.scoreOf(actors.buyer), await score.scoreOf(actors.seller)]).to.deep.equal([0n, 0n]);
+    });
+  }
+
+  it("takes the signature of a wallet that is a contract (ERC-1271)", async () => {
+    const market = await loadFixture(marketplace);
+    const { escrow, resolver, usdc, actors } = market;
+    const wallet = await ethers.deployContract("SmartWallet", [actors.stranger]);
+    const { escrowId } = await (async () => {
+      const terms = await dealIn(market, "Funded", { seller: await wallet.getAddress() });
+      const owner = wallet.connect(actors.stranger);
+      const delivery = escrow.interface.encodeFunctionData("submitDelivery", [terms.escrowId, ethers.id("proof")]);
+      await owner.execute(escrow, delivery);
+      await escrow.connect(actors.buyer).openDispute(terms.escrowId);
+      return terms;
+    })();
+    const signatures: [string, string] = [
+      await sign(market, actors.buyer, escrowId, 40n),
+      await sign(market, actors.stranger, escrowId, 40n),
+    ];
+    await expect(resolver.resolveByAgreement(escrowId, 40, signatures)).to.changeTokenBalance(
+      ethers,
+      usdc,
+      wallet,
+      9_800n * 60n,
+    );
+  });
+
+  it("refuses a signature of anyone else, of other terms, of another contract or chain", async () => {
+    const market = await loadFixture(disputedMarket);
+    const { resolver, actors, deal } = market;
+    const { escrowId } = deal;
+    const [buyer, seller] = [actors.buyer, actors.seller];
+    const good = { buyer: await sign(market, buyer, escrowId, 50n), seller: await sign(market, seller, escrowId, 50n) };
+    const bad: [string, string, string][] = [
+      [await sign(market, actors.stranger, escrowId, 50n), good.seller, buyer.address],
+      [good.buyer, await sign(market, actors.stranger, escrowId, 50n), seller.address],
+      [good.seller, good.buyer, buyer.address],
+      [good.buyer, good.buyer, seller.address],
+      [await sign(market, buyer, escrowId, 49n), good.seller, buyer.address],
+      [good.buyer, await sign(market, seller, newId(), 50n), seller.address],
+      [await sign(market, buyer, escrowId, 50n, { chainId: 1n }), good.seller, buyer.address],
+      [good.buyer, await sign(market, seller, escrowId, 50n, { verifyingContract: buyer.address }), seller.address],
+      ["0x", good.seller, buyer.address],
+      [good.buyer, "0x", seller.address],
+    ];
+    for (const [first, second, party] of bad) {
+      await expect(resolver.resolveByAgreement(escrowId, 50, [first, second]))
+        .to.be.revertedWithCustomError(resolver, "InvalidSignature")
+        .withArgs(party);
+    }
+  });
+
+  it("refuses more than 100 percent", async () => {
+    const market = await loadFixture(disputedMarket);
+    const { resolver, deal } = market;
+    await expect(resolver.resolveByAgreement(deal.escrowId, 101, ["0x", "0x"]))
+      .to.be.revertedWithCustomError(resolver, "InvalidPercentages")
+      .withArgs(Outcome.Split, 101n, 0n);
+  });
+
+  it("works once: the same signatures end no second dispute", async () => {
+    const market = await loadFixture(disputedMarket);
+    const { escrow, resolver, actors, deal } = market;
+    const signatures: [string, string] = [
+      await sign(market, actors.buyer, deal.escrowId, 50n),
+      await sign(market, actors.seller, deal.escrowId, 50n),
+    ];
+    await resolver.resolveByAgreement(deal.escrowId, 50, signatures);
+    await expect(resolver.resolveByAgreement(deal.escrowId, 50, signatures))
+      .to.be.revertedWithCustomError(escrow, "EscrowNotInState")
+      .withArgs(deal.escrowId, State.Resolved, State.Disputed);
+    const other = await disputed(market);
+    await expect(resolver.resolveByAgreement(other.escrowId, 50, signatures))
+      .to.be.revertedWithCustomError(resolver, "InvalidSignature")
+      .withArgs(actors.buyer);
+  });
+
+  it("refuses what is no open dispute, signed or not [S7.29]", async () => {
+    const market = await loadFixture(marketplace);
+    const { escrow, resolver } = market;
+    const missing = newId();
+    await expect(resolver.resolveByAgreement(missing, 50, ["0x", "0x"]))
+      .to.be.revertedWithCustomError(escrow, "EscrowNotFound")
+      .withArgs(missing);
+    for (const state of ["Funded", "Delivered", "Released", "Refunded", "Abandoned"] as const) {
+      const { escrowId } = await dealIn(market, state);
+      await expect(resolver.resolveByAgreement(escrowId, 50, ["0x", "0x"]))
+        .to.be.revertedWithCustomError(escrow, "EscrowNotInState")
+        .withArgs(escrowId, State[state], State.Disputed);
+    }
+  });
+
+  it("publishes the digest that the parties sign", async () => {
+    const market = await loadFixture(disputedMarket);
+    const { resolver, deal } = market;
+    const domain = {
+      name: "AgentMarketplaceResolver",
+      version: "2",
+      chainId: (await ethers.provider.getNetwork()).chainId,
+      verifyingContract: await resolver.getAddress(),
+    };
+    const message = { escrowId: deal.escrowId, buyerPercent: 7n };
+    expect(await resolver.agreementDigest(deal.escrowId, 7)).to.equal(
+      ethers.TypedDataEncoder.hash(domain, TYPES, message),
+    );
+  });
+});

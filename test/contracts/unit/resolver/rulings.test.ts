@@ -1,0 +1,167 @@
+import { expect } from "chai";
+
+import { ethers, loadFixture } from "../../fixtures/chain.ts";
+import { Method, Outcome, RATIONALE, ResolvedBy, State, dealIn, disputed, newId } from "../../fixtures/deals.ts";
+import { marketplace } from "../../fixtures/marketplace.ts";
+
+describe("ResolverV2.resolveBySystem", () => {
+  for (const [outcome, buyerPercent, buyerAmount] of [
+    ["BuyerRefund", 100n, 980_000n],
+    ["SellerPaid", 0n, 0n],
+    ["Split", 50n, 490_000n],
+  ] as const) {
+    it(`rules ${outcome} as ${buyerPercent}/${100n - buyerPercent}, marked system [S1.05] [S3.2.27] [S2.6.04] [S2.6.05] [D8]`, async () => {
+      const market = await loadFixture(marketplace);
+      const { escrow, resolver, actors } = market;
+      const { escrowId } = await disputed(market);
+      const system = resolver.connect(actors.systemResolver);
+      await expect(system.resolveBySystem(escrowId, Outcome[outcome], RATIONALE))
+        .to.emit(resolver, "DisputeResolved")
+        .withArgs(
+          escrowId,
+          Outcome[outcome],
+          buyerPercent,
+          ResolvedBy.System,
+          Method.Ruling,
+          RATIONALE,
+          actors.systemResolver,
+        )
+        .and.to.emit(escrow, "EscrowResolved")
+        .withArgs(
+          escrowId,
+          actors.buyer,
+          actors.seller,
+          Outcome[outcome],
+          buyerAmount,
+          980_000n - buyerAmount,
+          buyerPercent,
+          ResolvedBy.System,
+          Method.Ruling,
+          RATIONALE,
+        );
+      expect((await escrow.getEscrow(escrowId)).state).to.equal(State.Resolved);
+    });
+  }
+
+  it("is the system role's alone [D14]", async () => {
+    const market = await loadFixture(marketplace);
+    const { resolver, actors } = market;
+    const { escrowId } = await disputed(market);
+    for (const actor of Object.values(actors)) {
+      if (actor.address === actors.systemResolver.address) continue;
+      await expect(resolver.connect(actor).resolveBySystem.staticCall(escrowId, Outcome.Split, RATIONALE))
+        .to.be.revertedWithCustomError(resolver, "CallerNotResolver")
+        .withArgs(ResolvedBy.System, actor, actors.systemResolver);
+    }
+  });
+
+  it("needs the hash of a written rationale [D8]", async () => {
+    const market = await loadFixture(marketplace);
+    const { resolver, actors } = market;
+    const { escrowId } = await disputed(market);
+    const system = resolver.connect(actors.systemResolver);
+    await expect(system.resolveBySystem(escrowId, Outcome.Split, ethers.ZeroHash))
+      .to.be.revertedWithCustomError(resolver, "MissingRationale")
+      .withArgs(escrowId);
+  });
+
+  it("rules a dispute once, and nothing that is no dispute [S9.06] [D8]", async () => {
+    const market = await loadFixture(marketplace);
+    const { escrow, resolver, actors } = market;
+    const system = resolver.connect(actors.systemResolver);
+    const { escrowId } = await disputed(market);
+    await system.resolveBySystem(escrowId, Outcome.Split, RATIONALE);
+    await expect(system.resolveBySystem(escrowId, Outcome.Split, RATIONALE))
+      .to.be.revertedWithCustomError(escrow, "EscrowNotInState")
+      .withArgs(escrowId, State.Resolved, State.Disputed);
+    for (const state of ["Funded", "Delivered", "Released", "Refunded", "Abandoned"] as const) {
+      const deal = await dealIn(market, state);
+      await expect(system.resolveBySystem(deal.escrowId, Outcome.Split, RATIONALE))
+        .to.be.revertedWithCustomError(escrow, "EscrowNotInState")
+        .withArgs(deal.escrowId, State[state], State.Disputed);
+    }
+    const missing = newId();
+    await expect(system.resolveBySystem(missing, Outcome.Split, RATIONALE))
+      .to.be.revertedWithCustomError(escrow, "EscrowNotFound")
+      .withArgs(missing);
+  });
+});
+
+describe("ResolverV2.resolveByAdmin", () => {
+  for (const [outcome, buyerPercent, sellerPercent] of [
+    ["BuyerRefund", 100n, 0n],
+    ["SellerPaid", 0n, 100n],
+    ["Split", 30n, 70n],
+    ["Split", 0n, 100n],
+    ["Split", 100n, 0n],
+  ] as const) {
+    it(`rules ${outcome} ${buyerPercent}/${sellerPercent}, marked admin [S2.6.05] [S2.6.06] [D8]`, async () => {
+      const market = await loadFixture(marketplace);
+      const { resolver, usdc, actors } = market;
+      const { escrowId } = await disputed(market);
+      const ruling = resolver
+        .connect(actors.adminResolver)
+        .resolveByAdmin(escrowId, Outcome[outcome], buyerPercent, sellerPercent, RATIONALE);
+      await expect(ruling).to.changeTokenBalances(
+        ethers,
+        usdc,
+        [actors.buyer, actors.seller],
+        [9_800n * buyerPercent, 9_800n * sellerPercent],
+      );
+      await expect(ruling)
+        .to.emit(resolver, "DisputeResolved")
+        .withArgs(
+          escrowId,
+          Outcome[outcome],
+          buyerPercent,
+          ResolvedBy.Admin,
+          Method.Ruling,
+          RATIONALE,
+          actors.adminResolver,
+        );
+    });
+  }
+
+  for (const [outcome, buyerPercent, sellerPercent] of [
+    ["Split", 50n, 49n],
+    ["Split", 51n, 50n],
+    ["Split", 101n, 0n],
+    ["Split", ethers.MaxUint256, 101n],
+    ["BuyerRefund", 50n, 50n],
+    ["BuyerRefund", 100n, 1n],
+    ["SellerPaid", 100n, 0n],
+    ["SellerPaid", 0n, 99n],
+  ] as const) {
+    it(`refuses ${outcome} with ${buyerPercent} and ${sellerPercent} percent [S2.6.06] [D8]`, async () => {
+      const market = await loadFixture(marketplace);
+      const { resolver, actors } = market;
+      const { escrowId } = await disputed(market);
+      const admin = resolver.connect(actors.adminResolver);
+      await expect(admin.resolveByAdmin(escrowId, Outcome[outcome], buyerPercent, sellerPercent, RATIONALE))
+        .to.be.revertedWithCustomError(resolver, "InvalidPercentages")
+        .withArgs(Outcome[outcome], buyerPercent, sellerPercent);
+    });
+  }
+
+  it("is the admin role's alone [D14]", async () => {
+    const market = await loadFixture(marketplace);
+    const { resolver, actors } = market;
+    const { escrowId } = await disputed(market);
+    for (const actor of Object.values(actors)) {
+      if (actor.address === actors.adminResolver.address) continue;
+      await expect(resolver.connect(actor).resolveByAdmin.staticCall(escrowId, Outcome.Split, 50, 50, RATIONALE))
+        .to.be.revertedWithCustomError(resolver, "CallerNotResolver")
+        .withArgs(ResolvedBy.Admin, actor, actors.adminResolver);
+    }
+  });
+
+  it("needs the hash of a written rationale [D8]", async () => {
+    const market = await loadFixture(marketplace);
+    const { resolver, actors } = market;
+    const { escrowId } = await disputed(market);
+    const admin = resolver.connect(actors.adminResolver);
+    await expect(admin.resolveByAdmin(escrowId, Outcome.Split, 50, 50, ethers.ZeroHash))
+      .to.be.revertedWithCustomError(resolver, "MissingRationale")
+      .withArgs(escrowId);
+  });
+});
