@@ -7,5 +7,6 @@ export const deployTask = task("deploy", "Deploys the escrow, score and resolver
     description: "Folder for the deployment file and networks.json (default: deploy/deployments and subgraph)",
     defaultValue: "",
   })
+  .addFlag({ name: "noCompile", description: "Take what the last build left instead of building first" })
   .setAction(async () => import("./deploy.ts"))
   .build();

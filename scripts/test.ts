@@ -109,11 +109,16 @@ async function runNodeTests(stage: Stage, concurrency: number, stackFile: string
 
 async function withStack(only: string[] | undefined, body: (stackFile: string) => Promise<void>): Promise<void> {
   const dir = join(DATA_DIR, only === undefined ? "full" : "infrastructure");
-  const stack = await startStack({ dir, portBase: await freePortBase(), only, fresh: true });
   try {
-    await body(join(dir, "stack.json"));
-  } finally {
-    await stack.stop();
+    const stack = await startStack({ dir, portBase: await freePortBase(), only, fresh: true });
+    try {
+      await body(join(dir, "stack.json"));
+    } finally {
+      await stack.stop();
+    }
+  } catch (error) {
+    console.error(error);
+    failures.push(`the stack: ${error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error)}`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 
 import { readDeployment } from "../../deploy/deployment-file.ts";
 import type { Deployment } from "../../deploy/deployment-file.ts";
@@ -24,7 +24,12 @@ export async function buildContracts(run: RunJob): Promise<StepResult> {
     const hash = hashOf([CONTRACTS.sources, CONTRACTS.config, join(ROOT, "package-lock.json")]);
     const stands = [stamp, CONTRACTS.artifacts, CONTRACTS.types].every((path) => existsSync(path));
     if (stands && readFileSync(stamp, "utf8") === hash) return "unchanged";
-    await run({ name: "contracts-build", command: process.execPath, args: [SCRIPTS.hardhat, "build"], cwd: ROOT });
+    await run({
+      name: "contracts-build",
+      command: process.execPath,
+      args: [SCRIPTS.hardhat, "build", "--no-tests"],
+      cwd: ROOT,
+    });
     mkdirSync(CONTRACTS.cache, { recursive: true });
     writeFileSync(stamp, hash);
     return "done";
@@ -52,7 +57,7 @@ export async function deployContracts(
   await run({
     name: `deploy-${network}`,
     command: process.execPath,
-    args: [SCRIPTS.hardhat, "deploy", "--network", HARDHAT_NETWORKS[network], "--out-dir", outDir],
+    args: [SCRIPTS.hardhat, "deploy", "--network", HARDHAT_NETWORKS[network], "--out-dir", outDir, "--no-compile"],
     cwd: ROOT,
     env: { [network === "base" ? "RPC_URL_BASE" : "RPC_URL_BASE_SEPOLIA"]: url },
   });
@@ -86,7 +91,7 @@ function hashOf(paths: readonly string[]): string {
           .sort()
           .map((file) => join(path, file))
       : [path];
-    for (const file of files) hash.update(file).update("\0").update(readFileSync(file)).update("\0");
+    for (const file of files) hash.update(relative(ROOT, file)).update("\0").update(readFileSync(file)).update("\0");
   }
   return hash.digest("hex");
 }
