@@ -83,7 +83,6 @@ async function runStage(
   args: string[],
   env: Record<string, string> = {},
 ): Promise<void> {
-  clearResults(stage);
   const outcome = await run(command, args, { env: { ...env, TEST_STAGE: stage } });
   const counts = count(readResults(stage));
   const total = counts.passed + counts.failed + counts.skipped;
@@ -134,6 +133,7 @@ function checkConformance(): void {
   if (problems.length === 0) console.log(`  ✓ every fact is proven or pending, ${page} is fresh`);
 }
 
+for (const stage of chosen) clearResults(stage);
 if (chosen.includes("lint")) {
   banner("checks");
   failures.push(...(await lint()).map((name) => `check: ${name}`));
