@@ -63,10 +63,12 @@ function databaseNameOf(uri: string): string {
 
 /** Creates the collections and the indexes that the models declare. Safe when several processes start at once. */
 export async function createIndexes(connection: Connection): Promise<void> {
-  for (const model of Object.values(connection.models)) {
-    await model.createCollection();
-    await model.createIndexes();
-  }
+  await Promise.all(
+    Object.values(connection.models).map(async (model) => {
+      await model.createCollection();
+      await model.createIndexes();
+    }),
+  );
 }
 
 /**

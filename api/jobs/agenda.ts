@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 import { MongoBackend } from "@agendajs/mongo-backend";
 import { Agenda } from "agenda";
 import type { Connection } from "mongoose";
@@ -9,12 +11,13 @@ import type { JobDefinition, JobQueue } from "./define-job.ts";
 const PROCESS_EVERY_MS = 200;
 const DEFAULT_LOCK_LIFETIME_MS = 60_000;
 const COLLECTION = "jobs";
+const STOP_TIMEOUT_MS = 5_000;
 
 /** The queue, for processes that only put jobs into it, and the worker side of it. */
 export interface JobSystem extends JobQueue {
   /** Starts to run jobs in this process. */
   start(definitions: readonly JobDefinition<never>[], signal: AbortSignal): Promise<void>;
-  /** Waits for the jobs that run and takes no new ones. */
+  /** Takes no new jobs, gives back those that were only reserved, and waits for those that run, a few seconds at most. */
   stop(): Promise<void>;
 }
 
@@ -32,6 +35,25 @@ export function createJobSystem(connection: Connection, log: Logger): JobSystem 
   agenda.on("fail", (error: unknown, job: { attrs?: { name?: string } }) => {
     log.error({ err: error, job: job.attrs?.name }, "job failed");
   });
+  const running = new Set<Promise<void>>();
+
+  function define(definition: JobDefinition<never>, signal: AbortSignal): void {
+    const { name, concurrency = 1, lockLifetimeMs = DEFAULT_LOCK_LIFETIME_MS } = definition;
+    agenda.define<never>(
+      name,
+      async (job) => {
+        const run = definition.run({ data: job.attrs.data, log: log.child({ job: name }), signal });
+        running.add(run);
+        try {
+          await run;
+        } finally {
+          running.delete(run);
+        }
+      },
+      { concurrency, lockLifetime: lockLifetimeMs },
+    );
+  }
+
   return {
     async schedule(name, data, at) {
       await agenda.ready;
@@ -39,29 +61,15 @@ export function createJobSystem(connection: Connection, log: Logger): JobSystem 
     },
     async start(definitions, signal) {
       await agenda.ready;
-      for (const definition of definitions) define(agenda, definition, log, signal);
+      for (const definition of definitions) define(definition, signal);
       await agenda.start();
       for (const { name, everyMs } of definitions) {
         if (everyMs !== undefined) await agenda.every(everyMs, name);
       }
     },
     async stop() {
-      await agenda.drain({ timeout: DRAIN_TIMEOUT_MS, closeConnection: false });
+      await agenda.stop(false);
+      await Promise.race([Promise.allSettled(running), sleep(STOP_TIMEOUT_MS, undefined, { ref: false })]);
     },
   };
-}
-
-const DRAIN_TIMEOUT_MS = 5_000;
-
-function define(agenda: Agenda, definition: JobDefinition<never>, log: Logger, signal: AbortSignal): void {
-  agenda.define<never>(
-    definition.name,
-    async (job) => {
-      await definition.run({ data: job.attrs.data, log: log.child({ job: definition.name }), signal });
-    },
-    {
-      concurrency: definition.concurrency ?? 1,
-      lockLifetime: definition.lockLifetimeMs ?? DEFAULT_LOCK_LIFETIME_MS,
-    },
-  );
 }

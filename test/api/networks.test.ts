@@ -36,10 +36,14 @@ async function chainsWithScores(scores: Record<Network, bigint>): Promise<Record
 
 describe("networks, readiness and scores", () => {
   let api: TestApi;
+  /** An API whose chains say these scores of every wallet. */
+  let scored: TestApi;
+  const scores: Record<Network, bigint> = { "base-sepolia": 0n, base: 0n };
   before(async () => {
     api = await startTestApi();
+    scored = await startTestApi({ chains: await chainsWithScores(scores) });
   });
-  after(() => api.close());
+  after(() => Promise.all([api.close(), scored.close()]));
 
   describe("happy", () => {
     it("[D40] [S1.08] [S1.09] [S1.10] the networks are base-sepolia (84532) and base (8453), with their addresses", async () => {
@@ -94,9 +98,8 @@ describe("networks, readiness and scores", () => {
         [9n, false],
         [10n, true],
       ] as const) {
-        const other = await startTestApi({ chains: await chainsWithScores({ "base-sepolia": score, base: 150n }) });
-        const { body } = await other.request("GET", `${SCORE}?address=${freshWallet()}`);
-        await other.close();
+        Object.assign(scores, { "base-sepolia": score, base: 150n });
+        const { body } = await scored.request("GET", `${SCORE}?address=${freshWallet()}`);
         assert.deepEqual([body.network, body.onChainScore, body.graduated], ["base-sepolia", Number(score), graduated]);
       }
     });
@@ -115,9 +118,8 @@ describe("networks, readiness and scores", () => {
         [5_000n, null],
       ];
       for (const [score, cap] of caps) {
-        const other = await startTestApi({ chains: await chainsWithScores({ "base-sepolia": score, base: 0n }) });
-        const { body } = await other.request("GET", `${SCORE}?address=${freshWallet()}`);
-        await other.close();
+        scores["base-sepolia"] = score;
+        const { body } = await scored.request("GET", `${SCORE}?address=${freshWallet()}`);
         assert.equal(body.maxJobValueUsd, cap, `score ${score}`);
       }
     });

@@ -58,15 +58,14 @@ export function createDiscoverService({ encoder, index, standings, log }: Discov
 }
 
 function passes(listing: Listing, filter: SearchFilter): boolean {
-  const price = new BigNumber(listing.price);
   return (
     (filter.category === undefined || filter.category === listing.category) &&
     (filter.network === undefined || filter.network === listing.network) &&
     (filter.sellerId === undefined || filter.sellerId === listing.sellerAgentId) &&
     (filter.currency === undefined || filter.currency === listing.currency) &&
     (filter.deliveryType === undefined || filter.deliveryType === listing.deliveryType) &&
-    (filter.minPrice === undefined || price.gte(String(filter.minPrice))) &&
-    (filter.maxPrice === undefined || price.lte(String(filter.maxPrice)))
+    (filter.minPrice === undefined || new BigNumber(listing.price).gte(String(filter.minPrice))) &&
+    (filter.maxPrice === undefined || new BigNumber(listing.price).lte(String(filter.maxPrice)))
   );
 }
 

@@ -36,7 +36,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-const START_SCRIPT = `window.ui = SwaggerUIBundle({ url: "/openapi.json", dom_id: "#swagger-ui", deepLinking: true });\n`;
+const START_SCRIPT = `window.ui = SwaggerUIBundle({ url: "/openapi.json", dom_id: "#swagger-ui", deepLinking: true, validatorUrl: null });\n`;
 
 function asset(contentType: string, content: string | Buffer): RawResult {
   return {

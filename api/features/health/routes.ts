@@ -36,8 +36,8 @@ const ready = defineRoute({
   path: "/ready",
   summary: "Says whether every dependency answers, and how far each subgraph is behind its chain",
   responses: { 200: readiness, 503: readiness },
-}).handle(async (_request, { dependencies }: HealthDeps) => {
-  const states = await checkDependencies(dependencies);
+}).handle(async ({ log }, { dependencies }: HealthDeps) => {
+  const states = await checkDependencies(dependencies, log);
   if (states.every(({ ok }) => ok)) return { status: 200, body: { status: "ready", dependencies: states } };
   return { status: 503, body: { status: "not_ready", dependencies: states } };
 });

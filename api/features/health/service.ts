@@ -1,3 +1,4 @@
+import type { Logger } from "../../lib/logger.ts";
 import { withTimeout } from "../../lib/timeout.ts";
 
 /** One thing that the API needs, and how to ask whether it is there. */
@@ -14,17 +15,18 @@ export interface DependencyState {
   ok: boolean;
   latencyMs: number;
   facts?: Readonly<Record<string, string | number | boolean | null>>;
+  /** Kind of the failure. What failed in detail is in the log: it may name inner addresses. */
   error?: string;
 }
 
 const CHECK_TIMEOUT_MS = 2_000;
 
 /** Asks every dependency at the same time, none longer than two seconds. */
-export async function checkDependencies(dependencies: readonly Dependency[]): Promise<DependencyState[]> {
-  return Promise.all(dependencies.map(checkOne));
+export async function checkDependencies(dependencies: readonly Dependency[], log: Logger): Promise<DependencyState[]> {
+  return Promise.all(dependencies.map((dependency) => checkOne(dependency, log)));
 }
 
-async function checkOne(dependency: Dependency): Promise<DependencyState> {
+async function checkOne(dependency: Dependency, log: Logger): Promise<DependencyState> {
   const { name } = dependency;
   const startedAt = performance.now();
   const latencyMs = () => Math.round(performance.now() - startedAt);
@@ -32,6 +34,7 @@ async function checkOne(dependency: Dependency): Promise<DependencyState> {
     const facts = await withTimeout(name, CHECK_TIMEOUT_MS, (signal) => dependency.check(signal));
     return { name, ok: true, latencyMs: latencyMs(), facts };
   } catch (error) {
-    return { name, ok: false, latencyMs: latencyMs(), error: error instanceof Error ? error.message : String(error) };
+    log.warn({ err: error, dependency: name }, "a dependency is away");
+    return { name, ok: false, latencyMs: latencyMs(), error: error instanceof Error ? error.name : "Error" };
   }
 }
