@@ -372,8 +372,8 @@ export const MUTANTS: Mutant[] = [
   {
     fault: "a token that returns false is believed",
     file: CALLS,
-    from: "eq(mload(0x00), 1)",
-    to: "lt(mload(0x00), 2)",
+    from: "and(gt(returndatasize(), 0x1f), iszero(mload(0x00)))",
+    to: "0",
   },
   {
     fault: "a payout can be starved of gas on purpose",

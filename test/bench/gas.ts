@@ -4,8 +4,8 @@ import { parseArgs } from "node:util";
 
 import hre from "hardhat";
 
-import { type GasReport, measureGas, WHOLE_DEAL } from "../test/bench/gas-measure.ts";
-import { readSnapshot, writeSnapshot } from "../test/bench/gas-snapshot.ts";
+import { type GasReport, measureGas, WHOLE_DEAL } from "./gas-measure.ts";
+import { readSnapshot, writeSnapshot } from "./gas-snapshot.ts";
 
 const HELP = `usage: npm run bench:gas -- [--json] [--write]
 
