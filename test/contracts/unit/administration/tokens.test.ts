@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
 import { ethers, loadFixture } from "../../fixtures/chain.ts";
-import { USDC, delivered, funded, sendCreate, termsOf } from "../../fixtures/deals.ts";
+import { USDC, delivered, fieldsOf, funded, sendCreate, termsOf } from "../../fixtures/deals.ts";
 import { marketplace } from "../../fixtures/marketplace.ts";
 
 const MAX_UINT24 = 2n ** 24n - 1n;
@@ -40,7 +40,7 @@ describe("EscrowV2.listToken", () => {
     await expect(escrow.connect(actors.owner).listToken(token, listing))
       .to.emit(escrow, "TokenListed")
       .withArgs(token, feed, MAX_UINT24, 6n, MAX_UINT56);
-    expect((await escrow.tokenConfig(token)).toObject()).to.deep.equal(listing);
+    expect(fieldsOf(await escrow.tokenConfig(token))).to.deep.equal(listing);
   });
 
   it("changes the valuation of a listed token, and open escrows keep their token", async () => {
@@ -180,8 +180,8 @@ describe("EscrowV2.delistToken", () => {
 describe("EscrowV2.tokenConfig", () => {
   it("says how the tokens of the deployment are valued [D10]", async () => {
     const { escrow, usdc, weth, feed, actors } = await loadFixture(marketplace);
-    expect((await escrow.tokenConfig(usdc)).toObject()).to.deep.equal({ ...ASSUMED_DOLLAR, minAmount: 10_000n });
-    expect((await escrow.tokenConfig(weth)).toObject()).to.deep.equal({
+    expect(fieldsOf(await escrow.tokenConfig(usdc))).to.deep.equal({ ...ASSUMED_DOLLAR, minAmount: 10_000n });
+    expect(fieldsOf(await escrow.tokenConfig(weth))).to.deep.equal({
       feed: await feed.getAddress(),
       maxPriceAge: 3_600n,
       decimals: 18n,

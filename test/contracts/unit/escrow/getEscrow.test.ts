@@ -2,13 +2,13 @@ import { expect } from "chai";
 
 import { ethers, loadFixture } from "../../fixtures/chain.ts";
 import type { StateName } from "../../fixtures/deals.ts";
-import { State, USDC, at, dealIn, disputed, newId, now } from "../../fixtures/deals.ts";
+import { State, USDC, at, dealIn, disputed, fieldsOf, newId, now } from "../../fixtures/deals.ts";
 import { marketplace } from "../../fixtures/marketplace.ts";
 
 describe("EscrowV2.getEscrow", () => {
   it("reads None and zeros for an id that was never created [S3.1.01]", async () => {
     const { escrow } = await loadFixture(marketplace);
-    const record = (await escrow.getEscrow(newId())).toObject();
+    const record = fieldsOf(await escrow.getEscrow(newId()));
     expect(record).to.deep.equal({
       buyer: ethers.ZeroAddress,
       seller: ethers.ZeroAddress,
@@ -32,7 +32,7 @@ describe("EscrowV2.getEscrow", () => {
     const { escrow, usdc, actors } = market;
     // Odd values at the far ends of their ranges, so that a field which strays into its neighbour shows.
     const deal = await disputed(market, { amount: 9_876_543n, disputeWindow: 86_399n, abandonmentGrace: 2_591_999n });
-    const record = (await escrow.getEscrow(deal.escrowId)).toObject();
+    const record = fieldsOf(await escrow.getEscrow(deal.escrowId));
     expect(record).to.deep.equal({
       buyer: actors.buyer.address,
       seller: actors.seller.address,

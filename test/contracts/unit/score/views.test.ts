@@ -50,11 +50,11 @@ describe("ScoreV2.jobValueCap", () => {
   it("gives the lower cap of both with the party whose it is, the buyer when both are equal [D11]", async () => {
     const { score, actors, setScore } = await loadFixture(scoreMarket);
     const { buyer, seller } = actors;
-    expect((await score.jobValueCap(buyer, seller)).toArray()).to.deep.equal([10n * USDC, buyer.address]);
+    expect([...(await score.jobValueCap(buyer, seller))]).to.deep.equal([10n * USDC, buyer.address]);
     await setScore(buyer.address, 10);
-    expect((await score.jobValueCap(buyer, seller)).toArray()).to.deep.equal([10n * USDC, seller.address]);
+    expect([...(await score.jobValueCap(buyer, seller))]).to.deep.equal([10n * USDC, seller.address]);
     await setScore(seller.address, 30);
-    expect((await score.jobValueCap(buyer, seller)).toArray()).to.deep.equal([25n * USDC, buyer.address]);
+    expect([...(await score.jobValueCap(buyer, seller))]).to.deep.equal([25n * USDC, buyer.address]);
   });
 });
 
