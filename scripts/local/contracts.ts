@@ -17,9 +17,10 @@ export type StepResult = "done" | "unchanged";
 /**
  * Compiles the contracts and makes their bindings, unless that was done for the same sources. One stack of a checkout
  * at a time, since all share the compiler's output.
+ * @param signal ends the wait for another one
  */
-export async function buildContracts(run: RunJob): Promise<StepResult> {
-  return await withLock(join(CACHE_DIR, "contracts.lock"), async () => {
+export async function buildContracts(run: RunJob, signal: AbortSignal): Promise<StepResult> {
+  return await withLock(join(CACHE_DIR, "contracts.lock"), signal, async () => {
     const stamp = join(CONTRACTS.cache, "local-build.txt");
     const hash = hashOf([CONTRACTS.sources, CONTRACTS.config, join(ROOT, "package-lock.json")]);
     const stands = [stamp, CONTRACTS.artifacts, CONTRACTS.types].every((path) => existsSync(path));

@@ -25,9 +25,15 @@ export function takeLock(file: string): ProcessIdentity | undefined {
   }
 }
 
-/** Waits until no other process holds the lock, then does the work under it. */
-export async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
-  while (takeLock(file) !== undefined) await new Promise((resolve) => setTimeout(resolve, 100));
+/**
+ * Waits until no other process holds the lock, then does the work under it.
+ * @throws the signal's reason when it is aborted while waiting
+ */
+export async function withLock<T>(file: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  while (takeLock(file) !== undefined) {
+    signal.throwIfAborted();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
   try {
     return await work();
   } finally {

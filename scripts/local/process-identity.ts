@@ -43,8 +43,7 @@ function look(pid: number): { identity: ProcessIdentity; ended: boolean } | unde
     const [state] = fields;
     const startTicks = fields[19];
     if (startTicks === undefined) return undefined;
-    const bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-    return { identity: { pid, startTicks, bootId }, ended: state === "Z" || state === "X" };
+    return { identity: { pid, startTicks, bootId: readBootId() }, ended: state === "Z" || state === "X" };
   } catch {
     return undefined;
   }
@@ -60,22 +59,44 @@ export async function waitForEnd(recorded: ProcessIdentity, timeoutMs: number): 
   return true;
 }
 
-/** Asks a recorded process to end by its rule and kills its process group when it does not. */
+/**
+ * Asks a recorded process to end by its rule, kills it when it does not, and kills what it has left: every service and
+ * job leads a process group of its own, and some (a compiler) have helpers that outlive them.
+ */
 export async function endProcess(recorded: ProcessIdentity, rule: StopRule): Promise<"ended" | "killed"> {
-  if (!isRunning(recorded)) return "ended";
-  signalProcess(recorded.pid, rule.signal);
-  if (await waitForEnd(recorded, rule.timeoutMs)) return "ended";
-  // Every service leads a process group of its own, so this ends its helpers too.
-  signalProcess(-recorded.pid, "SIGKILL");
-  await waitForEnd(recorded, 5_000);
-  return "killed";
+  let how: "ended" | "killed" = "ended";
+  if (isRunning(recorded)) {
+    signalProcess(recorded.pid, rule.signal);
+    if (!(await waitForEnd(recorded, rule.timeoutMs))) {
+      signalProcess(recorded.pid, "SIGKILL");
+      await waitForEnd(recorded, 5_000);
+      how = "killed";
+    }
+  }
+  if (isGroupOf(recorded)) signalProcess(-recorded.pid, "SIGKILL");
+  return how;
+}
+
+/**
+ * True when a process group with this id can only be the one that the recorded process led: no id is given out again
+ * while a group has it.
+ */
+function isGroupOf(recorded: ProcessIdentity): boolean {
+  const holder = look(recorded.pid);
+  if (holder !== undefined) return holder.identity.startTicks === recorded.startTicks;
+  return readBootId() === recorded.bootId;
+}
+
+function readBootId(): string {
+  return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
 }
 
 function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // Ended between the check and the signal: nothing is left to do.
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    // Ended between the check and the signal, or the id is another user's by now: nothing is left to do.
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ESRCH" && code !== "EPERM") throw error;
   }
 }

@@ -157,7 +157,7 @@ class StackStart {
   }
 
   async #buildContracts(): Promise<void> {
-    await this.#step("compile of the contracts", () => buildContracts(this.#run));
+    await this.#step("compile of the contracts", () => buildContracts(this.#run, this.#supervisor.stopped));
   }
 
   async #startChains(): Promise<void> {

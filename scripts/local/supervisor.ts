@@ -80,6 +80,8 @@ interface Started {
   readonly identity: ProcessIdentity;
   readonly child: ChildProcess;
   readonly logFile: string;
+  /** True once it is being ended on purpose. */
+  ending: boolean;
 }
 
 interface RunRecord {
@@ -103,6 +105,7 @@ export class Supervisor {
   readonly #dir: string;
   readonly #started = new Map<string, Started>();
   readonly #failed = Promise.withResolvers<never>();
+  readonly #stopped = new AbortController();
   #guard: ChildProcess | undefined;
   #stopping: Promise<void> | undefined;
 
@@ -132,6 +135,11 @@ export class Supervisor {
     return this.#failed.promise;
   }
 
+  /** Aborted with a StackStoppedError as soon as the stack is asked to stop. */
+  get stopped(): AbortSignal {
+    return this.#stopped.signal;
+  }
+
   /** The ids of the running processes by service, the guard's included. */
   get pids(): Record<string, number> {
     const pids = Object.fromEntries([...this.#started].map(([name, { identity }]) => [name, identity.pid]));
@@ -148,6 +156,7 @@ export class Supervisor {
     const timeoutMs = definition.readyTimeoutMs ?? 60_000;
     const giveUpAt = Date.now() + timeoutMs;
     started.child.once("exit", (code, signal) => {
+      if (started.ending) return;
       this.#forget(started);
       this.#failed.reject(failure(started, `ended by itself (${describeExit(code, signal)})`));
     });
@@ -184,17 +193,9 @@ export class Supervisor {
 
   /** Ends all services, those of the highest stage first, and gives the directory back. May be called repeatedly. */
   async stop(log: (line: string) => void = () => undefined): Promise<void> {
+    this.#stopped.abort(new StackStoppedError());
     this.#stopping ??= this.#stopAll(log);
     await this.#stopping;
-  }
-
-  /** Ends one service on purpose, so that it can be started again. */
-  async end(name: string): Promise<void> {
-    const started = this.#started.get(name);
-    if (started === undefined) return;
-    started.child.removeAllListeners("exit");
-    await endProcess(started.identity, started.definition.stop);
-    this.#forget(started);
   }
 
   async #stopAll(log: (line: string) => void): Promise<void> {
@@ -203,7 +204,7 @@ export class Supervisor {
       const wave = [...this.#started.values()].filter(({ definition }) => definition.stage === stage);
       await Promise.all(
         wave.map(async (started) => {
-          started.child.removeAllListeners("exit");
+          started.ending = true;
           const how = await endProcess(started.identity, started.definition.stop);
           if (how === "killed") log(`${started.definition.name} did not end in time and was killed`);
           this.#forget(started);
@@ -234,7 +235,7 @@ export class Supervisor {
     if (identity === undefined) {
       throw new ServiceFailedError(definition.name, `could not be started (${definition.command})`, logFile, "");
     }
-    const started = { definition: rule, identity, child, logFile };
+    const started = { definition: rule, identity, child, logFile, ending: false };
     this.#started.set(definition.name, started);
     writeFileSync(this.#recordFile(definition.name), JSON.stringify({ identity, stop: rule.stop } satisfies RunRecord));
     this.#tellGuard({ add: definition.name, identity, stop: rule.stop });
@@ -263,8 +264,10 @@ export class Supervisor {
       names.map(async (file) => {
         const path = join(this.#dir, "run", file);
         const record = readRecord(path);
-        if (record !== undefined && isRunning(record.identity)) {
-          log(`ending ${file.slice(0, -5)} (process ${String(record.identity.pid)}), left by a stack that was killed`);
+        if (record !== undefined) {
+          if (isRunning(record.identity)) {
+            log(`ending ${file.slice(0, -5)} (process ${record.identity.pid}), left by a stack that was killed`);
+          }
           await endProcess(record.identity, record.stop);
         }
         rmSync(path, { force: true });
