@@ -25,10 +25,14 @@ function fail(text) {
   process.exit(1);
 }
 
+/** What decides which packages stand in node_modules: not the scripts of package.json. */
 function wantedStamp() {
-  const hash = createHash("sha256");
-  for (const name of ["package.json", "package-lock.json"]) hash.update(readFileSync(join(root, name)));
-  return hash.update(`${process.platform}-${process.arch}`).digest("hex");
+  const { dependencies, devDependencies, allowScripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  return createHash("sha256")
+    .update(JSON.stringify([dependencies, devDependencies, allowScripts]))
+    .update(readFileSync(join(root, "package-lock.json")))
+    .update(`${process.platform}-${process.arch}`)
+    .digest("hex");
 }
 
 const isInstalled = (wanted) => existsSync(stamp) && existsSync(projectNode) && readFileSync(stamp, "utf8") === wanted;
