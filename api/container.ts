@@ -120,6 +120,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
 
   const deals = createDeals({
     ...{ connection, chains, indexers, clock, log },
+    publicUrl: env.publicUrl,
     webhookSigningSecrets: env.webhookSigningSecrets,
     webhookAllowPrivateHosts: env.webhookAllowPrivateHosts,
     findListing: (serviceId) => services.get(serviceId),

@@ -26,6 +26,7 @@ import type { EventDeps } from "./events/routes.ts";
 import type { Listing } from "./services/listing.ts";
 import { createDelivery } from "./transactions/delivery.ts";
 import { createFunding } from "./transactions/funding.ts";
+import { createJobAccess } from "./transactions/job-access.ts";
 import { transactionModel } from "./transactions/model.ts";
 import type { TransactionModel } from "./transactions/model.ts";
 import { createTransactionReader } from "./transactions/reader.ts";
@@ -80,6 +81,7 @@ export interface DealOptions {
   indexers: Readonly<Record<Network, Indexer>>;
   clock: Clock;
   log: Logger;
+  publicUrl: string;
   webhookSigningSecrets: readonly string[];
   webhookAllowPrivateHosts: readonly string[];
   findListing: (serviceId: string) => Promise<Listing>;
@@ -151,7 +153,12 @@ export function createDeals(options: DealOptions): Deals {
       pollMs: timings.followerPollMs,
       overlapBlocks: timings.overlapBlocks,
       onStep: async ({ head, settledWallets }) => {
-        if (settledWallets.length > 0) await options.onSettled(network, settledWallets);
+        if (settledWallets.length > 0) {
+          // A copy of what the subgraph says; a job of the agents repeats it.
+          await options.onSettled(network, settledWallets).catch((error: unknown) => {
+            log.warn({ err: error, network }, "standings not synced");
+          });
+        }
         if (head.timestamp === null || performance.now() - expiredAt < timings.expiryEveryMs) return;
         expiredAt = performance.now();
         await expireQuotes(transactions, network, head.timestamp, now());
@@ -189,6 +196,7 @@ export function createDeals(options: DealOptions): Deals {
           waitMs: timings.indexWaitMs,
         }),
         chains,
+        jobAccess: createJobAccess({ endpoints: options.endpoints, secrets, issuer: options.publicUrl }),
         waitMs: timings.indexWaitMs,
       }),
       eventLog: createEventLog(models.events),

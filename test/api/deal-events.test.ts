@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 
 import { approveCall, createEscrowCall, submitDeliveryCall } from "../../api/chain/calldata.ts";
@@ -62,7 +63,7 @@ describe("the events of a deal", () => {
       Math.floor(Date.now() / 1000),
     );
 
-  it("[S1.03] [S6.03] [S6.04] [S6.07] [S6.08] [S6.26] reach seller and buyer, signed, while the escrow contract alone holds the funds", async () => {
+  it("[S1.03] [S3.2.03] [S3.2.04] [S3.2.05] [S3.2.19] [S8.1.06] [S6.03] [S6.04] [S6.07] [S6.08] [S6.26] reach seller and buyer, signed, while the escrow contract alone holds the funds", async () => {
     const requestPayload = { token: "0x42", depth: { n: 1.5 } };
     const checkout = await checkOut(market, { callbackUrl: buyerHook.url, requestPayload });
     const { transactionId, paymentInstructions: terms } = checkout;
@@ -296,6 +297,39 @@ describe("the events of a deal", () => {
     await until("the job has left", async () => (await get(own.seller, "/api/v1/jobs")).body.data.length === 0);
     assert.equal((await get(own.seller, "/api/v1/jobs?status=delivered")).body.data.length, 1);
     assertInvalid(await get(own.seller, "/api/v1/jobs?status=open&seller=x"), "query.status", "query.seller");
+  });
+
+  it("[S2.2.22] [S2.2.23] [D24] let the buyer of an api_response service call the seller itself, with a token for the job", async () => {
+    const own = await openMarket(api, chain, { deliveryType: "api_response", endpointUrl: sellerHook.url });
+    const pending = await checkOut(own);
+    const read = async (agent: TestAgent, transactionId: string) =>
+      (await readTransaction(api, agent, transactionId)).sellerEndpoint;
+    assert.equal(await read(own.buyer, pending.transactionId), undefined);
+
+    const checkout = await fundedDeal(own);
+    const { transactionId } = checkout;
+    assert.equal(await read(own.seller, transactionId), undefined);
+    const { url, jobToken } = await read(own.buyer, transactionId);
+    assert.equal(url, sellerHook.url);
+    const [header, claims, signature] = String(jobToken).split(".");
+    const expected = createHmac("sha256", await secretOf(own.seller))
+      .update(`${header}.${claims}`)
+      .digest("base64url");
+    assert.equal(signature, expected, "the seller verifies the token with its webhook secret");
+    const decoded = JSON.parse(Buffer.from(claims ?? "", "base64url").toString("utf8"));
+    assert.deepEqual(
+      [decoded.transactionId, decoded.sub, decoded.aud],
+      [transactionId, own.buyer.agentId, own.seller.agentId],
+    );
+    assert.equal(decoded.exp, checkout.paymentInstructions.deadline);
+    const direct = await fetch(url, { method: "POST", headers: { authorization: `Bearer ${jobToken}` }, body: "{}" });
+    assert.equal(direct.status, 200);
+
+    await deliverDeal(own, transactionId, { answered: true });
+    const before = await chain.usdcOf(own.seller.walletAddress);
+    await act(api, chain, own.buyer, transactionId, "accept");
+    const paid = (await chain.usdcOf(own.seller.walletAddress)) - before;
+    assert.equal(paid, BigInt(checkout.paymentInstructions.refundableAmount));
   });
 
   it("[D25] can be read in order from the last one seen, each agent its own", async () => {

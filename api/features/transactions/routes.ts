@@ -64,9 +64,13 @@ const readTransaction = defineRoute({
   responses: { 200: transactionWithActionsAnswer },
   errors: ["not_found", "indexer_unavailable"],
 }).handle(async ({ params, query, caller }, { transactions }: TransactionDeps) => {
-  const { record, role, indexedBlock, actions } = await transactions.get(caller.agentId, params.id, query.minBlock);
+  const reading = await transactions.get(caller.agentId, params.id, query.minBlock);
+  const { record, role, indexedBlock, actions, jobAccess } = reading;
   const data = { ...presentTransaction(record, role, indexedBlock), actions: actions.map(presentAction) };
-  return { status: 200, body: { success: true, data } };
+  return {
+    status: 200,
+    body: { success: true, data: jobAccess === undefined ? data : { ...data, sellerEndpoint: jobAccess } },
+  };
 });
 
 const readCriteria = defineRoute({

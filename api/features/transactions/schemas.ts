@@ -109,7 +109,18 @@ export const transaction = z.object(transactionFields).meta({ id: "Transaction" 
 
 /** A transaction with what the caller may do next. */
 export const transactionWithActions = z
-  .object({ ...transactionFields, actions: z.array(action) })
+  .object({
+    ...transactionFields,
+    actions: z.array(action),
+    sellerEndpoint: z
+      .object({ url: z.string(), jobToken: z.string() })
+      .optional()
+      .meta({
+        description:
+          "For the buyer of a funded `api_response` job: where to call the seller, and a token (JWS, HS256 under the " +
+          "seller's webhook secret) that says for which job",
+      }),
+  })
   .meta({ id: "TransactionWithActions" });
 
 /** A transaction whose delivery the chain does not know yet, with the call that commits to it. */

@@ -10,6 +10,7 @@ import type { Action } from "./actions.ts";
 import { claimableAt, finalizableAt } from "./deadlines.ts";
 import type { createDelivery, DeliveryInput } from "./delivery.ts";
 import type { createFunding } from "./funding.ts";
+import type { createJobAccess, JobAccess } from "./job-access.ts";
 import type { ListFilter, Reading, TransactionReader } from "./reader.ts";
 
 /** A call with the moment from which on the chain takes it, unix seconds; null when that is not known yet. */
@@ -19,12 +20,20 @@ export interface TimedCall {
   opensAt: number | null;
 }
 
+/** A reading with what its reader can do next. */
+export interface DetailedReading extends Reading {
+  actions: Action[];
+  /** Where the buyer calls the seller, for an `api_response` job that is funded. */
+  jobAccess: JobAccess | undefined;
+}
+
 /** What the transaction operations need. */
 export interface TransactionServiceOptions {
   reader: TransactionReader;
   funding: ReturnType<typeof createFunding>;
   delivery: ReturnType<typeof createDelivery>;
   chains: Readonly<Record<Network, ChainClient>>;
+  jobAccess: ReturnType<typeof createJobAccess>;
   /** How long confirm waits for the subgraph to show what the chain has, in milliseconds. */
   waitMs: number;
 }
@@ -58,9 +67,10 @@ export function createTransactionService(options: TransactionServiceOptions) {
       options.delivery.deliver(agentId, transactionId, input),
 
     /** A transaction with what the caller may do next. */
-    async get(agentId: string, transactionId: string, minBlock?: number): Promise<Reading & { actions: Action[] }> {
+    async get(agentId: string, transactionId: string, minBlock?: number): Promise<DetailedReading> {
       const reading = await reader.read(transactionId, agentId, minBlock);
-      return { ...reading, actions: nextActions(reading.record, reading.role, reading.chainNow) };
+      const actions = nextActions(reading.record, reading.role, reading.chainNow);
+      return { ...reading, actions, jobAccess: await options.jobAccess(reading) };
     },
 
     /** The criteria document whose hash the escrow carries (decision 5). */

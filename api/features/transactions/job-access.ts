@@ -1,0 +1,49 @@
+import { createHmac } from "node:crypto";
+
+import type { EndpointDirectory } from "../events/ports.ts";
+import type { WebhookSecrets } from "../webhooks/secrets.ts";
+import type { Reading } from "./reader.ts";
+
+/** Where the buyer of an `api_response` service calls the seller itself, and what it shows there (decision 24). */
+export interface JobAccess {
+  url: string;
+  /** Compact JWS (HS256) under the seller's webhook secret: the seller verifies it without asking us. */
+  jobToken: string;
+}
+
+/** What job access needs. */
+export interface JobAccessOptions {
+  endpoints: EndpointDirectory;
+  secrets: Pick<WebhookSecrets, "stateOf">;
+  /** Names the marketplace in the token. */
+  issuer: string;
+}
+
+const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+
+/** A compact JWS of claims, signed with HMAC-SHA256. */
+export function signJobToken(secret: string, claims: object): string {
+  const signed = `${base64url({ alg: "HS256", typ: "JWT" })}.${base64url(claims)}`;
+  return `${signed}.${createHmac("sha256", secret).update(signed).digest("base64url")}`;
+}
+
+/** Gives the buyer of a funded `api_response` job the seller's address; undefined for everybody and everything else. */
+export function createJobAccess({ endpoints, secrets, issuer }: JobAccessOptions) {
+  return async ({ record, role }: Pick<Reading, "record" | "role">): Promise<JobAccess | undefined> => {
+    const isCallable = role === "buyer" && record.deliveryType === "api_response" && record.status === "funded";
+    if (!isCallable || record.serviceId === null) return undefined;
+    const url = (await endpoints.endpointUrls([record.serviceId])).get(record.serviceId);
+    if (url === undefined) return undefined;
+    const { secret } = await secrets.stateOf(record.sellerAgentId);
+    const jobToken = signJobToken(secret, {
+      iss: issuer,
+      sub: record.buyerAgentId,
+      aud: record.sellerAgentId,
+      exp: record.deadline,
+      transactionId: record._id,
+      escrowId: record.escrowId,
+      network: record.network,
+    });
+    return { url, jobToken };
+  };
+}
