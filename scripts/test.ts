@@ -1,12 +1,13 @@
 // `npm test`: every check and every test, with the sum of all runners' counts on the last line.
-import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { glob } from "node:fs/promises";
 
 import { lint } from "./lint.ts";
+import { findFreePorts } from "./local/ports.ts";
 import { startStack } from "./local/stack.ts";
+import { PORTS_PER_STACK } from "./local/stack-ports.ts";
 import { conformance, conformancePage } from "./testing/conformance.ts";
 import { clearResults, count, readAllResults, readResults, resultsFile } from "./testing/results.ts";
 import { run } from "./testing/run.ts";
@@ -48,30 +49,6 @@ const chosen = STAGES.filter((stage) => values.only === undefined || values.only
 const started = performance.now();
 const failures: string[] = [];
 
-/** A first port with a hundred free ones behind it, away from those of `npm start`. */
-async function freePortBase(): Promise<number> {
-  for (let attempt = 0; attempt < 50; attempt += 1) {
-    const base = 30_000 + ((process.pid + attempt * 7) % 200) * 100;
-    const free = await Promise.all(Array.from({ length: 30 }, (_, offset) => isFree(base + offset)));
-    if (free.every(Boolean)) return base;
-  }
-  throw new Error("found no hundred free ports between 30000 and 50000");
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => {
-      resolve(false);
-    });
-    server.listen(port, "127.0.0.1", () => {
-      server.close(() => {
-        resolve(true);
-      });
-    });
-  });
-}
-
 function banner(text: string): void {
   console.log(`\n── ${text} ──`);
 }
@@ -109,7 +86,7 @@ async function runNodeTests(stage: Stage, concurrency: number, stackFile: string
 async function withStack(only: string[] | undefined, body: (stackFile: string) => Promise<void>): Promise<void> {
   const dir = join(DATA_DIR, only === undefined ? "full" : "infrastructure");
   try {
-    const stack = await startStack({ dir, portBase: await freePortBase(), only, fresh: true });
+    const stack = await startStack({ dir, portBase: await findFreePorts(PORTS_PER_STACK), only, fresh: true });
     try {
       await body(join(dir, "stack.json"));
     } finally {
