@@ -84,9 +84,12 @@ function hardhat(lane: string, ...args: string[]) {
   return run("hardhat", ["--no-typechain", ...args], { cwd: lane, env: runEnv, capture: true });
 }
 
-/** Runs the tests of a lane until one fails; the name of the kind that failed. */
+/** Compiles a lane and runs its tests until one fails; the name of the one that failed. */
 async function findFault(lane: string): Promise<string | undefined> {
-  const solidity = await hardhat(lane, "test", "solidity", "--no-compile", "--test-profile", "mutation");
+  const solidity = await hardhat(lane, "test", "solidity", "--test-profile", "mutation");
+  if (!solidity.output.includes("Running Solidity tests")) {
+    throw new Error(`does not compile:\n${solidity.output.slice(-2_000)}`);
+  }
   if (solidity.code !== 0) return firstFailure(solidity.output, "fuzz and invariant tests");
   if (values.solidity === true) return undefined;
   const files = globSync(UNIT_TESTS, { cwd: lane }).sort();
@@ -105,8 +108,6 @@ async function judge(lane: string, mutant: Mutant): Promise<Verdict> {
   const original = readFileSync(path, "utf8");
   writeFileSync(path, withFault(mutant));
   try {
-    const built = await hardhat(lane, "build");
-    if (built.code !== 0) throw new Error(`"${mutant.fault}" does not compile:\n${built.output.slice(-2_000)}`);
     const foundBy = await findFault(lane);
     return { fault: mutant.fault, file: mutant.file, foundBy, seconds: (performance.now() - started) / 1_000 };
   } finally {
@@ -121,13 +122,11 @@ const [first] = lanes;
 if (first === undefined) throw new Error("no fault fits --only");
 
 say(`${chosen.length} faults, ${lanes.length} copies under ${HOME}; first the tests without a fault …`);
-const built = await hardhat(first, "build");
-if (built.code !== 0) throw new Error(built.output);
+const sound = await findFault(first);
+if (sound !== undefined) throw new Error(`the tests fail without any fault (${sound}): mend that first`);
 for (const lane of lanes.slice(1)) {
   for (const part of BUILT) cpSync(join(first, part), join(lane, part), { recursive: true });
 }
-const sound = await findFault(first);
-if (sound !== undefined) throw new Error(`the tests fail without any fault (${sound}): mend that first`);
 
 const verdicts: Verdict[] = [];
 const queue = [...chosen];
