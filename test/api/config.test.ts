@@ -15,6 +15,7 @@ import { connectDatabase, DatabaseUnusableError } from "../../api/db/connection.
 import { ERROR_CATALOGUE } from "../../api/http/errors.ts";
 import { createLogger } from "../../api/lib/logger.ts";
 import { CACHE_DIR } from "../../scripts/local/paths.ts";
+import { findFreePorts } from "../../scripts/local/ports.ts";
 import { findMongo } from "../../scripts/local/mongo.ts";
 import { assertError, listingBody, readStack, startTestApi } from "../fixtures/api.ts";
 import { until } from "../fixtures/until.ts";
@@ -133,7 +134,7 @@ describe("database", () => {
   it("a server without transactions is refused with what to do", async (context) => {
     const source = await findMongo(CACHE_DIR, {}, () => undefined);
     assert.equal(source.kind, "binary");
-    const port = await freePort();
+    const port = await findFreePorts(1);
     const mongod = spawn(
       source.path,
       ["--bind_ip", "127.0.0.1", "--port", String(port), "--dbpath", dir, "--nounixsocket", "--quiet"],
@@ -150,7 +151,7 @@ describe("database", () => {
   it("while the database is away the API answers 503 with Retry-After, and goes on when it is back", async (context) => {
     const source = await findMongo(CACHE_DIR, {}, () => undefined);
     assert.equal(source.kind, "binary");
-    const port = await freePort();
+    const port = await findFreePorts(1);
     const start = () => {
       const flags = ["--replSet", "rs0", "--bind_ip", "127.0.0.1", "--port", String(port), "--nounixsocket", "--quiet"];
       return spawn(source.path, [...flags, "--dbpath", replicaDir], { stdio: "ignore" });
@@ -218,7 +219,7 @@ describe("processes", () => {
     uri.pathname = `/${databaseName}`;
     return {
       PATH: process.env["PATH"] ?? "",
-      ...{ PORT: String(await freePort()), MONGODB_URI: uri.href, WEBHOOK_SIGNING_SECRET: STRONG_SECRET },
+      ...{ PORT: String(await findFreePorts(1)), MONGODB_URI: uri.href, WEBHOOK_SIGNING_SECRET: STRONG_SECRET },
       RPC_URL_BASE_SEPOLIA: stack.networks["base-sepolia"].rpcUrl,
       RPC_URL_BASE: stack.networks.base.rpcUrl,
       SUBGRAPH_URL_BASE_SEPOLIA: stack.networks["base-sepolia"].subgraphUrl,
@@ -296,11 +297,3 @@ describe("processes", () => {
     holder.close();
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
