@@ -4,6 +4,7 @@ import { after, before, describe, it } from "node:test";
 
 import { privateKeyToAccount, generatePrivateKey, publicKeyToAddress } from "viem/accounts";
 
+import { checkSignInMessage } from "../../api/features/auth/sign-in-message.ts";
 import { assertError, assertInvalid, registrationBody, signInMessage, startTestApi } from "../fixtures/api.ts";
 import type { SignInFields, TestAgent, TestApi } from "../fixtures/api.ts";
 
@@ -150,6 +151,20 @@ describe("registration", () => {
         const answer = await api.request("POST", REGISTER, { body: { ...body, message, signature } });
         assertError(answer, 400, "sign_in_message_invalid");
       }
+    });
+
+    it("a service on the loopback takes the loopback's names for its domain, any other service its own alone", () => {
+      const { address } = privateKeyToAccount(generatePrivateKey());
+      const verdict = (publicUrl: string, host: string, protocol = "http") => {
+        const text = signInMessage(address, { domain: host, uri: `${protocol}://${host}`, issuedAt: clock.now() });
+        return "message" in checkSignInMessage(text, { purpose: "register", publicUrl, now: clock.now() });
+      };
+      assert.ok(verdict("http://127.0.0.1:3000", "localhost:3000"));
+      assert.ok(verdict("http://localhost:3000", "127.0.0.1:3000"));
+      assert.ok(!verdict("http://127.0.0.1:3000", "localhost:3001"));
+      assert.ok(!verdict("http://127.0.0.1:3000", "evil.test:3000"));
+      assert.ok(verdict("https://market.example", "market.example", "https"));
+      assert.ok(!verdict("https://market.example", "localhost", "https"));
     });
 
     it("[D21] one wallet is one agent: a second registration is refused and changes nothing", async () => {

@@ -237,7 +237,7 @@ describe("processes", () => {
     const ended = new Promise<number | null>((resolve) => child.on("exit", resolve));
     const said = async (text: string): Promise<void> => {
       for (let waited = 0; !output.includes(text); waited += 50) {
-        assert.ok(waited < 20_000 && child.exitCode === null, `${file} did not say "${text}": ${output}`);
+        assert.ok(waited < 45_000 && child.exitCode === null, `${file} did not say "${text}": ${output}`);
         await sleep(50);
       }
     };

@@ -55,10 +55,11 @@ export function checkSignInMessage(text: string, expectation: SignInExpectation)
   }
   const { now, publicUrl, purpose } = expectation;
   const service = new URL(publicUrl);
+  const origins = originsOf(service);
   const expiresAt = fields.expirationTime;
   const rules: [boolean, string][] = [
-    [domain?.toLowerCase() === service.host, `domain must be ${service.host}`],
-    [isOfOrigin(uri, service.origin), `URI must be an address of ${service.origin}`],
+    [origins.some(({ host }) => host === domain?.toLowerCase()), `domain must be ${service.host}`],
+    [origins.some(({ origin }) => isOfOrigin(uri, origin)), `URI must be an address of ${service.origin}`],
     [version === "1", "version must be 1"],
     [
       NETWORKS.some((network) => CHAIN_IDS[network] === chainId),
@@ -80,6 +81,18 @@ export function checkSignInMessage(text: string, expectation: SignInExpectation)
 /** A text that could be read in two ways is refused: what the wallet showed its owner might not be what we read. */
 function hasSecondSuffix(text: string): boolean {
   return text.split("\n").filter((line) => line.startsWith("URI: ") || line.startsWith("Nonce: ")).length !== 2;
+}
+
+const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
+
+/** The service's own address; on a machine's loopback, where nobody else can be, each of the loopback's names. */
+function originsOf(service: URL): URL[] {
+  if (!LOOPBACK_NAMES.includes(service.hostname)) return [service];
+  return LOOPBACK_NAMES.map((hostname) => {
+    const alias = new URL(service);
+    alias.hostname = hostname;
+    return alias;
+  });
 }
 
 function isOfOrigin(uri: string | undefined, origin: string): boolean {
