@@ -33,6 +33,7 @@ if (values.help === true) {
 const HOME = join(".local", "mutation");
 /** What a copy holds; the packages are linked. Deployment tests need a chain of their own and are left out. */
 const COPIED = [
+  "api",
   "contracts",
   "deploy",
   "docs",
