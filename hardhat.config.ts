@@ -3,7 +3,13 @@ import { createRequire } from "node:module";
 import toolbox from "@nomicfoundation/hardhat-toolbox-mocha-ethers";
 import { configVariable, defineConfig } from "hardhat/config";
 
-import { deployTask } from "./deploy/tasks.ts";
+import {
+  checkDeploymentTask,
+  deployTask,
+  storageLayoutsTask,
+  upgradeTask,
+  verifyDeploymentTask,
+} from "./deploy/tasks.ts";
 
 const require = createRequire(import.meta.url);
 const solcSettings = {
@@ -22,7 +28,7 @@ const LOCAL_ACCOUNTS = { mnemonic: "test test test test test test test test test
 
 export default defineConfig({
   plugins: [toolbox],
-  tasks: [deployTask],
+  tasks: [deployTask, upgradeTask, storageLayoutsTask, checkDeploymentTask, verifyDeploymentTask],
   solidity: {
     profiles: { default: solcSettings, production: solcSettings },
     npmFilesToBuild: [
@@ -60,6 +66,7 @@ export default defineConfig({
       accounts: [configVariable("DEPLOYER_PRIVATE_KEY")],
     },
   },
+  verify: { etherscan: { apiKey: configVariable("ETHERSCAN_API_KEY") } },
   typechain: { outDir: "typechain-types", tsNocheck: true },
   test: {
     mocha: { reporter: "./scripts/testing/mocha-reporter.cjs", timeout: 120_000 },

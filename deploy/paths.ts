@@ -1,0 +1,22 @@
+import path from "node:path";
+
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+
+/** Where the files of a deployment lie: in `--out-dir`, or in the repository. */
+export function deploymentPaths(
+  hre: HardhatRuntimeEnvironment,
+  outDir: string,
+): { deploymentsDir: string; networksFile: string } {
+  const { root } = hre.config.paths;
+  return outDir === ""
+    ? {
+        deploymentsDir: path.join(root, "deploy", "deployments"),
+        networksFile: path.join(root, "subgraph", "networks.json"),
+      }
+    : { deploymentsDir: path.resolve(outDir), networksFile: path.resolve(outDir, "networks.json") };
+}
+
+/** Prints a line for people. */
+export function print(line: string): void {
+  console.log(line);
+}

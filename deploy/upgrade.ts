@@ -1,0 +1,30 @@
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+
+import { connectForDeployment } from "./connection.ts";
+import { deploymentPaths, print } from "./paths.ts";
+import { UPGRADEABLE_CONTRACTS, implementationReports, layoutConflicts, readBaseline } from "./storage-layout.ts";
+
+/** The action of `hardhat upgrade`. */
+export default async function upgrade(
+  { outDir, dryRun }: { outDir: string; dryRun: boolean },
+  hre: HardhatRuntimeEnvironment,
+): Promise<void> {
+  await hre.tasks.getTask("build").run({ quiet: true });
+  const { candidatesOfBuild, runUpgrade } = await import("./run-upgrade.ts");
+
+  const candidates = candidatesOfBuild(await objectionsOfBuild(hre));
+  const connection = await connectForDeployment(hre);
+  const { deploymentsDir } = deploymentPaths(hre, outDir);
+  await runUpgrade({ ...connection, deploymentsDir, candidates, dryRun, log: print });
+}
+
+/** Why implementations of the present build must not follow those of the baselines, by contract. */
+async function objectionsOfBuild(hre: HardhatRuntimeEnvironment): Promise<Record<string, string[]>> {
+  const sources = Object.fromEntries(UPGRADEABLE_CONTRACTS.map((name) => [name, `contracts/${name}.sol`]));
+  const objections: Record<string, string[]> = {};
+  for (const [name, { layout, unsafe }] of Object.entries(await implementationReports(hre, sources))) {
+    const conflicts = layoutConflicts(await readBaseline(hre.config.paths.root, name), layout);
+    objections[name] = [...conflicts, ...(unsafe === null ? [] : [unsafe])];
+  }
+  return objections;
+}

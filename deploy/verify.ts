@@ -1,0 +1,26 @@
+import path from "node:path";
+
+import { verifyContract } from "@nomicfoundation/hardhat-verify/verify";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+
+import { deploymentPaths, print } from "./paths.ts";
+import { problem } from "./problem.ts";
+
+/** The action of `hardhat verify-deployment`: publishes the sources of all contracts of a deployment. */
+export default async function verifyDeployment(
+  { outDir }: { outDir: string },
+  hre: HardhatRuntimeEnvironment,
+): Promise<void> {
+  await hre.tasks.getTask("build").run({ quiet: true });
+  const { readDeployment } = await import("./deployment-file.ts");
+  const { publishedContracts } = await import("./published-contracts.ts");
+
+  const { networkName } = await hre.network.create();
+  const file = path.join(deploymentPaths(hre, outDir).deploymentsDir, `${networkName}.json`);
+  const deployment = await readDeployment(file);
+  if (!deployment) throw problem(`${file} does not exist: there is nothing to verify`);
+  for (const { title, ...args } of publishedContracts(deployment)) {
+    print(`${title} at ${args.address}`);
+    await verifyContract({ ...args, provider: "etherscan" }, hre);
+  }
+}

@@ -1,0 +1,142 @@
+import type { StorageLayout } from "@openzeppelin/upgrades-core";
+import { expect } from "chai";
+import hre from "hardhat";
+
+import type { ImplementationReport } from "../../../deploy/storage-layout.ts";
+import {
+  UPGRADEABLE_CONTRACTS,
+  comparable,
+  implementationReports,
+  layoutConflicts,
+  readBaseline,
+} from "../../../deploy/storage-layout.ts";
+import { ethers, loadFixture } from "../fixtures/chain.ts";
+import { disputed } from "../fixtures/deals.ts";
+import { marketplace } from "../fixtures/marketplace.ts";
+
+const NAMESPACE = "erc7201:marketplace.storage.Escrow";
+const ESCROWS_SLOT = 5n;
+
+/** A copy of a layout whose fields of the escrow contract were changed. */
+function changed(
+  layout: StorageLayout,
+  change: (fields: NonNullable<StorageLayout["namespaces"]>[string]) => void,
+): StorageLayout {
+  const copy = structuredClone(layout);
+  const fields = copy.namespaces?.[NAMESPACE];
+  if (!fields) throw new Error("The layout has no namespace of the escrow contract");
+  change(fields);
+  return copy;
+}
+
+describe("Storage layouts", function () {
+  this.timeout(60_000);
+  const root = hre.config.paths.root;
+  let reports: Record<string, ImplementationReport>;
+  const report = (name: string): ImplementationReport => {
+    const found = reports[name];
+    if (!found) throw new Error(`No report of ${name}`);
+    return found;
+  };
+
+  before(async () => {
+    await hre.tasks.getTask("build").run({ quiet: true });
+    const own = UPGRADEABLE_CONTRACTS.map((name) => [name, `contracts/${name}.sol`]);
+    const next = ["NextEscrow", "NextScore", "NextResolver"].map((name) => [
+      name,
+      "contracts/mocks/NextGeneration.sol",
+    ]);
+    reports = await implementationReports(hre, Object.fromEntries([...own, ...next]) as Record<string, string>);
+  });
+
+  for (const name of UPGRADEABLE_CONTRACTS) {
+    it(`${name} reads what its baseline stored, and the baseline is the present layout`, async () => {
+      const baseline = await readBaseline(root, name);
+      expect(layoutConflicts(baseline, report(name).layout)).to.deep.equal([]);
+      expect(comparable(report(name).layout)).to.deep.equal(comparable(baseline));
+    });
+
+    it(`${name} is safe behind a UUPS proxy and keeps nothing outside of its namespaces`, () => {
+      expect(report(name).unsafe).to.equal(null);
+      expect(report(name).layout.storage).to.deep.equal([]);
+    });
+  }
+
+  it("lets a later implementation add fields and namespaces", async () => {
+    for (const [baseline, next] of [
+      ["EscrowV2", "NextEscrow"],
+      ["ScoreV2", "NextScore"],
+      ["ResolverV2", "NextResolver"],
+    ] as const) {
+      expect(layoutConflicts(await readBaseline(root, baseline), report(next).layout)).to.deep.equal([]);
+    }
+    const baseline = await readBaseline(root, "EscrowV2");
+    const appended = changed(baseline, (fields) => {
+      fields.push({ label: "later", type: "t_uint256", contract: "EscrowStorage", src: "", slot: "12", offset: 0 });
+    });
+    expect(layoutConflicts(baseline, appended)).to.deep.equal([]);
+  });
+
+  const breaks: [string, Parameters<typeof changed>[1]][] = [
+    ["removes a field", (fields) => fields.splice(2, 1)],
+    ["inserts a field", (fields) => fields.splice(2, 0, { ...(fields[2] as (typeof fields)[0]), label: "early" })],
+    ["swaps two fields", (fields) => fields.splice(1, 2, ...fields.slice(1, 3).reverse())],
+    ["retypes a field", (fields) => Object.assign(fields[11] ?? {}, { type: "t_bool" })],
+    ["moves a field to another slot", (fields) => Object.assign(fields[11] ?? {}, { slot: "13" })],
+  ];
+  for (const [title, change] of breaks) {
+    it(`objects to an implementation that ${title}`, async () => {
+      const baseline = await readBaseline(root, "EscrowV2");
+      expect(layoutConflicts(baseline, changed(baseline, change))).not.to.deep.equal([]);
+    });
+  }
+
+  it("names the slots by the ERC-7201 formula", async () => {
+    const market = await loadFixture(marketplace);
+    const slotOf = (name: string): string => {
+      const inner = BigInt(ethers.id(name)) - 1n;
+      const hash = BigInt(ethers.keccak256(ethers.AbiCoder.defaultAbiCoder().encode(["uint256"], [inner])));
+      return ethers.toBeHex(hash & ~0xffn, 32);
+    };
+    const read = async (contract: { getAddress: () => Promise<string> }, name: string): Promise<string> => {
+      const word = await ethers.provider.getStorage(await contract.getAddress(), slotOf(name));
+      return ethers.getAddress(ethers.dataSlice(word, 12));
+    };
+    const escrowAddress = await market.escrow.getAddress();
+    expect(await read(market.escrow, "marketplace.storage.Escrow")).to.equal(market.actors.treasury.address);
+    expect(await read(market.score, "marketplace.storage.Score")).to.equal(escrowAddress);
+    expect(await read(market.resolver, "marketplace.storage.Resolver")).to.equal(escrowAddress);
+  });
+
+  it("keeps every bit of an escrow where a later implementation will look for it", async () => {
+    const market = await loadFixture(marketplace);
+    const deal = await disputed(market, { amount: 9_876_543n, disputeWindow: 86_399n, abandonmentGrace: 2_591_999n });
+    const base = BigInt(ethers.id(NAMESPACE.slice("erc7201:".length))) - 1n;
+    const coder = ethers.AbiCoder.defaultAbiCoder();
+    const namespace = BigInt(ethers.keccak256(coder.encode(["uint256"], [base]))) & ~0xffn;
+    const record = BigInt(
+      ethers.keccak256(coder.encode(["bytes32", "uint256"], [deal.escrowId, namespace + ESCROWS_SLOT])),
+    );
+    const word = async (offset: bigint): Promise<bigint> =>
+      BigInt(await ethers.provider.getStorage(await market.escrow.getAddress(), record + offset));
+
+    const { buyer, seller } = market.actors;
+    const progress =
+      BigInt(seller.address) |
+      (5n << 160n) | // Disputed
+      (deal.createdAt << 163n) |
+      ((deal.deadline - deal.createdAt) << 195n) |
+      ((deal.deliveredAt - deal.createdAt) << 217n) |
+      ((deal.disputedAt - deal.deliveredAt) << 239n);
+    const terms =
+      BigInt(buyer.address) |
+      (86_399n << 160n) |
+      (2_591_999n << 177n) |
+      (1n << 199n) | // USDC is the first token
+      (9_876_543n << 204n);
+    expect(await word(0n)).to.equal(progress);
+    expect(await word(1n)).to.equal(terms);
+    expect(await word(2n)).to.equal(BigInt(deal.criteriaHash));
+    expect(await word(3n)).to.equal(0n);
+  });
+});

@@ -1,0 +1,147 @@
+import { readFile } from "node:fs/promises";
+
+import { expect } from "chai";
+
+import { differencesOf, implementationOf } from "../../../deploy/check.ts";
+import { create2Address } from "../../../deploy/create2.ts";
+import type { Deployment } from "../../../deploy/deployment-file.ts";
+import { publishedContracts } from "../../../deploy/published-contracts.ts";
+import type { Candidate, ContractKey, UpgradeStep } from "../../../deploy/run-upgrade.ts";
+import { candidatesOfBuild, runUpgrade } from "../../../deploy/run-upgrade.ts";
+import { EscrowV2__factory } from "../../../typechain-types/factories/contracts/EscrowV2__factory.ts";
+import { NextEscrow__factory } from "../../../typechain-types/factories/contracts/mocks/NextGeneration.sol/NextEscrow__factory.ts";
+import { NextScore__factory } from "../../../typechain-types/factories/contracts/mocks/NextGeneration.sol/NextScore__factory.ts";
+import type { DeployChain } from "../fixtures/deployment.ts";
+import { deployChain } from "../fixtures/deployment.ts";
+
+const TARGET = "localBaseSepolia";
+
+function nextCandidates(objections: readonly string[] = []): Record<ContractKey, Candidate> {
+  return {
+    ...candidatesOfBuild({}),
+    escrow: { name: "NextEscrow", bytecode: NextEscrow__factory.bytecode, objections },
+    score: { name: "NextScore", bytecode: NextScore__factory.bytecode, objections: [] },
+  };
+}
+
+describe("hardhat upgrade", function () {
+  this.timeout(60_000);
+  let chain: DeployChain;
+  let deployment: Deployment;
+
+  beforeEach(async () => {
+    chain = await deployChain(TARGET, 84_532);
+    deployment = await chain.run();
+  });
+  afterEach(() => chain.remove());
+
+  const upgrade = (candidates: Record<ContractKey, Candidate>, dryRun: boolean, signer = 0): Promise<UpgradeStep[]> => {
+    chain.lines.length = 0;
+    return runUpgrade({
+      targetName: TARGET,
+      deployer: chain.signers[signer] ?? chain.deployer,
+      provider: chain.ethers.provider,
+      deploymentsDir: chain.dir,
+      candidates,
+      dryRun,
+      log: (line) => chain.lines.push(line),
+    });
+  };
+  const recorded = async (): Promise<Deployment> => JSON.parse(await readFile(chain.file, "utf8")) as Deployment;
+  const outcomes = (steps: UpgradeStep[]): string[] => steps.map(({ contract, outcome }) => `${contract} ${outcome}`);
+
+  it("does nothing when the build is what is deployed", async () => {
+    const block = await chain.ethers.provider.getBlockNumber();
+    const steps = await upgrade(candidatesOfBuild({}), false);
+    expect(outcomes(steps)).to.deep.equal(["escrow current", "score current", "resolver current"]);
+    expect(await chain.ethers.provider.getBlockNumber()).to.equal(block);
+    expect(await recorded()).to.deep.equal(deployment);
+  });
+
+  it("says in a dry run what it would do and sends nothing", async () => {
+    const block = await chain.ethers.provider.getBlockNumber();
+    const steps = await upgrade(nextCandidates(), true);
+    expect(outcomes(steps)).to.deep.equal(["escrow planned", "score planned", "resolver current"]);
+    expect(chain.lines.join("\n")).to.contain(
+      `would create NextEscrow at ${create2Address(NextEscrow__factory.bytecode)}`,
+    );
+    expect(await chain.ethers.provider.getBlockNumber()).to.equal(block);
+    expect(await recorded()).to.deep.equal(deployment);
+  });
+
+  it("upgrades what differs, records it, and has nothing to do the second time", async () => {
+    const { provider } = chain.ethers;
+    expect(outcomes(await upgrade(nextCandidates(), false))).to.deep.equal([
+      "escrow upgraded",
+      "score upgraded",
+      "resolver current",
+    ]);
+    const after = await recorded();
+    expect(after.contracts.escrow.implementation).to.equal(create2Address(NextEscrow__factory.bytecode));
+    expect(await implementationOf(provider, after.contracts.escrow.proxy)).to.equal(
+      after.contracts.escrow.implementation,
+    );
+    expect(after.contracts.escrow.proxy).to.equal(deployment.contracts.escrow.proxy);
+    expect(await differencesOf(provider, after)).to.deep.equal([]);
+    const block = await provider.getBlockNumber();
+    expect(outcomes(await upgrade(nextCandidates(), false))).to.deep.equal([
+      "escrow current",
+      "score current",
+      "resolver current",
+    ]);
+    expect(await provider.getBlockNumber()).to.equal(block);
+  });
+
+  it("sends nothing when one candidate has an objection", async () => {
+    const block = await chain.ethers.provider.getBlockNumber();
+    for (const dryRun of [true, false]) {
+      await upgrade(nextCandidates(["delete of treasury"]), dryRun).then(
+        () => expect.fail("the objection was ignored"),
+        (error: unknown) => {
+          expect((error as Error).message).to.contain("NextEscrow: delete of treasury");
+        },
+      );
+    }
+    expect(await chain.ethers.provider.getBlockNumber()).to.equal(block);
+  });
+
+  it("only creates the implementation and says what the owner has to send when he is another, then records his upgrade", async () => {
+    const { ethers, deployer } = chain;
+    const steps = await upgrade(nextCandidates(), false, 9);
+    expect(outcomes(steps)).to.deep.equal(["escrow proposed", "score proposed", "resolver current"]);
+    expect(await recorded()).to.deep.equal(deployment);
+    const [escrowCall, scoreCall] = chain.lines.flatMap(
+      (line) => /has to send to \S+: (0x[0-9a-f]+)$/.exec(line)?.[1] ?? [],
+    );
+    await deployer.sendTransaction({ to: deployment.contracts.escrow.proxy, data: escrowCall ?? "" });
+    await deployer.sendTransaction({ to: deployment.contracts.score.proxy, data: scoreCall ?? "" });
+    expect(outcomes(await upgrade(nextCandidates(), false, 9))).to.deep.equal([
+      "escrow recorded",
+      "score recorded",
+      "resolver current",
+    ]);
+    expect((await recorded()).contracts.escrow.implementation).to.equal(create2Address(NextEscrow__factory.bytecode));
+    expect(await differencesOf(ethers.provider, await recorded())).to.deep.equal([]);
+  });
+
+  it("names the sources and constructor arguments of every contract, so that they can be published", async () => {
+    const { ethers, deployer } = chain;
+    const published = publishedContracts(deployment);
+    expect(published.map(({ address }) => address)).to.deep.equal(
+      (["escrow", "score", "resolver"] as const).flatMap((key) => [
+        deployment.contracts[key].implementation,
+        deployment.contracts[key].proxy,
+      ]),
+    );
+    for (const { title, address, contract, constructorArgs } of published) {
+      const again = await ethers.deployContract(contract.split(":")[1] ?? "", constructorArgs, deployer);
+      const [twin, original] = [await ethers.provider.getCode(again), await ethers.provider.getCode(address)];
+      // An implementation keeps its own address in its code.
+      const neutral = (code: string, self: string): string => code.replaceAll(self.slice(2).toLowerCase(), "self");
+      expect(neutral(twin, await again.getAddress()), title).to.equal(neutral(original, address));
+      if (!title.endsWith("proxy")) continue;
+      const owner = await EscrowV2__factory.connect(address, ethers.provider).owner();
+      expect(await EscrowV2__factory.connect(await again.getAddress(), ethers.provider).owner(), title).to.equal(owner);
+    }
+  });
+});
