@@ -81,7 +81,7 @@ function withFault(mutant: Mutant): string {
 }
 
 function hardhat(lane: string, ...args: string[]) {
-  const runEnv = { ...env, TEST_RESULTS: "" };
+  const runEnv = { ...env, TEST_RESULTS: resolve(lane, "results.jsonl") };
   return run("hardhat", ["--no-typechain", ...args], { cwd: lane, env: runEnv, capture: true });
 }
 
@@ -98,9 +98,11 @@ async function findFault(lane: string): Promise<string | undefined> {
   return mocha.code === 0 ? undefined : firstFailure(mocha.output, "unit tests");
 }
 
+/** The first test that failed; a runner that broke down has found nothing, so it ends the search. */
 function firstFailure(output: string, kind: string): string {
   const line = output.split("\n").find((text) => /^\s+1\) /.test(text));
-  return line === undefined ? kind : `${kind}: ${line.replace(/^\s+1\) /, "").trim()}`;
+  if (line === undefined) throw new Error(`the runner of the ${kind} broke down:\n${output.slice(-2_000)}`);
+  return `${kind}: ${line.replace(/^\s+1\) /, "").trim()}`;
 }
 
 async function judge(lane: string, mutant: Mutant): Promise<Verdict> {
