@@ -9,6 +9,7 @@ const OUT_DIR = {
 /** `hardhat deploy --network <name>`: puts the three contracts on a network and writes down where they are. */
 export const deployTask = task("deploy", "Deploys the escrow, score and resolver contracts, or checks that they stand")
   .addOption(OUT_DIR)
+  .addFlag({ name: "noCompile", description: "Take what the last build left instead of building first" })
   .setAction(async () => import("./deploy.ts"))
   .build();
 
