@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { decodeFunctionData, erc20Abi, getAddress, keccak256, stringToBytes } from "viem";
+import { decodeFunctionData, encodeFunctionData, erc20Abi, getAddress, keccak256, stringToBytes } from "viem";
 
 import { escrowAbi } from "../../api/chain/abis.ts";
 import { canonicalJson } from "../../api/lib/canonical-json.ts";
@@ -245,6 +245,23 @@ describe("checkout", () => {
       assert.equal(answer.body.details.minimum, "10000");
       const least = await listService(api, market.seller, { price: 0.01 });
       await checkOut(market, { serviceId: least });
+    });
+
+    it("[D10] against what the seller asks of new escrows on chain", async () => {
+      const own = await openMarket(api, chain);
+      const setTerms = async (...args: readonly [bigint, number, boolean]) => {
+        const data = encodeFunctionData({ abi: escrowAbi, functionName: "setSellerTerms", args });
+        assert.equal((await chain.send(own.seller.account, { to: chain.deployment.escrow, data })).status, "success");
+      };
+      const ask = (fields: Record<string, unknown> = {}) =>
+        order({ serviceId: own.serviceId, ...fields }, own.buyer.apiKey);
+      await setTerms(0n, 0, true);
+      assertError(await ask(), 409, "seller_terms_not_met");
+      await setTerms(2_500_001n, 0, false);
+      assertError(await ask(), 409, "seller_terms_not_met");
+      await setTerms(2_500_000n, 3_600, false);
+      assertError(await ask({ deliveryDeadlineSeconds: 3_599 }), 409, "seller_terms_not_met");
+      assert.equal((await ask({ deliveryDeadlineSeconds: 3_600 })).status, 200);
     });
 
     it("[S7.15] [D33] by a wallet that lacks the token, saying how much is required and there", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
+import { MAINNET_GRADUATION_SCORE } from "../../api/config/constants.ts";
 import { assertError, readStack, startTestApi } from "../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../fixtures/api.ts";
 import { checkOut, createEscrow, listService, ONE_USDC } from "../fixtures/deals.ts";
@@ -49,6 +50,7 @@ describe("checkout on the mainnet", () => {
   const market = (serviceId: string): Market => ({ api, chain: mainnet, buyer: graduate, seller, serviceId });
 
   it("[S3.4.01] [S3.4.03] [S7.20] needs a testnet score of 10: 9 is refused, 10 passes", async () => {
+    assert.equal(MAINNET_GRADUATION_SCORE, 10);
     const newcomer = await api.registerAgent();
     await mainnet.endow(newcomer.account, { usdc: 10n * ONE_USDC });
     await testnet.raiseScore(newcomer.walletAddress, 9);

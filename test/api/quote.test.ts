@@ -3,8 +3,10 @@ import { describe, it } from "node:test";
 
 import { keccak256, stringToBytes } from "viem";
 
+import type { ChainClient } from "../../api/chain/chain-client.ts";
 import { criteriaDocument, criteriaHashOf, schemaFault } from "../../api/features/checkout/criteria.ts";
 import {
+  quoteListing,
   etherToUsdAmount,
   feeOf,
   parseDecimal,
@@ -27,7 +29,7 @@ describe("amounts of a checkout", () => {
     assert.equal(sameUnitAmount("0.0000005", 2, 6), 1n);
   });
 
-  it("[D1] have a fee of 2% that is rounded up", () => {
+  it("[D1] [S4.301] have a fee of 2% that is rounded up", () => {
     assert.equal(feeOf(1_000_000n), 20_000n);
     assert.equal(feeOf(1n), 1n);
     assert.equal(feeOf(50n), 1n);
@@ -45,6 +47,24 @@ describe("amounts of a checkout", () => {
     const uneven = { answer: 299_999_999_999n, decimals: 8, updatedAt: 0 };
     const units = usdToTokenAmount("1", 1, { decimals: 18 }, uneven);
     assert.ok(units * uneven.answer >= 10n ** 26n && (units - 1n) * uneven.answer < 10n ** 26n);
+  });
+
+  it("[D2] are not quoted by a price that is stale or none", async () => {
+    const weth = { symbol: "WETH", address: "0x", decimals: 18, feed: "0x", maxPriceAge: 3_600, minAmount: 1n };
+    const quote = (answer: bigint, updatedAt: number, now: number) => {
+      const chain = {
+        network: "base",
+        token: () => weth,
+        price: () => Promise.resolve({ answer, decimals: 8, updatedAt }),
+      };
+      const order = { quantity: 1, paymentMethod: "weth" };
+      return quoteListing(chain as unknown as ChainClient, { price: "1", currency: "USD" }, order, now);
+    };
+    assert.equal((await quote(250_000_000_000n, 1_000, 4_600)).amount, 4n * 10n ** 14n);
+    await assert.rejects(quote(250_000_000_000n, 1_000, 4_601), { code: "price_feed_unavailable" });
+    await assert.rejects(quote(0n, 1_000, 1_000), { code: "price_feed_unavailable" });
+    await assert.rejects(quote(-1n, 1_000, 1_000), { code: "price_feed_unavailable" });
+    await assert.rejects(quote(1n, 0, 1), { code: "price_feed_unavailable" });
   });
 
   it("are refused from anything but a plain decimal", () => {

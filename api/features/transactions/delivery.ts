@@ -39,6 +39,9 @@ export interface DeliveryInput {
 /** States in which a payload may still be handed over: the escrow exists and was not given back. */
 const OPEN_TO_PAYLOAD: readonly TransactionStatus[] = ["funded", "delivered", "disputed", "released", "resolved"];
 
+/** Code of the state Funded on chain (specification 3.1). */
+const FUNDED = 1;
+
 /** SHA-256 of the canonical JSON of a response payload, 0x hex (decision 17). */
 export function deliveryProofOf(responsePayload: Record<string, unknown>): `0x${string}` {
   return `0x${sha256Hex(canonicalJson(responsePayload))}`;
@@ -48,14 +51,15 @@ export function deliveryProofOf(responsePayload: Record<string, unknown>): `0x${
 export function createDelivery(options: DeliveryOptions) {
   const { transactions, reader, clock } = options;
 
-  function requireOpen({ record, chainNow }: Reading): void {
+  async function requireOpen({ record, chainNow }: Reading): Promise<void> {
     if (!OPEN_TO_PAYLOAD.includes(record.status)) {
       throw new ApiError("escrow_state_conflict", { details: { status: record.status } });
     }
-    if (record.status === "funded" && chainNow > record.deadline) {
-      const details = { status: record.status, reason: "deadline_passed", deadline: record.deadline, now: chainNow };
-      throw new ApiError("escrow_state_conflict", { details });
-    }
+    if (record.status !== "funded" || chainNow <= record.deadline) return;
+    // A delivery of the last moment may be on chain and not in the subgraph yet.
+    if ((await options.chains[record.network].escrowState(record.escrowId)) !== FUNDED) return;
+    const details = { status: record.status, reason: "deadline_passed", deadline: record.deadline, now: chainNow };
+    throw new ApiError("escrow_state_conflict", { details });
   }
 
   /** Block of the transaction that submitted the delivery; refuses a hash that did not. */
@@ -121,7 +125,7 @@ export function createDelivery(options: DeliveryOptions) {
       }
       const proof = deliveryProofOf(input.responsePayload);
       const { record } = reading;
-      if (record.deliveryProof === null) requireOpen(reading);
+      if (record.deliveryProof === null) await requireOpen(reading);
       const minBlock = input.txHash === undefined ? 0 : await submittedIn(record, input.txHash);
       await store(record, input.responsePayload, proof);
       if (minBlock > 0) await transactions.updateOne({ _id: transactionId }, { $max: { minBlock } });

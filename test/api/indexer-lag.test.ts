@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import type { NETWORKS } from "../../api/config/constants.ts";
+import { DEAL_TIMINGS } from "../../api/features/deals.ts";
+import { IndexerBehindError } from "../../api/indexer/errors.ts";
+import { createIndexer } from "../../api/indexer/indexer-client.ts";
+import type { Indexer } from "../../api/indexer/indexer-client.ts";
+import { assertError, readStack, startTestApi } from "../fixtures/api.ts";
+import type { TestApi } from "../fixtures/api.ts";
+import { checkOut, createEscrow, openMarket } from "../fixtures/deals.ts";
+import { doorTo } from "../fixtures/outage.ts";
+import type { Door } from "../fixtures/outage.ts";
+import { openChain } from "../fixtures/stack.ts";
+
+describe("a subgraph that lags or is away", () => {
+  let api: TestApi;
+  let door: Door;
+  /** While true the subgraph says that it has not reached any block that is asked for by number. */
+  let isBehind = false;
+
+  before(async () => {
+    const stack = await readStack();
+    door = await doorTo(stack.networks["base-sepolia"].subgraphUrl);
+    const lagging = (network: (typeof NETWORKS)[number]): Indexer => {
+      const url = network === "base-sepolia" ? door.url : stack.networks[network].subgraphUrl;
+      const real = createIndexer({ network, url, attempts: 2 });
+      return {
+        ...real,
+        escrows: (ids, at = {}) =>
+          isBehind && (at.minBlock ?? 0) > 0
+            ? Promise.reject(new IndexerBehindError(network, 1, at.minBlock ?? 0))
+            : real.escrows(ids, at),
+      };
+    };
+    api = await startTestApi({ indexers: { "base-sepolia": lagging("base-sepolia"), base: lagging("base") } });
+  });
+  after(async () => {
+    await api.close();
+    await door.close();
+  });
+
+  it("[D16] makes fund answer 202 with pending_funding and Retry-After, and 200 once it has caught up", async () => {
+    assert.equal(DEAL_TIMINGS.indexWaitMs, 10_000);
+    const market = await openMarket(api, await openChain("base-sepolia"));
+    const checkout = await checkOut(market);
+    const { transactionHash } = await createEscrow(market, checkout);
+    const fund = () =>
+      api.request("POST", checkout.paymentInstructions.fundEndpoint, {
+        key: market.buyer.apiKey,
+        body: { txHash: transactionHash },
+      });
+    isBehind = true;
+    const early = await fund();
+    assert.deepEqual([early.status, early.body.data.status], [202, "pending_funding"], early.text);
+    assert.match(early.headers.get("retry-after") ?? "", /^\d+$/);
+    // The receipt is known: an older state is not shown as the current one.
+    const path = `/api/v1/transactions/${checkout.transactionId}`;
+    const read = await api.request("GET", path, { key: market.buyer.apiKey });
+    assertError(read, 503, "indexer_unavailable");
+    isBehind = false;
+    const later = await fund();
+    assert.deepEqual([later.status, later.body.data.status], [200, "funded"]);
+  });
+
+  it("answers 503 with Retry-After while it cannot be reached, and works afterwards", async () => {
+    const market = await openMarket(api, await openChain("base-sepolia"));
+    const { transactionId } = await checkOut(market);
+    const read = () => api.request("GET", `/api/v1/transactions/${transactionId}`, { key: market.buyer.apiKey });
+    door.isOpen = false;
+    const refused = await read();
+    assertError(refused, 503, "indexer_unavailable");
+    assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/);
+    door.isOpen = true;
+    assert.equal((await read()).status, 200);
+  });
+});
