@@ -145,6 +145,7 @@ export function createDeals(options: DealOptions): Deals {
     return createFollower({
       network,
       indexer: indexers[network],
+      chainHeight: async () => (await chains[network].head()).number,
       models,
       applier,
       lease: createLease(models.leases, `follower:${network}`, owner, timings.leaseMs),
@@ -152,7 +153,8 @@ export function createDeals(options: DealOptions): Deals {
       now,
       pollMs: timings.followerPollMs,
       overlapBlocks: timings.overlapBlocks,
-      onStep: async ({ head, settledWallets }) => {
+      onStep: async ({ head, applied, withdrawn, settledWallets }) => {
+        if (applied + withdrawn > 0) dispatcher.wake();
         if (settledWallets.length > 0) {
           // A copy of what the subgraph says; a job of the agents repeats it.
           await options.onSettled(network, settledWallets).catch((error: unknown) => {
@@ -166,7 +168,6 @@ export function createDeals(options: DealOptions): Deals {
     });
   }
 
-  const followers = { "base-sepolia": createNetworkFollower("base-sepolia"), base: createNetworkFollower("base") };
   const dispatcher = createWebhookDispatcher({
     outbox: createOutbox(deliveries, timings.outbox, now),
     sender: options.sender ?? createWebhookSender({ allowedPrivateHosts: options.webhookAllowPrivateHosts }),
@@ -178,6 +179,7 @@ export function createDeals(options: DealOptions): Deals {
     concurrency: DISPATCH_CONCURRENCY,
     concurrencyPerAgent: DISPATCH_CONCURRENCY_PER_AGENT,
   });
+  const followers = { "base-sepolia": createNetworkFollower("base-sepolia"), base: createNetworkFollower("base") };
 
   return {
     services: {

@@ -28,6 +28,8 @@ export interface DispatcherOptions {
 export interface WebhookDispatcher {
   /** Sends everything that is due now and waits for it. For tests. */
   drain(): Promise<number>;
+  /** Ends the present pause: something was put into the outbox. */
+  wake(): void;
   /** Sends what becomes due, until the signal; then waits for the attempts under way. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -41,6 +43,7 @@ export function createWebhookDispatcher(options: DispatcherOptions): WebhookDisp
   const { outbox, sender, secrets, log, owner } = options;
   const running = new Set<Promise<void>>();
   const byAgent = new Map<string, number>();
+  let wakeUp = new AbortController();
 
   async function attempt(delivery: DeliveryRecord): Promise<void> {
     const attemptedAt = delivery.attempts.at(-1)?.startedAt ?? options.now();
@@ -95,9 +98,15 @@ export function createWebhookDispatcher(options: DispatcherOptions): WebhookDisp
       return sent;
     },
 
+    wake() {
+      wakeUp.abort();
+    },
+
     async run(signal) {
       while (!signal.aborted) {
         let pauseMs = options.pollMs;
+        // Before the look: what is put in during it ends the pause after it.
+        wakeUp = new AbortController();
         try {
           await fill();
           if (running.size >= options.concurrency) await Promise.race(running);
@@ -105,7 +114,7 @@ export function createWebhookDispatcher(options: DispatcherOptions): WebhookDisp
           log.error({ err: error }, "outbox cannot be read");
           pauseMs = FAILURE_PAUSE_MS;
         }
-        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+        await sleep(pauseMs, undefined, { signal: AbortSignal.any([signal, wakeUp.signal]) }).catch(() => undefined);
       }
       // What has not ended by then is noted as interrupted by whoever claims it next, and sent again.
       await Promise.race([Promise.all(running), sleep(STOP_PATIENCE_MS, undefined, { ref: false })]);
