@@ -4,8 +4,8 @@ import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 
+import { readArguments } from "../../scripts/arguments.ts";
 import { SCENARIOS } from "../../scripts/demo/deal.ts";
 
 const HELP = `usage: npm run bench:start -- [--port-base N] [--json] [--help]
@@ -14,17 +14,10 @@ Times, in a fresh clone of HEAD: first start to ready, second start to ready, an
   --port-base N   first port of the stack (default 26000)
   --json          one JSON object instead of lines`;
 
-const { values } = parseArgs({
-  options: {
-    "port-base": { type: "string", default: "26000" },
-    json: { type: "boolean", default: false },
-    help: { type: "boolean", default: false },
-  },
+const { values } = readArguments(HELP, {
+  "port-base": { type: "string", default: "26000" },
+  json: { type: "boolean", default: false },
 });
-if (values.help) {
-  console.log(HELP);
-  process.exit(0);
-}
 
 /** What was measured, in seconds. */
 interface Figures {
@@ -43,7 +36,7 @@ async function started(clone: string, body: () => void): Promise<number> {
   const began = performance.now();
   const child = spawn("npm", ["start", "--silent", "--", "--port-base", values["port-base"]], {
     cwd: clone,
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
   const ended = new Promise<void>((resolve) =>
@@ -53,10 +46,12 @@ async function started(clone: string, body: () => void): Promise<number> {
   );
   const seconds = await new Promise<number>((resolve, reject) => {
     let output = "";
-    child.stdout.on("data", (chunk: Buffer) => {
+    const look = (chunk: Buffer): void => {
       output += chunk.toString();
       if (/ s {2}ready$/m.test(output)) resolve((performance.now() - began) / 1000);
-    });
+    };
+    child.stdout.on("data", look);
+    child.stderr.on("data", look);
     child.on("close", (code) => {
       reject(new Error(`npm start ended with code ${code ?? "none"}:\n${output}`));
     });
