@@ -207,6 +207,25 @@ describe("the outbox of webhooks", () => {
     assert.equal((await read(id)).status, "failed");
   });
 
+  it("gives up a delivery whose workers never come to say how it went, and goes on with the next", async () => {
+    const id = await enqueue("escrow.released");
+    for (let n = 0; n < 5; n += 1) {
+      assert.equal((await outbox().claim("killed-worker", []))?._id, id);
+      passMs(OUTBOX_DEFAULTS.leaseMs);
+    }
+    const next = await enqueue("escrow.released");
+    const sender = scripted(acknowledged);
+    await dispatcher(sender).drain();
+    assert.equal(sender.sent.length, 1);
+    assert.equal((await read(next)).status, "acknowledged");
+    const record = await read(id);
+    assert.deepEqual([record.status, record.leaseOwner], ["failed", null]);
+    assert.deepEqual(
+      record.attempts.map(({ outcome }) => outcome),
+      Array.from({ length: 5 }, () => "interrupted"),
+    );
+  });
+
   it("takes no word of a worker whose lease has passed to another", async () => {
     const id = await enqueue("escrow.released");
     const slow = await outbox().claim("slow-worker", []);

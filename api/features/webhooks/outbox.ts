@@ -28,7 +28,8 @@ const MAX_ATTEMPTS = 5;
 export interface Outbox {
   /**
    * Takes the next due delivery and notes that an attempt begins; nobody else gets it before the lease ends. An attempt
-   * whose worker died is noted as `interrupted` and does not count as the one retry.
+   * whose worker died is noted as `interrupted` and does not count as the one retry; after too many of them the
+   * delivery has failed.
    * @param busyAgents agents that have enough attempts under way
    */
   claim(owner: string, busyAgents: readonly string[]): Promise<DeliveryRecord | undefined>;
@@ -52,43 +53,44 @@ export function createOutbox(model: DeliveryModel, options: OutboxOptions, now: 
     async claim(owner, busyAgents) {
       const at = now();
       const begun = { startedAt: at, finishedAt: null, outcome: "running", statusCode: null, error: null };
-      const claimed = await model
-        .findOneAndUpdate(
-          {
-            status: "pending",
-            notBefore: { $lte: at },
-            $or: [{ leaseUntil: null }, { leaseUntil: { $lte: at } }],
-            agentId: { $nin: [...busyAgents] },
+      const interrupted = {
+        $map: {
+          input: "$attempts",
+          in: {
+            $cond: [
+              { $eq: ["$$this.outcome", "running"] },
+              { $mergeObjects: ["$$this", { outcome: "interrupted", finishedAt: at }] },
+              "$$this",
+            ],
           },
-          [
+        },
+      };
+      // A worker that dies in each attempt never comes to say so: the next claim does.
+      const isSpent = { $gte: [{ $size: "$attempts" }, MAX_ATTEMPTS] };
+      for (;;) {
+        const claimed = await model
+          .findOneAndUpdate(
             {
-              $set: {
-                leaseOwner: owner,
-                leaseUntil: new Date(at.getTime() + options.leaseMs),
-                attempts: {
-                  $concatArrays: [
-                    {
-                      $map: {
-                        input: "$attempts",
-                        in: {
-                          $cond: [
-                            { $eq: ["$$this.outcome", "running"] },
-                            { $mergeObjects: ["$$this", { outcome: "interrupted", finishedAt: at }] },
-                            "$$this",
-                          ],
-                        },
-                      },
-                    },
-                    [begun],
-                  ],
+              status: "pending",
+              notBefore: { $lte: at },
+              $or: [{ leaseUntil: null }, { leaseUntil: { $lte: at } }],
+              agentId: { $nin: [...busyAgents] },
+            },
+            [
+              {
+                $set: {
+                  status: { $cond: [isSpent, "failed", "$status"] },
+                  leaseOwner: { $cond: [isSpent, null, owner] },
+                  leaseUntil: { $cond: [isSpent, null, new Date(at.getTime() + options.leaseMs)] },
+                  attempts: { $concatArrays: [interrupted, { $cond: [isSpent, [], [begun]] }] },
                 },
               },
-            },
-          ],
-          { sort: { notBefore: 1 }, returnDocument: "after", updatePipeline: true },
-        )
-        .lean<DeliveryRecord | null>();
-      return claimed ?? undefined;
+            ],
+            { sort: { notBefore: 1 }, returnDocument: "after", updatePipeline: true },
+          )
+          .lean<DeliveryRecord | null>();
+        if (claimed?.status !== "failed") return claimed ?? undefined;
+      }
     },
 
     async scheduleBackup(delivery, attemptedAt) {
