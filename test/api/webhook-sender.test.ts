@@ -149,6 +149,7 @@ describe("the address check", () => {
       ...["255.255.255.255", "192.0.2.1", "198.18.0.1", "240.0.0.1"],
       ...["::1", "::", "fe80::1", "fc00::1", "fd12:3456::1", "ff02::1", "2001:db8::1"],
       ...["::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:c0a8:1", "64:ff9b::7f00:1", "2002:7f00:1::", "2001::1"],
+      ...["::7f00:1", "::a9fe:a9fe", "fec0::1", "100:0:0:1::1", "4000::1"],
       "not an address",
     ];
     for (const address of forbidden) assert.equal(isPublicAddress(address), false, address);

@@ -21,14 +21,19 @@ export const resolveBySystem: ResolveHost = async (hostname) => {
   return answers.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
 };
 
+/** The part of IPv6 that has been given out for the public internet. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
+
 /**
  * Whether an address is on the public internet. Everything that has a special purpose is not: private, loopback,
  * link-local, carrier-grade NAT, multicast, documentation, and IPv6 forms that carry an IPv4 address inside (NAT64,
- * 6to4, Teredo), which could lead to a private one. An IPv4-mapped address is judged as the IPv4 address in it.
+ * 6to4, Teredo, the IPv4-compatible `::/96`), which could lead to a private one. An IPv4-mapped address is judged as the IPv4 address in it.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
-  return ipaddr.process(address).range() === "unicast";
+  const parsed = ipaddr.process(address);
+  if (parsed instanceof ipaddr.IPv6 && !parsed.match(GLOBAL_UNICAST)) return false;
+  return parsed.range() === "unicast";
 }
 
 const withoutBrackets = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, "$1");
