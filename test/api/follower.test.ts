@@ -40,6 +40,8 @@ describe("the follower of the chain", () => {
   let deliveries: DeliveryModel;
   let recorder: EventRecorder;
   let indexer: FakeIndexer;
+  /** Height of the chain by its node, when it is not the subgraph's. */
+  let chainHeight: number | undefined;
   let clock: Date;
   const now = () => clock;
 
@@ -59,6 +61,7 @@ describe("the follower of the chain", () => {
   beforeEach(async () => {
     for (const model of Object.values(connection.models)) await model.deleteMany({});
     indexer = new FakeIndexer(START);
+    chainHeight = undefined;
     clock = new Date(START * 1000);
   });
 
@@ -67,6 +70,7 @@ describe("the follower of the chain", () => {
     createFollower({
       network: "base-sepolia",
       indexer,
+      chainHeight: () => Promise.resolve(chainHeight ?? indexer.height),
       models,
       applier: createApplier({
         ...{ network: "base-sepolia", chainId: 84_532, escrowContract: ESCROW_CONTRACT, connection },
@@ -325,6 +329,30 @@ describe("the follower of the chain", () => {
       indexer.mine([created(record)]);
       await one.step();
       assert.deepEqual(await eventTypes(), ["escrow.funded"]);
+    });
+
+    it("never because a subgraph is behind for long, and for good when the chain itself has become shorter", async () => {
+      const record = await checkout();
+      const one = follower();
+      indexer.mine();
+      indexer.mine([created(record)]);
+      await one.step();
+      // The subgraph indexes anew, or another indexer answers in its place; the chain goes on.
+      indexer.rollBackTo(1);
+      chainHeight = 50;
+      for (let minute = 0; minute < 3; minute += 1) {
+        await one.step();
+        clock = new Date(clock.getTime() + 61_000);
+      }
+      await one.step();
+      assert.equal((await read(record)).status, "funded");
+      assert.deepEqual(await eventTypes(), ["escrow.funded"]);
+
+      chainHeight = 1;
+      clock = new Date(clock.getTime() + 61_000);
+      await one.step();
+      assert.equal((await read(record)).status, "pending_funding");
+      assert.deepEqual(await eventTypes(), ["escrow.funded", "escrow.reorged"]);
     });
 
     it("after a restart, too", async () => {

@@ -17,7 +17,7 @@ const ORDINALS_PER_BLOCK = 1_000_000n;
 const PAGE_SIZE = 1_000;
 /** Moves written in one database transaction. */
 const BATCH_SIZE = 100;
-/** A shorter branch is waited for this long before it is taken for the chain. */
+/** A head below the last one is waited out this long before the chain itself is asked whether it has become shorter. */
 const SHORTER_BRANCH_PATIENCE_MS = 60_000;
 /** The cursor is written without news at most this often: lists say with it how fresh they are. */
 const IDLE_CURSOR_MS = 1_000;
@@ -29,6 +29,8 @@ const FAILURE_MAX_MS = 5_000;
 export interface FollowerOptions {
   network: Network;
   indexer: Indexer;
+  /** Height of the chain by its own node: a subgraph that is behind is told from a chain that has become shorter. */
+  chainHeight: () => Promise<number>;
   models: Pick<EventModels, "applied" | "cursors">;
   applier: ReturnType<typeof createApplier>;
   lease: Lease;
@@ -181,8 +183,10 @@ export function createFollower(options: FollowerOptions): Follower {
     const firstBlock = cursor === undefined ? 0 : Math.max(0, cursor.headNumber - options.overlapBlocks);
     const { head, events, isStable } = await readFrom(firstBlock);
     const nothing = { fresh: [], moved: [], withdrawn: [], escrowsNow: new Map<string, IndexedEscrow>() };
-    // Another branch that is still shorter: what it lacks may come in its next blocks.
-    if (cursor !== undefined && head.number < cursor.headNumber && !isPatienceOver()) return stepOf(head, nothing);
+    // A branch that is still shorter, or a subgraph that is behind: what is missing may come in the next blocks.
+    if (cursor !== undefined && head.number < cursor.headNumber && !(await isChainShorterThan(cursor.headNumber))) {
+      return stepOf(head, nothing);
+    }
     shorterSince = undefined;
 
     const found = await compare(events, firstBlock);
@@ -200,10 +204,16 @@ export function createFollower(options: FollowerOptions): Follower {
     return stepOf(head, work);
   }
 
-  function isPatienceOver(): boolean {
+  /** A subgraph that indexes anew, or another indexer behind the same address, takes nothing back from the chain. */
+  async function isChainShorterThan(height: number): Promise<boolean> {
     const now = options.now().getTime();
     shorterSince ??= now;
-    return now - shorterSince > SHORTER_BRANCH_PATIENCE_MS;
+    if (now - shorterSince <= SHORTER_BRANCH_PATIENCE_MS) return false;
+    shorterSince = now;
+    const chainHeight = await options.chainHeight();
+    if (chainHeight < height) return true;
+    log.warn({ network, chainHeight, appliedTo: height }, "the subgraph is behind what was applied");
+    return false;
   }
 
   async function look(): Promise<FollowerStep> {
