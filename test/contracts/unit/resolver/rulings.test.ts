@@ -10,7 +10,7 @@ describe("ResolverV2.resolveBySystem", () => {
     ["SellerPaid", 0n, 0n],
     ["Split", 50n, 490_000n],
   ] as const) {
-    it(`rules ${outcome} as ${buyerPercent}/${100n - buyerPercent}, marked system [S1.05] [S3.2.27] [S2.6.04] [S2.6.05] [D8]`, async () => {
+    it(`rules ${outcome} as ${buyerPercent}/${100n - buyerPercent}, marked system [S2.6.04] [S2.6.05] [D8]`, async () => {
       const market = await loadFixture(marketplace);
       const { escrow, resolver, actors } = market;
       const { escrowId } = await disputed(market);
