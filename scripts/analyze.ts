@@ -1,8 +1,8 @@
 // `npm run analyze`: static analysis of the contracts by solhint and slither.
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 
+import { readArguments } from "./arguments.ts";
 import { ACCEPTED } from "./analyze/accepted.ts";
 import { type Outcome, run } from "./testing/run.ts";
 
@@ -20,11 +20,7 @@ const REPORT = join(COPY, "slither.json");
 /** Detectors that say nothing about these contracts: one compiler version is set, and dependencies span several. */
 const EXCLUDED = ["solc-version", "pragma"];
 
-const { values } = parseArgs({ options: { all: { type: "boolean" }, help: { type: "boolean" } } });
-if (values.help === true) {
-  console.log(HELP);
-  process.exit(0);
-}
+const { values } = readArguments(HELP, { all: { type: "boolean" } });
 
 /** A finding, as far as it is read here. */
 interface Finding {

@@ -1,9 +1,10 @@
 // Builds the subgraph for one network, ready for `graph deploy` to any graph-node or The Graph Network.
 import { execFile } from "node:child_process";
 import { join, relative } from "node:path";
-import { parseArgs, promisify } from "node:util";
+import { promisify } from "node:util";
 
 import { readDeployment } from "../deploy/deployment-file.ts";
+import { readArguments } from "./arguments.ts";
 import { NETWORKS } from "./local/networks.ts";
 import { ROOT } from "./local/paths.ts";
 import { buildSubgraphProject } from "./local/subgraph-build.ts";
@@ -15,13 +16,7 @@ Writes the subgraph of one network to subgraph/build/<network> and compiles it t
   --deployment FILE   where its contracts are (default deploy/deployments/<network>.json)
 Then, in that folder: npx graph deploy --node ADMIN_URL --ipfs IPFS_URL marketplace/<network>`;
 
-const { values } = parseArgs({
-  options: { network: { type: "string" }, deployment: { type: "string" }, help: { type: "boolean" } },
-});
-if (values.help === true) {
-  process.stdout.write(`${HELP}\n`);
-  process.exit(0);
-}
+const { values } = readArguments(HELP, { network: { type: "string" }, deployment: { type: "string" } });
 const network = NETWORKS.find((name) => name === values.network);
 if (network === undefined) {
   process.stderr.write(`--network must be one of ${NETWORKS.join(", ")}.\n`);

@@ -2,6 +2,7 @@
 // the list of the facts that no test proves yet.
 import { mkdirSync, writeFileSync } from "node:fs";
 
+import { readArguments } from "./arguments.ts";
 import { conformance, conformancePage, readFacts } from "./testing/conformance.ts";
 import { readAllResults } from "./testing/results.ts";
 
@@ -10,10 +11,7 @@ const HELP = `usage: npm run conformance -- [--update-pending] [--help]
 Writes docs/conformance.md from the results that the last \`npm test\` left under .local/test-results.
   --update-pending   also rewrites test/conformance-pending.txt to the facts that no passing test proves`;
 
-if (process.argv.includes("--help")) {
-  console.log(HELP);
-  process.exit(0);
-}
+const { values } = readArguments(HELP, { "update-pending": { type: "boolean" } });
 const results = readAllResults();
 if (results.length === 0) {
   console.error("There are no test results yet: run `npm test` first.");
@@ -24,7 +22,7 @@ mkdirSync("docs", { recursive: true });
 writeFileSync("docs/conformance.md", conformancePage(found));
 const open = readFacts().filter((fact) => !found.proofs.has(fact.id));
 console.log(`docs/conformance.md: ${found.facts.length - open.length} of ${found.facts.length} facts are proven.`);
-if (process.argv.includes("--update-pending")) {
+if (values["update-pending"] === true) {
   const lines = [
     "# Facts of test/spec-lines.tsv that no test proves yet; the list only shrinks.",
     ...open.map((fact) => fact.id),

@@ -1,7 +1,7 @@
 // `npm run demo`: two agents strike, fund, deliver and settle a deal on the running marketplace.
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 
+import { readArguments, refuseArguments } from "./arguments.ts";
 import { DemoAgent, call } from "./demo/agent.ts";
 import { type Wallet, freshWallet } from "./demo/chain.ts";
 import { SCENARIOS, type DealParties, type Scenario, acceptAndConfirm, agree, deliver, fund } from "./demo/deal.ts";
@@ -22,21 +22,13 @@ Plays one deal between two fresh agents on the running marketplace (\`npm start\
 const NETWORK = "base-sepolia";
 const BUYER_USDC_UNITS = 10_000_000n;
 
-const { values } = parseArgs({
-  options: {
-    scenario: { type: "string", default: "accepted" },
-    stack: { type: "string", default: join(".local", "stack.json") },
-    json: { type: "boolean", default: false },
-    help: { type: "boolean", default: false },
-  },
+const { values } = readArguments(HELP, {
+  scenario: { type: "string", default: "accepted" },
+  stack: { type: "string", default: join(".local", "stack.json") },
+  json: { type: "boolean", default: false },
 });
-if (values.help) {
-  console.log(HELP);
-  process.exit(0);
-}
 if (!SCENARIOS.includes(values.scenario as Scenario)) {
-  console.error(`--scenario: "${values.scenario}" is none of ${SCENARIOS.join(", ")}`);
-  process.exit(2);
+  refuseArguments(`--scenario: "${values.scenario}" is none of ${SCENARIOS.join(", ")}`);
 }
 
 /** The on-chain score of a wallet as the API shows it. */

@@ -1,7 +1,8 @@
 // `npm run test:invariant:long`: the fuzz and invariant tests with at least a million calls to the handlers.
 import { randomBytes } from "node:crypto";
 import { env } from "node:process";
-import { parseArgs } from "node:util";
+
+import { readArguments } from "./arguments.ts";
 
 const HELP = `usage: npm run test:invariant:long -- [--seed HEX] [--json]
 
@@ -21,13 +22,7 @@ interface Run {
   }[];
 }
 
-const { values } = parseArgs({
-  options: { seed: { type: "string" }, json: { type: "boolean" }, help: { type: "boolean" } },
-});
-if (values.help === true) {
-  console.log(HELP);
-  process.exit(0);
-}
+const { values } = readArguments(HELP, { seed: { type: "string" }, json: { type: "boolean" } });
 const LEAST_CALLS = 1_000_000n;
 const seed = values.seed ?? `0x${randomBytes(32).toString("hex")}`;
 env["FUZZ_SEED"] = seed;

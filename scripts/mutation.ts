@@ -2,8 +2,8 @@
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { env } from "node:process";
-import { parseArgs } from "node:util";
 
+import { readArguments } from "./arguments.ts";
 import { type Mutant, MUTANTS } from "./mutation/mutants.ts";
 import { run } from "./testing/run.ts";
 
@@ -16,19 +16,12 @@ Solidity tests and then the unit tests until one fails. A fault that no test fin
   --only TEXT   the faults whose description or file holds the text
   --json        one JSON object at the end`;
 
-const { values } = parseArgs({
-  options: {
-    lanes: { type: "string", default: "2" },
-    only: { type: "string" },
-    solidity: { type: "boolean" },
-    json: { type: "boolean" },
-    help: { type: "boolean" },
-  },
+const { values } = readArguments(HELP, {
+  lanes: { type: "string", default: "2" },
+  only: { type: "string" },
+  solidity: { type: "boolean" },
+  json: { type: "boolean" },
 });
-if (values.help === true) {
-  console.log(HELP);
-  process.exit(0);
-}
 
 const HOME = join(".local", "mutation");
 /** What a copy holds; the packages are linked. Deployment tests need a chain of their own and are left out. */

@@ -1,7 +1,7 @@
 // `npm start`: the whole marketplace on loopback.
 import { join, relative } from "node:path";
-import { parseArgs } from "node:util";
 
+import { readArguments } from "./arguments.ts";
 import type { StackFacts } from "./local/facts.ts";
 import { ROOT } from "./local/paths.ts";
 import { SERVICES } from "./local/services.ts";
@@ -58,20 +58,13 @@ function summary(facts: StackFacts, factsPath: string): string {
   return lines.map(([name, value]) => `${name.padEnd(26)}${value}`).join("\n");
 }
 
-const { values } = parseArgs({
-  options: {
-    fresh: { type: "boolean" },
-    "port-base": { type: "string" },
-    only: { type: "string" },
-    dir: { type: "string", default: join(ROOT, ".local") },
-    json: { type: "boolean" },
-    help: { type: "boolean" },
-  },
+const { values } = readArguments(HELP, {
+  fresh: { type: "boolean" },
+  "port-base": { type: "string" },
+  only: { type: "string" },
+  dir: { type: "string", default: join(ROOT, ".local") },
+  json: { type: "boolean" },
 });
-if (values.help === true) {
-  process.stdout.write(`${HELP}\n`);
-  process.exit(0);
-}
 
 const interruption = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {

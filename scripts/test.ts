@@ -1,9 +1,9 @@
 // `npm test`: every check and every test, with the sum of all runners' counts on the last line.
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { glob } from "node:fs/promises";
 
+import { readArguments, refuseArguments } from "./arguments.ts";
 import { lint } from "./lint.ts";
 import { findFreePorts } from "./local/ports.ts";
 import { startStack } from "./local/stack.ts";
@@ -32,19 +32,19 @@ const SERVICES: Record<"infrastructure" | "everything", string[] | undefined> = 
   everything: undefined,
 };
 
-const { values, positionals: files } = parseArgs({
-  allowPositionals: true,
-  options: { only: { type: "string", multiple: true }, help: { type: "boolean" } },
-});
-if (values.help === true) {
-  console.log(HELP);
-  process.exit(0);
-}
+const { values, positionals: files } = readArguments(
+  HELP,
+  { only: { type: "string", multiple: true } },
+  { allowPositionals: true },
+);
 const unknown = values.only?.filter((name) => !STAGES.includes(name as Stage)) ?? [];
 if (unknown.length > 0) {
-  console.error(`--only: unknown stage "${unknown.join('", "')}" (one of ${STAGES.join(", ")})`);
-  process.exit(2);
+  refuseArguments(`--only: unknown stage "${unknown.join('", "')}" (one of ${STAGES.join(", ")})`);
 }
+if (files.length > 0 && values.only?.length !== 1) {
+  refuseArguments(`Single files need the one stage that they belong to: --only ${STAGES.join("|")}`);
+}
+for (const file of files) if (!existsSync(file)) refuseArguments(`There is no file ${file}.`);
 const chosen = STAGES.filter((stage) => values.only === undefined || values.only.includes(stage));
 const started = performance.now();
 const failures: string[] = [];

@@ -1,9 +1,9 @@
 // `npm run bench:gas`: gas of every operation against a plain transferFrom in the same run.
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
 
 import hre from "hardhat";
 
+import { readArguments } from "../../scripts/arguments.ts";
 import { type GasReport, measureGas, WHOLE_DEAL } from "./gas-measure.ts";
 import { readSnapshot, writeSnapshot } from "./gas-snapshot.ts";
 
@@ -23,13 +23,7 @@ const PEERS: [name: string, gas: number][] = [
   ["Virtuals ACP v2", 2_600_000],
 ];
 
-const { values } = parseArgs({
-  options: { json: { type: "boolean" }, write: { type: "boolean" }, help: { type: "boolean" } },
-});
-if (values.help === true) {
-  console.log(HELP);
-  process.exit(0);
-}
+const { values } = readArguments(HELP, { json: { type: "boolean" }, write: { type: "boolean" } });
 await hre.tasks.getTask("build").run({ quiet: true });
 const report = await measureGas();
 const before = readSnapshot();

@@ -2,10 +2,10 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 
 import { TransactionReceiptNotFoundError } from "viem";
 
+import { readArguments } from "../../scripts/arguments.ts";
 import { checkOut, ONE_USDC, openMarket, readTransaction } from "../fixtures/deals.ts";
 import type { DealApi, Market } from "../fixtures/deals.ts";
 import type { TestAgent } from "../fixtures/api.ts";
@@ -26,19 +26,12 @@ answered with the new state, and for createEscrow also to the arrival of the sel
   --stack FILE  facts of the stack (default .local/stack.json)
   --json        print one JSON object`;
 
-const { values } = parseArgs({
-  options: {
-    deals: { type: "string", default: "100" },
-    pairs: { type: "string", default: "10" },
-    stack: { type: "string", default: join(".local", "stack.json") },
-    json: { type: "boolean", default: false },
-    help: { type: "boolean", default: false },
-  },
+const { values } = readArguments(HELP, {
+  deals: { type: "string", default: "100" },
+  pairs: { type: "string", default: "10" },
+  stack: { type: "string", default: join(".local", "stack.json") },
+  json: { type: "boolean", default: false },
 });
-if (values.help) {
-  console.log(HELP);
-  process.exit(0);
-}
 process.env["TEST_STACK"] = values.stack;
 
 const RECEIPT_POLL_MS = 2;
