@@ -12,11 +12,12 @@ import { checkOut, createEscrow, openMarket } from "../fixtures/deals.ts";
 import { doorTo } from "../fixtures/outage.ts";
 import type { Door } from "../fixtures/outage.ts";
 import { openChain } from "../fixtures/stack.ts";
+import { until } from "../fixtures/until.ts";
 
 describe("a subgraph that lags or is away", () => {
   let api: TestApi;
   let door: Door;
-  /** While true the subgraph says that it has not reached any block that is asked for by number. */
+  /** While true the subgraph stands before every escrow: it knows none, and says so of each block that is asked for. */
   let isBehind = false;
 
   before(async () => {
@@ -27,10 +28,11 @@ describe("a subgraph that lags or is away", () => {
       const real = createIndexer({ network, url, attempts: 2 });
       return {
         ...real,
-        escrows: (ids, at = {}) =>
-          isBehind && (at.minBlock ?? 0) > 0
-            ? Promise.reject(new IndexerBehindError(network, 1, at.minBlock ?? 0))
-            : real.escrows(ids, at),
+        async escrows(ids, at = {}) {
+          if (!isBehind) return real.escrows(ids, at);
+          if ((at.minBlock ?? 0) > 0) throw new IndexerBehindError(network, 1, at.minBlock ?? 0);
+          return { block: await real.head(), escrows: new Map() };
+        },
       };
     };
     api = await startTestApi({ indexers: { "base-sepolia": lagging("base-sepolia"), base: lagging("base") } });
@@ -61,6 +63,28 @@ describe("a subgraph that lags or is away", () => {
     isBehind = false;
     const later = await fund();
     assert.deepEqual([later.status, later.body.data.status], [200, "funded"]);
+  });
+
+  it("[D41] takes back nothing that the parties were shown before", async () => {
+    const market = await openMarket(api, await openChain("base-sepolia"));
+    const checkout = await checkOut(market);
+    const path = `/api/v1/transactions/${checkout.transactionId}`;
+    const read = (agent: { apiKey: string }) => api.request("GET", path, { key: agent.apiKey });
+    isBehind = true;
+    assert.equal((await read(market.buyer)).body.data.status, "pending_funding");
+    isBehind = false;
+    // Nobody calls fund: the state is known from the chain alone.
+    await createEscrow(market, checkout);
+    const { deals } = api.container;
+    await until("the escrow has been followed", async () => {
+      await deals.followers["base-sepolia"].step();
+      return (await deals.models.transactions.findById(checkout.transactionId).lean())?.status === "funded";
+    });
+    isBehind = true;
+    assertError(await read(market.buyer), 503, "indexer_unavailable");
+    assertError(await read(market.seller), 503, "indexer_unavailable");
+    isBehind = false;
+    assert.equal((await read(market.seller)).body.data.status, "funded");
   });
 
   it("answers 503 with Retry-After while it cannot be reached, and works afterwards", async () => {

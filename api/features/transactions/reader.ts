@@ -83,13 +83,16 @@ export function createTransactionReader(options: ReaderOptions) {
     return Promise.race([head, sleep(HEAD_PATIENCE_MS, 0, { ref: false })]);
   }
 
-  /** The record with the state that the subgraph has at or after the block that it needs. */
+  /**
+   * The record with the state that the subgraph has at or after the block that it needs: that of the call which a party
+   * told of, and that of the last move which the copy already knows, whichever indexer answers.
+   */
   async function current(
     found: { record: TransactionRecord; role: Role },
     at: { minBlock?: number | undefined; waitMs?: number } = {},
   ): Promise<Reading> {
     const { record, role } = found;
-    const minBlock = Math.max(record.minBlock, at.minBlock ?? 0);
+    const minBlock = Math.max(record.minBlock, record.escrow?.updatedBlock ?? 0, at.minBlock ?? 0);
     const [{ block, escrows }, headTimestamp] = await Promise.all([
       indexers[record.network].escrows([record.escrowId], { minBlock, waitMs: at.waitMs ?? options.waitMs }),
       latestTimestamp(record.network),
