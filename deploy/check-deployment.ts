@@ -10,7 +10,7 @@ export default async function checkDeployment(
   { outDir }: { outDir: string },
   hre: HardhatRuntimeEnvironment,
 ): Promise<void> {
-  await hre.tasks.getTask("build").run({ quiet: true });
+  await hre.tasks.getTask("build").run({ quiet: true, noTests: true });
   const { describeDifferences, differencesOf } = await import("./check.ts");
   const { readDeployment } = await import("./deployment-file.ts");
 

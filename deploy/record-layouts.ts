@@ -18,7 +18,7 @@ export default async function recordLayouts(
   { write }: { write: boolean },
   hre: HardhatRuntimeEnvironment,
 ): Promise<void> {
-  await hre.tasks.getTask("build").run({ quiet: true });
+  await hre.tasks.getTask("build").run({ quiet: true, noTests: true });
   const { root } = hre.config.paths;
   const sources = Object.fromEntries(UPGRADEABLE_CONTRACTS.map((name) => [name, `contracts/${name}.sol`]));
   const conflicts: string[] = [];

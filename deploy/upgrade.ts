@@ -9,7 +9,7 @@ export default async function upgrade(
   { outDir, dryRun }: { outDir: string; dryRun: boolean },
   hre: HardhatRuntimeEnvironment,
 ): Promise<void> {
-  await hre.tasks.getTask("build").run({ quiet: true });
+  await hre.tasks.getTask("build").run({ quiet: true, noTests: true });
   const { candidatesOfBuild, runUpgrade } = await import("./run-upgrade.ts");
 
   const candidates = candidatesOfBuild(await objectionsOfBuild(hre));

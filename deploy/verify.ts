@@ -11,7 +11,7 @@ export default async function verifyDeployment(
   { outDir }: { outDir: string },
   hre: HardhatRuntimeEnvironment,
 ): Promise<void> {
-  await hre.tasks.getTask("build").run({ quiet: true });
+  await hre.tasks.getTask("build").run({ quiet: true, noTests: true });
   const { readDeployment } = await import("./deployment-file.ts");
   const { publishedContracts } = await import("./published-contracts.ts");
 

@@ -40,7 +40,7 @@ describe("Storage layouts", function () {
   };
 
   before(async () => {
-    await hre.tasks.getTask("build").run({ quiet: true });
+    await hre.tasks.getTask("build").run({ quiet: true, noTests: true });
     const own = UPGRADEABLE_CONTRACTS.map((name) => [name, `contracts/${name}.sol`]);
     const next = ["NextEscrow", "NextScore", "NextResolver"].map((name) => [
       name,
