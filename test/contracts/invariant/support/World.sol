@@ -44,6 +44,8 @@ abstract contract World {
     address internal systemResolver = address(0x0103);
     address internal adminResolver = address(0x0104);
     address internal stranger = address(0x0105);
+    /// @dev Kept here because to derive an address from its key takes longer than most calls.
+    address[TRADERS] private traders;
     address[2] internal treasuries = [address(0x0201), address(0x0202)];
 
     /// @dev The next block's time. Kept here because the compiler takes `block.timestamp` for constant in a call.
@@ -52,6 +54,7 @@ abstract contract World {
 
     function _build() internal {
         vm.warp(time);
+        for (uint256 i = 0; i < TRADERS; ++i) traders[i] = vm.addr(_key(i));
         tokens.push(new MoodyToken(6));
         tokens.push(new MoodyToken(18));
         tokens.push(new MoodyToken(8));
@@ -128,8 +131,8 @@ abstract contract World {
         return FIRST_KEY + trader;
     }
 
-    function _trader(uint256 trader) internal pure returns (address) {
-        return vm.addr(_key(trader));
+    function _trader(uint256 trader) internal view returns (address) {
+        return traders[trader];
     }
 
     function _sign(uint256 trader, bytes32 digest) internal pure returns (bytes memory) {
