@@ -193,6 +193,8 @@ const schema = new Schema<TransactionRecord>(
 schema.index({ network: 1, escrowId: 1, unsolicited: 1 }, { unique: true });
 schema.index({ buyerAgentId: 1, _id: -1 });
 schema.index({ sellerAgentId: 1, _id: -1 });
+// A seller polls its open jobs: they are few among all that it ever had.
+schema.index({ sellerAgentId: 1, status: 1, _id: -1 });
 schema.index({ network: 1, status: 1, quoteExpiresAt: 1 });
 
 /** The collection of transactions. */
