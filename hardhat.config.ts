@@ -66,6 +66,11 @@ export default defineConfig({
       accounts: [configVariable("DEPLOYER_PRIVATE_KEY")],
     },
   },
+  // Forks run by the rules of the head, on the live chains and on local ones that stand for them.
+  chainDescriptors: {
+    84532: { name: "Base Sepolia", chainType: "op", hardforkHistory: { isthmus: { blockNumber: 0 } } },
+    8453: { name: "Base", chainType: "op", hardforkHistory: { isthmus: { blockNumber: 0 } } },
+  },
   verify: { etherscan: { apiKey: configVariable("ETHERSCAN_API_KEY") } },
   typechain: { outDir: "typechain-types", tsNocheck: true },
   test: {
