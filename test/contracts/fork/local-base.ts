@@ -9,6 +9,7 @@ import { network } from "hardhat";
 import type { Deployment } from "../../../deploy/deployment-file.ts";
 import { NETWORKS, type SettlementNetwork } from "../../../deploy/networks.ts";
 import { runDeployment } from "../../../deploy/run-deployment.ts";
+import { PROGRAMS } from "../../../scripts/local/paths.ts";
 import { findFreePorts } from "../../../scripts/local/ports.ts";
 
 /** Names of the networks of hardhat.config.ts that stand for the live ones. */
@@ -33,7 +34,7 @@ export async function startLocalBase(settlement: SettlementNetwork): Promise<Loc
   const url = `http://127.0.0.1:${port}`;
   const { chainId } = NETWORKS[settlement];
   const anvil = spawn(
-    "anvil",
+    PROGRAMS.anvil,
     ["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(chainId), "--network", "optimism", "--quiet"],
     { stdio: "ignore" },
   );
