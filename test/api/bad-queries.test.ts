@@ -1,0 +1,46 @@
+import { after, before, describe, it } from "node:test";
+
+import { assertInvalid, startTestApi } from "../fixtures/api.ts";
+import type { TestAgent, TestApi } from "../fixtures/api.ts";
+
+const UNKNOWN_TRANSACTION = `txn_${"0".repeat(32)}`;
+
+describe("bad input in queries", () => {
+  let api: TestApi;
+  let caller: TestAgent;
+
+  before(async () => {
+    api = await startTestApi();
+    caller = await api.registerAgent();
+  });
+  after(() => api.close());
+
+  const queries: [path: string, query: string, place: string][] = [
+    ["/api/v1/categories", "parent=defi", "query.parent"],
+    ["/api/v1/networks", "network=base", "query.network"],
+    ["/api/v1/agents/score", "", "query.address"],
+    ["/api/v1/agents/score", "address=0x12", "query.address"],
+    ["/api/v1/agents/score", "address=a&address=b", "query.address"],
+    ["/api/v1/services", "limit=101", "query.limit"],
+    ["/api/v1/services", "limit=1e2", "query.limit"],
+    ["/api/v1/services", "cursor=nonsense", "query.cursor"],
+    ["/api/v1/services", "status=deleted", "query.status"],
+    ["/api/v1/services", `q=${"x".repeat(1_001)}`, "query.q"],
+    ["/api/v1/services", "offset=3", "query.offset"],
+    ["/api/v1/transactions", "limit=0", "query.limit"],
+    ["/api/v1/transactions", "limit=-1", "query.limit"],
+    ["/api/v1/transactions", "status=paid", "query.status"],
+    ["/api/v1/transactions", "role=admin", "query.role"],
+    ["/api/v1/transactions", "network=polygon", "query.network"],
+    ["/api/v1/transactions", `serviceId=${"x".repeat(101)}`, "query.serviceId"],
+    ["/api/v1/transactions", "buyerAgentId=agt_other", "query.buyerAgentId"],
+    [`/api/v1/transactions/${UNKNOWN_TRANSACTION}`, "minBlock=latest", "query.minBlock"],
+    ["/api/v1/webhooks/deliveries", "status=lost", "query.status"],
+    ["/api/v1/webhooks/deliveries", "agentId=agt_other", "query.agentId"],
+  ];
+  for (const [path, query, place] of queries) {
+    it(`${path}?${query.slice(0, 40)} is a validation error`, async () => {
+      assertInvalid(await api.request("GET", `${path}?${query}`, { key: caller.apiKey }), place);
+    });
+  }
+});
