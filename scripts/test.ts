@@ -142,7 +142,8 @@ for (const stage of ran) {
   }
 }
 for (const failure of failures) console.log(`failed: ${failure}`);
-console.log(`Took ${((performance.now() - started) / 1000).toFixed(0)} s.`);
+const seconds = ((performance.now() - started) / 1000).toFixed(0);
+console.log(`Took ${seconds} s on ${availableParallelism()} cores.`);
 // A failed check counts among the failed; a passed one is no test and is not counted.
 console.log(`${counts.passed} passed, ${counts.failed + failures.length} failed, ${counts.skipped} skipped`);
 process.exit(counts.failed + failures.length === 0 ? 0 : 1);
