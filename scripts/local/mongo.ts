@@ -120,6 +120,9 @@ export function mongoService(binary: string, dir: string, port: number): Service
       ...["--nounixsocket", "--wiredTigerCacheSizeGB", "0.5", "--quiet"],
       // A set of one has nobody to hand over to: without this it waits 15 s before it ends.
       ...["--setParameter", "shutdownTimeoutMillisForSignaledShutdown=100"],
+      // The server keeps the open transaction of a killed process, and what it has written locked, for so long (60 s
+      // when nothing is said); whoever takes over waits for it.
+      ...["--setParameter", "transactionLifetimeLimitSeconds=10"],
     ],
     stage: 0,
     stop: { signal: "SIGTERM", timeoutMs: 4_000 },
