@@ -37,10 +37,10 @@ describe("a reorganisation of the chain", () => {
     const [funded] = await hook.waitFor("escrow.funded");
     const { escrowId } = checkout.paymentInstructions;
 
-    const head = Number(await chain.client.getBlockNumber());
     const { timeline } = await readTransaction(api, market.buyer, transactionId);
     const fundedIn = timeline.find(({ event }: { event: string }) => event === "EscrowCreated").blockNumber as number;
-    await chain.rollBack(head - fundedIn + 1);
+    const head = Number(await chain.client.getBlockNumber({ cacheTime: 0 }));
+    await chain.rollBackTo(fundedIn - 1);
     await chain.client.mine({ blocks: head - fundedIn + 1 + AHEAD });
 
     await until("the funding is withdrawn", async () => {

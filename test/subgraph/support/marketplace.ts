@@ -166,18 +166,36 @@ export class Marketplace {
     await this.provider.send("evm_mine", []);
   }
 
+  /** Takes a transaction's block and all above it back; the new chain is five blocks longer. Answers its height. */
+  async takeBack(receipt: TransactionReceipt): Promise<number> {
+    // The chain makes a block each second: one that comes between the two calls leaves the transaction in place.
+    while ((await this.provider.getTransactionReceipt(receipt.hash)) !== null) {
+      const head = await this.provider.getBlockNumber();
+      await this.provider.send("anvil_reorg", [head - receipt.blockNumber + 1, []]);
+    }
+    // Until the new chain is longer than the old one, graph-node goes on serving the old one.
+    await this.provider.send("anvil_mine", ["0x5"]);
+    return await this.provider.getBlockNumber();
+  }
+
   /** Asks the subgraph, once it has indexed the block. */
   async query<T>(text: string, variables: Record<string, unknown>, block: number): Promise<T> {
     const giveUpAt = Date.now() + READY_TIMEOUT_MS;
     for (;;) {
-      const { _meta } = await this.#ask<{ _meta: { block: { number: number } } }>("{ _meta { block { number } } }", {});
-      if (_meta.block.number >= block) return await this.#ask<T>(text, variables);
-      if (Date.now() > giveUpAt) throw new Error(`block ${block} was not indexed, only ${_meta.block.number}`);
+      try {
+        const { _meta } = await this.#ask<{ _meta: { block: { number: number } } }>("{ _meta { block { number } } }");
+        if (_meta.block.number >= block) return await this.#ask<T>(text, variables);
+        if (Date.now() > giveUpAt) throw new Error(`block ${block} was not indexed, only ${_meta.block.number}`);
+      } catch (error) {
+        // What graph-node says to a query that blocks are taken back under; the next one reads the new chain.
+        const reorganised = error instanceof Error && error.message.includes("reorganized while executing");
+        if (!reorganised || Date.now() > giveUpAt) throw error;
+      }
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
 
-  async #ask<T>(query: string, variables: Record<string, unknown>): Promise<T> {
+  async #ask<T>(query: string, variables: Record<string, unknown> = {}): Promise<T> {
     const response = await fetch(this.#subgraphUrl, {
       method: "POST",
       headers: { "content-type": "application/json" },
