@@ -153,7 +153,7 @@ export function createDeals(options: DealOptions): Deals {
       now,
       pollMs: timings.followerPollMs,
       overlapBlocks: timings.overlapBlocks,
-      onStep: async ({ head, applied, withdrawn, settledWallets }) => {
+      onStep: async ({ head, applied, withdrawn, settledWallets, hasMore }) => {
         if (applied + withdrawn > 0) dispatcher.wake();
         if (settledWallets.length > 0) {
           // A copy of what the subgraph says; a job of the agents repeats it.
@@ -161,7 +161,8 @@ export function createDeals(options: DealOptions): Deals {
             log.warn({ err: error, network }, "standings not synced");
           });
         }
-        if (head.timestamp === null || performance.now() - expiredAt < timings.expiryEveryMs) return;
+        // Before the last page the funding of a checkout may still be among the events that wait.
+        if (hasMore || head.timestamp === null || performance.now() - expiredAt < timings.expiryEveryMs) return;
         expiredAt = performance.now();
         await expireQuotes(transactions, network, head.timestamp, now());
       },

@@ -21,12 +21,14 @@ export class CursorMovedError extends Error {
 }
 
 /** One step of the follower: what changed, and where it stands after it. */
-export interface Batch extends Reconciliation<IndexedEventWithEscrow> {
+export interface Batch extends Pick<Reconciliation<IndexedEventWithEscrow>, "fresh" | "moved"> {
+  /** Applied moves that are no longer on chain. */
+  withdrawn: AppliedEventRecord[];
   /** The escrows of the withdrawn moves as they are now, by id; one that is gone is missing. */
   escrowsNow: ReadonlyMap<string, IndexedEscrow>;
   /** The cursor that the batch starts from; undefined before the first one. */
   cursor: CursorRecord | undefined;
-  next: Pick<CursorRecord, "nextOrdinal" | "headNumber" | "headTimestamp">;
+  next: Pick<CursorRecord, "nextOrdinal" | "headNumber">;
 }
 
 /** What the applier works with. */

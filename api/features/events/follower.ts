@@ -8,14 +8,14 @@ import type { Logger } from "../../lib/logger.ts";
 import { CursorMovedError } from "./applier.ts";
 import type { Batch, createApplier } from "./applier.ts";
 import type { Lease } from "./lease.ts";
-import type { CursorRecord, EventModels } from "./model.ts";
+import type { AppliedEventRecord, CursorRecord, EventModels } from "./model.ts";
 import { moveKey, reconcile } from "./reconcile.ts";
 
 /** Events of a block are numbered from `block * this` on (subgraph/schema.graphql). */
 const ORDINALS_PER_BLOCK = 1_000_000n;
 /** Events read at once: what graph-node gives at most. */
 const PAGE_SIZE = 1_000;
-/** Moves written in one database transaction. */
+/** Moves written in one database transaction, and escrows asked for at once. */
 const BATCH_SIZE = 100;
 /** A head below the last one is waited out this long before the chain itself is asked whether it has become shorter. */
 const SHORTER_BRANCH_PATIENCE_MS = 60_000;
@@ -40,22 +40,24 @@ export interface FollowerOptions {
   pollMs: number;
   /** Blocks that are read again when the chain's head does not continue the last one seen. */
   overlapBlocks: number;
-  /** Called after each look with what was applied. */
+  /** Called after each page with what was applied. */
   onStep?: (step: FollowerStep) => Promise<void>;
 }
 
-/** What one look at the subgraph brought. */
+/** What one page of the subgraph's events brought. */
 export interface FollowerStep {
   head: IndexedBlock;
   applied: number;
   withdrawn: number;
   /** Wallets whose deals have settled or lost their settlement. */
   settledWallets: string[];
+  /** True while further pages wait: what the chain has up to `head` is not all applied. */
+  hasMore: boolean;
 }
 
 /** Follows the events of one network into MongoDB. One leader at a time; see `run`. */
 export interface Follower {
-  /** One look: reads what is new and applies it. For the leader, and for tests. */
+  /** Reads what is new and applies it, page by page to the end. For tests; gives what the last page brought. */
   step(): Promise<FollowerStep>;
   /** Looks again and again, while this process has the lease, until the signal. Errors are logged and waited out. */
   run(signal: AbortSignal): Promise<void>;
@@ -66,6 +68,35 @@ export interface Follower {
 const SETTLING = new Set(["EscrowReleased", "EscrowRefunded", "EscrowAbandoned", "EscrowResolved"]);
 
 const ordinalAfter = (head: IndexedBlock): bigint => BigInt(head.number + 1) * ORDINALS_PER_BLOCK;
+
+/** A reading of the overlap and of everything after it, between two of its pages. */
+interface Pass {
+  /** Where the next page begins. */
+  nextOrdinal: bigint;
+  /** First block whose applied moves have not been compared with the chain. */
+  nextBlock: number;
+  /** Head at the first page: what lies above it was read at another one. */
+  startHead: IndexedBlock;
+}
+
+type Work = Pick<Batch, "fresh" | "moved" | "withdrawn" | "escrowsNow">;
+
+/** Work in portions that one database transaction each can hold; at least one, so that the cursor moves. */
+function portionsOf({ withdrawn, moved, fresh, escrowsNow }: Work): Work[] {
+  const none: Work = { withdrawn: [], moved: [], fresh: [], escrowsNow };
+  const portions = [
+    ...chunksOf(withdrawn).map((part) => ({ ...none, withdrawn: part })),
+    ...chunksOf(moved).map((part) => ({ ...none, moved: part })),
+    ...chunksOf(fresh).map((part) => ({ ...none, fresh: part })),
+  ];
+  return portions.length === 0 ? [none] : portions;
+}
+
+function chunksOf<T>(items: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(items.length / BATCH_SIZE) }, (_, index) =>
+    items.slice(index * BATCH_SIZE, (index + 1) * BATCH_SIZE),
+  );
+}
 
 /** Wallets whose deals have settled. */
 function settledNow(fresh: Batch["fresh"]): string[] {
@@ -87,6 +118,7 @@ export function createFollower(options: FollowerOptions): Follower {
   let lastHead: IndexedBlock | undefined;
   let cursor: CursorRecord | undefined;
   let isCursorLoaded = false;
+  let pass: Pass | undefined;
   let shorterSince: number | undefined;
   let wakeUp = new AbortController();
 
@@ -98,110 +130,115 @@ export function createFollower(options: FollowerOptions): Follower {
   function forget(): void {
     isCursorLoaded = false;
     lastHead = undefined;
+    pass = undefined;
   }
 
-  /** Applies a batch in portions; the cursor passes each with its last event, and the head with the last portion. */
-  async function apply(
-    work: Pick<Batch, "fresh" | "moved" | "withdrawn" | "escrowsNow">,
-    head: IndexedBlock,
-    nextOrdinal: bigint,
-  ): Promise<void> {
-    const headTimestamp = head.timestamp ?? cursor?.headTimestamp ?? 0;
-    const portions = Math.max(1, Math.ceil(work.fresh.length / BATCH_SIZE));
-    for (let portion = 0; portion < portions; portion += 1) {
-      const isFirst = portion === 0;
-      const isLast = portion === portions - 1;
-      const fresh = work.fresh.slice(portion * BATCH_SIZE, (portion + 1) * BATCH_SIZE);
-      const lastEvent = fresh.at(-1);
-      const next = isLast
-        ? { nextOrdinal: nextOrdinal.toString(), headNumber: head.number, headTimestamp }
-        : {
-            nextOrdinal: ((lastEvent?.event.ordinal ?? 0n) + 1n).toString(),
-            headNumber: lastEvent?.event.blockNumber ?? 0,
-            headTimestamp: lastEvent?.event.timestamp ?? 0,
-          };
-      await applier.apply({
-        fresh,
-        moved: isFirst ? work.moved : [],
-        withdrawn: isFirst ? work.withdrawn : [],
-        escrowsNow: work.escrowsNow,
-        cursor,
-        next,
-      });
-      cursor = {
-        _id: network,
-        ...next,
-        version: cursor === undefined ? 0 : cursor.version + 1,
-        updatedAt: options.now(),
-      };
+  /** Applies a page in portions. The cursor passes the page with the last one: killed before, it is read again. */
+  async function apply(work: Work, end: Batch["next"]): Promise<void> {
+    const portions = portionsOf(work);
+    for (const [index, portion] of portions.entries()) {
+      const isLast = index === portions.length - 1;
+      const { nextOrdinal, headNumber } = isLast ? end : (cursor ?? { nextOrdinal: "0", headNumber: 0 });
+      const next = { nextOrdinal, headNumber };
+      await applier.apply({ ...portion, cursor, next });
+      const version = cursor === undefined ? 0 : cursor.version + 1;
+      cursor = { _id: network, ...next, version, updatedAt: options.now() };
     }
   }
 
-  const stepOf = (head: IndexedBlock, work: Pick<Batch, "fresh" | "withdrawn" | "escrowsNow">): FollowerStep => ({
+  const stepOf = (head: IndexedBlock, work: Work, hasMore: boolean): FollowerStep => ({
     head,
     applied: work.fresh.length,
     withdrawn: work.withdrawn.length,
     settledWallets: [...new Set([...settledNow(work.fresh), ...unsettledNow(work)])],
+    hasMore,
   });
 
-  /** Compares with what was applied and with the moves of these escrows that were withdrawn before. */
-  async function compare(events: IndexedEventWithEscrow[], windowStart: number) {
+  /** Compares a page with what was applied, and with the moves of these escrows that were withdrawn before. */
+  async function compare(events: IndexedEventWithEscrow[], blocks?: { from: number; to: number }) {
     const keys = events.map((event) => `${network}:${moveKey(event)}`);
-    const inWindow = Number.isFinite(windowStart) ? [{ network, live: true, blockNumber: { $gte: windowStart } }] : [];
-    const known = await models.applied.find({ $or: [{ _id: { $in: keys } }, ...inWindow] }).lean();
-    return reconcile(events, known, windowStart);
+    const [known, inBlocks] = await Promise.all([
+      models.applied.find({ _id: { $in: keys } }).lean(),
+      blocks === undefined
+        ? []
+        : // Nothing is applied above the cursor: these are the moves of the overlap at most, however many pages follow.
+          models.applied
+            .find({ network, live: true, blockNumber: { $gte: blocks.from, $lte: blocks.to } })
+            .lean<AppliedEventRecord[]>(),
+    ]);
+    return reconcile(events, known, inBlocks);
+  }
+
+  /**
+   * Which of the moves that a page lacks are no longer on chain, with their escrows as they are now. A move may be missing
+   * because it was mined again further up: its escrow still has it then, and a later page brings it.
+   */
+  async function withdrawnOf(missing: AppliedEventRecord[], head: IndexedBlock) {
+    const withdrawn: AppliedEventRecord[] = [];
+    const escrowsNow = new Map<string, IndexedEscrow>();
+    for (const part of chunksOf(missing)) {
+      const ids = [...new Set(part.map(({ escrowId }) => escrowId))];
+      const { escrows } = await indexer.escrows(ids, { minBlock: head.number });
+      for (const [id, escrow] of escrows) escrowsNow.set(id, escrow);
+      withdrawn.push(
+        ...part.filter(({ escrowId, type }) => !escrows.get(escrowId)?.events.some((event) => event.type === type)),
+      );
+    }
+    if (withdrawn.length > 0) log.warn({ network, withdrawn: withdrawn.map(({ _id }) => _id) }, "chain reorganised");
+    return { withdrawn, escrowsNow };
   }
 
   /** The head continues the last one: only what is new was read, and nothing can have been withdrawn. */
   async function advance(head: IndexedBlock, events: IndexedEventWithEscrow[]): Promise<FollowerStep> {
-    const found =
-      events.length === 0 ? { fresh: [], moved: [], withdrawn: [] } : await compare(events, Number.POSITIVE_INFINITY);
-    const work = { ...found, escrowsNow: new Map<string, IndexedEscrow>() };
+    const { fresh, moved } = events.length === 0 ? { fresh: [], moved: [] } : await compare(events);
+    const work = { fresh, moved, withdrawn: [], escrowsNow: new Map<string, IndexedEscrow>() };
     const cursorAgeMs = cursor === undefined ? Infinity : options.now().getTime() - cursor.updatedAt.getTime();
-    if (events.length > 0 || cursorAgeMs >= IDLE_CURSOR_MS) await apply(work, head, ordinalAfter(head));
-    lastHead = head;
-    return stepOf(head, work);
-  }
-
-  /** Every event from a block on; `isStable` when the head stood still between the first page and the last. */
-  async function readFrom(firstBlock: number) {
-    const first = await indexer.eventsFrom(BigInt(firstBlock) * ORDINALS_PER_BLOCK, PAGE_SIZE);
-    const events = [...first.events];
-    let page = first;
-    while (page.events.length === PAGE_SIZE) {
-      page = await indexer.eventsFrom((events.at(-1)?.ordinal ?? 0n) + 1n, PAGE_SIZE);
-      events.push(...page.events);
+    if (events.length > 0 || cursorAgeMs >= IDLE_CURSOR_MS) {
+      await apply(work, { nextOrdinal: ordinalAfter(head).toString(), headNumber: head.number });
     }
-    return { head: page.block, events, isStable: page === first || page.block.hash === first.block.hash };
+    lastHead = head;
+    return stepOf(head, work, false);
   }
 
   /**
    * The head does not continue the last one (a start, a gap, another branch): the overlap is read again and compared
-   * with what was applied, so that a block that was mined anew is noticed.
+   * with what was applied, so that a block that was mined anew is noticed; then all that follows it. One page at a time,
+   * each applied before the next is read, so that a database however far behind catches up with bounded memory.
    */
-  async function overlap(): Promise<FollowerStep> {
+  async function readPage(): Promise<FollowerStep> {
     const firstBlock = cursor === undefined ? 0 : Math.max(0, cursor.headNumber - options.overlapBlocks);
-    const { head, events, isStable } = await readFrom(firstBlock);
-    const nothing = { fresh: [], moved: [], withdrawn: [], escrowsNow: new Map<string, IndexedEscrow>() };
+    const start = pass ?? { nextOrdinal: BigInt(firstBlock) * ORDINALS_PER_BLOCK, nextBlock: firstBlock };
+    const { block: head, events } = await indexer.eventsFrom(start.nextOrdinal, PAGE_SIZE);
+    const startHead = pass?.startHead ?? head;
     // A branch that is still shorter, or a subgraph that is behind: what is missing may come in the next blocks.
-    if (cursor !== undefined && head.number < cursor.headNumber && !(await isChainShorterThan(cursor.headNumber))) {
-      return stepOf(head, nothing);
+    const height = pass?.startHead.number ?? cursor?.headNumber ?? 0;
+    if (head.number < height && !(await isChainShorterThan(height))) {
+      if (pass !== undefined) forget();
+      return stepOf(head, { fresh: [], moved: [], withdrawn: [], escrowsNow: new Map() }, false);
     }
     shorterSince = undefined;
+    lastHead = undefined;
 
-    const found = await compare(events, firstBlock);
-    // Pages of two heads together are no picture of one chain: what is missing is judged by the next look.
-    const withdrawn = isStable ? found.withdrawn : [];
-    const escrowIds = withdrawn.map((record) => record.escrowId);
-    const escrowsNow =
-      escrowIds.length === 0
-        ? nothing.escrowsNow
-        : (await indexer.escrows(escrowIds, { minBlock: head.number })).escrows;
-    if (withdrawn.length > 0) log.warn({ network, withdrawn: withdrawn.map(({ _id }) => _id) }, "chain reorganised");
-    const work = { ...found, withdrawn, escrowsNow };
-    await apply(work, head, ordinalAfter(head));
-    lastHead = isStable ? head : undefined;
-    return stepOf(head, work);
+    const next = events.length === PAGE_SIZE ? events.at(-1) : undefined;
+    // The page's last block may go on in the next page, which compares it.
+    const lastBlock = next === undefined ? Number.MAX_SAFE_INTEGER : next.blockNumber - 1;
+    const { fresh, moved, missing } = await compare(events, { from: start.nextBlock, to: lastBlock });
+    const work = { fresh, moved, ...(await withdrawnOf(missing, head)) };
+    if (next !== undefined) {
+      const nextOrdinal = next.ordinal + 1n;
+      // Never past the head of the first page: a chain that is reorganised between two pages is read again from there.
+      const headNumber = Math.max(cursor?.headNumber ?? 0, Math.min(lastBlock, startHead.number));
+      await apply(work, { nextOrdinal: nextOrdinal.toString(), headNumber });
+      pass = { nextOrdinal, nextBlock: next.blockNumber, startHead };
+      return stepOf(head, work, true);
+    }
+    // Pages of two heads together are no picture of one chain: the next look compares them once more.
+    const isSteady = pass === undefined || (head.hash !== null && head.hash === startHead.hash);
+    const headNumber = isSteady ? head.number : Math.min(head.number, startHead.number);
+    await apply(work, { nextOrdinal: ordinalAfter(head).toString(), headNumber });
+    pass = undefined;
+    lastHead = isSteady ? head : undefined;
+    return stepOf(head, work, false);
   }
 
   /** A subgraph that indexes anew, or another indexer behind the same address, takes nothing back from the chain. */
@@ -218,14 +255,14 @@ export function createFollower(options: FollowerOptions): Follower {
 
   async function look(): Promise<FollowerStep> {
     if (!isCursorLoaded) await loadCursor();
-    if (cursor === undefined || lastHead === undefined) return overlap();
+    if (pass !== undefined || cursor === undefined || lastHead === undefined) return readPage();
     const { block, events } = await indexer.eventsFrom(BigInt(cursor.nextOrdinal), PAGE_SIZE);
     const isSame = block.hash !== null && block.hash === lastHead.hash;
     const isNext = block.parentHash !== null && block.parentHash === lastHead.hash;
-    return (isSame || isNext) && events.length < PAGE_SIZE ? advance(block, events) : overlap();
+    return (isSame || isNext) && events.length < PAGE_SIZE ? advance(block, events) : readPage();
   }
 
-  async function step(): Promise<FollowerStep> {
+  async function page(): Promise<FollowerStep> {
     try {
       const done = await look();
       await options.onStep?.(done);
@@ -247,7 +284,11 @@ export function createFollower(options: FollowerOptions): Follower {
   }
 
   return {
-    step,
+    async step() {
+      let done = await page();
+      while (done.hasMore) done = await page();
+      return done;
+    },
     wake() {
       wakeUp.abort();
     },
@@ -260,9 +301,9 @@ export function createFollower(options: FollowerOptions): Follower {
             await pause(LEADER_RETRY_MS, signal);
             continue;
           }
-          await step();
+          const { hasMore } = await page();
           failures = 0;
-          await pause(options.pollMs, signal);
+          if (!hasMore) await pause(options.pollMs, signal);
         } catch (error) {
           failures += 1;
           const isRace = error instanceof CursorMovedError || isDuplicateKey(error);

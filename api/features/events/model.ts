@@ -61,10 +61,8 @@ export interface CursorRecord {
   _id: Network;
   /** Ordinal after the last applied event, as decimal string. */
   nextOrdinal: string;
-  /** Highest block that was read. */
+  /** Highest block up to which everything was read. */
   headNumber: number;
-  /** Unix seconds of that block. */
-  headTimestamp: number;
   /** Rises with every write: a follower that has lost its place cannot write over another's. */
   version: number;
   updatedAt: Date;
@@ -141,7 +139,7 @@ const appliedSchema = new Schema<AppliedEventRecord>(
 appliedSchema.index({ network: 1, live: 1, blockNumber: 1 });
 
 const cursorSchema = new Schema<CursorRecord>(
-  { _id: network, nextOrdinal: text, headNumber: count, headTimestamp: count, version: count, updatedAt: date },
+  { _id: network, nextOrdinal: text, headNumber: count, version: count, updatedAt: date },
   { collection: "cursors", versionKey: false, strict: "throw" },
 );
 const counterSchema = new Schema<CounterRecord>(

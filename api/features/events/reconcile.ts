@@ -6,38 +6,37 @@ export function moveKey(event: Pick<IndexedEvent, "escrowId" | "type">): string 
   return `${event.escrowId}:${event.type}`;
 }
 
-/** How a reading of the subgraph differs from what was applied. */
+/** How a page of the subgraph's events differs from what was applied. */
 export interface Reconciliation<E extends IndexedEvent> {
   /** Moves that are on chain and not applied, in chain order, each with the incarnation that it will have. */
   fresh: { event: E; incarnation: number }[];
   /** Applied moves that were mined again in another block or transaction. */
   moved: { event: E; applied: AppliedEventRecord }[];
-  /** Applied moves that are no longer on chain. */
-  withdrawn: AppliedEventRecord[];
+  /** Applied moves of the page's blocks that the page lacks: withdrawn, or mined again elsewhere. */
+  missing: AppliedEventRecord[];
 }
 
 /**
- * Compares a complete reading of a range of blocks with what was applied in it. `applied` may reach further back than
- * `events`; `windowStart` is the first block that the reading covers, and only moves in it can be missed.
+ * Compares a page of events with what was applied.
+ * @param known what was applied of the page's moves, live or withdrawn
+ * @param inBlocks what was applied, and is live, of the blocks that the page covers
  */
 export function reconcile<E extends IndexedEvent>(
   events: readonly E[],
-  applied: readonly AppliedEventRecord[],
-  windowStart: number,
+  known: readonly AppliedEventRecord[],
+  inBlocks: readonly AppliedEventRecord[],
 ): Reconciliation<E> {
-  const known = new Map(applied.map((record) => [moveKey(record), record]));
+  const knownByKey = new Map(known.map((record) => [moveKey(record), record]));
   const seen = new Set(events.map(moveKey));
-  const result: Reconciliation<E> = { fresh: [], moved: [], withdrawn: [] };
+  const result: Reconciliation<E> = { fresh: [], moved: [], missing: [] };
   for (const event of events) {
-    const record = known.get(moveKey(event));
+    const record = knownByKey.get(moveKey(event));
     if (record === undefined) result.fresh.push({ event, incarnation: 0 });
     else if (!record.live) result.fresh.push({ event, incarnation: record.incarnation });
     else if (record.blockHash !== event.blockHash || record.txHash !== event.txHash) {
       result.moved.push({ event, applied: record });
     }
   }
-  for (const record of applied) {
-    if (record.live && record.blockNumber >= windowStart && !seen.has(moveKey(record))) result.withdrawn.push(record);
-  }
+  result.missing = inBlocks.filter((record) => !seen.has(moveKey(record)));
   return result;
 }
