@@ -29,6 +29,10 @@ describe("checkout", () => {
       key,
       body: { serviceId: market.serviceId, paymentMethod: "usdc", ...fields },
     });
+  const setSellerTerms = async ({ seller }: Market, ...args: readonly [bigint, number, boolean]) => {
+    const data = encodeFunctionData({ abi: escrowAbi, functionName: "setSellerTerms", args });
+    assert.equal((await chain.send(seller.account, { to: chain.deployment.escrow, data })).status, "success");
+  };
   const countRecords = () => api.container.deals.models.transactions.countDocuments();
 
   describe("answers", () => {
@@ -249,19 +253,42 @@ describe("checkout", () => {
 
     it("[D10] against what the seller asks of new escrows on chain", async () => {
       const own = await openMarket(api, chain);
-      const setTerms = async (...args: readonly [bigint, number, boolean]) => {
-        const data = encodeFunctionData({ abi: escrowAbi, functionName: "setSellerTerms", args });
-        assert.equal((await chain.send(own.seller.account, { to: chain.deployment.escrow, data })).status, "success");
-      };
       const ask = (fields: Record<string, unknown> = {}) =>
         order({ serviceId: own.serviceId, ...fields }, own.buyer.apiKey);
-      await setTerms(0n, 0, true);
+      await setSellerTerms(own, 0n, 0, true);
       assertError(await ask(), 409, "seller_terms_not_met");
-      await setTerms(2_500_001n, 0, false);
+      await setSellerTerms(own, 2_500_001n, 0, false);
       assertError(await ask(), 409, "seller_terms_not_met");
-      await setTerms(2_500_000n, 3_600, false);
-      assertError(await ask({ deliveryDeadlineSeconds: 3_599 }), 409, "seller_terms_not_met");
-      assert.equal((await ask({ deliveryDeadlineSeconds: 3_600 })).status, 200);
+      await setSellerTerms(own, 2_500_000n, 0, false);
+      assert.equal((await ask()).status, 200);
+    });
+
+    it("[D10] that leaves the seller less time than it asks for when it is funded at the quote's end", async () => {
+      const own = await openMarket(api, chain);
+      const ask = (deliveryDeadlineSeconds: number) =>
+        order({ serviceId: own.serviceId, deliveryDeadlineSeconds }, own.buyer.apiKey);
+      await setSellerTerms(own, 0n, 3_600, false);
+      for (const tooShort of [1_800, 3_600, 4_499]) {
+        const answer = await ask(tooShort);
+        assertError(answer, 409, "seller_terms_not_met");
+        assert.equal(answer.body.details.minDeliverySeconds, 3_600);
+        assert.equal(answer.body.details.minDeliveryDeadlineSeconds, 4_500);
+      }
+
+      const checkout = await checkOut(own, { deliveryDeadlineSeconds: 4_500 });
+      const [approve, create] = checkout.paymentInstructions.calls;
+      assert.ok(approve !== undefined && create !== undefined);
+      await chain.send(own.buyer.account, approve);
+      const { functionName, args } = decodeFunctionData({ abi: escrowAbi, data: create.data as `0x${string}` });
+      assert.ok(functionName === "createEscrow");
+      const quoteEnd = BigInt(Date.parse(checkout.paymentInstructions.quoteExpiresAt) / 1000);
+      /** Asks the chain whether it would take the escrow in a block of this moment. */
+      const fundAt = (time: bigint) => {
+        const call = { address: chain.deployment.escrow, abi: escrowAbi, functionName, args } as const;
+        return chain.client.simulateContract({ ...call, account: own.buyer.account, blockOverrides: { time } });
+      };
+      await fundAt(quoteEnd);
+      await assert.rejects(fundAt(quoteEnd + 1n), /DeliveryTimeBelowSellerMinimum/);
     });
 
     it("[S7.15] [D33] by a wallet that lacks the token, saying how much is required and there", async () => {

@@ -1,6 +1,6 @@
 import type { ChainClient, EscrowLimits } from "../../chain/chain-client.ts";
 import { PriceUnavailableError } from "../../chain/errors.ts";
-import { MAINNET, MAINNET_GRADUATION_SCORE, TESTNET } from "../../config/constants.ts";
+import { MAINNET, MAINNET_GRADUATION_SCORE, QUOTE_SECONDS, TESTNET } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Quote } from "./quote.ts";
@@ -51,7 +51,12 @@ async function limitsOf(chain: ChainClient, parties: CheckoutParties, quote: Quo
   }
 }
 
-/** What `createEscrow` would refuse: a job above the lower cap of both parties, or against the seller's own terms. */
+/**
+ * What `createEscrow` would refuse: a job above the lower cap of both parties, or against the seller's own terms. The
+ * contract measures the time to deliver from the block that funds, which may be the last of the quote: what the seller
+ * asks for must be left then.
+ * @param deliverySeconds from now to the deadline
+ */
 export async function requireWithinLimits(
   chain: ChainClient,
   parties: CheckoutParties,
@@ -66,9 +71,14 @@ export async function requireWithinLimits(
     });
   }
   const { minAmountUsd, minDeliverySeconds, paused } = sellerTerms;
-  if (paused || valueUsd < minAmountUsd || deliverySeconds < minDeliverySeconds) {
+  const minDeliveryDeadlineSeconds = minDeliverySeconds === 0 ? 0 : minDeliverySeconds + QUOTE_SECONDS;
+  if (paused || valueUsd < minAmountUsd || deliverySeconds < minDeliveryDeadlineSeconds) {
     throw new ApiError("seller_terms_not_met", {
-      details: { paused, minAmountUsd: minAmountUsd.toString(), minDeliverySeconds, usdDecimals: 6 },
+      details: {
+        ...{ paused, minAmountUsd: minAmountUsd.toString(), usdDecimals: 6, minDeliverySeconds },
+        // The least deliveryDeadlineSeconds of a checkout: what the seller asks for after the whole quote.
+        minDeliveryDeadlineSeconds,
+      },
     });
   }
   return limits;

@@ -38,7 +38,10 @@ const checkout = defineRoute({
   summary: "Checks out a service: makes a transaction and the terms of its escrow",
   description:
     "The buyer's wallet sends `calls` in their order, waits for the receipt and tells `fundEndpoint`. The quote holds " +
-    "for 15 minutes. The 2% fee is part of `amount` and is never given back; `refundableAmount` is.",
+    "for 15 minutes. The 2% fee is part of `amount` and is never given back; `refundableAmount` is. A seller who asks " +
+    "for a least time to deliver must still have it when the escrow is funded at the quote's end: " +
+    "`deliveryDeadlineSeconds` is then at least that time and 15 minutes (409 `seller_terms_not_met` names it as " +
+    "`minDeliveryDeadlineSeconds`).",
   auth: "apiKey",
   limitClass: "checkout",
   budget: "transaction",
