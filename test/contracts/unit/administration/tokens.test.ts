@@ -29,7 +29,7 @@ async function withNewToken() {
 }
 
 describe("EscrowV2.listToken", () => {
-  it("lists a token with its valuation and announces it [D10] [D11]", async () => {
+  it("lists a token with its valuation and announces it [D10]", async () => {
     const { escrow, actors, token, feed } = await loadFixture(withNewToken);
     const listing = {
       ...ASSUMED_DOLLAR,

@@ -34,7 +34,7 @@ describe("EscrowV2.claimAbandoned", () => {
     expect(await score.scoreOf(actors.seller)).to.equal(-5n);
   });
 
-  it("fails until now is past deadline + abandonmentGrace [S3.2.12] [D7]", async () => {
+  it("fails until now is past deadline + abandonmentGrace, to the second [S3.2.12] [S4.402] [D7]", async () => {
     const market = await loadFixture(marketplace);
     const { escrow, actors } = market;
     for (const abandonmentGrace of [3_600n, 2_592_000n]) {

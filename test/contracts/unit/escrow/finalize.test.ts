@@ -48,7 +48,7 @@ describe("EscrowV2.finalize", () => {
     }
   });
 
-  it("goes by the escrow's own window, not by a fixed day [S9.08] [S3.2.09]", async () => {
+  it("goes by the escrow's own window in seconds, not by a fixed day [S9.08] [S3.2.09] [S4.402]", async () => {
     const market = await loadFixture(marketplace);
     const { escrow, actors } = market;
     for (const disputeWindow of [300n, DAY]) {

@@ -30,7 +30,7 @@ const CASES: Case[] = [
     shares: [980_001n, 0n],
     score: "BuyerRefund",
     deltas: [1n, -3n],
-    cites: "[S3.2.28] [S3.2.33]",
+    cites: "[S3.2.28] [S3.2.33] ",
   },
   {
     outcome: "SellerPaid",
@@ -38,7 +38,7 @@ const CASES: Case[] = [
     shares: [0n, 980_001n],
     score: "SellerPaid",
     deltas: [-3n, 1n],
-    cites: "[S3.2.29] [S3.2.34]",
+    cites: "[S3.2.29] [S3.2.34] ",
   },
   {
     outcome: "Split",
@@ -46,7 +46,7 @@ const CASES: Case[] = [
     shares: [490_000n, 490_001n],
     score: "Split",
     deltas: [0n, 0n],
-    cites: "[S3.2.30] [S3.2.35]",
+    cites: "[S3.2.30] [S3.2.35] ",
   },
   {
     outcome: "Split",
@@ -54,15 +54,22 @@ const CASES: Case[] = [
     shares: [323_400n, 656_601n],
     score: "Split",
     deltas: [0n, 0n],
-    cites: "[S3.2.30]",
+    cites: "[S3.2.30] ",
   },
-  { outcome: "Split", buyerPercent: 100n, shares: [980_001n, 0n], score: "Split", deltas: [0n, 0n], cites: "[D8]" },
-  { outcome: "Split", buyerPercent: 0n, shares: [0n, 980_001n], score: "Split", deltas: [0n, 0n], cites: "[D8]" },
+  {
+    outcome: "Split",
+    buyerPercent: 100n,
+    shares: [980_001n, 0n],
+    score: "Split",
+    deltas: [0n, 0n],
+    cites: "[S3.2.35] ",
+  },
+  { outcome: "Split", buyerPercent: 0n, shares: [0n, 980_001n], score: "Split", deltas: [0n, 0n], cites: "[S3.2.35] " },
 ];
 
 describe("EscrowV2.resolve", () => {
   for (const { outcome, buyerPercent, shares, score: scoreOutcome, deltas, cites } of CASES) {
-    it(`${outcome} with ${buyerPercent}% for the buyer shares the locked funds and scores both ${cites} [S3.1.07] [D8]`, async () => {
+    it(`${outcome} with ${buyerPercent}% for the buyer shares the locked funds and scores both ${cites}[S3.1.07] [D8]`, async () => {
       const market = await loadFixture(withResolverCaller);
       const { escrow, usdc, score, actors, caller } = market;
       const { escrowId } = await disputed(market, { amount: AMOUNT });

@@ -5,7 +5,7 @@ import { DAY, Method, Outcome, RATIONALE, ResolvedBy, State, at, disputed } from
 import { marketplace } from "../../fixtures/marketplace.ts";
 
 describe("EscrowV2.resolveExpired", () => {
-  it("ends a dispute without a ruling 50/50 after 30 days, whoever calls [S3.2.35] [D8]", async () => {
+  it("ends a dispute without a ruling 50/50 after 30 days, whoever calls [D8]", async () => {
     const market = await loadFixture(marketplace);
     const { escrow, usdc, actors } = market;
     for (const caller of [actors.stranger, actors.buyer, actors.seller]) {
@@ -36,7 +36,7 @@ describe("EscrowV2.resolveExpired", () => {
     }
   });
 
-  it("changes no score", async () => {
+  it("changes no score [S3.2.35]", async () => {
     const market = await loadFixture(marketplace);
     const { escrow, score, actors } = market;
     const { escrowId, expiresAt } = await disputed(market);

@@ -61,7 +61,7 @@ describe("EscrowV2.usdValue", () => {
     ["greater than a feed can store", () => ({ answer: 2n ** 191n })],
   ];
   for (const [title, change] of bad) {
-    it(`refuses an answer that is ${title} [D11]`, async () => {
+    it(`refuses an answer that is ${title}`, async () => {
       const market = await loadFixture(marketplace);
       const { escrow, weth, feed } = market;
       const now = BigInt(await time.latest()) + 1n;
@@ -75,7 +75,7 @@ describe("EscrowV2.usdValue", () => {
     });
   }
 
-  it("refuses a new escrow whose price is stale, and leaves other tokens alone [D11]", async () => {
+  it("refuses a new escrow whose price is stale, and leaves other tokens alone", async () => {
     const market = await loadFixture(marketplace);
     const { escrow, weth, feed } = market;
     const updatedAt = BigInt(await time.latest()) - MAX_PRICE_AGE;
@@ -87,7 +87,7 @@ describe("EscrowV2.usdValue", () => {
     await sendCreate(market, await termsOf(market));
   });
 
-  it("takes an answer of exactly the greatest age, and the greatest answer [D11]", async () => {
+  it("takes an answer of exactly the greatest age, and the greatest answer", async () => {
     const { escrow, weth, feed } = await loadFixture(marketplace);
     const now = BigInt(await time.latest()) + 1n;
     const updatedAt = now - MAX_PRICE_AGE;
