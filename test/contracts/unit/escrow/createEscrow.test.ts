@@ -42,7 +42,7 @@ describe("EscrowV2.createEscrow", () => {
       }
     });
 
-    it("announces every term, the fee and the value in USD [S4.401] [S4.402]", async () => {
+    it("announces every term, the fee and the value in USD [S4.401]", async () => {
       const market = await loadFixture(marketplace);
       const { escrow } = market;
       const terms = await termsOf(market, { disputeWindow: 301n, abandonmentGrace: 3_601n });
@@ -96,7 +96,7 @@ describe("EscrowV2.createEscrow", () => {
       expect((await escrow.getEscrow(inWeth.escrowId)).token).to.equal(await weth.getAddress());
     });
 
-    it("keeps amounts of more than 52 bits whole", async () => {
+    it("keeps amounts of more than 52 bits whole; at score 100 no cap stands in their way [S8.4.05] [D11]", async () => {
       const market = await loadFixture(hostileMarketplace);
       const { escrow, token, actors, score } = market;
       const cheap = { feed: ethers.ZeroAddress, maxPriceAge: 0, decimals: 6, listed: true, minAmount: 1n };
@@ -190,35 +190,35 @@ describe("EscrowV2.createEscrow", () => {
       ["a zero escrow id", { escrowId: ethers.ZeroHash }, "InvalidEscrowId", [ethers.ZeroHash]],
       ["no seller", { seller: ethers.ZeroAddress }, "InvalidAddress", [ethers.ZeroAddress]],
       [
-        "a dispute window of 299 s [S8.1.02]",
+        "a dispute window of 299 s [S8.1.02] [D10]",
         { disputeWindow: 299n },
         "DisputeWindowOutOfRange",
         [299n, 300n, 86_400n],
       ],
       [
-        "a dispute window of 86401 s [S8.1.02]",
+        "a dispute window of 86401 s [S8.1.02] [D10]",
         { disputeWindow: 86_401n },
         "DisputeWindowOutOfRange",
         [86_401n, 300n, 86_400n],
       ],
       [
-        "an abandonment grace of 3599 s [S8.1.04]",
+        "an abandonment grace of 3599 s [S8.1.04] [D10]",
         { abandonmentGrace: 3_599n },
         "AbandonmentGraceOutOfRange",
         [3_599n, 3_600n, 2_592_000n],
       ],
       [
-        "an abandonment grace of 2592001 s [S8.1.04]",
+        "an abandonment grace of 2592001 s [S8.1.04] [D10]",
         { abandonmentGrace: 2_592_001n },
         "AbandonmentGraceOutOfRange",
         [2_592_001n, 3_600n, 2_592_000n],
       ],
-      ["a deposit below the token's minimum", { amount: 9_999n }, "AmountBelowMinimum", [9_999n, 10_000n]],
-      ["no deposit", { amount: 0n }, "AmountBelowMinimum", [0n, 10_000n]],
+      ["a deposit below the token's minimum [D10]", { amount: 9_999n }, "AmountBelowMinimum", [9_999n, 10_000n]],
+      ["no deposit [D10]", { amount: 0n }, "AmountBelowMinimum", [0n, 10_000n]],
       ["a deposit above 96 bits", { amount: MAX_UINT96 + 1n }, "AmountAboveMaximum", [MAX_UINT96 + 1n, MAX_UINT96]],
     ];
     for (const [title, overrides, error, args] of refusals) {
-      it(`refuses ${title} [D10]`, async () => {
+      it(`refuses ${title}`, async () => {
         const market = await loadFixture(marketplace);
         await expect(sendCreate(market, await termsOf(market, overrides)))
           .to.be.revertedWithCustomError(market.escrow, error)
@@ -238,7 +238,7 @@ describe("EscrowV2.createEscrow", () => {
       }
     });
 
-    it("takes a deadline of now + 600 s and refuses one second less [D10]", async () => {
+    it("takes a deadline of now + 600 s, in unix seconds, and refuses one second less [S4.402] [D10]", async () => {
       const market = await loadFixture(marketplace);
       const second = (await now()) + 100n;
       const early = await termsOf(market, { deadline: second + 599n });
@@ -340,18 +340,28 @@ describe("EscrowV2.createEscrow", () => {
         .withArgs(actors.seller);
     });
 
-    it("caps a job of two newcomers at $10 and one of two wallets with score 10 at $25 [S8.4.01] [S8.4.02] [D11]", async () => {
+    it("caps a job by the scores of both: $10 below 10, then $25, $100 from 30 and $2,500 from 70 [S8.4.01] [S8.4.02] [S8.4.03] [S8.4.04] [D11]", async () => {
       const market = await loadFixture(marketplace);
       const { escrow, actors } = market;
-      await sendCreate(market, await termsOf(market, { amount: 10n * USDC }));
-      await expect(sendCreate(market, await termsOf(market, { amount: 10n * USDC + 1n })))
-        .to.be.revertedWithCustomError(escrow, "JobValueCapExceeded")
-        .withArgs(actors.buyer, 10n * USDC + 1n, 10n * USDC);
-      await raiseScores(market, 10);
-      await sendCreate(market, await termsOf(market, { amount: 25n * USDC }));
-      await expect(sendCreate(market, await termsOf(market, { amount: 25n * USDC + 1n })))
-        .to.be.revertedWithCustomError(escrow, "JobValueCapExceeded")
-        .withArgs(actors.buyer, 25n * USDC + 1n, 25n * USDC);
+      let score = 0;
+      for (const [reached, capUsd] of [
+        [0, 10n],
+        [9, 10n],
+        [10, 25n],
+        [19, 25n],
+        [30, 100n],
+        [39, 100n],
+        [70, 2_500n],
+        [79, 2_500n],
+      ] as const) {
+        await raiseScores(market, reached - score);
+        score = reached;
+        const cap = capUsd * USDC;
+        await sendCreate(market, await termsOf(market, { amount: cap }));
+        await expect(sendCreate(market, await termsOf(market, { amount: cap + 1n })), `score ${score}`)
+          .to.be.revertedWithCustomError(escrow, "JobValueCapExceeded")
+          .withArgs(actors.buyer, cap + 1n, cap);
+      }
     });
 
     it("applies the lower cap of both parties and names whose it is [D11]", async () => {
