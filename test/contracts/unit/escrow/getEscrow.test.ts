@@ -111,4 +111,30 @@ describe("EscrowV2.getEscrow", () => {
       expect((await escrow.connect(actor).getEscrow(deal.escrowId)).buyer).to.equal(actors.buyer.address);
     }
   });
+
+  it("takes 32 bytes as the identifier, as each move does: no other type and nothing shorter [S7.30]", async () => {
+    const market = await loadFixture(marketplace);
+    const { escrow, actors } = market;
+    const face = escrow.interface;
+    const types = new Map<string, string | undefined>();
+    face.forEachFunction(({ name, inputs: [first] }) => {
+      if (/^escrowIds?$/.test(first?.name ?? "")) types.set(name, first?.type);
+    });
+    for (const name of ["createEscrow", "submitDelivery", "accept", "claimAbandoned", "getEscrow"]) {
+      expect(types.get(name), name).to.equal("bytes32");
+    }
+    expect(types.get("refundMany")).to.equal("bytes32[]");
+    types.delete("refundMany");
+    expect(new Set(types.values())).to.deep.equal(new Set(["bytes32"]));
+
+    const { escrowId } = await dealIn(market, "Delivered");
+    for (const name of ["getEscrow", "accept"] as const) {
+      const data = ethers.concat([face.getFunction(name).selector, escrowId]);
+      await actors.buyer.call({ to: escrow, data });
+      for (const bytes of [0, 1, 20, 31]) {
+        const short = { to: escrow, data: ethers.dataSlice(data, 0, 4 + bytes) };
+        await expect(actors.buyer.call(short), `${name} of ${bytes} bytes`).to.revert(ethers);
+      }
+    }
+  });
 });
