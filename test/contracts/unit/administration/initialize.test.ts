@@ -1,11 +1,12 @@
 import { expect } from "chai";
 
+import { implementationOf } from "../../../../deploy/check.ts";
 import { ethers, loadFixture } from "../../fixtures/chain.ts";
 import { marketplace } from "../../fixtures/marketplace.ts";
 
 describe("Initializers", () => {
   it("leave the three contracts wired to each other and owned from their first block [S1.07] [S9.03]", async () => {
-    const { escrow, score, resolver, deployment, actors } = await loadFixture(marketplace);
+    const { escrow, score, resolver, implementations, deployment, actors } = await loadFixture(marketplace);
     expect([await escrow.scoreContract(), await escrow.resolverContract()]).to.deep.equal([
       await score.getAddress(),
       await resolver.getAddress(),
@@ -15,6 +16,12 @@ describe("Initializers", () => {
       await escrow.getAddress(),
     ]);
     for (const contract of [escrow, score, resolver]) expect(await contract.owner()).to.equal(actors.owner.address);
+    for (const name of ["escrow", "score", "resolver"] as const) {
+      const proxy = await { escrow, score, resolver }[name].getAddress();
+      const implementation = await implementations[name].getAddress();
+      expect(proxy).not.to.equal(implementation);
+      expect(await implementationOf(ethers.provider, proxy), name).to.equal(implementation);
+    }
     expect(await escrow.treasury()).to.equal(actors.treasury.address);
     expect(await escrow.pauser()).to.equal(actors.pauser.address);
     expect([await resolver.resolverOf(0), await resolver.resolverOf(1)]).to.deep.equal([
