@@ -2,7 +2,7 @@ import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types"
 import { expect } from "chai";
 
 import { ethers, loadFixture } from "../../fixtures/chain.ts";
-import { Method, Outcome, ResolvedBy, State, dealIn, disputed, newId } from "../../fixtures/deals.ts";
+import { Method, Outcome, ResolvedBy, State, dealIn, disputed, moveTo, newId } from "../../fixtures/deals.ts";
 import type { Marketplace } from "../../fixtures/marketplace.ts";
 import { marketplace } from "../../fixtures/marketplace.ts";
 
@@ -141,6 +141,29 @@ describe("ResolverV2.resolveByAgreement", () => {
     await expect(resolver.resolveByAgreement(other.escrowId, 50, signatures))
       .to.be.revertedWithCustomError(resolver, "InvalidSignature")
       .withArgs(actors.buyer);
+  });
+
+  it("takes signatures from before the dispute, and every one that was given since, until the dispute has ended", async () => {
+    const market = await loadFixture(marketplace);
+    const { escrow, resolver, actors } = market;
+    const { escrowId } = await dealIn(market, "Delivered");
+    const bothSign = async (buyerPercent: bigint): Promise<[string, string]> => [
+      await sign(market, actors.buyer, escrowId, buyerPercent),
+      await sign(market, actors.seller, escrowId, buyerPercent),
+    ];
+    const beforeTheDispute = await bothSign(60n);
+    await expect(resolver.resolveByAgreement(escrowId, 60, beforeTheDispute))
+      .to.be.revertedWithCustomError(escrow, "EscrowNotInState")
+      .withArgs(escrowId, State.Delivered, State.Disputed);
+    await escrow.connect(actors.buyer).openDispute(escrowId);
+    const bettered = await bothSign(40n);
+    const { disputedAt } = await escrow.getEscrow(escrowId);
+    await moveTo(disputedAt + 365n * 86_400n);
+    await resolver.resolveByAgreement.staticCall(escrowId, 40, bettered);
+    await resolver.resolveByAgreement(escrowId, 60, beforeTheDispute);
+    await expect(resolver.resolveByAgreement(escrowId, 40, bettered))
+      .to.be.revertedWithCustomError(escrow, "EscrowNotInState")
+      .withArgs(escrowId, State.Resolved, State.Disputed);
   });
 
   it("refuses what is no open dispute, signed or not [S7.29]", async () => {
