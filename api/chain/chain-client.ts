@@ -24,6 +24,8 @@ export interface ChainHead {
 
 /** What new escrows between two wallets must keep to, read at one moment. USD values have 6 decimals. */
 export interface EscrowLimits {
+  /** True while the contract takes no new escrow from anyone (decision 14). */
+  paused: boolean;
   /** USD value of the deposit by the token's feed. */
   valueUsd: bigint;
   /** The lower cap of both parties; null when unlimited. */
@@ -64,8 +66,8 @@ export interface ChainClient {
   /** Largest job value in USD with 6 decimals; null when unlimited (specification 8.4). */
   maxJobValueUsd(wallet: Address): Promise<bigint | null>;
   /**
-   * Value, caps and seller terms that `createEscrow` would check for this deposit. Throws PriceUnavailableError when the
-   * token's feed has no usable price.
+   * Pause, value, caps and seller terms that `createEscrow` would check for this deposit, in one round trip. Throws
+   * PriceUnavailableError when the token's feed has no usable price.
    */
   escrowLimits(terms: { buyer: Address; seller: Address; token: Address; amount: bigint }): Promise<EscrowLimits>;
   tokenBalance(token: Address, owner: Address): Promise<bigint>;
@@ -136,7 +138,8 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
     },
 
     async escrowLimits({ buyer, seller, token, amount }) {
-      const [valueUsd, [capUsd, cappedAgent], terms] = await Promise.all([
+      const [paused, valueUsd, [capUsd, cappedAgent], terms] = await Promise.all([
+        rpc((client) => client.readContract({ ...escrow, functionName: "paused" })),
         rpc((client) => client.readContract({ ...escrow, functionName: "usdValue", args: [token, amount] })).catch(
           (error: unknown) => {
             throw isPriceRefusal(error) ? new PriceUnavailableError(`No price of ${token}`, { cause: error }) : error;
@@ -145,7 +148,7 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
         rpc((client) => client.readContract({ ...score, functionName: "jobValueCap", args: [buyer, seller] })),
         rpc((client) => client.readContract({ ...escrow, functionName: "sellerTerms", args: [seller] })),
       ]);
-      return { valueUsd, capUsd: unlimitedAsNull(capUsd), cappedAgent, sellerTerms: terms };
+      return { paused, valueUsd, capUsd: unlimitedAsNull(capUsd), cappedAgent, sellerTerms: terms };
     },
 
     tokenBalance: (token, owner) =>

@@ -47,6 +47,7 @@ export const ERROR_CATALOGUE = {
   internal_error: { status: 500, text: "Something went wrong on our side" },
   chain_unavailable: { status: 503, text: "The chain cannot be read at the moment" },
   indexer_unavailable: { status: 503, text: "The subgraph cannot be read at the moment" },
+  new_escrows_paused: { status: 503, text: "The escrow contract takes no new escrows at the moment" },
   price_feed_unavailable: { status: 503, text: "No fresh price is to be had for this token" },
   search_unavailable: { status: 503, text: "Search by meaning is not ready at the moment" },
   service_unavailable: { status: 503, text: "The service is not available at the moment" },

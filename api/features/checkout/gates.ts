@@ -14,6 +14,7 @@ export interface CheckoutParties {
 /** Largest deposit that an escrow can hold: 96 bits. */
 const MAX_AMOUNT = 2n ** 96n - 1n;
 const PRICE_RETRY_SECONDS = 60;
+const PAUSE_RETRY_SECONDS = 60;
 
 /**
  * Mainnet checkout needs a testnet score of at least 10, read from the score contract itself (specification 3.4,
@@ -52,9 +53,9 @@ async function limitsOf(chain: ChainClient, parties: CheckoutParties, quote: Quo
 }
 
 /**
- * What `createEscrow` would refuse: a job above the lower cap of both parties, or against the seller's own terms. The
- * contract measures the time to deliver from the block that funds, which may be the last of the quote: what the seller
- * asks for must be left then.
+ * What `createEscrow` would refuse: any escrow while the contract is paused (decision 14), a job above the lower cap of
+ * both parties, or one against the seller's own terms. The contract measures the time to deliver from the block that
+ * funds, which may be the last of the quote: what the seller asks for must be left then.
  * @param deliverySeconds from now to the deadline
  */
 export async function requireWithinLimits(
@@ -65,6 +66,10 @@ export async function requireWithinLimits(
 ): Promise<EscrowLimits> {
   const limits = await limitsOf(chain, parties, quote);
   const { valueUsd, capUsd, cappedAgent, sellerTerms } = limits;
+  if (limits.paused) {
+    const details = { network: chain.network, escrowContract: chain.deployment.escrow };
+    throw new ApiError("new_escrows_paused", { details, retryAfterSeconds: PAUSE_RETRY_SECONDS });
+  }
   if (capUsd !== null && valueUsd > capUsd) {
     throw new ApiError("job_value_cap_exceeded", {
       details: { valueUsd: valueUsd.toString(), capUsd: capUsd.toString(), usdDecimals: 6, cappedWallet: cappedAgent },

@@ -60,6 +60,7 @@ const checkout = defineRoute({
     "job_value_cap_exceeded",
     "seller_terms_not_met",
     "insufficient_token_balance",
+    "new_escrows_paused",
     "price_feed_unavailable",
     "chain_unavailable",
   ],
