@@ -145,7 +145,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
         ...{ connection, chains, indexers },
         search: { listings: () => searchIndex.size, isFollowing: () => indexFeed.isFollowing() },
       }),
-      ...{ chains, indexers, subgraphUrls: env.subgraphUrls },
+      ...{ chains, indexers, publicSubgraphUrls: env.publicSubgraphUrls },
       ...{ auth, apiKeys, agents, standings, scoreReaders: chains },
       ...{ services, discovery },
       ...deals.services,

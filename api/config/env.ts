@@ -12,6 +12,12 @@ export class ConfigurationError extends Error {
 
 const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http or https address" });
 
+/** An address that anyone is given: nothing in it may be a secret. */
+const publicHttpUrl = httpUrl.refine(
+  (url) => !URL.canParse(url) || !hasCredentials(new URL(url)),
+  "is given to everyone and must have no user name and password",
+);
+
 const commaSeparated = z.string().transform((text) =>
   text
     .split(",")
@@ -40,6 +46,8 @@ const variables = z.object({
   RPC_URL_BASE: httpUrl,
   SUBGRAPH_URL_BASE_SEPOLIA: httpUrl,
   SUBGRAPH_URL_BASE: httpUrl,
+  SUBGRAPH_PUBLIC_URL_BASE_SEPOLIA: publicHttpUrl.optional(),
+  SUBGRAPH_PUBLIC_URL_BASE: publicHttpUrl.optional(),
   DEPLOYMENT_BASE_SEPOLIA: z.string().default("deploy/deployments/base-sepolia.json"),
   DEPLOYMENT_BASE: z.string().default("deploy/deployments/base.json"),
   WEBHOOK_SIGNING_SECRET: commaSeparated.default([]),
@@ -59,7 +67,10 @@ export interface Env {
   trustedProxies: number;
   mongodbUri: string;
   rpcUrls: Readonly<Record<Network, string>>;
+  /** Addresses that the service asks; a hosted gateway's carries its API key, so they are told to nobody. */
   subgraphUrls: Readonly<Record<Network, string>>;
+  /** Addresses of the subgraphs that everyone may know (decision 40); null when there is none to tell. */
+  publicSubgraphUrls: Readonly<Record<Network, string | null>>;
   /** Paths of the deployment files. */
   deploymentFiles: Readonly<Record<Network, string>>;
   /** Masters that webhook secrets are derived from; the position in the list is the version (decision 38). */
@@ -99,11 +110,27 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     mongodbUri: env.MONGODB_URI,
     rpcUrls: { "base-sepolia": env.RPC_URL_BASE_SEPOLIA, base: env.RPC_URL_BASE },
     subgraphUrls: { "base-sepolia": env.SUBGRAPH_URL_BASE_SEPOLIA, base: env.SUBGRAPH_URL_BASE },
+    publicSubgraphUrls: {
+      "base-sepolia": env.SUBGRAPH_PUBLIC_URL_BASE_SEPOLIA ?? ifLoopback(env.SUBGRAPH_URL_BASE_SEPOLIA),
+      base: env.SUBGRAPH_PUBLIC_URL_BASE ?? ifLoopback(env.SUBGRAPH_URL_BASE),
+    },
     deploymentFiles: { "base-sepolia": env.DEPLOYMENT_BASE_SEPOLIA, base: env.DEPLOYMENT_BASE },
     webhookSigningSecrets: env.WEBHOOK_SIGNING_SECRET,
     webhookAllowPrivateHosts: env.WEBHOOK_ALLOW_PRIVATE_HOSTS,
     followerPollMs: env.FOLLOWER_POLL_MS,
   };
+}
+
+function hasCredentials({ username, password }: URL): boolean {
+  return username !== "" || password !== "";
+}
+
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+/** The local stack's own subgraph has no key and may be told; of any other address nobody but its owner knows that. */
+function ifLoopback(address: string): string | null {
+  const url = new URL(address);
+  return LOOPBACK.test(url.hostname) && !hasCredentials(url) ? address : null;
 }
 
 /** In production the service does not run without the webhook signing secret (section 6, signature rule 4). */

@@ -69,6 +69,29 @@ describe("configuration", () => {
     );
   });
 
+  it("tells the address of a subgraph to nobody unless it is on loopback or meant for everyone", () => {
+    const told = (fields: Record<string, string>) => loadEnv({ ...complete, ...fields }).publicSubgraphUrls;
+    assert.deepEqual(told({}), { "base-sepolia": "http://127.0.0.1:8000/a", base: "http://127.0.0.1:8000/b" });
+    for (const loopback of ["http://localhost:8000/a", "http://127.0.0.2/a", "http://[::1]:8000/a"]) {
+      assert.equal(told({ SUBGRAPH_URL_BASE: loopback }).base, loopback);
+    }
+    const secret = [
+      "https://gateway.example/api/0123456789abcdef/subgraphs/id/x",
+      "http://10.0.0.5:8000/subgraphs/name/x",
+      "http://127.0.0.1.example/key/x",
+      "http://localhost.example/key/x",
+      "http://user:secret@127.0.0.1:8000/x",
+    ];
+    for (const address of secret) {
+      assert.equal(told({ SUBGRAPH_URL_BASE: address }).base, null, address);
+      const SUBGRAPH_PUBLIC_URL_BASE = "https://query.example/subgraphs/x";
+      assert.equal(told({ SUBGRAPH_URL_BASE: address, SUBGRAPH_PUBLIC_URL_BASE }).base, SUBGRAPH_PUBLIC_URL_BASE);
+    }
+    for (const wrong of ["nowhere", "https://user:secret@query.example/x"]) {
+      assert.throws(() => told({ SUBGRAPH_PUBLIC_URL_BASE_SEPOLIA: wrong }), /SUBGRAPH_PUBLIC_URL_BASE_SEPOLIA/);
+    }
+  });
+
   it("[S6.35] production does not start without the webhook signing secret, nor with a weak one", () => {
     for (const secret of [undefined, "", " , ", "short", `${STRONG_SECRET},short`]) {
       const env = { ...complete, NODE_ENV: "production", WEBHOOK_SIGNING_SECRET: secret };

@@ -70,6 +70,27 @@ describe("networks, readiness and scores", () => {
       assert.deepEqual(usdc, [6, 6]);
     });
 
+    it("of a subgraph behind a gateway only the public address is told, or null", async () => {
+      const { subgraphUrl } = (await readStack()).networks["base-sepolia"];
+      const GATEWAY_KEY = "0123456789abcdef0123456789abcdef";
+      const subgraphUrls = {
+        "base-sepolia": `${subgraphUrl}?key=${GATEWAY_KEY}`,
+        base: `http://gateway.example/api/${GATEWAY_KEY}/subgraphs/id/x`,
+      };
+      const publicSubgraphUrls = { "base-sepolia": "https://query.example/subgraphs/x", base: null };
+      const behind = await startTestApi({ env: { subgraphUrls, publicSubgraphUrls } });
+      try {
+        const { body, text } = await behind.request("GET", "/api/v1/networks");
+        const told = body.data.map((entry: { subgraphUrl: unknown }) => entry.subgraphUrl);
+        assert.deepEqual(told, ["https://query.example/subgraphs/x", null]);
+        assert.ok(!text.includes(GATEWAY_KEY));
+        assert.ok(body.data[0].indexedBlock > 0, "the service itself asks the gateway");
+        assert.ok(!(await behind.request("GET", "/ready")).text.includes(GATEWAY_KEY));
+      } finally {
+        await behind.close();
+      }
+    });
+
     it("/health says that the process lives and /ready that each dependency answers", async () => {
       assert.deepEqual((await api.request("GET", "/health")).body.status, "ok");
       const { status, body } = await api.request("GET", "/ready");

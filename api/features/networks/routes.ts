@@ -12,7 +12,7 @@ import { withTimeout } from "../../lib/timeout.ts";
 export interface NetworksDeps {
   chains: Readonly<Record<Network, Pick<ChainClient, "chainId" | "deployment" | "head">>>;
   indexers: Readonly<Record<Network, Pick<Indexer, "head">>>;
-  subgraphUrls: Readonly<Record<Network, string>>;
+  publicSubgraphUrls: Readonly<Record<Network, string | null>>;
 }
 
 /** The answer does not wait longer for a chain or a subgraph that is away; what is not known is null. */
@@ -27,7 +27,7 @@ const networkOutput = z.object({
   contracts: z.object({ escrow: addressOutput, score: addressOutput, resolver: addressOutput }),
   tokens: z.array(z.object({ symbol: z.string(), address: addressOutput, decimals: z.number().int() })),
   explorerUrl: z.url(),
-  subgraphUrl: z.url(),
+  subgraphUrl: z.url().nullable().meta({ description: "GraphQL of the subgraph; null when none is public" }),
   headBlock: blockNumber.meta({ description: "Latest block of the chain; null when its RPC server is away" }),
   indexedBlock: blockNumber.meta({ description: "Latest block of the subgraph; null when it is away" }),
   blocksBehind: blockNumber.meta({ description: "How far the subgraph is behind the chain" }),
@@ -62,7 +62,7 @@ async function describe(network: Network, deps: NetworksDeps): Promise<z.input<t
     contracts: { escrow: deployment.escrow, score: deployment.score, resolver: deployment.resolver },
     tokens: deployment.tokens.map(({ symbol, address, decimals }) => ({ symbol, address, decimals })),
     explorerUrl: EXPLORERS[network],
-    subgraphUrl: deps.subgraphUrls[network],
+    subgraphUrl: deps.publicSubgraphUrls[network],
     headBlock,
     indexedBlock,
     blocksBehind: areKnown ? Math.max(0, headBlock - indexedBlock) : null,
