@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
-import { ethers, loadFixture } from "../../fixtures/chain.ts";
-import { PROOF, State, at, funded } from "../../fixtures/deals.ts";
+import { ethers, loadFixture, networkHelpers, provider } from "../../fixtures/chain.ts";
+import { PROOF, State, at, funded, sendCreate, termsOf } from "../../fixtures/deals.ts";
 import { marketplace } from "../../fixtures/marketplace.ts";
 
 describe("EscrowV2.submitDelivery", () => {
@@ -39,13 +39,20 @@ describe("EscrowV2.submitDelivery", () => {
     await escrow.connect(actors.buyer).accept(escrowId);
   });
 
-  it("works in the very second of the creation", async () => {
+  it("works in the very second of the creation, in one block with it", async () => {
     const market = await loadFixture(marketplace);
     const { escrow, actors } = market;
-    const { escrowId, createdAt } = await funded(market);
-    await at(createdAt + 1n);
-    await escrow.connect(actors.seller).submitDelivery(escrowId, PROOF);
-    expect((await escrow.getEscrow(escrowId)).deliveredAt).to.equal(createdAt + 1n);
+    const terms = await termsOf(market);
+    await provider.request({ method: "evm_setAutomine", params: [false] });
+    try {
+      await sendCreate(market, terms);
+      await escrow.connect(actors.seller).submitDelivery(terms.escrowId, PROOF, { gasLimit: 100_000 });
+      await networkHelpers.mine();
+    } finally {
+      await provider.request({ method: "evm_setAutomine", params: [true] });
+    }
+    const { state, createdAt, deliveredAt } = await escrow.getEscrow(terms.escrowId);
+    expect([state, deliveredAt]).to.deep.equal([BigInt(State.Delivered), createdAt]);
   });
 
   it("fails one second after the deadline [S3.2.08] [D7]", async () => {
