@@ -52,7 +52,7 @@ describe("EscrowV2.submitDelivery", () => {
       await provider.request({ method: "evm_setAutomine", params: [true] });
     }
     const { state, createdAt, deliveredAt } = await escrow.getEscrow(terms.escrowId);
-    expect([state, deliveredAt]).to.deep.equal([BigInt(State.Delivered), createdAt]);
+    expect([state, deliveredAt]).to.deep.equal([State.Delivered, createdAt]);
   });
 
   it("fails one second after the deadline [S3.2.08] [D7]", async () => {
