@@ -16,6 +16,8 @@ export interface AgentRecord {
   walletKey: string;
   /** Uncompressed secp256k1 key, `0x04…`. */
   publicKey: `0x${string}`;
+  /** How many API keys were issued. Each issue writes it, so that two at the same moment cannot both commit unseen. */
+  keysIssued: number;
   createdAt: Date;
 }
 
@@ -79,6 +81,7 @@ export function createAgentModels(connection: Connection): AgentModels {
       walletAddress: { type: String, ...required },
       walletKey: { type: String, ...required },
       publicKey: { type: String, ...required },
+      keysIssued: { type: Number, default: 0 },
       createdAt: { type: Date, ...required },
     },
     { ...options, collection: "agents" },

@@ -11,7 +11,10 @@ import type { AgentModels, AgentRecord } from "../agents/model.ts";
 
 /** API keys of agents. */
 export interface ApiKeys extends KeyDirectory {
-  /** Makes a key for an agent within a transaction. The key itself is given out here and kept nowhere. */
+  /**
+   * Makes a key for an agent within a transaction. The key itself is given out here and kept nowhere. Of two issues at
+   * the same moment, in whichever processes, one runs again after the other and sees its key.
+   */
   issue(agent: Pick<AgentRecord, "_id" | "walletAddress">, session: ClientSession): Promise<string>;
   /** Ends every other key of an agent at a moment, those that end earlier excepted. */
   endOthers(agentId: string, keptKeyHash: string, at: Date, session: ClientSession): Promise<void>;
@@ -22,7 +25,7 @@ export interface ApiKeys extends KeyDirectory {
 }
 
 /** The keys of the database. */
-export function createApiKeys({ keys }: Pick<AgentModels, "keys">, clock: Clock): ApiKeys {
+export function createApiKeys({ agents, keys }: Pick<AgentModels, "agents" | "keys">, clock: Clock): ApiKeys {
   const isUnexpired = () => ({ $or: [{ expiresAt: null }, { expiresAt: { $gt: clock.now() } }] });
   return {
     async findCaller(keyHash) {
@@ -40,6 +43,8 @@ export function createApiKeys({ keys }: Pick<AgentModels, "keys">, clock: Clock)
         createdAt: now,
         expiresAt: null,
       };
+      // Every issue writes the agent's own record: without that, two of them would write nothing that the other reads.
+      await agents.updateOne({ _id: agent._id }, { $inc: { keysIssued: 1 } }, { session });
       await keys.create([record], { session });
       return apiKey;
     },

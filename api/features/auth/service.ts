@@ -78,6 +78,7 @@ export function createAuthService({ connection, models, keys, clock, publicUrl }
         walletAddress,
         walletKey,
         publicKey,
+        keysIssued: 0,
         createdAt: now,
       };
       if ((await models.agents.exists({ walletKey })) !== null) throw new ApiError("wallet_already_registered");
