@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 
 import { approveCall, createEscrowCall, submitDeliveryCall } from "../../api/chain/calldata.ts";
@@ -21,7 +21,7 @@ import type { Market } from "../fixtures/deals.ts";
 import { startReceiver } from "../fixtures/receiver.ts";
 import type { ReceivedPost, TestReceiver } from "../fixtures/receiver.ts";
 import { openChain, tokenFlows, treasuryOf } from "../fixtures/stack.ts";
-import type { TestChain } from "../fixtures/stack.ts";
+import type { PreparedCall, TestChain } from "../fixtures/stack.ts";
 import { until } from "../fixtures/until.ts";
 
 const isoDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -63,16 +63,27 @@ describe("the events of a deal", () => {
       Math.floor(Date.now() / 1000),
     );
 
-  it("[S1.03] [S3.2.03] [S3.2.04] [S3.2.05] [S3.2.19] [S8.1.06] [S6.03] [S6.04] [S6.07] [S6.08] [S6.26] reach seller and buyer, signed, while the escrow contract alone holds the funds", async () => {
+  /** Waits until the worker has done a whole deal more: what it had to send before, it has sent. */
+  const passAnotherDeal = async () => {
+    const { transactionId } = await fundedDeal(market, { callbackUrl: buyerHook.url });
+    await arrived(sellerHook, "escrow.funded", transactionId);
+  };
+  const eventsOf = (hook: TestReceiver, transactionId: string) =>
+    hook.received.filter(({ body }) => body.transactionId === transactionId).map(({ body }) => body.event as string);
+
+  it("[S1.03] [S3.2.03] [S3.2.04] [S3.2.05] [S3.2.19] [S8.1.06] [S6.03] [S6.04] [S6.05] [S6.06] [S6.07] [S6.08] reach seller and buyer, signed, while the escrow contract alone holds the funds", async () => {
     const requestPayload = { token: "0x42", depth: { n: 1.5 } };
     const checkout = await checkOut(market, { callbackUrl: buyerHook.url, requestPayload });
     const { transactionId, paymentInstructions: terms } = checkout;
-    const [amount, fee, locked] = [terms.amount, terms.platformFee, terms.refundableAmount].map(BigInt);
+    const [amount, fee, locked] = [2_500_000n, 50_000n, 2_450_000n]; // the price, 2% and 98% of it
+    assert.deepEqual([terms.amount, terms.platformFee, terms.refundableAmount].map(BigInt), [amount, fee, locked]);
     const treasury = await treasuryOf(chain);
+    await passAnotherDeal();
+    assert.deepEqual(eventsOf(sellerHook, transactionId), [], "nothing is deposited yet");
     assert.deepEqual(
       tokenFlows(await createEscrow(market, checkout)),
       new Map([
-        [market.buyer.walletAddress, -(amount ?? 0n)],
+        [market.buyer.walletAddress, -amount],
         [chain.deployment.escrow, locked],
         [treasury, fee],
       ]),
@@ -80,17 +91,25 @@ describe("the events of a deal", () => {
 
     const funded = await arrived(sellerHook, "escrow.funded", transactionId);
     const responsePayload = { report: ["clean"], score: 0.5 };
-    await deliverDeal(market, transactionId, responsePayload);
+    const handedOver = await api.request("POST", `/api/v1/transactions/${transactionId}/deliver`, {
+      key: market.seller.apiKey,
+      body: { responsePayload },
+    });
+    await passAnotherDeal();
+    assert.deepEqual(eventsOf(buyerHook, transactionId), [], "the delivery is not submitted yet");
+    await chain.send(market.seller.account, handedOver.body.data.submitDelivery as PreparedCall);
     const delivered = await arrived(buyerHook, "service.delivered", transactionId);
+    assert.deepEqual(eventsOf(sellerHook, transactionId), ["escrow.funded"], "nothing is accepted yet");
     assert.deepEqual(
       tokenFlows(await act(api, chain, market.buyer, transactionId, "accept")),
       new Map([
-        [chain.deployment.escrow, -(locked ?? 0n)],
+        [chain.deployment.escrow, -locked],
         [market.seller.walletAddress, locked],
       ]),
     );
     const released = await arrived(sellerHook, "escrow.released", transactionId);
-    assert.ok(!sellerHook.received.some(({ body }) => body.event === "escrow.finalized"));
+    assert.deepEqual(eventsOf(sellerHook, transactionId), ["escrow.funded", "escrow.released"]);
+    assert.deepEqual(eventsOf(buyerHook, transactionId), ["service.delivered"]);
 
     for (const [agent, post] of [
       [market.seller, funded],
@@ -137,6 +156,7 @@ describe("the events of a deal", () => {
       unsolicited: false,
       late: false,
     });
+    assert.match(body.escrowId, /^0x[0-9a-f]{64}$/);
     assert.equal(body.lockedAmount, "7350000");
     assert.equal(body.platformFee, "150000");
   });
@@ -163,6 +183,7 @@ describe("the events of a deal", () => {
     const checkout = await fundedDeal(market, { callbackUrl: buyerHook.url });
     const { transactionId } = checkout;
     const responsePayload = { z: 1, a: { b: [true, null, "ü"] } };
+    const proof = createHash("sha256").update('{"a":{"b":[true,null,"ü"]},"z":1}').digest("hex");
     await deliverDeal(market, transactionId, responsePayload);
     const post = await arrived(buyerHook, "service.delivered", transactionId);
     const { body } = post;
@@ -174,7 +195,7 @@ describe("the events of a deal", () => {
         serviceId: market.serviceId,
         responsePayload,
         deliveredAt: undefined,
-        deliveryProof: `0x${sha256Hex(canonicalJson(responsePayload))}`,
+        deliveryProof: `0x${proof}`,
         escrowId: checkout.paymentInstructions.escrowId,
         network: "base-sepolia",
       },
@@ -330,6 +351,18 @@ describe("the events of a deal", () => {
     await act(api, chain, own.buyer, transactionId, "accept");
     const paid = (await chain.usdcOf(own.seller.walletAddress)) - before;
     assert.equal(paid, BigInt(checkout.paymentInstructions.refundableAmount));
+  });
+
+  it("[S6.26] carry the header X-Service-Signature, whatever their kind", () => {
+    // What a buyer sends itself to the seller of an api_response service is no webhook: it has no event.
+    const posts = [...sellerHook.received, ...buyerHook.received].filter(({ body }) => body.event !== undefined);
+    const kinds = new Set(posts.map(({ body }) => body.event as string));
+    for (const kind of ["escrow.funded", "delivery.submitted", "service.delivered", "escrow.released"]) {
+      assert.ok(kinds.has(kind), `${kind} was sent by the tests before this one`);
+    }
+    for (const { headers, body } of posts) {
+      assert.match(String(headers["x-service-signature"]), /^t=\d+,v1=[0-9a-f]{64}$/, body.event);
+    }
   });
 
   it("[D25] can be read in order from the last one seen, each agent its own", async () => {

@@ -20,7 +20,9 @@ describe("the follower of the chain", () => {
     it("[S6.05] [S6.06] of a funded escrow, once, however often it looks", async () => {
       const record = await bench.checkout();
       const first = bench.follower();
+      bench.indexer.mine();
       await first.step();
+      assert.deepEqual(await bench.eventTypes(), [], "nothing is on chain yet");
       bench.indexer.mine([created(record)]);
       await first.step();
       await first.step();

@@ -185,8 +185,15 @@ describe("the address check", () => {
           const result = await strict.send(webhook(`http://${host}:${port}/hook`));
           assert.equal(result.outcome, "dropped", host);
         }
-        const named = sender({ allowedPrivateHosts: [], resolve: resolver(["127.0.0.1"]) });
-        assert.equal((await named.send(webhook(`http://innocent.example:${port}/`))).outcome, "dropped");
+        const resolved = [
+          ...["127.0.0.1", "127.8.8.8", "10.1.2.3", "172.16.0.1", "172.31.255.254", "192.168.1.1"],
+          ...["169.254.169.254", "100.64.0.1", "::1", "fd00::1", "fe80::1", "::ffff:10.0.0.1"],
+        ];
+        for (const address of resolved) {
+          const named = sender({ allowedPrivateHosts: [], resolve: resolver([address]) });
+          const result = await named.send(webhook(`http://innocent.example:${port}/`));
+          assert.equal(result.outcome, "dropped", address);
+        }
         assert.equal(received.length, 0);
       },
     ));
