@@ -48,7 +48,7 @@ describe("services", () => {
       assert.equal(answer.body.data.sellerAddress, seller.walletAddress);
     });
 
-    it("[S3.3.01] [S2.2.17] gives an active listing", async () => {
+    it("[S3.3.01] gives an active listing", async () => {
       assert.equal((await post(listingBody())).body.data.status, "active");
     });
 
@@ -318,6 +318,26 @@ describe("services", () => {
       assert.equal((await archive(id)).body.data.status, "archived");
     });
 
+    it("[S2.2.17] every answer gives one of the statuses active, paused and archived, and none else is described", async () => {
+      const created = await post(listingBody());
+      const { id } = created.body.data;
+      const given = async (change: Answer) => {
+        const listed = (await list(`sellerId=${seller.agentId}&limit=100`)).body.data as {
+          id: string;
+          status: string;
+        }[];
+        assert.ok(listed.every(({ status }) => ["active", "paused", "archived"].includes(status)));
+        const shown = listed.find((entry) => entry.id === id)?.status;
+        return [change.body.data.status, (await read(id)).body.data.status, shown];
+      };
+      assert.deepEqual(await given(created), ["active", "active", "active"]);
+      assert.deepEqual(await given(await patch(id, { status: "paused" })), ["paused", "paused", "paused"]);
+      assert.deepEqual(await given(await archive(id)), ["archived", "archived", "archived"]);
+      const { schemas } = (await api.request("GET", "/openapi.json")).body.components;
+      assert.deepEqual(schemas.Service.properties.status.enum, ["active", "paused", "archived"]);
+      assert.ok(schemas.Service.required.includes("status"));
+    });
+
     it("[D24] an archived listing is final", async () => {
       const id = await create();
       await archive(id);
@@ -328,7 +348,7 @@ describe("services", () => {
   });
 
   describe("security", () => {
-    it("[S5.16] [D33] another agent can neither change nor archive a listing", async () => {
+    it("[D33] another agent can neither change nor archive a listing", async () => {
       const id = await create();
       const before = (await read(id)).body.data;
       assertError(await patch(id, { price: 0.01 }, other.apiKey), 403, "wrong_role");

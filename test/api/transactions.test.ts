@@ -84,6 +84,24 @@ describe("transactions", () => {
       assert.equal(data.timeline[1].txHash, data.fundTxHash);
     });
 
+    it("[S3.3.04] also when their listing is paused: it and they stay readable to both", async () => {
+      const own = await openMarket(api, chain);
+      const checkout = await fundedDeal(own);
+      const listing = `/api/v1/services/${own.serviceId}`;
+      assert.equal((await call(own.seller, "PATCH", listing, { status: "paused" })).status, 200);
+      for (const agent of [own.buyer, own.seller]) {
+        const service = await call(agent, "GET", listing);
+        assert.deepEqual([service.status, service.body.data.status], [200, "paused"]);
+        const data = await readTransaction(api, agent, checkout.transactionId);
+        assert.deepEqual([data.serviceId, data.status], [own.serviceId, "funded"]);
+        const { body } = await call(agent, "GET", `/api/v1/transactions?serviceId=${own.serviceId}`);
+        assert.deepEqual(
+          body.data.map((entry: { transactionId: string }) => entry.transactionId),
+          [checkout.transactionId],
+        );
+      }
+    });
+
     it("[D41] not older than the block that the caller names: beyond the chain's head it is 503", async () => {
       const checkout = await fundedDeal(market);
       const head = Number(await chain.client.getBlockNumber());
