@@ -297,7 +297,7 @@ describe("bad input", () => {
   });
 
   describe("of another agent's records", () => {
-    it("[S5.16] [D33] changes nothing: to a stranger they do not exist, and a listing is its seller's alone", () =>
+    it("[D33] changes nothing: to a stranger they do not exist, and a listing is its seller's alone", () =>
       changesNothing(async () => {
         const key = stranger.apiKey;
         for (const checkout of [funded, pending]) {
@@ -321,7 +321,7 @@ describe("bad input", () => {
         assert.deepEqual(body.data, []);
       }));
 
-    it("[S4.r09] [S4.r10] [D33] a wrong role is a 403 wrong_role and changes nothing", () =>
+    it("[S4.r09] [S4.r10] [S7.21] [D33] a wrong role is a 403 wrong_role in JSON and changes nothing", () =>
       changesNothing(async () => {
         const as = (key: string, method: string, operation: string, body?: object) =>
           api.request(method, transactionPath(funded, operation), { key, ...(body === undefined ? {} : { body }) });

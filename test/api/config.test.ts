@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import Koa from "koa";
 import { MongoClient } from "mongodb";
 
 import { routes } from "../../api/app.ts";
@@ -14,7 +17,10 @@ import { ChainUnavailableError } from "../../api/chain/errors.ts";
 import { createRpc } from "../../api/chain/rpc.ts";
 import { ConfigurationError, loadEnv } from "../../api/config/env.ts";
 import { connectDatabase, DatabaseUnusableError } from "../../api/db/connection.ts";
-import { ERROR_CATALOGUE } from "../../api/http/errors.ts";
+import { ApiError, ERROR_CATALOGUE } from "../../api/http/errors.ts";
+import type { ErrorCode } from "../../api/http/errors.ts";
+import { requestContext } from "../../api/http/middleware/request-context.ts";
+import { systemClock } from "../../api/lib/clock.ts";
 import { createLogger } from "../../api/lib/logger.ts";
 import { CACHE_DIR } from "../../scripts/local/paths.ts";
 import { findFreePorts } from "../../scripts/local/ports.ts";
@@ -112,6 +118,25 @@ describe("errors", () => {
     assert.match(page, /403 that is not JSON/);
     assert.match(page, /bot protection/);
     for (const code of Object.keys(ERROR_CATALOGUE)) assert.ok(page.includes(`\`${code}\``), code);
+  });
+
+  it("[S7.21] each 403 of the service is JSON", async () => {
+    const refusals = Object.entries(ERROR_CATALOGUE).filter(([, { status }]) => status === 403);
+    assert.ok(refusals.length >= 3);
+    for (const [code, { text }] of refusals) {
+      const app = new Koa();
+      app.use(requestContext(silent, systemClock, () => undefined) as Koa.Middleware);
+      app.use(() => {
+        throw new ApiError(code as ErrorCode);
+      });
+      const server = app.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+      assert.equal(answer.status, 403);
+      assert.match(answer.headers.get("content-type") ?? "", /^application\/json\b/, code);
+      assert.deepEqual(await answer.json(), { success: false, error: text, code });
+      server.close();
+    }
   });
 
   it("codes are snake_case with a client or server error status, and every route names known ones", () => {

@@ -35,11 +35,19 @@ describe("the HTTP side", () => {
   after(() => api.close());
 
   describe("happy", () => {
-    it("[S4.101] answers JSON as application/json", async () => {
+    it("[S4.101] answers JSON as application/json, and takes JSON as that alone", async () => {
       for (const path of ["/api/v1/categories", "/health", "/openapi.json", "/nothing"]) {
         const answer = await api.request("GET", path);
         assert.match(answer.headers.get("content-type") ?? "", /^application\/json\b/);
       }
+      const sent = (type: string) =>
+        api.request("POST", DISCOVER, { rawBody: '{"query":"x"}', headers: { "content-type": type } });
+      const taken = await sent("application/json");
+      assert.equal(taken.status, 200);
+      assert.match(taken.headers.get("content-type") ?? "", /^application\/json\b/);
+      const refused = await sent("text/plain");
+      assertError(refused, 415, "unsupported_media_type");
+      assert.match(refused.headers.get("content-type") ?? "", /^application\/json\b/);
     });
 
     it("[S9.01] [D33] every route under /api/v1 answers under /v1 as well, and under no other prefix", async () => {
@@ -188,7 +196,7 @@ describe("the HTTP side", () => {
   });
 
   describe("security", () => {
-    it("without a key every route that is not keyless answers 401 Invalid API key", async () => {
+    it("[S7.01] without a key every route that is not keyless answers 401 Invalid API key", async () => {
       for (const { method, path } of routes) {
         const answer = await api.request(method, path.replaceAll(/\{\w+\}/g, "unknown"), {
           ...(method === "GET" || method === "DELETE" ? {} : { body: {} }),
