@@ -5,7 +5,8 @@ import { join, resolve } from "node:path";
 import { env } from "node:process";
 
 import { readArguments } from "./arguments.ts";
-import { type Mutant, MUTANTS } from "./mutation/mutants.ts";
+import type { Mutant } from "./mutation/mutant.ts";
+import { MUTANTS } from "./mutation/mutants.ts";
 import { run } from "./testing/run.ts";
 
 const HELP = `usage: npm run test:mutation -- [--lanes N] [--only TEXT] [--solidity] [--resume] [--json]

@@ -1,0 +1,61 @@
+import type { Mutant } from "./mutant.ts";
+
+const FEE = "libraries/FeeMath.sol";
+const CAPS = "libraries/JobValueCaps.sol";
+const VALUE = "libraries/TokenValue.sol";
+const CALLS = "libraries/BoundedCall.sol";
+
+/** Faults in the libraries: division of money, caps, prices, calls that may fail. */
+export const VALUES_FAULTS: Mutant[] = [
+  {
+    fault: "the fee is rounded down",
+    file: FEE,
+    from: " + (ProtocolConstants.BPS_DENOMINATOR - 1)",
+    to: "",
+  },
+  {
+    fault: "the fee is returned with the rest",
+    file: FEE,
+    from: "return amount - feeOf(amount);",
+    to: "return amount;",
+  },
+  {
+    fault: "a unit is lost in a split",
+    file: FEE,
+    from: "sellerPart = locked - buyerPart;",
+    to: "sellerPart = (locked * (ProtocolConstants.PERCENT_DENOMINATOR - buyerPercent)) / 100;",
+  },
+  { fault: "a score of 10 is below the step", file: CAPS, from: "if (score < 10)", to: "if (score <= 10)" },
+  { fault: "the step at 70 comes at 71", file: CAPS, from: "if (score < 70)", to: "if (score < 71)" },
+  {
+    fault: "a value is rounded down under a cap",
+    file: VALUE,
+    from: "tokenUnit * priceUnit, Math.Rounding.Ceil",
+    to: "tokenUnit * priceUnit, Math.Rounding.Floor",
+  },
+  { fault: "a price of zero is taken", file: VALUE, from: "answer <= 0 ||", to: "answer < 0 ||" },
+  {
+    fault: "a price that is just old enough is refused",
+    file: VALUE,
+    from: "block.timestamp - updatedAt > maxPriceAge",
+    to: "block.timestamp - updatedAt >= maxPriceAge",
+  },
+  {
+    fault: "an answer that was carried over is taken",
+    file: VALUE,
+    from: "answeredInRound < roundId ||",
+    to: "answeredInRound > roundId ||",
+  },
+  {
+    fault: "a token that returns false is believed",
+    file: CALLS,
+    from: "and(gt(returndatasize(), 0x1f), iszero(mload(0x00)))",
+    to: "0",
+  },
+  {
+    fault: "a payout can be starved of gas on purpose",
+    file: CALLS,
+    from: "if (available < required) revert IEscrow.InsufficientGas(available, required);",
+    to: "",
+  },
+];
