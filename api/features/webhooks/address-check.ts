@@ -1,25 +1,12 @@
-import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 
 import ipaddr from "ipaddr.js";
 
-/** An address that a name resolved to. */
-export interface ResolvedAddress {
-  address: string;
-  family: 4 | 6;
-}
-
-/** Asks the DNS for every address of a name. */
-export type ResolveHost = (hostname: string) => Promise<ResolvedAddress[]>;
+import { isUnknownHost } from "./host-resolver.ts";
+import type { ResolvedAddress, ResolveHost } from "./host-resolver.ts";
 
 /** Whether a URL may be sent to: the addresses to connect to, or why not. */
 export type AddressVerdict = { allowed: true; addresses: ResolvedAddress[] } | { allowed: false; reason: string };
-
-/** The system's resolver, asked anew each time. */
-export const resolveBySystem: ResolveHost = async (hostname) => {
-  const answers = await lookup(hostname, { all: true, order: "verbatim" });
-  return answers.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
-};
 
 /** The part of IPv6 that has been given out for the public internet. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
@@ -40,7 +27,7 @@ const withoutBrackets = (hostname: string): string => hostname.replace(/^\[(.*)\
 
 /**
  * The address check of specification section 6 and decision 39: the name is resolved now, and every address of the
- * answer must be public.
+ * answer must be public. When the DNS does not answer, that error flies: the name may be all right a moment later.
  * @param allowedPrivateHosts names and addresses of WEBHOOK_ALLOW_PRIVATE_HOSTS: a name is let through whatever it
  *   resolves to, an address whatever name resolves to it
  */
@@ -48,6 +35,7 @@ export async function checkAddress(
   url: URL,
   resolve: ResolveHost,
   allowedPrivateHosts: readonly string[],
+  signal: AbortSignal,
 ): Promise<AddressVerdict> {
   if (url.protocol !== "http:" && url.protocol !== "https:") return { allowed: false, reason: "not an http address" };
   const hostname = withoutBrackets(url.hostname);
@@ -57,8 +45,9 @@ export async function checkAddress(
     addresses = [{ address: hostname, family: family === 6 ? 6 : 4 }];
   } else {
     try {
-      addresses = await resolve(hostname);
-    } catch {
+      addresses = await resolve(hostname, signal);
+    } catch (error) {
+      if (!isUnknownHost(error)) throw error;
       return { allowed: false, reason: "the name does not resolve" };
     }
   }

@@ -3,8 +3,9 @@ import type { LookupFunction } from "node:net";
 import { Agent, request } from "undici";
 
 import { EVENT_ID_HEADER, SIGNATURE_HEADER, WEBHOOK_ATTEMPT_TIMEOUT_MS } from "../../config/constants.ts";
-import { checkAddress, resolveBySystem } from "./address-check.ts";
-import type { ResolvedAddress, ResolveHost } from "./address-check.ts";
+import { checkAddress } from "./address-check.ts";
+import { createHostResolver } from "./host-resolver.ts";
+import type { ResolvedAddress, ResolveHost } from "./host-resolver.ts";
 import type { AttemptOutcome } from "./model.ts";
 import { signWebhook } from "./signature.ts";
 
@@ -67,12 +68,12 @@ function describe(error: unknown): string {
 
 /** A sender of webhooks. Each attempt resolves the name anew and has a connection of its own. */
 export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
-  const resolve = options.resolve ?? resolveBySystem;
+  const resolve = options.resolve ?? createHostResolver({ systemHosts: options.allowedPrivateHosts });
   const timeoutMs = options.timeoutMs ?? WEBHOOK_ATTEMPT_TIMEOUT_MS;
 
   async function post(webhook: OutgoingWebhook, signal: AbortSignal): Promise<SendResult> {
     const url = new URL(webhook.url);
-    const verdict = await abortable(checkAddress(url, resolve, options.allowedPrivateHosts), signal);
+    const verdict = await abortable(checkAddress(url, resolve, options.allowedPrivateHosts, signal), signal);
     if (!verdict.allowed) return { outcome: "dropped", statusCode: null, error: verdict.reason };
     const dispatcher = new Agent({
       connect: { lookup: pinnedLookup(verdict.addresses), timeout: timeoutMs, autoSelectFamily: true },
