@@ -13,6 +13,10 @@ export interface GraphPorts {
   readonly metrics: number;
 }
 
+const DUMMY_PATIENCE_MS = 10_000;
+/** Postgres' code of a query on a table, or in a schema, that does not exist. */
+const UNDEFINED_TABLE = "42P01";
+
 /** What one graph-node needs to serve one network. */
 export interface GraphNodeOptions {
   readonly network: NetworkName;
@@ -67,6 +71,34 @@ export function graphNodeService(options: GraphNodeOptions): ServiceDefinition {
     // SIGTERM does not end it; after SIGINT it ends with an abort, which is normal.
     stop: { signal: "SIGINT", timeoutMs: 2_000 },
     isReady: async () => await isServing(subgraphUrl(ports.http, network)),
+  };
+}
+
+/**
+ * Two graph-nodes on one database must not start side by side: `gnd` deploys what stands in `--manifests` under one and
+ * the same name, after it has removed what has that name, and one that loses its deployment in between ends without a
+ * word. Called before one is started.
+ * @returns a function that waits until it has deployed its dummy; it waits at most a few seconds, as nothing else needs
+ * the dummy
+ */
+export async function awaitDummy(postgres: LocalPostgres, dummyManifest: string): Promise<() => Promise<void>> {
+  const newest = async (): Promise<number> => {
+    const sql = "SELECT max(vid) AS vid FROM subgraphs.subgraph_version WHERE deployment = $1";
+    try {
+      const { rows } = await postgres.query(sql, [dummyManifest]);
+      return Number((rows[0] as { vid: string | null } | undefined)?.vid ?? 0);
+    } catch (error) {
+      // At the very first start there is no such table yet.
+      if ((error as { code?: string }).code === UNDEFINED_TABLE) return 0;
+      throw error;
+    }
+  };
+  const before = await newest();
+  return async () => {
+    const giveUpAt = performance.now() + DUMMY_PATIENCE_MS;
+    while ((await newest()) <= before && performance.now() < giveUpAt) {
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
   };
 }
 

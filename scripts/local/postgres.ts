@@ -90,8 +90,8 @@ export class LocalPostgres {
   }
 
   /** Runs statements on graph-node's database. */
-  async query(sql: string): Promise<pg.QueryResult> {
-    return await this.#query(DATABASE, sql);
+  async query(sql: string, values: readonly unknown[] = []): Promise<pg.QueryResult> {
+    return await this.#query(DATABASE, sql, values);
   }
 
   get #dataDir(): string {
@@ -109,13 +109,13 @@ export class LocalPostgres {
     return `postgresql://${USER}:${password}@127.0.0.1:${String(this.#port)}/${database}`;
   }
 
-  async #query(database: string, sql: string): Promise<pg.QueryResult> {
+  async #query(database: string, sql: string, values: readonly unknown[] = []): Promise<pg.QueryResult> {
     const client = new pg.Client({ connectionString: this.#urlOf(database), connectionTimeoutMillis: 2_000 });
     // A server that goes away between two calls must not end the stack by an unheard event.
     client.on("error", () => undefined);
     await client.connect();
     try {
-      return await client.query(sql);
+      return await client.query(sql, [...values]);
     } finally {
       await client.end();
     }

@@ -6,7 +6,7 @@ import { chainService, keepChainBackup, repairChainState } from "./chain.ts";
 import { buildContracts, deployContracts, deploymentFile, requireDeployment } from "./contracts.ts";
 import { contractFacts, testAccounts, writeFacts } from "./facts.ts";
 import type { StackFacts } from "./facts.ts";
-import { graphNodeService, hurryChainHeadListener, serveIpfsVersion, subgraphUrl } from "./graph-node.ts";
+import { awaitDummy, graphNodeService, hurryChainHeadListener, serveIpfsVersion, subgraphUrl } from "./graph-node.ts";
 import { findMongo, mongoService, mongoUri } from "./mongo.ts";
 import { CHAIN_IDS, NETWORKS } from "./networks.ts";
 import type { NetworkName } from "./networks.ts";
@@ -209,25 +209,26 @@ class StackStart {
     const [postgres, compiled] = await Promise.all([starting, compiling, deployed]);
     this.#ends.push(await serveIpfsVersion(this.#ports.ipfs));
     const outDir = join(this.#dir, "subgraph");
-    await Promise.all(
-      NETWORKS.map(async (network) => {
-        const deployment = await requireDeployment(network, this.#deployments);
-        const ports = this.#ports.graph[network];
-        const service = graphNodeService({
-          network,
-          ports,
-          rpcPort: this.#ports.chains[network],
-          ipfsPort: this.#ports.ipfs,
-          postgresUrl: postgres.url,
-          manifest: renderSubgraph(compiled, deployment, outDir),
-          dummyManifest: renderDummySubgraph(compiled, network, outDir),
-        });
-        const others = [ports.index, ports.admin, ports.metrics].join(", ");
-        await this.#step(`subgraph ${network} on port ${String(ports.http)} (and ${others}; on all addresses)`, () =>
-          this.#supervisor.start(service),
-        );
-      }),
-    );
+    for (const network of NETWORKS) {
+      const deployment = await requireDeployment(network, this.#deployments);
+      const ports = this.#ports.graph[network];
+      const dummyManifest = renderDummySubgraph(compiled, network, outDir);
+      const service = graphNodeService({
+        network,
+        ports,
+        rpcPort: this.#ports.chains[network],
+        ipfsPort: this.#ports.ipfs,
+        postgresUrl: postgres.url,
+        manifest: renderSubgraph(compiled, deployment, outDir),
+        dummyManifest,
+      });
+      const others = [ports.index, ports.admin, ports.metrics].join(", ");
+      const dummyIsDeployed = await awaitDummy(postgres, dummyManifest);
+      await this.#step(`subgraph ${network} on port ${String(ports.http)} (and ${others}; on all addresses)`, () =>
+        this.#supervisor.start(service),
+      );
+      await dummyIsDeployed();
+    }
     await hurryChainHeadListener(postgres);
   }
 
