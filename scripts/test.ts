@@ -79,7 +79,8 @@ async function runNodeTests(stage: Stage, concurrency: number, stackFile: string
     "--test-reporter=./scripts/testing/node-reporter.ts",
     `--test-reporter-destination=${resultsFile(stage)}`,
   ];
-  const limits = [`--test-concurrency=${concurrency}`, "--test-timeout=240000", "--test-force-exit"];
+  // For a whole file, too: those that start a stack again and again take minutes on a busy machine.
+  const limits = [`--test-concurrency=${concurrency}`, "--test-timeout=480000", "--test-force-exit"];
   await runStage(stage, "node", ["--test", ...limits, ...reporters, ...found], { TEST_STACK: stackFile });
 }
 

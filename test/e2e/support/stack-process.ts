@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
@@ -7,6 +8,13 @@ import type { StackFacts } from "../../../scripts/local/facts.ts";
 import { ROOT } from "../../../scripts/local/paths.ts";
 import { isRunning } from "../../../scripts/local/process-identity.ts";
 import type { ProcessIdentity } from "../../../scripts/local/process-identity.ts";
+import { until } from "../../fixtures/until.ts";
+
+/** Within which everything has ended after ctrl-C or a kill. */
+export const END_TIMEOUT_MS = 10_000;
+/** Names for `kill` beside those of the services. */
+export const THE_STACK_ITSELF = "the stack itself";
+export const ALL_AT_ONCE = "all at once";
 
 /** How a start has ended. */
 export interface Ended {
@@ -71,6 +79,32 @@ export class StackProcess {
   /** Ends it as ctrl-C does. */
   interrupt(): void {
     this.#child.kill("SIGINT");
+  }
+
+  /** Lets a service do nothing more, as if its kill had come at this moment already. */
+  freeze(service: string): void {
+    process.kill(this.#pidOf(service), "SIGSTOP");
+  }
+
+  /** kill -9 of a service, of the process that watches over them, or of every process of the stack. */
+  kill(victim: string): void {
+    if (victim === THE_STACK_ITSELF) process.kill(this.pid, "SIGKILL");
+    else if (victim === ALL_AT_ONCE) {
+      for (const pid of [this.pid, ...[...this.services().values()].map((service) => service.pid)]) {
+        process.kill(pid, "SIGKILL");
+      }
+    } else process.kill(this.#pidOf(victim), "SIGKILL");
+  }
+
+  /** Waits until no process of the stack runs any more; one that was killed itself leaves that to its guard. */
+  async allEnded(): Promise<void> {
+    await until("everything has ended", () => Promise.resolve(this.services().size === 0), END_TIMEOUT_MS);
+  }
+
+  #pidOf(service: string): number {
+    const identity = this.services().get(service);
+    assert.ok(identity !== undefined, `${service} runs`);
+    return identity.pid;
   }
 }
 
