@@ -4,7 +4,8 @@ import { expect } from "chai";
 
 import { ethers, loadFixture } from "../../fixtures/chain.ts";
 import { ScoreMood } from "../../fixtures/hostile.ts";
-import { dealIn, delivered, funded, sendCreate, termsOf } from "../../fixtures/deals.ts";
+import type { Deal } from "../../fixtures/deals.ts";
+import { at, dealIn, delivered, disputed, fieldsOf, funded, sendCreate, termsOf } from "../../fixtures/deals.ts";
 import { marketplace } from "../../fixtures/marketplace.ts";
 
 describe("EscrowV2, what the owner alone may do", () => {
@@ -43,6 +44,50 @@ describe("EscrowV2, what the owner alone may do", () => {
     const roles = ["transferPauser", "acceptPauser", "pause", "unpause", "setSellerTerms"];
     const ownership = ["transferOwnership", "acceptOwnership", "renounceOwnership", "upgradeToAndCall"];
     expect(writing.sort()).to.deep.equal([...moves, ...creation, ...ends, ...owners, ...roles, ...ownership].sort());
+  });
+
+  it("leaves what open escrows hold where it is, whatever the owner and the pauser do, and each ends in full [S1.03] [D14]", async () => {
+    const market = await loadFixture(marketplace);
+    const { escrow, usdc, weth, score, actors } = market;
+    const { owner, pauser, treasury, buyer, seller, stranger } = actors;
+    const open = [await funded(market), await delivered(market), await disputed(market)];
+    const held = open.reduce((sum, { locked }) => sum + locked, 0n);
+    const records = async () =>
+      Promise.all(open.map(async ({ escrowId }) => fieldsOf(await escrow.getEscrow(escrowId))));
+    const before = await records();
+    const listing = { feed: ethers.ZeroAddress, maxPriceAge: 0, decimals: 6, listed: true, minAmount: 1 };
+    const byOwner = escrow.connect(owner);
+    for (const act of [
+      () => byOwner.listToken(usdc, listing),
+      () => byOwner.delistToken(usdc),
+      () => byOwner.delistToken(weth),
+      () => byOwner.setTreasury(stranger),
+      () => byOwner.setScoreContract(weth),
+      () => byOwner.setResolverContract(score),
+      () => escrow.connect(pauser).pause(),
+      () => byOwner.transferPauser(owner),
+      () => byOwner.acceptPauser(),
+      () => byOwner.transferOwnership(stranger),
+      () => byOwner.renounceOwnership(),
+    ]) {
+      await expect(act()).to.changeTokenBalances(
+        ethers,
+        usdc,
+        [escrow, owner, pauser, treasury, stranger],
+        [0n, 0n, 0n, 0n, 0n],
+      );
+      expect(await records()).to.deep.equal(before);
+    }
+    expect(await usdc.balanceOf(escrow)).to.equal(held);
+
+    const [job, delivery, dispute] = open as [Deal, Deal, Deal];
+    const paid = (settlement: Promise<unknown>, ofBuyer: bigint, ofSeller: bigint) =>
+      expect(settlement).to.changeTokenBalances(ethers, usdc, [buyer, seller], [ofBuyer, ofSeller]);
+    await paid(escrow.connect(seller).refund(job.escrowId), job.locked, 0n);
+    await paid(escrow.connect(buyer).accept(delivery.escrowId), 0n, delivery.locked);
+    await at(dispute.expiresAt + 1n);
+    await paid(escrow.resolveExpired(dispute.escrowId), dispute.locked / 2n, dispute.locked - dispute.locked / 2n);
+    expect(await usdc.balanceOf(escrow)).to.equal(0n);
   });
 
   it("has nothing of bonds or stakes, neither in the contracts nor in the API [S9.05]", async () => {
