@@ -21,7 +21,7 @@ function tourOf(readme: string): string {
   return match[1];
 }
 
-test("the tour of the README settles a deal line by line [S4.303, S3.2.31]", async () => {
+test("the tour of the README settles a deal line by line [S4.303]", async () => {
   const stack = stackFacts();
   const tour = tourOf(readFileSync("README.md", "utf8"))
     .replace("http://127.0.0.1:3000", stack.api)

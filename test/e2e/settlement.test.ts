@@ -41,12 +41,21 @@ describe("a deal that time settles", () => {
   const score = async (agent: TestAgent) =>
     (await api.request("GET", `/api/v1/agents/score?address=${agent.walletAddress}`)).body.onChainScore as number;
   const scores = async ({ buyer, seller }: Market) => [await score(buyer), await score(seller)];
+  /** What search goes by, of buyer and seller. */
+  const discoveryScores = async ({ buyer, seller }: Market) => {
+    const read = async ({ agentId }: TestAgent) => {
+      const { body } = await get(buyer, `/api/v1/agents/${agentId}/discovery-score`);
+      return [body.onChainScore, body.discoveryScore] as [number, number];
+    };
+    return [...(await read(buyer)), ...(await read(seller))];
+  };
 
-  it("[S3.2.20, S3.2.21, S3.2.22, S3.2.32, S6.09, S6.10, S6.24] is released when the dispute window has elapsed, and not before", async () => {
+  it("[S2.5.13, S3.2.20, S3.2.21, S3.2.22, S3.2.32, S6.09, S6.10, S6.24, S6.26] is released when the dispute window has elapsed, and not before", async () => {
     const market = await openMarket(api, chain, { endpointUrl: hook.url });
     const { transactionId, paymentInstructions: terms } = await fundedDeal(market);
     await deliverDeal(market, transactionId);
     await reaches(market.buyer, transactionId, "delivered");
+    assert.deepEqual(await discoveryScores(market), [0, 0, 0, 0]);
     const path = `/api/v1/transactions/${transactionId}/finalize`;
     const early = (await get(market.seller, path)).body.data;
     assert.equal(early.finalizable, false);
@@ -65,10 +74,15 @@ describe("a deal that time settles", () => {
       "the buyer can no longer accept",
     );
     const flows = tokenFlows(await act(api, chain, market.seller, transactionId, "finalize"));
-    assert.equal(flows.get(market.seller.walletAddress), BigInt(terms.refundableAmount));
+    assert.equal(flows.get(market.seller.walletAddress), (BigInt(terms.amount) * 98n) / 100n);
     await reaches(market.buyer, transactionId, "released");
     assert.equal((await readTransaction(api, market.buyer, transactionId)).automatic, true);
     assert.deepEqual(await scores(market), [1, 1]);
+    const synced = await until("the discovery scores follow", async () => {
+      const now = await discoveryScores(market);
+      return now.includes(0) ? undefined : now;
+    });
+    assert.deepEqual(synced, [1, 0.01, 1, 0.01]);
 
     const [finalized] = await hook.waitFor("escrow.finalized");
     const { event, serviceId, serviceTitle, buyerAgentId } = finalized?.body ?? {};
@@ -76,6 +90,7 @@ describe("a deal that time settles", () => {
       [event, finalized?.body.transactionId, serviceId, serviceTitle, buyerAgentId],
       ["escrow.finalized", transactionId, market.serviceId, "Token risk report", market.buyer.agentId],
     );
+    assert.match(String(finalized?.headers["x-service-signature"]), /^t=\d+,v1=[0-9a-f]{64}$/);
     const events = (await get(market.seller, "/api/v1/events")).body.data as { event: string }[];
     assert.deepEqual(
       events.map((entry) => entry.event),
