@@ -336,11 +336,13 @@ describe("processes", () => {
     );
   });
 
-  it("[S6.35] in production the API refuses to start without the signing secret and says so", async () => {
+  it("[S6.35] in production API and worker refuse to start without the signing secret and say so", async () => {
     const env = { ...(await environment()), NODE_ENV: "production", WEBHOOK_SIGNING_SECRET: "" };
-    const api = run("server.ts", env);
-    assert.notEqual(await api.ended, 0);
-    assert.match(api.output(), /WEBHOOK_SIGNING_SECRET is missing/);
+    for (const file of ["server.ts", "worker.ts"]) {
+      const started = run(file, env);
+      assert.notEqual(await started.ended, 0, file);
+      assert.match(started.output(), /WEBHOOK_SIGNING_SECRET is missing/, file);
+    }
   });
 
   it("without deployed contracts the API refuses to start and says what to do", async () => {

@@ -68,8 +68,11 @@ describe("the events of a deal", () => {
     const { transactionId } = await fundedDeal(market, { callbackUrl: buyerHook.url });
     await arrived(sellerHook, "escrow.funded", transactionId);
   };
-  const eventsOf = (hook: TestReceiver, transactionId: string) =>
-    hook.received.filter(({ body }) => body.transactionId === transactionId).map(({ body }) => body.event as string);
+  /** Kinds of the posts about a transaction; the backup of escrow.funded is no kind of its own, whenever it comes. */
+  const eventsOf = (hook: TestReceiver, transactionId: string) => {
+    const posts = hook.received.filter(({ body }) => body.transactionId === transactionId);
+    return [...new Set(posts.map(({ body }) => body.event as string))];
+  };
 
   it("[S1.03] [S3.2.03] [S3.2.04] [S3.2.05] [S3.2.19] [S8.1.06] [S6.03] [S6.04] [S6.05] [S6.06] [S6.07] [S6.08] reach seller and buyer, signed, while the escrow contract alone holds the funds", async () => {
     const requestPayload = { token: "0x42", depth: { n: 1.5 } };

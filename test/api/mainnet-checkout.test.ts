@@ -61,7 +61,7 @@ describe("checkout on the mainnet", () => {
     assert.equal((await order(newcomer)).status, 200);
   });
 
-  it("goes by the testnet score, not by one on the mainnet", async () => {
+  it("[S3.4.01] [D3] goes by the testnet score, not by one on the mainnet", async () => {
     const stranger = await api.registerAgent();
     await mainnet.endow(stranger.account, { usdc: 10n * ONE_USDC });
     await mainnet.raiseScore(stranger.walletAddress, 12);

@@ -43,7 +43,7 @@ describe("names of webhook receivers", () => {
       assert.deepEqual(await resolve("four.example"), [{ address: "1.1.1.1", family: 4 }]);
     });
 
-    it("anew each time, whatever time to live the last answer had", async () => {
+    it("[S6.40] anew each time, whatever time to live the last answer had", async () => {
       names.set("moving.example", ["1.1.1.1"]);
       const ask = resolver();
       const once = () => ask("moving.example", AbortSignal.timeout(10_000));
