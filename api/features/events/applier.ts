@@ -55,9 +55,21 @@ interface Directory {
 interface Draft {
   records: Map<string, TransactionRecord>;
   created: Set<string>;
+  /** Records whose very terms are new, and not only what the chain makes of them. */
+  replaced: Set<string>;
   changed: Set<string>;
+  /** Escrow ids that another escrow has than before. */
+  retaken: Set<string>;
   applied: AppliedEventRecord[];
   announcements: Announcement[];
+}
+
+/** Whose an escrow is. */
+interface Ownership {
+  /** The record with these very terms; undefined when the escrow concerns no agent. */
+  owner: TransactionRecord | undefined;
+  /** Records with other terms, whose escrow id the escrow has taken (decision 16). */
+  losers: TransactionRecord[];
 }
 
 /** Announcements that a withdrawn move may have made. */
@@ -91,7 +103,7 @@ export function createApplier(options: ApplierOptions) {
   ];
 
   async function readDirectory(batch: Batch): Promise<Directory> {
-    const parties = batch.fresh.flatMap(({ event }) => [event.buyer, event.seller]);
+    const parties = [...batch.fresh, ...batch.moved].flatMap(({ event }) => [event.buyer, event.seller]);
     const records = await loadRecords(escrowIdsOf(batch), null);
     const serviceIds = records.flatMap((record) => (record.serviceId === null ? [] : [record.serviceId]));
     const [agentIds, endpointUrls] = await Promise.all([
@@ -101,19 +113,16 @@ export function createApplier(options: ApplierOptions) {
     return { agentIds, endpointUrls };
   }
 
-  /** The record that a chain event belongs to: the checkout with these very terms, else an unsolicited one. */
-  function recordFor(draft: Draft, escrow: IndexedEscrow, directory: Directory): TransactionRecord | undefined {
-    const own = [...draft.records.values()].filter((record) => record.escrowId === escrow.id);
-    const checkout = own.find((record) => !record.unsolicited);
-    if (checkout !== undefined) {
-      if (termDifferences(checkout, escrow).length === 0) return checkout;
-      // Other terms took the escrow id of the checkout (decision 16).
-      change(draft, withChain(checkout, escrow));
-    }
-    const existing = own.find((record) => record.unsolicited);
-    if (existing !== undefined) return existing;
+  const recordsOf = (draft: Draft, escrowId: string) =>
+    [...draft.records.values()].filter((record) => record.escrowId === escrowId);
+
+  /** Whose an escrow is: the checkout's with these very terms, else an unsolicited one of its seller. */
+  function ownershipOf(draft: Draft, escrow: IndexedEscrow, directory: Directory): Ownership {
+    const own = recordsOf(draft, escrow.id);
+    const match = own.find((record) => termDifferences(record, escrow).length === 0);
+    if (match !== undefined) return { owner: match, losers: own.filter((record) => record !== match) };
     const sellerAgentId = directory.agentIds.get(escrow.seller);
-    if (sellerAgentId === undefined) return undefined;
+    if (sellerAgentId === undefined) return { owner: undefined, losers: own };
     const record = unsolicitedRecord(escrow, {
       network,
       chainId: options.chainId,
@@ -122,9 +131,26 @@ export function createApplier(options: ApplierOptions) {
       buyerAgentId: directory.agentIds.get(escrow.buyer) ?? null,
       now: options.now(),
     });
-    draft.created.add(record._id);
-    draft.records.set(record._id, record);
-    return record;
+    // The id was taken once before, by an escrow that a reorganisation has replaced by this one.
+    const earlier = own.find(({ unsolicited }) => unsolicited);
+    return {
+      owner: earlier === undefined ? record : { ...record, _id: earlier._id },
+      losers: own.filter(({ unsolicited }) => !unsolicited),
+    };
+  }
+
+  /** Puts the records of an escrow right and gives the one that its moves are kept with. */
+  function settleOwnership(draft: Draft, { owner, losers }: Ownership, escrow: IndexedEscrow) {
+    for (const loser of losers) {
+      if (loser.expiredBy !== "escrow_id_taken") change(draft, withChain(loser, escrow));
+    }
+    if (owner === undefined) return losers[0];
+    const stored = draft.records.get(owner._id);
+    if (stored === undefined) draft.created.add(owner._id);
+    else if (stored !== owner) draft.replaced.add(owner._id);
+    const updated = withChain(owner, escrow);
+    change(draft, updated);
+    return updated;
   }
 
   function change(draft: Draft, record: TransactionRecord): void {
@@ -143,10 +169,10 @@ export function createApplier(options: ApplierOptions) {
   });
 
   function applyFresh(draft: Draft, { event, incarnation }: Batch["fresh"][number], directory: Directory): void {
-    const record = recordFor(draft, event.escrow, directory);
+    const ownership = ownershipOf(draft, event.escrow, directory);
+    const record = settleOwnership(draft, ownership, event.escrow);
     if (record === undefined) return;
-    const updated = withChain(record, event.escrow);
-    change(draft, updated);
+    const silent = ownership.owner === undefined;
     draft.applied.push({
       _id: `${network}:${moveKey(event)}`,
       network,
@@ -154,24 +180,42 @@ export function createApplier(options: ApplierOptions) {
       type: event.type,
       transactionId: record._id,
       incarnation,
+      silent,
       live: true,
       ...position(event),
     });
-    draft.announcements.push(...announceMove(updated, event, incarnation, targets(updated, directory)));
+    if (!silent) draft.announcements.push(...announceMove(record, event, incarnation, targets(record, directory)));
   }
 
-  function applyMoved(draft: Draft, { event, applied }: Batch["moved"][number]): void {
+  /** A move that was mined again: the same one elsewhere, or that of another escrow which has taken the id since. */
+  function applyMoved(draft: Draft, { event, applied }: Batch["moved"][number], directory: Directory): void {
+    const ownership = ownershipOf(draft, event.escrow, directory);
+    const stored = draft.records.get(applied.transactionId);
+    const isSame = stored !== undefined && ownership.owner === (applied.silent ? undefined : stored);
+    if (!isSame || draft.retaken.has(event.escrowId)) {
+      draft.retaken.add(event.escrowId);
+      const { incarnation } = applyWithdrawn(draft, applied, event.escrow, directory);
+      applyFresh(draft, { event, incarnation }, directory);
+      return;
+    }
     draft.applied.push({ ...applied, ...position(event) });
-    const record = draft.records.get(applied.transactionId);
-    if (record !== undefined) change(draft, withChain(record, event.escrow));
+    settleOwnership(draft, ownership, event.escrow);
   }
 
-  function applyWithdrawn(draft: Draft, applied: AppliedEventRecord, batch: Batch, directory: Directory): void {
-    draft.applied.push({ ...applied, live: false, incarnation: applied.incarnation + 1 });
+  /** @param escrow the escrow of the id as it is now */
+  function applyWithdrawn(
+    draft: Draft,
+    applied: AppliedEventRecord,
+    escrow: IndexedEscrow | undefined,
+    directory: Directory,
+  ): AppliedEventRecord {
+    const incarnation = applied.silent ? applied.incarnation : applied.incarnation + 1;
+    const withdrawn = { ...applied, live: false, incarnation };
+    draft.applied.push(withdrawn);
+    // Those, too, that had lost the id to an escrow which is gone.
+    for (const record of recordsOf(draft, applied.escrowId)) change(draft, withChain(record, escrow));
     const record = draft.records.get(applied.transactionId);
-    if (record === undefined) return;
-    const updated = withChain(record, batch.escrowsNow.get(applied.escrowId));
-    change(draft, updated);
+    if (record === undefined || applied.silent) return withdrawn;
     const eventIds = ANNOUNCED_BY[applied.type].map((type) =>
       eventId({
         network,
@@ -181,8 +225,9 @@ export function createApplier(options: ApplierOptions) {
         incarnation: applied.incarnation,
       }),
     );
-    const withdrawn = { type: applied.type, incarnation: applied.incarnation, eventIds };
-    draft.announcements.push(announceWithdrawal(updated, withdrawn, targets(updated, directory), options.now()));
+    const fact = { type: applied.type, incarnation: applied.incarnation, eventIds };
+    draft.announcements.push(announceWithdrawal(record, fact, targets(record, directory), options.now()));
+    return withdrawn;
   }
 
   async function moveCursor(batch: Batch, session: ClientSession): Promise<void> {
@@ -209,9 +254,12 @@ export function createApplier(options: ApplierOptions) {
       .flatMap((id) => draft.records.get(id) ?? []);
     if (changed.length > 0) {
       await transactions.bulkWrite(
-        changed.map(({ _id, status, expiredBy, escrow, updatedAt }) => ({
-          updateOne: { filter: { _id }, update: { $set: { status, expiredBy, escrow, updatedAt } } },
-        })),
+        changed.map((record) => {
+          const { _id, status, expiredBy, escrow, updatedAt } = record;
+          return draft.replaced.has(_id)
+            ? { replaceOne: { filter: { _id }, replacement: record } }
+            : { updateOne: { filter: { _id }, update: { $set: { status, expiredBy, escrow, updatedAt } } } };
+        }),
         { session },
       );
     }
@@ -239,12 +287,16 @@ export function createApplier(options: ApplierOptions) {
         const draft: Draft = {
           records: new Map(records.map((record) => [record._id, record])),
           created: new Set(),
+          replaced: new Set(),
           changed: new Set(),
+          retaken: new Set(),
           applied: [],
           announcements: [],
         };
-        for (const applied of batch.withdrawn) applyWithdrawn(draft, applied, batch, directory);
-        for (const moved of batch.moved) applyMoved(draft, moved);
+        for (const applied of batch.withdrawn) {
+          applyWithdrawn(draft, applied, batch.escrowsNow.get(applied.escrowId), directory);
+        }
+        for (const moved of batch.moved) applyMoved(draft, moved, directory);
         for (const fresh of batch.fresh) applyFresh(draft, fresh, directory);
         await write(draft, session);
       });

@@ -47,6 +47,8 @@ export interface AppliedEventRecord {
   transactionId: string;
   /** How often the move was withdrawn by a reorganisation after it had been announced. */
   incarnation: number;
+  /** True for a move of an escrow that took the id of a checkout and concerns no agent: nobody was told of it. */
+  silent: boolean;
   /** False while the move is withdrawn. */
   live: boolean;
   blockNumber: number;
@@ -128,6 +130,7 @@ const appliedSchema = new Schema<AppliedEventRecord>(
     type: { type: String, ...required },
     transactionId: text,
     incarnation: count,
+    silent: { type: Boolean, default: false },
     live: { type: Boolean, ...required },
     blockNumber: count,
     blockHash: text,
