@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { format } from "prettier";
 
 import { apiDescription, routes } from "../api/app.ts";
+import { readArguments } from "./arguments.ts";
 import { errorsPage } from "./errors-page.ts";
 
 interface GeneratedFile {
@@ -30,7 +31,14 @@ const files: readonly GeneratedFile[] = [
   },
 ];
 
-const isWriting = process.argv.includes("--write");
+const HELP = `usage: npm run generate -- [--help], or node scripts/check-generated.ts [--write] [--help]
+
+Compares the committed generated files (${files.map(({ path }) => path).join(", ")}) with what their sources give now.
+  --write   brings them up to date; npm run generate does
+  --help    this text`;
+
+const { values } = readArguments(HELP, { write: { type: "boolean" } });
+const isWriting = values.write === true;
 let stale = 0;
 for (const { path, source, generate } of files) {
   const absolute = fileURLToPath(new URL(`../${path}`, import.meta.url));

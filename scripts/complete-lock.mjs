@@ -5,6 +5,21 @@
 import { execSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 
+const HELP = `usage: npm run lock -- [--help]
+
+Writes package-lock.json anew after a change of package.json, and completes it with the packages of other platforms.
+  --help   this text`;
+
+const [argument] = process.argv.slice(2);
+if (argument === "--help") {
+  console.log(HELP);
+  process.exit(0);
+}
+if (argument !== undefined) {
+  console.error(`Unknown option '${argument}'.\n\n${HELP}`);
+  process.exit(2);
+}
+
 const LOCK = "package-lock.json";
 const CPU = { amd64: "x64", x64: "x64", arm64: "arm64" };
 

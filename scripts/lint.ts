@@ -1,6 +1,7 @@
 // Every check of the sources that is no test. `npm run lint` runs them alone; `npm test` runs them first.
 import { glob } from "node:fs/promises";
 
+import { readArguments } from "./arguments.ts";
 import { type Outcome, run } from "./testing/run.ts";
 
 const solidity = await Array.fromAsync(glob("contracts/**/*.sol"));
@@ -14,6 +15,11 @@ const checks: [name: string, command: string, args: string[]][] = [
   ["dependency-cruiser", "depcruise", ["api", "scripts", "deploy", "test"]],
   ["generated files", "node", ["scripts/check-generated.ts"]],
 ];
+
+const HELP = `usage: npm run lint -- [--help]
+
+Compiles the contracts and runs every check of the sources that is no test: ${checks.map(([name]) => name).join(", ")}.
+  --help   this text`;
 
 const LANES = 2;
 
@@ -44,6 +50,7 @@ function report(name: string, outcome: Outcome): void {
 }
 
 if (import.meta.main) {
+  readArguments(HELP, {});
   const failed = await lint();
   if (failed.length > 0) console.log(`Failed: ${failed.join(", ")}`);
   process.exit(failed.length === 0 ? 0 : 1);

@@ -1,10 +1,11 @@
 // `npm start`: the whole marketplace on loopback.
 import { join, relative } from "node:path";
 
-import { readArguments } from "./arguments.ts";
+import { portNumber, readArguments } from "./arguments.ts";
 import type { StackFacts } from "./local/facts.ts";
 import { ROOT } from "./local/paths.ts";
 import { SERVICES } from "./local/services.ts";
+import { PORTS_PER_STACK } from "./local/stack-ports.ts";
 import { startStack } from "./local/stack.ts";
 import { StackStoppedError } from "./local/supervisor.ts";
 
@@ -26,14 +27,6 @@ const startedAt = performance.now();
 function log(line: string): void {
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1).padStart(6);
   process.stderr.write(`${seconds} s  ${line.replaceAll("\n", "\n          ")}\n`);
-}
-
-function port(name: string, text: string | undefined): number | undefined {
-  if (text === undefined || text === "") return undefined;
-  const value = Number(text);
-  if (Number.isInteger(value) && value > 0 && value < 65_500) return value;
-  process.stderr.write(`${name} must be a port number from 1 to 65499, not "${text}".\n`);
-  process.exit(2);
 }
 
 function summary(facts: StackFacts, factsPath: string): string {
@@ -66,6 +59,9 @@ const { values } = readArguments(HELP, {
   json: { type: "boolean" },
 });
 
+const portBase = values["port-base"];
+const apiPort = process.env["PORT"] ?? "";
+
 const interruption = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(signal, () => {
@@ -83,8 +79,8 @@ const interrupted = new Promise<void>((resolve) => {
 try {
   const stack = await startStack({
     dir: values.dir,
-    portBase: port("--port-base", values["port-base"]),
-    apiPort: port("PORT", process.env["PORT"]),
+    portBase: portBase === undefined ? undefined : portNumber("--port-base", portBase, PORTS_PER_STACK),
+    apiPort: apiPort === "" ? undefined : portNumber("PORT", apiPort),
     only: values.only?.split(",").map((name) => name.trim()),
     fresh: values.fresh,
     log,

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 
 /** A port on loopback that the stack is about to use. */
@@ -11,21 +12,53 @@ export class PortTakenError extends Error {
   readonly port: number;
 
   constructor(use: PortUse, howToChange: string) {
-    super(`Port ${String(use.port)}, which ${use.service} needs, is taken by another program. ${howToChange}`);
+    super(
+      `Port ${String(use.port)}, which ${use.service} needs, is taken by another program. End that program, or choose ` +
+        `other ports ${howToChange}.`,
+    );
     this.name = "PortTakenError";
     this.port = use.port;
   }
 }
 
-/** True when nothing listens on the port, on loopback or on all addresses. */
-export async function isPortFree(port: number): Promise<boolean> {
-  return (await canListen(port, "127.0.0.1")) && (await canListen(port, "0.0.0.0"));
+/** Thrown when two services are to listen on one port. */
+export class PortSharedError extends Error {
+  constructor(first: PortUse, second: PortUse, howToChange: string) {
+    super(
+      `Port ${String(first.port)} is given to both ${first.service} and ${second.service}. Choose other ports ${howToChange}.`,
+    );
+    this.name = "PortSharedError";
+  }
 }
 
-/** Throws a PortTakenError for the first port of the list on which another program listens. */
+/** Thrown when the system lets this user not listen on a port. */
+export class PortForbiddenError extends Error {
+  constructor(use: PortUse, howToChange: string) {
+    super(
+      `Port ${String(use.port)}, which ${use.service} needs, is not open to an ordinary user (those below ` +
+        `${String(firstUnprivilegedPort())} are root's). Choose higher ports ${howToChange}.`,
+    );
+    this.name = "PortForbiddenError";
+  }
+}
+
+/** True when nothing listens on the port, on loopback or on all addresses. */
+export async function isPortFree(port: number): Promise<boolean> {
+  return (await whyClosed(port)) === undefined;
+}
+
+/**
+ * Makes sure that this process may listen on each port of the list, and nobody else does.
+ * @param howToChange ends the sentence "choose other ports …"
+ * @throws PortSharedError, PortTakenError, PortForbiddenError
+ */
 export async function assertPortsFree(uses: readonly PortUse[], howToChange: string): Promise<void> {
-  for (const use of uses) {
-    if (!(await isPortFree(use.port))) throw new PortTakenError(use, howToChange);
+  for (const [index, use] of uses.entries()) {
+    const other = uses.slice(0, index).find(({ port }) => port === use.port);
+    if (other !== undefined) throw new PortSharedError(other, use, howToChange);
+    const closed = await whyClosed(use.port);
+    if (closed === "forbidden") throw new PortForbiddenError(use, howToChange);
+    if (closed === "taken") throw new PortTakenError(use, howToChange);
   }
 }
 
@@ -43,17 +76,29 @@ export async function findFreePorts(count: number): Promise<number> {
   throw new Error(`found no ${count} free ports in a row`);
 }
 
-async function canListen(port: number, host: string): Promise<boolean> {
+/** What keeps this process from listening on a port, on loopback or on all addresses; undefined when nothing does. */
+async function whyClosed(port: number): Promise<"taken" | "forbidden" | undefined> {
+  return (await tryToListen(port, "127.0.0.1")) ?? (await tryToListen(port, "0.0.0.0"));
+}
+
+async function tryToListen(port: number, host: string): Promise<"taken" | "forbidden" | undefined> {
   return await new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", (error: NodeJS.ErrnoException) => {
-      if (error.code === "EADDRINUSE" || error.code === "EACCES") resolve(false);
+      if (error.code === "EADDRINUSE") resolve("taken");
+      else if (error.code === "EACCES") resolve("forbidden");
       else reject(error);
     });
     server.listen({ port, host, exclusive: true }, () =>
       server.close(() => {
-        resolve(true);
+        resolve(undefined);
       }),
     );
   });
+}
+
+/** The first port that every user may open. */
+function firstUnprivilegedPort(): number {
+  const file = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
+  return existsSync(file) ? Number(readFileSync(file, "utf8")) : 1_024;
 }

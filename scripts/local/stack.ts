@@ -128,10 +128,7 @@ class StackStart {
   }
 
   async run(): Promise<StackFacts> {
-    await assertPortsFree(
-      this.#portUses(),
-      "End that program, or choose other ports with --port-base N (all) or PORT=N (the API alone).",
-    );
+    await assertPortsFree(this.#portUses(), "with --port-base N (all) or PORT=N (the API alone)");
     const needsContracts = ["chains", "api", "worker"].some((service) => this.#services.has(service as Service));
     const contracts = needsContracts ? this.#buildContracts() : Promise.resolve();
     const chains = this.#services.has("chains") ? this.#startChains() : Promise.resolve();

@@ -1,6 +1,7 @@
 // The contract tests of the stage "contracts": Mocha, then Solidity, in one process so that the sources compile once.
 import hre from "hardhat";
 
+import { readArguments } from "../arguments.ts";
 import { appendResult, resultsFile } from "./results.ts";
 
 /** What Hardhat's Solidity test task answers, as far as it is read here. */
@@ -13,8 +14,15 @@ interface SolidityRun {
   suiteResults: { id: { name: string; source: string }; testResults: { name: string; status: string }[] }[];
 }
 
+const HELP = `usage: npm run test:fork -- [--help], or node scripts/testing/contracts.ts [--help] [files …]
+
+Runs the contract tests: all, or the Mocha (.ts) and Solidity (.sol) files that are named. test:fork names those that
+settle deals on forks: of local chains that stand for both networks, and of the live ones when BASE_SEPOLIA_RPC_URL or
+BASE_RPC_URL is set.
+  --help   this text`;
+
 const stage = process.env["TEST_STAGE"] ?? "contracts";
-const files = process.argv.slice(2);
+const { positionals: files } = readArguments(HELP, {}, { allowPositionals: true });
 const mochaFiles = files.filter((file) => file.endsWith(".ts"));
 const solidityFiles = files.filter((file) => file.endsWith(".sol"));
 let ok = true;

@@ -1,11 +1,12 @@
 // `npm run bench:latency`: how long after its block the API shows a new state, over many deals on the running stack.
-import { availableParallelism } from "node:os";
+import { existsSync } from "node:fs";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { TransactionReceiptNotFoundError } from "viem";
 
-import { readArguments } from "../../scripts/arguments.ts";
+import { readArguments, refuseArguments, wholeNumber } from "../../scripts/arguments.ts";
 import { checkOut, ONE_USDC, openMarket, readTransaction } from "../fixtures/deals.ts";
 import type { DealApi, Market } from "../fixtures/deals.ts";
 import type { TestAgent } from "../fixtures/api.ts";
@@ -24,7 +25,8 @@ answered with the new state, and for createEscrow also to the arrival of the sel
   --deals N     how many deals (default 100)
   --pairs N     pairs of agents that share them, so that no key runs into its limits (default 10)
   --stack FILE  facts of the stack (default .local/stack.json)
-  --json        print one JSON object`;
+  --json        print one JSON object
+  --help        this text`;
 
 const { values } = readArguments(HELP, {
   deals: { type: "string", default: "100" },
@@ -32,6 +34,10 @@ const { values } = readArguments(HELP, {
   stack: { type: "string", default: join(".local", "stack.json") },
   json: { type: "boolean", default: false },
 });
+const deals = wholeNumber("--deals", values.deals, 1, 100_000);
+const pairs = wholeNumber("--pairs", values.pairs, 1, 1_000);
+if (!existsSync(values.stack))
+  refuseArguments(`${values.stack} does not exist: start the marketplace with \`npm start\` first`);
 process.env["TEST_STACK"] = values.stack;
 
 const RECEIPT_POLL_MS = 2;
@@ -126,9 +132,8 @@ async function settle(market: Market, hook: TestReceiver): Promise<void> {
 }
 
 const [api, chain, hook] = await Promise.all([remoteApi(), openChain("base-sepolia"), startReceiver()]);
-const deals = Number(values.deals);
 const markets: Market[] = [];
-for (let pair = 0; pair < Number(values.pairs); pair += 1) {
+for (let pair = 0; pair < pairs; pair += 1) {
   const market = await openMarket(api, chain, { endpointUrl: hook.url });
   await chain.endow(market.buyer.account, { usdc: BUYER_USDC });
   markets.push(market);
@@ -144,6 +149,8 @@ await hook.close();
 const states = summary([...samples.createEscrow, ...samples.submitDelivery, ...samples.accept]);
 const result = {
   cores: availableParallelism(),
+  /** Processes that ran or waited to, averaged over the last minute; this command and the stack are among them. */
+  load: Number((loadavg()[0] ?? 0).toFixed(1)),
   deals,
   seconds: Number(seconds.toFixed(1)),
   milliseconds: {
@@ -153,7 +160,9 @@ const result = {
 };
 if (values.json) console.log(JSON.stringify(result));
 else {
-  console.log(`${deals} deals in ${result.seconds} s on ${result.cores} cores; milliseconds after the block:`);
+  console.log(
+    `${deals} deals in ${result.seconds} s on ${result.cores} cores, load ${result.load}; milliseconds after the block:`,
+  );
   console.table(result.milliseconds);
 }
 process.exit(0);

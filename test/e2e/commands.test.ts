@@ -1,51 +1,67 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 
+/** How many commands run side by side. */
+const CONCURRENCY = 2;
+/** Hardhat's own command explains and refuses in its own words. */
+const OF_HARDHAT = "deploy";
+
 /** Runs a command of the project to its end; none of these gets as far as starting something. */
-function run(...args: string[]): { code: number | null; stdout: string; stderr: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 60_000 });
-  return { code: status, stdout, stderr };
+function run(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, args, { timeout: 60_000 }, (_error, stdout, stderr) => {
+      resolve({ code: child.exitCode, stdout, stderr });
+    });
+  });
 }
 
-const COMMANDS: [script: string, usage: RegExp][] = [
-  ["scripts/start.ts", /^usage: npm start /],
-  ["scripts/demo.ts", /^usage: npm run demo /],
-  ["scripts/test.ts", /^usage: npm test /],
-  ["scripts/conformance.ts", /^usage: npm run conformance /],
-  ["test/bench/start.ts", /^usage: npm run bench:start /],
-  ["test/bench/latency.ts", /^usage: npm run bench:latency /],
-];
+const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
+/** The files behind the names; several names stand for one with other arguments. */
+const commands = new Set(
+  Object.entries(scripts)
+    .filter(([name]) => name !== OF_HARDHAT)
+    .map(([, line]) => /^node (?:scripts\/bootstrap\.mjs )?(\S+)/.exec(line)?.[1] ?? line),
+);
 
-describe("the commands", () => {
-  for (const [script, usage] of COMMANDS) {
-    it(`${script} explains itself with --help, and refuses an option that it does not know with the same text`, () => {
-      const help = run(script, "--help");
+describe("the commands of package.json", { concurrency: CONCURRENCY }, () => {
+  for (const script of commands) {
+    it(`${script} explains itself with --help, and refuses an option that it does not know with the same text`, async () => {
+      const help = await run(script, "--help");
       assert.equal(help.code, 0, help.stderr);
-      assert.match(help.stdout, usage);
-      const unknown = run(script, "--sideways");
-      assert.equal(unknown.code, 2);
+      assert.match(help.stdout, /^usage: npm (start|test|run [a-z:]+) -- \[/);
+      const unknown = await run(script, "--sideways");
+      assert.equal(unknown.code, 2, unknown.stderr);
       assert.match(unknown.stderr, /^Unknown option '--sideways'\.\n/);
       assert.ok(unknown.stderr.includes(help.stdout.trim()), unknown.stderr);
       assert.doesNotMatch(unknown.stderr, /^ +at /m);
     });
   }
+});
 
+describe("a mistake in the arguments", { concurrency: CONCURRENCY }, () => {
+  const noPort = (given: string) =>
+    new RegExp(`^--port-base must be a whole number from 1 to 65522, not "${given}"\\.\\n`);
   const mistakes: [args: string[], fault: RegExp][] = [
     [["scripts/start.ts", "--only"], /^Option '--only <value>' argument missing/],
     [["scripts/start.ts", "--only", "chains,moon"], /no service "moon"; the services are chains,/],
-    [["scripts/start.ts", "--port-base", "many"], /^--port-base must be a port number from 1 to 65499, not "many"/],
-    [["scripts/start.ts", "--port-base", "70000"], /^--port-base must be a port number/],
+    ...["many", "0", "-1", "1.5", "65523", "70000"].map((given): [string[], RegExp] => [
+      ["scripts/start.ts", "--port-base", given],
+      noPort(given),
+    ]),
     [["scripts/start.ts", "now"], /^Unexpected argument 'now'/],
     [["scripts/demo.ts", "--scenario", "haste"], /^--scenario: "haste" is none of accepted, auto-release, abandoned/],
     [["scripts/demo.ts", "--stack", "no/such/file.json"], /start the marketplace with `npm start` first/],
     [["scripts/test.ts", "--only", "everything"], /^--only: unknown stage "everything" \(one of lint, contracts,/],
     [["scripts/test.ts", "test/e2e/commands.test.ts"], /^Single files need the one stage that they belong to/],
     [["scripts/test.ts", "--only", "api", "test/api/none.test.ts"], /^There is no file test\/api\/none\.test\.ts/],
+    [["test/bench/start.ts", "--port-base", "70000"], noPort("70000")],
+    [["test/bench/latency.ts", "--deals", "few"], /^--deals must be a whole number from 1 to 100000, not "few"/],
   ];
   for (const [args, fault] of mistakes) {
-    it(`${args.join(" ")} says what is wrong, without a stack trace`, () => {
-      const { code, stderr } = run(...args);
+    it(`${args.join(" ")} says what is wrong, without a stack trace`, async () => {
+      const { code, stderr } = await run(...args);
       assert.ok(code === 1 || code === 2, `exit code ${code}`);
       assert.match(stderr, fault);
       assert.doesNotMatch(stderr, /^ +at /m);
