@@ -2,26 +2,33 @@
 // the first start (packages, compilers and deployment included), the second start and the three demos.
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
-import { join } from "node:path";
+import { availableParallelism, loadavg, tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
 
-import { readArguments } from "../../scripts/arguments.ts";
+import { portNumber, readArguments } from "../../scripts/arguments.ts";
 import { SCENARIOS } from "../../scripts/demo/deal.ts";
+import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
 
 const HELP = `usage: npm run bench:start -- [--port-base N] [--json] [--help]
 
-Times, in a fresh clone of HEAD: first start to ready, second start to ready, and the demo's scenarios.
+Times, in a fresh clone of HEAD: first start to ready, second start to ready, and the demo's scenarios, each from the
+command to its end.
   --port-base N   first port of the stack (default 26000)
-  --json          one JSON object instead of lines`;
+  --json          one JSON object instead of lines
+  --help          this text`;
 
 const { values } = readArguments(HELP, {
   "port-base": { type: "string", default: "26000" },
   json: { type: "boolean", default: false },
 });
 
+const portBase = portNumber("--port-base", values["port-base"], PORTS_PER_STACK);
+
 /** What was measured, in seconds. */
 interface Figures {
   cores: number;
+  /** Processes that ran or waited to, averaged over the minute before the first and after the last start. */
+  load: { before: number; after: number };
   firstStartSeconds: number;
   secondStartSeconds: number;
   demoSeconds: Record<string, number>;
@@ -31,11 +38,24 @@ const say = (text: string): void => {
   if (!values.json) console.log(text);
 };
 
+/**
+ * The environment of a newcomer's shell: this command itself may have been started by npm, which puts its settings and
+ * the project's own Node there.
+ */
+const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_")));
+environment["PATH"] = (process.env["PATH"] ?? "")
+  .split(delimiter)
+  .filter((folder) => !folder.includes("node_modules"))
+  .join(delimiter);
+
+const currentLoad = (): number => Number((loadavg()[0] ?? 0).toFixed(1));
+
 /** Starts the stack of a clone, runs `body` when it is ready, ends it by ctrl-C; returns the seconds to ready. */
 async function started(clone: string, body: () => void): Promise<number> {
   const began = performance.now();
-  const child = spawn("npm", ["start", "--silent", "--", "--port-base", values["port-base"]], {
+  const child = spawn("npm", ["start", "--silent", "--", "--port-base", String(portBase)], {
     cwd: clone,
+    env: environment,
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
@@ -66,9 +86,12 @@ async function started(clone: string, body: () => void): Promise<number> {
 }
 
 function demo(clone: string, scenario: string): number {
-  const args = ["run", "demo", "--silent", "--", "--json", "--scenario", scenario];
-  const output = execFileSync("npm", args, { cwd: clone, encoding: "utf8" });
-  return (JSON.parse(output) as { seconds: number }).seconds;
+  const began = performance.now();
+  execFileSync("npm", ["run", "demo", "--silent", "--", "--json", "--scenario", scenario], {
+    cwd: clone,
+    env: environment,
+  });
+  return (performance.now() - began) / 1000;
 }
 
 const folder = mkdtempSync(join(tmpdir(), "marketplace-bench-"));
@@ -78,6 +101,7 @@ try {
   execFileSync("git", ["clone", "--quiet", root, clone]);
   const figures: Figures = {
     cores: availableParallelism(),
+    load: { before: currentLoad(), after: 0 },
     firstStartSeconds: 0,
     secondStartSeconds: 0,
     demoSeconds: {},
@@ -92,7 +116,11 @@ try {
   for (const [scenario, seconds] of Object.entries(figures.demoSeconds)) {
     say(`demo ${scenario.padEnd(17)} ${seconds.toFixed(1)} s`);
   }
-  if (values.json) console.log(JSON.stringify(figures));
+  figures.load.after = currentLoad();
+  say(`load before and after  ${figures.load.before} and ${figures.load.after}`);
+  const rounded = (_: string, value: unknown): unknown =>
+    typeof value === "number" ? Number(value.toFixed(2)) : value;
+  if (values.json) console.log(JSON.stringify(figures, rounded));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
