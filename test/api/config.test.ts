@@ -132,10 +132,12 @@ describe("errors", () => {
       const server = app.listen(0, "127.0.0.1");
       await once(server, "listening");
       const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+      const body = await answer.text();
+      server.closeAllConnections();
+      server.close();
       assert.equal(answer.status, 403);
       assert.match(answer.headers.get("content-type") ?? "", /^application\/json\b/, code);
-      assert.deepEqual(await answer.json(), { success: false, error: text, code });
-      server.close();
+      assert.deepEqual(JSON.parse(body), { success: false, error: text, code });
     }
   });
 
