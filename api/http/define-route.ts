@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 
-import type { z } from "zod";
+import { z } from "zod";
 
 import type { Logger } from "../lib/logger.ts";
 import type { ErrorCode } from "./errors.ts";
@@ -89,7 +89,10 @@ interface RouteSpec<
   auth: Auth;
   limitClass: LimitClass;
   budget: BudgetClass;
-  /** Schemas of the parts of a request. Objects must be strict: an unknown field is an error (decision 24). */
+  /**
+   * Schemas of the parts of a request. Objects must be strict: an unknown field is an error (decision 24). A route that
+   * names no query, or no body, takes an empty one.
+   */
   params?: Params;
   query?: Query;
   body?: Body;
@@ -134,7 +137,8 @@ export interface RouteDefinition<Deps> {
   limitClass: LimitClass;
   budget: BudgetClass;
   params?: z.ZodType;
-  query?: z.ZodType;
+  query: z.ZodType;
+  /** Undefined for a method whose requests have no body. */
   body?: z.ZodType;
   responses: ResponseSchemas;
   produces?: string;
@@ -143,6 +147,9 @@ export interface RouteDefinition<Deps> {
   // application has does not compile.
   handler: (request: RouteRequest<AuthPolicy, unknown, unknown, unknown>, deps: Deps) => Awaitable<HandlerResult>;
 }
+
+/** What a route takes that names no schema of its own: nothing. */
+const NOTHING = z.strictObject({});
 
 /**
  * Declares a route: what it takes, what it answers and which errors it may give; `.handle` adds the handler.
@@ -168,6 +175,8 @@ export function defineRoute<
   return {
     handle: (handler) => ({
       ...spec,
+      query: spec.query ?? NOTHING,
+      ...(spec.body === undefined && spec.method !== "GET" ? { body: NOTHING } : {}),
       errors: spec.errors ?? [],
       // The pipeline calls the handler only with what these very schemas have parsed, so widening its input is safe.
       handler: handler as never,

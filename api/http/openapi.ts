@@ -70,9 +70,10 @@ function operationOf(route: RouteDefinition<never>): ZodOpenApiOperationObject {
     security: securityOf(route),
     requestParams: {
       ...(route.params === undefined ? {} : { path: route.params as z.ZodObject }),
-      ...(route.query === undefined ? {} : { query: route.query as z.ZodObject }),
+      query: route.query as z.ZodObject,
     },
-    ...(route.body === undefined
+    // A DELETE takes no body that would be worth a description, and some generators refuse one.
+    ...(route.body === undefined || route.method === "DELETE"
       ? {}
       : { requestBody: { required: true, content: { "application/json": { schema: route.body } } } }),
     responses,
@@ -80,9 +81,8 @@ function operationOf(route: RouteDefinition<never>): ZodOpenApiOperationObject {
 }
 
 function errorsByStatus(route: RouteDefinition<never>): Map<string, ErrorCode[]> {
-  const takesInput = route.params !== undefined || route.query !== undefined || route.body !== undefined;
   const codes = new Set<ErrorCode>([
-    ...(takesInput ? (["validation_error"] as const) : []),
+    "validation_error",
     ...(route.body === undefined ? [] : BODY_ERRORS),
     ...(route.auth === "none" ? [] : (["invalid_api_key"] as const)),
     ...route.errors,

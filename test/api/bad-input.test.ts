@@ -24,7 +24,7 @@ type FieldFaults = [field: string, wrong: unknown[]];
 /** A route with a body: a caller that may use it, a body that it would take, and what it must refuse. */
 interface BodyCase {
   name: string;
-  method: "POST" | "PATCH";
+  method: "POST" | "PATCH" | "DELETE";
   path: () => string;
   key: () => string | undefined;
   body: () => Promise<Record<string, unknown>> | Record<string, unknown>;
@@ -203,6 +203,22 @@ describe("bad input", () => {
         ["revokeOthersAfterSeconds", ["60", null, -1, 86_401, 0.5]],
         ["agentId", ["agt_other"]],
       ],
+    },
+    {
+      name: "DELETE services/{id}",
+      method: "DELETE",
+      path: () => `/api/v1/services/${market.serviceId}`,
+      key: sellerKey,
+      ...noBody,
+      faults: [["reason", ["no longer offered"]]],
+    },
+    {
+      name: "DELETE auth/keys",
+      method: "DELETE",
+      path: () => "/api/v1/auth/keys",
+      key: () => stranger.apiKey,
+      ...noBody,
+      faults: [["keyId", ["key_of_another"]]],
     },
     {
       name: "POST webhooks/secret/rotate",

@@ -1,5 +1,7 @@
+import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
+import { pathsOf } from "../../api/http/define-route.ts";
 import { assertInvalid, startTestApi } from "../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../fixtures/api.ts";
 
@@ -43,4 +45,24 @@ describe("bad input in queries", () => {
       assertInvalid(await api.request("GET", `${path}?${query}`, { key: caller.apiKey }), place);
     });
   }
+
+  it("refuses a parameter that its route does not name, on every route of openapi.json, and does nothing", async () => {
+    const { paths } = (await api.request("GET", "/openapi.json")).body as { paths: Record<string, object> };
+    const described = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
+    );
+    assert.ok(described.length > 30, "nothing is tried");
+    for (const { method, path } of described) {
+      for (const spelling of pathsOf(path)) {
+        const filled = spelling.replaceAll("{file}", "start.js").replaceAll(/\{\w+\}/g, UNKNOWN_TRANSACTION);
+        for (const query of ["noSuchParameter=1", "noSuchParameter", "noSuchParameter=1&noSuchParameter=2"]) {
+          const body = method === "GET" ? {} : { body: {} };
+          const answer = await api.request(method, `${filled}?${query}`, { key: caller.apiKey, ...body });
+          assertInvalid(answer, "query.noSuchParameter");
+        }
+      }
+    }
+    // DELETE /auth/keys was among them.
+    assert.equal((await api.request("GET", "/api/v1/services", { key: caller.apiKey })).status, 200);
+  });
 });
