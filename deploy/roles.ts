@@ -1,7 +1,6 @@
 import type { Provider, Signer } from "ethers";
 import { getAddress, isAddress } from "ethers";
 
-import { hasCode } from "./create2.ts";
 import type { DeployedGovernance, DeployedRoles } from "./deployment-file.ts";
 import type { DeployTarget } from "./networks.ts";
 import { TIMELOCK_DELAY_SECONDS } from "./networks.ts";
@@ -19,6 +18,9 @@ const ROLE_VARIABLES = {
   adminResolver: "ADMIN_RESOLVER_ADDRESS",
 } as const;
 
+/** With it begins the code of a wallet that delegates to a contract (EIP-7702). */
+const DELEGATION_PREFIX = "0xef0100";
+
 /** What the choice of the roles depends on. */
 export interface RoleOptions {
   target: DeployTarget;
@@ -32,7 +34,8 @@ export interface RoleOptions {
 
 /**
  * Who holds which role. On `base` the owner is a timelock of 48 hours under the multisig `MULTISIG_ADDRESS`, which is
- * created here when it does not stand yet; an address without code is refused as multisig (decision 14).
+ * created here when it does not stand yet; a plain wallet is refused as multisig, also one that delegates to a contract
+ * (decision 14).
  */
 export async function resolveRoles(
   options: RoleOptions,
@@ -61,9 +64,9 @@ export async function resolveRoles(
   if (problems.length > 0) throw problem(`The roles are not complete: ${problems.join("; ")}`);
   if (!target.timelocked) return { roles: { owner, ...held } };
 
-  if (!(await hasCode(options.provider, owner))) {
+  if (!(await isContract(options.provider, owner))) {
     throw problem(
-      `MULTISIG_ADDRESS ${owner} has no code: on this network the upgrader must be a multisig contract, never an EOA`,
+      `MULTISIG_ADDRESS ${owner} is a plain wallet: on this network the upgrader must be a multisig contract, never an EOA`,
     );
   }
   const timelock = await ensureTimelock(options.deployer, options.provider, owner, options.log);
@@ -71,6 +74,12 @@ export async function resolveRoles(
     roles: { owner: timelock, ...held },
     governance: { timelock, multisig: owner, minDelaySeconds: TIMELOCK_DELAY_SECONDS },
   };
+}
+
+/** False too for a wallet that lends itself a contract's code (EIP-7702): its one key still signs for everything. */
+async function isContract(provider: Provider, address: string): Promise<boolean> {
+  const code = await provider.getCode(address);
+  return code !== "0x" && !code.startsWith(DELEGATION_PREFIX);
 }
 
 function localRoles(accounts: readonly string[]): DeployedRoles {

@@ -109,6 +109,14 @@ describe("hardhat deploy on a live network", function () {
     expect(await ethers.provider.getBlockNumber()).to.equal(block);
   });
 
+  it("refuses an EOA that lends itself a contract's code (EIP-7702): one key would still upgrade [D14]", async () => {
+    const { run, request, signers } = chain;
+    const wallet = signers[5]?.address ?? "";
+    const multisig = await deployMultisig(chain);
+    await request("hardhat_setCode", [wallet, `0xef0100${multisig.slice(2)}`]);
+    await rejected(run({ env: rolesOf(chain, wallet) }), /must be a multisig contract, never an EOA/);
+  });
+
   it("names every role that is missing or no address, and deploys nothing", async () => {
     const { run, ethers } = chain;
     const block = await ethers.provider.getBlockNumber();
