@@ -136,9 +136,9 @@ contract EscrowFuzzTest is World {
         _create(terms);
         if (isDelivered) _deliver();
         uint256 end = isDelivered ? time + terms.disputeWindow : terms.deadline + terms.abandonmentGrace;
-        uint256 at = uint256(int256(end) + offset);
-        vm.warp(at);
-        bool isEarly = at <= end;
+        uint256 second = uint256(int256(end) + offset);
+        vm.warp(second);
+        bool isEarly = second <= end;
         if (isDelivered) {
             equal(_try(BUYER, abi.encodeCall(IEscrow.accept, (ID))), isEarly ? 1 : 0, "accept");
             equal(_try(SELLER, abi.encodeCall(IEscrow.finalize, (ID))), isEarly ? 0 : 1, "finalize");
@@ -152,8 +152,8 @@ contract EscrowFuzzTest is World {
     function testFuzz_NextActionsCanBeDone(uint32 wait, uint8 choice, bool isDelivered) public {
         _create(_terms(1e6, time + 600, 300, 3_600));
         if (isDelivered) _deliver();
-        uint256 at = time + (uint256(wait) % 6_000);
-        vm.warp(at);
+        uint256 second = time + (uint256(wait) % 6_000);
+        vm.warp(second);
         OpenAction[] memory actions = escrow.nextActions(ID);
         OpenAction memory action = actions[choice % actions.length];
         bytes4[6] memory moves = [
@@ -167,7 +167,7 @@ contract EscrowFuzzTest is World {
         bytes memory data = abi.encodeWithSelector(moves[uint256(action.action)], ID, CRITERIA);
         vm.prank(action.caller == address(0) ? stranger : action.caller);
         (bool done, ) = address(escrow).call(data);
-        equal(done ? 1 : 0, at >= action.opensAt && at <= action.closesAt ? 1 : 0, "done");
+        equal(done ? 1 : 0, second >= action.opensAt && second <= action.closesAt ? 1 : 0, "done");
     }
 
     /// @notice The nonce of an authorization is the hash of every term, the contract and the chain.
