@@ -27,6 +27,7 @@ import type { Listing } from "./services/listing.ts";
 import { createDelivery } from "./transactions/delivery.ts";
 import { createFunding } from "./transactions/funding.ts";
 import { createJobAccess } from "./transactions/job-access.ts";
+import { createListReader } from "./transactions/list-reader.ts";
 import { transactionModel } from "./transactions/model.ts";
 import type { TransactionModel } from "./transactions/model.ts";
 import { createTransactionReader } from "./transactions/reader.ts";
@@ -119,14 +120,7 @@ export function createDeals(options: DealOptions): Deals {
   const deliveries = deliveryModel(connection);
   const recorder = createEventRecorder(models, deliveries, now);
   const secrets = createWebhookSecrets(webhookSecretModel(connection), options.webhookSigningSecrets, now);
-  const reader = createTransactionReader({
-    transactions,
-    cursors: models.cursors,
-    indexers,
-    chains,
-    clock,
-    waitMs: timings.readWaitMs,
-  });
+  const reader = createTransactionReader({ transactions, indexers, chains, clock, waitMs: timings.readWaitMs });
 
   function createNetworkFollower(network: Network): Follower {
     let expiredAt = 0;
@@ -187,6 +181,7 @@ export function createDeals(options: DealOptions): Deals {
       checkout: createCheckoutService({ findListing: options.findListing, transactions, chains, clock }),
       transactions: createTransactionService({
         reader,
+        list: createListReader({ transactions, cursors: models.cursors, indexers, waitMs: timings.readWaitMs }),
         funding: createFunding({ transactions, reader, chains, waitMs: timings.indexWaitMs }),
         delivery: createDelivery({
           connection,

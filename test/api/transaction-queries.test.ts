@@ -5,6 +5,7 @@ import { after, before, describe, it } from "node:test";
 import type { Connection } from "mongoose";
 
 import { connectDatabase, createIndexes } from "../../api/db/connection.ts";
+import { behindParty, byCopy } from "../../api/features/transactions/list-reader.ts";
 import { transactionModel } from "../../api/features/transactions/model.ts";
 import type { TransactionModel } from "../../api/features/transactions/model.ts";
 import { createLogger } from "../../api/lib/logger.ts";
@@ -12,6 +13,7 @@ import { readStack } from "../fixtures/api.ts";
 
 const SETTLED = 500;
 const OPEN = 3;
+const MIN_BLOCK = 1_000;
 
 describe("the collection of transactions", () => {
   let connection: Connection;
@@ -27,6 +29,7 @@ describe("the collection of transactions", () => {
       _id: `txn_${String(n).padStart(32, "0")}`,
       ...{ sellerAgentId: "agt_seller", network: "base", escrowId: `0x${n}`, unsolicited: false },
       status: n < OPEN ? "funded" : "released",
+      minBlock: MIN_BLOCK + (n < OPEN ? SETTLED : n - OPEN),
     }));
     await model.collection.insertMany(records as never[]);
   });
@@ -35,19 +38,25 @@ describe("the collection of transactions", () => {
     await connection.close();
   });
 
-  it("finds a seller's open jobs without looking at those that have ended", async () => {
-    const asSeller: Record<string, unknown> = {
-      sellerAgentId: "agt_seller",
-      status: { $nin: ["pending_funding", "expired"] },
-    };
-    const plan = await model
-      .find({ $and: [{ $or: [asSeller] }, { status: "funded" }] })
-      .sort({ _id: -1 })
-      .limit(21)
-      .explain("executionStats");
+  async function examined(query: object): Promise<{ returned: number; examined: number }> {
+    const plan = await model.find(query).sort({ _id: -1 }).limit(21).explain("executionStats");
     const { executionStats } = plan as unknown as {
       executionStats: { nReturned: number; totalDocsExamined: number };
     };
-    assert.deepEqual([executionStats.nReturned, executionStats.totalDocsExamined], [OPEN, OPEN]);
+    return { returned: executionStats.nReturned, examined: executionStats.totalDocsExamined };
+  }
+
+  it("finds a seller's open jobs without looking at those that have ended", async () => {
+    const query = byCopy("agt_seller", { role: "seller", status: "funded", limit: 20 });
+    assert.deepEqual(await examined(query), { returned: OPEN, examined: OPEN });
   });
+
+  for (const role of ["buyer", "seller", undefined] as const) {
+    it(`finds what a ${role ?? "party"} told of and no copy has yet without looking at the rest`, async () => {
+      const reached = new Map([["base" as const, MIN_BLOCK + SETTLED - 1]]);
+      const query = behindParty("agt_seller", { role, limit: 20 }, reached);
+      const expected = role === "buyer" ? 0 : OPEN;
+      assert.deepEqual(await examined(query), { returned: expected, examined: expected });
+    });
+  }
 });

@@ -113,41 +113,6 @@ describe("transactions", () => {
       assert.match(ahead.headers.get("retry-after") ?? "", /^\d+$/);
       assertInvalid(await call(market.buyer, "GET", `${pathOf(checkout)}?minBlock=-1`), "query.minBlock");
     });
-
-    it("[D15] in pages, newest first, filtered by status, role and service", async () => {
-      const own = await openMarket(api, chain);
-      const made = [await checkOut(own), await checkOut(own), await checkOut(own)];
-      const first = await call(own.buyer, "GET", "/api/v1/transactions?limit=2");
-      assert.equal(first.body.data.length, 2);
-      const rest = await call(own.buyer, "GET", `/api/v1/transactions?limit=2&cursor=${first.body.nextCursor}`);
-      assert.equal(rest.body.nextCursor, null);
-      const ids = [...first.body.data, ...rest.body.data].map(
-        (entry: { transactionId: string }) => entry.transactionId,
-      );
-      assert.deepEqual(ids, made.map(({ transactionId }) => transactionId).reverse());
-      const listed = async (query: string) =>
-        (await call(own.buyer, "GET", `/api/v1/transactions?${query}`)).body.data.length;
-      assert.equal(await listed("status=pending_funding"), 3);
-      assert.equal(await listed("status=funded"), 0);
-      assert.equal(await listed("role=seller"), 0);
-      assert.equal(await listed(`serviceId=${own.serviceId}&role=buyer&network=base-sepolia`), 3);
-      assert.equal(await listed("network=base"), 0);
-      assertInvalid(
-        await call(own.buyer, "GET", "/api/v1/transactions?status=paid&limit=0&cursor=x&page=2"),
-        "query.status",
-        "query.limit",
-        "query.cursor",
-        "query.page",
-      );
-    });
-
-    it("[D41] in lists, too, not older than what a party told of: a funded deal is never listed as pending", async () => {
-      const own = await openMarket(api, chain);
-      const checkout = await fundedDeal(own);
-      const { body } = await call(own.buyer, "GET", "/api/v1/transactions");
-      assert.equal(body.data[0].transactionId, checkout.transactionId);
-      assert.equal(body.data[0].status, "funded");
-    });
   });
 
   describe("deliver", () => {

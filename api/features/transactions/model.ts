@@ -195,6 +195,9 @@ schema.index({ buyerAgentId: 1, _id: -1 });
 schema.index({ sellerAgentId: 1, _id: -1 });
 // A seller polls its open jobs: they are few among all that it ever had.
 schema.index({ sellerAgentId: 1, status: 1, _id: -1 });
+// What a party told of and the follower has not reached yet: few, and none most of the time.
+schema.index({ buyerAgentId: 1, network: 1, minBlock: 1 });
+schema.index({ sellerAgentId: 1, network: 1, minBlock: 1 });
 schema.index({ network: 1, status: 1, quoteExpiresAt: 1 });
 
 /** The collection of transactions. */

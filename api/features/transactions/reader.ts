@@ -7,7 +7,6 @@ import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { IndexedEscrow } from "../../indexer/schemas.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { CursorModel } from "../events/model.ts";
 import type { Role } from "./actions.ts";
 import type { TransactionModel, TransactionRecord, TransactionStatus } from "./model.ts";
 import { withChain } from "./snapshot.ts";
@@ -21,28 +20,9 @@ export interface Reading {
   chainNow: number;
 }
 
-/** What a list asks for. */
-export interface ListFilter {
-  status?: TransactionStatus | undefined;
-  role?: Role | undefined;
-  network?: Network | undefined;
-  serviceId?: string | undefined;
-  limit: number;
-  /** Last id of the page before. */
-  after?: string | undefined;
-}
-
-/** One entry of a list. */
-export interface ListEntry {
-  record: TransactionRecord;
-  role: Role;
-  indexedBlock: number | null;
-}
-
 /** What reading needs. */
 export interface ReaderOptions {
   transactions: TransactionModel;
-  cursors: CursorModel;
   indexers: Readonly<Record<Network, Indexer>>;
   chains: Readonly<Record<Network, Pick<ChainClient, "head">>>;
   clock: Clock;
@@ -54,7 +34,7 @@ export interface ReaderOptions {
 const HEAD_PATIENCE_MS = 1_000;
 
 /** What the seller does not see: a checkout that nobody paid for (decision 15). */
-const UNFUNDED: readonly TransactionStatus[] = ["pending_funding", "expired"];
+export const UNFUNDED: readonly TransactionStatus[] = ["pending_funding", "expired"];
 
 /** The side of a transaction that an agent is on; undefined for a stranger. */
 function roleOf(record: TransactionRecord, agentId: string): Role | undefined {
@@ -113,62 +93,16 @@ export function createTransactionReader(options: ReaderOptions) {
     return reading;
   }
 
-  /** An agent's transactions, newest first, from the copies; an entry whose copy is too old is read anew. */
-  async function list(agentId: string, filter: ListFilter): Promise<{ entries: ListEntry[]; next: string | null }> {
-    const asBuyer = { buyerAgentId: agentId };
-    const asSeller = { sellerAgentId: agentId, status: { $nin: [...UNFUNDED] } };
-    const sides = filter.role === "buyer" ? [asBuyer] : filter.role === "seller" ? [asSeller] : [asBuyer, asSeller];
-    const conditions: Record<string, unknown>[] = [{ $or: sides }];
-    if (filter.status !== undefined) conditions.push({ status: filter.status });
-    if (filter.network !== undefined) conditions.push({ network: filter.network });
-    if (filter.serviceId !== undefined) conditions.push({ serviceId: filter.serviceId });
-    if (filter.after !== undefined) conditions.push({ _id: { $lt: filter.after } });
-    // Before the records: a copy is at least as new as a cursor that was read earlier.
-    const cursors = await options.cursors.find().lean();
-    const reached = new Map(cursors.map((cursor) => [cursor._id, cursor.headNumber]));
-    const found = await transactions
-      .find({ $and: conditions })
-      .sort({ _id: -1 })
-      .limit(filter.limit + 1)
-      .lean<TransactionRecord[]>();
-    const page = found.slice(0, filter.limit);
-    const newer = await readBehind(page, reached);
-    const entries = page.map((stored): ListEntry => {
-      const fresh = newer.get(stored._id);
-      const record = fresh?.record ?? stored;
-      const role = record.buyerAgentId === agentId ? "buyer" : "seller";
-      return { record, role, indexedBlock: fresh?.indexedBlock ?? reached.get(record.network) ?? null };
-    });
-    const last = page.at(-1);
-    return { entries, next: found.length > filter.limit && last !== undefined ? last._id : null };
-  }
-
-  /** Those of a page whose copy is older than what a party already told of, read in one query a network. */
-  async function readBehind(page: TransactionRecord[], reached: ReadonlyMap<Network, number>) {
-    const behind = page.filter((record) => record.minBlock > (reached.get(record.network) ?? 0));
-    const networks = [...new Set(behind.map((record) => record.network))];
-    const readings = await Promise.all(
-      networks.map(async (network) => {
-        const records = behind.filter((record) => record.network === network);
-        const { block, escrows } = await indexers[network].escrows(
-          records.map((record) => record.escrowId),
-          { minBlock: Math.max(...records.map((record) => record.minBlock)), waitMs: options.waitMs },
-        );
-        return records.map(
-          (record) =>
-            [record._id, { record: withChain(record, escrowOf(record, escrows)), indexedBlock: block.number }] as const,
-        );
-      }),
-    );
-    return new Map(readings.flat());
-  }
-
-  return { find, current, read, list };
+  return { find, current, read };
 }
 
 /** Reads transactions for their parties. */
 export type TransactionReader = ReturnType<typeof createTransactionReader>;
 
-function escrowOf(record: TransactionRecord, escrows: ReadonlyMap<string, IndexedEscrow>): IndexedEscrow | undefined {
+/** The escrow of a record among those that the subgraph has; undefined when it has none. */
+export function escrowOf(
+  record: TransactionRecord,
+  escrows: ReadonlyMap<string, IndexedEscrow>,
+): IndexedEscrow | undefined {
   return escrows.get(record.escrowId.toLowerCase());
 }

@@ -11,7 +11,8 @@ import { claimableAt, finalizableAt } from "./deadlines.ts";
 import type { createDelivery, DeliveryInput } from "./delivery.ts";
 import type { createFunding } from "./funding.ts";
 import type { createJobAccess, JobAccess } from "./job-access.ts";
-import type { ListFilter, Reading, TransactionReader } from "./reader.ts";
+import type { ListReader } from "./list-reader.ts";
+import type { Reading, TransactionReader } from "./reader.ts";
 
 /** A call with the moment from which on the chain takes it, unix seconds; null when that is not known yet. */
 export interface TimedCall {
@@ -30,6 +31,7 @@ export interface DetailedReading extends Reading {
 /** What the transaction operations need. */
 export interface TransactionServiceOptions {
   reader: TransactionReader;
+  list: ListReader;
   funding: ReturnType<typeof createFunding>;
   delivery: ReturnType<typeof createDelivery>;
   chains: Readonly<Record<Network, ChainClient>>;
@@ -58,7 +60,7 @@ export function createTransactionService(options: TransactionServiceOptions) {
   }
 
   return {
-    list: (agentId: string, filter: ListFilter) => reader.list(agentId, filter),
+    list: options.list,
 
     fund: (agentId: string, transactionId: string, txHash: Hash) =>
       options.funding.fund(agentId, transactionId, txHash),

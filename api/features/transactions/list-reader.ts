@@ -1,0 +1,142 @@
+import { NETWORKS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import type { Indexer } from "../../indexer/indexer-client.ts";
+import type { CursorModel } from "../events/model.ts";
+import type { Role } from "./actions.ts";
+import type { TransactionModel, TransactionRecord, TransactionStatus } from "./model.ts";
+import { UNFUNDED, escrowOf } from "./reader.ts";
+import { withChain } from "./snapshot.ts";
+
+/** What a list asks for. */
+export interface ListFilter {
+  status?: TransactionStatus | undefined;
+  role?: Role | undefined;
+  network?: Network | undefined;
+  serviceId?: string | undefined;
+  limit: number;
+  /** Last id of the page before. */
+  after?: string | undefined;
+}
+
+/** One entry of a list. */
+export interface ListEntry {
+  record: TransactionRecord;
+  role: Role;
+  indexedBlock: number | null;
+}
+
+/** What listing needs. */
+export interface ListReaderOptions {
+  transactions: TransactionModel;
+  cursors: CursorModel;
+  indexers: Readonly<Record<Network, Indexer>>;
+  /** How long a list waits for the subgraph to reach the block it needs, in milliseconds. */
+  waitMs: number;
+}
+
+/** The number of the last block whose events the copies of a network have. */
+type Reached = ReadonlyMap<Network, number>;
+
+/** The transactions of an agent whose copy says what the list asks for. */
+export function byCopy(agentId: string, filter: ListFilter) {
+  const asBuyer = { buyerAgentId: agentId };
+  const asSeller = { sellerAgentId: agentId, status: { $nin: [...UNFUNDED] } };
+  const sides = filter.role === "buyer" ? [asBuyer] : filter.role === "seller" ? [asSeller] : [asBuyer, asSeller];
+  const status = filter.status === undefined ? [] : [{ status: filter.status }];
+  const network = filter.network === undefined ? [] : [{ network: filter.network }];
+  return { $and: [{ $or: sides }, ...status, ...network, ...commonConditions(filter)] };
+}
+
+/** The transactions of an agent of which a party told later than their copy is, whatever the copy says. */
+export function behindParty(agentId: string, filter: ListFilter, reached: Reached) {
+  const sides = [{ buyerAgentId: agentId }, { sellerAgentId: agentId }].slice(
+    filter.role === "seller" ? 1 : 0,
+    filter.role === "buyer" ? 1 : 2,
+  );
+  const networks = filter.network === undefined ? NETWORKS : [filter.network];
+  // One branch a side and network, as each has its range of an index.
+  const branches = sides.flatMap((side) =>
+    networks.map((network) => ({ ...side, network, minBlock: { $gt: reached.get(network) ?? 0 } })),
+  );
+  return { $and: [{ $or: branches }, ...commonConditions(filter)] };
+}
+
+function commonConditions({ serviceId, after }: ListFilter) {
+  return [
+    ...(serviceId === undefined ? [] : [{ serviceId }]),
+    ...(after === undefined ? [] : [{ _id: { $lt: after } }]),
+  ];
+}
+
+/** Lists transactions for their parties, from the copies that the follower keeps (decisions 15 and 41). */
+export function createListReader({ transactions, cursors, indexers, waitMs }: ListReaderOptions) {
+  /** Those records whose copy is older than what a party told of, read in one query a network. */
+  async function readBehind(records: TransactionRecord[], reached: Reached) {
+    const behind = records.filter((record) => record.minBlock > (reached.get(record.network) ?? 0));
+    const networks = [...new Set(behind.map((record) => record.network))];
+    const readings = await Promise.all(
+      networks.map(async (network) => {
+        const ofNetwork = behind.filter((record) => record.network === network);
+        const { block, escrows } = await indexers[network].escrows(
+          ofNetwork.map((record) => record.escrowId),
+          { minBlock: Math.max(...ofNetwork.map((record) => record.minBlock)), waitMs },
+        );
+        return ofNetwork.map(
+          (record) =>
+            [record._id, { record: withChain(record, escrowOf(record, escrows)), indexedBlock: block.number }] as const,
+        );
+      }),
+    );
+    return new Map(readings.flat());
+  }
+
+  /**
+   * A page of an agent's transactions, newest first. One whose copy is too old is read anew, and stands in the list or
+   * not by the status that it has then.
+   * @returns the entries, at most `limit`, and the id after which the next page begins; null on the last page
+   */
+  return async function list(
+    agentId: string,
+    filter: ListFilter,
+  ): Promise<{ entries: ListEntry[]; next: string | null }> {
+    // Before the records: a copy is at least as new as a cursor that was read earlier.
+    const reached = new Map((await cursors.find().lean()).map((cursor) => [cursor._id, cursor.headNumber]));
+    const found = await Promise.all(
+      [byCopy(agentId, filter), behindParty(agentId, filter, reached)].map((query) =>
+        transactions
+          .find(query)
+          .sort({ _id: -1 })
+          .limit(filter.limit + 1)
+          .lean<TransactionRecord[]>(),
+      ),
+    );
+    // What lies beyond the last record of a query that has more is for the next page.
+    const ends = found.flatMap((records) => records[filter.limit]?._id ?? []).sort();
+    const end = ends.at(-1) ?? null;
+    const records = new Map<string, TransactionRecord>();
+    for (const record of found.flat()) {
+      if (end !== null && record._id < end) continue;
+      // A party may have told of a move between the two queries.
+      if (record.minBlock >= (records.get(record._id)?.minBlock ?? 0)) records.set(record._id, record);
+    }
+    const newer = await readBehind([...records.values()], reached);
+    const entries = [...records.values()]
+      .map((copy): ListEntry => {
+        const { record, indexedBlock } = newer.get(copy._id) ?? {
+          record: copy,
+          indexedBlock: reached.get(copy.network) ?? null,
+        };
+        return { record, role: record.buyerAgentId === agentId ? "buyer" : "seller", indexedBlock };
+      })
+      .filter(({ record, role }) => {
+        if (role === "seller" && UNFUNDED.includes(record.status)) return false;
+        return filter.status === undefined || record.status === filter.status;
+      })
+      .sort((one, other) => (one.record._id < other.record._id ? 1 : -1));
+    const page = entries.slice(0, filter.limit);
+    return { entries: page, next: entries.length > filter.limit ? (page.at(-1)?.record._id ?? null) : end };
+  };
+}
+
+/** Lists transactions for their parties. */
+export type ListReader = ReturnType<typeof createListReader>;
