@@ -13,6 +13,7 @@ import type { IndexedAgent } from "../../api/indexer/schemas.ts";
 import { assertError, assertInvalid, readStack, startTestApi } from "../fixtures/api.ts";
 import type { TestApi } from "../fixtures/api.ts";
 import { indexedAgent, indexersWith } from "../fixtures/indexed-agents.ts";
+import { until } from "../fixtures/until.ts";
 
 const SCORE = "/api/v1/agents/score";
 /** Nothing listens there. */
@@ -48,7 +49,11 @@ describe("networks, readiness and scores", () => {
   describe("happy", () => {
     it("[D40] [S1.08] [S1.09] [S1.10] the networks are base-sepolia (84532) and base (8453), with their addresses", async () => {
       const stack = await readStack();
-      const { body } = await api.request("GET", "/api/v1/networks");
+      // Other tests mine many blocks at once, so the subgraph may be behind for a moment.
+      const { body } = await until("the subgraph is at most five blocks behind", async () => {
+        const answer = await api.request("GET", "/api/v1/networks");
+        return answer.body.data.every(({ blocksBehind }: { blocksBehind: number }) => blocksBehind <= 5) && answer;
+      });
       const facts = body.data.map(({ network, chainId, caip2 }: Record<string, unknown>) => [network, chainId, caip2]);
       assert.deepEqual(facts, [
         ["base-sepolia", 84_532, "eip155:84532"],
@@ -59,8 +64,8 @@ describe("networks, readiness and scores", () => {
         const { escrow, score, resolver } = await readDeployment(stack.deployments[network]);
         assert.deepEqual(entry.contracts, { escrow, score, resolver });
         assert.equal(entry.subgraphUrl, stack.networks[network].subgraphUrl);
-        assert.ok(entry.indexedBlock > 0 && entry.headBlock >= entry.indexedBlock - 1, JSON.stringify(entry));
-        assert.ok(entry.blocksBehind <= 5, `the subgraph is ${entry.blocksBehind} blocks behind`);
+        assert.ok(entry.indexedBlock > 0, JSON.stringify(entry));
+        assert.equal(entry.blocksBehind, Math.max(0, entry.headBlock - entry.indexedBlock));
       }
       const symbols = body.data.map(({ tokens }: { tokens: { symbol: string }[] }) =>
         tokens.map(({ symbol }) => symbol),
