@@ -32,19 +32,14 @@ describe("the events of a deal", () => {
   let sellerHook: TestReceiver;
   let buyerHook: TestReceiver;
   let market: Market;
-  const running = new AbortController();
-  let loops: Promise<unknown>;
 
   before(async () => {
-    api = await startTestApi();
+    api = await startTestApi({ runsLoops: true });
     chain = await openChain("base-sepolia");
     [sellerHook, buyerHook] = await Promise.all([startReceiver(), startReceiver()]);
     market = await openMarket(api, chain, { endpointUrl: sellerHook.url, callbackRequired: true });
-    loops = Promise.all(api.container.loops.map((loop) => loop.run(running.signal)));
   });
   after(async () => {
-    running.abort();
-    await loops;
     await api.close();
     await Promise.all([sellerHook.close(), buyerHook.close()]);
   });

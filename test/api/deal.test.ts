@@ -13,19 +13,12 @@ import { until } from "../fixtures/until.ts";
 describe("a deal through the API", () => {
   let api: TestApi;
   let chain: TestChain;
-  const running = new AbortController();
-  let loops: Promise<unknown>;
 
   before(async () => {
-    api = await startTestApi();
+    api = await startTestApi({ runsLoops: true });
     chain = await openChain("base-sepolia");
-    loops = Promise.all(api.container.loops.map((loop) => loop.run(running.signal)));
   });
-  after(async () => {
-    running.abort();
-    await loops;
-    await api.close();
-  });
+  after(() => api.close());
 
   it("[S4.303] checkout, approve, createEscrow, fund, submitDelivery and deliver, accept, confirm end in Released", async () => {
     const market = await openMarket(api, chain);

@@ -19,21 +19,14 @@ describe("the funding of a transaction", () => {
   let chain: TestChain;
   let market: Market;
   let stranger: TestAgent;
-  const running = new AbortController();
-  let loops: Promise<unknown>;
 
   before(async () => {
-    api = await startTestApi();
+    api = await startTestApi({ runsLoops: true });
     chain = await openChain("base-sepolia");
     market = await openMarket(api, chain);
     stranger = await api.registerAgent();
-    loops = Promise.all(api.container.loops.map((loop) => loop.run(running.signal)));
   });
-  after(async () => {
-    running.abort();
-    await loops;
-    await api.close();
-  });
+  after(() => api.close());
 
   const call = (agent: TestAgent, method: string, path: string, body?: unknown): Promise<Answer> =>
     api.request(method, path, { key: agent.apiKey, ...(body === undefined ? {} : { body }) });

@@ -24,20 +24,13 @@ describe("the discovery scores of the parties", () => {
   let api: TestApi;
   let chain: TestChain;
   let market: Market;
-  const running = new AbortController();
-  let loops: Promise<unknown>;
 
   before(async () => {
-    api = await startTestApi();
+    api = await startTestApi({ runsLoops: true });
     chain = await openChain("base-sepolia");
     market = await openMarket(api, chain);
-    loops = Promise.all(api.container.loops.map((loop) => loop.run(running.signal)));
   });
-  after(async () => {
-    running.abort();
-    await loops;
-    await api.close();
-  });
+  after(() => api.close());
 
   async function read(agent: TestAgent) {
     const path = `/api/v1/agents/${agent.agentId}/discovery-score`;
