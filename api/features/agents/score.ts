@@ -10,6 +10,16 @@ export function discoveryScoreOf(onChainScore: number): number {
   return Math.max(0, Math.min(1, onChainScore / FULL_DISCOVERY_SCORE));
 }
 
+/**
+ * Least whole on-chain score whose discoveryScore reaches a bound from 0 to 1; null when every score does, the negative
+ * ones too. `bound * 100` alone will not do: 0.55 * 100 is 55.00000000000001.
+ */
+export function leastOnChainScoreOf(minDiscoveryScore: number): number | null {
+  if (minDiscoveryScore <= 0) return null;
+  const nearest = Math.round(minDiscoveryScore * FULL_DISCOVERY_SCORE);
+  return discoveryScoreOf(nearest) >= minDiscoveryScore ? nearest : nearest + 1;
+}
+
 /** Whether a testnet score opens mainnet checkout (specification 3.4). */
 export function isGraduated(testnetScore: number): boolean {
   return testnetScore >= MAINNET_GRADUATION_SCORE;

@@ -3,7 +3,7 @@ import BigNumber from "bignumber.js";
 import { NETWORKS } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { discoveryScoreOf } from "../agents/score.ts";
+import { leastOnChainScoreOf } from "../agents/score.ts";
 import type { TradingHistory } from "../agents/score.ts";
 import { NEW_STANDING } from "../agents/standings.ts";
 import type { Standings } from "../agents/standings.ts";
@@ -45,8 +45,8 @@ export function createDiscoverService({ encoder, index, standings, log }: Discov
     const matches = index.match(query, await encode(query), (listing) => passes(listing, filter));
     const histories = await historiesOf(matches, standings);
     const rated = matches.map((match) => ({ ...match, history: histories(match.listing) }));
-    const { minTrustScore = 0 } = filter;
-    return rank(rated.filter(({ history }) => discoveryScoreOf(history.score) >= minTrustScore));
+    const minScore = leastOnChainScoreOf(filter.minTrustScore ?? 0);
+    return rank(minScore === null ? rated : rated.filter(({ history }) => history.score >= minScore));
   }
 
   return {

@@ -3,9 +3,10 @@ import { Types } from "mongoose";
 import type { QueryFilter } from "mongoose";
 import type { z } from "zod";
 
-import { FULL_DISCOVERY_SCORE, NETWORKS } from "../../config/constants.ts";
+import { NETWORKS } from "../../config/constants.ts";
 import type { Currency, Network } from "../../config/constants.ts";
 import type { Caller } from "../../http/define-route.ts";
+import { leastOnChainScoreOf } from "../agents/score.ts";
 import type { Standings } from "../agents/standings.ts";
 import { toListing } from "./listing.ts";
 import type { Listing } from "./listing.ts";
@@ -122,8 +123,8 @@ function statusFilter(caller: Caller, { status, sellerId }: ListingQuery): Filte
 
 /** Sellers whose discoveryScore on the listing's network reaches the bound. */
 async function trustFilter(minTrustScore: number, standings: Standings): Promise<Filter> {
-  if (minTrustScore === 0) return {};
-  const minScore = minTrustScore * FULL_DISCOVERY_SCORE;
+  const minScore = leastOnChainScoreOf(minTrustScore);
+  if (minScore === null) return {};
   const perNetwork = await Promise.all(
     NETWORKS.map(async (network) => ({ network, wallets: await standings.walletsWithScore(network, minScore) })),
   );
