@@ -3,6 +3,7 @@ import type { Connection } from "mongoose";
 import { createChainClient } from "./chain/chain-client.ts";
 import type { ChainClient } from "./chain/chain-client.ts";
 import { readDeployment } from "./chain/deployment.ts";
+import { ChainUnavailableError, WrongChainError } from "./chain/errors.ts";
 import { NETWORKS } from "./config/constants.ts";
 import type { Network } from "./config/constants.ts";
 import type { Env } from "./config/env.ts";
@@ -42,6 +43,7 @@ import type { JobDefinition } from "./jobs/define-job.ts";
 import { systemClock } from "./lib/clock.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { Logger } from "./lib/logger.ts";
+import { DeadlineExceededError, withTimeout } from "./lib/timeout.ts";
 
 /** What route handlers are given: the sum of what the features' routes ask for. */
 export type Services = HealthDeps &
@@ -94,9 +96,12 @@ export interface ContainerOptions {
   dealTimings?: Partial<DealTimings>;
 }
 
+/** How long the start waits for a chain to say which one it is, in milliseconds. */
+const CHAIN_ID_PATIENCE_MS = 3_000;
+
 /**
  * Wires the application: connections first, then services with their dependencies as arguments, then the jobs.
- * @throws ConfigurationError, DeploymentFileError, DatabaseUnusableError when it cannot run
+ * @throws ConfigurationError, DeploymentFileError, WrongChainError, DatabaseUnusableError when it cannot run
  */
 export async function createContainer(options: ContainerOptions): Promise<Container> {
   const stopping = new AbortController();
@@ -179,12 +184,24 @@ async function connectPlatform(options: ContainerOptions, shutdown: AbortSignal)
 
 async function connectChains(env: Env): Promise<Readonly<Record<Network, ChainClient>>> {
   const deployments = {
-    "base-sepolia": await readDeployment(env.deploymentFiles["base-sepolia"]),
-    base: await readDeployment(env.deploymentFiles.base),
+    "base-sepolia": await readDeployment(env.deploymentFiles["base-sepolia"], "base-sepolia"),
+    base: await readDeployment(env.deploymentFiles.base, "base"),
   };
-  return byNetwork((network) =>
+  const chains = byNetwork((network) =>
     createChainClient({ network, rpcUrl: env.rpcUrls[network], deployment: deployments[network] }),
   );
+  await Promise.all(NETWORKS.map((network) => refuseWrongChain(chains[network])));
+  return chains;
+}
+
+/** A mistake in the configuration is said at the start; a server that is away for now is not waited for. */
+async function refuseWrongChain(chain: ChainClient): Promise<void> {
+  try {
+    await withTimeout(`rpc:${chain.network}`, CHAIN_ID_PATIENCE_MS, () => chain.assertChainId());
+  } catch (error) {
+    const isAway = error instanceof ChainUnavailableError || error instanceof DeadlineExceededError;
+    if (error instanceof WrongChainError || !isAway) throw error;
+  }
 }
 
 function byNetwork<T>(make: (network: Network) => T): Readonly<Record<Network, T>> {

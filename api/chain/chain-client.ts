@@ -12,8 +12,9 @@ import type { Address, Hash, Hex, TransactionReceipt } from "viem";
 import type { Network } from "../config/constants.ts";
 import { escrowAbi, priceFeedAbi, scoreAbi } from "./abis.ts";
 import type { DeployedToken, Deployment } from "./deployment.ts";
-import { PriceUnavailableError, WrongChainError } from "./errors.ts";
+import { PriceUnavailableError, TokenNotListedError, WrongChainError } from "./errors.ts";
 import { createRpc } from "./rpc.ts";
+import type { RpcCall } from "./rpc.ts";
 
 /** The latest block of a chain. `timestamp` in unix seconds. */
 export interface ChainHead {
@@ -26,6 +27,8 @@ export interface ChainHead {
 export interface EscrowLimits {
   /** True while the contract takes no new escrow from anyone (decision 14). */
   paused: boolean;
+  /** Least deposit in the token, in its units. */
+  minAmount: bigint;
   /** USD value of the deposit by the token's feed. */
   valueUsd: bigint;
   /** The lower cap of both parties; null when unlimited. */
@@ -46,19 +49,30 @@ export interface FeedPrice {
 export type ReceiptLookup =
   { status: "unknown" } | { status: "pending" } | { status: "mined"; receipt: TransactionReceipt };
 
-/** True when the contract refused because a feed has no usable price. */
-function isPriceRefusal(error: unknown): boolean {
-  if (!(error instanceof BaseError)) return false;
+/** What it means that the contract does not value a deposit; other errors as they are. */
+function valuationRefusal(token: Address, error: unknown): unknown {
+  if (!(error instanceof BaseError)) return error;
   const revert = error.walk((cause) => cause instanceof ContractFunctionRevertedError);
-  return revert instanceof ContractFunctionRevertedError && revert.data?.errorName === "InvalidPrice";
+  if (!(revert instanceof ContractFunctionRevertedError)) return error;
+  switch (revert.data?.errorName) {
+    case "InvalidPrice":
+      return new PriceUnavailableError(`No price of ${token}`, { cause: error });
+    case "TokenNotListed":
+      return new TokenNotListedError(`${token} is not listed`, { cause: error });
+    default:
+      return error;
+  }
 }
 
-/** Reads of one settlement network by JSON-RPC. Every method throws ChainUnavailableError when it cannot be reached. */
+/**
+ * Reads of one settlement network by JSON-RPC. Every method throws ChainUnavailableError when it cannot be reached, and
+ * WrongChainError, which is one too, as long as the server serves another chain.
+ */
 export interface ChainClient {
   readonly network: Network;
   readonly chainId: number;
   readonly deployment: Deployment;
-  /** Throws WrongChainError when the server serves another chain. */
+  /** Asks which chain the server serves, once; every other call waits for it. */
   assertChainId(): Promise<void>;
   head(): Promise<ChainHead>;
   /** On-chain score of a wallet; 0 for one never seen, may be negative (specification 2.5). */
@@ -66,8 +80,8 @@ export interface ChainClient {
   /** Largest job value in USD with 6 decimals; null when unlimited (specification 8.4). */
   maxJobValueUsd(wallet: Address): Promise<bigint | null>;
   /**
-   * Pause, value, caps and seller terms that `createEscrow` would check for this deposit, in one round trip. Throws
-   * PriceUnavailableError when the token's feed has no usable price.
+   * Pause, least deposit, value, caps and seller terms that `createEscrow` would check for this deposit, in one round
+   * trip. Throws PriceUnavailableError when the token's feed has no usable price, and TokenNotListedError.
    */
   escrowLimits(terms: { buyer: Address; seller: Address; token: Address; amount: bigint }): Promise<EscrowLimits>;
   tokenBalance(token: Address, owner: Address): Promise<bigint>;
@@ -104,12 +118,23 @@ const unlimitedAsNull = (capUsd: bigint): bigint | null => (capUsd === maxUint25
 /** Reads of one settlement network, bounded in time and retries. Holds no key and sends nothing. */
 export function createChainClient(options: ChainClientOptions): ChainClient {
   const { network, deployment } = options;
-  const rpc = createRpc({
+  const call = createRpc({
     network,
     rpcUrl: options.rpcUrl,
     timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     attempts: options.attempts ?? DEFAULT_ATTEMPTS,
   });
+  let isRightChain = false;
+  async function assertChainId(): Promise<void> {
+    if (isRightChain) return;
+    const actual = await call((client) => client.getChainId());
+    if (actual !== deployment.chainId) throw new WrongChainError(network, deployment.chainId, actual);
+    isRightChain = true;
+  }
+  const rpc: RpcCall = async (read) => {
+    if (!isRightChain) await assertChainId();
+    return call(read);
+  };
   const escrow = { address: deployment.escrow, abi: escrowAbi } as const;
   const score = { address: deployment.score, abi: scoreAbi } as const;
 
@@ -118,10 +143,7 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
     chainId: deployment.chainId,
     deployment,
 
-    async assertChainId() {
-      const actual = await rpc((client) => client.getChainId());
-      if (actual !== deployment.chainId) throw new WrongChainError(network, deployment.chainId, actual);
-    },
+    assertChainId,
 
     async head() {
       const block = await rpc((client) => client.getBlock({ blockTag: "latest", includeTransactions: false }));
@@ -138,17 +160,18 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
     },
 
     async escrowLimits({ buyer, seller, token, amount }) {
-      const [paused, valueUsd, [capUsd, cappedAgent], terms] = await Promise.all([
+      const [paused, { minAmount }, valueUsd, [capUsd, cappedAgent], terms] = await Promise.all([
         rpc((client) => client.readContract({ ...escrow, functionName: "paused" })),
+        rpc((client) => client.readContract({ ...escrow, functionName: "tokenConfig", args: [token] })),
         rpc((client) => client.readContract({ ...escrow, functionName: "usdValue", args: [token, amount] })).catch(
           (error: unknown) => {
-            throw isPriceRefusal(error) ? new PriceUnavailableError(`No price of ${token}`, { cause: error }) : error;
+            throw valuationRefusal(token, error);
           },
         ),
         rpc((client) => client.readContract({ ...score, functionName: "jobValueCap", args: [buyer, seller] })),
         rpc((client) => client.readContract({ ...escrow, functionName: "sellerTerms", args: [seller] })),
       ]);
-      return { paused, valueUsd, capUsd: unlimitedAsNull(capUsd), cappedAgent, sellerTerms: terms };
+      return { paused, minAmount, valueUsd, capUsd: unlimitedAsNull(capUsd), cappedAgent, sellerTerms: terms };
     },
 
     tokenBalance: (token, owner) =>

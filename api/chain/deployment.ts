@@ -3,6 +3,8 @@ import { readFile } from "node:fs/promises";
 import { getAddress, isAddress } from "viem";
 import { z } from "zod";
 
+import { CHAIN_IDS } from "../config/constants.ts";
+import type { Network } from "../config/constants.ts";
 import { DeploymentFileError } from "./errors.ts";
 
 const address = z
@@ -44,7 +46,7 @@ export interface DeployedToken {
 
 /** What `hardhat deploy` wrote for one network: addresses of the proxies and the tokens of new escrows. */
 export interface Deployment {
-  network: "base-sepolia" | "base";
+  network: Network;
   chainId: number;
   startBlock: number;
   escrow: `0x${string}`;
@@ -53,8 +55,8 @@ export interface Deployment {
   tokens: DeployedToken[];
 }
 
-/** Reads and checks a deployment file. Throws DeploymentFileError that names the file and every fault. */
-export async function readDeployment(path: string): Promise<Deployment> {
+/** Reads and checks the deployment file of a network. Throws DeploymentFileError that names the file and every fault. */
+export async function readDeployment(path: string, network: Network): Promise<Deployment> {
   let text: string;
   try {
     text = await readFile(path, "utf8");
@@ -72,6 +74,12 @@ export async function readDeployment(path: string): Promise<Deployment> {
     throw new DeploymentFileError(`Deployment file ${path} is malformed:\n${z.prettifyError(parsed.error)}`);
   }
   const { contracts, ...rest } = parsed.data;
+  if (rest.network !== network || rest.chainId !== CHAIN_IDS[network]) {
+    throw new DeploymentFileError(
+      `Deployment file ${path} is of ${rest.network} (chain ${rest.chainId}); ` +
+        `that of ${network} (chain ${CHAIN_IDS[network]}) is needed here`,
+    );
+  }
   return {
     ...rest,
     escrow: contracts.escrow.proxy,

@@ -28,7 +28,7 @@ async function chainsWithScores(scores: Record<Network, bigint>): Promise<Record
     ...createChainClient({
       network,
       rpcUrl: stack.networks[network].rpcUrl,
-      deployment: await readDeployment(stack.deployments[network]),
+      deployment: await readDeployment(stack.deployments[network], network),
     }),
     scoreOf: () => Promise.resolve(scores[network]),
   });
@@ -61,7 +61,7 @@ describe("networks, readiness and scores", () => {
       ]);
       for (const entry of body.data) {
         const network = entry.network as Network;
-        const { escrow, score, resolver } = await readDeployment(stack.deployments[network]);
+        const { escrow, score, resolver } = await readDeployment(stack.deployments[network], network);
         assert.deepEqual(entry.contracts, { escrow, score, resolver });
         assert.equal(entry.subgraphUrl, stack.networks[network].subgraphUrl);
         assert.ok(entry.indexedBlock > 0, JSON.stringify(entry));
@@ -197,7 +197,11 @@ describe("networks, readiness and scores", () => {
     it("with the RPC servers away the score is a 503 with Retry-After, and readiness says which are away", async () => {
       const stack = await readStack();
       const of = async (network: Network) =>
-        createChainClient({ network, rpcUrl: NOWHERE, deployment: await readDeployment(stack.deployments[network]) });
+        createChainClient({
+          network,
+          rpcUrl: NOWHERE,
+          deployment: await readDeployment(stack.deployments[network], network),
+        });
       const chains = { "base-sepolia": await of("base-sepolia"), base: await of("base") };
       const other = await startTestApi({ chains });
       const score = await other.request("GET", `${SCORE}?address=${freshWallet()}`);

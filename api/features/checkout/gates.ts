@@ -1,5 +1,5 @@
 import type { ChainClient, EscrowLimits } from "../../chain/chain-client.ts";
-import { PriceUnavailableError } from "../../chain/errors.ts";
+import { PriceUnavailableError, TokenNotListedError } from "../../chain/errors.ts";
 import { MAINNET, MAINNET_GRADUATION_SCORE, QUOTE_SECONDS, TESTNET } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -34,11 +34,10 @@ export async function requireGraduation(
 }
 
 /** The deposit must fit what the token and the contract take (decision 10). */
-export function requireAmountInRange(quote: Quote): void {
-  const { token, amount } = quote;
-  if (amount >= token.minAmount && amount <= MAX_AMOUNT) return;
+function requireAmountInRange({ amount }: Quote, minimum: bigint): void {
+  if (amount >= minimum && amount <= MAX_AMOUNT) return;
   throw new ApiError("amount_out_of_range", {
-    details: { amount: amount.toString(), minimum: token.minAmount.toString(), maximum: MAX_AMOUNT.toString() },
+    details: { amount: amount.toString(), minimum: minimum.toString(), maximum: MAX_AMOUNT.toString() },
   });
 }
 
@@ -46,6 +45,10 @@ async function limitsOf(chain: ChainClient, parties: CheckoutParties, quote: Quo
   try {
     return await chain.escrowLimits({ ...parties, token: quote.token.address, amount: quote.amount });
   } catch (error) {
+    if (error instanceof TokenNotListedError) {
+      const details = { paymentMethod: quote.token.symbol.toLowerCase(), network: chain.network };
+      throw new ApiError("payment_method_not_supported", { details, cause: error });
+    }
     if (!(error instanceof PriceUnavailableError)) throw error;
     const details = { token: quote.token.symbol };
     throw new ApiError("price_feed_unavailable", { details, retryAfterSeconds: PRICE_RETRY_SECONDS, cause: error });
@@ -53,7 +56,7 @@ async function limitsOf(chain: ChainClient, parties: CheckoutParties, quote: Quo
 }
 
 /**
- * What `createEscrow` would refuse: any escrow while the contract is paused (decision 14), a job above the lower cap of
+ * What `createEscrow` would refuse: a token that is no longer listed, a deposit out of range, any escrow while the contract is paused (decision 14), a job above the lower cap of
  * both parties, or one against the seller's own terms. The contract measures the time to deliver from the block that
  * funds, which may be the last of the quote: what the seller asks for must be left then.
  * @param deliverySeconds from now to the deadline
@@ -66,6 +69,7 @@ export async function requireWithinLimits(
 ): Promise<EscrowLimits> {
   const limits = await limitsOf(chain, parties, quote);
   const { valueUsd, capUsd, cappedAgent, sellerTerms } = limits;
+  requireAmountInRange(quote, limits.minAmount);
   if (limits.paused) {
     const details = { network: chain.network, escrowContract: chain.deployment.escrow };
     throw new ApiError("new_escrows_paused", { details, retryAfterSeconds: PAUSE_RETRY_SECONDS });

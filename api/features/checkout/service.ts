@@ -14,7 +14,7 @@ import { newId } from "../../lib/ids.ts";
 import type { Listing } from "../services/listing.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
 import { criteriaDocument, criteriaHashOf, schemaFault } from "./criteria.ts";
-import { requireAmountInRange, requireBalance, requireGraduation, requireWithinLimits } from "./gates.ts";
+import { requireBalance, requireGraduation, requireWithinLimits } from "./gates.ts";
 import { quoteListing } from "./quote.ts";
 import type { checkoutBody } from "./schemas.ts";
 
@@ -64,7 +64,6 @@ export function createCheckoutService(options: CheckoutOptions) {
       await requireGraduation(listing.network, buyer.walletAddress, chains);
       const now = await chainNow(chain);
       const quote = await quoteListing(chain, listing, order, now);
-      requireAmountInRange(quote);
       const parties = { buyer: buyer.walletAddress, seller: listing.sellerAddress };
       await requireWithinLimits(chain, parties, quote, order.deliveryDeadlineSeconds);
       // The gate of verified agents (specification 5.8, decision 32) stands here: it goes by the job's value in USD that
