@@ -2,6 +2,7 @@ import path from "node:path";
 
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
+import { connectForReading } from "./connection.ts";
 import { deploymentPaths, print } from "./paths.ts";
 import { problem } from "./problem.ts";
 
@@ -14,13 +15,11 @@ export default async function checkDeployment(
   const { describeDifferences, differencesOf } = await import("./check.ts");
   const { readDeployment } = await import("./deployment-file.ts");
 
-  // Reading needs no key: the accounts of the live networks are left out.
-  const network = hre.globalOptions.network;
-  const { ethers, networkName } = await hre.network.create({ network, override: { accounts: "remote" } });
-  const file = path.join(deploymentPaths(hre, outDir).deploymentsDir, `${networkName}.json`);
+  const { targetName, provider } = await connectForReading(hre);
+  const file = path.join(deploymentPaths(hre, outDir).deploymentsDir, `${targetName}.json`);
   const deployment = await readDeployment(file);
   if (!deployment) throw problem(`${file} does not exist: there is nothing to check`);
-  const differences = await differencesOf(ethers.provider, deployment);
+  const differences = await differencesOf(provider, deployment);
   if (differences.length > 0) throw problem(`The chain differs from ${file}:\n${describeDifferences(differences)}`);
-  print(`${networkName}: everything is on the chain as ${file} tells`);
+  print(`${targetName}: everything is on the chain as ${file} tells`);
 }

@@ -13,6 +13,15 @@ export interface DeployConnection {
   accounts: readonly string[];
 }
 
+/** Connects to the network that `--network` names without its accounts: reading needs no key. */
+export async function connectForReading(
+  hre: HardhatRuntimeEnvironment,
+): Promise<Pick<DeployConnection, "targetName" | "provider">> {
+  const { network } = hre.globalOptions;
+  const { ethers, networkName } = await hre.network.create({ network, override: { accounts: "remote" } });
+  return { targetName: networkName, provider: ethers.provider };
+}
+
 /** Connects, and says plainly what is missing when the deployer's key is not configured. */
 export async function connectForDeployment(hre: HardhatRuntimeEnvironment): Promise<DeployConnection> {
   const { ethers, provider, networkName } = await hre.network.create();

@@ -1,9 +1,7 @@
 import path from "node:path";
 
 import type { Provider, Signer } from "ethers";
-import { ZeroHash } from "ethers";
 
-import { TimelockController__factory } from "../typechain-types/factories/@openzeppelin/contracts/governance/TimelockController__factory.ts";
 import { EscrowV2__factory } from "../typechain-types/factories/contracts/EscrowV2__factory.ts";
 import { ResolverV2__factory } from "../typechain-types/factories/contracts/ResolverV2__factory.ts";
 import { ScoreV2__factory } from "../typechain-types/factories/contracts/ScoreV2__factory.ts";
@@ -12,6 +10,7 @@ import { create2Address, ensureCreated } from "./create2.ts";
 import type { Deployment } from "./deployment-file.ts";
 import { readDeployment, writeDeployment } from "./deployment-file.ts";
 import { problem } from "./problem.ts";
+import { proposalOf } from "./timelock.ts";
 
 export type ContractKey = keyof Deployment["contracts"];
 
@@ -27,12 +26,11 @@ export interface Candidate {
 /** What a run of `hardhat upgrade` works with. */
 export interface UpgradeRun {
   targetName: string;
-  deployer: Signer;
+  /** Who pays and sends; without him the run is dry: it says what would be done and sends nothing. */
+  deployer?: Signer;
   provider: Provider;
   deploymentsDir: string;
   candidates: Record<ContractKey, Candidate>;
-  /** Say what would be done and send nothing. */
-  dryRun: boolean;
   log: (line: string) => void;
 }
 
@@ -60,67 +58,89 @@ export function candidatesOfBuild(objections: Record<string, readonly string[]>)
 /**
  * Upgrades the proxies whose implementation differs from the candidate. Where the deployer owns the contracts he sends
  * the upgrade; under a timelock the calls for the multisig are printed, and a run after their execution records the new
- * implementation. Nothing is sent when any candidate has an objection.
+ * implementation. Nothing is sent when any candidate has an objection, or when the chain is not as the file tells. What
+ * stands on the chain is recorded even when the run fails afterwards.
  */
 export async function runUpgrade(run: UpgradeRun): Promise<UpgradeStep[]> {
+  const { provider } = run;
   const file = path.join(run.deploymentsDir, `${run.targetName}.json`);
   const deployment = await readDeployment(file);
   if (!deployment) throw problem(`${file} does not exist: there is nothing to upgrade`);
 
-  const objections = Object.values(run.candidates).flatMap(({ name, objections: all }) =>
+  const candidates = Object.entries(run.candidates) as [ContractKey, Candidate][];
+  const objections = candidates.flatMap(([, { name, objections: all }]) =>
     all.map((objection) => `  ${name}: ${objection}`),
   );
   if (objections.length > 0) throw problem(`The upgrade is not safe:\n${objections.join("\n")}`);
 
+  const record = async (): Promise<void> => {
+    if (run.deployer) await writeDeployment(file, deployment);
+  };
   const steps: UpgradeStep[] = [];
-  for (const [contract, candidate] of Object.entries(run.candidates) as [ContractKey, Candidate][]) {
-    steps.push(await upgradeOne(run, deployment, contract, candidate));
+  for (const [contract, candidate] of candidates) {
+    const step = await standing(run, deployment, contract, candidate);
+    if (step) steps.push(step);
   }
-  if (run.dryRun) return steps;
+  if (steps.some(({ outcome }) => outcome === "recorded")) await record();
+  const differences = await differencesOf(provider, deployment);
+  if (differences.length > 0) {
+    throw problem(`The chain differs from ${file}, so nothing was sent:\n${describeDifferences(differences)}`);
+  }
 
-  const differences = await differencesOf(run.provider, deployment);
-  if (differences.length > 0)
-    throw problem(`After the upgrade the chain differs:\n${describeDifferences(differences)}`);
-  await writeDeployment(file, deployment);
-  return steps;
+  for (const [contract, candidate] of candidates) {
+    if (steps.some((step) => step.contract === contract)) continue;
+    const step = await upgradeOne(run, deployment, contract, candidate);
+    steps.push(step);
+    if (step.outcome === "upgraded") await record();
+  }
+  const later = await differencesOf(provider, deployment);
+  if (later.length > 0) throw problem(`After the upgrade the chain differs:\n${describeDifferences(later)}`);
+  return candidates.flatMap(([contract]) => steps.filter((step) => step.contract === contract));
+}
+
+/** The step of a contract that has its candidate already, recorded by this run or before; undefined for another. */
+async function standing(
+  { provider, deployer, log }: UpgradeRun,
+  deployment: Deployment,
+  contract: ContractKey,
+  candidate: Candidate,
+): Promise<UpgradeStep | undefined> {
+  const record = deployment.contracts[contract];
+  const implementation = create2Address(candidate.bytecode);
+  if ((await implementationOf(provider, record.proxy)) !== implementation) return undefined;
+  if (record.implementation === implementation) {
+    log(`${contract}: ${candidate.name} at ${implementation} is current`);
+    return { contract, implementation, outcome: "current" };
+  }
+  record.implementation = implementation;
+  log(`${contract}: the chain has ${implementation} already; ${deployer ? "recorded" : "it would be recorded"}`);
+  return { contract, implementation, outcome: deployer ? "recorded" : "planned" };
 }
 
 async function upgradeOne(
-  run: UpgradeRun,
+  { provider, deployer, log }: UpgradeRun,
   deployment: Deployment,
   contract: ContractKey,
   candidate: Candidate,
 ): Promise<UpgradeStep> {
-  const { provider, deployer, log } = run;
   const record = deployment.contracts[contract];
   const implementation = create2Address(candidate.bytecode);
   const step = (outcome: UpgradeStep["outcome"]): UpgradeStep => ({ contract, implementation, outcome });
-
-  if ((await implementationOf(provider, record.proxy)) === implementation) {
-    if (record.implementation === implementation) {
-      log(`${contract}: ${candidate.name} at ${implementation} is current`);
-      return step("current");
-    }
-    record.implementation = implementation;
-    log(`${contract}: the chain has ${implementation} already; recorded`);
-    return step(run.dryRun ? "planned" : "recorded");
-  }
-  const proxy = EscrowV2__factory.connect(record.proxy, deployer);
+  const proxy = EscrowV2__factory.connect(record.proxy, provider);
   const owner = await proxy.owner();
-  const direct = owner === (await deployer.getAddress());
-  if (run.dryRun) {
+  if (!deployer) {
     log(`${contract}: would create ${candidate.name} at ${implementation}`);
-    log(`${contract}: would ${direct ? "send" : `have ${owner} send`} upgradeToAndCall to ${record.proxy}`);
+    log(`${contract}: would have the owner ${owner} send upgradeToAndCall to ${record.proxy}`);
     return step("planned");
   }
 
   const { created } = await ensureCreated(deployer, provider, candidate.bytecode);
   log(`${contract}: ${created ? "created" : "found"} ${candidate.name} at ${implementation}`);
-  if (!direct) {
-    proposeUpgrade(deployment, owner, record.proxy, implementation, log);
+  if (owner !== (await deployer.getAddress())) {
+    await proposeUpgrade(provider, deployment, owner, record.proxy, implementation, log);
     return step("proposed");
   }
-  const upgrade = await proxy.upgradeToAndCall(implementation, "0x");
+  const upgrade = await proxy.connect(deployer).upgradeToAndCall(implementation, "0x");
   await upgrade.wait();
   record.implementation = implementation;
   log(`${contract}: upgraded by ${upgrade.hash}`);
@@ -128,23 +148,26 @@ async function upgradeOne(
 }
 
 /** Prints what the owner has to send: through the timelock to schedule and, after its delay, to execute. */
-function proposeUpgrade(
-  deployment: Deployment,
+async function proposeUpgrade(
+  provider: Provider,
+  { governance }: Deployment,
   owner: string,
   proxy: string,
   implementation: string,
   log: (line: string) => void,
-): void {
+): Promise<void> {
   const call = EscrowV2__factory.createInterface().encodeFunctionData("upgradeToAndCall", [implementation, "0x"]);
-  const { governance } = deployment;
   if (governance?.timelock !== owner) {
     log(`  the owner ${owner} has to send to ${proxy}: ${call}`);
     return;
   }
-  const timelock = TimelockController__factory.createInterface();
-  const operation = [proxy, 0, call, ZeroHash, ZeroHash] as const;
+  const { schedule, execute, readyAt } = await proposalOf(provider, governance, proxy, call);
   log(`  the multisig ${governance.multisig} has to send to the timelock ${governance.timelock}:`);
-  log(`  first ${timelock.encodeFunctionData("schedule", [...operation, governance.minDelaySeconds])}`);
-  log(`  and after ${governance.minDelaySeconds} s ${timelock.encodeFunctionData("execute", [...operation])}`);
+  if (readyAt === undefined) {
+    log(`  first ${schedule}`);
+    log(`  and after ${governance.minDelaySeconds} s ${execute}`);
+  } else {
+    log(`  scheduled already; from ${new Date(readyAt * 1_000).toISOString()} on ${execute}`);
+  }
   log("  then run this command again: it verifies the upgrade and records it");
 }

@@ -1,6 +1,6 @@
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { connectForDeployment } from "./connection.ts";
+import { connectForDeployment, connectForReading } from "./connection.ts";
 import { deploymentPaths, print } from "./paths.ts";
 import { UPGRADEABLE_CONTRACTS, implementationReports, layoutConflicts, readBaseline } from "./storage-layout.ts";
 
@@ -13,9 +13,9 @@ export default async function upgrade(
   const { candidatesOfBuild, runUpgrade } = await import("./run-upgrade.ts");
 
   const candidates = candidatesOfBuild(await objectionsOfBuild(hre));
-  const connection = await connectForDeployment(hre);
+  const connection = dryRun ? await connectForReading(hre) : await connectForDeployment(hre);
   const { deploymentsDir } = deploymentPaths(hre, outDir);
-  await runUpgrade({ ...connection, deploymentsDir, candidates, dryRun, log: print });
+  await runUpgrade({ ...connection, deploymentsDir, candidates, log: print });
 }
 
 /** Why implementations of the present build must not follow those of the baselines, by contract. */

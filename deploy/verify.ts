@@ -3,6 +3,7 @@ import path from "node:path";
 import { verifyContract } from "@nomicfoundation/hardhat-verify/verify";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
+import { connectForReading } from "./connection.ts";
 import { deploymentPaths, print } from "./paths.ts";
 import { problem } from "./problem.ts";
 
@@ -15,8 +16,9 @@ export default async function verifyDeployment(
   const { readDeployment } = await import("./deployment-file.ts");
   const { publishedContracts } = await import("./published-contracts.ts");
 
-  const { networkName } = await hre.network.create();
-  const file = path.join(deploymentPaths(hre, outDir).deploymentsDir, `${networkName}.json`);
+  // The sources need no account of the network.
+  const { targetName } = await connectForReading(hre);
+  const file = path.join(deploymentPaths(hre, outDir).deploymentsDir, `${targetName}.json`);
   const deployment = await readDeployment(file);
   if (!deployment) throw problem(`${file} does not exist: there is nothing to verify`);
   for (const { title, ...args } of publishedContracts(deployment)) {

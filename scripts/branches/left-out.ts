@@ -35,6 +35,10 @@ export const TESTS_LEFT_OUT: { tests: string; reason: string }[] = [
     reason: "deploys on a chain of its own process, whose limit of code size instrumented contracts pass",
   },
   {
+    tests: "test/contracts/deploy/keyless.test.ts",
+    reason: "deploys on a chain of its own process, likewise",
+  },
+  {
     tests: "test/contracts/upgrade/storage-layout.test.ts",
     reason: "compares the build with its baselines; it runs no contract",
   },

@@ -5,14 +5,10 @@ import { copyFile } from "node:fs/promises";
 import { expect } from "chai";
 
 import { differencesOf } from "../../../deploy/check.ts";
-import { NETWORKS } from "../../../deploy/networks.ts";
 import { TimelockController__factory } from "../../../typechain-types/factories/@openzeppelin/contracts/governance/TimelockController__factory.ts";
 import { EscrowV2__factory } from "../../../typechain-types/factories/contracts/EscrowV2__factory.ts";
-import { MockPriceFeed__factory } from "../../../typechain-types/factories/contracts/mocks/MockPriceFeed__factory.ts";
-import { MockUsdc__factory } from "../../../typechain-types/factories/contracts/mocks/MockUsdc__factory.ts";
-import { MockWeth9__factory } from "../../../typechain-types/factories/contracts/mocks/MockWeth9__factory.ts";
 import type { DeployChain } from "../fixtures/deployment.ts";
-import { deployChain } from "../fixtures/deployment.ts";
+import { deployChain, deployMultisig, placeTokens, rolesOf } from "../fixtures/deployment.ts";
 
 const TWO_DAYS = 48 * 60 * 60;
 
@@ -160,40 +156,6 @@ describe("hardhat deploy on a live network", function () {
     expect(output).to.contain("hardhat keystore set DEPLOYER_PRIVATE_KEY");
   });
 });
-
-/** The tokens and the feed that a live network has already. */
-async function placeTokens({ ethers, request, deployer }: DeployChain): Promise<void> {
-  const [usdcFacts, wethFacts] = NETWORKS.base.tokens;
-  if (!usdcFacts || !wethFacts?.feed) throw new Error("Base has USDC, WETH and a feed");
-  const usdc = await new MockUsdc__factory(deployer).deploy("USD Coin");
-  const weth = await new MockWeth9__factory(deployer).deploy();
-  const feed = await new MockPriceFeed__factory(deployer).deploy(8, 2_500n * 10n ** 8n);
-  for (const [contract, address] of [
-    [usdc, usdcFacts.address],
-    [weth, wethFacts.address],
-    [feed, wethFacts.feed],
-  ] as const) {
-    await contract.waitForDeployment();
-    await request("hardhat_setCode", [address, await ethers.provider.getCode(contract)]);
-  }
-}
-
-/** A contract that stands for the multisig; the deployer holds its key. */
-async function deployMultisig({ ethers, deployer }: DeployChain): Promise<string> {
-  const wallet = await ethers.deployContract("SmartWallet", [deployer.address]);
-  await wallet.waitForDeployment();
-  return wallet.getAddress();
-}
-
-function rolesOf({ signers }: DeployChain, multisig: string): Record<string, string | undefined> {
-  return {
-    MULTISIG_ADDRESS: multisig,
-    SYSTEM_RESOLVER_ADDRESS: signers[1]?.address,
-    ADMIN_RESOLVER_ADDRESS: signers[2]?.address,
-    PAUSER_ADDRESS: signers[3]?.address,
-    TREASURY_ADDRESS: signers[4]?.address,
-  };
-}
 
 async function rejected(attempt: Promise<unknown>, message: RegExp): Promise<void> {
   await attempt.then(

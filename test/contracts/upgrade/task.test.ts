@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 
 import { differencesOf, implementationOf } from "../../../deploy/check.ts";
-import { create2Address } from "../../../deploy/create2.ts";
+import { create2Address, ensureCreated } from "../../../deploy/create2.ts";
 import type { Deployment } from "../../../deploy/deployment-file.ts";
 import { publishedContracts } from "../../../deploy/published-contracts.ts";
 import type { Candidate, ContractKey, UpgradeStep } from "../../../deploy/run-upgrade.ts";
@@ -39,11 +39,10 @@ describe("hardhat upgrade", function () {
     chain.lines.length = 0;
     return runUpgrade({
       targetName: TARGET,
-      deployer: chain.signers[signer] ?? chain.deployer,
+      ...(!dryRun && { deployer: chain.signers[signer] ?? chain.deployer }),
       provider: chain.ethers.provider,
       deploymentsDir: chain.dir,
       candidates,
-      dryRun,
       log: (line) => chain.lines.push(line),
     });
   };
@@ -105,6 +104,72 @@ describe("hardhat upgrade", function () {
     expect(await chain.ethers.provider.getBlockNumber()).to.equal(block);
   });
 
+  it("sends nothing when the chain is not as the file tells, in a dry run neither, and records what stands", async () => {
+    const { ethers, deployer, signers } = chain;
+    const { escrow, score } = deployment.contracts;
+    const proxy = EscrowV2__factory.connect(escrow.proxy, deployer);
+    const treasury = signers[9]?.address ?? "";
+    await proxy.setTreasury(treasury);
+    const block = await ethers.provider.getBlockNumber();
+    const differs = async (dryRun: boolean): Promise<void> => {
+      await upgrade(nextCandidates(), dryRun).then(
+        () => expect.fail("the difference went unnoticed"),
+        (error: unknown) => {
+          expect((error as Error).message)
+            .to.contain("so nothing was sent")
+            .and.to.contain(`treasury: ${treasury}`);
+        },
+      );
+    };
+    await differs(true);
+    await differs(false);
+    expect(await ethers.provider.getBlockNumber()).to.equal(block);
+    expect(await recorded()).to.deep.equal(deployment);
+
+    // An upgrade that was made elsewhere stands, whatever else differs.
+    await ensureCreated(deployer, ethers.provider, NextEscrow__factory.bytecode);
+    await proxy.upgradeToAndCall(create2Address(NextEscrow__factory.bytecode), "0x");
+    await differs(true);
+    expect(await recorded()).to.deep.equal(deployment);
+    await differs(false);
+    const after = await recorded();
+    expect(after.contracts.escrow.implementation).to.equal(create2Address(NextEscrow__factory.bytecode));
+    expect(after.contracts.score).to.deep.equal(score);
+  });
+
+  it("records an upgrade that it sent although the chain differs afterwards", async () => {
+    const { deployer, signers } = chain;
+    const { escrow } = deployment.contracts;
+    const treasury = signers[9]?.address ?? "";
+    const candidates = { ...candidatesOfBuild({}), escrow: nextCandidates().escrow };
+    // The owner sets another treasury while the upgrade is under way.
+    const meddling = new Proxy(deployer, {
+      get(target, property) {
+        if (property !== "sendTransaction") return bound(target, property);
+        return async (transaction: Parameters<typeof deployer.sendTransaction>[0]) => {
+          if (transaction.to === escrow.proxy) {
+            await EscrowV2__factory.connect(escrow.proxy, deployer).setTreasury(treasury);
+          }
+          return target.sendTransaction(transaction);
+        };
+      },
+    });
+    await runUpgrade({
+      targetName: TARGET,
+      deployer: meddling,
+      provider: chain.ethers.provider,
+      deploymentsDir: chain.dir,
+      candidates,
+      log: () => undefined,
+    }).then(
+      () => expect.fail("the difference went unnoticed"),
+      (error: unknown) => {
+        expect((error as Error).message).to.contain("After the upgrade the chain differs");
+      },
+    );
+    expect((await recorded()).contracts.escrow.implementation).to.equal(create2Address(NextEscrow__factory.bytecode));
+  });
+
   it("only creates the implementation and says what the owner has to send when he is another, then records his upgrade", async () => {
     const { ethers, deployer } = chain;
     const steps = await upgrade(nextCandidates(), false, 9);
@@ -145,3 +210,9 @@ describe("hardhat upgrade", function () {
     }
   });
 });
+
+/** A property of an object, bound when it is a function. */
+function bound(target: object, property: string | symbol): unknown {
+  const value: unknown = Reflect.get(target, property, target);
+  return typeof value === "function" ? (value as (...args: unknown[]) => unknown).bind(target) : value;
+}
