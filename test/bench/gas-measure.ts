@@ -1,7 +1,15 @@
-import { type ContractTransactionResponse, MaxUint256, type TypedDataDomain } from "ethers";
+import { MaxUint256, type TypedDataDomain } from "ethers";
 import hre from "hardhat";
 
-import { ABANDONMENT_GRACE_SECONDS, AMOUNT, DISPUTE_WINDOW_SECONDS, type GasSetup, gasSetup } from "./gas-setup.ts";
+import { measureAdministration } from "./gas-administration.ts";
+import {
+  ABANDONMENT_GRACE_SECONDS,
+  AMOUNT,
+  DISPUTE_WINDOW_SECONDS,
+  type GasSetup,
+  gasSetup,
+  used,
+} from "./gas-setup.ts";
 
 /** Gas used by each operation, by its name, and bytes of deployed code by contract. */
 export interface GasReport {
@@ -12,6 +20,9 @@ export interface GasReport {
 const RESOLUTION_TIMEOUT_SECONDS = 30 * 86_400;
 const DELIVERY_SECONDS = 86_400;
 const CONTRACTS = ["EscrowV2", "ScoreV2", "ResolverV2"];
+/** At $3,000: above the amount that fits the packed record and above the lowest cap; the other below both. */
+const WETH_OF_15_USD = 5n * 10n ** 15n;
+const WETH_OF_9_USD = 3n * 10n ** 15n;
 /** The sum that the aim is about, as a row of the report. */
 export const WHOLE_DEAL = "create + deliver + accept";
 
@@ -27,6 +38,9 @@ export async function measureGas(): Promise<GasReport> {
     ...(await measureTroubles(setup)),
     // Last: an abandonment takes the score that jobs above $10 need.
     ...(await measureEndings(setup)),
+    ...(await measureWethDeals(await gasSetup())),
+    // On a chain of its own: the roles change hands.
+    ...(await measureAdministration(await gasSetup())),
   };
   const codeBytes: Record<string, number> = {};
   for (const name of CONTRACTS) {
@@ -34,12 +48,6 @@ export async function measureGas(): Promise<GasReport> {
     codeBytes[name] = (artifact.deployedBytecode.length - 2) / 2;
   }
   return { gas, codeBytes };
-}
-
-async function used(sent: Promise<ContractTransactionResponse>): Promise<number> {
-  const receipt = await (await sent).wait();
-  if (receipt?.status !== 1) throw new Error("a measured transaction failed");
-  return Number(receipt.gasUsed);
 }
 
 async function measureDeal({ contracts, wallets, addresses, steps }: GasSetup): Promise<Record<string, number>> {
@@ -64,7 +72,7 @@ async function measureDeal({ contracts, wallets, addresses, steps }: GasSetup): 
 async function measureCreations(setup: GasSetup): Promise<Record<string, number>> {
   const { contracts, wallets, addresses, steps } = setup;
   const small = await steps.terms(AMOUNT / 2n, addresses.usdc);
-  const inWeth = await steps.terms(5n * 10n ** 15n, addresses.weth);
+  const inWeth = await steps.terms(WETH_OF_15_USD, addresses.weth);
   const signed = await steps.terms(AMOUNT, addresses.usdc);
   const { validAfter, validBefore, signature } = await authorization(setup, signed);
   return {
@@ -75,6 +83,22 @@ async function measureCreations(setup: GasSetup): Promise<Record<string, number>
         .connect(wallets.relayer)
         .createEscrowWithAuthorization(signed, validAfter, validBefore, signature),
     ),
+  };
+}
+
+/** Whole deals in WETH: one above the lowest cap, whose amount takes a fourth slot, and one below both bounds. */
+async function measureWethDeals({ contracts, wallets, addresses, steps }: GasSetup): Promise<Record<string, number>> {
+  const whole = async (amount: bigint) => {
+    const deal = await steps.terms(amount, addresses.weth);
+    return (
+      (await used(steps.create(deal))) +
+      (await used(contracts.escrow.connect(wallets.seller).submitDelivery(deal.escrowId, steps.hash()))) +
+      (await used(contracts.escrow.connect(wallets.buyer).accept(deal.escrowId)))
+    );
+  };
+  return {
+    [`${WHOLE_DEAL} (WETH)`]: await whole(WETH_OF_15_USD),
+    [`${WHOLE_DEAL} (WETH job of $9)`]: await whole(WETH_OF_9_USD),
   };
 }
 

@@ -1,4 +1,4 @@
-import { toBeHex, keccak256 } from "ethers";
+import { type ContractTransactionResponse, keccak256, toBeHex } from "ethers";
 import hre from "hardhat";
 
 /** The chain begins here, so that times have the same bytes in every run. */
@@ -120,7 +120,7 @@ export async function gasSetup() {
   return {
     connection,
     contracts: { escrow, score, resolver, usdc, weth },
-    wallets: { owner, treasury, system, admin, buyer, seller, relayer },
+    wallets: { owner, treasury, pauser, system, admin, buyer, seller, relayer },
     addresses: { escrow: escrowAddress, usdc: usdcAddress, weth: wethAddress },
     steps: { terms, create, funded, delivered, disputed, hash },
   };
@@ -128,3 +128,10 @@ export async function gasSetup() {
 
 /** What `gasSetup` gives. */
 export type GasSetup = Awaited<ReturnType<typeof gasSetup>>;
+
+/** Gas used by a transaction, which must succeed. */
+export async function used(sent: Promise<ContractTransactionResponse>): Promise<number> {
+  const receipt = await (await sent).wait();
+  if (receipt?.status !== 1) throw new Error("a measured transaction failed");
+  return Number(receipt.gasUsed);
+}

@@ -4,7 +4,7 @@ import { type GasReport, WHOLE_DEAL } from "./gas-measure.ts";
 
 const SNAPSHOT = "test/bench/gas-snapshot.json";
 const PAGES = ["docs/operations/*.md", "docs/score-farming.md"];
-const MARKER = /<!-- (gas|farm):([\w-]+) -->(?:[^<]*<!-- \/\1 -->)?/g;
+const MARKER = /<!-- (gas|farm):([^>]+?) -->(?:[^<]*<!-- \/\1 -->)?/g;
 /** Rows of the report that a marker names by a shorter word. */
 const ALIASES: Record<string, string> = {
   deal: WHOLE_DEAL,
