@@ -194,7 +194,11 @@ export function createDeals(options: DealOptions): Deals {
           waitMs: timings.indexWaitMs,
         }),
         chains,
-        jobAccess: createJobAccess({ endpoints: options.endpoints, secrets, issuer: options.publicUrl }),
+        // Without a master secret no token can be signed; the transaction can be read all the same.
+        jobAccess:
+          options.webhookSigningSecrets.length === 0
+            ? () => Promise.resolve(undefined)
+            : createJobAccess({ endpoints: options.endpoints, secrets, issuer: options.publicUrl }),
         waitMs: timings.indexWaitMs,
       }),
       eventLog: createEventLog(models.events),

@@ -318,6 +318,18 @@ describe("the events of a deal", () => {
     assertInvalid(await get(own.seller, "/api/v1/jobs?status=open&seller=x"), "query.status", "query.seller");
   });
 
+  it("leave a job readable where no token for it can be signed", async () => {
+    const unsigned = await startTestApi({ env: { webhookSigningSecrets: [] } });
+    try {
+      const own = await openMarket(unsigned, chain, { deliveryType: "api_response", endpointUrl: sellerHook.url });
+      const { transactionId } = await fundedDeal(own);
+      const read = await readTransaction(unsigned, own.buyer, transactionId);
+      assert.deepEqual([read.status, read.sellerEndpoint], ["funded", undefined]);
+    } finally {
+      await unsigned.close();
+    }
+  });
+
   it("[S2.2.22] [S2.2.23] [D24] let the buyer of an api_response service call the seller itself, with a token for the job", async () => {
     const own = await openMarket(api, chain, { deliveryType: "api_response", endpointUrl: sellerHook.url });
     const pending = await checkOut(own);

@@ -65,6 +65,22 @@ describe("a subgraph that lags or is away", () => {
     assert.deepEqual([later.status, later.body.data.status], [200, "funded"]);
   });
 
+  it("[D16] lets a checkout that has expired wait for its funding again: 202 says pending_funding", async () => {
+    const market = await openMarket(api, await openChain("base-sepolia"));
+    const checkout = await checkOut(market);
+    const { transactionHash } = await createEscrow(market, checkout);
+    const { transactions } = api.container.deals.models;
+    await transactions.updateOne({ _id: checkout.transactionId }, { status: "expired", expiredBy: "quote" });
+    isBehind = true;
+    const answer = await api.request("POST", checkout.paymentInstructions.fundEndpoint, {
+      key: market.buyer.apiKey,
+      body: { txHash: transactionHash },
+    });
+    isBehind = false;
+    const { status, expiredBy } = answer.body.data;
+    assert.deepEqual([answer.status, status, expiredBy], [202, "pending_funding", null], answer.text);
+  });
+
   it("[D41] takes back nothing that the parties were shown before", async () => {
     const market = await openMarket(api, await openChain("base-sepolia"));
     const checkout = await checkOut(market);

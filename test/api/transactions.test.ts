@@ -95,6 +95,11 @@ describe("transactions", () => {
       }
     });
 
+    it("refuses a block that no subgraph can know", async () => {
+      const checkout = await checkOut(market);
+      assertInvalid(await call(market.buyer, "GET", `${pathOf(checkout)}?minBlock=2147483648`), "query.minBlock");
+    });
+
     it("[D41] not older than the block that the caller names: beyond the chain's head it is 503", async () => {
       const checkout = await fundedDeal(market);
       const head = Number(await chain.client.getBlockNumber());
@@ -182,6 +187,19 @@ describe("transactions", () => {
       assert.equal((await stored(checkout))?.responsePayloadJson, null);
     });
 
+    it("[D17] is refused after the job was given back also when the same payload was handed over before", async () => {
+      const checkout = await fundedDeal(market);
+      assert.equal((await deliver(checkout, { responsePayload: { a: 1 } })).status, 202);
+      await act(api, chain, market.seller, checkout.transactionId, "refund");
+      await until(
+        "the refund is indexed",
+        async () => (await readTransaction(api, market.seller, checkout.transactionId)).status === "refunded",
+      );
+      const again = await deliver(checkout, { responsePayload: { a: 1 } });
+      assertError(again, 409, "escrow_state_conflict");
+      assert.equal(again.body.details.status, "refunded");
+    });
+
     it("[D17] says why a transaction hash is no delivery of this escrow, and keeps nothing", async () => {
       const [checkout, other] = [await fundedDeal(market), await fundedDeal(market)];
       const { transactionHash } = await deliverDeal(market, other.transactionId);
@@ -191,6 +209,19 @@ describe("transactions", () => {
       assert.equal(elsewhere.body.details.reason, "otherEscrow");
       const unknown = await deliver(checkout, { ...body, txHash: UNKNOWN_HASH });
       assert.equal(unknown.body.details.reason, "unknown");
+      const submit = submitDeliveryCall(target(), checkout.paymentInstructions.escrowId, `0x${"cd".repeat(32)}`);
+      const reverted = await chain.sendReverting(market.buyer.account, submit);
+      const failed = await deliver(checkout, { ...body, txHash: reverted.transactionHash });
+      assertError(failed, 409, "delivery_transaction_mismatch");
+      assert.equal(failed.body.details.reason, "failed");
+      const own = await openMarket(api, chain);
+      const pending = await deliver(checkout, {
+        ...body,
+        txHash: await chain.sendTooEarly(own.seller.account, submit),
+      });
+      assertError(pending, 409, "delivery_transaction_mismatch");
+      assert.equal(pending.body.details.reason, "pending");
+      assert.match(pending.headers.get("retry-after") ?? "", /^\d+$/);
       assert.equal((await stored(checkout))?.responsePayloadJson, null);
     });
 
@@ -232,6 +263,13 @@ describe("transactions", () => {
       assert.equal(done.status, 200, done.text);
       assert.equal(done.body.data.status, "released");
       assert.equal(done.body.data.automatic, false);
+    });
+
+    it("[D18] of a checkout that nobody has funded is 409, with the calldata that will be taken then", async () => {
+      const checkout = await checkOut(market);
+      const answer = await confirm(checkout);
+      assertError(answer, 409, "not_accepted_on_chain");
+      assert.equal(answer.body.details.status, "pending_funding");
     });
 
     it("[D33] is the buyer's: the seller gets 403", async () => {

@@ -125,7 +125,7 @@ export function createDelivery(options: DeliveryOptions) {
       }
       const proof = deliveryProofOf(input.responsePayload);
       const { record } = reading;
-      if (record.deliveryProof === null) await requireOpen(reading);
+      await requireOpen(reading);
       const minBlock = input.txHash === undefined ? 0 : await submittedIn(record, input.txHash);
       await store(record, input.responsePayload, proof);
       if (minBlock > 0) await transactions.updateOne({ _id: transactionId }, { $max: { minBlock } });

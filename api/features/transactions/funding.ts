@@ -98,7 +98,13 @@ export function createFunding(options: FundingOptions) {
       } catch (error) {
         if (!(error instanceof IndexerBehindError)) throw error;
       }
-      return { kind: "pending", record, retryAfterSeconds: PENDING_RETRY_SECONDS };
+      // Funded late, a checkout that has expired comes back: the money is on chain (decision 16).
+      const status = record.status === "expired" ? "pending_funding" : record.status;
+      return {
+        kind: "pending",
+        record: { ...record, status, expiredBy: null },
+        retryAfterSeconds: PENDING_RETRY_SECONDS,
+      };
     },
   };
 }

@@ -146,7 +146,8 @@ export const criteriaAnswer = dataOf(
 
 export const transactionParams = z.strictObject({ id: z.string().min(1).max(100) });
 
-const MAX_BLOCK = 999_999_999_999;
+/** Largest `Int` of GraphQL: the subgraph knows no later block. */
+const MAX_BLOCK = 2 ** 31 - 1;
 
 export const readQuery = z.strictObject({
   minBlock: queryInteger({
