@@ -4,11 +4,20 @@ import path from "node:path";
 import type { SettlementNetwork } from "./networks.ts";
 import { problem } from "./problem.ts";
 
+/** Arguments that a proxy was created with, which upgrades and changes of roles or tokens leave as they are. */
+export interface ProxyCreation {
+  implementation: string;
+  /** The call that initialized it. */
+  initData: string;
+}
+
 /** Where one contract stands. `txHash` is the transaction that created the proxy. */
 export interface DeployedContract {
   proxy: string;
   implementation: string;
   txHash: string;
+  /** Not in the files of earlier versions of `hardhat deploy`, which were written for local chains only. */
+  created?: ProxyCreation;
 }
 
 /** Who holds which role. */
@@ -35,6 +44,8 @@ export interface DeployedGovernance {
   timelock: string;
   multisig: string;
   minDelaySeconds: number;
+  /** What it was created with. */
+  created: { multisig: string; minDelaySeconds: number };
 }
 
 /** `deployments/<network>.json`. */

@@ -1,9 +1,7 @@
 import { ZeroAddress } from "ethers";
 
-import { EscrowV2__factory } from "../typechain-types/factories/contracts/EscrowV2__factory.ts";
-import { ResolverV2__factory } from "../typechain-types/factories/contracts/ResolverV2__factory.ts";
-import { ScoreV2__factory } from "../typechain-types/factories/contracts/ScoreV2__factory.ts";
 import type { Deployment } from "./deployment-file.ts";
+import { problem } from "./problem.ts";
 
 /** A contract on the chain with what is needed to publish its source. */
 export interface PublishedContract {
@@ -17,38 +15,21 @@ export interface PublishedContract {
 const PROXY = "@openzeppelin/contracts/proxy/ERC1967/ERC1967Proxy.sol:ERC1967Proxy";
 const TIMELOCK = "@openzeppelin/contracts/governance/TimelockController.sol:TimelockController";
 
-/** The implementations, the proxies with the calls that initialized them, and the timelock where there is one. */
+/**
+ * The implementations that stand behind the proxies, and the proxies and the timelock (where there is one) with the
+ * arguments that they were created with: those stay what they were when the implementation, a role or the token list
+ * has changed since.
+ */
 export function publishedContracts(deployment: Deployment): PublishedContract[] {
-  const { contracts, roles, tokens, governance } = deployment;
-  const { escrow, score, resolver } = contracts;
-  const listings = tokens.map(({ address, feed, maxPriceAge, decimals, minAmount }) => ({
-    token: address,
-    config: { feed, maxPriceAge, decimals, listed: true, minAmount },
-  }));
-  const initialization = {
-    escrow: EscrowV2__factory.createInterface().encodeFunctionData("initialize", [
-      roles.owner,
-      roles.treasury,
-      roles.pauser,
-      score.proxy,
-      resolver.proxy,
-      listings,
-    ]),
-    score: ScoreV2__factory.createInterface().encodeFunctionData("initialize", [roles.owner, escrow.proxy]),
-    resolver: ResolverV2__factory.createInterface().encodeFunctionData("initialize", [
-      roles.owner,
-      escrow.proxy,
-      roles.systemResolver,
-      roles.adminResolver,
-    ]),
-  };
+  const { contracts, governance } = deployment;
   const published: PublishedContract[] = [];
   for (const [key, name] of [
     ["escrow", "EscrowV2"],
     ["score", "ScoreV2"],
     ["resolver", "ResolverV2"],
   ] as const) {
-    const { proxy, implementation } = contracts[key];
+    const { proxy, implementation, created } = contracts[key];
+    if (!created) throw problem(`The deployment file does not say what the proxy of ${key} was created with`);
     published.push(
       {
         title: `${name}, implementation`,
@@ -60,15 +41,15 @@ export function publishedContracts(deployment: Deployment): PublishedContract[] 
         title: `${name}, proxy`,
         address: proxy,
         contract: PROXY,
-        constructorArgs: [implementation, initialization[key]],
+        constructorArgs: [created.implementation, created.initData],
       },
     );
   }
   if (governance) {
-    const { timelock, multisig, minDelaySeconds } = governance;
+    const { multisig, minDelaySeconds } = governance.created;
     published.push({
       title: "timelock",
-      address: timelock,
+      address: governance.timelock,
       contract: TIMELOCK,
       constructorArgs: [minDelaySeconds, [multisig], [multisig], ZeroAddress],
     });

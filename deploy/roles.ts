@@ -69,10 +69,11 @@ export async function resolveRoles(
       `MULTISIG_ADDRESS ${owner} is a plain wallet: on this network the upgrader must be a multisig contract, never an EOA`,
     );
   }
+  const terms = { multisig: owner, minDelaySeconds: TIMELOCK_DELAY_SECONDS };
   const timelock = await ensureTimelock(options.deployer, options.provider, owner, options.log);
   return {
     roles: { owner: timelock, ...held },
-    governance: { timelock, multisig: owner, minDelaySeconds: TIMELOCK_DELAY_SECONDS },
+    governance: { timelock, ...terms, created: terms },
   };
 }
 

@@ -7,7 +7,7 @@ import { MarketplaceDeployment__factory } from "../typechain-types/factories/con
 import { ResolverV2__factory } from "../typechain-types/factories/contracts/ResolverV2__factory.ts";
 import { ScoreV2__factory } from "../typechain-types/factories/contracts/ScoreV2__factory.ts";
 import { create2Address, ensureCreated } from "./create2.ts";
-import type { DeployedGovernance, DeployedRoles, Deployment } from "./deployment-file.ts";
+import type { DeployedContract, DeployedGovernance, DeployedRoles, Deployment } from "./deployment-file.ts";
 import type { SettlementNetwork, TokenFacts } from "./networks.ts";
 import { NETWORKS, TIMELOCK_DELAY_SECONDS } from "./networks.ts";
 import { problem } from "./problem.ts";
@@ -66,14 +66,21 @@ export async function deploySystem(options: SystemOptions): Promise<Deployment> 
   ]);
   const block = Number(startBlock);
   const txHash = await creationHash(provider, escrow, block);
+  const calls = initialization(roles, { escrow, score, resolver }, facts.tokens);
+  const contract = (key: keyof Implementations, proxy: string): DeployedContract => ({
+    proxy,
+    implementation: implementations[key],
+    txHash,
+    created: { implementation: implementations[key], initData: calls[key] },
+  });
   return {
     network,
     chainId: facts.chainId,
     startBlock: block,
     contracts: {
-      escrow: { proxy: escrow, implementation: implementations.escrow, txHash },
-      score: { proxy: score, implementation: implementations.score, txHash },
-      resolver: { proxy: resolver, implementation: implementations.resolver, txHash },
+      escrow: contract("escrow", escrow),
+      score: contract("score", score),
+      resolver: contract("resolver", resolver),
     },
     roles,
     ...(options.governance && { governance: options.governance }),
@@ -114,18 +121,49 @@ function birthCode(implementations: Implementations, roles: DeployedRoles, token
   const args = MarketplaceDeployment__factory.createInterface().encodeDeploy([
     implementations,
     roles,
-    tokens.map((token) => ({
-      token: token.address,
-      config: {
-        feed: token.feed ?? ZeroAddress,
-        maxPriceAge: token.maxPriceAge,
-        decimals: token.decimals,
-        listed: true,
-        minAmount: token.minAmount,
-      },
-    })),
+    listingsOf(tokens),
   ]);
   return concat([MarketplaceDeployment__factory.bytecode, args]);
+}
+
+/** The calls by which MarketplaceDeployment initializes the proxies. */
+function initialization(
+  roles: DeployedRoles,
+  proxies: Record<keyof Implementations, string>,
+  tokens: readonly TokenFacts[],
+): Record<keyof Implementations, string> {
+  const { owner, treasury, pauser, systemResolver, adminResolver } = roles;
+  const { escrow, score, resolver } = proxies;
+  return {
+    escrow: EscrowV2__factory.createInterface().encodeFunctionData("initialize", [
+      owner,
+      treasury,
+      pauser,
+      score,
+      resolver,
+      listingsOf(tokens),
+    ]),
+    score: ScoreV2__factory.createInterface().encodeFunctionData("initialize", [owner, escrow]),
+    resolver: ResolverV2__factory.createInterface().encodeFunctionData("initialize", [
+      owner,
+      escrow,
+      systemResolver,
+      adminResolver,
+    ]),
+  };
+}
+
+function listingsOf(tokens: readonly TokenFacts[]) {
+  return tokens.map((token) => ({
+    token: token.address,
+    config: {
+      feed: token.feed ?? ZeroAddress,
+      maxPriceAge: token.maxPriceAge,
+      decimals: token.decimals,
+      listed: true,
+      minAmount: token.minAmount,
+    },
+  }));
 }
 
 /** The transaction that created a proxy in a known block, by the event that every proxy emits at its birth. */

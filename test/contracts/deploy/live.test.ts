@@ -28,7 +28,8 @@ describe("hardhat deploy on a live network", function () {
     const multisig = await deployMultisig(chain);
     const deployment = await run({ env: rolesOf(chain, multisig) });
     const { governance, roles, contracts } = deployment;
-    expect(governance).to.deep.equal({ timelock: roles.owner, multisig, minDelaySeconds: TWO_DAYS });
+    const terms = { multisig, minDelaySeconds: TWO_DAYS };
+    expect(governance).to.deep.equal({ timelock: roles.owner, ...terms, created: terms });
     expect(await differencesOf(ethers.provider, deployment)).to.deep.equal([]);
     const timelock = TimelockController__factory.connect(roles.owner, ethers.provider);
     expect(await timelock.getMinDelay()).to.equal(BigInt(TWO_DAYS));
