@@ -314,7 +314,8 @@ describe("the events of a deal", () => {
     assert.deepEqual((await get(own.buyer, "/api/v1/jobs")).body.data, []);
     await deliverDeal(own, checkout.transactionId);
     await until("the job has left", async () => (await get(own.seller, "/api/v1/jobs")).body.data.length === 0);
-    assert.equal((await get(own.seller, "/api/v1/jobs?status=delivered")).body.data.length, 1);
+    const delivered = () => get(own.seller, "/api/v1/jobs?status=delivered");
+    await until("the job is among the delivered ones", async () => (await delivered()).body.data.length === 1);
     assertInvalid(await get(own.seller, "/api/v1/jobs?status=open&seller=x"), "query.status", "query.seller");
   });
 
