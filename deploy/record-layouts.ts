@@ -1,4 +1,3 @@
-import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
@@ -11,25 +10,28 @@ import {
   implementationReports,
   layoutConflicts,
   readBaseline,
+  writeBaselines,
 } from "./storage-layout.ts";
 
 /** The action of `hardhat storage-layouts`. */
 export default async function recordLayouts(
-  { write }: { write: boolean },
+  { write, force }: { write: boolean; force: boolean },
   hre: HardhatRuntimeEnvironment,
 ): Promise<void> {
+  if (force && !write) throw problem("--force says that --write may replace a baseline: it needs --write");
   await hre.tasks.getTask("build").run({ quiet: true, noTests: true });
   const { root } = hre.config.paths;
   const sources = Object.fromEntries(UPGRADEABLE_CONTRACTS.map((name) => [name, `contracts/${name}.sol`]));
+  const layouts = Object.entries(await implementationReports(hre, sources)).map(
+    ([name, { layout }]) => [name, layout] as const,
+  );
+  if (write) {
+    await writeBaselines(root, Object.fromEntries(layouts), force);
+    for (const [name] of layouts) print(`${name}: recorded in ${path.relative(root, baselineFile(root, name))}`);
+    return;
+  }
   const conflicts: string[] = [];
-  for (const [name, { layout }] of Object.entries(await implementationReports(hre, sources))) {
-    if (write) {
-      const file = baselineFile(root, name);
-      await mkdir(path.dirname(file), { recursive: true });
-      await writeFile(file, `${JSON.stringify(layout, null, 2)}\n`);
-      print(`${name}: recorded in ${path.relative(root, file)}`);
-      continue;
-    }
+  for (const [name, layout] of layouts) {
     const found = layoutConflicts(await readBaseline(root, name), layout);
     print(`${name}: ${found.length === 0 ? "fits its baseline" : found.join(", ")}`);
     conflicts.push(...found);

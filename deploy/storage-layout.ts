@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
 
@@ -42,6 +43,34 @@ export async function readBaseline(root: string, contract: string): Promise<Stor
     return JSON.parse(await readFile(file, "utf8")) as StorageLayout;
   } catch (error) {
     throw problem(`${file} cannot be read; hardhat storage-layouts --write records it`, error as Error);
+  }
+}
+
+/**
+ * Records layouts as the baselines. One that conflicts with the baseline it would replace is refused, and then none is
+ * written, unless `force` says that no contract with the old layout is left to be upgraded.
+ */
+export async function writeBaselines(
+  root: string,
+  layouts: Record<string, StorageLayout>,
+  force: boolean,
+): Promise<void> {
+  const conflicts: string[] = [];
+  for (const [name, layout] of Object.entries(layouts)) {
+    if (force || !existsSync(baselineFile(root, name))) continue;
+    const found = layoutConflicts(await readBaseline(root, name), layout);
+    conflicts.push(...found.map((conflict) => `  ${name}: ${conflict}`));
+  }
+  if (conflicts.length > 0) {
+    throw problem(
+      `The baselines stay as they are: the storage of a deployed contract would be read as something else.\n` +
+        `${conflicts.join("\n")}\n--force records the layouts all the same, for contracts that are deployed anew`,
+    );
+  }
+  for (const [name, layout] of Object.entries(layouts)) {
+    const file = baselineFile(root, name);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, `${JSON.stringify(layout, null, 2)}\n`);
   }
 }
 

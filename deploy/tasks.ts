@@ -23,6 +23,7 @@ export const upgradeTask = task("upgrade", "Upgrades the proxies to the implemen
 /** `hardhat storage-layouts`: holds the storage of the present build against the baselines. */
 export const storageLayoutsTask = task("storage-layouts", "Compares the storage layouts with their baselines")
   .addFlag({ name: "write", description: "Record the present layouts as the baselines (after a deployment)" })
+  .addFlag({ name: "force", description: "Let --write replace a baseline that the present layout conflicts with" })
   .setAction(async () => import("./record-layouts.ts"))
   .build();
 

@@ -1,3 +1,7 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+
 import type { StorageLayout } from "@openzeppelin/upgrades-core";
 import { expect } from "chai";
 import hre from "hardhat";
@@ -9,6 +13,7 @@ import {
   implementationReports,
   layoutConflicts,
   readBaseline,
+  writeBaselines,
 } from "../../../deploy/storage-layout.ts";
 import { ethers, loadFixture } from "../fixtures/chain.ts";
 import { disputed } from "../fixtures/deals.ts";
@@ -90,6 +95,49 @@ describe("Storage layouts", function () {
       expect(layoutConflicts(baseline, changed(baseline, change))).not.to.deep.equal([]);
     });
   }
+
+  describe("when they are recorded", () => {
+    let scratch: string;
+    beforeEach(async () => {
+      scratch = await mkdtemp(path.join(os.tmpdir(), "layouts-"));
+    });
+    afterEach(() => rm(scratch, { recursive: true }));
+    /** Layouts as a file holds them. */
+    const layoutsOf = (escrow: StorageLayout, score: StorageLayout): Record<string, StorageLayout> =>
+      JSON.parse(JSON.stringify({ ScoreV2: score, EscrowV2: escrow })) as Record<string, StorageLayout>;
+    /** What the files of the scratch folder hold. */
+    const written = async (): Promise<Record<string, StorageLayout>> => ({
+      EscrowV2: await readBaseline(scratch, "EscrowV2"),
+      ScoreV2: await readBaseline(scratch, "ScoreV2"),
+    });
+
+    it("are written where there was none, and replaced by one that only adds", async () => {
+      const first = layoutsOf(report("EscrowV2").layout, report("ScoreV2").layout);
+      await writeBaselines(scratch, first, false);
+      expect(await written()).to.deep.equal(first);
+      const next = layoutsOf(report("NextEscrow").layout, report("NextScore").layout);
+      await writeBaselines(scratch, next, false);
+      expect(await written()).to.deep.equal(next);
+    });
+
+    for (const [title, change] of breaks) {
+      it(`are all left as they are by an implementation that ${title}, unless they are forced`, async () => {
+        const first = layoutsOf(report("EscrowV2").layout, report("ScoreV2").layout);
+        await writeBaselines(scratch, first, false);
+        // The score contract's, which fits, comes first.
+        const next = layoutsOf(changed(report("EscrowV2").layout, change), report("NextScore").layout);
+        await writeBaselines(scratch, next, false).then(
+          () => expect.fail("the baseline was overwritten"),
+          (error: unknown) => {
+            expect((error as Error).message).to.match(/The baselines stay as they are[^]*EscrowV2: /);
+          },
+        );
+        expect(await written()).to.deep.equal(first);
+        await writeBaselines(scratch, next, true);
+        expect(await written()).to.deep.equal(next);
+      });
+    }
+  });
 
   it("names the slots by the ERC-7201 formula", async () => {
     const market = await loadFixture(marketplace);
