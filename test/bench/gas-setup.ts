@@ -119,6 +119,8 @@ export async function gasSetup() {
 
   return {
     connection,
+    /** Gas of the transaction that created and initialized the three proxies. */
+    deploymentGas: Number((await deployment.deploymentTransaction()?.wait())?.gasUsed),
     contracts: { escrow, score, resolver, usdc, weth },
     wallets: { owner, treasury, pauser, system, admin, buyer, seller, relayer },
     addresses: { escrow: escrowAddress, usdc: usdcAddress, weth: wethAddress },

@@ -10,6 +10,7 @@ const ALIASES: Record<string, string> = {
   deal: WHOLE_DEAL,
   "createEscrow-small": "createEscrow (job of $10)",
   "refundMany-3": "refundMany (3 escrows)",
+  resolveBySystem: "resolve",
 };
 /** Figures that follow from rows of the report, by the word in the marker. */
 const DERIVED: Record<string, (row: (name: string) => number) => number> = {
