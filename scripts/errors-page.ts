@@ -35,6 +35,8 @@ const PIPELINE: Readonly<Partial<Record<ErrorCode, string>>> = {
   not_found: "unknown paths, and records that do not exist for the caller",
   method_not_allowed: "known paths, with `Allow`",
   internal_error: "every route",
+  service_unavailable: "every route that needs a key or reads records",
+  escrow_id_taken: "no answer: `expiredBy` of a transaction says it",
 };
 
 /** The page docs/errors.md: the catalogue by status, each code with the routes that may answer it. */

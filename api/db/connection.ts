@@ -98,11 +98,15 @@ export function isDuplicateKey(error: unknown, field?: string): boolean {
   return code === DUPLICATE_KEY && (field === undefined || keyPattern?.[field] !== undefined);
 }
 
+/** What writing to a socket throws that the server has just closed: the driver passes it on as it is. */
+const CLOSED_SOCKET_CODES: readonly unknown[] = ["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED"];
+
 /** Says whether an error means that no database answers at the moment, so that a try again later makes sense. */
 export function isDatabaseOutage(error: unknown): boolean {
   return (
     error instanceof MongoNetworkError ||
     error instanceof MongoServerSelectionError ||
-    error instanceof MongoTopologyClosedError
+    error instanceof MongoTopologyClosedError ||
+    (error instanceof Error && "code" in error && CLOSED_SOCKET_CODES.includes(error.code))
   );
 }

@@ -99,7 +99,10 @@ interface RouteSpec<
   responses: Responses;
   /** Content type of a raw answer. */
   produces?: string;
-  /** Codes of the catalogue that the handler may answer; those of the pipeline are added to the description. */
+  /**
+   * Codes of the catalogue that the handler may answer; those of the pipeline are added to the description. A route
+   * without a key that touches the database names `service_unavailable`.
+   */
   errors?: readonly ErrorCode[];
 }
 

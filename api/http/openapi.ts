@@ -80,16 +80,21 @@ function operationOf(route: RouteDefinition<never>): ZodOpenApiOperationObject {
   };
 }
 
-function errorsByStatus(route: RouteDefinition<never>): Map<string, ErrorCode[]> {
-  const codes = new Set<ErrorCode>([
+/** Every code that a route may answer: what its handler names and what the pipeline adds. */
+export function errorCodesOf(route: RouteDefinition<never>): ReadonlySet<ErrorCode> {
+  return new Set<ErrorCode>([
     "validation_error",
     ...(route.body === undefined ? [] : BODY_ERRORS),
-    ...(route.auth === "none" ? [] : (["invalid_api_key"] as const)),
+    // Keys are looked up in the database, which may be away.
+    ...(route.auth === "none" ? [] : (["invalid_api_key", "service_unavailable"] as const)),
     ...route.errors,
     "internal_error",
   ]);
+}
+
+function errorsByStatus(route: RouteDefinition<never>): Map<string, ErrorCode[]> {
   const grouped = new Map<string, ErrorCode[]>();
-  for (const code of codes) {
+  for (const code of errorCodesOf(route)) {
     const status = String(ERROR_CATALOGUE[code].status);
     grouped.set(status, [...(grouped.get(status) ?? []), code]);
   }

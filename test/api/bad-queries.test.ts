@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import { pathsOf } from "../../api/http/define-route.ts";
-import { assertInvalid, startTestApi } from "../fixtures/api.ts";
+import { assertError, assertInvalid, startTestApi } from "../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../fixtures/api.ts";
 
 const UNKNOWN_TRANSACTION = `txn_${"0".repeat(32)}`;
@@ -45,6 +45,13 @@ describe("bad input in queries", () => {
       assertInvalid(await api.request("GET", `${path}?${query}`, { key: caller.apiKey }), place);
     });
   }
+
+  it("[D33] GET /docs/{file} is a 404 not_found for a file that the page does not load, also for one of the package", async () => {
+    for (const file of ["index.html", "package.json", "START.JS", "..%2Fpackage.json", "%00", "constructor"]) {
+      assertError(await api.request("GET", `/docs/${file}`), 404, "not_found");
+    }
+    assertInvalid(await api.request("GET", `/docs/${"x".repeat(101)}`), "params.file");
+  });
 
   it("refuses a parameter that its route does not name, on every route of openapi.json, and does nothing", async () => {
     const { paths } = (await api.request("GET", "/openapi.json")).body as { paths: Record<string, object> };

@@ -71,7 +71,7 @@ const readPublicKey = defineRoute({
   responses: {
     200: z.object({ agentId: z.string(), publicKey: z.string().regex(/^0x04[0-9a-f]{128}$/) }),
   },
-  errors: ["not_found"],
+  errors: ["not_found", "service_unavailable"],
 }).handle(async ({ params }, { agents }: Pick<AgentsDeps, "agents">) => {
   const { _id: agentId, publicKey } = await agents.byId(params.id);
   return { status: 200, body: { agentId, publicKey } };

@@ -67,7 +67,13 @@ const register = defineRoute({
       publicKey: publicKeyOutput,
     }),
   },
-  errors: ["sign_in_message_invalid", "signature_invalid", "wallet_already_registered", "nonce_already_used"],
+  errors: [
+    "sign_in_message_invalid",
+    "signature_invalid",
+    "wallet_already_registered",
+    "nonce_already_used",
+    "service_unavailable",
+  ],
 }).handle(async ({ body }, { auth }: Pick<AuthDeps, "auth">) => {
   const { agent, apiKey } = await auth.register(body);
   const { _id: agentId, walletAddress, publicKey } = agent;
@@ -98,7 +104,7 @@ const issueKey = defineRoute({
       othersEndAt: timestampOutput.meta({ description: "When the agent's other keys end" }),
     }),
   },
-  errors: ["sign_in_message_invalid", "signature_invalid", "nonce_already_used", "not_found"],
+  errors: ["sign_in_message_invalid", "signature_invalid", "nonce_already_used", "not_found", "service_unavailable"],
 }).handle(async ({ body }, { auth }: Pick<AuthDeps, "auth">) => {
   const { agentId, apiKey, othersEndAt } = await auth.issueKey(body);
   return { status: 201, body: { success: true, agentId, apiKey, othersEndAt: othersEndAt.toISOString() } };

@@ -64,7 +64,7 @@ const discover = defineRoute({
   budget: "search",
   body: discoverBody,
   responses: { 200: z.array(discoverResult) },
-  errors: ["search_unavailable"],
+  errors: ["search_unavailable", "service_unavailable"],
 }).handle(async ({ body: { query, filters = {} } }, { discovery }: DiscoverDeps) => {
   const matches = await discovery.discover(query, filters);
   return { status: 200, body: matches.slice(0, MAX_RESULTS).map(present) };

@@ -6,6 +6,7 @@ import { z } from "zod";
 
 import { defineRoute } from "../../http/define-route.ts";
 import type { RawResult } from "../../http/define-route.ts";
+import { ApiError } from "../../http/errors.ts";
 
 /** What the documentation routes need. */
 export interface DocsDeps {
@@ -63,14 +64,18 @@ const docsPage = defineRoute({
   responses: { 200: z.string() },
 }).handle(() => asset("text/html; charset=utf-8", PAGE));
 
+const ASSETS = ["swagger-ui.css", "swagger-ui-bundle.js", "start.js"];
+
 const docsAsset = defineRoute({
   ...shared,
   path: "/docs/{file}",
   summary: "Scripts and styles of the browsable description",
   produces: "text/javascript",
-  params: z.strictObject({ file: z.enum(["swagger-ui.css", "swagger-ui-bundle.js", "start.js"]) }),
+  params: z.strictObject({ file: z.string().min(1).max(100).meta({ examples: ASSETS }) }),
   responses: { 200: z.string() },
+  errors: ["not_found"],
 }).handle(async ({ params: { file } }) => {
+  if (!ASSETS.includes(file)) throw new ApiError("not_found", { details: { file } });
   const contentType = file.endsWith(".css") ? "text/css; charset=utf-8" : "text/javascript; charset=utf-8";
   if (file === "start.js") return asset(contentType, START_SCRIPT);
   return asset(contentType, await readFile(path.join(uiFolder, file)));
