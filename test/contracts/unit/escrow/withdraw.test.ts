@@ -105,18 +105,27 @@ describe("EscrowV2.withdraw", () => {
       expect(await token.balanceOf(escrow)).to.equal(0n);
     });
 
-    it(`${name} pays one party when the token denies the other [D9]`, async () => {
-      const market = await loadFixture(hostileMarketplace);
-      const { escrow, token, actors } = market;
-      const deal = await prepare(market);
-      await token.setDenied(actors.seller, true);
-      const buyerBefore = await token.balanceOf(actors.buyer);
-      await settle(market, deal);
-      const credits = due(deal.locked);
-      expect((await token.balanceOf(actors.buyer)) - buyerBefore).to.equal(credits.buyer);
-      expect(await escrow.creditOf(actors.buyer, token)).to.equal(0n);
-      expect(await escrow.creditOf(actors.seller, token)).to.equal(credits.seller);
-    });
+    for (const denied of ["buyer", "seller"] as const) {
+      const other = denied === "buyer" ? "seller" : "buyer";
+      it(`${name} pays the ${other} when the token denies the ${denied}, who draws what is due later, once [D9]`, async () => {
+        const market = await loadFixture(hostileMarketplace);
+        const { escrow, token, actors } = market;
+        const deal = await prepare(market);
+        const credits = due(deal.locked);
+        await token.setDenied(actors[denied], true);
+        const before = { buyer: await token.balanceOf(actors.buyer), seller: await token.balanceOf(actors.seller) };
+        await settle(market, deal);
+        expect((await escrow.getEscrow(deal.escrowId)).state).to.equal(ends);
+        expect((await token.balanceOf(actors[other])) - before[other]).to.equal(credits[other]);
+        expect(await escrow.creditOf(actors[other], token)).to.equal(0n);
+        expect((await token.balanceOf(actors[denied])) - before[denied]).to.equal(0n);
+        expect(await escrow.creditOf(actors[denied], token)).to.equal(credits[denied]);
+
+        await token.setDenied(actors[denied], false);
+        if (credits[denied] > 0n) await drawsOnce(market, actors[denied], credits[denied]);
+        expect(await token.balanceOf(escrow)).to.equal(0n);
+      });
+    }
   }
 
   for (const [title, mood] of FAILING) {
