@@ -23,6 +23,7 @@ describe("EscrowV2, what the owner alone may do", () => {
         () => contract.setResolverContract.staticCall(resolver),
         () => contract.transferPauser.staticCall(actor),
         () => contract.transferOwnership.staticCall(actor),
+        () => contract.renounceOwnership.staticCall(),
         () => contract.upgradeToAndCall.staticCall(implementations.escrow, "0x"),
       ]) {
         await expect(call()).to.be.revertedWithCustomError(escrow, "OwnableUnauthorizedAccount").withArgs(actor);
@@ -104,9 +105,12 @@ describe("EscrowV2, what the owner alone may do", () => {
     for (const contract of [escrow, score, resolver]) {
       await contract.connect(actors.owner).transferOwnership(actors.stranger);
       expect(await contract.owner()).to.equal(actors.owner.address);
-      await expect(contract.connect(actors.buyer).acceptOwnership())
-        .to.be.revertedWithCustomError(contract, "OwnableUnauthorizedAccount")
-        .withArgs(actors.buyer);
+      for (const actor of Object.values(actors)) {
+        if (actor.address === actors.stranger.address) continue;
+        await expect(contract.connect(actor).acceptOwnership.staticCall())
+          .to.be.revertedWithCustomError(contract, "OwnableUnauthorizedAccount")
+          .withArgs(actor);
+      }
       await contract.connect(actors.stranger).acceptOwnership();
       expect(await contract.owner()).to.equal(actors.stranger.address);
     }
@@ -197,9 +201,12 @@ describe("EscrowV2.transferPauser and acceptPauser", () => {
       actors.pauser.address,
       actors.stranger.address,
     ]);
-    await expect(escrow.connect(actors.buyer).acceptPauser())
-      .to.be.revertedWithCustomError(escrow, "CallerNotPendingPauser")
-      .withArgs(actors.buyer, actors.stranger);
+    for (const actor of Object.values(actors)) {
+      if (actor.address === actors.stranger.address) continue;
+      await expect(escrow.connect(actor).acceptPauser.staticCall())
+        .to.be.revertedWithCustomError(escrow, "CallerNotPendingPauser")
+        .withArgs(actor, actors.stranger);
+    }
     await expect(escrow.connect(actors.stranger).acceptPauser())
       .to.emit(escrow, "PauserTransferred")
       .withArgs(actors.pauser, actors.stranger);

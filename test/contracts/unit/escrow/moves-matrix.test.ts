@@ -132,18 +132,25 @@ const STATES: [state: StateName, cites: string][] = [
   ["Abandoned", "[S3.2.40]"],
 ];
 
-/** Seconds on both sides of every boundary that a state has, and one far beyond all of them. */
-function momentsOf(state: StateName, deal: Deal): Moment[] {
-  const around = (title: string, last: bigint): Moment[] => [
-    { title: `at the ${title}`, second: last },
-    { title: `one second after the ${title}`, second: last + 1n },
+/**
+ * Seconds on both sides of every end that a deal of the state had before it, in the order in which they come. An end that
+ * has passed when the deal enters its state, or that never began, is no boundary of it; None has none at all.
+ */
+function momentsOf(deal: Deal, start: bigint): Moment[] {
+  const ends: [title: string, last: bigint][] = [
+    ["deadline", deal.deadline],
+    ["end of the grace", deal.graceEnd],
+    ["end of the window", deal.windowEnd],
+    ["30th day", deal.expiresAt],
   ];
-  if (state === "Funded") return [...around("deadline", deal.deadline), ...around("end of the grace", deal.graceEnd)];
-  if (state === "Delivered") return [...around("end of the window", deal.windowEnd), ...around("grace", deal.graceEnd)];
-  if (state === "Disputed") {
-    return [...around("end of the window", deal.windowEnd), ...around("30th day", deal.expiresAt)];
-  }
-  return [];
+  if (deal.createdAt === 0n) return [];
+  return ends
+    .filter(([, last]) => last > start)
+    .sort(([, one], [, other]) => Number(one - other))
+    .flatMap(([title, last]) => [
+      { title: `at the ${title}`, second: last },
+      { title: `one second after the ${title}`, second: last + 1n },
+    ]);
 }
 
 async function matrixMarket(): Promise<MatrixMarket> {
@@ -182,7 +189,7 @@ describe("Moves of an escrow, by every caller in every state at every boundary",
         const market = await loadFixture(matrixMarket);
         const deal = await dealIn(market, state);
         const start: Moment = { title: "at once", second: await now() };
-        for (const { title, second } of [start, ...momentsOf(state, deal)]) {
+        for (const { title, second } of [start, ...momentsOf(deal, start.second)]) {
           if (second > (await now())) await moveTo(second);
           for (const [name, caller] of Object.entries(market.callers)) {
             const refusal = expectedRefusal(market, move, state, caller, deal, second);
@@ -202,5 +209,19 @@ describe("Moves of an escrow, by every caller in every state at every boundary",
         }
       });
     }
+
+    it(`retryScore from ${state} is refused to everyone, for no update is outstanding`, async () => {
+      const market = await loadFixture(matrixMarket);
+      const { escrow, callers } = market;
+      const deal = await dealIn(market, state);
+      for (const { title, second } of [{ title: "at once", second: await now() }, ...momentsOf(deal, await now())]) {
+        if (second > (await now())) await moveTo(second);
+        for (const [name, caller] of Object.entries(callers)) {
+          await expect(escrow.connect(caller).retryScore.staticCall(deal.escrowId), `${name}, ${title}`)
+            .to.be.revertedWithCustomError(escrow, "NoScorePending")
+            .withArgs(deal.escrowId);
+        }
+      }
+    });
   }
 });

@@ -173,7 +173,7 @@ describe("ResolverV2.resolveByAgreement", () => {
     await expect(resolver.resolveByAgreement(missing, 50, ["0x", "0x"]))
       .to.be.revertedWithCustomError(escrow, "EscrowNotFound")
       .withArgs(missing);
-    for (const state of ["Funded", "Delivered", "Released", "Refunded", "Abandoned"] as const) {
+    for (const state of ["Funded", "Delivered", "Released", "Refunded", "Resolved", "Abandoned"] as const) {
       const { escrowId } = await dealIn(market, state);
       await expect(resolver.resolveByAgreement(escrowId, 50, ["0x", "0x"]))
         .to.be.revertedWithCustomError(escrow, "EscrowNotInState")

@@ -1,8 +1,14 @@
 import { expect } from "chai";
 
 import { ethers, loadFixture } from "../../fixtures/chain.ts";
-import { Method, Outcome, RATIONALE, ResolvedBy, State, dealIn, disputed, newId } from "../../fixtures/deals.ts";
+import { Method, Outcome, RATIONALE, ResolvedBy, State, dealIn, disputed } from "../../fixtures/deals.ts";
+import type { StateName } from "../../fixtures/deals.ts";
 import { marketplace } from "../../fixtures/marketplace.ts";
+
+const NOT_DISPUTED = ["None", "Funded", "Delivered", "Released", "Refunded", "Resolved", "Abandoned"] as const;
+
+/** What `EscrowNotInState` names after the id: the state that is and the one that is asked for. */
+const statesOf = (state: StateName): bigint[] => (state === "None" ? [] : [State[state], State.Disputed]);
 
 describe("ResolverV2.resolveBySystem", () => {
   for (const [outcome, buyerPercent, buyerAmount] of [
@@ -65,7 +71,7 @@ describe("ResolverV2.resolveBySystem", () => {
       .withArgs(escrowId);
   });
 
-  it("rules a dispute once, and nothing that is no dispute [S9.06] [D8]", async () => {
+  it("rules a dispute once [S9.06] [D8]", async () => {
     const market = await loadFixture(marketplace);
     const { escrow, resolver, actors } = market;
     const system = resolver.connect(actors.systemResolver);
@@ -74,17 +80,18 @@ describe("ResolverV2.resolveBySystem", () => {
     await expect(system.resolveBySystem(escrowId, Outcome.Split, RATIONALE))
       .to.be.revertedWithCustomError(escrow, "EscrowNotInState")
       .withArgs(escrowId, State.Resolved, State.Disputed);
-    for (const state of ["Funded", "Delivered", "Released", "Refunded", "Abandoned"] as const) {
-      const deal = await dealIn(market, state);
-      await expect(system.resolveBySystem(deal.escrowId, Outcome.Split, RATIONALE))
-        .to.be.revertedWithCustomError(escrow, "EscrowNotInState")
-        .withArgs(deal.escrowId, State[state], State.Disputed);
-    }
-    const missing = newId();
-    await expect(system.resolveBySystem(missing, Outcome.Split, RATIONALE))
-      .to.be.revertedWithCustomError(escrow, "EscrowNotFound")
-      .withArgs(missing);
   });
+
+  for (const state of NOT_DISPUTED) {
+    it(`rules nothing that is ${state} [D8]`, async () => {
+      const market = await loadFixture(marketplace);
+      const { escrow, resolver, actors } = market;
+      const { escrowId } = await dealIn(market, state);
+      await expect(resolver.connect(actors.systemResolver).resolveBySystem(escrowId, Outcome.Split, RATIONALE))
+        .to.be.revertedWithCustomError(escrow, state === "None" ? "EscrowNotFound" : "EscrowNotInState")
+        .withArgs(escrowId, ...statesOf(state));
+    });
+  }
 });
 
 describe("ResolverV2.resolveByAdmin", () => {
@@ -164,4 +171,16 @@ describe("ResolverV2.resolveByAdmin", () => {
       .to.be.revertedWithCustomError(resolver, "MissingRationale")
       .withArgs(escrowId);
   });
+
+  for (const state of NOT_DISPUTED) {
+    it(`rules nothing that is ${state} [D8]`, async () => {
+      const market = await loadFixture(marketplace);
+      const { escrow, resolver, actors } = market;
+      const { escrowId } = await dealIn(market, state);
+      const admin = resolver.connect(actors.adminResolver);
+      await expect(admin.resolveByAdmin(escrowId, Outcome.Split, 50, 50, RATIONALE))
+        .to.be.revertedWithCustomError(escrow, state === "None" ? "EscrowNotFound" : "EscrowNotInState")
+        .withArgs(escrowId, ...statesOf(state));
+    });
+  }
 });

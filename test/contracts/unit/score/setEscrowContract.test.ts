@@ -20,10 +20,14 @@ describe("ScoreV2.setEscrowContract", () => {
     await expect(score.connect(actors.owner).setEscrowContract(ethers.ZeroAddress))
       .to.be.revertedWithCustomError(score, "InvalidAddress")
       .withArgs(ethers.ZeroAddress);
-    for (const actor of [actors.buyer, actors.pauser, actors.systemResolver, actors.stranger]) {
+    for (const actor of Object.values(actors)) {
+      if (actor.address === actors.owner.address) continue;
+      const contract = score.connect(actor);
       for (const call of [
-        () => score.connect(actor).setEscrowContract.staticCall(actor),
-        () => score.connect(actor).upgradeToAndCall.staticCall(implementations.score, "0x"),
+        () => contract.setEscrowContract.staticCall(actor),
+        () => contract.transferOwnership.staticCall(actor),
+        () => contract.renounceOwnership.staticCall(),
+        () => contract.upgradeToAndCall.staticCall(implementations.score, "0x"),
       ]) {
         await expect(call()).to.be.revertedWithCustomError(score, "OwnableUnauthorizedAccount").withArgs(actor);
       }
