@@ -10,13 +10,19 @@ contract HostileScore {
         Records,
         Reverts,
         BurnsGas,
-        LongAnswer
+        LongAnswer,
+        NeedsGas
     }
+
+    /// @notice What is there when an update begins that was called with its 150,000 gas, rounded down: the way into the
+    /// function has cost a few hundred.
+    uint256 public constant NEEDED_GAS = 148_000;
 
     Mood public mood;
     uint256 public recorded;
 
     error ScoreBroken();
+    error TooLittleGas(uint256 available, uint256 needed);
 
     /// @notice Changes what `recordOutcome` does.
     function setMood(Mood newMood) external {
@@ -25,6 +31,8 @@ contract HostileScore {
 
     /// @notice Fails in the way of the mood.
     function recordOutcome(bytes32, address, address, ScoreOutcome) external {
+        uint256 available = gasleft();
+        if (mood == Mood.NeedsGas && available < NEEDED_GAS) revert TooLittleGas(available, NEEDED_GAS);
         if (mood == Mood.Reverts) revert ScoreBroken();
         if (mood == Mood.BurnsGas) {
             while (gasleft() > 0) {}

@@ -18,8 +18,13 @@ contract HostileToken is ERC20 {
         LongAnswer, // reverts with a long answer
         Reenters, // calls `target` with `callback` before it moves
         LiesOnDeposit, // transferFrom moves nothing and returns true
-        DrainsOnDeposit // transferFrom takes from the recipient
+        DrainsOnDeposit, // transferFrom takes from the recipient
+        NeedsGas // a transfer that is begun with less than NEEDED_GAS reverts
     }
+
+    /// @notice What is there when a transfer begins that was called with the 200,000 gas of a payout, rounded down: the
+    /// way into the function has cost a few hundred.
+    uint256 public constant NEEDED_GAS = 197_500;
 
     Mood public mood;
     mapping(address account => bool) public denied;
@@ -30,6 +35,7 @@ contract HostileToken is ERC20 {
 
     error TransfersPaused();
     error AccountDenied(address account);
+    error TooLittleGas(uint256 available, uint256 needed);
 
     constructor() ERC20("Hostile", "HOST") {}
 
@@ -54,8 +60,23 @@ contract HostileToken is ERC20 {
         callback = data;
     }
 
+    /// @notice EIP-3009 without its signature: the allowance stands for it.
+    function receiveWithAuthorization(
+        address sender,
+        address recipient,
+        uint256 amount,
+        uint256,
+        uint256,
+        bytes32,
+        bytes calldata
+    ) external {
+        transferFrom(sender, recipient, amount);
+    }
+
     /// @inheritdoc ERC20
     function transfer(address recipient, uint256 amount) public override returns (bool) {
+        uint256 available = gasleft();
+        if (mood == Mood.NeedsGas && available < NEEDED_GAS) revert TooLittleGas(available, NEEDED_GAS);
         return _move(msg.sender, recipient, amount);
     }
 

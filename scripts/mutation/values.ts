@@ -58,4 +58,22 @@ export const VALUES_FAULTS: Mutant[] = [
     from: "if (available < required) revert IEscrow.InsufficientGas(available, required);",
     to: "",
   },
+  {
+    fault: "the guard forgets what the call keeps back and costs",
+    file: CALLS,
+    from: "uint256 required = gasLimit + gasLimit / 63 + CALL_OVERHEAD;",
+    to: "uint256 required = gasLimit;",
+  },
+  {
+    fault: "a payout has less gas than is promised",
+    file: CALLS,
+    from: "call(gasLimit, token,",
+    to: "call(sub(gasLimit, 5000), token,",
+  },
+  {
+    fault: "a score update has less gas than is promised",
+    file: CALLS,
+    from: "call(gasLimit, target,",
+    to: "call(sub(gasLimit, 5000), target,",
+  },
 ];

@@ -7,9 +7,10 @@ import {IEscrow} from "../../../../contracts/interfaces/IEscrow.sol";
 import {vm} from "./Vm.sol";
 
 /// @notice How the token treats a transfer to one recipient. Every mood up to `ReturnsShort` moves the tokens, every one
-/// after it does not.
+/// after it does not; `NeedsGas` does unless the transfer has less gas than a payout is promised.
 enum Mood {
     Fine,
+    NeedsGas,
     ReturnsNothing,
     Reenters,
     ReturnsBomb,
@@ -38,6 +39,9 @@ contract MoodyToken {
         "ReceiveWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
     );
 
+    /// @notice What is there when a transfer begins that was called with the 200,000 gas of a payout, rounded down.
+    uint256 public constant NEEDED_GAS = 197_500;
+
     uint8 public immutable decimals;
     mapping(address holder => uint256) public balanceOf;
     mapping(address holder => mapping(address spender => uint256)) public allowance;
@@ -53,6 +57,7 @@ contract MoodyToken {
     uint256 public attempts;
 
     error Refused(address recipient);
+    error TooLittleGas(uint256 available, uint256 needed);
     error InvalidAuthorization();
 
     constructor(uint8 decimals_) {
@@ -83,7 +88,9 @@ contract MoodyToken {
     }
 
     function transfer(address recipient, uint256 amount) external returns (bool) {
+        uint256 available = gasleft();
         Mood mood = moodFor[recipient];
+        if (mood == Mood.NeedsGas && available < NEEDED_GAS) revert TooLittleGas(available, NEEDED_GAS);
         if (mood == Mood.Reverts) revert Refused(recipient);
         if (mood == Mood.ReturnsFalse) return false;
         if (mood == Mood.RevertsBomb || mood == Mood.BurnsGas) _refuse(mood == Mood.RevertsBomb);

@@ -107,7 +107,7 @@ abstract contract WorldHandlers is MoveHandlers {
     function setMood(uint256 seed) external {
         seed = _mix(seed);
         address[] memory list = _accounts();
-        Mood chosen = (seed >> 8) % 3 == 0 ? Mood.Fine : Mood((seed >> 16) % 10);
+        Mood chosen = (seed >> 8) % 3 == 0 ? Mood.Fine : Mood(1 + ((seed >> 16) % 10));
         tokens[seed % TOKENS].setMood(list[(seed >> 32) % list.length], chosen);
         // A callback has something to name.
         if (deals.length > 0) tokens[seed % TOKENS].setReentry(escrow, deals[lastDeal].id);

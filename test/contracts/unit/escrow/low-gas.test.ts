@@ -1,138 +1,236 @@
 import { expect } from "chai";
 
-import { ethers, loadFixture, provider } from "../../fixtures/chain.ts";
-import type { Deal } from "../../fixtures/deals.ts";
-import { Outcome, RATIONALE, at, delivered, disputed, funded, sendCreate, termsOf } from "../../fixtures/deals.ts";
-import type { Marketplace } from "../../fixtures/marketplace.ts";
-import { marketplace } from "../../fixtures/marketplace.ts";
+import { ethers, loadFixture, networkHelpers } from "../../fixtures/chain.ts";
+import { Outcome, RATIONALE, delivered, disputed, funded, moveTo, termsOf } from "../../fixtures/deals.ts";
+import { demandingMarketplace } from "../../fixtures/hostile.ts";
 
 /** Gas that a payout and a score update are given (ProtocolConstants), with the 63/64 rule and the call's own cost. */
 const PAYOUT_REQUIRED = 200_000n + 200_000n / 63n + 3_000n;
 const SCORE_REQUIRED = 150_000n + 150_000n / 63n + 3_000n;
+/** Seen from outside, the gas of a transaction; the steps are finer than what the guard asks for beyond the call's gas. */
+const STEP = 1_000n;
+const FEE = 20_000n;
+const LOCKED = 980_000n;
 
-interface Settlement {
-  name: string;
-  prepare: (market: Marketplace) => Promise<Deal>;
-  /** Sends the settling transaction with so much gas. */
-  send: (market: Marketplace, deal: Deal, gasLimit: bigint) => Promise<unknown>;
+type DemandingMarket = Awaited<ReturnType<typeof demandingMarketplace>>;
+
+/** A transaction that is ready to be sent, and what it must have done when it goes through. */
+interface Attempt {
+  send: (gasLimit: bigint) => Promise<unknown>;
+  /** Token units that each wallet must have gained. */
+  paid: { buyer: bigint; seller: bigint; treasury: bigint };
+  /** Score updates that must have been recorded. */
+  scored: bigint;
 }
 
-const SETTLEMENTS: Settlement[] = [
+interface Subject {
+  name: string;
+  prepare: (market: DemandingMarket) => Promise<Attempt>;
+  /** What the guard asks for where it stops the transaction. */
+  required: bigint;
+}
+
+const nobody = { buyer: 0n, seller: 0n, treasury: 0n };
+const toBuyer = { ...nobody, buyer: LOCKED };
+const toSeller = { ...nobody, seller: LOCKED };
+const toBoth = { ...nobody, buyer: LOCKED / 2n, seller: LOCKED / 2n };
+const toTreasury = { buyer: -(FEE + LOCKED), seller: 0n, treasury: FEE };
+
+const SUBJECTS: Subject[] = [
   {
     name: "accept",
-    prepare: (market) => delivered(market),
-    send: ({ escrow, actors }, { escrowId }, gasLimit) => escrow.connect(actors.buyer).accept(escrowId, { gasLimit }),
+    prepare: async (market) => {
+      const { escrowId } = await delivered(market, market.inToken);
+      const contract = market.escrow.connect(market.actors.buyer);
+      return { send: (gasLimit) => contract.accept(escrowId, { gasLimit }), paid: toSeller, scored: 1n };
+    },
+    required: PAYOUT_REQUIRED,
+  },
+  {
+    // A deposit of one unit has nothing locked, so that no payout comes before the score update.
+    name: "accept of an escrow that pays nothing",
+    prepare: async (market) => {
+      const { escrowId } = await delivered(market, { ...market.inToken, amount: 1n });
+      const contract = market.escrow.connect(market.actors.buyer);
+      return { send: (gasLimit) => contract.accept(escrowId, { gasLimit }), paid: nobody, scored: 1n };
+    },
+    required: SCORE_REQUIRED,
   },
   {
     name: "finalize",
     prepare: async (market) => {
-      const deal = await delivered(market);
-      await at(deal.windowEnd + 1n);
-      await provider.request({ method: "evm_mine" });
-      return deal;
+      const { escrowId, windowEnd } = await delivered(market, market.inToken);
+      await moveTo(windowEnd + 1n);
+      const contract = market.escrow.connect(market.actors.stranger);
+      return { send: (gasLimit) => contract.finalize(escrowId, { gasLimit }), paid: toSeller, scored: 1n };
     },
-    send: ({ escrow, actors }, { escrowId }, gasLimit) =>
-      escrow.connect(actors.stranger).finalize(escrowId, { gasLimit }),
+    required: PAYOUT_REQUIRED,
   },
   {
     name: "refund",
-    prepare: (market) => funded(market),
-    send: ({ escrow, actors }, { escrowId }, gasLimit) => escrow.connect(actors.seller).refund(escrowId, { gasLimit }),
+    prepare: async (market) => {
+      const { escrowId } = await funded(market, market.inToken);
+      const contract = market.escrow.connect(market.actors.seller);
+      return { send: (gasLimit) => contract.refund(escrowId, { gasLimit }), paid: toBuyer, scored: 0n };
+    },
+    required: PAYOUT_REQUIRED,
+  },
+  {
+    name: "refundMany",
+    prepare: async (market) => {
+      const deals = [await funded(market, market.inToken), await funded(market, market.inToken)];
+      const ids = deals.map(({ escrowId }) => escrowId);
+      const contract = market.escrow.connect(market.actors.seller);
+      const paid = { ...nobody, buyer: 2n * LOCKED };
+      return { send: (gasLimit) => contract.refundMany(ids, { gasLimit }), paid, scored: 0n };
+    },
+    required: PAYOUT_REQUIRED,
   },
   {
     name: "claimAbandoned",
     prepare: async (market) => {
-      const deal = await funded(market);
-      await at(deal.graceEnd + 1n);
-      await provider.request({ method: "evm_mine" });
-      return deal;
+      const { escrowId, graceEnd } = await funded(market, market.inToken);
+      await moveTo(graceEnd + 1n);
+      const contract = market.escrow.connect(market.actors.buyer);
+      return { send: (gasLimit) => contract.claimAbandoned(escrowId, { gasLimit }), paid: toBuyer, scored: 1n };
     },
-    send: ({ escrow, actors }, { escrowId }, gasLimit) =>
-      escrow.connect(actors.buyer).claimAbandoned(escrowId, { gasLimit }),
+    required: PAYOUT_REQUIRED,
   },
   {
     name: "a ruling with a split",
-    prepare: (market) => disputed(market),
-    send: ({ resolver, actors }, { escrowId }, gasLimit) =>
-      resolver.connect(actors.systemResolver).resolveBySystem(escrowId, Outcome.Split, RATIONALE, { gasLimit }),
+    prepare: async (market) => {
+      const { escrowId } = await disputed(market, market.inToken);
+      const contract = market.resolver.connect(market.actors.systemResolver);
+      const send = (gasLimit: bigint) => contract.resolveBySystem(escrowId, Outcome.Split, RATIONALE, { gasLimit });
+      return { send, paid: toBoth, scored: 1n };
+    },
+    required: PAYOUT_REQUIRED,
+  },
+  {
+    name: "resolveByAgreement",
+    prepare: async (market) => {
+      const { resolver, actors } = market;
+      const { escrowId } = await disputed(market, market.inToken);
+      const { chainId } = await ethers.provider.getNetwork();
+      const verifyingContract = await resolver.getAddress();
+      const domain = { name: "AgentMarketplaceResolver", version: "2", chainId, verifyingContract };
+      const fields = [
+        { name: "escrowId", type: "bytes32" },
+        { name: "buyerPercent", type: "uint256" },
+      ];
+      const agreement = { escrowId, buyerPercent: 50n };
+      const sign = (party: typeof actors.buyer) =>
+        party.signTypedData(domain, { ResolutionAgreement: fields }, agreement);
+      const signatures: [string, string] = [await sign(actors.buyer), await sign(actors.seller)];
+      const contract = resolver.connect(actors.stranger);
+      const send = (gasLimit: bigint) => contract.resolveByAgreement(escrowId, 50n, signatures, { gasLimit });
+      return { send, paid: toBoth, scored: 1n };
+    },
+    required: PAYOUT_REQUIRED,
+  },
+  {
+    name: "resolveExpired",
+    prepare: async (market) => {
+      const { escrowId, expiresAt } = await disputed(market, market.inToken);
+      await moveTo(expiresAt + 1n);
+      const contract = market.escrow.connect(market.actors.stranger);
+      return { send: (gasLimit) => contract.resolveExpired(escrowId, { gasLimit }), paid: toBoth, scored: 1n };
+    },
+    required: PAYOUT_REQUIRED,
+  },
+  {
+    name: "createEscrow",
+    prepare: async (market) => {
+      const terms = await termsOf(market, market.inToken);
+      const { escrowId, seller, amount, token, deadline, disputeWindow, abandonmentGrace, criteriaHash } = terms;
+      const contract = market.escrow.connect(market.actors.buyer);
+      const send = (gasLimit: bigint) =>
+        contract.createEscrow(
+          escrowId,
+          seller,
+          amount,
+          token,
+          deadline,
+          disputeWindow,
+          abandonmentGrace,
+          criteriaHash,
+          { gasLimit },
+        );
+      return { send, paid: toTreasury, scored: 0n };
+    },
+    required: PAYOUT_REQUIRED,
+  },
+  {
+    name: "createEscrowWithAuthorization",
+    prepare: async (market) => {
+      const terms = await termsOf(market, market.inToken);
+      const contract = market.escrow.connect(market.actors.stranger);
+      const send = (gasLimit: bigint) =>
+        contract.createEscrowWithAuthorization(terms, 0n, terms.deadline, "0x", { gasLimit });
+      return { send, paid: toTreasury, scored: 0n };
+    },
+    required: PAYOUT_REQUIRED,
   },
 ];
 
-describe("Settlement with too little gas", () => {
-  for (const { name, prepare, send } of SETTLEMENTS) {
+/** Token units of every wallet, and how many updates the score contract has. */
+async function holdings({ token, demanding, actors }: DemandingMarket) {
+  return {
+    buyer: await token.balanceOf(actors.buyer),
+    seller: await token.balanceOf(actors.seller),
+    treasury: await token.balanceOf(actors.treasury),
+    scored: await demanding.recorded(),
+  };
+}
+
+/** Sends the attempt with so much gas and undoes it: true when it went through, in full. */
+async function goesThrough(market: DemandingMarket, attempt: Attempt, gasLimit: bigint): Promise<boolean> {
+  const { escrow, token, actors } = market;
+  const before = await holdings(market);
+  const snapshot = await networkHelpers.takeSnapshot();
+  const sent = await attempt.send(gasLimit).then(
+    () => true,
+    () => false,
+  );
+  if (sent) {
+    const { buyer, seller, treasury, scored } = await holdings(market);
+    const gained = {
+      buyer: buyer - before.buyer,
+      seller: seller - before.seller,
+      treasury: treasury - before.treasury,
+    };
+    expect(gained, `paid with ${gasLimit} gas`).to.deep.equal(attempt.paid);
+    expect(scored - before.scored, `scored with ${gasLimit} gas`).to.equal(attempt.scored);
+    for (const party of [actors.buyer, actors.seller, actors.treasury]) {
+      expect(await escrow.creditOf(party, token), `credit with ${gasLimit} gas`).to.equal(0n);
+    }
+    const failures = await escrow.queryFilter(escrow.filters.ScoreUpdateFailed(), "latest");
+    expect(failures, `failed update with ${gasLimit} gas`).to.deep.equal([]);
+  }
+  await snapshot.restore();
+  return sent;
+}
+
+describe("Calls that pay or score, with too little gas", () => {
+  for (const { name, prepare, required } of SUBJECTS) {
     it(`${name} either reverts or pays and scores in full, whatever gas its caller sends [D9]`, async () => {
-      const market = await loadFixture(marketplace);
-      const { escrow, usdc, actors } = market;
-      let settled = 0;
-      let refused = 0;
-      for (let gasLimit = 40_000n; gasLimit <= 560_000n; gasLimit += 20_000n) {
-        const deal = await prepare(market);
-        const credits = async (): Promise<bigint> =>
-          (await escrow.creditOf(actors.buyer, usdc)) + (await escrow.creditOf(actors.seller, usdc));
-        const before = await usdc.balanceOf(escrow);
-        try {
-          await send(market, deal, gasLimit);
-        } catch {
-          refused += 1;
-          expect(await usdc.balanceOf(escrow), `${gasLimit}: reverted`).to.equal(before);
-          continue;
-        }
-        settled += 1;
-        expect(await usdc.balanceOf(escrow), `${gasLimit}: paid`).to.equal(before - deal.locked);
-        expect(await credits(), `${gasLimit}: no credit`).to.equal(0n);
-        await expect(escrow.retryScore.staticCall(deal.escrowId)).to.be.revertedWithCustomError(
-          escrow,
-          "NoScorePending",
-        );
+      const market = await loadFixture(demandingMarketplace);
+      const attempt = await prepare(market);
+      let [tooLittle, enough] = [0n, 0n];
+      for (let gasLimit = 40_000n; gasLimit <= 700_000n; gasLimit += 20_000n) {
+        if (await goesThrough(market, attempt, gasLimit)) enough ||= gasLimit;
+        else tooLittle = gasLimit;
       }
-      expect(settled, "some gas suffices").to.be.greaterThan(0);
-      expect(refused, "some gas does not").to.be.greaterThan(0);
+      expect(tooLittle, "some gas does not suffice").to.be.greaterThan(0n);
+      expect(enough, "some gas does, and all above it").to.equal(tooLittle + 20_000n);
+
+      // Where one gives way to the other, in steps that no gap of the guard slips through.
+      for (let gasLimit = tooLittle - 20_000n; gasLimit <= tooLittle + 40_000n; gasLimit += STEP) {
+        if (await goesThrough(market, attempt, gasLimit)) enough = enough < gasLimit ? enough : gasLimit;
+      }
+      await expect(attempt.send(enough - STEP))
+        .to.be.revertedWithCustomError(market.escrow, "InsufficientGas")
+        .withArgs((available: bigint) => available < required && available > required - 2n * STEP, required);
     });
   }
-
-  it("says how much gas a payout needs [D9]", async () => {
-    const market = await loadFixture(marketplace);
-    const { escrow, actors } = market;
-    const { escrowId } = await delivered(market);
-    await expect(escrow.connect(actors.buyer).accept(escrowId, { gasLimit: 200_000n }))
-      .to.be.revertedWithCustomError(escrow, "InsufficientGas")
-      .withArgs((available: bigint) => available < PAYOUT_REQUIRED, PAYOUT_REQUIRED);
-  });
-
-  it("demands gas for the score update too: it comes last", async () => {
-    const market = await loadFixture(marketplace);
-    const { escrow, usdc, actors } = market;
-    // A deposit of one unit has nothing locked, so that no payout comes before the score update.
-    const listing = { feed: ethers.ZeroAddress, maxPriceAge: 0, decimals: 6, listed: true, minAmount: 1 };
-    await escrow.connect(actors.owner).listToken(usdc, listing);
-    const { escrowId } = await delivered(market, { amount: 1n });
-    await expect(escrow.connect(actors.buyer).accept(escrowId, { gasLimit: 170_000n }))
-      .to.be.revertedWithCustomError(escrow, "InsufficientGas")
-      .withArgs((available: bigint) => available < SCORE_REQUIRED, SCORE_REQUIRED);
-  });
-
-  it("guards the fee at creation as well", async () => {
-    const market = await loadFixture(marketplace);
-    const { escrow, usdc, actors } = market;
-    for (let gasLimit = 100_000n; gasLimit <= 420_000n; gasLimit += 20_000n) {
-      const { escrowId } = await funded(market);
-      await escrow.connect(actors.seller).refund(escrowId);
-      await usdc.connect(actors.buyer).approve(escrow, ethers.MaxUint256);
-      const treasury = await usdc.balanceOf(actors.treasury);
-      const terms = await termsOf(market);
-      const { seller, amount, token, deadline, disputeWindow, abandonmentGrace, criteriaHash } = terms;
-      const creation = escrow
-        .connect(actors.buyer)
-        .createEscrow(terms.escrowId, seller, amount, token, deadline, disputeWindow, abandonmentGrace, criteriaHash, {
-          gasLimit,
-        });
-      const created = await creation.then(
-        () => true,
-        () => false,
-      );
-      expect(await escrow.creditOf(actors.treasury, usdc), `${gasLimit}`).to.equal(0n);
-      expect((await usdc.balanceOf(actors.treasury)) - treasury, `${gasLimit}`).to.equal(created ? 20_000n : 0n);
-    }
-    await sendCreate(market, await termsOf(market));
-  });
 });
