@@ -16,6 +16,7 @@ import type { WebhookSecrets } from "../../api/features/webhooks/secrets.ts";
 import type { OutgoingWebhook, SendResult, WebhookSender } from "../../api/features/webhooks/sender.ts";
 import { createLogger } from "../../api/lib/logger.ts";
 import { readStack } from "../fixtures/api.ts";
+import { until } from "../fixtures/until.ts";
 
 const log = createLogger({ level: "silent", name: "test" });
 const TARGET = { agentId: "agt_seller", url: "http://seller.example/hook" };
@@ -258,7 +259,9 @@ describe("the outbox of webhooks", () => {
     }
     await enqueue("escrow.released", "evt_other", { agentId: "agt_other", url: "http://other.example/" });
     const draining = dispatcher(sender).drain();
-    while (sent.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until("the other's is sent and the slow agent has all its places", () =>
+      Promise.resolve(sent.length > 0 && stuck.length >= 4),
+    );
     assert.deepEqual(sent, ["evt_other"]);
     assert.equal(stuck.length, 4);
     release.resolve(acknowledged);
