@@ -270,7 +270,9 @@ describe("the HTTP side", () => {
             headers,
             ...body,
           });
-          answers.push(`${status} ${answered?.code}`);
+          // Readiness says how the dependencies are at the moment; only that it answers is the same each time.
+          const answeredAs = path === "/ready" && status === 503 ? 200 : status;
+          answers.push(`${answeredAs} ${answered?.code}`);
         }
         assert.equal(new Set(answers).size, 1, `${method} ${path}: ${answers.join(", ")}`);
       }

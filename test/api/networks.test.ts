@@ -52,7 +52,8 @@ describe("networks, readiness and scores", () => {
       // Other tests mine many blocks at once, so the subgraph may be behind for a moment.
       const { body } = await until("the subgraph is at most five blocks behind", async () => {
         const answer = await api.request("GET", "/api/v1/networks");
-        return answer.body.data.every(({ blocksBehind }: { blocksBehind: number }) => blocksBehind <= 5) && answer;
+        const behind = answer.body.data.map((entry: { blocksBehind: number | null }) => entry.blocksBehind);
+        return behind.every((blocks: number | null) => blocks !== null && blocks <= 5) && answer;
       });
       const facts = body.data.map(({ network, chainId, caip2 }: Record<string, unknown>) => [network, chainId, caip2]);
       assert.deepEqual(facts, [
@@ -85,11 +86,13 @@ describe("networks, readiness and scores", () => {
       const publicSubgraphUrls = { "base-sepolia": "https://query.example/subgraphs/x", base: null };
       const behind = await startTestApi({ env: { subgraphUrls, publicSubgraphUrls } });
       try {
-        const { body, text } = await behind.request("GET", "/api/v1/networks");
+        const { body, text } = await until("the service itself asks the gateway", async () => {
+          const answer = await behind.request("GET", "/api/v1/networks");
+          return answer.body.data[0].indexedBlock > 0 && answer;
+        });
         const told = body.data.map((entry: { subgraphUrl: unknown }) => entry.subgraphUrl);
         assert.deepEqual(told, ["https://query.example/subgraphs/x", null]);
         assert.ok(!text.includes(GATEWAY_KEY));
-        assert.ok(body.data[0].indexedBlock > 0, "the service itself asks the gateway");
         assert.ok(!(await behind.request("GET", "/ready")).text.includes(GATEWAY_KEY));
       } finally {
         await behind.close();
@@ -98,8 +101,11 @@ describe("networks, readiness and scores", () => {
 
     it("/health says that the process lives and /ready that each dependency answers", async () => {
       assert.deepEqual((await api.request("GET", "/health")).body.status, "ok");
-      const { status, body } = await api.request("GET", "/ready");
-      assert.equal(status, 200);
+      // A check that takes its time is an answer of 503, too: what is meant here is the healthy one.
+      const { body } = await until("everything answers", async () => {
+        const answer = await api.request("GET", "/ready");
+        return answer.status === 200 && answer;
+      });
       const names = body.dependencies.map(({ name }: { name: string }) => name);
       const chains = ["rpc:base-sepolia", "subgraph:base-sepolia", "rpc:base", "subgraph:base"];
       for (const name of ["mongodb", ...chains]) assert.ok(names.includes(name), name);
@@ -227,11 +233,10 @@ describe("networks, readiness and scores", () => {
       };
       const other = await startTestApi({ indexers });
       const ready = await other.request("GET", "/ready");
+      assert.equal(ready.status, 503);
       const away = ready.body.dependencies.filter(({ ok }: { ok: boolean }) => !ok);
-      assert.deepEqual(
-        away.map(({ name }: { name: string }) => name),
-        ["subgraph:base-sepolia", "subgraph:base"],
-      );
+      const names = away.map(({ name }: { name: string }) => name);
+      for (const name of ["subgraph:base-sepolia", "subgraph:base"]) assert.ok(names.includes(name), names.join());
       const { apiKey, agentId } = await other.registerAgent();
       assert.equal((await other.request("GET", "/api/v1/services", { key: apiKey })).status, 200);
       assert.equal((await other.request("GET", `${SCORE}?address=${freshWallet()}`)).status, 200);

@@ -84,7 +84,7 @@ describe("a deal goes on after kill -9 and another start", () => {
     }
     await start();
     assert.equal((await chain.client.getBlock({ blockNumber: 1n })).hash, firstBlock, "the chain is the same");
-    assert.equal((await api.request("GET", "/ready")).status, 200);
+    await until("everything answers", async () => (await api.request("GET", "/ready")).status === 200);
   }
 
   /** Both copies of the chain's state hold the block: a kill may cut the newer one short. */
