@@ -17,7 +17,10 @@ const STOP_TIMEOUT_MS = 5_000;
 export interface JobSystem extends JobQueue {
   /** Starts to run jobs in this process. */
   start(definitions: readonly JobDefinition<never>[], signal: AbortSignal): Promise<void>;
-  /** Takes no new jobs, gives back those that were only reserved, and waits for those that run, a few seconds at most. */
+  /**
+   * Takes no new jobs, gives back those that were only reserved, and waits for those that run, a few seconds at most.
+   * From the call on none begins.
+   */
   stop(): Promise<void>;
 }
 
@@ -36,12 +39,19 @@ export function createJobSystem(connection: Connection, log: Logger): JobSystem 
     log.error({ err: error, job: job.attrs?.name }, "job failed");
   });
   const running = new Set<Promise<void>>();
+  let isStopping = false;
 
   function define(definition: JobDefinition<never>, signal: AbortSignal): void {
     const { name, concurrency = 1, lockLifetimeMs = DEFAULT_LOCK_LIFETIME_MS } = definition;
     agenda.define<never>(
       name,
       async (job) => {
+        if (isStopping) {
+          // Agenda had counted this job among the running ones and was still writing that down when it was told to
+          // stop: with a next run it stays in the queue, for whichever worker comes next.
+          job.attrs.nextRunAt = new Date();
+          return;
+        }
         const run = definition.run({ data: job.attrs.data, log: log.child({ job: name }), signal });
         running.add(run);
         try {
@@ -60,6 +70,7 @@ export function createJobSystem(connection: Connection, log: Logger): JobSystem 
       await agenda.schedule(at ?? new Date(), name, data);
     },
     async start(definitions, signal) {
+      isStopping = false;
       await agenda.ready;
       for (const definition of definitions) define(definition, signal);
       await agenda.start();
@@ -68,6 +79,7 @@ export function createJobSystem(connection: Connection, log: Logger): JobSystem 
       }
     },
     async stop() {
+      isStopping = true;
       await agenda.stop(false);
       await Promise.race([Promise.allSettled(running), sleep(STOP_TIMEOUT_MS, undefined, { ref: false })]);
     },

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
+import type { Connection } from "mongoose";
+
 import type { IndexedAgent } from "../../api/indexer/schemas.ts";
 import { createJobSystem } from "../../api/jobs/agenda.ts";
 import type { JobDefinition } from "../../api/jobs/define-job.ts";
@@ -9,8 +11,27 @@ import type { TestApi } from "../fixtures/api.ts";
 import { indexedAgent, indexersWith } from "../fixtures/indexed-agents.ts";
 import { until } from "../fixtures/until.ts";
 
-/** The job system watches over a run for half of this, also after it has ended; a test file ends no earlier. */
-const LOCK_LIFETIME_MS = 2_000;
+/**
+ * Longer than a run takes on any machine: one that outlives its lock is run again. The job system watches over a run
+ * for half of this, also after it has ended; a test file ends no earlier.
+ */
+const LOCK_LIFETIME_MS = 10_000;
+
+/** The connection as the job system sees it, with every update waiting for `hold`: it writes that a job begins by one. */
+function withUpdatesHeldBack(connection: Connection, hold: () => Promise<unknown>): Connection {
+  const db = connection.getClient().db(connection.name);
+  const collection = db.collection.bind(db);
+  db.collection = ((name: string) => {
+    const found = collection(name);
+    const updateOne = found.updateOne.bind(found);
+    found.updateOne = async (...args) => {
+      await hold();
+      return updateOne(...args);
+    };
+    return found;
+  }) as typeof db.collection;
+  return { name: connection.name, getClient: () => ({ db: () => db }) } as unknown as Connection;
+}
 
 describe("jobs", () => {
   let api: TestApi;
@@ -65,6 +86,38 @@ describe("jobs", () => {
     const afterStop = runs;
     await new Promise((resolve) => setTimeout(resolve, 600));
     assert.equal(runs, afterStop);
+  });
+
+  it("a job that had not begun when its worker was told to stop is left to the next worker", async () => {
+    const { connection, log, jobs } = api.container;
+    const ranBy: string[] = [];
+    const jobOf = (worker: string): JobDefinition => ({
+      name: "tests.hand-over",
+      lockLifetimeMs: LOCK_LIFETIME_MS,
+      run: () => {
+        ranBy.push(worker);
+        return Promise.resolve();
+      },
+    });
+    const taken = Promise.withResolvers<unknown>();
+    const written = Promise.withResolvers<unknown>();
+    const slow = withUpdatesHeldBack(connection, () => {
+      taken.resolve(undefined);
+      return written.promise;
+    });
+    const first = createJobSystem(slow, log);
+    await first.start([jobOf("first")], new AbortController().signal);
+    await jobs.schedule("tests.hand-over", undefined);
+    await taken.promise;
+    const stopped = first.stop();
+    written.resolve(undefined);
+    await stopped;
+
+    const next = createJobSystem(connection, log);
+    await next.start([jobOf("next")], new AbortController().signal);
+    await until("the job ran", () => Promise.resolve(ranBy.length > 0));
+    await next.stop();
+    assert.deepEqual(ranBy, ["next"]);
   });
 
   it("every job has a name of feature and verb", () => {
