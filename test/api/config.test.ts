@@ -274,6 +274,8 @@ describe("database", () => {
 });
 
 describe("processes", () => {
+  /** Shorter than a client may keep its connection; longer than a busy machine needs. */
+  const ENDS_WITHIN_MS = 30_000;
   const databaseName = `test_process_${process.pid}`;
   after(async () => {
     const connection = await connectDatabase((await readStack()).mongodbUri, silent, databaseName);
@@ -323,7 +325,7 @@ describe("processes", () => {
     const startedAt = performance.now();
     api.child.kill("SIGTERM");
     assert.equal(await api.ended, 0, api.output());
-    assert.ok(performance.now() - startedAt < 8_000);
+    assert.ok(performance.now() - startedAt < ENDS_WITHIN_MS);
   });
 
   it("two workers run beside each other on one database and end at SIGINT", async () => {

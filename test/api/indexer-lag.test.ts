@@ -35,7 +35,10 @@ describe("a subgraph that lags or is away", () => {
         },
       };
     };
-    api = await startTestApi({ indexers: { "base-sepolia": lagging("base-sepolia"), base: lagging("base") } });
+    api = await startTestApi({
+      indexers: { "base-sepolia": lagging("base-sepolia"), base: lagging("base") },
+      dealTimings: { indexWaitMs: DEAL_TIMINGS.indexWaitMs },
+    });
   });
   after(async () => {
     await api.close();
