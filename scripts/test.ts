@@ -58,9 +58,10 @@ async function runStage(
   stage: Stage,
   command: string,
   args: string[],
-  env: Record<string, string> = {},
+  { env = {}, signal }: { env?: Record<string, string>; signal?: AbortSignal } = {},
 ): Promise<void> {
-  const outcome = await run(command, args, { env: { ...env, TEST_STAGE: stage } });
+  const options = { env: { ...env, TEST_STAGE: stage }, ...(signal === undefined ? {} : { signal }) };
+  const outcome = await run(command, args, options);
   const counts = count(readResults(stage));
   const total = counts.passed + counts.failed + counts.skipped;
   console.log(
@@ -71,7 +72,8 @@ async function runStage(
     failures.push(`${stage}: the runner ended with code ${outcome.code}`);
 }
 
-async function runNodeTests(stage: Stage, concurrency: number, stackFile: string): Promise<void> {
+async function runNodeTests(stage: Stage, concurrency: number, { file, lost }: RunningStack): Promise<void> {
+  lost.throwIfAborted();
   const found = files.length > 0 ? files : (await Array.fromAsync(glob(`test/${stage}/**/*.test.ts`))).sort();
   const reporters = [
     "--test-reporter=spec",
@@ -81,15 +83,33 @@ async function runNodeTests(stage: Stage, concurrency: number, stackFile: string
   ];
   // For a whole file, too: those that start a stack again and again take minutes on a busy machine.
   const limits = [`--test-concurrency=${concurrency}`, "--test-timeout=480000", "--test-force-exit"];
-  await runStage(stage, "node", ["--test", ...limits, ...reporters, ...found], { TEST_STACK: stackFile });
+  await runStage(stage, "node", ["--test", ...limits, ...reporters, ...found], {
+    env: { TEST_STACK: file },
+    signal: lost,
+  });
 }
 
-async function withStack(only: string[] | undefined, body: (stackFile: string) => Promise<void>): Promise<void> {
+/** The stack that a stage runs against. */
+interface RunningStack {
+  /** The file with its facts. */
+  file: string;
+  /** Aborted when one of its services has ended by itself. */
+  lost: AbortSignal;
+}
+
+/** Without one of its services every test would run into its timeout: the stage ends, and the service is named. */
+async function withStack(only: string[] | undefined, body: (stack: RunningStack) => Promise<void>): Promise<void> {
   const dir = join(DATA_DIR, only === undefined ? "full" : "infrastructure");
   try {
     const stack = await startStack({ dir, portBase: await findFreePorts(PORTS_PER_STACK), only, fresh: true });
+    const loss = new AbortController();
+    const work = body({ file: stack.factsPath, lost: loss.signal });
     try {
-      await body(join(dir, "stack.json"));
+      await Promise.race([work, stack.failure]);
+    } catch (error) {
+      loss.abort();
+      await work.catch(() => undefined);
+      throw error;
     } finally {
       await stack.stop();
     }
@@ -122,15 +142,15 @@ if (chosen.includes("contracts")) {
 }
 if (chosen.includes("subgraph") || chosen.includes("api")) {
   banner("subgraph and API, on a stack of their own");
-  await withStack(SERVICES.infrastructure, async (stackFile) => {
-    if (chosen.includes("subgraph")) await runNodeTests("subgraph", 1, stackFile);
-    if (chosen.includes("api")) await runNodeTests("api", Math.max(1, availableParallelism()), stackFile);
+  await withStack(SERVICES.infrastructure, async (stack) => {
+    if (chosen.includes("subgraph")) await runNodeTests("subgraph", 1, stack);
+    if (chosen.includes("api")) await runNodeTests("api", Math.max(1, availableParallelism()), stack);
   });
 }
 if (chosen.includes("e2e")) {
   banner("whole deals");
-  await withStack(SERVICES.everything, async (stackFile) => {
-    await runNodeTests("e2e", 1, stackFile);
+  await withStack(SERVICES.everything, async (stack) => {
+    await runNodeTests("e2e", 1, stack);
   });
 }
 if (chosen.length === STAGES.length && files.length === 0) checkConformance();

@@ -19,6 +19,8 @@ export interface RunOptions {
   capture?: boolean;
   /** Also write what it prints to this file. */
   log?: string;
+  /** Ends the command when aborted. */
+  signal?: AbortSignal;
 }
 
 /** Runs a command to its end; its output is shown as it comes unless `capture` is set. */
@@ -39,7 +41,10 @@ export function run(command: string, args: string[], options: RunOptions = {}): 
     };
     child.stdout.on("data", take(process.stdout));
     child.stderr.on("data", take(process.stderr));
+    const terminate = (): void => void child.kill("SIGTERM");
+    options.signal?.addEventListener("abort", terminate);
     const end = (code: number): void => {
+      options.signal?.removeEventListener("abort", terminate);
       log?.end();
       resolve({ code, output, seconds: (performance.now() - started) / 1000 });
     };
