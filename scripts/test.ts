@@ -1,6 +1,7 @@
 // `npm test`: every check and every test, with the sum of all runners' counts on the last line.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { glob } from "node:fs/promises";
 
 import { readArguments, refuseArguments } from "./arguments.ts";
@@ -11,17 +12,17 @@ import { PORTS_PER_STACK } from "./local/stack-ports.ts";
 import { conformance, conformancePage } from "./testing/conformance.ts";
 import { clearResults, count, readAllResults, readResults, resultsFile } from "./testing/results.ts";
 import { run } from "./testing/run.ts";
-import { existsSync, readFileSync } from "node:fs";
 
 const STAGES = ["lint", "contracts", "subgraph", "api", "e2e"] as const;
 type Stage = (typeof STAGES)[number];
 
-const HELP = `usage: npm test -- [--only ${STAGES.join("|")}] [files …]
+const HELP = `usage: npm test -- [--only ${STAGES.join("|")}] [--json FILE] [files …]
 
 Runs the checks (lint), the contract tests, and the tests of subgraph, API and whole deals against a stack of their own
 (own ports, own data under .local/test), beside a running \`npm start\` if there is one. The last line is the sum of all
 counts. A full run also holds the results against test/spec-lines.tsv.
   --only STAGE   one stage alone; may be given several times
+  --json FILE    also write the measures there as one JSON object: cores, seconds, and those and the counts of each stage
   files          run these test files only (with --only)
   --help         this text`;
 
@@ -34,7 +35,7 @@ const SERVICES: Record<"infrastructure" | "everything", string[] | undefined> = 
 
 const { values, positionals: files } = readArguments(
   HELP,
-  { only: { type: "string", multiple: true } },
+  { only: { type: "string", multiple: true }, json: { type: "string" } },
   { allowPositionals: true },
 );
 const unknown = values.only?.filter((name) => !STAGES.includes(name as Stage)) ?? [];
@@ -49,6 +50,9 @@ const chosen = STAGES.filter((stage) => values.only === undefined || values.only
 const started = performance.now();
 const failures: string[] = [];
 
+/** Seconds of a stage's checks or tests, without the start of the stack that they run against. */
+const secondsOf: Partial<Record<Stage, number>> = {};
+
 function banner(text: string): void {
   console.log(`\n── ${text} ──`);
 }
@@ -62,6 +66,7 @@ async function runStage(
 ): Promise<void> {
   const options = { env: { ...env, TEST_STAGE: stage }, ...(signal === undefined ? {} : { signal }) };
   const outcome = await run(command, args, options);
+  secondsOf[stage] = outcome.seconds;
   const counts = count(readResults(stage));
   const total = counts.passed + counts.failed + counts.skipped;
   console.log(
@@ -131,10 +136,28 @@ function checkConformance(): void {
   if (problems.length === 0) console.log(`  ✓ every fact is proven or pending, ${page} is fresh`);
 }
 
+/** The measures of this run as one JSON object; a failed check counts as on the last line. */
+function writeMeasures(file: string): void {
+  const stages = Object.fromEntries(
+    chosen.map((stage) => {
+      const took = { seconds: secondsOf[stage] ?? 0 };
+      return [stage, stage === "lint" ? took : { ...took, ...count(readResults(stage)) }];
+    }),
+  );
+  const totals = { ...counts, failed: counts.failed + failures.length };
+  const measures = { cores: availableParallelism(), seconds, stages, ...totals };
+  const rounded = (_: string, value: unknown): unknown =>
+    typeof value === "number" ? Math.round(value * 10) / 10 : value;
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(measures, rounded)}\n`);
+}
+
 for (const stage of chosen) clearResults(stage);
 if (chosen.includes("lint")) {
   banner("checks");
+  const begun = performance.now();
   failures.push(...(await lint()).map((name) => `check: ${name}`));
+  secondsOf.lint = (performance.now() - begun) / 1000;
 }
 if (chosen.includes("contracts")) {
   banner("contracts");
@@ -163,8 +186,9 @@ for (const stage of ran) {
   }
 }
 for (const failure of failures) console.log(`failed: ${failure}`);
-const seconds = ((performance.now() - started) / 1000).toFixed(0);
-console.log(`Took ${seconds} s on ${availableParallelism()} cores.`);
+const seconds = (performance.now() - started) / 1000;
+if (values.json !== undefined) writeMeasures(values.json);
+console.log(`Took ${seconds.toFixed(0)} s on ${availableParallelism()} cores.`);
 // A failed check counts among the failed; a passed one is no test and is not counted.
 console.log(`${counts.passed} passed, ${counts.failed + failures.length} failed, ${counts.skipped} skipped`);
 process.exit(counts.failed + failures.length === 0 ? 0 : 1);
