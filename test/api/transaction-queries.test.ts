@@ -27,7 +27,7 @@ describe("the collection of transactions", () => {
     await createIndexes(connection);
     const records = Array.from({ length: SETTLED + OPEN }, (_, n) => ({
       _id: `txn_${String(n).padStart(32, "0")}`,
-      ...{ sellerAgentId: "agt_seller", network: "base", escrowId: `0x${n}`, unsolicited: false },
+      ...{ buyerAgentId: "agt_buyer", sellerAgentId: "agt_seller", network: "base", escrowId: `0x${n}`, unsolicited: false },
       status: n < OPEN ? "funded" : "released",
       minBlock: MIN_BLOCK + (n < OPEN ? SETTLED : n - OPEN),
     }));
@@ -48,6 +48,11 @@ describe("the collection of transactions", () => {
 
   it("finds a seller's open jobs without looking at those that have ended", async () => {
     const query = byCopy("agt_seller", { role: "seller", status: "funded", limit: 20 });
+    assert.deepEqual(await examined(query), { returned: OPEN, examined: OPEN });
+  });
+
+  it("finds what of a buyer's is open without looking at what has ended", async () => {
+    const query = byCopy("agt_buyer", { role: "buyer", status: "funded", limit: 20 });
     assert.deepEqual(await examined(query), { returned: OPEN, examined: OPEN });
   });
 

@@ -124,8 +124,6 @@ export function createAgentModels(connection: Connection): AgentModels {
     },
     { ...options, collection: "standings" },
   );
-  standing.index({ network: 1, score: 1 });
-
   return {
     agents: connection.model<AgentRecord>("Agent", agent),
     keys: connection.model<ApiKeyRecord>("ApiKey", key),

@@ -14,8 +14,6 @@ export interface Standings {
   sync(network: Network, wallets: readonly string[]): Promise<void>;
   /** Copies by lower-case wallet; wallets that were never copied are missing and count as score 0. */
   of(network: Network, wallets: readonly string[]): Promise<Map<string, StandingRecord>>;
-  /** Lower-case wallets with at least this on-chain score, which must be above 0. */
-  walletsWithScore(network: Network, minScore: number): Promise<string[]>;
 }
 
 /** What the standings need: the subgraphs are where scores are read in bulk. */
@@ -46,10 +44,6 @@ export function createStandings({ models: { standings }, indexers, clock }: Stan
       const ids = wallets.map((wallet) => idOf(network, wallet));
       const found = await standings.find({ _id: { $in: ids } }).lean();
       return new Map(found.map((standing) => [standing.walletKey, standing]));
-    },
-    async walletsWithScore(network, minScore) {
-      const found = await standings.find({ network, score: { $gte: minScore } }, { walletKey: 1 }).lean();
-      return found.map(({ walletKey }) => walletKey);
     },
   };
 }
@@ -86,12 +80,17 @@ function unlessNewer(copy: StandingRecord) {
 
 const SYNC_PAGE = 1_000;
 
-/** Syncs every registered wallet on both networks: what the settlement events may have missed. */
+/**
+ * Syncs every registered wallet on both networks: what the settlement events may have missed. A network whose subgraph
+ * fails is left until the next run, which does not keep the other one from being synced.
+ * @throws AggregateError of what failed, after everything else is done
+ */
 export async function syncEveryStanding(
   { agents }: Pick<AgentModels, "agents">,
   standings: Standings,
   signal: AbortSignal,
 ): Promise<void> {
+  const failures = new Map<Network, unknown>();
   let after = "";
   for (;;) {
     const page = await agents
@@ -101,9 +100,19 @@ export async function syncEveryStanding(
       .lean();
     const wallets = page.map(({ walletKey }) => walletKey);
     const last = wallets.at(-1);
-    if (last === undefined || signal.aborted) return;
-    for (const network of NETWORKS) await standings.sync(network, wallets);
+    if (last === undefined || signal.aborted) break;
+    for (const network of NETWORKS.filter((candidate) => !failures.has(candidate))) {
+      try {
+        await standings.sync(network, wallets);
+      } catch (error) {
+        failures.set(network, error);
+      }
+    }
+    if (failures.size === NETWORKS.length) break;
     after = last;
+  }
+  if (failures.size > 0) {
+    throw new AggregateError(failures.values(), `Standings were not synced on ${[...failures.keys()].join(", ")}`);
   }
 }
 

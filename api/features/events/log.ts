@@ -15,6 +15,20 @@ export interface EventLog {
   list(agentId: string, query: EventQuery): Promise<{ events: EventRecord[]; hasMore: boolean }>;
 }
 
+/** What a list asks of the stored events; `afterSeq` is the position of the last event seen. */
+export function eventsFilter(
+  agentId: string,
+  { type, transactionId }: Pick<EventQuery, "type" | "transactionId">,
+  afterSeq?: number,
+) {
+  return {
+    recipients: agentId,
+    ...(transactionId === undefined ? {} : { transactionId }),
+    ...(type === undefined ? {} : { type }),
+    ...(afterSeq === undefined ? {} : { seq: { $gt: afterSeq } }),
+  };
+}
+
 /** The event log on its collection. */
 export function createEventLog(model: EventModel): EventLog {
   /** Position of an event of the caller's; another agent's event is as unknown as one that never was. */
@@ -26,13 +40,10 @@ export function createEventLog(model: EventModel): EventLog {
   }
 
   return {
-    async list(agentId, { after, type, transactionId, limit }) {
-      const conditions: Record<string, unknown>[] = [{ recipients: agentId }];
-      if (after !== undefined) conditions.push({ seq: { $gt: await positionOf(agentId, after) } });
-      if (type !== undefined) conditions.push({ type });
-      if (transactionId !== undefined) conditions.push({ transactionId });
+    async list(agentId, { after, limit, ...wanted }) {
+      const afterSeq = after === undefined ? undefined : await positionOf(agentId, after);
       const found = await model
-        .find({ $and: conditions })
+        .find(eventsFilter(agentId, wanted, afterSeq))
         .sort({ seq: 1 })
         .limit(limit + 1)
         .lean<EventRecord[]>();

@@ -3,10 +3,10 @@ import { Types } from "mongoose";
 import type { QueryFilter } from "mongoose";
 import type { z } from "zod";
 
-import { NETWORKS } from "../../config/constants.ts";
 import type { Currency, Network } from "../../config/constants.ts";
 import type { Caller } from "../../http/define-route.ts";
 import { leastOnChainScoreOf } from "../agents/score.ts";
+import { NEW_STANDING } from "../agents/standings.ts";
 import type { Standings } from "../agents/standings.ts";
 import { toListing } from "./listing.ts";
 import type { Listing } from "./listing.ts";
@@ -44,8 +44,13 @@ export interface ListingSearch {
 export interface ListDeps {
   listings: ListingModel;
   search: ListingSearch;
-  standings: Standings;
+  standings: Pick<Standings, "of">;
 }
+
+/** How many listings are read at once to leave out those of sellers without the score. */
+const RATED_AT_ONCE = 500;
+/** So many of these at most for one page: it may then be short, and its cursor goes on where they end. */
+const RATED_AT_MOST = 5_000;
 
 /** Lists or searches listings (decision 23). */
 export async function listListings(caller: Caller, query: ListingQuery, deps: ListDeps): Promise<ListingPage> {
@@ -58,19 +63,44 @@ async function listStored(
   { listings, standings }: ListDeps,
 ): Promise<ListingPage> {
   const sort = sortOf(query);
-  const conditions = [
-    await filterOf(caller, query, standings),
-    ...(query.cursor === undefined ? [] : [afterPosition(sort, query.cursor)]),
-  ];
-  const records = await listings
-    .find({ $and: conditions }, { embedding: 0 })
-    .sort(ORDERS[sort])
-    .limit(query.limit + 1)
-    .lean();
-  const page = records.slice(0, query.limit).map(toListing);
+  const wanted = query.limit + 1;
+  const minScore = leastOnChainScoreOf(query.minTrustScore ?? 0);
+  const atOnce = minScore === null ? wanted : RATED_AT_ONCE;
+  const found: Listing[] = [];
+  let position = query.cursor;
+  for (let read = atOnce; ; read += atOnce) {
+    const records = await listings
+      .find(listingsFilter(caller, query, position), { embedding: 0 })
+      .sort(LISTING_ORDERS[sort])
+      .limit(atOnce)
+      .lean();
+    const listed = records.map(toListing);
+    found.push(...(minScore === null ? listed : await withScore(listed, minScore, standings)));
+    const last = listed.at(-1);
+    if (last === undefined || listed.length < atOnce || found.length >= wanted) break;
+    position = positionOf(sort, last);
+    if (read >= RATED_AT_MOST) return { listings: found, next: position };
+  }
+  const page = found.slice(0, query.limit);
   const last = page.at(-1);
-  const hasMore = records.length > query.limit && last !== undefined;
+  const hasMore = found.length > query.limit && last !== undefined;
   return { listings: page, next: hasMore ? positionOf(sort, last) : null };
+}
+
+/** Those listings whose seller has at least this on-chain score on the listing's network (decision 20). */
+async function withScore(listed: Listing[], minScore: number, standings: ListDeps["standings"]): Promise<Listing[]> {
+  const networks = [...new Set(listed.map(({ network }) => network))];
+  const scores = await Promise.all(
+    networks.map(async (network) => {
+      const sellers = listed.filter((listing) => listing.network === network).map((listing) => listing.sellerAddress);
+      return [network, await standings.of(network, [...new Set(sellers)])] as const;
+    }),
+  );
+  const byNetwork = new Map(scores);
+  return listed.filter(({ network, sellerAddress }) => {
+    const { score } = byNetwork.get(network)?.get(sellerAddress.toLowerCase()) ?? NEW_STANDING;
+    return score >= minScore;
+  });
 }
 
 async function listFound(text: string, query: ListingQuery, { listings, search }: ListDeps): Promise<ListingPage> {
@@ -88,17 +118,19 @@ async function listFound(text: string, query: ListingQuery, { listings, search }
 
 type Filter = QueryFilter<ListingRecord>;
 
-const ORDERS: Readonly<Record<ListingSort, Record<string, 1 | -1>>> = {
+/** The orders of stored listings; each is that of an index, read forwards or backwards. */
+export const LISTING_ORDERS: Readonly<Record<ListingSort, Record<string, 1 | -1>>> = {
   newest: { _id: -1 },
   oldest: { _id: 1 },
   price_asc: { price: 1, _id: 1 },
-  price_desc: { price: -1, _id: 1 },
+  price_desc: { price: -1, _id: -1 },
   // Without q there is no relevance: the schema refuses it.
   relevance: { _id: -1 },
 };
 
-async function filterOf(caller: Caller, query: ListingQuery, standings: Standings): Promise<Filter> {
-  const { category, network, sellerId, currency, deliveryType, minPrice, maxPrice, minTrustScore } = query;
+/** What a list asks of the stored listings, the seller's score excepted. */
+export function listingsFilter(caller: Caller, query: ListingQuery, position: ListingPosition | undefined): Filter {
+  const { category, network, sellerId, currency, deliveryType, minPrice, maxPrice } = query;
   const equal = Object.fromEntries(
     Object.entries({ category, network, sellerAgentId: sellerId, currency, deliveryType }).filter(
       ([, value]) => value !== undefined,
@@ -110,7 +142,7 @@ async function filterOf(caller: Caller, query: ListingQuery, standings: Standing
       statusFilter(caller, query),
       ...(minPrice === undefined ? [] : [{ price: { $gte: decimal(minPrice) } }]),
       ...(maxPrice === undefined ? [] : [{ price: { $lte: decimal(maxPrice) } }]),
-      ...(minTrustScore === undefined ? [] : [await trustFilter(minTrustScore, standings)]),
+      ...(position === undefined ? [] : [afterPosition(sortOf(query), position)]),
     ],
   };
 }
@@ -121,25 +153,15 @@ function statusFilter(caller: Caller, { status, sellerId }: ListingQuery): Filte
   return status === "active" ? { status } : { status, sellerAgentId: caller.agentId };
 }
 
-/** Sellers whose discoveryScore on the listing's network reaches the bound. */
-async function trustFilter(minTrustScore: number, standings: Standings): Promise<Filter> {
-  const minScore = leastOnChainScoreOf(minTrustScore);
-  if (minScore === null) return {};
-  const perNetwork = await Promise.all(
-    NETWORKS.map(async (network) => ({ network, wallets: await standings.walletsWithScore(network, minScore) })),
-  );
-  return {
-    $or: perNetwork.map(({ network, wallets }) => ({ network, sellerKey: { $in: wallets } })),
-  };
-}
-
 function afterPosition(sort: ListingSort, { id, price }: ListingPosition): Filter {
   if (id === undefined) return {};
   if (sort === "newest") return { _id: { $lt: id } };
   if (sort === "oldest" || price === undefined) return { _id: { $gt: id } };
   const value = Types.Decimal128.fromString(price);
-  const isFurther = sort === "price_asc" ? { price: { $gt: value } } : { price: { $lt: value } };
-  return { $or: [isFurther, { price: value, _id: { $gt: id } }] };
+  // The first condition says nothing new, but bounds the range of the index whichever way the second one is read.
+  return sort === "price_asc"
+    ? { price: { $gte: value }, $or: [{ price: { $gt: value } }, { price: value, _id: { $gt: id } }] }
+    : { price: { $lte: value }, $or: [{ price: { $lt: value } }, { price: value, _id: { $lt: id } }] };
 }
 
 function positionOf(sort: ListingSort, { id, price }: Listing): ListingPosition {

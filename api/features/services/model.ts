@@ -84,6 +84,7 @@ export function createListingModel(connection: Connection): ListingModel {
   listing.index({ sellerAgentId: 1, _id: -1 });
   listing.index({ category: 1, status: 1, _id: -1 });
   listing.index({ status: 1, price: 1, _id: 1 });
+  listing.index({ category: 1, status: 1, price: 1, _id: 1 });
   listing.index({ "embedding.model": 1 });
   return connection.model<ListingRecord>("Listing", listing);
 }

@@ -36,6 +36,7 @@ const listServices = defineRoute({
   method: "GET",
   path: "/api/v1/services",
   summary: "Lists services, or searches them with `q`",
+  description: "With `minTrustScore` a page may be short, or empty, while `nextCursor` still leads on to more.",
   query: listListingsQuery,
   responses: { 200: listOf(listingOutput) },
   errors: ["search_unavailable"],

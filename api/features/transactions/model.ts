@@ -193,7 +193,8 @@ const schema = new Schema<TransactionRecord>(
 schema.index({ network: 1, escrowId: 1, unsolicited: 1 }, { unique: true });
 schema.index({ buyerAgentId: 1, _id: -1 });
 schema.index({ sellerAgentId: 1, _id: -1 });
-// A seller polls its open jobs: they are few among all that it ever had.
+// A party asks for what is open: that is little among all that it ever had.
+schema.index({ buyerAgentId: 1, status: 1, _id: -1 });
 schema.index({ sellerAgentId: 1, status: 1, _id: -1 });
 // What a party told of and the follower has not reached yet: few, and none most of the time.
 schema.index({ buyerAgentId: 1, network: 1, minBlock: 1 });
