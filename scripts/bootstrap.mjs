@@ -27,9 +27,10 @@ function fail(text) {
 
 /** What decides which packages stand in node_modules: not the scripts of package.json. */
 function wantedStamp() {
-  const { dependencies, devDependencies, allowScripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const wanted = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const { dependencies, devDependencies, optionalDependencies, allowScripts } = wanted;
   return createHash("sha256")
-    .update(JSON.stringify([dependencies, devDependencies, allowScripts]))
+    .update(JSON.stringify([dependencies, devDependencies, optionalDependencies, allowScripts]))
     .update(readFileSync(join(root, "package-lock.json")))
     .update(`${process.platform}-${process.arch}`)
     .digest("hex");

@@ -117,6 +117,20 @@ describe("what is started", () => {
   });
 });
 
+describe("the packages", () => {
+  test("that exist for some platforms alone are optional: npm leaves them out elsewhere instead of giving up", () => {
+    const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
+      packages: Record<string, { os?: string[]; cpu?: string[]; libc?: string[]; optional?: boolean }>;
+    };
+    const bound = Object.entries(packages).filter(([, { os, cpu, libc }]) => (os ?? cpu ?? libc) !== undefined);
+    assert.ok(bound.some(([path]) => path.endsWith("gnd-linux-x64")));
+    assert.deepEqual(
+      bound.filter(([, { optional }]) => optional !== true).map(([path]) => path),
+      [],
+    );
+  });
+});
+
 describe("a chain whose state file a kill has cut short", () => {
   const whole = JSON.stringify({ block: { number: "0x5" } });
 
