@@ -1,5 +1,6 @@
 import { hkdfSync } from "node:crypto";
 
+import { isDuplicateKey } from "../../db/connection.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { WebhookSecretModel, WebhookSecretRecord } from "./model.ts";
 
@@ -17,13 +18,18 @@ export interface WebhookSecrets {
   stateOf(agentId: string): Promise<WebhookSecretState>;
   /** Makes the next secret; it signs once it is activated, or 24 hours later. A repeat changes nothing. */
   rotate(agentId: string): Promise<WebhookSecretState>;
-  /** Lets the next secret sign from now on. Without one it changes nothing. */
+  /**
+   * Lets the next secret sign from now on. Without one it changes nothing, and neither when that one was activated by
+   * another call in the meantime: a secret that was handed out later waits for an activation of its own.
+   */
   activate(agentId: string): Promise<WebhookSecretState>;
 }
 
 /** How long the old secret goes on signing when nobody activates the new one. */
 export const ROTATION_GRACE_MS = 24 * 3_600 * 1000;
 const SECRET_BYTES = 32;
+/** A change that lost against another one is tried again on what that one left; so often at most. */
+const CHANGE_ATTEMPTS = 10;
 
 /**
  * The secret of an agent: HKDF-SHA256 of a master. Whoever knows one agent's secret learns neither the master nor any
@@ -48,12 +54,12 @@ export function createWebhookSecrets(
     return deriveWebhookSecret(master, agentId, rotation);
   }
 
-  async function load(agentId: string): Promise<WebhookSecretRecord> {
+  async function read(agentId: string): Promise<{ stored: WebhookSecretRecord | null; record: WebhookSecretRecord }> {
     const stored = await model.findById(agentId).lean<WebhookSecretRecord | null>();
     const record = stored ?? { _id: agentId, masterVersion: 0, rotation: 0, next: null };
-    if (record.next === null || record.next.activatesAt > now()) return record;
+    if (record.next === null || record.next.activatesAt > now()) return { stored, record };
     const { masterVersion, rotation } = record.next;
-    return { _id: agentId, masterVersion, rotation, next: null };
+    return { stored, record: { _id: agentId, masterVersion, rotation, next: null } };
   }
 
   function present(record: WebhookSecretRecord): WebhookSecretState {
@@ -72,28 +78,53 @@ export function createWebhookSecrets(
     };
   }
 
-  async function save(record: WebhookSecretRecord): Promise<WebhookSecretState> {
-    const state = present(record);
-    await model.replaceOne({ _id: record._id }, record, { upsert: true });
-    return state;
+  /** Writes a record in the place of the one that it was made from; false when another change came first. */
+  async function replace(stored: WebhookSecretRecord | null, record: WebhookSecretRecord): Promise<boolean> {
+    const { _id, rotation, next } = stored ?? { _id: record._id, rotation: 0, next: null };
+    const asRead = { _id, rotation, "next.rotation": next?.rotation ?? null };
+    try {
+      const written = await model.replaceOne(asRead, record, { upsert: stored === null });
+      return written.matchedCount + written.upsertedCount === 1;
+    } catch (error) {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Makes a change of what is stored, which is undefined when nothing is to be changed. */
+  async function change(
+    agentId: string,
+    changeOf: (record: WebhookSecretRecord) => WebhookSecretRecord | undefined,
+  ): Promise<WebhookSecretState> {
+    for (let attempt = 1; attempt <= CHANGE_ATTEMPTS; attempt += 1) {
+      const { stored, record } = await read(agentId);
+      const changed = changeOf(record);
+      if (changed === undefined) return present(record);
+      // Derived first: without its master a secret must not be stored.
+      const state = present(changed);
+      if (await replace(stored, changed)) return state;
+    }
+    throw new ApiError("service_unavailable", { retryAfterSeconds: 1 });
   }
 
   return {
-    stateOf: async (agentId) => present(await load(agentId)),
+    stateOf: async (agentId) => present((await read(agentId)).record),
 
-    async rotate(agentId) {
-      const record = await load(agentId);
-      if (record.next !== null) return present(record);
-      const activatesAt = new Date(now().getTime() + ROTATION_GRACE_MS);
-      const next = { masterVersion: latestVersion, rotation: record.rotation + 1, activatesAt };
-      return save({ ...record, next });
-    },
+    rotate: (agentId) =>
+      change(agentId, (record) => {
+        if (record.next !== null) return undefined;
+        const activatesAt = new Date(now().getTime() + ROTATION_GRACE_MS);
+        return { ...record, next: { masterVersion: latestVersion, rotation: record.rotation + 1, activatesAt } };
+      }),
 
     async activate(agentId) {
-      const record = await load(agentId);
-      if (record.next === null) return present(record);
-      const { masterVersion, rotation } = record.next;
-      return save({ _id: agentId, masterVersion, rotation, next: null });
+      let asked: number | undefined;
+      return change(agentId, (record) => {
+        asked ??= record.next?.rotation;
+        if (record.next === null || record.next.rotation !== asked) return undefined;
+        const { masterVersion, rotation } = record.next;
+        return { _id: agentId, masterVersion, rotation, next: null };
+      });
     },
   };
 }
