@@ -19,8 +19,10 @@ last start has ended. Ctrl-C ends all of it.
   --dir DIR          keep data, logs and stack.json there (default .local)
   --json             print the facts of the running stack as one JSON object instead of the summary
   --help             this text
-Environment: PORT, MONGODB_URI (a replica set to use instead of the stack's own); with --only api,worker also
-RPC_URL_BASE_SEPOLIA, RPC_URL_BASE, SUBGRAPH_URL_BASE_SEPOLIA, SUBGRAPH_URL_BASE.`;
+Environment: PORT and PUBLIC_URL of the API, MONGODB_URI (a replica set to use instead of the stack's own), NODE_ENV,
+WEBHOOK_SIGNING_SECRET (else one of the stack's own), WEBHOOK_ALLOW_PRIVATE_HOSTS (else 127.0.0.1); with --only api,worker
+also RPC_URL_BASE_SEPOLIA, RPC_URL_BASE, SUBGRAPH_URL_BASE_SEPOLIA, SUBGRAPH_URL_BASE, DEPLOYMENT_BASE_SEPOLIA,
+DEPLOYMENT_BASE. API and worker also read the other variables of README's table. An empty one counts as left out.`;
 
 const startedAt = performance.now();
 

@@ -48,12 +48,18 @@ export function workerService(options: ApiOptions, env: Environment, dir: string
   };
 }
 
+/** A variable's value; an empty variable is one that was left out, as the API itself takes it. */
+export function given(env: Environment, name: string, otherwise: string): string {
+  const value = env[name] ?? "";
+  return value === "" ? otherwise : value;
+}
+
 function apiEnvironment(options: ApiOptions, env: Environment): Record<string, string> {
   return {
-    NODE_ENV: env["NODE_ENV"] ?? "development",
+    NODE_ENV: given(env, "NODE_ENV", "development"),
     HOST: "127.0.0.1",
     PORT: String(options.port),
-    PUBLIC_URL: env["PUBLIC_URL"] ?? `http://127.0.0.1:${String(options.port)}`,
+    PUBLIC_URL: given(env, "PUBLIC_URL", `http://127.0.0.1:${String(options.port)}`),
     MONGODB_URI: options.mongodbUri,
     RPC_URL_BASE_SEPOLIA: options.rpcUrls["base-sepolia"],
     RPC_URL_BASE: options.rpcUrls.base,
@@ -61,8 +67,8 @@ function apiEnvironment(options: ApiOptions, env: Environment): Record<string, s
     SUBGRAPH_URL_BASE: options.subgraphUrls.base,
     DEPLOYMENT_BASE_SEPOLIA: options.deployments["base-sepolia"],
     DEPLOYMENT_BASE: options.deployments.base,
-    WEBHOOK_SIGNING_SECRET: env["WEBHOOK_SIGNING_SECRET"] ?? options.secrets.webhookSigningSecret,
+    WEBHOOK_SIGNING_SECRET: given(env, "WEBHOOK_SIGNING_SECRET", options.secrets.webhookSigningSecret),
     // Agents that are tried out on this machine receive their webhooks on it.
-    WEBHOOK_ALLOW_PRIVATE_HOSTS: env["WEBHOOK_ALLOW_PRIVATE_HOSTS"] ?? "127.0.0.1",
+    WEBHOOK_ALLOW_PRIVATE_HOSTS: given(env, "WEBHOOK_ALLOW_PRIVATE_HOSTS", "127.0.0.1"),
   };
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-import { apiService, workerService } from "./api-service.ts";
+import { apiService, given, workerService } from "./api-service.ts";
 import { chainService, keepChainBackup, repairChainState } from "./chain.ts";
 import { buildContracts, deployContracts, deploymentFile, requireDeployment } from "./contracts.ts";
 import { contractFacts, testAccounts, writeFacts } from "./facts.ts";
@@ -278,8 +278,7 @@ class StackStart {
       deployments: this.#each(
         (network, suffix) =>
           facts.deployments[network] ??
-          this.#env[`DEPLOYMENT_${suffix}`] ??
-          join(ROOT, "deploy", "deployments", `${network}.json`),
+          given(this.#env, `DEPLOYMENT_${suffix}`, join(ROOT, "deploy", "deployments", `${network}.json`)),
       ),
       secrets: loadSecrets(this.#dir),
     };

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 
+import { apiService } from "../../scripts/local/api-service.ts";
 import { chainStateFile, repairChainState } from "../../scripts/local/chain.ts";
 import { NoMongoError, UnusableMongoError, findMongo, mongoService } from "../../scripts/local/mongo.ts";
 import { CACHE_DIR } from "../../scripts/local/paths.ts";
@@ -113,6 +114,27 @@ describe("what is started", () => {
         assert.match(error.message, /docker compose up -d.*compose\.yaml/);
         return true;
       },
+    );
+  });
+});
+
+describe("what the API is told", () => {
+  const networks = (value: string) => ({ "base-sepolia": value, base: value });
+  const options = {
+    ...{ port: 3_000, mongodbUri: "mongodb://mongo", rpcUrls: networks("http://chain") },
+    ...{ subgraphUrls: networks("http://graph"), deployments: networks("deployment.json") },
+    secrets: { webhookSigningSecret: "the stack's own" },
+  };
+  const names = ["NODE_ENV", "PUBLIC_URL", "WEBHOOK_SIGNING_SECRET", "WEBHOOK_ALLOW_PRIVATE_HOSTS"];
+  const told = (env: Record<string, string>) => names.map((name) => apiService(options, env).env?.[name]);
+
+  test("is what the environment says, and where that is empty or silent the stack's own", () => {
+    const own = ["development", "http://127.0.0.1:3000", "the stack's own", "127.0.0.1"];
+    assert.deepEqual(told({}), own);
+    assert.deepEqual(told(Object.fromEntries(names.map((name) => [name, ""]))), own);
+    assert.deepEqual(
+      told(Object.fromEntries(names.map((name) => [name, `given ${name}`]))),
+      names.map((name) => `given ${name}`),
     );
   });
 });
