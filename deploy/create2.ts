@@ -1,6 +1,7 @@
 import type { Provider, Signer } from "ethers";
 import { concat, getCreate2Address, id, keccak256 } from "ethers";
 
+import { hasCode } from "./code.ts";
 import { problem } from "./problem.ts";
 
 /**
@@ -18,11 +19,6 @@ const SALT = id("agent-marketplace/v2");
 /** The address that `initCode` gets. */
 export function create2Address(initCode: string): string {
   return getCreate2Address(CREATE2_FACTORY, SALT, keccak256(initCode));
-}
-
-/** True when there is code at an address. */
-export async function hasCode(provider: Provider, address: string): Promise<boolean> {
-  return (await provider.getCode(address)) !== "0x";
 }
 
 /** Creates a contract unless it already stands. Throws when the chain lacks the factory or the creation failed. */

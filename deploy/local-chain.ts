@@ -4,7 +4,8 @@ import { concat, parseEther, parseUnits } from "ethers";
 import { MockPriceFeed__factory } from "../typechain-types/factories/contracts/mocks/MockPriceFeed__factory.ts";
 import { MockUsdc__factory } from "../typechain-types/factories/contracts/mocks/MockUsdc__factory.ts";
 import { MockWeth9__factory } from "../typechain-types/factories/contracts/mocks/MockWeth9__factory.ts";
-import { CREATE2_FACTORY, CREATE2_FACTORY_CODE, ensureCreated, hasCode } from "./create2.ts";
+import { hasCode } from "./code.ts";
+import { CREATE2_FACTORY, CREATE2_FACTORY_CODE, ensureCreated } from "./create2.ts";
 import type { SettlementNetwork, TokenFacts } from "./networks.ts";
 import { NETWORKS } from "./networks.ts";
 

@@ -10,6 +10,8 @@ export interface TokenFacts {
   decimals: number;
   /** Price feed in USD, or null for a token that counts as one US dollar. */
   feed: string | null;
+  /** Decimals of the feed's answers; 0 without a feed. */
+  feedDecimals: number;
   /** Seconds after which an answer of the feed is stale; 0 without a feed. */
   maxPriceAge: number;
   /** Least deposit in token units. */
@@ -35,6 +37,7 @@ export const NETWORKS: Record<SettlementNetwork, NetworkFacts> = {
         address: "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
         decimals: 6,
         feed: null,
+        feedDecimals: 0,
         maxPriceAge: 0,
         minAmount: 10_000n, // 0.01 USDC
         sources: [CIRCLE_USDC],
@@ -49,6 +52,7 @@ export const NETWORKS: Record<SettlementNetwork, NetworkFacts> = {
         address: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
         decimals: 6,
         feed: null,
+        feedDecimals: 0,
         maxPriceAge: 0,
         minAmount: 10_000n, // 0.01 USDC
         sources: [CIRCLE_USDC],
@@ -57,7 +61,8 @@ export const NETWORKS: Record<SettlementNetwork, NetworkFacts> = {
         symbol: "WETH",
         address: "0x4200000000000000000000000000000000000006",
         decimals: 18,
-        feed: "0x71041dddad3595F9CEd3DcCFBe3D1F4b0a16Bb70", // ETH / USD, 8 decimals, heartbeat 1200 s
+        feed: "0x71041dddad3595F9CEd3DcCFBe3D1F4b0a16Bb70", // ETH / USD, heartbeat 1200 s
+        feedDecimals: 8,
         maxPriceAge: 3_600, // three heartbeats
         minAmount: 5_000_000_000_000n, // 0.000005 WETH, about 0.01 USD
         sources: [

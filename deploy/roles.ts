@@ -1,6 +1,7 @@
 import type { Provider, Signer } from "ethers";
 import { getAddress, isAddress } from "ethers";
 
+import { isContract } from "./code.ts";
 import type { DeployedGovernance, DeployedRoles } from "./deployment-file.ts";
 import type { DeployTarget } from "./networks.ts";
 import { TIMELOCK_DELAY_SECONDS } from "./networks.ts";
@@ -17,9 +18,6 @@ const ROLE_VARIABLES = {
   systemResolver: "SYSTEM_RESOLVER_ADDRESS",
   adminResolver: "ADMIN_RESOLVER_ADDRESS",
 } as const;
-
-/** With it begins the code of a wallet that delegates to a contract (EIP-7702). */
-const DELEGATION_PREFIX = "0xef0100";
 
 /** What the choice of the roles depends on. */
 export interface RoleOptions {
@@ -75,12 +73,6 @@ export async function resolveRoles(
     roles: { owner: timelock, ...held },
     governance: { timelock, ...terms, created: terms },
   };
-}
-
-/** False too for a wallet that lends itself a contract's code (EIP-7702): its one key still signs for everything. */
-async function isContract(provider: Provider, address: string): Promise<boolean> {
-  const code = await provider.getCode(address);
-  return code !== "0x" && !code.startsWith(DELEGATION_PREFIX);
 }
 
 function localRoles(accounts: readonly string[]): DeployedRoles {

@@ -2,6 +2,9 @@ import path from "node:path";
 
 import type { Provider, Signer } from "ethers";
 
+import { codeDifferencesOf } from "./check-code.ts";
+import { notesOf } from "./check-notes.ts";
+import type { Difference } from "./check.ts";
 import { describeDifferences, differencesOf, stands } from "./check.ts";
 import type { Deployment } from "./deployment-file.ts";
 import { mergeNetworksFile, readDeployment, writeDeployment } from "./deployment-file.ts";
@@ -10,7 +13,7 @@ import { prepareLocalChain } from "./local-chain.ts";
 import { DEPLOY_TARGETS, NETWORKS } from "./networks.ts";
 import { problem } from "./problem.ts";
 import { resolveRoles } from "./roles.ts";
-import { deploySystem, implementationsOfBuild } from "./system.ts";
+import { deploySystem } from "./system.ts";
 
 /** What a run of `hardhat deploy` works with. */
 export interface DeploymentRun {
@@ -54,7 +57,7 @@ export async function runDeployment(run: DeploymentRun): Promise<Deployment> {
     await verify(provider, recorded);
     await mergeNetworksFile(run.networksFile, recorded);
     log(`${run.targetName}: everything stands as ${file} tells; nothing to do`);
-    noteOtherBuild(recorded, log);
+    for (const note of await notesOf(provider, recorded)) log(note);
     return recorded;
   }
   if (recorded && !target.local) {
@@ -64,6 +67,7 @@ export async function runDeployment(run: DeploymentRun): Promise<Deployment> {
   const { roles, governance } = await resolveRoles({ ...run, target });
   const deployment = await deploySystem({ deployer, provider, network, roles, ...(governance && { governance }), log });
   await verify(provider, deployment);
+  refuse(await codeDifferencesOf(provider, deployment));
   await writeDeployment(file, deployment);
   await mergeNetworksFile(run.networksFile, deployment);
   log(`${run.targetName}: deployed and verified; written to ${file}`);
@@ -71,14 +75,10 @@ export async function runDeployment(run: DeploymentRun): Promise<Deployment> {
 }
 
 async function verify(provider: Provider, deployment: Deployment): Promise<void> {
-  const differences = await differencesOf(provider, deployment);
-  if (differences.length === 0) return;
-  throw problem(`The chain differs from the deployment:\n${describeDifferences(differences)}`);
+  refuse(await differencesOf(provider, deployment));
 }
 
-function noteOtherBuild(deployment: Deployment, log: (line: string) => void): void {
-  for (const [name, implementation] of Object.entries(implementationsOfBuild())) {
-    const deployed = deployment.contracts[name as keyof Deployment["contracts"]].implementation;
-    if (deployed !== implementation) log(`${name}: the sources compile to another implementation; see hardhat upgrade`);
-  }
+function refuse(differences: readonly Difference[]): void {
+  if (differences.length === 0) return;
+  throw problem(`The chain differs from the deployment:\n${describeDifferences(differences)}`);
 }

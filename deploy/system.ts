@@ -102,19 +102,21 @@ export async function ensureTimelock(
   multisig: string,
   log: (line: string) => void,
 ): Promise<string> {
+  const initCode = timelockInitCode({ multisig, minDelaySeconds: TIMELOCK_DELAY_SECONDS });
+  const { address, created } = await ensureCreated(deployer, provider, initCode);
+  log(`${created ? "created" : "found  "} TimelockController at ${address}`);
+  return address;
+}
+
+/** What creates the timelock of a multisig. */
+export function timelockInitCode({ multisig, minDelaySeconds }: DeployedGovernance["created"]): string {
   const args = TimelockController__factory.createInterface().encodeDeploy([
-    TIMELOCK_DELAY_SECONDS,
+    minDelaySeconds,
     [multisig],
     [multisig],
     ZeroAddress, // no admin besides the timelock itself
   ]);
-  const { address, created } = await ensureCreated(
-    deployer,
-    provider,
-    concat([TimelockController__factory.bytecode, args]),
-  );
-  log(`${created ? "created" : "found  "} TimelockController at ${address}`);
-  return address;
+  return concat([TimelockController__factory.bytecode, args]);
 }
 
 function birthCode(implementations: Implementations, roles: DeployedRoles, tokens: readonly TokenFacts[]): string {

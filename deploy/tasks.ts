@@ -30,6 +30,7 @@ export const storageLayoutsTask = task("storage-layouts", "Compares the storage 
 /** `hardhat check-deployment --network <name>`: reads everything back from the chain and compares. */
 export const checkDeploymentTask = task("check-deployment", "Compares a deployment file with the chain")
   .addOption(OUT_DIR)
+  .addFlag({ name: "write", description: "Record in the file who holds the roles and how tokens are valued now" })
   .setAction(async () => import("./check-deployment.ts"))
   .build();
 

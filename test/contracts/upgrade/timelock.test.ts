@@ -2,7 +2,8 @@ import { readFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import { differencesOf, implementationOf } from "../../../deploy/check.ts";
+import { differencesOf } from "../../../deploy/check.ts";
+import { implementationOf } from "../../../deploy/code.ts";
 import { create2Address } from "../../../deploy/create2.ts";
 import type { Deployment } from "../../../deploy/deployment-file.ts";
 import type { Candidate, ContractKey } from "../../../deploy/run-upgrade.ts";

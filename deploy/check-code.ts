@@ -1,0 +1,69 @@
+import type { Provider } from "ethers";
+import { concat } from "ethers";
+
+import { ERC1967Proxy__factory } from "../typechain-types/factories/@openzeppelin/contracts/proxy/ERC1967/ERC1967Proxy__factory.ts";
+import { EscrowV2__factory } from "../typechain-types/factories/contracts/EscrowV2__factory.ts";
+import { ResolverV2__factory } from "../typechain-types/factories/contracts/ResolverV2__factory.ts";
+import { ScoreV2__factory } from "../typechain-types/factories/contracts/ScoreV2__factory.ts";
+import type { Difference } from "./check.ts";
+import { refusalOf } from "./check.ts";
+import type { Deployment } from "./deployment-file.ts";
+import { implementationsOfBuild, timelockInitCode } from "./system.ts";
+
+/**
+ * Compares the code of proxies, timelock and implementations with what the present sources compile to. An implementation
+ * of other sources is none of these differences, since the sources go ahead of what is deployed: `notesOf` names it.
+ */
+export async function codeDifferencesOf(
+  provider: Provider,
+  { contracts, governance }: Deployment,
+): Promise<Difference[]> {
+  const implementations = implementationsOfBuild();
+  const initCodes = {
+    escrow: EscrowV2__factory.bytecode,
+    score: ScoreV2__factory.bytecode,
+    resolver: ResolverV2__factory.bytecode,
+  };
+  const differences: Difference[] = [];
+  const compare = async (title: string, address: string, initCode: string): Promise<void> => {
+    const same = await isCodeOf(provider, address, initCode).catch(refusalOf);
+    if (same === true) return;
+    differences.push({
+      fact: `code of ${title} against the sources`,
+      expected: "what they compile to",
+      actual: same === false ? `other code at ${address}` : `not to be compared (${same})`,
+    });
+  };
+  for (const key of ["escrow", "score", "resolver"] as const) {
+    const { proxy, implementation } = contracts[key];
+    if (implementation === implementations[key]) {
+      await compare(`the implementation of ${key}`, implementation, initCodes[key]);
+    }
+    await compare(`the proxy of ${key}`, proxy, proxyInitCode(implementation));
+  }
+  if (governance) await compare("the timelock", governance.timelock, timelockInitCode(governance.created));
+  return differences;
+}
+
+/** True when a contract has the code that `initCode` leaves behind, wherever it keeps its own address in it. */
+async function isCodeOf(provider: Provider, address: string, initCode: string): Promise<boolean> {
+  const code = await provider.getCode(address);
+  // A call without a recipient is a creation, whose answer is the code of the contract.
+  const twin = await provider.call({ data: initCode });
+  if (twin.length !== code.length) return false;
+  const self = address.slice(2).toLowerCase();
+  let neutral = twin;
+  for (let at = code.indexOf(self); at !== -1; at = code.indexOf(self, at + self.length)) {
+    neutral = neutral.slice(0, at) + self + neutral.slice(at + self.length);
+  }
+  return neutral === code;
+}
+
+/** Creates a proxy whose code is that of every other; its first call only reads. */
+function proxyInitCode(implementation: string): string {
+  const call = EscrowV2__factory.createInterface().encodeFunctionData("owner");
+  return concat([
+    ERC1967Proxy__factory.bytecode,
+    ERC1967Proxy__factory.createInterface().encodeDeploy([implementation, call]),
+  ]);
+}

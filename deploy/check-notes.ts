@@ -1,0 +1,45 @@
+import type { Provider } from "ethers";
+import { ZeroAddress } from "ethers";
+
+import { EscrowV2__factory } from "../typechain-types/factories/contracts/EscrowV2__factory.ts";
+import { ResolverV2__factory } from "../typechain-types/factories/contracts/ResolverV2__factory.ts";
+import { ScoreV2__factory } from "../typechain-types/factories/contracts/ScoreV2__factory.ts";
+import type { Deployment } from "./deployment-file.ts";
+import { ADMIN_ROLE, SYSTEM_ROLE } from "./facts.ts";
+import { implementationsOfBuild } from "./system.ts";
+
+/**
+ * What is by the rules and passes, but who looks after a deployment should know of: a pause, roles that are being handed
+ * over, a token that cannot be valued now, and implementations that the present sources do not compile to.
+ */
+export async function notesOf(provider: Provider, { contracts, tokens }: Deployment): Promise<string[]> {
+  const escrow = EscrowV2__factory.connect(contracts.escrow.proxy, provider);
+  const score = ScoreV2__factory.connect(contracts.score.proxy, provider);
+  const resolver = ResolverV2__factory.connect(contracts.resolver.proxy, provider);
+  const notes: string[] = [];
+  if (await escrow.paused()) notes.push("new escrows are paused");
+  for (const [role, proposed] of [
+    ["owner of escrow", await escrow.pendingOwner()],
+    ["owner of score", await score.pendingOwner()],
+    ["owner of resolver", await resolver.pendingOwner()],
+    ["pauser", await escrow.pendingPauser()],
+    ["system resolver", await resolver.pendingResolverOf(SYSTEM_ROLE)],
+    ["admin resolver", await resolver.pendingResolverOf(ADMIN_ROLE)],
+  ] as const) {
+    if (proposed !== ZeroAddress) notes.push(`${role}: ${proposed} is proposed and may accept`);
+  }
+  for (const { symbol, address, feed } of tokens) {
+    if (feed === ZeroAddress) continue;
+    const valued = await escrow.usdValue(address, 1).then(
+      () => true,
+      () => false,
+    );
+    if (!valued) notes.push(`${symbol} cannot be valued now: its feed ${feed} has no answer that counts`);
+  }
+  for (const [name, implementation] of Object.entries(implementationsOfBuild())) {
+    if (contracts[name as keyof Deployment["contracts"]].implementation !== implementation) {
+      notes.push(`${name}: the sources compile to another implementation; see hardhat upgrade`);
+    }
+  }
+  return notes;
+}
