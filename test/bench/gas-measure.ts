@@ -2,6 +2,7 @@ import { MaxUint256, type TypedDataDomain } from "ethers";
 import hre from "hardhat";
 
 import { measureAdministration } from "./gas-administration.ts";
+import { measureParts } from "./gas-parts.ts";
 import {
   ABANDONMENT_GRACE_SECONDS,
   AMOUNT,
@@ -11,9 +12,10 @@ import {
   used,
 } from "./gas-setup.ts";
 
-/** Gas used by each operation, by its name, and bytes of deployed code by contract. */
+/** Gas used by each operation and by parts of a whole deal, by their names, and bytes of deployed code by contract. */
 export interface GasReport {
   gas: Record<string, number>;
+  parts: Record<string, number>;
   codeBytes: Record<string, number>;
 }
 
@@ -23,6 +25,7 @@ const CONTRACTS = ["EscrowV2", "ScoreV2", "ResolverV2"];
 /** At $3,000: above the amount that fits the packed record and above the lowest cap; the other below both. */
 const WETH_OF_15_USD = 5n * 10n ** 15n;
 const WETH_OF_9_USD = 3n * 10n ** 15n;
+const SMALL_CREATION = "createEscrow (job of $10)";
 /** The sum that the aim is about, as a row of the report. */
 export const WHOLE_DEAL = "create + deliver + accept";
 
@@ -32,7 +35,7 @@ export const WHOLE_DEAL = "create + deliver + accept";
  */
 export async function measureGas(): Promise<GasReport> {
   const setup = await gasSetup();
-  const gas = {
+  const gas: Record<string, number> = {
     ...(await measureDeal(setup)),
     ...(await measureCreations(setup)),
     ...(await measureTroubles(setup)),
@@ -42,12 +45,13 @@ export async function measureGas(): Promise<GasReport> {
     // On a chain of its own: the roles change hands.
     ...(await measureAdministration(await gasSetup())),
   };
+  const parts = await measureParts((gas["createEscrow"] ?? 0) - (gas[SMALL_CREATION] ?? 0));
   const codeBytes: Record<string, number> = {};
   for (const name of CONTRACTS) {
     const artifact = await hre.artifacts.readArtifact(name);
     codeBytes[name] = (artifact.deployedBytecode.length - 2) / 2;
   }
-  return { gas, codeBytes };
+  return { gas, parts, codeBytes };
 }
 
 async function measureDeal({ contracts, wallets, addresses, steps }: GasSetup): Promise<Record<string, number>> {
@@ -76,7 +80,7 @@ async function measureCreations(setup: GasSetup): Promise<Record<string, number>
   const signed = await steps.terms(AMOUNT, addresses.usdc);
   const { validAfter, validBefore, signature } = await authorization(setup, signed);
   return {
-    "createEscrow (job of $10)": await used(steps.create(small)),
+    [SMALL_CREATION]: await used(steps.create(small)),
     "createEscrow (WETH, price feed)": await used(steps.create(inWeth)),
     createEscrowWithAuthorization: await used(
       contracts.escrow

@@ -1,4 +1,4 @@
-import { type ContractTransactionResponse, keccak256, toBeHex } from "ethers";
+import { type ContractFactory, type ContractTransactionResponse, keccak256, toBeHex } from "ethers";
 import hre from "hardhat";
 
 /** The chain begins here, so that times have the same bytes in every run. */
@@ -12,8 +12,11 @@ const USDC = 10n ** 6n;
 /** A deposit above the lowest cap: its creation reads the scores of both parties. */
 export const AMOUNT = 20n * USDC;
 
-/** A fresh chain with the three proxies, two parties with a past, seller terms, and other escrows in the contract. */
-export async function gasSetup() {
+/**
+ * A fresh chain with the three proxies, two parties with a past, seller terms, and other escrows in the contract.
+ * `escrowFactory` replaces the escrow contract's implementation by another build of it.
+ */
+export async function gasSetup(escrowFactory?: ContractFactory) {
   const connection = await hre.network.create({ network: "default", override: { initialDate: INITIAL_DATE } });
   const { ethers, networkHelpers } = connection;
   const [owner, treasury, pauser, system, admin, buyer, seller, relayer] = await ethers.getSigners();
@@ -24,7 +27,9 @@ export async function gasSetup() {
   const feed = await ethers.deployContract("MockPriceFeed", [8, 3_000n * 10n ** 8n]);
   const implementations = await Promise.all(
     (["EscrowV2", "ScoreV2", "ResolverV2"] as const).map(async (name) => {
-      const contract = await (await ethers.getContractFactory(name as "EscrowV2")).deploy();
+      const built = await ethers.getContractFactory(name as "EscrowV2");
+      const factory = name === "EscrowV2" && escrowFactory !== undefined ? escrowFactory.connect(owner) : built;
+      const contract = await factory.deploy();
       return contract.getAddress();
     }),
   );
