@@ -10,6 +10,7 @@ import { act, checkOut, deliverDeal, fundedDeal, openMarket, readTransaction } f
 import type { CheckoutData, Market } from "../fixtures/deals.ts";
 import { openChain } from "../fixtures/stack.ts";
 import type { TestChain } from "../fixtures/stack.ts";
+import { changesNothing as storedUnchanged } from "../fixtures/stored.ts";
 import { until } from "../fixtures/until.ts";
 
 const UNKNOWN_HASH = `0x${"ab".repeat(32)}`;
@@ -51,20 +52,9 @@ describe("bad input", () => {
   });
   after(() => api.close());
 
-  /** Everything that is stored, as one text. */
-  async function stored(): Promise<string> {
-    const collections = (await api.container.connection.listCollections()).map(({ name }) => name).sort();
-    const documents = collections.map((name) => api.container.connection.collection(name).find().sort("_id").toArray());
-    return JSON.stringify(await Promise.all(documents));
-  }
-
   /** Asserts that requests leave the database as it was. */
-  async function changesNothing(requests: () => Promise<void>): Promise<void> {
-    const before = await stored();
-    assert.ok(before.includes(pending.transactionId) && before.includes(market.serviceId), "nothing is compared");
-    await requests();
-    assert.equal(await stored(), before);
-  }
+  const changesNothing = (requests: () => Promise<void>): Promise<void> =>
+    storedUnchanged(api, [pending.transactionId, market.serviceId], requests);
 
   const transactionPath = (checkout: CheckoutData, operation = "") =>
     `/api/v1/transactions/${checkout.transactionId}${operation}`;

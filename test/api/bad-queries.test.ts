@@ -4,8 +4,23 @@ import { after, before, describe, it } from "node:test";
 import { pathsOf } from "../../api/http/define-route.ts";
 import { assertError, assertInvalid, startTestApi } from "../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../fixtures/api.ts";
+import { changesNothing } from "../fixtures/stored.ts";
 
 const UNKNOWN_TRANSACTION = `txn_${"0".repeat(32)}`;
+const JOBS = "/api/v1/jobs";
+const EVENTS = "/api/v1/events";
+const SERVICES = "/api/v1/services";
+const TRANSACTIONS = "/api/v1/transactions";
+const DELIVERIES = "/api/v1/webhooks/deliveries";
+
+/** A cursor as the API writes them. */
+const cursorOf = (position: object) => `cursor=${Buffer.from(JSON.stringify(position)).toString("base64url")}`;
+/** A cursor that would be one but for its length: blanks after JSON mean nothing. */
+const longCursorOf = (position: object) =>
+  `cursor=${Buffer.from(JSON.stringify(position) + " ".repeat(400)).toString("base64url")}`;
+const AFTER_TRANSACTION = { after: UNKNOWN_TRANSACTION };
+const AFTER_SERVICE = { sort: "newest", id: `lst_${"0".repeat(32)}` };
+const AFTER_DELIVERY = { createdAt: 1_800_000_000_000, id: `dlv_${"0".repeat(32)}` };
 
 describe("bad input in queries", () => {
   let api: TestApi;
@@ -39,12 +54,74 @@ describe("bad input in queries", () => {
     [`/api/v1/transactions/${UNKNOWN_TRANSACTION}`, "minBlock=latest", "query.minBlock"],
     ["/api/v1/webhooks/deliveries", "status=lost", "query.status"],
     ["/api/v1/webhooks/deliveries", "agentId=agt_other", "query.agentId"],
+    [SERVICES, "sellerId=", "query.sellerId"],
+    [SERVICES, `sellerId=${"x".repeat(65)}`, "query.sellerId"],
+    [SERVICES, longCursorOf(AFTER_SERVICE), "query.cursor"],
+    [SERVICES, "maxPrice=cheap", "query.maxPrice"],
+    [SERVICES, "maxPrice=", "query.maxPrice"],
+    [SERVICES, "maxPrice=0x10", "query.maxPrice"],
+    [SERVICES, "minTrustScore=high", "query.minTrustScore"],
+    [SERVICES, "minTrustScore=5e-1", "query.minTrustScore"],
+    [SERVICES, "minTrustScore=-0.01", "query.minTrustScore"],
+    [TRANSACTIONS, "limit=101", "query.limit"],
+    [TRANSACTIONS, "limit=2.5", "query.limit"],
+    [TRANSACTIONS, longCursorOf(AFTER_TRANSACTION), "query.cursor"],
+    [TRANSACTIONS, cursorOf(AFTER_SERVICE), "query.cursor"],
+    [JOBS, "network=polygon", "query.network"],
+    [JOBS, "network=", "query.network"],
+    [JOBS, "limit=0", "query.limit"],
+    [JOBS, "limit=101", "query.limit"],
+    [JOBS, "limit=2.5", "query.limit"],
+    [JOBS, "limit=ten", "query.limit"],
+    [JOBS, "status=released", "query.status"],
+    [JOBS, "cursor=nonsense", "query.cursor"],
+    [JOBS, cursorOf(AFTER_SERVICE), "query.cursor"],
+    [JOBS, cursorOf({ after: 7 }), "query.cursor"],
+    [JOBS, longCursorOf(AFTER_TRANSACTION), "query.cursor"],
+    [EVENTS, "type=escrow.created", "query.type"],
+    [EVENTS, "type=order.funded", "query.type"],
+    [EVENTS, "type=", "query.type"],
+    [EVENTS, "transactionId=", "query.transactionId"],
+    [EVENTS, `transactionId=${"x".repeat(101)}`, "query.transactionId"],
+    [EVENTS, "limit=0", "query.limit"],
+    [EVENTS, "limit=101", "query.limit"],
+    [EVENTS, "limit=2.5", "query.limit"],
+    [EVENTS, "limit=ten", "query.limit"],
+    [EVENTS, "after=7", "query.after"],
+    [EVENTS, `after=evt_${"0".repeat(65)}`, "query.after"],
+    // Well-formed, and the id of no event that ever was.
+    [EVENTS, `after=evt_${"0".repeat(64)}`, "query.after"],
+    [EVENTS, cursorOf(AFTER_TRANSACTION), "query.cursor"],
+    [DELIVERIES, "transactionId=", "query.transactionId"],
+    [DELIVERIES, `transactionId=${"x".repeat(101)}`, "query.transactionId"],
+    [DELIVERIES, "limit=0", "query.limit"],
+    [DELIVERIES, "limit=101", "query.limit"],
+    [DELIVERIES, "limit=2.5", "query.limit"],
+    [DELIVERIES, "limit=ten", "query.limit"],
+    [DELIVERIES, "cursor=nonsense", "query.cursor"],
+    [DELIVERIES, cursorOf(AFTER_TRANSACTION), "query.cursor"],
+    [DELIVERIES, cursorOf({ ...AFTER_DELIVERY, createdAt: "now" }), "query.cursor"],
+    [DELIVERIES, longCursorOf(AFTER_DELIVERY), "query.cursor"],
   ];
   for (const [path, query, place] of queries) {
-    it(`${path}?${query.slice(0, 40)} is a validation error`, async () => {
-      assertInvalid(await api.request("GET", `${path}?${query}`, { key: caller.apiKey }), place);
-    });
+    it(`${path}?${query.slice(0, 40)} is a validation error that changes nothing`, () =>
+      changesNothing(api, [caller.agentId], async () => {
+        assertInvalid(await api.request("GET", `${path}?${query}`, { key: caller.apiKey }), place);
+      }));
   }
+
+  it("takes the cursors that the faults above were made from", async () => {
+    const taken: [path: string, position: object][] = [
+      [SERVICES, AFTER_SERVICE],
+      [TRANSACTIONS, AFTER_TRANSACTION],
+      [JOBS, AFTER_TRANSACTION],
+      [DELIVERIES, AFTER_DELIVERY],
+    ];
+    for (const [path, position] of taken) {
+      const { status, text } = await api.request("GET", `${path}?${cursorOf(position)}`, { key: caller.apiKey });
+      assert.equal(status, 200, text);
+    }
+  });
 
   it("[D33] GET /docs/{file} is a 404 not_found for a file that the page does not load, also for one of the package", async () => {
     for (const file of ["index.html", "package.json", "START.JS", "..%2Fpackage.json", "%00", "constructor"]) {
