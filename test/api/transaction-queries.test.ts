@@ -27,7 +27,13 @@ describe("the collection of transactions", () => {
     await createIndexes(connection);
     const records = Array.from({ length: SETTLED + OPEN }, (_, n) => ({
       _id: `txn_${String(n).padStart(32, "0")}`,
-      ...{ buyerAgentId: "agt_buyer", sellerAgentId: "agt_seller", network: "base", escrowId: `0x${n}`, unsolicited: false },
+      ...{
+        buyerAgentId: "agt_buyer",
+        sellerAgentId: "agt_seller",
+        network: "base",
+        escrowId: `0x${n}`,
+        unsolicited: false,
+      },
       status: n < OPEN ? "funded" : "released",
       minBlock: MIN_BLOCK + (n < OPEN ? SETTLED : n - OPEN),
     }));
