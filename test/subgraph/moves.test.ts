@@ -51,7 +51,7 @@ describe("the subgraph follows every move of an escrow", () => {
     assert.notEqual(tokens[1]?.feed, `0x${"0".repeat(40)}`);
   });
 
-  test("[S1.12][S3.2.01] a created escrow in USDC is Funded with all its terms, its fee and its value in USD", async () => {
+  test("[S1.11][S3.2.01] a created escrow in USDC is Funded with all its terms, its fee and its value in USD", async () => {
     const [buyer, seller] = [await market.newParty(), await market.newParty()];
     const created = await market.createEscrow(buyer, seller, { amount: 5_000_001n });
     const { blockNumber, blockHash, hash } = created.receipt;
