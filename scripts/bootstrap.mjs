@@ -2,11 +2,13 @@
 // Runs a script of the project on a fresh clone: installs the packages first when they are missing or not those of
 // the lock file, then hands over to the project's own Node. Plain JavaScript without packages, for Node 18 and newer.
 import { spawn, spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+
+import { giveLockFile, takeLockFile } from "./local/lock-file.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const modules = join(root, "node_modules");
@@ -47,34 +49,26 @@ function isAlive(pid) {
   }
 }
 
+/** Whether the holder of the lock is gone, or is another process by now that got the same id. */
+function isAbandoned(content) {
+  const [holder, since] = content.split(" ").map(Number);
+  return !(holder > 0 && isAlive(holder)) || !(Date.now() - since < LOCK_STALE_MS);
+}
+
 /** One install at a time: `npm start` and `npm test` may be the first commands of a clone side by side. */
 async function withLock(run) {
-  mkdirSync(dirname(lock), { recursive: true });
-  for (let told = false; ;) {
-    try {
-      writeFileSync(lock, String(process.pid), { flag: "wx" });
-      break;
-    } catch (error) {
-      if (error.code !== "EEXIST") throw error;
-    }
-    try {
-      const holder = Number(readFileSync(lock, "utf8"));
-      const age = Date.now() - statSync(lock).mtimeMs;
-      if ((holder > 0 && !isAlive(holder)) || age > LOCK_STALE_MS) {
-        rmSync(lock, { force: true });
-        continue;
-      }
-      if (!told) say(`Another command of this clone is installing the packages (process ${holder}); waiting for it …`);
-      told = true;
-    } catch (error) {
-      if (error.code !== "ENOENT") throw error; // released between two looks
-    }
+  const self = `${process.pid} ${Date.now()} ${randomUUID()}`;
+  for (let told = false; ; told = true) {
+    const holder = takeLockFile(lock, self, isAbandoned);
+    if (holder === undefined) break;
+    const [pid] = holder.split(" ");
+    if (!told) say(`Another command of this clone is installing the packages (process ${pid}); waiting for it …`);
     await sleep(500);
   }
   try {
     return await run();
   } finally {
-    rmSync(lock, { force: true });
+    giveLockFile(lock, self);
   }
 }
 

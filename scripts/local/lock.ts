@@ -1,6 +1,6 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { rmSync } from "node:fs";
 
+import { takeLockFile } from "./lock-file.mjs";
 import { identify, isRunning } from "./process-identity.ts";
 import type { ProcessIdentity } from "./process-identity.ts";
 
@@ -11,18 +11,11 @@ import type { ProcessIdentity } from "./process-identity.ts";
 export function takeLock(file: string): ProcessIdentity | undefined {
   const self = identify(process.pid);
   if (self === undefined) throw new Error("The local stack needs /proc to tell its processes apart.");
-  mkdirSync(dirname(file), { recursive: true });
-  for (;;) {
-    try {
-      writeFileSync(file, JSON.stringify(self), { flag: "wx" });
-      return undefined;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      const holder = readHolder(file);
-      if (holder !== undefined && isRunning(holder)) return holder;
-      rmSync(file, { force: true });
-    }
-  }
+  const holder = takeLockFile(file, JSON.stringify(self), (content) => {
+    const found = holderOf(content);
+    return found === undefined || !isRunning(found);
+  });
+  return holder === undefined ? undefined : holderOf(holder);
 }
 
 /**
@@ -41,11 +34,11 @@ export async function withLock<T>(file: string, signal: AbortSignal, work: () =>
   }
 }
 
-function readHolder(file: string): ProcessIdentity | undefined {
+/** Nobody when it was not written by this program. */
+function holderOf(content: string): ProcessIdentity | undefined {
   try {
-    return JSON.parse(readFileSync(file, "utf8")) as ProcessIdentity;
+    return JSON.parse(content) as ProcessIdentity;
   } catch {
-    // Given back meanwhile, or a kill in the middle of the write: nobody holds it.
     return undefined;
   }
 }

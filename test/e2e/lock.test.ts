@@ -1,0 +1,102 @@
+// The lock that lets one stack at a time have a directory, and one command at a time install or compile.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+
+import { giveLockFile, takeLockFile } from "../../scripts/local/lock-file.mjs";
+import { ROOT } from "../../scripts/local/paths.ts";
+
+const RIVALS = 6;
+
+describe("a lock file", () => {
+  let dir: string;
+  let file: string;
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), "marketplace-lock-"));
+    file = join(dir, "run", "some.lock");
+  });
+  afterEach(() => {
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  const isDead = (content: string) => content.startsWith("dead");
+  const kept = () => readdirSync(join(dir, "run"));
+
+  /** Runs lines of code in a process of their own, which may kill itself; gives what it said of an error. */
+  async function inAnotherProcess(code: string): Promise<string> {
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", code], {
+      cwd: ROOT,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let said = "";
+    child.stderr.on("data", (text: Buffer) => (said += text.toString()));
+    await once(child, "close");
+    return said;
+  }
+
+  it("is taken once, and again when it was given back by its holder", () => {
+    assert.equal(takeLockFile(file, "one", isDead), undefined);
+    assert.equal(takeLockFile(file, "two", isDead), "one");
+    giveLockFile(file, "two");
+    assert.equal(takeLockFile(file, "two", isDead), "one");
+    giveLockFile(file, "one");
+    assert.equal(takeLockFile(file, "two", isDead), undefined);
+    assert.deepEqual(kept(), ["some.lock"]);
+  });
+
+  it("of a dead holder goes to one of two that have seen it", () => {
+    takeLockFile(file, "dead", isDead);
+    // The second has looked, and before it acts on what it saw the first takes the lock.
+    const second = takeLockFile(file, "second", (content) => {
+      if (isDead(content)) assert.equal(takeLockFile(file, "first", isDead), undefined);
+      return isDead(content);
+    });
+    assert.equal(second, "first");
+    assert.equal(readFileSync(file, "utf8"), "first");
+    assert.deepEqual(kept(), ["some.lock"]);
+  });
+
+  it("goes on to the next when the successor of a dead holder dies while it takes it", async () => {
+    takeLockFile(file, "dead", isDead);
+    await inAnotherProcess(`
+      import fs from "node:fs";
+      import { syncBuiltinESMExports } from "node:module";
+      fs.renameSync = () => process.kill(process.pid, "SIGKILL");
+      syncBuiltinESMExports();
+      const { takeLockFile } = await import("./scripts/local/lock-file.mjs");
+      takeLockFile(${JSON.stringify(file)}, "dead successor", () => true);
+    `);
+    assert.equal(readFileSync(file, "utf8"), "dead");
+    assert.ok(
+      kept().some((name) => name.includes(".after-")),
+      "it died in the middle",
+    );
+    assert.equal(takeLockFile(file, "next", isDead), undefined);
+    assert.equal(readFileSync(file, "utf8"), "next");
+  });
+
+  it("is held by one process at a time, though each is killed with it", async () => {
+    const log = join(dir, "log");
+    appendFileSync(log, "");
+    const said = await Promise.all(
+      Array.from({ length: RIVALS }, () =>
+        inAnotherProcess(`
+          import { appendFileSync, mkdirSync, rmdirSync } from "node:fs";
+          import { takeLock } from "./scripts/local/lock.ts";
+          while (takeLock(${JSON.stringify(file)}) !== undefined) await new Promise((resolve) => setTimeout(resolve, 1));
+          mkdirSync(${JSON.stringify(join(dir, "inside"))});
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          rmdirSync(${JSON.stringify(join(dir, "inside"))});
+          appendFileSync(${JSON.stringify(log)}, "held\\n");
+          process.kill(process.pid, "SIGKILL");
+        `),
+      ),
+    );
+    assert.deepEqual(said.join(""), "", "no two were inside at once");
+    assert.equal(readFileSync(log, "utf8"), "held\n".repeat(RIVALS));
+  });
+});
