@@ -1,6 +1,12 @@
 import { expect } from "chai";
+import { Interface } from "ethers";
 
+import type { SettlementNetwork } from "../../../deploy/networks.ts";
+import { EscrowV2__factory } from "../../../typechain-types/factories/contracts/EscrowV2__factory.ts";
+import { DenyListUsdc__factory } from "../../../typechain-types/factories/contracts/mocks/DenyListUsdc__factory.ts";
 import { type Fork, forkOf, type ForkSource } from "./fork.ts";
+
+type Terms = Awaited<ReturnType<Fork["terms"]>>;
 
 const USDC = 10n ** 6n;
 const AMOUNT = 5n * USDC;
@@ -8,11 +14,23 @@ const FEE = USDC / 10n;
 const LOCKED = AMOUNT - FEE;
 const PROOF = `0x${"22".repeat(32)}`;
 const State = { Funded: 1n, Delivered: 2n, Released: 3n, Abandoned: 7n, Resolved: 6n } as const;
+const WETH_AMOUNT = 10n ** 15n; // 0.001 WETH
 const SPLIT = 2;
+const SYSTEM = 0;
+const ADMIN = 1;
+/** Errors that are looked for: of the contracts, and of the USDC of a local chain. */
+const ERRORS = new Interface([
+  ...EscrowV2__factory.abi,
+  ...DenyListUsdc__factory.abi.filter(({ type }) => type === "error"),
+]);
+/** What a USDC says: the stand-in of a local chain by name, the live token by a sentence. */
+const BAD_SIGNATURE = ["InvalidAuthorizationSignature", "FiatTokenV2: invalid signature"];
+const USED_AUTHORIZATION = ["AuthorizationUsedOrCanceled", "FiatTokenV2: authorization is used or canceled"];
+const SHUT_OUT = ["Blacklisted", "Blacklistable: account is blacklisted"];
 const FORK_TIMEOUT_MS = 300_000;
 
 /** The tests of one fork, local or live: the same deals with the token of that chain. */
-export function itSettlesDeals(sourceOf: () => Promise<ForkSource>): void {
+export function itSettlesDeals(settlement: SettlementNetwork, sourceOf: () => Promise<ForkSource>): void {
   let fork: Fork;
   let snapshot: { restore: () => Promise<void> };
 
@@ -47,18 +65,39 @@ export function itSettlesDeals(sourceOf: () => Promise<ForkSource>): void {
   });
 
   it("funds an escrow by the buyer's EIP-3009 signature that a stranger relays, once and for these terms only", async () => {
-    const { escrow, wallets } = fork;
+    const { escrow, usdc, wallets } = fork;
+    const { buyer, stranger } = wallets;
     const deal = await fork.terms(AMOUNT);
-    await fork.fund(wallets.buyer.address, AMOUNT);
+    // Enough for a second time, so that it is not for want of money that there is none.
+    await fork.fund(buyer.address, 3n * AMOUNT);
     const signature = await fork.authorize(deal, deal.deadline);
-    const relayed = escrow.connect(wallets.stranger);
+    const relayed = escrow.connect(stranger);
+    const nonce = await escrow.authorizationNonce(deal);
+    const used = (): Promise<unknown> => usdc.getFunction("authorizationState").staticCall(buyer.address, nonce);
 
-    const dearer = { ...deal, amount: AMOUNT + 1n };
-    await refused(relayed.createEscrowWithAuthorization.staticCall(dearer, 0n, deal.deadline, signature));
+    for (const other of [
+      { ...deal, amount: AMOUNT + 1n },
+      { ...deal, escrowId: `0x${"33".repeat(32)}` },
+      { ...deal, seller: stranger.address },
+    ]) {
+      const attempt = relayed.createEscrowWithAuthorization.staticCall(other, 0n, deal.deadline, signature);
+      await refused(attempt, ...BAD_SIGNATURE);
+    }
+    expect(await used()).to.equal(false);
     await relayed.createEscrowWithAuthorization(deal, 0n, deal.deadline, signature);
-    expect((await escrow.getEscrow(deal.escrowId)).buyer).to.equal(wallets.buyer.address);
-    const again = { ...deal, escrowId: `0x${"33".repeat(32)}` };
-    await refused(relayed.createEscrowWithAuthorization.staticCall(again, 0n, deal.deadline, signature));
+    expect((await escrow.getEscrow(deal.escrowId)).buyer).to.equal(buyer.address);
+    expect(await used()).to.equal(true);
+
+    await refused(
+      relayed.createEscrowWithAuthorization.staticCall(deal, 0n, deal.deadline, signature),
+      "EscrowAlreadyExists",
+    );
+    // Nor does the token itself take it again, even from the escrow contract.
+    const payee = await fork.as(await escrow.getAddress());
+    const again = (usdc.connect(payee) as typeof usdc)
+      .getFunction("receiveWithAuthorization")
+      .staticCall(buyer.address, payee.address, AMOUNT, 0n, deal.deadline, nonce, signature);
+    await refused(again, ...USED_AUTHORIZATION);
   });
 
   it("credits a seller whom the token's own role has shut out, and pays when he is let in again", async () => {
@@ -74,7 +113,7 @@ export function itSettlesDeals(sourceOf: () => Promise<ForkSource>): void {
     expect((await escrow.getEscrow(deal.escrowId)).state).to.equal(State.Released);
     expect(await fork.balanceOf(seller.address)).to.equal(before);
     expect(await escrow.creditOf(seller.address, deal.token)).to.equal(LOCKED);
-    await refused(escrow.connect(seller).withdraw.staticCall(deal.token));
+    await refused(escrow.connect(seller).withdraw.staticCall(deal.token), ...SHUT_OUT);
 
     await fork.deny(seller.address, "unBlacklist");
     await escrow.connect(seller).withdraw(deal.token);
@@ -108,37 +147,90 @@ export function itSettlesDeals(sourceOf: () => Promise<ForkSource>): void {
     expect(await escrow.creditOf(treasury, deal.token)).to.equal(FEE);
   });
 
-  it("carries open escrows through an upgrade of what is deployed", async () => {
+  if (settlement === "base") {
+    it("settles a deal in WETH, valued by the network's own price feed", async () => {
+      const { escrow, wallets, weth } = fork;
+      if (!weth) throw new Error("Base has WETH");
+      const deal = await fork.terms(WETH_AMOUNT, weth.address);
+      const held = async (holder: string): Promise<bigint> =>
+        (await weth.contract.getFunction("balanceOf").staticCall(holder)) as bigint;
+      const treasury = await escrow.treasury();
+      const [treasuryBefore, sellerBefore] = [await held(treasury), await held(wallets.seller.address)];
+
+      await weth.contract.getFunction("deposit").send({ value: WETH_AMOUNT });
+      await fork.create(deal);
+      // Between 100 and 9,000 USD an ether: anything else would be another feed, or wrong decimals.
+      const valueUsd = await escrow.usdValue(weth.address, WETH_AMOUNT);
+      expect(Number(valueUsd)).to.be.within(100_000, 9_000_000);
+      await escrow.connect(wallets.seller).submitDelivery(deal.escrowId, PROOF);
+      await escrow.connect(wallets.buyer).accept(deal.escrowId);
+      expect((await escrow.getEscrow(deal.escrowId)).state).to.equal(State.Released);
+      expect(await held(treasury)).to.equal(treasuryBefore + WETH_AMOUNT / 50n);
+      expect(await held(wallets.seller.address)).to.equal(sellerBefore + WETH_AMOUNT - WETH_AMOUNT / 50n);
+    });
+  }
+
+  it("carries open escrows and scores through an upgrade of all three contracts that are deployed", async () => {
     const { escrow, wallets, ethers, networkHelpers } = fork;
-    const [funded, delivered] = [await fork.terms(AMOUNT), await fork.terms(AMOUNT)];
-    await fork.create(funded);
-    await fork.create(delivered);
-    await escrow.connect(wallets.seller).submitDelivery(delivered.escrowId, PROOF);
-    const records = [await escrow.getEscrow(funded.escrowId), await escrow.getEscrow(delivered.escrowId)];
+    const { buyer, seller, stranger } = wallets;
+    const score = await ethers.getContractAt("ScoreV2", await escrow.scoreContract());
+    const resolver = await ethers.getContractAt("ResolverV2", await escrow.resolverContract());
+    const deals = [
+      await fork.terms(AMOUNT),
+      await fork.terms(AMOUNT),
+      await fork.terms(AMOUNT),
+      await fork.terms(AMOUNT),
+    ];
+    const [funded, delivered, disputed, settled] = deals as [Terms, Terms, Terms, Terms];
+    for (const deal of deals) await fork.create(deal);
+    for (const { escrowId } of [delivered, disputed, settled])
+      await escrow.connect(seller).submitDelivery(escrowId, PROOF);
+    await escrow.connect(buyer).openDispute(disputed.escrowId);
+    await escrow.connect(buyer).accept(settled.escrowId);
+    const picture = async (): Promise<unknown[]> => [
+      ...(await Promise.all(deals.map(({ escrowId }) => escrow.getEscrow(escrowId)))),
+      await Promise.all([buyer, seller].map((wallet) => score.scoreOf(wallet))),
+      await Promise.all([SYSTEM, ADMIN].map((role) => resolver.resolverOf(role))),
+    ];
+    const before = await picture();
+    const sellerScore = await score.scoreOf(seller);
 
-    const next = await ethers.deployContract("NextEscrow");
-    await refused(escrow.connect(wallets.stranger).upgradeToAndCall.staticCall(await next.getAddress(), "0x"));
-    const owner = await fork.as(await escrow.owner());
-    await escrow.connect(owner).upgradeToAndCall(await next.getAddress(), "0x");
-    const upgraded = await ethers.getContractAt("NextEscrow", await escrow.getAddress());
-    expect(await upgraded.generation()).to.equal(3n);
-    expect([await escrow.getEscrow(funded.escrowId), await escrow.getEscrow(delivered.escrowId)]).to.deep.equal(
-      records,
-    );
+    for (const [proxy, name] of [
+      [escrow, "NextEscrow"],
+      [score, "NextScore"],
+      [resolver, "NextResolver"],
+    ] as const) {
+      const next = await (await ethers.deployContract(name as "NextEscrow")).getAddress();
+      await refused(proxy.connect(stranger).upgradeToAndCall.staticCall(next, "0x"), "OwnableUnauthorizedAccount");
+      await proxy.connect(await fork.as(await proxy.owner())).upgradeToAndCall(next, "0x");
+      const upgraded = await ethers.getContractAt("NextEscrow", await proxy.getAddress());
+      expect(await upgraded.generation()).to.equal(3n);
+    }
+    expect(await picture()).to.deep.equal(before);
 
-    await escrow.connect(wallets.buyer).accept(delivered.escrowId);
+    await escrow.connect(buyer).accept(delivered.escrowId);
+    expect(await score.scoreOf(seller)).to.equal(sellerScore + 1n);
+    const system = await fork.as(await resolver.resolverOf(SYSTEM));
+    await resolver.connect(system).resolveBySystem(disputed.escrowId, SPLIT, PROOF);
+    expect((await escrow.getEscrow(disputed.escrowId)).state).to.equal(State.Resolved);
     await networkHelpers.time.increaseTo(Number(funded.deadline + funded.abandonmentGrace + 1n));
-    const before = await fork.balanceOf(wallets.buyer.address);
-    await escrow.connect(wallets.buyer).claimAbandoned(funded.escrowId);
+    const balance = await fork.balanceOf(buyer.address);
+    await escrow.connect(buyer).claimAbandoned(funded.escrowId);
     expect((await escrow.getEscrow(funded.escrowId)).state).to.equal(State.Abandoned);
-    expect(await fork.balanceOf(wallets.buyer.address)).to.equal(before + LOCKED);
+    expect(await fork.balanceOf(buyer.address)).to.equal(balance + LOCKED);
   });
 }
 
-async function refused(attempt: Promise<unknown>): Promise<void> {
-  const done = await attempt.then(
-    () => true,
-    () => false,
+/** Waits for a call to be refused by one of these errors: by name, or by the sentence of a token that has no names. */
+async function refused(attempt: Promise<unknown>, ...expected: string[]): Promise<void> {
+  const found = await attempt.then(
+    () => "nothing: it was not refused",
+    (error: unknown) => {
+      const { data } = error as { data?: unknown };
+      if (typeof data !== "string") throw error;
+      const parsed = ERRORS.parseError(data);
+      return parsed?.name === "Error" ? String(parsed.args[0]) : (parsed?.name ?? data);
+    },
   );
-  expect(done, "the call must be refused").to.equal(false);
+  expect(found).to.be.oneOf(expected);
 }

@@ -1,4 +1,4 @@
-import type { TypedDataDomain, TypedDataField } from "ethers";
+import { JsonRpcProvider, type TypedDataDomain, type TypedDataField } from "ethers";
 import { network } from "hardhat";
 
 import { NETWORKS, type SettlementNetwork, type TokenFacts } from "../../../deploy/networks.ts";
@@ -26,6 +26,14 @@ const USDC_ABI = [
   "function approve(address spender, uint256 amount) returns (bool)",
   "function name() view returns (string)",
   "function version() view returns (string)",
+  "function authorizationState(address authorizer, bytes32 nonce) view returns (bool)",
+  "function receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)",
+];
+/** The part of WETH9 that the tests use beside the part that it shares with USDC. */
+const WETH_ABI = [
+  "function deposit() payable",
+  "function balanceOf(address account) view returns (uint256)",
+  "function approve(address spender, uint256 amount) returns (bool)",
 ];
 const AUTHORIZATION: Record<string, TypedDataField[]> = {
   ReceiveWithAuthorization: [
@@ -45,7 +53,13 @@ export async function forkOf(source: ForkSource) {
   const connection = await network.create({
     network: "default",
     chainType: "op",
-    override: { chainId, hardfork: source.hardfork, forking: { url: source.url, blockNumber: source.blockNumber } },
+    override: {
+      chainId,
+      hardfork: source.hardfork,
+      forking: { url: source.url, blockNumber: source.blockNumber },
+      // The clock goes on from the pinned block: the feed's answer is as fresh as it was there.
+      initialDate: await dateOf(source),
+    },
   });
   const { ethers, provider, networkHelpers } = connection;
   const signers = await ethers.getSigners();
@@ -54,6 +68,7 @@ export async function forkOf(source: ForkSource) {
   const usdcFacts = tokens.find(({ symbol }) => symbol === "USDC");
   if (!usdcFacts) throw new Error("no USDC on this network");
   const usdc = new ethers.Contract(usdcFacts.address, USDC_ABI, buyer);
+  const wethFacts = tokens.find(({ symbol }) => symbol === "WETH");
 
   /** Acts in the name of any address. */
   const as = async (address: string) => {
@@ -120,14 +135,14 @@ export async function forkOf(source: ForkSource) {
   };
 
   let counter = 0;
-  const terms = async (amount: bigint) => {
+  const terms = async (amount: bigint, token = usdcFacts.address) => {
     counter += 1;
     return {
       escrowId: ethers.id(`fork escrow ${counter}`),
       buyer: buyer.address,
       seller: seller.address,
       amount,
-      token: usdcFacts.address,
+      token,
       deadline: BigInt((await networkHelpers.time.latest()) + 86_400),
       disputeWindow: 3_600n,
       abandonmentGrace: 172_800n,
@@ -137,12 +152,19 @@ export async function forkOf(source: ForkSource) {
   type Terms = Awaited<ReturnType<typeof terms>>;
 
   const create = async (made: Terms): Promise<void> => {
-    await fund(made.buyer, made.amount);
-    await usdc.getFunction("approve").send(await escrow.getAddress(), made.amount);
+    if (made.token === usdcFacts.address) await fund(made.buyer, made.amount);
+    const erc20 = new ethers.Contract(made.token, USDC_ABI, buyer);
+    await erc20.getFunction("approve").send(await escrow.getAddress(), made.amount);
     const { escrowId, amount, token, deadline, disputeWindow, abandonmentGrace, criteriaHash } = made;
     await escrow
       .connect(buyer)
       .createEscrow(escrowId, made.seller, amount, token, deadline, disputeWindow, abandonmentGrace, criteriaHash);
+  };
+
+  /** WETH of this network: its address, and the buyer wraps ether for a deposit. */
+  const weth = wethFacts && {
+    address: wethFacts.address,
+    contract: new ethers.Contract(wethFacts.address, WETH_ABI, buyer),
   };
 
   /** The buyer's EIP-3009 signature over all terms, by the domain that the token itself names. */
@@ -169,6 +191,8 @@ export async function forkOf(source: ForkSource) {
     provider,
     networkHelpers,
     escrow,
+    usdc,
+    weth,
     wallets: { buyer, seller, stranger },
     as,
     fund,
@@ -178,6 +202,17 @@ export async function forkOf(source: ForkSource) {
     create,
     authorize,
   };
+}
+
+async function dateOf({ url, blockNumber }: ForkSource): Promise<Date> {
+  const provider = new JsonRpcProvider(url);
+  try {
+    const block = await provider.getBlock(blockNumber);
+    if (!block) throw new Error(`the chain to fork has no block ${blockNumber}`);
+    return new Date(block.timestamp * 1_000);
+  } finally {
+    provider.destroy();
+  }
 }
 
 /** A fork with its helpers. */

@@ -1,8 +1,14 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+
 import { expect } from "chai";
 
+import { writeDeployment } from "../../../deploy/deployment-file.ts";
 import type { SettlementNetwork } from "../../../deploy/networks.ts";
 import { itSettlesDeals } from "./deals-on-fork.ts";
 import { forkOf } from "./fork.ts";
+import { liveSource } from "./live-source.ts";
 import { type LocalBase, startLocalBase } from "./local-base.ts";
 
 for (const settlement of ["base-sepolia", "base"] as const satisfies SettlementNetwork[]) {
@@ -24,7 +30,24 @@ for (const settlement of ["base-sepolia", "base"] as const satisfies SettlementN
       escrow: chain.deployment.contracts.escrow.proxy,
     });
 
-    itSettlesDeals(() => Promise.resolve(source()));
+    itSettlesDeals(settlement, () => Promise.resolve(source()));
+
+    it("would act on the deployed contracts of a live network, from the block in which they stand", async () => {
+      const dir = await mkdtemp(path.join(os.tmpdir(), "live-source-"));
+      try {
+        const { deployment, url, blockNumber } = chain;
+        const { startBlock, contracts } = deployment;
+        const escrowAt = async (block?: number): Promise<string | undefined> =>
+          (await liveSource(settlement, url, block?.toString(), dir)).escrow;
+        expect(await escrowAt(blockNumber)).to.equal(undefined);
+        await writeDeployment(path.join(dir, `${settlement}.json`), deployment);
+        expect(await escrowAt(blockNumber)).to.equal(contracts.escrow.proxy);
+        expect(await escrowAt(startBlock)).to.equal(contracts.escrow.proxy);
+        expect(await escrowAt(startBlock - 1)).to.equal(undefined);
+      } finally {
+        await rm(dir, { recursive: true });
+      }
+    });
 
     it("does not see what the chain did after the pinned block", async () => {
       const { treasury } = chain.deployment.roles;
