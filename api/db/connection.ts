@@ -99,7 +99,10 @@ export function isDuplicateKey(error: unknown, field?: string): boolean {
 }
 
 /** What writing to a socket throws that the server has just closed: the driver passes it on as it is. */
-const CLOSED_SOCKET_CODES: readonly unknown[] = ["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED"];
+const CLOSED_SOCKET_CODES: readonly unknown[] = [
+  ...["EPIPE", "ECONNRESET", "ETIMEDOUT"],
+  ...["ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"],
+];
 
 /** Says whether an error means that no database answers at the moment, so that a try again later makes sense. */
 export function isDatabaseOutage(error: unknown): boolean {
