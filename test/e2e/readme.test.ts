@@ -26,7 +26,7 @@ test("the tour of the README settles a deal line by line [S4.303]", async () => 
   const tour = tourOf(readFileSync("README.md", "utf8"))
     .replace("http://127.0.0.1:3000", stack.api)
     .replace("http://127.0.0.1:8545", stack.networks["base-sepolia"].rpcUrl);
-  const { stdout } = await run("bash", ["-e", "-o", "pipefail", "-c", tour], { timeout: 120_000 });
+  const { stdout } = await run("bash", ["-e", "-o", "pipefail", "-c", tour], { timeout: 300_000 });
   const lines = stdout.trim().split("\n");
   assert.ok(lines.includes("funded"), stdout);
   assert.ok(lines.includes("released"), stdout);

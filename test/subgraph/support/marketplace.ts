@@ -21,7 +21,7 @@ import type { IResolver } from "../../../typechain-types/contracts/interfaces/IR
 
 /** The roles of a local deployment by anvil's account. */
 const ROLE_ACCOUNTS = { owner: 0, systemResolver: 1, adminResolver: 2, funder: 5 } as const;
-const READY_TIMEOUT_MS = 20_000;
+const READY_TIMEOUT_MS = 60_000;
 const DAY_SECONDS = 86_400;
 
 /** A wallet with ETH and USDC. */
