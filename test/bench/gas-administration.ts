@@ -1,5 +1,9 @@
+import type { ContractTransactionResponse } from "ethers";
+
 import { type GasSetup, used } from "./gas-setup.ts";
 
+/** On `base`: 48 hours. */
+const TIMELOCK_SECONDS = 172_800;
 const SYSTEM_ROLE = 0;
 const RELEASED = 0;
 
@@ -12,6 +16,7 @@ export async function measureAdministration(setup: GasSetup): Promise<Record<str
     ...(await measureRoles(setup)),
     ...(await measureAddresses(setup)),
     ...(await measureOwnership(setup)),
+    ...(await measureTimelock(setup)),
   };
 }
 
@@ -81,4 +86,22 @@ async function measureOwnership({ connection, contracts, wallets }: GasSetup): P
     acceptOwnership: await used(escrow.connect(relayer).acceptOwnership()),
     renounceOwnership: await used(escrow.connect(relayer).renounceOwnership()),
   };
+}
+
+/** The two calls of the multisig for one of the owner's, here the one that makes the timelock the owner. */
+async function measureTimelock({ connection, contracts, wallets, steps }: GasSetup): Promise<Record<string, number>> {
+  const { ethers, networkHelpers } = connection;
+  const { resolver } = contracts;
+  const multisig = wallets.owner.address;
+  const args = [TIMELOCK_SECONDS, [multisig], [multisig], ethers.ZeroAddress];
+  const timelock = await ethers.deployContract("TimelockController", args, wallets.owner);
+  await resolver.connect(wallets.owner).transferOwnership(timelock);
+  const data = resolver.interface.encodeFunctionData("acceptOwnership");
+  const salt = steps.hash();
+  const call = [await resolver.getAddress(), 0, data, ethers.ZeroHash, salt] as const;
+  const send = (name: "schedule" | "execute", ...values: unknown[]) =>
+    timelock.getFunction(name)(...values) as Promise<ContractTransactionResponse>;
+  const schedule = await used(send("schedule", ...call, TIMELOCK_SECONDS));
+  await networkHelpers.time.increase(TIMELOCK_SECONDS);
+  return { "timelock schedule": schedule, "timelock execute (acceptOwnership)": await used(send("execute", ...call)) };
 }
