@@ -11,8 +11,8 @@ import { StackStoppedError } from "./local/supervisor.ts";
 
 const HELP = `usage: npm start -- [--fresh] [--port-base N] [--only SERVICES] [--dir DIR]
 
-Starts both chains with the contracts, the subgraph, MongoDB, the API and its worker on loopback, and goes on where the
-last start has ended. Ctrl-C ends all of it.
+Starts both chains with the contracts, the subgraph, MongoDB, the API and its worker, and goes on where the last start
+has ended. Ctrl-C ends all of it. All listen on loopback but graph-node, which takes no address to listen on.
   --fresh            begin anew: removes the data of earlier starts
   --port-base N      use the ports from N on instead of 3000 (API, or PORT), 8545, 8546 (chains) and 8547 to 8557
   --only SERVICES    start these alone, with what they need; of ${SERVICES.join(", ")}, separated by commas
