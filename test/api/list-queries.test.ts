@@ -1,4 +1,4 @@
-// What the lists of services and events make the database look at: no more than they answer, however much is stored.
+// What the lists of services, events and webhook deliveries make the database look at: no more than they answer, however much is stored.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, it } from "node:test";
@@ -9,11 +9,16 @@ import type { Connection } from "mongoose";
 import { connectDatabase, createIndexes } from "../../api/db/connection.ts";
 import { eventsFilter } from "../../api/features/events/log.ts";
 import { eventModels } from "../../api/features/events/model.ts";
+import type { EventModel } from "../../api/features/events/model.ts";
 import { LISTING_ORDERS, listingsFilter, listListings } from "../../api/features/services/list.ts";
 import type { ListingPage } from "../../api/features/services/list.ts";
 import { createListingModel } from "../../api/features/services/model.ts";
 import type { ListingRecord } from "../../api/features/services/model.ts";
 import { listListingsQuery } from "../../api/features/services/schemas.ts";
+import { DELIVERY_ORDER, deliveriesFilter } from "../../api/features/webhooks/delivery-log.ts";
+import { deliveryModel } from "../../api/features/webhooks/model.ts";
+import type { DeliveryModel } from "../../api/features/webhooks/model.ts";
+import { deliveryListQuery } from "../../api/features/webhooks/schemas.ts";
 import { encodeCursor } from "../../api/http/query-params.ts";
 import { createLogger } from "../../api/lib/logger.ts";
 import { readStack } from "../fixtures/api.ts";
@@ -152,23 +157,77 @@ describe("lists in the database", () => {
   });
 
   describe("of events", () => {
-    const OF_OTHERS = 2_000;
+    const STORED = 2_000;
+    let events: EventModel;
 
-    it("[D25] of one transaction read its events alone, in order, from the start and after one of them", async () => {
-      const { events } = eventModels(connection);
+    before(async () => {
+      ({ events } = eventModels(connection));
       await createIndexes(connection);
-      const records = Array.from({ length: OF_OTHERS }, (_, seq) => ({
+      const records = Array.from({ length: STORED }, (_, seq) => ({
         _id: `evt_${seq.toString(16).padStart(16, "0")}`,
-        ...{ seq, type: "escrow.funded", transactionId: seq % RARE === 0 ? "txn_rare" : `txn_${seq}` },
-        recipients: ["agt_buyer", "agt_seller"],
+        ...(seq % RARE === 0
+          ? { type: "escrow.reorged", transactionId: "txn_rare" }
+          : { type: "escrow.funded", transactionId: `txn_${seq}` }),
+        ...{ seq, recipients: ["agt_buyer", "agt_seller"] },
       }));
       await events.collection.insertMany(records as never[]);
-      const plan = async (afterSeq?: number) => {
-        const filter = eventsFilter("agt_seller", { transactionId: "txn_rare" }, afterSeq);
-        return planOf(await events.find(filter).sort({ seq: 1 }).limit(21).explain("executionStats"));
-      };
-      assert.deepEqual(await plan(), { returned: 4, examined: 4, entries: 4, sorts: false });
-      assert.deepEqual(await plan(RARE), { returned: 2, examined: 2, entries: 2, sorts: false });
+    });
+
+    for (const wanted of [{ transactionId: "txn_rare" }, { type: "escrow.reorged" }] as const) {
+      it(`[D25] of one ${Object.keys(wanted).join()} read its events alone, in order, from the start and after one`, async () => {
+        const plan = async (afterSeq?: number) => {
+          const found = events.find(eventsFilter("agt_seller", wanted, afterSeq)).sort({ seq: 1 });
+          return planOf(await found.limit(21).explain("executionStats"));
+        };
+        assert.deepEqual(await plan(), { returned: 4, examined: 4, entries: 4, sorts: false });
+        assert.deepEqual(await plan(RARE), { returned: 2, examined: 2, entries: 2, sorts: false });
+      });
+    }
+  });
+
+  describe("of webhook deliveries", () => {
+    const STORED = 2_000;
+    let deliveries: DeliveryModel;
+    const timeOf = (n: number) => new Date(1_800_000_000_000 + n * 1_000);
+    const idOf = (n: number) => `dlv_${String(n).padStart(32, "0")}`;
+
+    before(async () => {
+      deliveries = deliveryModel(connection);
+      await createIndexes(connection);
+      const records = Array.from({ length: STORED }, (_, n) => ({
+        _id: idOf(n),
+        ...(n % RARE === 0
+          ? { status: "failed", transactionId: "txn_rare" }
+          : { status: "acknowledged", transactionId: `txn_${n}` }),
+        ...{ agentId: "agt_seller", createdAt: timeOf(n) },
+      }));
+      await deliveries.collection.insertMany(records as never[]);
+    });
+
+    async function plan(query: Record<string, string>, after?: number): Promise<Plan> {
+      const cursor =
+        after === undefined ? {} : { cursor: encodeCursor({ createdAt: timeOf(after).getTime(), id: idOf(after) }) };
+      const parsed = deliveryListQuery.parse({ ...query, ...cursor });
+      const found = deliveries.find(deliveriesFilter("agt_seller", parsed)).sort(DELIVERY_ORDER);
+      return planOf(await found.limit(6).explain("executionStats"));
+    }
+
+    const rare: Record<string, string>[] = [{ transactionId: "txn_rare" }, { status: "failed" }];
+    for (const wanted of rare) {
+      it(`[D38] of one ${Object.keys(wanted).join()} read these alone, newest first, on the first page and on a later one`, async () => {
+        assert.deepEqual(await plan(wanted), { returned: 4, examined: 4, entries: 4, sorts: false });
+        const later = await plan(wanted, 2 * RARE);
+        assert.deepEqual([later.returned, later.sorts], [2, false]);
+        // The one that the page before ended with is looked at again.
+        assert.ok(Math.max(later.examined, later.entries) <= 3 + 1, JSON.stringify(later));
+      });
+    }
+
+    it("[D38] read what a page shows and sort nothing, on the first page and on a later one", async () => {
+      assert.deepEqual(await plan({}), { returned: 6, examined: 6, entries: 6, sorts: false });
+      const later = await plan({}, STORED - 100);
+      assert.deepEqual([later.returned, later.sorts], [6, false]);
+      assert.ok(Math.max(later.examined, later.entries) <= 6 + 2, JSON.stringify(later));
     });
   });
 });

@@ -122,6 +122,7 @@ const eventSchema = new Schema<EventRecord>(
 eventSchema.index({ seq: 1 }, { unique: true });
 eventSchema.index({ recipients: 1, seq: 1 });
 eventSchema.index({ recipients: 1, transactionId: 1, seq: 1 });
+eventSchema.index({ recipients: 1, type: 1, seq: 1 });
 
 const appliedSchema = new Schema<AppliedEventRecord>(
   {

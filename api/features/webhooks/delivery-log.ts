@@ -17,20 +17,34 @@ export interface DeliveryLog {
   list(agentId: string, query: DeliveryQuery): Promise<DeliveryPage>;
 }
 
+/** What a list asks of the stored deliveries. */
+export function deliveriesFilter(agentId: string, { transactionId, status, cursor }: DeliveryQuery) {
+  const createdAt = cursor === undefined ? undefined : new Date(cursor.createdAt);
+  return {
+    agentId,
+    ...(transactionId === undefined ? {} : { transactionId }),
+    ...(status === undefined ? {} : { status }),
+    // The first condition says nothing new, but bounds the range of the index whichever way the second one is read.
+    ...(cursor === undefined || createdAt === undefined
+      ? {}
+      : {
+          createdAt: { $lte: createdAt },
+          $or: [{ createdAt: { $lt: createdAt } }, { createdAt, _id: { $lt: cursor.id } }],
+        }),
+  };
+}
+
+/** The order of the delivery log, newest first. */
+export const DELIVERY_ORDER = { createdAt: -1, _id: -1 } as const;
+
 /** The delivery log on its collection. */
 export function createDeliveryLog(model: DeliveryModel): DeliveryLog {
   return {
-    async list(agentId, { transactionId, status, limit, cursor }) {
-      const conditions: Record<string, unknown>[] = [{ agentId }];
-      if (transactionId !== undefined) conditions.push({ transactionId });
-      if (status !== undefined) conditions.push({ status });
-      if (cursor !== undefined) {
-        const createdAt = new Date(cursor.createdAt);
-        conditions.push({ $or: [{ createdAt: { $lt: createdAt } }, { createdAt, _id: { $lt: cursor.id } }] });
-      }
+    async list(agentId, query) {
+      const { limit } = query;
       const found = await model
-        .find({ $and: conditions })
-        .sort({ createdAt: -1, _id: -1 })
+        .find(deliveriesFilter(agentId, query))
+        .sort(DELIVERY_ORDER)
         .limit(limit + 1)
         .lean<DeliveryRecord[]>();
       const deliveries = found.slice(0, limit);

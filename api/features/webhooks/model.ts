@@ -105,6 +105,9 @@ const deliverySchema = new Schema<DeliveryRecord>(
 );
 deliverySchema.index({ notBefore: 1 }, { partialFilterExpression: { status: "pending" } });
 deliverySchema.index({ agentId: 1, createdAt: -1, _id: -1 });
+deliverySchema.index({ agentId: 1, transactionId: 1, createdAt: -1, _id: -1 });
+// An agent looks for the few that failed or were dropped among all that arrived.
+deliverySchema.index({ agentId: 1, status: 1, createdAt: -1, _id: -1 });
 deliverySchema.index({ eventId: 1 });
 deliverySchema.index({ createdAt: 1 }, { expireAfterSeconds: KEPT_SECONDS });
 
