@@ -1,6 +1,7 @@
 import { expect } from "chai";
 
-import { ethers, loadFixture, networkHelpers } from "../../fixtures/chain.ts";
+import { signAgreement } from "../../fixtures/agreements.ts";
+import { loadFixture, networkHelpers } from "../../fixtures/chain.ts";
 import { Outcome, RATIONALE, delivered, disputed, funded, moveTo, termsOf } from "../../fixtures/deals.ts";
 import { demandingMarketplace } from "../../fixtures/hostile.ts";
 
@@ -111,17 +112,10 @@ const SUBJECTS: Subject[] = [
     prepare: async (market) => {
       const { resolver, actors } = market;
       const { escrowId } = await disputed(market, market.inToken);
-      const { chainId } = await ethers.provider.getNetwork();
-      const verifyingContract = await resolver.getAddress();
-      const domain = { name: "AgentMarketplaceResolver", version: "2", chainId, verifyingContract };
-      const fields = [
-        { name: "escrowId", type: "bytes32" },
-        { name: "buyerPercent", type: "uint256" },
+      const signatures: [string, string] = [
+        await signAgreement(market, actors.buyer, escrowId, 50n),
+        await signAgreement(market, actors.seller, escrowId, 50n),
       ];
-      const agreement = { escrowId, buyerPercent: 50n };
-      const sign = (party: typeof actors.buyer) =>
-        party.signTypedData(domain, { ResolutionAgreement: fields }, agreement);
-      const signatures: [string, string] = [await sign(actors.buyer), await sign(actors.seller)];
       const contract = resolver.connect(actors.stranger);
       const send = (gasLimit: bigint) => contract.resolveByAgreement(escrowId, 50n, signatures, { gasLimit });
       return { send, paid: toBoth, scored: 1n };

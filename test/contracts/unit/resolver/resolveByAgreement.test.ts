@@ -1,35 +1,9 @@
-import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { expect } from "chai";
 
+import { AGREEMENT_TYPES, signAgreement } from "../../fixtures/agreements.ts";
 import { ethers, loadFixture } from "../../fixtures/chain.ts";
 import { Method, Outcome, ResolvedBy, State, dealIn, disputed, moveTo, newId } from "../../fixtures/deals.ts";
-import type { Marketplace } from "../../fixtures/marketplace.ts";
 import { marketplace } from "../../fixtures/marketplace.ts";
-
-const TYPES = {
-  ResolutionAgreement: [
-    { name: "escrowId", type: "bytes32" },
-    { name: "buyerPercent", type: "uint256" },
-  ],
-};
-
-/** What a party signs to settle a dispute. */
-async function sign(
-  { resolver }: Marketplace,
-  signer: HardhatEthersSigner,
-  escrowId: string,
-  buyerPercent: bigint,
-  overrides: { chainId?: bigint; verifyingContract?: string } = {},
-): Promise<string> {
-  const domain = {
-    name: "AgentMarketplaceResolver",
-    version: "2",
-    chainId: (await ethers.provider.getNetwork()).chainId,
-    verifyingContract: await resolver.getAddress(),
-    ...overrides,
-  };
-  return signer.signTypedData(domain, TYPES, { escrowId, buyerPercent });
-}
 
 async function disputedMarket() {
   const market = await marketplace();
@@ -43,8 +17,8 @@ describe("ResolverV2.resolveByAgreement", () => {
       const { escrow, resolver, score, usdc, actors, deal } = market;
       const { escrowId } = deal;
       const signatures: [string, string] = [
-        await sign(market, actors.buyer, escrowId, buyerPercent),
-        await sign(market, actors.seller, escrowId, buyerPercent),
+        await signAgreement(market, actors.buyer, escrowId, buyerPercent),
+        await signAgreement(market, actors.seller, escrowId, buyerPercent),
       ];
       const settlement = resolver.connect(actors.stranger).resolveByAgreement(escrowId, buyerPercent, signatures);
       await expect(settlement).to.changeTokenBalances(
@@ -82,8 +56,8 @@ describe("ResolverV2.resolveByAgreement", () => {
       return terms;
     })();
     const signatures: [string, string] = [
-      await sign(market, actors.buyer, escrowId, 40n),
-      await sign(market, actors.stranger, escrowId, 40n),
+      await signAgreement(market, actors.buyer, escrowId, 40n),
+      await signAgreement(market, actors.stranger, escrowId, 40n),
     ];
     await expect(resolver.resolveByAgreement(escrowId, 40, signatures)).to.changeTokenBalance(
       ethers,
@@ -98,16 +72,23 @@ describe("ResolverV2.resolveByAgreement", () => {
     const { resolver, actors, deal } = market;
     const { escrowId } = deal;
     const [buyer, seller] = [actors.buyer, actors.seller];
-    const good = { buyer: await sign(market, buyer, escrowId, 50n), seller: await sign(market, seller, escrowId, 50n) };
+    const good = {
+      buyer: await signAgreement(market, buyer, escrowId, 50n),
+      seller: await signAgreement(market, seller, escrowId, 50n),
+    };
     const bad: [string, string, string][] = [
-      [await sign(market, actors.stranger, escrowId, 50n), good.seller, buyer.address],
-      [good.buyer, await sign(market, actors.stranger, escrowId, 50n), seller.address],
+      [await signAgreement(market, actors.stranger, escrowId, 50n), good.seller, buyer.address],
+      [good.buyer, await signAgreement(market, actors.stranger, escrowId, 50n), seller.address],
       [good.seller, good.buyer, buyer.address],
       [good.buyer, good.buyer, seller.address],
-      [await sign(market, buyer, escrowId, 49n), good.seller, buyer.address],
-      [good.buyer, await sign(market, seller, newId(), 50n), seller.address],
-      [await sign(market, buyer, escrowId, 50n, { chainId: 1n }), good.seller, buyer.address],
-      [good.buyer, await sign(market, seller, escrowId, 50n, { verifyingContract: buyer.address }), seller.address],
+      [await signAgreement(market, buyer, escrowId, 49n), good.seller, buyer.address],
+      [good.buyer, await signAgreement(market, seller, newId(), 50n), seller.address],
+      [await signAgreement(market, buyer, escrowId, 50n, { chainId: 1n }), good.seller, buyer.address],
+      [
+        good.buyer,
+        await signAgreement(market, seller, escrowId, 50n, { verifyingContract: buyer.address }),
+        seller.address,
+      ],
       ["0x", good.seller, buyer.address],
       [good.buyer, "0x", seller.address],
     ];
@@ -130,8 +111,8 @@ describe("ResolverV2.resolveByAgreement", () => {
     const market = await loadFixture(disputedMarket);
     const { escrow, resolver, actors, deal } = market;
     const signatures: [string, string] = [
-      await sign(market, actors.buyer, deal.escrowId, 50n),
-      await sign(market, actors.seller, deal.escrowId, 50n),
+      await signAgreement(market, actors.buyer, deal.escrowId, 50n),
+      await signAgreement(market, actors.seller, deal.escrowId, 50n),
     ];
     await resolver.resolveByAgreement(deal.escrowId, 50, signatures);
     await expect(resolver.resolveByAgreement(deal.escrowId, 50, signatures))
@@ -148,8 +129,8 @@ describe("ResolverV2.resolveByAgreement", () => {
     const { escrow, resolver, actors } = market;
     const { escrowId } = await dealIn(market, "Delivered");
     const bothSign = async (buyerPercent: bigint): Promise<[string, string]> => [
-      await sign(market, actors.buyer, escrowId, buyerPercent),
-      await sign(market, actors.seller, escrowId, buyerPercent),
+      await signAgreement(market, actors.buyer, escrowId, buyerPercent),
+      await signAgreement(market, actors.seller, escrowId, buyerPercent),
     ];
     const beforeTheDispute = await bothSign(60n);
     await expect(resolver.resolveByAgreement(escrowId, 60, beforeTheDispute))
@@ -192,7 +173,7 @@ describe("ResolverV2.resolveByAgreement", () => {
     };
     const message = { escrowId: deal.escrowId, buyerPercent: 7n };
     expect(await resolver.agreementDigest(deal.escrowId, 7)).to.equal(
-      ethers.TypedDataEncoder.hash(domain, TYPES, message),
+      ethers.TypedDataEncoder.hash(domain, AGREEMENT_TYPES, message),
     );
   });
 });
