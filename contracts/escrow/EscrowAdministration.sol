@@ -163,13 +163,14 @@ abstract contract EscrowAdministration is EscrowStorage, Ownable2StepUpgradeable
     }
 
     function _listToken(address token, TokenConfig calldata config) private {
-        // Check: the valuation fits its slot, and the token is the one that it is said to be
+        // Check: the valuation fits its slot, there is a feed to ask, and the token is the one that it is said to be
         if (config.minAmount == 0) revert AmountBelowMinimum(0, 1);
         if (config.minAmount > type(uint56).max) revert AmountAboveMaximum(config.minAmount, type(uint56).max);
         uint256 leastPriceAge = config.feed == address(0) ? 0 : 1;
         if (config.maxPriceAge < leastPriceAge || config.maxPriceAge > type(uint24).max) {
             revert MaxPriceAgeOutOfRange(config.maxPriceAge, leastPriceAge, type(uint24).max);
         }
+        if (config.feed != address(0) && config.feed.code.length == 0) revert InvalidAddress(config.feed);
         if (token.code.length == 0) revert InvalidAddress(token);
         uint8 actual = IERC20Metadata(token).decimals();
         if (config.decimals != actual) revert TokenDecimalsMismatch(token, config.decimals, actual);

@@ -148,15 +148,15 @@ interface IEscrow {
     error CallerNotPendingPauser(address caller, address pendingPauser);
     /// @notice Thrown when buyer and seller are the same wallet.
     error BuyerIsSeller(address party);
-    /// @notice Thrown when an address must not be zero, or must not be this contract.
+    /// @notice Thrown when an address is zero or this contract and must not be, or has no code and must have it.
     error InvalidAddress(address account);
-    /// @notice Thrown when an escrow id or another identifier is zero.
+    /// @notice Thrown when an escrow id is zero.
     error InvalidEscrowId(bytes32 escrowId);
     /// @notice Thrown when new escrows may not use the token.
     error TokenNotListed(address token);
-    /// @notice Thrown when a deposit is below the token's least amount.
+    /// @notice Thrown when a deposit is below the token's least amount, or a least amount is zero.
     error AmountBelowMinimum(uint256 amount, uint256 minimum);
-    /// @notice Thrown when a deposit does not fit the stored record.
+    /// @notice Thrown when a deposit, or a least amount, does not fit the stored record.
     error AmountAboveMaximum(uint256 amount, uint256 maximum);
     /// @notice Thrown when a deadline is earlier than now plus 600 seconds.
     error DeadlineTooEarly(uint256 deadline, uint256 earliest);
@@ -188,8 +188,18 @@ interface IEscrow {
     error ResolutionNotExpired(uint256 timestamp, uint256 expiresAt);
     /// @notice Thrown when percentages do not fit the outcome or do not add to 100.
     error InvalidPercentages(DisputeOutcome outcome, uint256 buyerPercent, uint256 sellerPercent);
-    /// @notice Thrown when the price feed gives no usable answer.
-    error InvalidPrice(address feed, int256 answer, uint256 updatedAt, uint256 maxPriceAge);
+    /// @notice Thrown when the price feed gives no usable answer: one that is not positive or more than a feed can store,
+    /// of a round that is incomplete (`updatedAt` 0), carried over (`answeredInRound` below `roundId`), from the future
+    /// (`updatedAt` above `timestamp`) or older than `maxPriceAge` seconds.
+    error InvalidPrice(
+        address feed,
+        int256 answer,
+        uint256 updatedAt,
+        uint256 maxPriceAge,
+        uint256 timestamp,
+        uint80 roundId,
+        uint80 answeredInRound
+    );
     /// @notice Thrown when a transfer moved another amount than asked.
     error TransferAmountMismatch(address token, uint256 expected, uint256 actual);
     /// @notice Thrown when nothing is credited to the caller.
@@ -198,7 +208,7 @@ interface IEscrow {
     error NoScorePending(bytes32 escrowId);
     /// @notice Thrown when so little gas is left that an inner call could be made to fail on purpose.
     error InsufficientGas(uint256 available, uint256 required);
-    /// @notice Thrown when a new escrow is asked for while they are stopped.
+    /// @notice Thrown when new escrows are stopped and one is asked for, or they are to be stopped again.
     error NewEscrowsPaused();
     /// @notice Thrown when new escrows are to be allowed while they are not stopped.
     error NewEscrowsNotPaused();
@@ -297,8 +307,8 @@ interface IEscrow {
     // ------------------------------------------------------------------------------------------
 
     /// @notice Lists a token or changes how it is valued. Owner only.
-    /// @param config `maxPriceAge` up to 2^24 - 1 seconds, `minAmount` 1 to 2^56 - 1 units, `decimals` as the token
-    /// says; `listed` is ignored
+    /// @param config `feed` with code, or zero for a token that counts as one dollar; `maxPriceAge` up to 2^24 - 1
+    /// seconds, `minAmount` 1 to 2^56 - 1 units, `decimals` as the token says; `listed` is ignored
     function listToken(address token, TokenConfig calldata config) external;
 
     /// @notice Stops new escrows in a token; open ones settle as before. Owner only.

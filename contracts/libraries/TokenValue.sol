@@ -34,7 +34,15 @@ library TokenValue {
             updatedAt > block.timestamp ||
             block.timestamp - updatedAt > maxPriceAge
         ) {
-            revert IEscrow.InvalidPrice(feed, answer, updatedAt, maxPriceAge);
+            revert IEscrow.InvalidPrice(
+                feed,
+                answer,
+                updatedAt,
+                maxPriceAge,
+                block.timestamp,
+                roundId,
+                answeredInRound
+            );
         }
         return uint256(answer);
     }

@@ -31,6 +31,12 @@ export const ROLES_FAULTS: Mutant[] = [
     to: "function _authorizeUpgrade(address) internal override {}",
   },
   {
+    fault: "a feed without code is listed",
+    file: ADMINISTRATION,
+    from: "if (config.feed != address(0) && config.feed.code.length == 0) revert InvalidAddress(config.feed);",
+    to: "",
+  },
+  {
     fault: "a token is listed with other decimals than its own",
     file: ADMINISTRATION,
     from: "if (config.decimals != actual) revert TokenDecimalsMismatch(token, config.decimals, actual);",

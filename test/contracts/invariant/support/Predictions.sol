@@ -167,7 +167,10 @@ abstract contract Predictions is Model {
                     address(feeds[token]),
                     feeds[token].answer(),
                     feeds[token].updatedAt(),
-                    MAX_PRICE_AGE
+                    MAX_PRICE_AGE,
+                    time,
+                    feeds[token].roundId(),
+                    feeds[token].answeredInRound()
                 );
         }
         return _ofSellerTerms(terms, _valueUsd(token, terms.amount));

@@ -94,6 +94,15 @@ describe("EscrowV2.listToken", () => {
       .withArgs(0n, 1n, MAX_UINT24);
   });
 
+  it("refuses a feed without code: no escrow in the token could be created", async () => {
+    const { escrow, actors, token } = await loadFixture(withNewToken);
+    const listing = { ...ASSUMED_DOLLAR, feed: actors.stranger.address, maxPriceAge: 60n };
+    await expect(escrow.connect(actors.owner).listToken(token, listing))
+      .to.be.revertedWithCustomError(escrow, "InvalidAddress")
+      .withArgs(actors.stranger);
+    expect((await escrow.tokenConfig(token)).listed).to.equal(false);
+  });
+
   it("refuses other decimals than the token says [D10]", async () => {
     const { escrow, actors, token } = await loadFixture(withNewToken);
     await expect(escrow.connect(actors.owner).listToken(token, { ...ASSUMED_DOLLAR, decimals: 18n }))

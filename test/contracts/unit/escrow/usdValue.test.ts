@@ -71,7 +71,7 @@ describe("EscrowV2.usdValue", () => {
       await feed.setRound(broken);
       await expect(escrow.usdValue(weth, 10n ** 18n))
         .to.be.revertedWithCustomError(escrow, "InvalidPrice")
-        .withArgs(feed, broken.answer, broken.updatedAt, MAX_PRICE_AGE);
+        .withArgs(feed, broken.answer, broken.updatedAt, MAX_PRICE_AGE, now, broken.roundId, broken.answeredInRound);
     });
   }
 
@@ -83,8 +83,28 @@ describe("EscrowV2.usdValue", () => {
     const inWeth = await termsOf(market, { token: await weth.getAddress(), amount: 10n ** 15n });
     await expect(sendCreate(market, inWeth))
       .to.be.revertedWithCustomError(escrow, "InvalidPrice")
-      .withArgs(feed, ETH_PRICE, updatedAt, MAX_PRICE_AGE);
+      .withArgs(feed, ETH_PRICE, updatedAt, MAX_PRICE_AGE, BigInt(await time.latest()) + 1n, 7n, 7n);
     await sendCreate(market, await termsOf(market));
+  });
+
+  it("passes on the error of a feed that has one of its own, for new escrows too, and leaves other tokens alone", async () => {
+    const market = await loadFixture(marketplace);
+    const { escrow, weth, actors } = market;
+    const feed = await ethers.deployContract("HostileFeed");
+    await escrow
+      .connect(actors.owner)
+      .listToken(weth, { feed, maxPriceAge: 60, decimals: 18, listed: true, minAmount: 1 });
+    await expect(escrow.usdValue(weth, 1n)).to.be.revertedWithCustomError(feed, "FeedBroken");
+    const inWeth = await termsOf(market, { token: await weth.getAddress(), amount: 10n ** 15n });
+    await expect(sendCreate(market, inWeth)).to.be.revertedWithCustomError(feed, "FeedBroken");
+    await sendCreate(market, await termsOf(market));
+  });
+
+  it("overflows only for amounts that no escrow can have", async () => {
+    const { escrow, weth } = await loadFixture(marketplace);
+    const greatest = 2n ** 96n - 1n;
+    expect(await escrow.usdValue(weth, greatest)).to.equal((greatest * 2_500n * USDC + 10n ** 18n - 1n) / 10n ** 18n);
+    await expect(escrow.usdValue(weth, ethers.MaxUint256)).to.be.revertedWithPanic(0x11);
   });
 
   it("takes an answer of exactly the greatest age, and the greatest answer", async () => {
