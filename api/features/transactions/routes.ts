@@ -35,7 +35,7 @@ const listTransactions = defineRoute({
   tag,
   summary: "Lists the caller's transactions, newest first",
   description:
-    "States come from copies that follow the chain; `indexedBlock` says how far. One transaction is read anew.",
+    "States come from copies that follow the chain, never older than what a party told of; `indexedBlock` says how far.",
   query: listQuery,
   responses: { 200: transactionListAnswer },
   errors: ["indexer_unavailable"],
