@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {Escrow, EscrowState} from "../../../../contracts/types/EscrowTypes.sol";
 import {Predictions} from "./Predictions.sol";
-import {vm} from "./Vm.sol";
+import {equal, vm} from "./Vm.sol";
 
 /// @title How a handler acts and measures
 abstract contract Actions is Predictions {
@@ -95,6 +95,22 @@ abstract contract Actions is Predictions {
         ++entered[actual.state];
     }
 
+    /// @notice I2: what was locked leaves once, to the two parties, and not before the end.
+    function checkPaidOnce(uint256 index) public view {
+        if (index >= deals.length) return;
+        Deal storage deal = deals[index];
+        uint256 expected = _isTerminal(deal.seen) ? _locked(deal.amount) : 0;
+        equal(deal.buyerOut + deal.sellerOut, expected, "I2 paid out");
+    }
+
+    function _isTerminal(EscrowState state) private pure returns (bool) {
+        return
+            state == EscrowState.Released ||
+            state == EscrowState.Refunded ||
+            state == EscrowState.Resolved ||
+            state == EscrowState.Abandoned;
+    }
+
     function _isInTable(EscrowState from, EscrowState to) private pure returns (bool) {
         if (from == EscrowState.None) return to == EscrowState.Funded;
         if (from == EscrowState.Funded) {
@@ -104,7 +120,7 @@ abstract contract Actions is Predictions {
         return from == EscrowState.Disputed && to == EscrowState.Resolved;
     }
 
-    function _holdings(uint256 index) private view returns (Holdings memory) {
+    function _holdings(uint256 index) internal view returns (Holdings memory) {
         uint256 token = deals[index].token;
         return Holdings(_owned(token, _trader(deals[index].buyer)), _owned(token, _trader(deals[index].seller)));
     }

@@ -57,7 +57,7 @@ abstract contract Model is World {
 
     /// @dev The accounts whose balances and credits the model keeps.
     function _accounts() internal view returns (address[] memory list) {
-        list = new address[](TRADERS + 7);
+        list = new address[](TRADERS + 8);
         for (uint256 i = 0; i < TRADERS; ++i) list[i] = _trader(i);
         list[TRADERS] = owner;
         list[TRADERS + 1] = pauser;
@@ -66,6 +66,7 @@ abstract contract Model is World {
         list[TRADERS + 4] = stranger;
         list[TRADERS + 5] = treasuries[0];
         list[TRADERS + 6] = treasuries[1];
+        list[TRADERS + 7] = successor;
     }
 
     function _buildModel() internal {

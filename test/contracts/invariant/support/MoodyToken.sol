@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 
 import {IEscrow} from "../../../../contracts/interfaces/IEscrow.sol";
+import {EscrowTerms} from "../../../../contracts/types/EscrowTypes.sol";
 import {vm} from "./Vm.sol";
 
 /// @notice How the token treats a transfer to one recipient. Every mood up to `ReturnsShort` moves the tokens, every one
@@ -186,7 +187,8 @@ contract MoodyToken {
         }
     }
 
-    /// @dev As the recipient and as a stranger, every guarded call that one of them might get something out of.
+    /// @dev As the recipient and as a stranger, guarded calls that one of them might get something out of; the unit tests
+    /// try the other two, createEscrow and resolve, as well.
     function _reenter(address recipient) private {
         bytes32[] memory ids = new bytes32[](0);
         _try(recipient, abi.encodeCall(IEscrow.withdraw, (address(this))));
@@ -197,6 +199,8 @@ contract MoodyToken {
         _try(address(this), abi.encodeCall(IEscrow.finalize, (reentryId)));
         _try(address(this), abi.encodeCall(IEscrow.resolveExpired, (reentryId)));
         _try(address(this), abi.encodeCall(IEscrow.retryScore, (reentryId)));
+        EscrowTerms memory terms;
+        _try(address(this), abi.encodeCall(IEscrow.createEscrowWithAuthorization, (terms, 0, 0, "")));
     }
 
     function _try(address caller, bytes memory data) private {

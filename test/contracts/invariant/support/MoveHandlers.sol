@@ -192,16 +192,28 @@ abstract contract MoveHandlers is CreationHandlers {
     }
 
     function _refundBoth(uint256 first, uint256 second, address caller, bytes32[] memory ids) private {
-        // Two deals of one seller may have one buyer, so what each got is booked by the prediction here.
+        Deal storage one = deals[first];
+        Deal storage other = deals[second];
+        Holdings memory ofOne = _holdings(first);
+        Holdings memory ofOther = _holdings(second);
         _call(caller, address(escrow), abi.encodeCall(IEscrow.refundMany, (ids)), "");
-        uint256[2] memory both = [first, second];
-        for (uint256 i = 0; i < 2; ++i) {
-            Deal storage deal = deals[both[i]];
-            deal.buyerOut += _locked(deal.amount);
-            _expectEnd(deal, EscrowState.Refunded, _locked(deal.amount));
-            _observe(both[i]);
-        }
+        uint256 gained = _holdings(second).buyer - ofOther.buyer;
+        // One purse for both deals: what is more than the first deal's share is the second one's.
+        bool isShared = one.buyer == other.buyer && one.token == other.token;
+        uint256 ofFirst = isShared ? _locked(one.amount) : _holdings(first).buyer - ofOne.buyer;
+        one.buyerOut += ofFirst;
+        other.buyerOut += isShared ? gained - ofFirst : gained;
+        one.sellerOut += _holdings(first).seller - ofOne.seller;
+        other.sellerOut += _holdings(second).seller - ofOther.seller;
+        _refunded(first);
+        _refunded(second);
+        checkPaidOnce(first);
         lastDeal = second;
+    }
+
+    function _refunded(uint256 index) private {
+        _expectEnd(deals[index], EscrowState.Refunded, _locked(deals[index].amount));
+        _observe(index);
     }
 
     function _released(uint256 index) private {

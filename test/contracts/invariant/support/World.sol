@@ -44,6 +44,11 @@ abstract contract World {
     address internal systemResolver = address(0x0103);
     address internal adminResolver = address(0x0104);
     address internal stranger = address(0x0105);
+    /// @dev Who takes over the next role that is handed on, and who had the last one that was.
+    address internal successor = address(0x0106);
+    /// @dev Two deployments of the same logic each, to upgrade from one to the other and back.
+    address[2] internal escrowCode;
+    address[2] internal resolverCode;
     /// @dev Kept here because to derive an address from its key takes longer than most calls.
     address[TRADERS] private traders;
     address[2] internal treasuries = [address(0x0201), address(0x0202)];
@@ -67,10 +72,14 @@ abstract contract World {
             listings[i] = TokenListing(address(tokens[i]), _config(i));
             feeds[i].set(feeds[i].answer(), time);
         }
+        for (uint256 i = 0; i < 2; ++i) {
+            escrowCode[i] = create("contracts/EscrowV2.sol:EscrowV2", "");
+            resolverCode[i] = create("contracts/ResolverV2.sol:ResolverV2", "");
+        }
         Implementations memory implementations = Implementations(
-            create("contracts/EscrowV2.sol:EscrowV2", ""),
+            escrowCode[0],
             create("contracts/ScoreV2.sol:ScoreV2", ""),
-            create("contracts/ResolverV2.sol:ResolverV2", "")
+            resolverCode[0]
         );
         Roles memory roles = Roles(owner, treasuries[0], pauser, systemResolver, adminResolver);
         IDeployment deployment = IDeployment(

@@ -169,9 +169,39 @@ abstract contract WorldHandlers is MoveHandlers {
         isListed[token] = wanted;
     }
 
-    function setTreasury(uint256 seed) external {
-        treasury = _mix(seed) % 2;
-        _call(owner, address(escrow), abi.encodeCall(IEscrow.setTreasury, (treasuries[treasury])), "");
+    /// @dev The owner changes the treasury, names the score and resolver contracts anew, hands the pauser's and the
+    /// resolvers' roles to somebody else, or upgrades a contract to other code of the same logic.
+    function govern(uint256 seed) external {
+        seed = _mix(seed);
+        uint256 kind = seed % 8;
+        if (kind < 2) {
+            treasury = kind;
+            _call(owner, address(escrow), abi.encodeCall(IEscrow.setTreasury, (treasuries[treasury])), "");
+        }
+        if (kind == 2) _call(owner, address(escrow), abi.encodeCall(IEscrow.setScoreContract, (address(score))), "");
+        if (kind == 3) {
+            _call(owner, address(escrow), abi.encodeCall(IEscrow.setResolverContract, (address(resolver))), "");
+        }
+        if (kind == 4) {
+            _call(owner, address(escrow), abi.encodeCall(IEscrow.transferPauser, (successor)), "");
+            _call(successor, address(escrow), abi.encodeCall(IEscrow.acceptPauser, ()), "");
+            (pauser, successor) = (successor, pauser);
+        }
+        if (kind == 5) {
+            _succeed(ResolvedBy.System);
+            (systemResolver, successor) = (successor, systemResolver);
+        }
+        if (kind == 6) {
+            _succeed(ResolvedBy.Admin);
+            (adminResolver, successor) = (successor, adminResolver);
+        }
+        if (kind == 7) {
+            uint256 next = (seed >> 8) % 2;
+            bytes memory toEscrow = abi.encodeCall(UUPSUpgradeable.upgradeToAndCall, (escrowCode[next], ""));
+            bytes memory toResolver = abi.encodeCall(UUPSUpgradeable.upgradeToAndCall, (resolverCode[next], ""));
+            _call(owner, address(escrow), toEscrow, "");
+            _call(owner, address(resolver), toResolver, "");
+        }
     }
 
     /// @dev Whoever is not the owner tries what only the owner may; the pauser and the resolvers try it too.
@@ -220,6 +250,11 @@ abstract contract WorldHandlers is MoveHandlers {
         if (deal.state == EscrowState.Delivered) return deal.deliveredAt + deal.window;
         if (deal.state == EscrowState.Disputed) return deal.disputedAt + RESOLUTION_TIMEOUT;
         return isEarlier ? deal.deadline : deal.deadline + deal.grace;
+    }
+
+    function _succeed(ResolvedBy role) private {
+        _call(owner, address(resolver), abi.encodeCall(IResolver.transferResolver, (role, successor)), "");
+        _call(successor, address(resolver), abi.encodeCall(IResolver.acceptResolver, (role)), "");
     }
 
     function _pauseData(bool wanted) private pure returns (bytes memory) {

@@ -3,8 +3,9 @@ import { expect } from "chai";
 
 import { ethers, loadFixture } from "../../fixtures/chain.ts";
 import type { Deal } from "../../fixtures/deals.ts";
-import { Outcome, RATIONALE, State, at, delivered, disputed, funded } from "../../fixtures/deals.ts";
+import { Outcome, PROOF, RATIONALE, State, at, delivered, disputed, funded, termsOf } from "../../fixtures/deals.ts";
 import { TokenMood, hostileMarketplace } from "../../fixtures/hostile.ts";
+import { impersonate } from "../../fixtures/marketplace.ts";
 
 type HostileMarket = Awaited<ReturnType<typeof hostileMarketplace>>;
 
@@ -235,7 +236,7 @@ describe("EscrowV2.withdraw", () => {
   });
 
   describe("reentrancy", () => {
-    it("refuses every move that a token makes while it is paying out", async () => {
+    it("refuses every call that could pay, score or create while a token is paying out", async () => {
       const market = await loadFixture(hostileMarketplace);
       const { escrow, token, actors, inToken } = market;
       const deal = await delivered(market, inToken);
@@ -261,6 +262,12 @@ describe("EscrowV2.withdraw", () => {
           0n,
           deal.criteriaHash,
         ]),
+        face.encodeFunctionData("createEscrowWithAuthorization", [
+          await termsOf(market, { ...inToken, escrowId: ethers.id("inner") }),
+          0n,
+          deal.deadline,
+          "0x",
+        ]),
       ];
       await token.setMood(TokenMood.Reenters);
       for (const data of calls) {
@@ -275,6 +282,44 @@ describe("EscrowV2.withdraw", () => {
         expect(await token.callbackSucceeded()).to.equal(false);
         expect(await token.callbackAnswer()).to.equal(face.encodeErrorResult("ReentrancyGuardReentrantCall"));
       }
+    });
+
+    it("lets a token that is itself a party deliver or dispute another escrow meanwhile: it pays nothing", async () => {
+      const market = await loadFixture(hostileMarketplace);
+      const { escrow, token, actors, inToken } = market;
+      const face = escrow.interface;
+      const self = await token.getAddress();
+      const asSeller = await funded(market, { ...inToken, seller: self });
+      const asBuyer = await termsOf(market, { ...inToken, buyer: self });
+      await token.mint(token, asBuyer.amount);
+      const { escrowId, seller, amount, deadline, disputeWindow, abandonmentGrace, criteriaHash } = asBuyer;
+      const terms = [escrowId, seller, amount, self, deadline, disputeWindow, abandonmentGrace, criteriaHash] as const;
+      const signer = await impersonate(self);
+      await token.connect(signer).approve(escrow, amount);
+      await escrow.connect(signer).createEscrow(...terms);
+      await escrow.connect(actors.seller).submitDelivery(escrowId, PROOF);
+      const held = await token.balanceOf(escrow);
+
+      await token.setMood(TokenMood.Reenters);
+      const delivery = face.encodeFunctionData("submitDelivery", [asSeller.escrowId, PROOF]);
+      const dispute = face.encodeFunctionData("openDispute", [escrowId]);
+      for (const [id, callback, state] of [
+        [asSeller.escrowId, delivery, State.Delivered],
+        [escrowId, dispute, State.Disputed],
+      ] as const) {
+        const settled = await delivered(market, inToken);
+        await token.setCallback(escrow, callback);
+        await expect(escrow.connect(actors.buyer).accept(settled.escrowId)).to.changeTokenBalances(
+          ethers,
+          token,
+          [actors.seller, escrow],
+          [settled.locked, -settled.locked],
+        );
+        expect(await token.callbackSucceeded()).to.equal(true);
+        expect((await escrow.getEscrow(id)).state).to.equal(state);
+        expect((await escrow.getEscrow(settled.escrowId)).state).to.equal(State.Released);
+      }
+      expect(await token.balanceOf(escrow)).to.equal(held);
     });
 
     it("shows the end state to whoever looks while the token is paying out", async () => {
