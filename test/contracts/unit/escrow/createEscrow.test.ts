@@ -106,8 +106,8 @@ describe("EscrowV2.createEscrow", () => {
         await score.connect(actors.owner).recordOutcome(newId(), actors.buyer, actors.seller, 0);
       }
       await score.connect(actors.owner).setEscrowContract(escrow);
-      await token.mint(actors.buyer, MAX_UINT96);
-      for (const amount of [2n ** 52n - 1n, 2n ** 52n, 2n ** 95n]) {
+      await token.mint(actors.buyer, 2n * MAX_UINT96);
+      for (const amount of [2n ** 52n - 1n, 2n ** 52n, 2n ** 95n, MAX_UINT96]) {
         const deal = await funded(market, { token: await token.getAddress(), amount });
         expect((await escrow.getEscrow(deal.escrowId)).amount).to.equal(amount);
         await expect(escrow.connect(actors.seller).refund(deal.escrowId)).to.changeTokenBalance(
