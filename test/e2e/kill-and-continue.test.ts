@@ -20,7 +20,7 @@ import { remoteApi } from "../fixtures/remote-api.ts";
 import { openChain } from "../fixtures/stack.ts";
 import type { PreparedCall, TestChain } from "../fixtures/stack.ts";
 import { until } from "../fixtures/until.ts";
-import { ALL_AT_ONCE, StackProcess, THE_STACK_ITSELF, processesNaming } from "./support/stack-process.ts";
+import { ALL_AT_ONCE, StackProcess, THE_STACK_ITSELF, noProcessLeft } from "./support/stack-process.ts";
 
 /** About as far into a request that its handling has begun; whether it got through is left open. */
 const INTO_A_REQUEST_MS = 10;
@@ -76,7 +76,7 @@ describe("a deal goes on after kill -9 and another start", () => {
     stack.kill(victim);
     const { code, output } = await stack.ended;
     await stack.allEnded();
-    assert.deepEqual(processesNaming(dir), [], "no process is left");
+    await noProcessLeft(dir);
     if (victim !== THE_STACK_ITSELF && victim !== ALL_AT_ONCE) {
       assert.equal(code, 1, output);
       assert.match(output, new RegExp(`${victim} ended by itself \\(signal SIGKILL\\)`));

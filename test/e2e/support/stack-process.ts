@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 
 import type { StackFacts } from "../../../scripts/local/facts.ts";
@@ -10,8 +11,15 @@ import { isRunning } from "../../../scripts/local/process-identity.ts";
 import type { ProcessIdentity } from "../../../scripts/local/process-identity.ts";
 import { until } from "../../fixtures/until.ts";
 
-/** Within which everything has ended after ctrl-C or a kill. */
-export const END_TIMEOUT_MS = 10_000;
+/** Within which everything has ended after ctrl-C or a kill, on a machine that has no more work than cores. */
+const END_TIMEOUT_MS = 10_000;
+
+/** The same for this machine at the moment: one with three times the work that its cores can do takes three times as long. */
+export function endTimeoutMs(): number {
+  const [lastMinute = 0] = loadavg();
+  return END_TIMEOUT_MS * Math.max(1, lastMinute / availableParallelism());
+}
+
 /** Names for `kill` beside those of the services. */
 export const THE_STACK_ITSELF = "the stack itself";
 export const ALL_AT_ONCE = "all at once";
@@ -98,7 +106,7 @@ export class StackProcess {
 
   /** Waits until no process of the stack runs any more; one that was killed itself leaves that to its guard. */
   async allEnded(): Promise<void> {
-    await until("everything has ended", () => Promise.resolve(this.services().size === 0), END_TIMEOUT_MS);
+    await until("everything has ended", () => Promise.resolve(this.services().size === 0), endTimeoutMs());
   }
 
   #pidOf(service: string): number {
@@ -108,8 +116,20 @@ export class StackProcess {
   }
 }
 
+/** Waits until no process names the directory; those that stay are told with their command lines. */
+export async function noProcessLeft(dir: string): Promise<void> {
+  let left: string[] = [];
+  const isEmpty = () => {
+    left = processesNaming(dir);
+    return Promise.resolve(left.length === 0);
+  };
+  // Helpers of a service are killed after it, and a kill is not done at once.
+  await until("no process is left", isEmpty, endTimeoutMs()).catch(() => undefined);
+  assert.deepEqual(left, [], "no process is left");
+}
+
 /** Command lines of all processes that name the directory. */
-export function processesNaming(dir: string): string[] {
+function processesNaming(dir: string): string[] {
   const found: string[] = [];
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)) {
     try {
