@@ -11,7 +11,7 @@ const OF_HARDHAT = "deploy";
 /** Runs a command of the project to its end; none of these gets as far as starting something. */
 function run(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, args, { timeout: 60_000 }, (_error, stdout, stderr) => {
+    const child = execFile(process.execPath, args, { timeout: 300_000 }, (_error, stdout, stderr) => {
       resolve({ code: child.exitCode, stdout, stderr });
     });
   });
