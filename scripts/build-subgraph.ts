@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
 
-import { readDeployment } from "../deploy/deployment-file.ts";
+import { readDeployment } from "../deploy/system/deployment-file.ts";
 import { readArguments } from "./arguments.ts";
 import { NETWORKS } from "./local/networks.ts";
 import { ROOT } from "./local/paths.ts";

@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 
-import { readDeployment } from "../../deploy/deployment-file.ts";
-import type { Deployment } from "../../deploy/deployment-file.ts";
+import type { Deployment } from "../../deploy/system/deployment-file.ts";
+import { readDeployment } from "../../deploy/system/deployment-file.ts";
 import { rpc } from "./chain.ts";
 import { withLock } from "./lock.ts";
-import { HARDHAT_NETWORKS } from "./networks.ts";
 import type { NetworkName } from "./networks.ts";
+import { HARDHAT_NETWORKS } from "./networks.ts";
 import { CACHE_DIR, CONTRACTS, ROOT, SCRIPTS } from "./paths.ts";
 import type { RunJob } from "./supervisor.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { mnemonicToAccount } from "viem/accounts";
 import { toHex } from "viem/utils";
 
-import type { Deployment } from "../../deploy/deployment-file.ts";
+import type { Deployment } from "../../deploy/system/deployment-file.ts";
 import { LOCAL_MNEMONIC } from "./chain.ts";
 import type { NetworkName } from "./networks.ts";
 

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 
-import type { Deployment } from "../../deploy/deployment-file.ts";
+import type { Deployment } from "../../deploy/system/deployment-file.ts";
 import type { NetworkName } from "./networks.ts";
 import { CONTRACTS, SCRIPTS, SUBGRAPH_SOURCES } from "./paths.ts";
 import type { RunJob } from "./supervisor.ts";

@@ -2,13 +2,13 @@ import { readFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import { codeDifferencesOf } from "../../../deploy/check-code.ts";
-import { notesOf } from "../../../deploy/check-notes.ts";
-import { differencesOf } from "../../../deploy/check.ts";
-import type { Deployment } from "../../../deploy/deployment-file.ts";
-import { writeDeployment } from "../../../deploy/deployment-file.ts";
-import { ADMIN_ROLE as ADMIN, SYSTEM_ROLE as SYSTEM, factsOf } from "../../../deploy/facts.ts";
-import { runCheck } from "../../../deploy/run-check.ts";
+import { codeDifferencesOf } from "../../../deploy/check/check-code.ts";
+import { notesOf } from "../../../deploy/check/check-notes.ts";
+import { differencesOf } from "../../../deploy/check/check.ts";
+import { ADMIN_ROLE as ADMIN, SYSTEM_ROLE as SYSTEM, factsOf } from "../../../deploy/check/facts.ts";
+import { runCheck } from "../../../deploy/check/run-check.ts";
+import type { Deployment } from "../../../deploy/system/deployment-file.ts";
+import { writeDeployment } from "../../../deploy/system/deployment-file.ts";
 import type { DeployChain } from "../fixtures/deployment.ts";
 import { deployChain, deployMultisig, placeTokens, rolesOf } from "../fixtures/deployment.ts";
 

@@ -6,7 +6,7 @@ import path from "node:path";
 
 import { expect } from "chai";
 
-import { writeDeployment } from "../../../deploy/deployment-file.ts";
+import { writeDeployment } from "../../../deploy/system/deployment-file.ts";
 import type { LocalBase } from "../fork/local-base.ts";
 import { startLocalBase } from "../fork/local-base.ts";
 

@@ -4,7 +4,7 @@ import { copyFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import { differencesOf } from "../../../deploy/check.ts";
+import { differencesOf } from "../../../deploy/check/check.ts";
 import { TimelockController__factory } from "../../../typechain-types/factories/@openzeppelin/contracts/governance/TimelockController__factory.ts";
 import { EscrowV2__factory } from "../../../typechain-types/factories/contracts/EscrowV2__factory.ts";
 import type { DeployChain } from "../fixtures/deployment.ts";

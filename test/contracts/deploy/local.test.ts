@@ -3,8 +3,8 @@ import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { expect } from "chai";
 import hre from "hardhat";
 
-import { differencesOf } from "../../../deploy/check.ts";
-import type { Deployment } from "../../../deploy/deployment-file.ts";
+import { differencesOf } from "../../../deploy/check/check.ts";
+import type { Deployment } from "../../../deploy/system/deployment-file.ts";
 import { EscrowV2__factory } from "../../../typechain-types/factories/contracts/EscrowV2__factory.ts";
 import { MockPriceFeed__factory } from "../../../typechain-types/factories/contracts/mocks/MockPriceFeed__factory.ts";
 import { MockUsdc__factory } from "../../../typechain-types/factories/contracts/mocks/MockUsdc__factory.ts";

@@ -2,8 +2,8 @@ import path from "node:path";
 
 import { JsonRpcProvider } from "ethers";
 
-import { readDeployment } from "../../../deploy/deployment-file.ts";
 import type { SettlementNetwork } from "../../../deploy/networks.ts";
+import { readDeployment } from "../../../deploy/system/deployment-file.ts";
 import type { ForkSource } from "./fork.ts";
 
 /** Blocks behind the head at which a live chain is pinned when no block is given: far enough never to be reorganised. */

@@ -4,8 +4,8 @@ import path from "node:path";
 
 import { expect } from "chai";
 
-import { writeDeployment } from "../../../deploy/deployment-file.ts";
 import type { SettlementNetwork } from "../../../deploy/networks.ts";
+import { writeDeployment } from "../../../deploy/system/deployment-file.ts";
 import { itSettlesDeals } from "./deals-on-fork.ts";
 import { forkOf } from "./fork.ts";
 import { liveSource } from "./live-source.ts";

@@ -6,9 +6,9 @@ import path from "node:path";
 
 import { network } from "hardhat";
 
-import type { Deployment } from "../../../deploy/deployment-file.ts";
 import { NETWORKS, type SettlementNetwork } from "../../../deploy/networks.ts";
-import { runDeployment } from "../../../deploy/run-deployment.ts";
+import { runDeployment } from "../../../deploy/run/run-deployment.ts";
+import type { Deployment } from "../../../deploy/system/deployment-file.ts";
 import { PROGRAMS } from "../../../scripts/local/paths.ts";
 import { findFreePorts } from "../../../scripts/local/ports.ts";
 

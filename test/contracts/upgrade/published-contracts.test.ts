@@ -2,14 +2,14 @@ import { readFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import { create2Address } from "../../../deploy/create2.ts";
-import type { Deployment } from "../../../deploy/deployment-file.ts";
-import type { PublishedContract } from "../../../deploy/published-contracts.ts";
-import { publishedContracts } from "../../../deploy/published-contracts.ts";
-import { candidatesOfBuild, runUpgrade } from "../../../deploy/run-upgrade.ts";
+import type { PublishedContract } from "../../../deploy/check/published-contracts.ts";
+import { publishedContracts } from "../../../deploy/check/published-contracts.ts";
+import { candidatesOfBuild, runUpgrade } from "../../../deploy/run/run-upgrade.ts";
+import { create2Address } from "../../../deploy/system/create2.ts";
+import type { Deployment } from "../../../deploy/system/deployment-file.ts";
+import { TimelockController__factory } from "../../../typechain-types/factories/@openzeppelin/contracts/governance/TimelockController__factory.ts";
 import { EscrowV2__factory } from "../../../typechain-types/factories/contracts/EscrowV2__factory.ts";
 import { ResolverV2__factory } from "../../../typechain-types/factories/contracts/ResolverV2__factory.ts";
-import { TimelockController__factory } from "../../../typechain-types/factories/@openzeppelin/contracts/governance/TimelockController__factory.ts";
 import { NextEscrow__factory } from "../../../typechain-types/factories/contracts/mocks/NextGeneration.sol/NextEscrow__factory.ts";
 import type { DeployChain } from "../fixtures/deployment.ts";
 import { deployChain, deployMultisig, placeTokens, rolesOf } from "../fixtures/deployment.ts";

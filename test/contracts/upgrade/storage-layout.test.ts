@@ -6,7 +6,7 @@ import type { StorageLayout } from "@openzeppelin/upgrades-core";
 import { expect } from "chai";
 import hre from "hardhat";
 
-import type { ImplementationReport } from "../../../deploy/storage-layout.ts";
+import type { ImplementationReport } from "../../../deploy/layout/storage-layout.ts";
 import {
   UPGRADEABLE_CONTRACTS,
   comparable,
@@ -14,7 +14,7 @@ import {
   layoutConflicts,
   readBaseline,
   writeBaselines,
-} from "../../../deploy/storage-layout.ts";
+} from "../../../deploy/layout/storage-layout.ts";
 import { ethers, loadFixture } from "../fixtures/chain.ts";
 import { disputed } from "../fixtures/deals.ts";
 import { marketplace } from "../fixtures/marketplace.ts";

@@ -2,12 +2,12 @@ import { readFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import { differencesOf } from "../../../deploy/check.ts";
-import { implementationOf } from "../../../deploy/code.ts";
-import { create2Address, ensureCreated } from "../../../deploy/create2.ts";
-import type { Deployment } from "../../../deploy/deployment-file.ts";
-import type { Candidate, ContractKey, UpgradeStep } from "../../../deploy/run-upgrade.ts";
-import { candidatesOfBuild, runUpgrade } from "../../../deploy/run-upgrade.ts";
+import { differencesOf } from "../../../deploy/check/check.ts";
+import type { Candidate, ContractKey, UpgradeStep } from "../../../deploy/run/run-upgrade.ts";
+import { candidatesOfBuild, runUpgrade } from "../../../deploy/run/run-upgrade.ts";
+import { implementationOf } from "../../../deploy/system/code.ts";
+import { create2Address, ensureCreated } from "../../../deploy/system/create2.ts";
+import type { Deployment } from "../../../deploy/system/deployment-file.ts";
 import { EscrowV2__factory } from "../../../typechain-types/factories/contracts/EscrowV2__factory.ts";
 import { NextEscrow__factory } from "../../../typechain-types/factories/contracts/mocks/NextGeneration.sol/NextEscrow__factory.ts";
 import { NextScore__factory } from "../../../typechain-types/factories/contracts/mocks/NextGeneration.sol/NextScore__factory.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { implementationOf } from "../../../../deploy/code.ts";
+import { implementationOf } from "../../../../deploy/system/code.ts";
 import { ethers, loadFixture } from "../../fixtures/chain.ts";
 import { marketplace } from "../../fixtures/marketplace.ts";
 

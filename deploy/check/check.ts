@@ -1,7 +1,7 @@
 import type { Provider } from "ethers";
 
-import { hasCode } from "./code.ts";
-import type { Deployment } from "./deployment-file.ts";
+import { hasCode } from "../system/code.ts";
+import type { Deployment } from "../system/deployment-file.ts";
 import { factsOf } from "./facts.ts";
 
 /** One fact that is not on the chain as the file tells it. */

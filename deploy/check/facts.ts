@@ -1,14 +1,14 @@
 import type { Provider } from "ethers";
 import { ZeroAddress } from "ethers";
 
-import { TimelockController__factory } from "../typechain-types/factories/@openzeppelin/contracts/governance/TimelockController__factory.ts";
-import { EscrowV2__factory } from "../typechain-types/factories/contracts/EscrowV2__factory.ts";
-import { ResolverV2__factory } from "../typechain-types/factories/contracts/ResolverV2__factory.ts";
-import { ScoreV2__factory } from "../typechain-types/factories/contracts/ScoreV2__factory.ts";
-import { IPriceFeed__factory } from "../typechain-types/factories/contracts/interfaces/IPriceFeed__factory.ts";
-import { hasCode, implementationOf, isContract } from "./code.ts";
-import type { DeployedGovernance, DeployedToken, Deployment } from "./deployment-file.ts";
-import { NETWORKS } from "./networks.ts";
+import { TimelockController__factory } from "../../typechain-types/factories/@openzeppelin/contracts/governance/TimelockController__factory.ts";
+import { EscrowV2__factory } from "../../typechain-types/factories/contracts/EscrowV2__factory.ts";
+import { ResolverV2__factory } from "../../typechain-types/factories/contracts/ResolverV2__factory.ts";
+import { ScoreV2__factory } from "../../typechain-types/factories/contracts/ScoreV2__factory.ts";
+import { IPriceFeed__factory } from "../../typechain-types/factories/contracts/interfaces/IPriceFeed__factory.ts";
+import { NETWORKS } from "../networks.ts";
+import { hasCode, implementationOf, isContract } from "../system/code.ts";
+import type { DeployedGovernance, DeployedToken, Deployment } from "../system/deployment-file.ts";
 
 export const SYSTEM_ROLE = 0;
 export const ADMIN_ROLE = 1;

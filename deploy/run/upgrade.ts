@@ -1,8 +1,13 @@
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { connectForDeployment, connectForReading } from "./connection.ts";
-import { deploymentPaths, print } from "./paths.ts";
-import { UPGRADEABLE_CONTRACTS, implementationReports, layoutConflicts, readBaseline } from "./storage-layout.ts";
+import {
+  UPGRADEABLE_CONTRACTS,
+  implementationReports,
+  layoutConflicts,
+  readBaseline,
+} from "../layout/storage-layout.ts";
+import { connectForDeployment, connectForReading } from "../system/connection.ts";
+import { deploymentPaths, print } from "../system/paths.ts";
 
 /** The action of `hardhat upgrade`. */
 export default async function upgrade(

@@ -1,8 +1,10 @@
 import type { Provider, Signer } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import type { RpcRequest } from "./local-chain.ts";
 import { problem } from "./problem.ts";
+
+/** Sends a JSON-RPC request to the node. */
+export type RpcRequest = (method: string, params: unknown[]) => Promise<unknown>;
 
 /** A connection to the network that `--network` names, with its deployer. */
 export interface DeployConnection {

@@ -1,7 +1,7 @@
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { connectForDeployment } from "./connection.ts";
-import { deploymentPaths, print } from "./paths.ts";
+import { connectForDeployment } from "../system/connection.ts";
+import { deploymentPaths, print } from "../system/paths.ts";
 
 /** The arguments of `hardhat deploy`. */
 interface DeployArguments {

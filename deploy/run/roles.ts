@@ -1,12 +1,12 @@
 import type { Provider, Signer } from "ethers";
 import { getAddress, isAddress } from "ethers";
 
-import { isContract } from "./code.ts";
-import type { DeployedGovernance, DeployedRoles } from "./deployment-file.ts";
-import type { DeployTarget } from "./networks.ts";
-import { TIMELOCK_DELAY_SECONDS } from "./networks.ts";
-import { problem } from "./problem.ts";
-import { ensureTimelock } from "./system.ts";
+import type { DeployTarget } from "../networks.ts";
+import { TIMELOCK_DELAY_SECONDS } from "../networks.ts";
+import { isContract } from "../system/code.ts";
+import { ensureTimelock } from "../system/contracts.ts";
+import type { DeployedGovernance, DeployedRoles } from "../system/deployment-file.ts";
+import { problem } from "../system/problem.ts";
 
 /** Roles of a local chain: anvil's accounts 0 to 4. */
 const LOCAL_ROLE_INDEX = { owner: 0, systemResolver: 1, adminResolver: 2, pauser: 3, treasury: 4 } as const;

@@ -1,7 +1,7 @@
 import { ZeroAddress } from "ethers";
 
-import type { Deployment } from "./deployment-file.ts";
-import { problem } from "./problem.ts";
+import type { Deployment } from "../system/deployment-file.ts";
+import { problem } from "../system/problem.ts";
 
 /** A contract on the chain with what is needed to publish its source. */
 export interface PublishedContract {

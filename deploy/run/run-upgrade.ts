@@ -2,15 +2,15 @@ import path from "node:path";
 
 import type { Provider, Signer } from "ethers";
 
-import { EscrowV2__factory } from "../typechain-types/factories/contracts/EscrowV2__factory.ts";
-import { ResolverV2__factory } from "../typechain-types/factories/contracts/ResolverV2__factory.ts";
-import { ScoreV2__factory } from "../typechain-types/factories/contracts/ScoreV2__factory.ts";
-import { describeDifferences, differencesOf } from "./check.ts";
-import { implementationOf } from "./code.ts";
-import { create2Address, ensureCreated } from "./create2.ts";
-import type { Deployment } from "./deployment-file.ts";
-import { readDeployment, writeDeployment } from "./deployment-file.ts";
-import { problem } from "./problem.ts";
+import { EscrowV2__factory } from "../../typechain-types/factories/contracts/EscrowV2__factory.ts";
+import { ResolverV2__factory } from "../../typechain-types/factories/contracts/ResolverV2__factory.ts";
+import { ScoreV2__factory } from "../../typechain-types/factories/contracts/ScoreV2__factory.ts";
+import { describeDifferences, differencesOf } from "../check/check.ts";
+import { implementationOf } from "../system/code.ts";
+import { create2Address, ensureCreated } from "../system/create2.ts";
+import type { Deployment } from "../system/deployment-file.ts";
+import { readDeployment, writeDeployment } from "../system/deployment-file.ts";
+import { problem } from "../system/problem.ts";
 import { proposalOf } from "./timelock.ts";
 
 export type ContractKey = keyof Deployment["contracts"];

@@ -1,15 +1,15 @@
 import type { Provider, Signer } from "ethers";
 import { ZeroAddress, concat } from "ethers";
 
-import { TimelockController__factory } from "../typechain-types/factories/@openzeppelin/contracts/governance/TimelockController__factory.ts";
-import { EscrowV2__factory } from "../typechain-types/factories/contracts/EscrowV2__factory.ts";
-import { MarketplaceDeployment__factory } from "../typechain-types/factories/contracts/MarketplaceDeployment__factory.ts";
-import { ResolverV2__factory } from "../typechain-types/factories/contracts/ResolverV2__factory.ts";
-import { ScoreV2__factory } from "../typechain-types/factories/contracts/ScoreV2__factory.ts";
+import { TimelockController__factory } from "../../typechain-types/factories/@openzeppelin/contracts/governance/TimelockController__factory.ts";
+import { EscrowV2__factory } from "../../typechain-types/factories/contracts/EscrowV2__factory.ts";
+import { MarketplaceDeployment__factory } from "../../typechain-types/factories/contracts/MarketplaceDeployment__factory.ts";
+import { ResolverV2__factory } from "../../typechain-types/factories/contracts/ResolverV2__factory.ts";
+import { ScoreV2__factory } from "../../typechain-types/factories/contracts/ScoreV2__factory.ts";
+import type { SettlementNetwork, TokenFacts } from "../networks.ts";
+import { NETWORKS, TIMELOCK_DELAY_SECONDS } from "../networks.ts";
 import { create2Address, ensureCreated } from "./create2.ts";
 import type { DeployedContract, DeployedGovernance, DeployedRoles, Deployment } from "./deployment-file.ts";
-import type { SettlementNetwork, TokenFacts } from "./networks.ts";
-import { NETWORKS, TIMELOCK_DELAY_SECONDS } from "./networks.ts";
 import { problem } from "./problem.ts";
 
 /** Addresses of the implementations that the present sources compile to. */

@@ -2,18 +2,18 @@ import path from "node:path";
 
 import type { Provider, Signer } from "ethers";
 
-import { codeDifferencesOf } from "./check-code.ts";
-import { notesOf } from "./check-notes.ts";
-import type { Difference } from "./check.ts";
-import { describeDifferences, differencesOf, stands } from "./check.ts";
-import type { Deployment } from "./deployment-file.ts";
-import { mergeNetworksFile, readDeployment, writeDeployment } from "./deployment-file.ts";
-import type { RpcRequest } from "./local-chain.ts";
+import { codeDifferencesOf } from "../check/check-code.ts";
+import { notesOf } from "../check/check-notes.ts";
+import type { Difference } from "../check/check.ts";
+import { describeDifferences, differencesOf, stands } from "../check/check.ts";
+import { DEPLOY_TARGETS, NETWORKS } from "../networks.ts";
+import type { RpcRequest } from "../system/connection.ts";
+import { deploySystem } from "../system/contracts.ts";
+import type { Deployment } from "../system/deployment-file.ts";
+import { mergeNetworksFile, readDeployment, writeDeployment } from "../system/deployment-file.ts";
+import { problem } from "../system/problem.ts";
 import { prepareLocalChain } from "./local-chain.ts";
-import { DEPLOY_TARGETS, NETWORKS } from "./networks.ts";
-import { problem } from "./problem.ts";
 import { resolveRoles } from "./roles.ts";
-import { deploySystem } from "./system.ts";
 
 /** What a run of `hardhat deploy` works with. */
 export interface DeploymentRun {

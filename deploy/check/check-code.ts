@@ -1,14 +1,14 @@
 import type { Provider } from "ethers";
 import { concat } from "ethers";
 
-import { ERC1967Proxy__factory } from "../typechain-types/factories/@openzeppelin/contracts/proxy/ERC1967/ERC1967Proxy__factory.ts";
-import { EscrowV2__factory } from "../typechain-types/factories/contracts/EscrowV2__factory.ts";
-import { ResolverV2__factory } from "../typechain-types/factories/contracts/ResolverV2__factory.ts";
-import { ScoreV2__factory } from "../typechain-types/factories/contracts/ScoreV2__factory.ts";
+import { ERC1967Proxy__factory } from "../../typechain-types/factories/@openzeppelin/contracts/proxy/ERC1967/ERC1967Proxy__factory.ts";
+import { EscrowV2__factory } from "../../typechain-types/factories/contracts/EscrowV2__factory.ts";
+import { ResolverV2__factory } from "../../typechain-types/factories/contracts/ResolverV2__factory.ts";
+import { ScoreV2__factory } from "../../typechain-types/factories/contracts/ScoreV2__factory.ts";
+import { implementationsOfBuild, timelockInitCode } from "../system/contracts.ts";
+import type { Deployment } from "../system/deployment-file.ts";
 import type { Difference } from "./check.ts";
 import { refusalOf } from "./check.ts";
-import type { Deployment } from "./deployment-file.ts";
-import { implementationsOfBuild, timelockInitCode } from "./system.ts";
 
 /**
  * Compares the code of proxies, timelock and implementations with what the present sources compile to. An implementation

@@ -2,11 +2,11 @@ import path from "node:path";
 
 import type { Provider } from "ethers";
 
+import { readDeployment, writeDeployment } from "../system/deployment-file.ts";
+import { problem } from "../system/problem.ts";
 import { codeDifferencesOf } from "./check-code.ts";
 import { notesOf } from "./check-notes.ts";
 import { describeDifferences, differencesOf } from "./check.ts";
-import { readDeployment, writeDeployment } from "./deployment-file.ts";
-import { problem } from "./problem.ts";
 
 /** What a run of `hardhat check-deployment` works with. */
 export interface CheckRun {

@@ -1,8 +1,8 @@
 import type { Provider } from "ethers";
 import { ZeroHash, toBeHex } from "ethers";
 
-import { TimelockController__factory } from "../typechain-types/factories/@openzeppelin/contracts/governance/TimelockController__factory.ts";
-import type { DeployedGovernance } from "./deployment-file.ts";
+import { TimelockController__factory } from "../../typechain-types/factories/@openzeppelin/contracts/governance/TimelockController__factory.ts";
+import type { DeployedGovernance } from "../system/deployment-file.ts";
 
 /** Value of `getTimestamp` of an operation that was executed. */
 const DONE_TIMESTAMP = 1n;

@@ -1,12 +1,12 @@
 import type { Provider } from "ethers";
 import { ZeroAddress } from "ethers";
 
-import { EscrowV2__factory } from "../typechain-types/factories/contracts/EscrowV2__factory.ts";
-import { ResolverV2__factory } from "../typechain-types/factories/contracts/ResolverV2__factory.ts";
-import { ScoreV2__factory } from "../typechain-types/factories/contracts/ScoreV2__factory.ts";
-import type { Deployment } from "./deployment-file.ts";
+import { EscrowV2__factory } from "../../typechain-types/factories/contracts/EscrowV2__factory.ts";
+import { ResolverV2__factory } from "../../typechain-types/factories/contracts/ResolverV2__factory.ts";
+import { ScoreV2__factory } from "../../typechain-types/factories/contracts/ScoreV2__factory.ts";
+import { implementationsOfBuild } from "../system/contracts.ts";
+import type { Deployment } from "../system/deployment-file.ts";
 import { ADMIN_ROLE, SYSTEM_ROLE } from "./facts.ts";
-import { implementationsOfBuild } from "./system.ts";
 
 /**
  * What is by the rules and passes, but who looks after a deployment should know of: a pause, roles that are being handed

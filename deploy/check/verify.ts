@@ -3,9 +3,9 @@ import path from "node:path";
 import { verifyContract } from "@nomicfoundation/hardhat-verify/verify";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { connectForReading } from "./connection.ts";
-import { deploymentPaths, print } from "./paths.ts";
-import { problem } from "./problem.ts";
+import { connectForReading } from "../system/connection.ts";
+import { deploymentPaths, print } from "../system/paths.ts";
+import { problem } from "../system/problem.ts";
 
 /** The action of `hardhat verify-deployment`: publishes the sources of all contracts of a deployment. */
 export default async function verifyDeployment(
@@ -13,7 +13,7 @@ export default async function verifyDeployment(
   hre: HardhatRuntimeEnvironment,
 ): Promise<void> {
   await hre.tasks.getTask("build").run({ quiet: true, noTests: true });
-  const { readDeployment } = await import("./deployment-file.ts");
+  const { readDeployment } = await import("../system/deployment-file.ts");
   const { publishedContracts } = await import("./published-contracts.ts");
 
   // The sources need no account of the network.

@@ -1,16 +1,14 @@
 import type { Provider, Signer } from "ethers";
 import { concat, parseEther, parseUnits } from "ethers";
 
-import { MockPriceFeed__factory } from "../typechain-types/factories/contracts/mocks/MockPriceFeed__factory.ts";
-import { MockUsdc__factory } from "../typechain-types/factories/contracts/mocks/MockUsdc__factory.ts";
-import { MockWeth9__factory } from "../typechain-types/factories/contracts/mocks/MockWeth9__factory.ts";
-import { hasCode } from "./code.ts";
-import { CREATE2_FACTORY, CREATE2_FACTORY_CODE, ensureCreated } from "./create2.ts";
-import type { SettlementNetwork, TokenFacts } from "./networks.ts";
-import { NETWORKS } from "./networks.ts";
-
-/** Sends a JSON-RPC request to the node. */
-export type RpcRequest = (method: string, params: unknown[]) => Promise<unknown>;
+import { MockPriceFeed__factory } from "../../typechain-types/factories/contracts/mocks/MockPriceFeed__factory.ts";
+import { MockUsdc__factory } from "../../typechain-types/factories/contracts/mocks/MockUsdc__factory.ts";
+import { MockWeth9__factory } from "../../typechain-types/factories/contracts/mocks/MockWeth9__factory.ts";
+import type { SettlementNetwork, TokenFacts } from "../networks.ts";
+import { NETWORKS } from "../networks.ts";
+import { hasCode } from "../system/code.ts";
+import type { RpcRequest } from "../system/connection.ts";
+import { CREATE2_FACTORY, CREATE2_FACTORY_CODE, ensureCreated } from "../system/create2.ts";
 
 /** What the preparation of a chain of this machine needs. */
 export interface LocalChainOptions {

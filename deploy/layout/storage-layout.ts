@@ -15,7 +15,7 @@ import {
 } from "@openzeppelin/upgrades-core";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { problem } from "./problem.ts";
+import { problem } from "../system/problem.ts";
 
 const require = createRequire(import.meta.url);
 // The compiler's package has no types of its own.

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 
-import type { SettlementNetwork } from "./networks.ts";
+import type { SettlementNetwork } from "../networks.ts";
 import { problem } from "./problem.ts";
 
 /** Arguments that a proxy was created with, which upgrades and changes of roles or tokens leave as they are. */

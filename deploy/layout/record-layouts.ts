@@ -2,8 +2,8 @@ import path from "node:path";
 
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { print } from "./paths.ts";
-import { problem } from "./problem.ts";
+import { print } from "../system/paths.ts";
+import { problem } from "../system/problem.ts";
 import {
   UPGRADEABLE_CONTRACTS,
   baselineFile,

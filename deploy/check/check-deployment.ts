@@ -1,7 +1,7 @@
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { connectForReading } from "./connection.ts";
-import { deploymentPaths, print } from "./paths.ts";
+import { connectForReading } from "../system/connection.ts";
+import { deploymentPaths, print } from "../system/paths.ts";
 
 /** The action of `hardhat check-deployment`: reads everything back from the chain. It needs no key. */
 export default async function checkDeployment(
