@@ -1,7 +1,7 @@
 // `npm run demo`: two agents strike, fund, deliver and settle a deal on the running marketplace.
 import { join } from "node:path";
 
-import { readArguments, refuseArguments } from "./arguments.ts";
+import { readArguments, refuseArguments } from "./command/arguments.ts";
 import { DemoAgent, call } from "./demo/agent.ts";
 import { type Wallet, freshWallet } from "./demo/chain.ts";
 import { SCENARIOS, type DealParties, type Scenario, acceptAndConfirm, agree, deliver, fund } from "./demo/deal.ts";

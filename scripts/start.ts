@@ -1,7 +1,7 @@
 // `npm start`: the whole marketplace on loopback.
 import { join, relative } from "node:path";
 
-import { portNumber, readArguments } from "./arguments.ts";
+import { portNumber, readArguments } from "./command/arguments.ts";
 import type { StackFacts } from "./local/facts.ts";
 import { ROOT } from "./local/paths.ts";
 import { SERVICES } from "./local/services.ts";

@@ -4,11 +4,11 @@ import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { glob } from "node:fs/promises";
 
-import { readArguments, refuseArguments } from "./arguments.ts";
-import { lint } from "./lint.ts";
+import { readArguments, refuseArguments } from "./command/arguments.ts";
 import { findFreePorts } from "./local/ports.ts";
-import { startStack } from "./local/stack.ts";
 import { PORTS_PER_STACK } from "./local/stack-ports.ts";
+import { startStack } from "./local/stack.ts";
+import { lint } from "./quality/lint.ts";
 import { conformance, conformancePage } from "./testing/conformance.ts";
 import { clearResults, count, readAllResults, readResults, resultsFile } from "./testing/results.ts";
 import { run } from "./testing/run.ts";

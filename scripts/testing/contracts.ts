@@ -1,7 +1,7 @@
 // The contract tests of the stage "contracts": Mocha, then Solidity, in one process so that the sources compile once.
 import hre from "hardhat";
 
-import { readArguments } from "../arguments.ts";
+import { readArguments } from "../command/arguments.ts";
 import { appendResult, resultsFile } from "./results.ts";
 
 /** What Hardhat's Solidity test task answers, as far as it is read here. */

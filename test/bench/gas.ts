@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 
 import hre from "hardhat";
 
-import { readArguments } from "../../scripts/arguments.ts";
+import { readArguments } from "../../scripts/command/arguments.ts";
 import { type GasReport, measureGas, WHOLE_DEAL } from "./gas-measure.ts";
 import { readSnapshot, writeSnapshot } from "./gas-snapshot.ts";
 import { isKnown, measureWithout } from "./gas-without.ts";

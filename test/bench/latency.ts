@@ -6,15 +6,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { TransactionReceiptNotFoundError } from "viem";
 
-import { readArguments, refuseArguments, wholeNumber } from "../../scripts/arguments.ts";
-import { checkOut, ONE_USDC, openMarket, readTransaction } from "../fixtures/deals.ts";
-import type { DealApi, Market } from "../fixtures/deals.ts";
+import { readArguments, refuseArguments, wholeNumber } from "../../scripts/command/arguments.ts";
 import type { TestAgent } from "../fixtures/api.ts";
-import { startReceiver } from "../fixtures/receiver.ts";
+import type { DealApi, Market } from "../fixtures/deals.ts";
+import { checkOut, ONE_USDC, openMarket, readTransaction } from "../fixtures/deals.ts";
 import type { TestReceiver } from "../fixtures/receiver.ts";
+import { startReceiver } from "../fixtures/receiver.ts";
 import { remoteApi } from "../fixtures/remote-api.ts";
-import { openChain } from "../fixtures/stack.ts";
 import type { PreparedCall, TestChain } from "../fixtures/stack.ts";
+import { openChain } from "../fixtures/stack.ts";
 import { until } from "../fixtures/until.ts";
 
 const HELP = `usage: npm run bench:latency -- [--deals N] [--pairs N] [--stack FILE] [--json]

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
-import { portNumber, readArguments } from "../../scripts/arguments.ts";
+import { portNumber, readArguments } from "../../scripts/command/arguments.ts";
 import { SCENARIOS } from "../../scripts/demo/deal.ts";
 import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
 

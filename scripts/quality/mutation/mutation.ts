@@ -4,14 +4,14 @@ import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkS
 import { join, resolve } from "node:path";
 import { env } from "node:process";
 
-import { readArguments } from "./arguments.ts";
-import type { Mutant } from "./mutation/mutant.ts";
-import { MUTANTS } from "./mutation/mutants.ts";
-import { run } from "./testing/run.ts";
+import { readArguments } from "../../command/arguments.ts";
+import { run } from "../../testing/run.ts";
+import type { Mutant } from "./mutant.ts";
+import { MUTANTS } from "./mutants.ts";
 
 const HELP = `usage: npm run test:mutation -- [--lanes N] [--only TEXT] [--solidity] [--resume] [--json]
 
-Applies each fault of scripts/mutation/mutants.ts to a copy of the project under .local/mutation, compiles the contracts
+Applies each fault of scripts/quality/mutation/mutants.ts to a copy of the project under .local/mutation, compiles the contracts
 and runs the unit tests until one fails; only a fault that they do not find goes on to the Solidity tests, whose compile
 takes a minute. A fault that no test finds is a survivor and fails the run.
   --lanes N     copies that work side by side (2)

@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url";
 
 import { format } from "prettier";
 
-import { apiDescription, routes } from "../api/app.ts";
-import { readArguments } from "./arguments.ts";
+import { apiDescription, routes } from "../../../api/app.ts";
+import { readArguments } from "../../command/arguments.ts";
 import { errorsPage } from "./errors-page.ts";
 
 interface GeneratedFile {
@@ -31,7 +31,7 @@ const files: readonly GeneratedFile[] = [
   },
 ];
 
-const HELP = `usage: npm run generate -- [--help], or node scripts/check-generated.ts [--write] [--help]
+const HELP = `usage: npm run generate -- [--help]
 
 Compares the committed generated files (${files.map(({ path }) => path).join(", ")}) with what their sources give now.
   --write   brings them up to date; npm run generate does
@@ -41,7 +41,7 @@ const { values } = readArguments(HELP, { write: { type: "boolean" } });
 const isWriting = values.write === true;
 let stale = 0;
 for (const { path, source, generate } of files) {
-  const absolute = fileURLToPath(new URL(`../${path}`, import.meta.url));
+  const absolute = fileURLToPath(new URL(`../../../${path}`, import.meta.url));
   const fresh = await generate();
   const committed = await readFile(absolute, "utf8").catch(() => "");
   if (committed === fresh) continue;

@@ -1,8 +1,8 @@
 // Every check of the sources that is no test. `npm run lint` runs them alone; `npm test` runs them first.
 import { glob } from "node:fs/promises";
 
-import { readArguments } from "./arguments.ts";
-import { type Outcome, run } from "./testing/run.ts";
+import { readArguments } from "../command/arguments.ts";
+import { type Outcome, run } from "../testing/run.ts";
 
 const solidity = await Array.fromAsync(glob("contracts/**/*.sol"));
 
@@ -13,7 +13,7 @@ const checks: [name: string, command: string, args: string[]][] = [
   ["prettier", "prettier", ["--check", "--log-level", "warn", "."]],
   ["solhint", "solhint", ["--max-warnings", "0", ...solidity]],
   ["dependency-cruiser", "depcruise", ["api", "scripts", "deploy", "test"]],
-  ["generated files", "node", ["scripts/check-generated.ts"]],
+  ["generated files", "node", ["scripts/quality/generated/check-generated.ts"]],
 ];
 
 const HELP = `usage: npm run lint -- [--help]

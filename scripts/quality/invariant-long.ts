@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { env } from "node:process";
 
-import { readArguments } from "./arguments.ts";
+import { readArguments } from "../command/arguments.ts";
 
 const HELP = `usage: npm run test:invariant:long -- [--seed HEX] [--json]
 

@@ -2,15 +2,15 @@
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-import { readArguments } from "./arguments.ts";
-import { ACCEPTED } from "./analyze/accepted.ts";
-import { type Outcome, run } from "./testing/run.ts";
+import { readArguments } from "../../command/arguments.ts";
+import { type Outcome, run } from "../../testing/run.ts";
+import { ACCEPTED } from "./accepted.ts";
 
 const HELP = `usage: npm run analyze -- [--all]
 
 Runs solhint and slither over contracts/ (mocks and libraries of others are left out). Slither is installed into
 .local/slither the first time (Python 3 with venv and pip); without Python it is left out and said so. A finding that
-scripts/analyze/accepted.ts does not name with its reason fails the run, and so does an entry that nothing needs.
+scripts/quality/analysis/accepted.ts does not name with its reason fails the run, and so does an entry that nothing needs.
   --all   show the accepted findings too`;
 
 const SLITHER = "slither-analyzer==0.11.6";

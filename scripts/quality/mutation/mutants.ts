@@ -1,6 +1,6 @@
-import type { Mutant } from "./mutant.ts";
 import { CREATION_FAULTS } from "./creation.ts";
 import { MOVES_FAULTS } from "./moves.ts";
+import type { Mutant } from "./mutant.ts";
 import { ROLES_FAULTS } from "./roles.ts";
 import { SETTLEMENT_FAULTS } from "./settlement.ts";
 import { VALUES_FAULTS } from "./values.ts";

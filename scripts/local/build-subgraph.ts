@@ -3,13 +3,13 @@ import { execFile } from "node:child_process";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
 
-import { readDeployment } from "../deploy/system/deployment-file.ts";
-import { readArguments } from "./arguments.ts";
-import { NETWORKS } from "./local/networks.ts";
-import { ROOT } from "./local/paths.ts";
-import { buildSubgraphProject } from "./local/subgraph-build.ts";
+import { readDeployment } from "../../deploy/system/deployment-file.ts";
+import { readArguments } from "../command/arguments.ts";
+import { NETWORKS } from "./networks.ts";
+import { ROOT } from "./paths.ts";
+import { buildSubgraphProject } from "./subgraph-build.ts";
 
-const HELP = `usage: node scripts/build-subgraph.ts --network ${NETWORKS.join("|")} [--deployment FILE]
+const HELP = `usage: npm run build:subgraph -- [--deployment FILE] --network ${NETWORKS.join("|")}
 
 Writes the subgraph of one network to subgraph/build/<network> and compiles it there. Run \`hardhat build\` before.
   --network NAME      the settlement network

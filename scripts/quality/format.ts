@@ -1,6 +1,6 @@
 // `npm run format`: the sources as the checks want them.
-import { readArguments } from "./arguments.ts";
-import { run } from "./testing/run.ts";
+import { readArguments } from "../command/arguments.ts";
+import { run } from "../testing/run.ts";
 
 const HELP = `usage: npm run format -- [--help]
 

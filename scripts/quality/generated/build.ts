@@ -1,6 +1,6 @@
 // `npm run build`: what the service and its checks need before they run.
-import { readArguments } from "./arguments.ts";
-import { run } from "./testing/run.ts";
+import { readArguments } from "../../command/arguments.ts";
+import { run } from "../../testing/run.ts";
 
 const HELP = `usage: npm run build -- [--help]
 
@@ -10,7 +10,7 @@ Compiles the contracts with their typed bindings and brings the committed genera
 readArguments(HELP, {});
 for (const [command, ...args] of [
   ["hardhat", "build"],
-  ["node", "scripts/check-generated.ts", "--write"],
+  ["node", "scripts/quality/generated/check-generated.ts", "--write"],
 ] as const) {
   const { code } = await run(command, args);
   if (code !== 0) process.exit(code);

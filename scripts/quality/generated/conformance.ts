@@ -2,9 +2,9 @@
 // the list of the facts that no test proves yet.
 import { mkdirSync, writeFileSync } from "node:fs";
 
-import { readArguments } from "./arguments.ts";
-import { conformance, conformancePage, readFacts } from "./testing/conformance.ts";
-import { readAllResults } from "./testing/results.ts";
+import { readArguments } from "../../command/arguments.ts";
+import { conformance, conformancePage, readFacts } from "../../testing/conformance.ts";
+import { readAllResults } from "../../testing/results.ts";
 
 const HELP = `usage: npm run conformance -- [--update-pending] [--help]
 

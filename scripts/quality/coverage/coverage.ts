@@ -2,10 +2,10 @@
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-import { readArguments } from "./arguments.ts";
-import { type Condition, markConditions } from "./branches/conditions.ts";
-import { LEFT_OUT, TESTS_LEFT_OUT } from "./branches/left-out.ts";
-import { run } from "./testing/run.ts";
+import { readArguments } from "../../command/arguments.ts";
+import { run } from "../../testing/run.ts";
+import { type Condition, markConditions } from "./conditions.ts";
+import { LEFT_OUT, TESTS_LEFT_OUT } from "./left-out.ts";
 
 const HELP = `usage: npm run coverage -- [--json]
 
@@ -13,7 +13,7 @@ Runs the Mocha tests of the contracts with Hardhat's --coverage on a copy of the
 for each contract, part and library, the lines that ran and how many outcomes of conditions were seen.
 Hardhat counts lines and no branches. So the copy passes every condition (each operand of an if, ?:, for, && and ||)
 through a function of its own with one line for true and one for false, whose lines are then counted.
-Anything under 100% that scripts/branches/left-out.ts does not name with its reason fails the run, and so does an entry
+Anything under 100% that scripts/quality/coverage/left-out.ts does not name with its reason fails the run, and so does an entry
 that nothing needs. The same file names the tests that instrumented contracts are no match for. Mocks are not measured.
   --json   one JSON object at the end`;
 

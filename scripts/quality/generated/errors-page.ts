@@ -1,6 +1,6 @@
-import type { RouteDefinition } from "../api/http/define-route.ts";
-import { ERROR_CATALOGUE } from "../api/http/errors.ts";
-import type { ErrorCode } from "../api/http/errors.ts";
+import type { RouteDefinition } from "../../../api/http/define-route.ts";
+import type { ErrorCode } from "../../../api/http/errors.ts";
+import { ERROR_CATALOGUE } from "../../../api/http/errors.ts";
 
 const INTRODUCTION = `# Errors
 
