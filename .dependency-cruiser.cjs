@@ -18,6 +18,14 @@ module.exports = {
       from: { path: "^(api|scripts|deploy|test)/" },
       to: { circular: true },
     },
+    {
+      name: "no-circular-folders",
+      comment: "Two folders that import each other are one room with a wall through it.",
+      severity: "error",
+      scope: "folder",
+      from: { path: "^(scripts|deploy|test)(/|$)" },
+      to: { circular: true },
+    },
     ...layers.slice(0, -1).map(([name, path], index) => ({
       name: `one-way-from-${name}`,
       comment: `${name} imports nothing that stands above it (style: imports run one way).`,
