@@ -4,9 +4,9 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Network } from "../../api/config/constants.ts";
-import { embedPending } from "../../api/features/discover/embed-pending.ts";
-import { createThreadEncoder } from "../../api/features/discover/encoder.ts";
-import type { createListingModel } from "../../api/features/services/model.ts";
+import { embedPending } from "../../api/features/search/embed-pending.ts";
+import { createThreadEncoder } from "../../api/features/search/encoder.ts";
+import type { createListingModel } from "../../api/features/listings/model.ts";
 import type { Indexer } from "../../api/indexer/indexer-client.ts";
 import type { IndexedAgent } from "../../api/indexer/schemas.ts";
 import { createLogger } from "../../api/lib/logger.ts";
@@ -323,7 +323,7 @@ describe("discovery", () => {
     });
 
     it("a search is refused with 503 while the encoder is away", async () => {
-      const { createDiscoverService } = await import("../../api/features/discover/service.ts");
+      const { createDiscoverService } = await import("../../api/features/search/service.ts");
       const encoder = createThreadEncoder(createLogger({ level: "silent", name: "test" }));
       await encoder.close();
       const { standings } = api.container.services;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 
-import { expireQuotes, EXPIRY_MARGIN_SECONDS } from "../../api/features/events/expiry.ts";
+import { expireQuotes, EXPIRY_MARGIN_SECONDS } from "../../api/features/transactions/expiry.ts";
 import { bytes32, created, FollowerBench, SELLER, START } from "../fixtures/follower.ts";
 
 describe("the follower of the chain", () => {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 
 import { isDuplicateKey } from "../../api/db/connection.ts";
-import { CursorMovedError } from "../../api/features/events/applier.ts";
-import { createLease } from "../../api/features/events/lease.ts";
+import { CursorMovedError } from "../../api/features/chain-follower/applier.ts";
+import { createLease } from "../../api/jobs/lease.ts";
 import type { EventRecorder } from "../../api/features/events/recorder.ts";
 import { BUYER, bytes32, CALLBACK, created, ENDPOINT, FollowerBench, moved } from "../fixtures/follower.ts";
 

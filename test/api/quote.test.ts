@@ -13,7 +13,7 @@ import {
   sameUnitAmount,
   usdToTokenAmount,
 } from "../../api/features/checkout/quote.ts";
-import type { Listing } from "../../api/features/services/listing.ts";
+import type { Listing } from "../../api/features/listings/listing.ts";
 
 describe("amounts of a checkout", () => {
   it("[D1] are exact decimals: a price of 0.1 times 3 is 300000 units of USDC", () => {

@@ -3,7 +3,7 @@ import draft7 from "ajv/dist/refs/json-schema-draft-07.json" with { type: "json"
 import { keccak256, stringToBytes } from "viem";
 
 import { canonicalJson } from "../../lib/canonical-json.ts";
-import type { Listing } from "../services/listing.ts";
+import type { Listing } from "../listings/listing.ts";
 
 /** What a buyer may add to the terms: a JSON Schema of the result, and checks in words (decision 5). */
 export interface BuyerCriteria {

@@ -11,7 +11,7 @@ import type { Caller } from "../../http/define-route.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { newId } from "../../lib/ids.ts";
-import type { Listing } from "../services/listing.ts";
+import type { Listing } from "../listings/listing.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
 import { criteriaDocument, criteriaHashOf, schemaFault } from "./criteria.ts";
 import { requireBalance, requireGraduation, requireWithinLimits } from "./gates.ts";

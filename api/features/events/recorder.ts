@@ -6,7 +6,7 @@ import type { DeliveryTarget } from "../webhooks/enqueue.ts";
 import type { DeliveryModel } from "../webhooks/model.ts";
 import { eventId } from "./event-id.ts";
 import type { EventModels, EventRecord, EventType } from "./model.ts";
-import type { EventBody } from "./payloads.ts";
+import type { EventBody } from "../transactions/payloads.ts";
 
 /** An event to be recorded, with the agents in whose log it stands and the addresses that it is sent to. */
 export interface Announcement {

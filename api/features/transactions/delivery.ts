@@ -10,7 +10,7 @@ import { IndexerBehindError } from "../../indexer/errors.ts";
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { sha256Hex } from "../../lib/ids.ts";
-import { announceDelivered, targetsOf } from "../events/announce.ts";
+import { announceDelivered, targetsOf } from "./announce.ts";
 import type { AppliedEventModel } from "../events/model.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import type { TransactionModel, TransactionRecord, TransactionStatus } from "./model.ts";

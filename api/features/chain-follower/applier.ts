@@ -6,14 +6,14 @@ import type { IndexedEscrow, IndexedEventWithEscrow } from "../../indexer/schema
 import type { Network } from "../../config/constants.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
 import { termDifferences, withChain } from "../transactions/snapshot.ts";
-import { announceMove, announceWithdrawal, targetsOf } from "./announce.ts";
-import { eventId } from "./event-id.ts";
-import type { AppliedEventRecord, CursorRecord, EventModels } from "./model.ts";
+import { announceMove, announceWithdrawal, targetsOf } from "../transactions/announce.ts";
+import { eventId } from "../events/event-id.ts";
+import type { AppliedEventRecord, CursorRecord, EventModels } from "../events/model.ts";
 import type { EndpointDirectory, WalletDirectory } from "./ports.ts";
 import { moveKey } from "./reconcile.ts";
 import type { Reconciliation } from "./reconcile.ts";
-import type { Announcement, EventRecorder } from "./recorder.ts";
-import { unsolicitedRecord } from "./unsolicited.ts";
+import type { Announcement, EventRecorder } from "../events/recorder.ts";
+import { unsolicitedRecord } from "../transactions/unsolicited.ts";
 
 /** Another process has moved the cursor: what this one knows is old. */
 export class CursorMovedError extends Error {

@@ -7,8 +7,8 @@ import type { IndexedEscrow, IndexedEventWithEscrow } from "../../indexer/schema
 import type { Logger } from "../../lib/logger.ts";
 import { CursorMovedError } from "./applier.ts";
 import type { Batch, createApplier } from "./applier.ts";
-import type { Lease } from "./lease.ts";
-import type { AppliedEventRecord, CursorRecord, EventModels } from "./model.ts";
+import type { Lease } from "../../jobs/lease.ts";
+import type { AppliedEventRecord, CursorRecord, EventModels } from "../events/model.ts";
 import { moveKey, reconcile } from "./reconcile.ts";
 
 /** Events of a block are numbered from `block * this` on (subgraph/schema.graphql). */

@@ -1,8 +1,8 @@
 import type { IndexedEvent } from "../../indexer/schemas.ts";
-import type { TransactionRecord } from "../transactions/model.ts";
+import type { TransactionRecord } from "./model.ts";
 import type { DeliveryTarget } from "../webhooks/enqueue.ts";
 import * as payloads from "./payloads.ts";
-import type { Announcement } from "./recorder.ts";
+import type { Announcement } from "../events/recorder.ts";
 
 /** Where the webhooks of a transaction go: the listing's endpointUrl and the checkout's callbackUrl. */
 export interface TransactionTargets {

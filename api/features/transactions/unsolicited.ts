@@ -3,7 +3,7 @@ import { getAddress } from "viem";
 import type { Network } from "../../config/constants.ts";
 import type { IndexedEscrow } from "../../indexer/schemas.ts";
 import { sha256Hex } from "../../lib/ids.ts";
-import type { TransactionRecord } from "../transactions/model.ts";
+import type { TransactionRecord } from "./model.ts";
 
 const TIME_HEX_LENGTH = 12;
 const HASH_HEX_LENGTH = 20;

@@ -1,7 +1,7 @@
 import MiniSearch from "minisearch";
 
-import { categoryWords } from "../services/listing.ts";
-import type { Listing } from "../services/listing.ts";
+import { categoryWords } from "../listings/listing.ts";
+import type { Listing } from "../listings/listing.ts";
 import type { Encoding } from "./encoder.ts";
 import { cosine } from "./vectors.ts";
 import { searchTerm, wordsOf } from "./words.ts";

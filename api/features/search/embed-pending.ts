@@ -1,6 +1,6 @@
 import type { Logger } from "../../lib/logger.ts";
-import { searchTextOf, toListing } from "../services/listing.ts";
-import type { ListingModel } from "../services/model.ts";
+import { searchTextOf, toListing } from "../listings/listing.ts";
+import type { ListingModel } from "../listings/model.ts";
 import type { SentenceEncoder } from "./encoder.ts";
 import { toBytes } from "./vectors.ts";
 

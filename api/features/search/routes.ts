@@ -5,7 +5,7 @@ import { addressOutput, networkSchema } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import { textSchema } from "../../http/text-schema.ts";
 import { discoveryScoreOf } from "../agents/score.ts";
-import { QUERY_MAX_LENGTH } from "../services/schemas.ts";
+import { QUERY_MAX_LENGTH } from "../listings/schemas.ts";
 import type { RatedMatch } from "./ranking.ts";
 import type { DiscoverService } from "./service.ts";
 

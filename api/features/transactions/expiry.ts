@@ -1,5 +1,5 @@
 import type { Network } from "../../config/constants.ts";
-import type { TransactionModel } from "../transactions/model.ts";
+import type { TransactionModel } from "./model.ts";
 
 /** A checkout counts as never funded so many seconds after its quote's end, by the time of the indexed chain. */
 export const EXPIRY_MARGIN_SECONDS = 120;

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ChangeStream, ChangeStreamDocument, Timestamp } from "mongodb";
 
 import type { Logger } from "../../lib/logger.ts";
-import { toListing } from "../services/listing.ts";
-import type { ListingModel, ListingRecord } from "../services/model.ts";
+import { toListing } from "../listings/listing.ts";
+import type { ListingModel, ListingRecord } from "../listings/model.ts";
 import type { SearchIndex } from "./search-index.ts";
 import { fromBytes } from "./vectors.ts";
 

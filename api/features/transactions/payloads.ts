@@ -1,5 +1,5 @@
-import type { TransactionRecord } from "../transactions/model.ts";
-import { isLate } from "../transactions/snapshot.ts";
+import type { TransactionRecord } from "./model.ts";
+import { isLate } from "./snapshot.ts";
 
 /** The body of an event: what section 6 of the specification names, then what decision 37 adds. */
 export type EventBody = Record<string, unknown> & { event: string; transactionId: string };

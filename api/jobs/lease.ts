@@ -1,5 +1,5 @@
-import { isDuplicateKey } from "../../db/connection.ts";
-import type { LeaseModel } from "./model.ts";
+import { isDuplicateKey } from "../db/connection.ts";
+import type { LeaseModel } from "../features/events/model.ts";
 
 /** A right that at most one process has at a time, by the clock of the database. */
 export interface Lease {
