@@ -1,22 +1,10 @@
 import Koa from "koa";
 
 import { ChainUnavailableError } from "./chain/errors.ts";
+import { featureRoutes } from "./container.ts";
 import type { Container, Services } from "./container.ts";
 import { isDatabaseOutage } from "./db/connection.ts";
-import { agentRoutes } from "./features/agents/routes.ts";
-import { authRoutes } from "./features/auth/routes.ts";
-import { categoryRoutes } from "./features/categories/routes.ts";
-import { checkoutRoutes } from "./features/checkout/routes.ts";
-import { discoverRoutes } from "./features/search/routes.ts";
-import { docsRoutes } from "./features/docs/routes.ts";
 import type { DocsDeps } from "./features/docs/routes.ts";
-import { eventRoutes } from "./features/events/routes.ts";
-import { healthRoutes } from "./features/health/routes.ts";
-import { jobRoutes } from "./features/seller-queue/routes.ts";
-import { networkRoutes } from "./features/networks/routes.ts";
-import { serviceRoutes } from "./features/listings/routes.ts";
-import { transactionRoutes } from "./features/transactions/routes.ts";
-import { webhookRoutes } from "./features/webhooks/routes.ts";
 import type { RouteDefinition } from "./http/define-route.ts";
 import { ApiError } from "./http/errors.ts";
 import { requestContext } from "./http/middleware/request-context.ts";
@@ -28,22 +16,8 @@ import { IndexerBehindError, IndexerUnavailableError } from "./indexer/errors.ts
 /** Version of the HTTP API as the API description states it; the path prefix says `v1` (specification section 9). */
 const API_VERSION = "1.0.0";
 
-/** Every route of the API. A feature's routes are added here and nowhere else. */
-export const routes: readonly RouteDefinition<Services & DocsDeps>[] = [
-  ...authRoutes,
-  ...agentRoutes,
-  ...categoryRoutes,
-  ...serviceRoutes,
-  ...discoverRoutes,
-  ...checkoutRoutes,
-  ...transactionRoutes,
-  ...jobRoutes,
-  ...eventRoutes,
-  ...webhookRoutes,
-  ...networkRoutes,
-  ...healthRoutes,
-  ...docsRoutes,
-];
+/** Every route of the API, held against what the application has for their handlers. */
+export const routes: readonly RouteDefinition<Services & DocsDeps>[] = featureRoutes;
 
 /** The API description of all routes; api/openapi.json is its committed form. */
 export function apiDescription(): ApiDescription {

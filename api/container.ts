@@ -1,3 +1,6 @@
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+
 import type { Connection } from "mongoose";
 
 import { createChainClient } from "./chain/chain-client.ts";
@@ -8,31 +11,24 @@ import { NETWORKS } from "./config/constants.ts";
 import type { Network } from "./config/constants.ts";
 import type { Env } from "./config/env.ts";
 import { connectDatabase, createIndexes } from "./db/connection.ts";
-import { createDependencies } from "./features/health/dependencies.ts";
-import { createAgentDirectory } from "./features/agents/directory.ts";
-import { agentJobs } from "./features/agents/jobs.ts";
-import { createAgentModels } from "./features/agents/model.ts";
-import type { AgentsDeps } from "./features/agents/routes.ts";
-import { createStandings } from "./features/agents/standings.ts";
-import { createApiKeys } from "./features/auth/keys.ts";
-import type { AuthDeps } from "./features/auth/routes.ts";
-import { createAuthService } from "./features/auth/service.ts";
-import { createThreadEncoder } from "./features/search/encoder.ts";
-import { createIndexFeed } from "./features/search/index-feed.ts";
-import { discoverJobs } from "./features/search/jobs.ts";
-import type { DiscoverDeps } from "./features/search/routes.ts";
-import { createSearchIndex } from "./features/search/search-index.ts";
-import { createDiscoverService, createListingEmbedder } from "./features/search/service.ts";
-import { createDeals } from "./features/deals.ts";
-import type { Deals, DealTimings } from "./features/deals.ts";
-import type { HealthDeps } from "./features/health/routes.ts";
-import type { NetworksDeps } from "./features/networks/routes.ts";
-import { createEndpointDirectory } from "./features/listings/endpoints.ts";
-import { listListings } from "./features/listings/list.ts";
-import { createListingModel } from "./features/listings/model.ts";
-import type { ServicesDeps } from "./features/listings/routes.ts";
-import { createListingService } from "./features/listings/service.ts";
-import { createAuthenticator } from "./http/authenticate.ts";
+import { agentsModule } from "./features/agents/module.ts";
+import { authModule } from "./features/auth/module.ts";
+import { categoriesModule } from "./features/categories/module.ts";
+import { chainFollowerModule, chainProgress, FOLLOWER_TIMINGS } from "./features/chain-follower/module.ts";
+import type { FollowerTimings } from "./features/chain-follower/module.ts";
+import { checkoutModule } from "./features/checkout/module.ts";
+import { docsModule } from "./features/docs/module.ts";
+import { eventsModule } from "./features/events/module.ts";
+import { healthModule } from "./features/health/module.ts";
+import { listingsModule } from "./features/listings/module.ts";
+import { networksModule } from "./features/networks/module.ts";
+import { searchModule } from "./features/search/module.ts";
+import { sellerQueueModule } from "./features/seller-queue/module.ts";
+import { TRANSACTION_TIMINGS, transactionsModule } from "./features/transactions/module.ts";
+import type { TransactionTimings } from "./features/transactions/module.ts";
+import { WEBHOOK_TIMINGS, webhooksModule } from "./features/webhooks/module.ts";
+import type { WebhookTimings } from "./features/webhooks/module.ts";
+import type { FeatureParts } from "./features/feature.ts";
 import type { Authenticator } from "./http/pipeline.ts";
 import { createIndexer } from "./indexer/indexer-client.ts";
 import type { Indexer } from "./indexer/indexer-client.ts";
@@ -45,16 +41,44 @@ import type { Clock } from "./lib/clock.ts";
 import type { Logger } from "./lib/logger.ts";
 import { DeadlineExceededError, withTimeout } from "./lib/timeout.ts";
 
-/** What route handlers are given: the sum of what the features' routes ask for. */
-export type Services = HealthDeps &
-  AuthDeps &
-  AgentsDeps &
-  NetworksDeps &
-  ServicesDeps &
-  DiscoverDeps &
-  Deals["services"];
+/** Every route of the API, in the order of its description. */
+export const featureRoutes = [
+  ...authModule.routes,
+  ...agentsModule.routes,
+  ...categoriesModule.routes,
+  ...listingsModule.routes,
+  ...searchModule.routes,
+  ...checkoutModule.routes,
+  ...transactionsModule.routes,
+  ...sellerQueueModule.routes,
+  ...eventsModule.routes,
+  ...webhooksModule.routes,
+  ...networksModule.routes,
+  ...healthModule.routes,
+  ...docsModule.routes,
+];
 
-/** Connections and tools that services are built from. */
+/** Spans of waiting and background work. Tests make them short. */
+export type Timings = TransactionTimings & FollowerTimings & WebhookTimings;
+
+/** The values of the product. */
+export const TIMINGS: Timings = { ...TRANSACTION_TIMINGS, ...FOLLOWER_TIMINGS, ...WEBHOOK_TIMINGS };
+
+type Features = ReturnType<typeof createFeatures>;
+
+/** What route handlers are given: the sum of what the features' routes ask for. */
+export type Services = Features["agents"]["services"] &
+  Features["auth"]["services"] &
+  Features["listings"]["services"] &
+  Features["search"]["services"] &
+  Features["checkout"]["services"] &
+  Features["transactions"]["services"] &
+  Features["events"]["services"] &
+  Features["webhooks"]["services"] &
+  Features["networks"]["services"] &
+  Features["health"]["services"];
+
+/** Connections and tools that features are built from. */
 export interface Platform {
   env: Env;
   log: Logger;
@@ -73,10 +97,10 @@ export interface Container extends Platform {
   services: Services;
   /** The jobs of every feature, for the worker. */
   jobDefinitions: readonly JobDefinition<never>[];
-  /** Followers and outbox, for the worker. */
+  /** The loops of every feature, for the worker. */
   loops: readonly BackgroundLoop[];
-  /** Checkout, transactions, events and webhooks, for tests that drive their background work step by step. */
-  deals: Deals;
+  /** The features themselves, for tests that drive their background work step by step. */
+  features: Features;
   /** Loads the search index and keeps it up to date: for processes that answer searches. */
   startSearch(): Promise<void>;
   /** Tells everything that waits or streams to come to an end; `close` follows. */
@@ -93,83 +117,102 @@ export interface ContainerOptions {
   databaseName?: string;
   chains?: Readonly<Record<Network, ChainClient>>;
   indexers?: Readonly<Record<Network, Indexer>>;
-  dealTimings?: Partial<DealTimings>;
+  timings?: Partial<Timings>;
 }
 
 /** How long the start waits for a chain to say which one it is, in milliseconds. */
 const CHAIN_ID_PATIENCE_MS = 3_000;
+const PROCESS_ID_BYTES = 4;
 
 /**
- * Wires the application: connections first, then services with their dependencies as arguments, then the jobs.
+ * Wires the application: connections first, then the features in the order of their imports.
  * @throws ConfigurationError, DeploymentFileError, WrongChainError, DatabaseUnusableError when it cannot run
  */
 export async function createContainer(options: ContainerOptions): Promise<Container> {
   const stopping = new AbortController();
   const platform = await connectPlatform(options, stopping.signal);
-  const { env, log, clock, connection, chains, indexers } = platform;
-
-  const agentModels = createAgentModels(connection);
-  const listings = createListingModel(connection);
-
-  const agents = createAgentDirectory(agentModels);
-  const apiKeys = createApiKeys(agentModels, clock);
-  const auth = createAuthService({ connection, models: agentModels, keys: apiKeys, clock, publicUrl: env.publicUrl });
-  const standings = createStandings({ models: agentModels, indexers, clock });
-
-  const encoder = createThreadEncoder(log);
-  const searchIndex = createSearchIndex();
-  const indexFeed = createIndexFeed({ listings, index: searchIndex, model: encoder.model, log });
-  const discovery = createDiscoverService({ encoder, index: searchIndex, standings, log });
-  const embedder = createListingEmbedder(encoder, log);
-  const services = createListingService({ listings, embedder, clock });
-
-  const deals = createDeals({
-    ...{ connection, chains, indexers, clock, log },
-    publicUrl: env.publicUrl,
-    webhookSigningSecrets: env.webhookSigningSecrets,
-    webhookAllowPrivateHosts: env.webhookAllowPrivateHosts,
-    findListing: (serviceId) => services.get(serviceId),
-    wallets: {
-      agentIdsByWallet: async (wallets) =>
-        new Map([...(await agents.byWallets(wallets))].map(([wallet, agent]) => [wallet, agent._id])),
-    },
-    endpoints: createEndpointDirectory(listings),
-    onSettled: async (network, wallets) => {
-      await standings.sync(network, wallets);
-    },
-    timings: { followerPollMs: env.followerPollMs, ...options.dealTimings },
-  });
-
+  const { env, connection, indexers } = platform;
+  const features = createFeatures(platform, { ...TIMINGS, followerPollMs: env.followerPollMs, ...options.timings });
+  const { search } = features;
+  const parts: readonly FeatureParts[] = Object.values(features);
   await createIndexes(connection);
 
   return {
     ...platform,
-    authenticator: createAuthenticator(apiKeys),
+    features,
+    authenticator: features.auth.authenticator,
     services: {
-      dependencies: createDependencies({
-        ...{ connection, chains, indexers },
-        search: { listings: () => searchIndex.size, isFollowing: () => indexFeed.isFollowing() },
-      }),
-      ...{ chains, indexers, publicSubgraphUrls: env.publicSubgraphUrls },
-      ...{ auth, apiKeys, agents, standings, scoreReaders: chains },
-      ...{ services, discovery },
-      ...deals.services,
-      listServices: (caller, query) => listListings(caller, query, { listings, search: discovery, standings }),
+      ...features.agents.services,
+      ...features.auth.services,
+      ...features.listings.services,
+      ...features.search.services,
+      ...features.checkout.services,
+      ...features.transactions.services,
+      ...features.events.services,
+      ...features.webhooks.services,
+      ...features.networks.services,
+      ...features.health.services,
     },
-    jobDefinitions: [...agentJobs(agentModels, standings), ...discoverJobs({ listings, encoder })],
-    loops: deals.loops,
-    deals,
-    startSearch: () => indexFeed.start(),
+    jobDefinitions: parts.flatMap(({ jobs = [] }) => jobs),
+    loops: parts.flatMap(({ loops = [] }) => loops),
+    startSearch: () => search.start(),
     beginShutdown() {
       stopping.abort();
     },
     async close() {
       stopping.abort();
-      await indexFeed.close();
-      await encoder.close();
+      await search.close();
       await Promise.all(NETWORKS.map((network) => indexers[network].close()));
       await connection.close();
     },
+  };
+}
+
+/** The features, each after those that it uses. */
+function createFeatures(platform: Platform, timings: Timings) {
+  const { env, log, clock, connection, chains, indexers } = platform;
+  const { publicUrl, publicSubgraphUrls } = env;
+  const now = () => clock.now();
+  const processId = `${hostname()}:${process.pid}:${randomBytes(PROCESS_ID_BYTES).toString("hex")}`;
+
+  const agents = agentsModule.create({ connection, chains, indexers, clock });
+  const { standings } = agents;
+  const auth = authModule.create({ connection, models: agents.models, clock, publicUrl });
+  const search = searchModule.create({ connection, standings, log });
+  const { discovery, embedder } = search;
+  const listings = listingsModule.create({ connection, embedder, search: discovery, standings, clock });
+  const { endpoints } = listings;
+  const webhooks = webhooksModule.create({
+    ...{ connection, log, now, processId, timings },
+    signingSecrets: env.webhookSigningSecrets,
+    allowedPrivateHosts: env.webhookAllowPrivateHosts,
+  });
+  const events = eventsModule.create({ connection, deliveries: webhooks.models.deliveries, now });
+  const { recorder } = events;
+  const transactions = transactionsModule.create({
+    ...{ connection, chains, indexers, clock, recorder, endpoints, publicUrl, timings },
+    progress: chainProgress(connection),
+    secrets: env.webhookSigningSecrets.length === 0 ? undefined : webhooks.secrets,
+  });
+  const checkout = checkoutModule.create({
+    ...{ connection, chains, clock },
+    findListing: (serviceId) => listings.listings.get(serviceId),
+  });
+  const chainFollower = chainFollowerModule.create({
+    ...{ connection, chains, indexers, log, now, processId, timings, recorder, endpoints },
+    transactions: transactions.models.transactions,
+    wallets: agents.directory,
+    onSettled: async (network, wallets) => {
+      await standings.sync(network, wallets);
+    },
+    onAnnounced: () => {
+      webhooks.dispatcher.wake();
+    },
+  });
+  const networks = networksModule.create({ chains, indexers, publicSubgraphUrls });
+  const health = healthModule.create({ connection, chains, indexers, search: search.state });
+  return {
+    ...{ agents, auth, search, listings, webhooks, events, transactions, checkout, chainFollower, networks, health },
   };
 }
 

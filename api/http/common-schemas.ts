@@ -54,3 +54,11 @@ export function listOf<Item extends z.ZodType>(item: Item) {
 export function dataOf<Data extends z.ZodType>(data: Data) {
   return z.object({ success: z.literal(true), data });
 }
+
+/** Free-form JSON object, kept as it came. */
+export const jsonObject = z
+  .custom<Record<string, unknown>>(
+    (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+    "must be an object",
+  )
+  .meta({ type: "object", override: { type: "object", additionalProperties: true } });

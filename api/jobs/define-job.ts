@@ -13,7 +13,7 @@ export interface JobRun<Data> {
  * again, and two workers may run the same one.
  */
 export interface JobDefinition<Data = undefined> {
-  /** `feature.verb`, for example `discover.embed-pending`. */
+  /** `feature.verb`, for example `search.embed-pending`. */
   name: `${string}.${string}`;
   /** Repeats every so many milliseconds; a job without it runs when scheduled. */
   everyMs?: number;

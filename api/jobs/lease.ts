@@ -1,5 +1,30 @@
+import { Schema } from "mongoose";
+import type { Connection, Model } from "mongoose";
+
 import { isDuplicateKey } from "../db/connection.ts";
-import type { LeaseModel } from "../features/events/model.ts";
+
+/** A right that one process has at a time. */
+export interface LeaseRecord {
+  _id: string;
+  owner: string;
+  expiresAt: Date;
+}
+
+export type LeaseModel = Model<LeaseRecord>;
+
+const leaseSchema = new Schema<LeaseRecord>(
+  {
+    _id: { type: String, required: true },
+    owner: { type: String, required: true },
+    expiresAt: { type: Date, required: true },
+  },
+  { collection: "leases", versionKey: false, strict: "throw" },
+);
+
+/** The collection of leases. */
+export function leaseModel(connection: Connection): LeaseModel {
+  return connection.model<LeaseRecord>("Lease", leaseSchema);
+}
 
 /** A right that at most one process has at a time, by the clock of the database. */
 export interface Lease {

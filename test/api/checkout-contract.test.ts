@@ -77,7 +77,7 @@ describe("checkout by what the escrow contract says now", () => {
       return Array.isArray(answer) ? shown : shown[0];
     };
   }
-  const count = () => api.container.deals.models.transactions.countDocuments();
+  const count = () => api.container.features.transactions.models.transactions.countDocuments();
   const order = () =>
     api.request("POST", "/api/v1/checkout", {
       key: market.buyer.apiKey,

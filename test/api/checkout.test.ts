@@ -33,7 +33,7 @@ describe("checkout", () => {
     const data = encodeFunctionData({ abi: escrowAbi, functionName: "setSellerTerms", args });
     assert.equal((await chain.send(seller.account, { to: chain.deployment.escrow, data })).status, "success");
   };
-  const countRecords = () => api.container.deals.models.transactions.countDocuments();
+  const countRecords = () => api.container.features.transactions.models.transactions.countDocuments();
 
   describe("answers", () => {
     it("[S4.r07] [S2.3.12] [S2.3.13] [S2.3.14] [S2.3.15] [S2.3.16] [S2.3.20] [S2.3.21] with a transaction and its terms", async () => {

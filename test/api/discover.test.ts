@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Network } from "../../api/config/constants.ts";
 import { embedPending } from "../../api/features/search/embed-pending.ts";
 import { createThreadEncoder } from "../../api/features/search/encoder.ts";
-import type { createListingModel } from "../../api/features/listings/model.ts";
+import type { listingModel } from "../../api/features/listings/model.ts";
 import type { Indexer } from "../../api/indexer/indexer-client.ts";
 import type { IndexedAgent } from "../../api/indexer/schemas.ts";
 import { createLogger } from "../../api/lib/logger.ts";
@@ -203,7 +203,7 @@ describe("discovery", () => {
       await until("dirigible flight", (ids) => !ids.includes(id));
       await until("zeppelin", (ids) => ids.includes(id));
       const encoder = createThreadEncoder(log);
-      const listings = connection.models["Listing"] as ReturnType<typeof createListingModel>;
+      const listings = connection.models["Listing"] as ReturnType<typeof listingModel>;
       assert.equal(await embedPending({ listings, encoder }, log, new AbortController().signal), 1);
       assert.equal(await embedPending({ listings, encoder }, log, new AbortController().signal), 0);
       await encoder.close();

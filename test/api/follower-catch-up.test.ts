@@ -201,24 +201,24 @@ describe("the follower of the chain, far behind", () => {
     const indexer = new FakeIndexer(START);
     const api = await startTestApi({
       indexers: { "base-sepolia": indexer, base: new FakeIndexer(START) },
-      dealTimings: { expiryEveryMs: 0 },
+      timings: { expiryEveryMs: 0 },
     });
     try {
-      const { followers, models } = api.container.deals;
+      const { transactions, chainFollower } = api.container.features;
       const record = { ...(await bench.checkout()), network: "base-sepolia" as const };
       const unfunded = { ...(await bench.checkout()), network: "base-sepolia" as const };
-      await models.transactions.create([record, unfunded]);
+      await transactions.models.transactions.create([record, unfunded]);
       for (let n = 0; n < 4; n += 1) indexer.mine(foreignMoves(600));
       indexer.mine([created(record)]);
       indexer.mine([], 10_000);
       const seen: (string | undefined)[] = [];
       indexer.beforePage = async () => {
-        seen.push((await models.transactions.findById(record._id).lean())?.status);
+        seen.push((await transactions.models.transactions.findById(record._id).lean())?.status);
       };
-      await followers["base-sepolia"].step();
+      await chainFollower.followers["base-sepolia"].step();
       assert.deepEqual(seen, ["pending_funding", "pending_funding", "pending_funding"]);
-      assert.equal((await models.transactions.findById(record._id).lean())?.status, "funded");
-      assert.equal((await models.transactions.findById(unfunded._id).lean())?.status, "expired");
+      assert.equal((await transactions.models.transactions.findById(record._id).lean())?.status, "funded");
+      assert.equal((await transactions.models.transactions.findById(unfunded._id).lean())?.status, "expired");
     } finally {
       await api.close();
     }

@@ -36,7 +36,7 @@ describe("the funding of a transaction", () => {
     call(agent, "POST", pathOf(checkout, "/fund"), { txHash });
   const target = () => ({ chainId: 84_532, escrowContract: chain.deployment.escrow });
   const stored = (checkout: CheckoutData) =>
-    api.container.deals.models.transactions.findById(checkout.transactionId).lean();
+    api.container.features.transactions.models.transactions.findById(checkout.transactionId).lean();
   /** Hands in a hash that funds nothing: the checkout stays exactly as it was. */
   async function refused(checkout: CheckoutData, txHash: string, agent = market.buyer): Promise<Answer> {
     const before = await stored(checkout);

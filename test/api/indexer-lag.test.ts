@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import type { NETWORKS } from "../../api/config/constants.ts";
-import { DEAL_TIMINGS } from "../../api/features/deals.ts";
+import { TIMINGS } from "../../api/container.ts";
 import { IndexerBehindError } from "../../api/indexer/errors.ts";
 import { createIndexer } from "../../api/indexer/indexer-client.ts";
 import type { Indexer } from "../../api/indexer/indexer-client.ts";
@@ -37,7 +37,7 @@ describe("a subgraph that lags or is away", () => {
     };
     api = await startTestApi({
       indexers: { "base-sepolia": lagging("base-sepolia"), base: lagging("base") },
-      dealTimings: { indexWaitMs: DEAL_TIMINGS.indexWaitMs },
+      timings: { indexWaitMs: TIMINGS.indexWaitMs },
     });
   });
   after(async () => {
@@ -46,7 +46,7 @@ describe("a subgraph that lags or is away", () => {
   });
 
   it("[D16] makes fund answer 202 with pending_funding and Retry-After, and 200 once it has caught up", async () => {
-    assert.equal(DEAL_TIMINGS.indexWaitMs, 10_000);
+    assert.equal(TIMINGS.indexWaitMs, 10_000);
     const market = await openMarket(api, await openChain("base-sepolia"));
     const checkout = await checkOut(market);
     const { transactionHash } = await createEscrow(market, checkout);
@@ -72,7 +72,7 @@ describe("a subgraph that lags or is away", () => {
     const market = await openMarket(api, await openChain("base-sepolia"));
     const checkout = await checkOut(market);
     const { transactionHash } = await createEscrow(market, checkout);
-    const { transactions } = api.container.deals.models;
+    const { transactions } = api.container.features.transactions.models;
     await transactions.updateOne({ _id: checkout.transactionId }, { status: "expired", expiredBy: "quote" });
     isBehind = true;
     const answer = await api.request("POST", checkout.paymentInstructions.fundEndpoint, {
@@ -94,10 +94,10 @@ describe("a subgraph that lags or is away", () => {
     isBehind = false;
     // Nobody calls fund: the state is known from the chain alone.
     await createEscrow(market, checkout);
-    const { deals } = api.container;
+    const { chainFollower, transactions } = api.container.features;
     await until("the escrow has been followed", async () => {
-      await deals.followers["base-sepolia"].step();
-      return (await deals.models.transactions.findById(checkout.transactionId).lean())?.status === "funded";
+      await chainFollower.followers["base-sepolia"].step();
+      return (await transactions.models.transactions.findById(checkout.transactionId).lean())?.status === "funded";
     });
     isBehind = true;
     assertError(await read(market.buyer), 503, "indexer_unavailable");

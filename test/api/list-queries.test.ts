@@ -12,7 +12,7 @@ import { eventModels } from "../../api/features/events/model.ts";
 import type { EventModel } from "../../api/features/events/model.ts";
 import { LISTING_ORDERS, listingsFilter, listListings } from "../../api/features/listings/list.ts";
 import type { ListingPage } from "../../api/features/listings/list.ts";
-import { createListingModel } from "../../api/features/listings/model.ts";
+import { listingModel } from "../../api/features/listings/model.ts";
 import type { ListingRecord } from "../../api/features/listings/model.ts";
 import { listListingsQuery } from "../../api/features/listings/schemas.ts";
 import { DELIVERY_ORDER, deliveriesFilter } from "../../api/features/webhooks/delivery-log.ts";
@@ -66,13 +66,13 @@ describe("lists in the database", () => {
   });
 
   describe("of services", () => {
-    let listings: ReturnType<typeof createListingModel>;
+    let listings: ReturnType<typeof listingModel>;
     const walletOf = (n: number) => `0x${n.toString(16).padStart(40, "0")}` as const;
     const isRare = (n: number) => n % RARE === 0;
     const isRareCategory = (category: string | undefined) => category === "pkm";
 
     before(async () => {
-      listings = createListingModel(connection);
+      listings = listingModel(connection);
       await createIndexes(connection);
       const now = new Date();
       const records = Array.from({ length: LISTINGS }, (_, n): ListingRecord => ({

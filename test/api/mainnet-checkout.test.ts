@@ -76,7 +76,7 @@ describe("checkout on the mainnet", () => {
   });
 
   it("[S7.25] [D3] answers 503 with Retry-After while the score's RPC cannot be reached, and works afterwards", async () => {
-    const count = () => api.container.deals.models.transactions.countDocuments();
+    const count = () => api.container.features.transactions.models.transactions.countDocuments();
     const before = await count();
     testnetRpc.isOpen = false;
     try {

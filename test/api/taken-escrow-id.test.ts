@@ -133,21 +133,21 @@ describe("an escrow id that other terms have taken", () => {
     const api = await startTestApi({ indexers: { "base-sepolia": indexer, base: new FakeIndexer(START) } });
     try {
       const buyer = await api.registerAgent();
-      const { followers, models } = api.container.deals;
+      const { transactions, chainFollower } = api.container.features;
       const record = await bench.checkout({ buyerAgentId: buyer.agentId });
-      await models.transactions.create([record]);
+      await transactions.models.transactions.create([record]);
       const inList = async () => (await api.request("GET", "/api/v1/transactions", { key: buyer.apiKey })).body.data[0];
       const alone = async () =>
         (await api.request("GET", `/api/v1/transactions/${record._id}`, { key: buyer.apiKey })).body.data;
       const factsOf = ({ status, expiredBy }: { status: string; expiredBy: string | null }) => [status, expiredBy];
 
       indexer.mine([takenByStrangers(record)]);
-      await followers["base-sepolia"].step();
+      await chainFollower.followers["base-sepolia"].step();
       for (const read of [inList, alone]) assert.deepEqual(factsOf(await read()), ["expired", "escrow_id_taken"]);
       indexer.rollBackTo(0);
       indexer.mine();
       indexer.mine();
-      await followers["base-sepolia"].step();
+      await chainFollower.followers["base-sepolia"].step();
       for (const read of [inList, alone]) assert.deepEqual(factsOf(await read()), ["pending_funding", null]);
     } finally {
       await api.close();

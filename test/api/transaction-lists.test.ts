@@ -83,9 +83,10 @@ describe("lists of transactions", () => {
       const { transactionId } = kind === "pending" ? await checkOut(own) : await fundedDeal(own);
       deals.unshift({ id: transactionId, isFunded: kind !== "pending" });
       if (kind === "followed") {
-        const { followers, models } = api.container.deals;
-        const isReached = async () => (await models.transactions.findById(transactionId).lean())?.status === "funded";
-        while (!(await isReached())) await followers["base-sepolia"].step();
+        const { transactions, chainFollower } = api.container.features;
+        const isReached = async () =>
+          (await transactions.models.transactions.findById(transactionId).lean())?.status === "funded";
+        while (!(await isReached())) await chainFollower.followers["base-sepolia"].step();
       }
     }
     const all = deals.map(({ id }) => id);

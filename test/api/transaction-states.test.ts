@@ -40,7 +40,7 @@ describe("the states of a transaction", () => {
     unsolicitedId = await announceUnsolicited(working);
     for (const state of STATES) {
       await until(`the copy is ${state}`, async () => {
-        const { transactions } = working.container.deals.models;
+        const { transactions } = working.container.features.transactions.models;
         return (await transactions.findById(deals[state].transactionId).lean())?.status === state;
       });
     }

@@ -38,7 +38,7 @@ describe("transactions", () => {
     `/api/v1/transactions/${checkout.transactionId}${operation}`;
   const target = () => ({ chainId: 84_532, escrowContract: chain.deployment.escrow });
   const stored = (checkout: CheckoutData) =>
-    api.container.deals.models.transactions.findById(checkout.transactionId).lean();
+    api.container.features.transactions.models.transactions.findById(checkout.transactionId).lean();
 
   describe("are read", () => {
     it("[D33] by their parties alone: to everybody else, and under other ids, they do not exist", async () => {

@@ -87,7 +87,8 @@ describe("a worker that is killed again and again", () => {
     assert.ok(kills >= 2, "the worker was killed while deals went on");
 
     worker = await startWorker();
-    const { events, transactions } = api.container.deals.models;
+    const { events } = api.container.features.events.models;
+    const { transactions } = api.container.features.transactions.models;
     const expected = ["escrow.funded", "service.delivered", "escrow.released"];
     await until(
       "everything is announced",

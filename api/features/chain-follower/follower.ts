@@ -8,7 +8,7 @@ import type { Logger } from "../../lib/logger.ts";
 import { CursorMovedError } from "./applier.ts";
 import type { Batch, createApplier } from "./applier.ts";
 import type { Lease } from "../../jobs/lease.ts";
-import type { AppliedEventRecord, CursorRecord, EventModels } from "../events/model.ts";
+import type { AppliedEventRecord, CursorRecord, FollowerModels } from "./model.ts";
 import { moveKey, reconcile } from "./reconcile.ts";
 
 /** Events of a block are numbered from `block * this` on (subgraph/schema.graphql). */
@@ -31,7 +31,7 @@ export interface FollowerOptions {
   indexer: Indexer;
   /** Height of the chain by its own node: a subgraph that is behind is told from a chain that has become shorter. */
   chainHeight: () => Promise<number>;
-  models: Pick<EventModels, "applied" | "cursors">;
+  models: FollowerModels;
   applier: ReturnType<typeof createApplier>;
   lease: Lease;
   log: Logger;

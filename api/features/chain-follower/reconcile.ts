@@ -1,5 +1,5 @@
 import type { IndexedEvent } from "../../indexer/schemas.ts";
-import type { AppliedEventRecord } from "../events/model.ts";
+import type { AppliedEventRecord } from "./model.ts";
 
 /** An escrow makes each kind of move at most once, so this names a move wherever it was mined. */
 export function moveKey(event: Pick<IndexedEvent, "escrowId" | "type">): string {

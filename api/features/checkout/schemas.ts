@@ -5,8 +5,8 @@ import {
   DELIVERY_DEADLINE_SECONDS,
   DISPUTE_WINDOW_SECONDS,
 } from "../../config/constants.ts";
-import { dataOf, networkSchema, webUrlSchema } from "../../http/common-schemas.ts";
-import { contractCall, jsonObject } from "../transactions/schemas.ts";
+import { dataOf, jsonObject, networkSchema, webUrlSchema } from "../../http/common-schemas.ts";
+import { contractCall } from "../transactions/schemas.ts";
 
 const MAX_QUANTITY = 1_000_000;
 const MAX_CHECKS = 50;

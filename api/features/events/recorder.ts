@@ -1,17 +1,30 @@
 import type { ClientSession } from "mongoose";
 
-import type { TransactionRecord } from "../transactions/model.ts";
+import type { Network } from "../../config/constants.ts";
 import { deliveriesOf, enqueueDeliveries } from "../webhooks/enqueue.ts";
 import type { DeliveryTarget } from "../webhooks/enqueue.ts";
 import type { DeliveryModel } from "../webhooks/model.ts";
 import { eventId } from "./event-id.ts";
 import type { EventModels, EventRecord, EventType } from "./model.ts";
-import type { EventBody } from "../transactions/payloads.ts";
+
+/** The body of an event: what section 6 of the specification names, then what decision 37 adds. */
+export type EventBody = Record<string, unknown> & { event: string; transactionId: string };
+
+/** The escrow that an event is about, as its transaction has it. */
+export interface EventSubject {
+  /** Transaction id. */
+  _id: string;
+  network: Network;
+  escrowContract: `0x${string}`;
+  escrowId: `0x${string}`;
+  /** True for an escrow without a checkout. */
+  unsolicited: boolean;
+}
 
 /** An event to be recorded, with the agents in whose log it stands and the addresses that it is sent to. */
 export interface Announcement {
   type: EventType;
-  record: TransactionRecord;
+  record: EventSubject;
   body: EventBody;
   incarnation: number;
   /** Tells events of one type and incarnation apart, where an escrow can have several; see `escrow.reorged`. */

@@ -1,9 +1,8 @@
 import { z } from "zod";
 
 import { defineRoute } from "../../http/define-route.ts";
-import { listOf } from "../../http/common-schemas.ts";
+import { jsonObject, listOf } from "../../http/common-schemas.ts";
 import { pageLimit } from "../../http/query-params.ts";
-import { jsonObject } from "../transactions/schemas.ts";
 import type { EventLog } from "./log.ts";
 import { EVENT_TYPES } from "./model.ts";
 

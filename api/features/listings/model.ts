@@ -50,41 +50,43 @@ export type ListingModel = Model<ListingRecord>;
 
 const required = { required: true } as const;
 
-/** Declares the collection of listings on a connection. */
-export function createListingModel(connection: Connection): ListingModel {
-  const embedding = new Schema<StoredEmbedding>(
-    { model: { type: String, ...required }, vector: { type: Buffer, ...required } },
-    { _id: false },
-  );
-  const listing = new Schema<ListingRecord>(
-    {
-      _id: { type: String, ...required },
-      sellerAgentId: { type: String, ...required },
-      sellerAddress: { type: String, ...required },
-      sellerKey: { type: String, ...required },
-      title: { type: String, ...required },
-      description: { type: String, ...required },
-      category: { type: String, ...required },
-      price: { type: Types.Decimal128, ...required },
-      priceUnit: { type: String, enum: PRICE_UNITS, ...required },
-      currency: { type: String, enum: CURRENCIES, ...required },
-      deliveryType: { type: String, enum: DELIVERY_TYPES, ...required },
-      callbackRequired: { type: Boolean, ...required },
-      endpointUrl: { type: String, default: null },
-      network: { type: String, enum: NETWORKS, ...required },
-      status: { type: String, enum: SERVICE_STATUSES, ...required },
-      revision: { type: Number, ...required },
-      embedding: { type: embedding, default: null },
-      createdAt: { type: Date, ...required },
-      updatedAt: { type: Date, ...required },
-    },
-    { versionKey: false, strict: "throw", collection: "listings" },
-  );
-  listing.index({ status: 1, _id: -1 });
-  listing.index({ sellerAgentId: 1, _id: -1 });
-  listing.index({ category: 1, status: 1, _id: -1 });
-  listing.index({ status: 1, price: 1, _id: 1 });
-  listing.index({ category: 1, status: 1, price: 1, _id: 1 });
-  listing.index({ "embedding.model": 1 });
+const embedding = new Schema<StoredEmbedding>(
+  { model: { type: String, ...required }, vector: { type: Buffer, ...required } },
+  { _id: false },
+);
+
+const listing = new Schema<ListingRecord>(
+  {
+    _id: { type: String, ...required },
+    sellerAgentId: { type: String, ...required },
+    sellerAddress: { type: String, ...required },
+    sellerKey: { type: String, ...required },
+    title: { type: String, ...required },
+    description: { type: String, ...required },
+    category: { type: String, ...required },
+    price: { type: Types.Decimal128, ...required },
+    priceUnit: { type: String, enum: PRICE_UNITS, ...required },
+    currency: { type: String, enum: CURRENCIES, ...required },
+    deliveryType: { type: String, enum: DELIVERY_TYPES, ...required },
+    callbackRequired: { type: Boolean, ...required },
+    endpointUrl: { type: String, default: null },
+    network: { type: String, enum: NETWORKS, ...required },
+    status: { type: String, enum: SERVICE_STATUSES, ...required },
+    revision: { type: Number, ...required },
+    embedding: { type: embedding, default: null },
+    createdAt: { type: Date, ...required },
+    updatedAt: { type: Date, ...required },
+  },
+  { versionKey: false, strict: "throw", collection: "listings" },
+);
+listing.index({ status: 1, _id: -1 });
+listing.index({ sellerAgentId: 1, _id: -1 });
+listing.index({ category: 1, status: 1, _id: -1 });
+listing.index({ status: 1, price: 1, _id: 1 });
+listing.index({ category: 1, status: 1, price: 1, _id: 1 });
+listing.index({ "embedding.model": 1 });
+
+/** The collection of listings. */
+export function listingModel(connection: Connection): ListingModel {
   return connection.model<ListingRecord>("Listing", listing);
 }

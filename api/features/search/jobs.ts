@@ -6,11 +6,11 @@ const EMBED_EVERY_MS = 5_000;
 /** A first run with a new model embeds every listing. */
 const LOCK_LIFETIME_MS = 10 * 60_000;
 
-/** The jobs of discovery. */
-export function discoverJobs(deps: EmbedPendingDeps): JobDefinition[] {
+/** The jobs of search. */
+export function searchJobs(deps: EmbedPendingDeps): JobDefinition[] {
   return [
     {
-      name: "discover.embed-pending",
+      name: "search.embed-pending",
       everyMs: EMBED_EVERY_MS,
       lockLifetimeMs: LOCK_LIFETIME_MS,
       run: async ({ log, signal }) => {

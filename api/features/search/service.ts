@@ -85,7 +85,7 @@ async function historiesOf(
   return ({ network, sellerAddress }) => byNetwork.get(network)?.get(sellerAddress.toLowerCase()) ?? NEW_STANDING;
 }
 
-/** Embeds listings with the encoder; what fails is logged and left to the job `discover.embed-pending`. */
+/** Embeds listings with the encoder; what fails is logged and left to the job `search.embed-pending`. */
 export function createListingEmbedder(encoder: SentenceEncoder, log: Logger): ListingEmbedder {
   return {
     async embed(text) {

@@ -67,4 +67,4 @@ const listJobs = defineRoute({
   };
 });
 
-export const jobRoutes = [listJobs];
+export const sellerQueueRoutes = [listJobs];

@@ -11,16 +11,16 @@ import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 import { announceDelivered, targetsOf } from "./announce.ts";
-import type { AppliedEventModel } from "../events/model.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import type { TransactionModel, TransactionRecord, TransactionStatus } from "./model.ts";
+import type { ChainProgress } from "./ports.ts";
 import type { Reading, TransactionReader } from "./reader.ts";
 
 /** What deliver needs. */
 export interface DeliveryOptions {
   connection: Connection;
   transactions: TransactionModel;
-  applied: AppliedEventModel;
+  progress: Pick<ChainProgress, "appliedDelivery">;
   recorder: EventRecorder;
   reader: TransactionReader;
   chains: Readonly<Record<Network, ChainClient>>;
@@ -101,9 +101,7 @@ export function createDelivery(options: DeliveryOptions) {
           details: { deliveryProof: earlier?.deliveryProof ?? null, given: proof },
         });
       }
-      const delivered = await options.applied
-        .findOne({ _id: `${record.network}:${record.escrowId}:DeliverySubmitted`, live: true }, null, { session })
-        .lean();
+      const delivered = await options.progress.appliedDelivery(record.network, record.escrowId, session);
       if (delivered?.transactionId !== record._id) return;
       await options.recorder.record(
         [announceDelivered(stored, delivered, targetsOf(stored, null), receivedAt)],

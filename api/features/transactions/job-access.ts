@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 
-import type { EndpointDirectory } from "../chain-follower/ports.ts";
+import type { EndpointDirectory } from "./ports.ts";
 import type { WebhookSecrets } from "../webhooks/secrets.ts";
 import type { Reading } from "./reader.ts";
 

@@ -1,9 +1,9 @@
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
-import type { CursorModel } from "../events/model.ts";
 import type { Role } from "./actions.ts";
 import type { TransactionModel, TransactionRecord, TransactionStatus } from "./model.ts";
+import type { ChainProgress, Reached } from "./ports.ts";
 import { UNFUNDED, escrowOf } from "./reader.ts";
 import { withChain } from "./snapshot.ts";
 
@@ -28,14 +28,11 @@ export interface ListEntry {
 /** What listing needs. */
 export interface ListReaderOptions {
   transactions: TransactionModel;
-  cursors: CursorModel;
+  progress: Pick<ChainProgress, "reached">;
   indexers: Readonly<Record<Network, Indexer>>;
   /** How long a list waits for the subgraph to reach the block it needs, in milliseconds. */
   waitMs: number;
 }
-
-/** The number of the last block whose events the copies of a network have. */
-type Reached = ReadonlyMap<Network, number>;
 
 /** The transactions of an agent whose copy says what the list asks for. */
 export function byCopy(agentId: string, filter: ListFilter) {
@@ -69,7 +66,7 @@ function commonConditions({ serviceId, after }: ListFilter) {
 }
 
 /** Lists transactions for their parties, from the copies that the follower keeps (decisions 15 and 41). */
-export function createListReader({ transactions, cursors, indexers, waitMs }: ListReaderOptions) {
+export function createListReader({ transactions, progress, indexers, waitMs }: ListReaderOptions) {
   /** Those records whose copy is older than what a party told of, read in one query a network. */
   async function readBehind(records: TransactionRecord[], reached: Reached) {
     const behind = records.filter((record) => record.minBlock > (reached.get(record.network) ?? 0));
@@ -100,7 +97,7 @@ export function createListReader({ transactions, cursors, indexers, waitMs }: Li
     filter: ListFilter,
   ): Promise<{ entries: ListEntry[]; next: string | null }> {
     // Before the records: a copy is at least as new as a cursor that was read earlier.
-    const reached = new Map((await cursors.find().lean()).map((cursor) => [cursor._id, cursor.headNumber]));
+    const reached = await progress.reached();
     const found = await Promise.all(
       [byCopy(agentId, filter), behindParty(agentId, filter, reached)].map((query) =>
         transactions

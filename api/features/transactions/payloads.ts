@@ -1,8 +1,6 @@
+import type { EventBody } from "../events/recorder.ts";
 import type { TransactionRecord } from "./model.ts";
 import { isLate } from "./snapshot.ts";
-
-/** The body of an event: what section 6 of the specification names, then what decision 37 adds. */
-export type EventBody = Record<string, unknown> & { event: string; transactionId: string };
 
 const parsed = (json: string | null): unknown => (json === null ? null : (JSON.parse(json) as unknown));
 const iso = (unixSeconds: number): string => new Date(unixSeconds * 1000).toISOString();

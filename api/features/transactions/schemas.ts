@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { NETWORKS } from "../../config/constants.ts";
 import { DISPUTE_OUTCOMES, ESCROW_EVENT_TYPES } from "../../indexer/schemas.ts";
-import { dataOf, listOf } from "../../http/common-schemas.ts";
+import { dataOf, jsonObject, listOf } from "../../http/common-schemas.ts";
 import { pageCursor, pageLimit, queryInteger } from "../../http/query-params.ts";
 import { TRANSACTION_STATUSES } from "./model.ts";
 
@@ -13,13 +13,6 @@ const bytes32 = z.string().regex(/^0x[0-9a-fA-F]{64}$/);
 const hexData = z.string().regex(/^0x([0-9a-fA-F]{2})*$/);
 const timestamp = z.iso.datetime();
 const unixSeconds = z.int().nonnegative();
-/** Free-form JSON object, kept as it came. */
-export const jsonObject = z
-  .custom<Record<string, unknown>>(
-    (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-    "must be an object",
-  )
-  .meta({ type: "object", override: { type: "object", additionalProperties: true } });
 
 /** A call that a wallet can send as it stands. */
 export const contractCall = z

@@ -1,0 +1,32 @@
+import type { Connection } from "mongoose";
+
+import type { Network } from "../../config/constants.ts";
+import type { Indexer } from "../../indexer/indexer-client.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { defineFeature } from "../feature.ts";
+import { createAgentDirectory } from "./directory.ts";
+import { agentJobs } from "./jobs.ts";
+import { createAgentModels } from "./model.ts";
+import { agentRoutes } from "./routes.ts";
+import type { AgentsDeps, ScoreReader } from "./routes.ts";
+import { createStandings } from "./standings.ts";
+
+/** What agents need. */
+export interface AgentsModuleDeps {
+  connection: Connection;
+  chains: Readonly<Record<Network, ScoreReader>>;
+  indexers: Readonly<Record<Network, Indexer>>;
+  clock: Clock;
+}
+
+/** Registered agents, their scores and how they have traded. */
+export const agentsModule = defineFeature({
+  routes: agentRoutes,
+  create({ connection, chains, indexers, clock }: AgentsModuleDeps) {
+    const models = createAgentModels(connection);
+    const directory = createAgentDirectory(models);
+    const standings = createStandings({ models, indexers, clock });
+    const services: AgentsDeps = { agents: directory, standings, scoreReaders: chains };
+    return { services, jobs: agentJobs(models, standings), models, directory, standings };
+  },
+});

@@ -1,0 +1,29 @@
+import type { Connection } from "mongoose";
+
+import { createAuthenticator } from "../../http/authenticate.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { AgentModels } from "../agents/model.ts";
+import { defineFeature } from "../feature.ts";
+import { createApiKeys } from "./keys.ts";
+import { authRoutes } from "./routes.ts";
+import type { AuthDeps } from "./routes.ts";
+import { createAuthService } from "./service.ts";
+
+/** What authentication needs. */
+export interface AuthModuleDeps {
+  connection: Connection;
+  models: AgentModels;
+  clock: Clock;
+  publicUrl: string;
+}
+
+/** Registration and API keys. */
+export const authModule = defineFeature({
+  routes: authRoutes,
+  create({ connection, models, clock, publicUrl }: AuthModuleDeps) {
+    const apiKeys = createApiKeys(models, clock);
+    const auth = createAuthService({ connection, models, keys: apiKeys, clock, publicUrl });
+    const services: AuthDeps = { auth, apiKeys };
+    return { services, authenticator: createAuthenticator(apiKeys) };
+  },
+});

@@ -1,0 +1,116 @@
+import type { Connection } from "mongoose";
+
+import type { ChainClient } from "../../chain/chain-client.ts";
+import { NETWORKS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import type { Indexer } from "../../indexer/indexer-client.ts";
+import { createLease, leaseModel } from "../../jobs/lease.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { EventRecorder } from "../events/recorder.ts";
+import { defineFeature } from "../feature.ts";
+import { expireQuotes } from "../transactions/expiry.ts";
+import type { TransactionModel } from "../transactions/model.ts";
+import type { ChainProgress, EndpointDirectory, WalletDirectory } from "../transactions/ports.ts";
+import { createApplier } from "./applier.ts";
+import { createFollower } from "./follower.ts";
+import type { Follower } from "./follower.ts";
+import { followerModels } from "./model.ts";
+import { createChainProgress } from "./progress.ts";
+
+/** Spans of the background work. Tests make them short. */
+export interface FollowerTimings {
+  /** Pause between two looks at the subgraph, in milliseconds. */
+  followerPollMs: number;
+  /** Blocks that are read again when the head does not continue the last one seen. */
+  overlapBlocks: number;
+  /** How long a follower that died stays the leader, in milliseconds. */
+  leaseMs: number;
+  /** Least pause between two searches for checkouts that nobody funded, in milliseconds. */
+  expiryEveryMs: number;
+}
+
+export const FOLLOWER_TIMINGS: FollowerTimings = {
+  followerPollMs: 100,
+  overlapBlocks: 128,
+  leaseMs: 5_000,
+  expiryEveryMs: 5_000,
+};
+
+/** What following needs. */
+export interface ChainFollowerModuleDeps {
+  connection: Connection;
+  chains: Readonly<Record<Network, ChainClient>>;
+  indexers: Readonly<Record<Network, Indexer>>;
+  log: Logger;
+  now: () => Date;
+  /** Names this process in leases. */
+  processId: string;
+  transactions: TransactionModel;
+  recorder: EventRecorder;
+  wallets: WalletDirectory;
+  endpoints: EndpointDirectory;
+  /** Called when deals of these wallets have settled. */
+  onSettled: (network: Network, wallets: readonly string[]) => Promise<void>;
+  /** Called when something was put into the outbox. */
+  onAnnounced: () => void;
+  timings: FollowerTimings;
+}
+
+/** How far the follower is: transactions ask it, and the follower is created after them. */
+export function chainProgress(connection: Connection): ChainProgress {
+  return createChainProgress(followerModels(connection));
+}
+
+/** Follows the events of the chains into copies, events and outbox. */
+export const chainFollowerModule = defineFeature({
+  routes: [],
+  create({ connection, chains, indexers, log, now, timings, transactions, ...options }: ChainFollowerModuleDeps) {
+    const models = followerModels(connection);
+    const leases = leaseModel(connection);
+
+    function createNetworkFollower(network: Network): Follower {
+      let expiredAt = 0;
+      const chain = chains[network];
+      const applier = createApplier({
+        ...{ network, connection, transactions, models, now },
+        chainId: chain.chainId,
+        escrowContract: chain.deployment.escrow,
+        recorder: options.recorder,
+        wallets: options.wallets,
+        endpoints: options.endpoints,
+      });
+      return createFollower({
+        ...{ network, models, applier, log, now },
+        indexer: indexers[network],
+        chainHeight: async () => (await chain.head()).number,
+        lease: createLease(leases, `follower:${network}`, options.processId, timings.leaseMs),
+        pollMs: timings.followerPollMs,
+        overlapBlocks: timings.overlapBlocks,
+        onStep: async ({ head, applied, withdrawn, settledWallets, hasMore }) => {
+          if (applied + withdrawn > 0) options.onAnnounced();
+          if (settledWallets.length > 0) {
+            // A copy of what the subgraph says; a job of the agents repeats it.
+            await options.onSettled(network, settledWallets).catch((error: unknown) => {
+              log.warn({ err: error, network }, "standings not synced");
+            });
+          }
+          // Before the last page the funding of a checkout may still be among the events that wait.
+          if (hasMore || head.timestamp === null || performance.now() - expiredAt < timings.expiryEveryMs) return;
+          expiredAt = performance.now();
+          await expireQuotes(transactions, network, head.timestamp, now());
+        },
+      });
+    }
+
+    const followers = { "base-sepolia": createNetworkFollower("base-sepolia"), base: createNetworkFollower("base") };
+    return {
+      services: {},
+      loops: NETWORKS.map((network) => ({
+        name: `chain-follower.follow-${network}`,
+        run: (signal: AbortSignal) => followers[network].run(signal),
+      })),
+      models,
+      followers,
+    };
+  },
+});

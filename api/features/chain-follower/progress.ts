@@ -1,0 +1,15 @@
+import type { Network } from "../../config/constants.ts";
+import type { ChainProgress } from "../transactions/ports.ts";
+import type { FollowerModels } from "./model.ts";
+
+/** How far the follower is, by what it has written. */
+export function createChainProgress({ applied, cursors }: FollowerModels): ChainProgress {
+  return {
+    async reached() {
+      const found = await cursors.find().lean();
+      return new Map(found.map((cursor): [Network, number] => [cursor._id, cursor.headNumber]));
+    },
+    appliedDelivery: (network, escrowId, session) =>
+      applied.findOne({ _id: `${network}:${escrowId}:DeliverySubmitted`, live: true }, null, { session }).lean(),
+  };
+}

@@ -1,0 +1,32 @@
+import type { Connection } from "mongoose";
+
+import type { ChainClient } from "../../chain/chain-client.ts";
+import type { Network } from "../../config/constants.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { defineFeature } from "../feature.ts";
+import type { Listing } from "../listings/listing.ts";
+import { transactionModel } from "../transactions/model.ts";
+import { checkoutRoutes } from "./routes.ts";
+import type { CheckoutDeps } from "./routes.ts";
+import { createCheckoutService } from "./service.ts";
+
+/** What checkout needs. */
+export interface CheckoutModuleDeps {
+  connection: Connection;
+  chains: Readonly<Record<Network, ChainClient>>;
+  clock: Clock;
+  /** @throws ApiError `not_found` */
+  findListing: (serviceId: string) => Promise<Listing>;
+}
+
+/** From a listing to a transaction with the terms of its escrow. */
+export const checkoutModule = defineFeature({
+  routes: checkoutRoutes,
+  create({ connection, chains, clock, findListing }: CheckoutModuleDeps) {
+    const transactions = transactionModel(connection);
+    const services: CheckoutDeps = {
+      checkout: createCheckoutService({ findListing, transactions, chains, clock }),
+    };
+    return { services };
+  },
+});

@@ -1,0 +1,5 @@
+import { defineFeature } from "../feature.ts";
+import { docsRoutes } from "./routes.ts";
+
+/** The API description and its pages. */
+export const docsModule = defineFeature({ routes: docsRoutes, create: () => ({ services: {} }) });

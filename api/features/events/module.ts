@@ -1,0 +1,27 @@
+import type { Connection } from "mongoose";
+
+import { defineFeature } from "../feature.ts";
+import type { DeliveryModel } from "../webhooks/model.ts";
+import { createEventLog } from "./log.ts";
+import { eventModels } from "./model.ts";
+import { createEventRecorder } from "./recorder.ts";
+import { eventRoutes } from "./routes.ts";
+import type { EventDeps } from "./routes.ts";
+
+/** What the event log needs. */
+export interface EventsModuleDeps {
+  connection: Connection;
+  /** The outbox that events are put into together with the log. */
+  deliveries: DeliveryModel;
+  now: () => Date;
+}
+
+/** The public event log. */
+export const eventsModule = defineFeature({
+  routes: eventRoutes,
+  create({ connection, deliveries, now }: EventsModuleDeps) {
+    const models = eventModels(connection);
+    const services: EventDeps = { eventLog: createEventLog(models.events) };
+    return { services, models, recorder: createEventRecorder(models, deliveries, now) };
+  },
+});

@@ -1,0 +1,33 @@
+import type { Connection } from "mongoose";
+
+import type { Clock } from "../../lib/clock.ts";
+import { defineFeature } from "../feature.ts";
+import { createEndpointDirectory } from "./endpoints.ts";
+import { listListings } from "./list.ts";
+import type { ListDeps } from "./list.ts";
+import { listingModel } from "./model.ts";
+import { serviceRoutes } from "./routes.ts";
+import type { ServicesDeps } from "./routes.ts";
+import { createListingService } from "./service.ts";
+import type { ListingEmbedder } from "./service.ts";
+
+/** What listings need. */
+export interface ListingsModuleDeps extends Pick<ListDeps, "search" | "standings"> {
+  connection: Connection;
+  embedder: ListingEmbedder;
+  clock: Clock;
+}
+
+/** The services that sellers offer. */
+export const listingsModule = defineFeature({
+  routes: serviceRoutes,
+  create({ connection, embedder, search, standings, clock }: ListingsModuleDeps) {
+    const listings = listingModel(connection);
+    const service = createListingService({ listings, embedder, clock });
+    const services: ServicesDeps = {
+      services: service,
+      listServices: (caller, query) => listListings(caller, query, { listings, search, standings }),
+    };
+    return { services, models: { listings }, listings: service, endpoints: createEndpointDirectory(listings) };
+  },
+});

@@ -1,0 +1,73 @@
+import type { Connection } from "mongoose";
+
+import type { ChainClient } from "../../chain/chain-client.ts";
+import type { Network } from "../../config/constants.ts";
+import type { Indexer } from "../../indexer/indexer-client.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { EventRecorder } from "../events/recorder.ts";
+import { defineFeature } from "../feature.ts";
+import type { WebhookSecrets } from "../webhooks/secrets.ts";
+import { createDelivery } from "./delivery.ts";
+import { createFunding } from "./funding.ts";
+import { createJobAccess } from "./job-access.ts";
+import { createListReader } from "./list-reader.ts";
+import { transactionModel } from "./model.ts";
+import type { ChainProgress, EndpointDirectory } from "./ports.ts";
+import { createTransactionReader } from "./reader.ts";
+import { transactionRoutes } from "./routes.ts";
+import type { TransactionDeps } from "./routes.ts";
+import { createTransactionService } from "./service.ts";
+
+/** Longest waits of requests. Tests make them short. */
+export interface TransactionTimings {
+  /** Of fund, deliver and confirm for the subgraph, in milliseconds (decision 16). */
+  indexWaitMs: number;
+  /** Of a reading for a block that it must include, in milliseconds. */
+  readWaitMs: number;
+}
+
+export const TRANSACTION_TIMINGS: TransactionTimings = { indexWaitMs: 10_000, readWaitMs: 5_000 };
+
+/** What transactions need. */
+export interface TransactionsModuleDeps {
+  connection: Connection;
+  chains: Readonly<Record<Network, ChainClient>>;
+  indexers: Readonly<Record<Network, Indexer>>;
+  clock: Clock;
+  recorder: EventRecorder;
+  progress: ChainProgress;
+  endpoints: EndpointDirectory;
+  /** Undefined without a master secret: no job token can be signed then. */
+  secrets: WebhookSecrets | undefined;
+  publicUrl: string;
+  timings: TransactionTimings;
+}
+
+/** Deals after checkout: funding, delivery, confirmation, and reading them. */
+export const transactionsModule = defineFeature({
+  routes: transactionRoutes,
+  create({ connection, chains, indexers, clock, recorder, progress, timings, ...options }: TransactionsModuleDeps) {
+    const { endpoints, secrets, publicUrl } = options;
+    const { indexWaitMs, readWaitMs } = timings;
+    const transactions = transactionModel(connection);
+    const reader = createTransactionReader({ transactions, indexers, chains, clock, waitMs: readWaitMs });
+    const service = createTransactionService({
+      reader,
+      list: createListReader({ transactions, progress, indexers, waitMs: readWaitMs }),
+      funding: createFunding({ transactions, reader, chains, waitMs: indexWaitMs }),
+      delivery: createDelivery({
+        ...{ connection, transactions, progress, recorder, reader, chains, clock },
+        waitMs: indexWaitMs,
+      }),
+      chains,
+      // Without a master secret no token can be signed; the transaction can be read all the same.
+      jobAccess:
+        secrets === undefined
+          ? () => Promise.resolve(undefined)
+          : createJobAccess({ endpoints, secrets, issuer: publicUrl }),
+      waitMs: indexWaitMs,
+    });
+    const services: TransactionDeps = { transactions: service };
+    return { services, models: { transactions } };
+  },
+});
