@@ -28,15 +28,6 @@ export default tseslint.config(
       "@typescript-eslint/consistent-type-imports": "error",
       // Mongoose types the options of a schema's paths as a class, and is given plain objects by design.
       "@typescript-eslint/no-unsafe-class-instance-assignment": "off",
-      // node:test returns promises that its runner awaits by itself.
-      "@typescript-eslint/no-floating-promises": [
-        "error",
-        {
-          allowForKnownSafeCalls: [
-            { from: "package", name: ["test", "it", "describe", "suite"], package: "node:test" },
-          ],
-        },
-      ],
       "no-restricted-syntax": [
         "error",
         { selector: "ExportAllDeclaration", message: "No barrels: import from the file that defines the name." },

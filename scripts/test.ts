@@ -1,6 +1,6 @@
 // `npm test`: every check and every test, with the sum of all runners' counts on the last line.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, constants } from "node:os";
 import { dirname, join } from "node:path";
 import { glob } from "node:fs/promises";
 
@@ -10,18 +10,33 @@ import { PORTS_PER_STACK } from "./local/stack-ports.ts";
 import { startStack } from "./local/stack.ts";
 import { lint } from "./quality/lint.ts";
 import { conformance, conformancePage } from "./testing/conformance.ts";
-import { clearResults, count, readAllResults, readResults, resultsFile } from "./testing/results.ts";
+import { runMochaFiles } from "./testing/mocha-stage.ts";
+import {
+  RESULTS_DIR,
+  appendResult,
+  clearResults,
+  count,
+  readAllResults,
+  readRecorded,
+  readResults,
+  resultsFile,
+} from "./testing/results.ts";
+import type { Recorded, TestResult } from "./testing/results.ts";
+import { retryFailed } from "./testing/retry.ts";
+import type { FlakyTest } from "./testing/retry.ts";
 import { run } from "./testing/run.ts";
 
 const STAGES = ["lint", "contracts", "subgraph", "api", "e2e"] as const;
 type Stage = (typeof STAGES)[number];
 
-const HELP = `usage: npm test -- [--only ${STAGES.join("|")}] [--json FILE] [files …]
+const HELP = `usage: npm test -- [--only ${STAGES.join("|")}] [--retry-failed] [--json FILE] [files …]
 
 Runs the checks (lint), the contract tests, and the tests of subgraph, API and whole deals against a stack of their own
 (own ports, own data under .local/test), beside a running \`npm start\` if there is one. The last line is the sum of all
 counts. A full run also holds the results against test/spec-lines.tsv.
   --only STAGE   one stage alone; may be given several times
+  --retry-failed run each file with a failed test once more, with nothing beside it; what then passes is listed as flaky,
+                 and the counts are those of the last runs
   --json FILE    also write the measures there as one JSON object: cores, seconds, and those and the counts of each stage
   files          run these test files only (with --only)
   --help         this text`;
@@ -35,7 +50,7 @@ const SERVICES: Record<"infrastructure" | "everything", string[] | undefined> = 
 
 const { values, positionals: files } = readArguments(
   HELP,
-  { only: { type: "string", multiple: true }, json: { type: "string" } },
+  { only: { type: "string", multiple: true }, "retry-failed": { type: "boolean" }, json: { type: "string" } },
   { allowPositionals: true },
 );
 const unknown = values.only?.filter((name) => !STAGES.includes(name as Stage)) ?? [];
@@ -49,6 +64,11 @@ for (const file of files) if (!existsSync(file)) refuseArguments(`There is no fi
 const chosen = STAGES.filter((stage) => values.only === undefined || values.only.includes(stage));
 const started = performance.now();
 const failures: string[] = [];
+const flaky: FlakyTest[] = [];
+// The processes of test files are ended as this one exits, which a signal alone wouldn't make it do.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => process.exit(128 + constants.signals[signal]));
+}
 
 /** Seconds of a stage's checks or tests, without the start of the stack that they run against. */
 const secondsOf: Partial<Record<Stage, number>> = {};
@@ -57,41 +77,45 @@ function banner(text: string): void {
   console.log(`\n── ${text} ──`);
 }
 
-/** Runs a stage's command and takes a failure that no test accounts for (a crash, an empty run) as one of its own. */
-async function runStage(
-  stage: Stage,
-  command: string,
-  args: string[],
-  { env = {}, signal }: { env?: Record<string, string>; signal?: AbortSignal } = {},
-): Promise<void> {
-  const options = { env: { ...env, TEST_STAGE: stage }, ...(signal === undefined ? {} : { signal }) };
-  const outcome = await run(command, args, options);
-  secondsOf[stage] = outcome.seconds;
+/** Says how the tests of a stage ended, once those that failed have had their second run. */
+async function closeStage(stage: Stage, begun: number, rerun: (file: string) => Promise<TestResult[]>): Promise<void> {
+  if (values["retry-failed"] === true) flaky.push(...(await retryFailed(stage, rerun)));
+  const seconds = (performance.now() - begun) / 1000;
+  secondsOf[stage] = seconds;
   const counts = count(readResults(stage));
-  const total = counts.passed + counts.failed + counts.skipped;
-  console.log(
-    `${stage}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped in ${outcome.seconds.toFixed(0)} s`,
-  );
-  if (total === 0) failures.push(`${stage}: no test ran (exit code ${outcome.code})`);
-  else if (outcome.code !== 0 && counts.failed === 0)
-    failures.push(`${stage}: the runner ended with code ${outcome.code}`);
+  if (counts.passed + counts.failed + counts.skipped === 0) failures.push(`${stage}: no test ran`);
+  const { passed, failed, skipped } = counts;
+  console.log(`\n${stage}: ${passed} passed, ${failed} failed, ${skipped} skipped in ${seconds.toFixed(0)} s`);
 }
 
-async function runNodeTests(stage: Stage, concurrency: number, { file, lost }: RunningStack): Promise<void> {
-  lost.throwIfAborted();
-  const found = files.length > 0 ? files : (await Array.fromAsync(glob(`test/${stage}/**/*.test.ts`))).sort();
-  const reporters = [
-    "--test-reporter=spec",
-    "--test-reporter-destination=stdout",
-    "--test-reporter=./scripts/testing/node-reporter.ts",
-    `--test-reporter-destination=${resultsFile(stage)}`,
-  ];
-  // For a whole file, too: those that start a stack again and again take minutes on a busy machine.
-  const limits = [`--test-concurrency=${concurrency}`, "--test-timeout=480000", "--test-force-exit"];
-  await runStage(stage, "node", ["--test", ...limits, ...reporters, ...found], {
-    env: { TEST_STACK: file },
-    signal: lost,
+/** Runs the contract tests; a failure that no test accounts for (a crash, a compile error) is one of its own. */
+async function runContracts(): Promise<void> {
+  const begun = performance.now();
+  const contracts = async (testFiles: string[], resultsPath: string): Promise<Recorded & { code: number }> => {
+    const env = { TEST_STAGE: "contracts", TEST_RESULTS: resultsPath };
+    const { code } = await run("node", ["scripts/testing/contracts.ts", ...testFiles], { env });
+    return { code, ...readRecorded(resultsPath) };
+  };
+  const { code, results, unfinished } = await contracts(files, resultsFile("contracts"));
+  if (code !== 0 && results.every(({ status }) => status !== "failed")) {
+    const place = unfinished === undefined ? "" : `, in ${unfinished.file}: ${unfinished.title}`;
+    failures.push(`contracts: the runner ended with code ${code}${place}`);
+  }
+  await closeStage("contracts", begun, async (file) => {
+    const path = join(RESULTS_DIR, "contracts.retry");
+    rmSync(path, { force: true });
+    return (await contracts([file], path)).results;
   });
+}
+
+async function runMocha(stage: Stage, lanes: number, { file: stackFile, lost }: RunningStack): Promise<void> {
+  lost.throwIfAborted();
+  const begun = performance.now();
+  const found = files.length > 0 ? files : (await Array.fromAsync(glob(`test/${stage}/**/*.test.ts`))).sort();
+  const runFiles = async (testFiles: readonly string[]): Promise<TestResult[]> =>
+    runMochaFiles({ stage, files: testFiles, lanes, env: { TEST_STACK: stackFile }, signal: lost });
+  for (const result of await runFiles(found)) appendResult(resultsFile(stage), result);
+  await closeStage(stage, begun, (file) => runFiles([file]));
 }
 
 /** The stack that a stage runs against. */
@@ -144,7 +168,7 @@ function writeMeasures(file: string): void {
       return [stage, stage === "lint" ? took : { ...took, ...count(readResults(stage)) }];
     }),
   );
-  const totals = { ...counts, failed: counts.failed + failures.length };
+  const totals = { ...counts, failed: counts.failed + failures.length, flaky: flaky.length };
   const measures = { cores: availableParallelism(), seconds, stages, ...totals };
   const rounded = (_: string, value: unknown): unknown =>
     typeof value === "number" ? Math.round(value * 10) / 10 : value;
@@ -161,19 +185,19 @@ if (chosen.includes("lint")) {
 }
 if (chosen.includes("contracts")) {
   banner("contracts");
-  await runStage("contracts", "node", ["scripts/testing/contracts.ts", ...files]);
+  await runContracts();
 }
 if (chosen.includes("subgraph") || chosen.includes("api")) {
   banner("subgraph and API, on a stack of their own");
   await withStack(SERVICES.infrastructure, async (stack) => {
-    if (chosen.includes("subgraph")) await runNodeTests("subgraph", 1, stack);
-    if (chosen.includes("api")) await runNodeTests("api", Math.max(1, availableParallelism()), stack);
+    if (chosen.includes("subgraph")) await runMocha("subgraph", 1, stack);
+    if (chosen.includes("api")) await runMocha("api", availableParallelism(), stack);
   });
 }
 if (chosen.includes("e2e")) {
   banner("whole deals");
   await withStack(SERVICES.everything, async (stack) => {
-    await runNodeTests("e2e", 1, stack);
+    await runMocha("e2e", 1, stack);
   });
 }
 if (chosen.length === STAGES.length && files.length === 0) checkConformance();
@@ -185,6 +209,7 @@ for (const stage of ran) {
     if (result.status !== "passed") console.log(`${result.status}: ${result.file}: ${result.title}`);
   }
 }
+for (const { file, title } of flaky) console.log(`flaky: ${file}: ${title}`);
 for (const failure of failures) console.log(`failed: ${failure}`);
 const seconds = (performance.now() - started) / 1000;
 if (values.json !== undefined) writeMeasures(values.json);

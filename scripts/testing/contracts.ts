@@ -22,13 +22,14 @@ BASE_RPC_URL is set.
   --help   this text`;
 
 const stage = process.env["TEST_STAGE"] ?? "contracts";
+const results = process.env["TEST_RESULTS"] ?? resultsFile(stage);
 const { positionals: files } = readArguments(HELP, {}, { allowPositionals: true });
 const mochaFiles = files.filter((file) => file.endsWith(".ts"));
 const solidityFiles = files.filter((file) => file.endsWith(".sol"));
 let ok = true;
 
 if (files.length === 0 || mochaFiles.length > 0) {
-  process.env["TEST_RESULTS"] = resultsFile(stage);
+  process.env["TEST_RESULTS"] = results;
   const mocha = (await hre.tasks.getTask(["test", "mocha"]).run({ testFiles: mochaFiles })) as { success: boolean };
   ok &&= mocha.success;
 }
@@ -38,7 +39,7 @@ if (files.length === 0 || solidityFiles.length > 0) {
   ok &&= outcome.success;
   for (const suite of (outcome.value ?? outcome.error)?.suiteResults ?? []) {
     for (const test of suite.testResults) {
-      appendResult(resultsFile(stage), {
+      appendResult(results, {
         stage,
         file: suite.id.source.replace(/^project\//, ""),
         title: `${suite.id.name} › ${test.name}`,

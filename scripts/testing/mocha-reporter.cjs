@@ -9,18 +9,21 @@ module.exports = class SpecWithResults extends reporters.Spec {
     const file = process.env.TEST_RESULTS;
     if (file === undefined) return;
     mkdirSync(dirname(file), { recursive: true });
-    const write = (test, status) => {
+    const write = (runnable, status) => {
       const result = {
         stage: process.env.TEST_STAGE ?? "contracts",
-        file: test.file === undefined ? "" : relative(process.cwd(), test.file),
-        title: test.titlePath().join(" › "),
+        file: runnable.file === undefined ? "" : relative(process.cwd(), runnable.file),
+        title: runnable.titlePath().join(" › "),
         status,
       };
       appendFileSync(file, `${JSON.stringify(result)}\n`);
     };
-    const { EVENT_TEST_PASS, EVENT_TEST_FAIL, EVENT_TEST_PENDING } = Runner.constants;
-    runner.on(EVENT_TEST_PASS, (test) => write(test, "passed"));
-    runner.on(EVENT_TEST_FAIL, (test) => write(test, "failed"));
-    runner.on(EVENT_TEST_PENDING, (test) => write(test, "skipped"));
+    const events = Runner.constants;
+    // What was started last names the culprit when the process dies or hangs. Mocha reports a failed hook as a failure.
+    runner.on(events.EVENT_HOOK_BEGIN, (hook) => write(hook, "started"));
+    runner.on(events.EVENT_TEST_BEGIN, (test) => write(test, "started"));
+    runner.on(events.EVENT_TEST_PASS, (test) => write(test, "passed"));
+    runner.on(events.EVENT_TEST_FAIL, (test) => write(test, "failed"));
+    runner.on(events.EVENT_TEST_PENDING, (test) => write(test, "skipped"));
   }
 };

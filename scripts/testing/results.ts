@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** One test as a runner reported it. */
@@ -11,6 +11,9 @@ export interface TestResult {
   title: string;
   status: "passed" | "failed" | "skipped";
 }
+
+/** A line that a runner leaves: a result, or a test or hook that was started. */
+type Line = Omit<TestResult, "status"> & { status: TestResult["status"] | "started" };
 
 /** How many tests ended in which way. */
 export interface Counts {
@@ -38,12 +41,34 @@ export function appendResult(file: string, result: TestResult): void {
   appendFileSync(file, `${JSON.stringify(result)}\n`);
 }
 
+/** Puts the results of one test file in the place of those that the stage has of it. */
+export function replaceResults(stage: string, testFile: string, results: readonly TestResult[]): void {
+  const kept = readResults(stage).filter(({ file }) => file !== testFile);
+  writeFileSync(resultsFile(stage), [...kept, ...results].map((result) => `${JSON.stringify(result)}\n`).join(""));
+}
+
+/** What a runner has left in a file. */
+export interface Recorded {
+  results: TestResult[];
+  /** The test or hook that was started last, if none ended after it: where a process that died was. */
+  unfinished: { file: string; title: string } | undefined;
+}
+
+/** Reads what a runner has left; nothing when it left no file. A last line that a kill cut short is dropped. */
+export function readRecorded(path: string): Recorded {
+  if (!existsSync(path)) return { results: [], unfinished: undefined };
+  const complete = readFileSync(path, "utf8").split("\n").slice(0, -1);
+  const lines = complete.map((line) => JSON.parse(line) as Line);
+  const last = lines.at(-1);
+  return {
+    results: lines.filter((line): line is TestResult => line.status !== "started"),
+    unfinished: last?.status === "started" ? last : undefined,
+  };
+}
+
 /** Results of a stage's last run; none when it never ran. */
 export function readResults(stage: string): TestResult[] {
-  const file = resultsFile(stage);
-  if (!existsSync(file)) return [];
-  const lines = readFileSync(file, "utf8").split("\n").filter(Boolean);
-  return lines.map((line) => JSON.parse(line) as TestResult);
+  return readRecorded(resultsFile(stage)).results;
 }
 
 /** Results of every stage that has run. */
@@ -54,7 +79,7 @@ export function readAllResults(): TestResult[] {
 }
 
 /** Counts results by status. */
-export function count(results: TestResult[]): Counts {
+export function count(results: readonly TestResult[]): Counts {
   const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
   for (const result of results) counts[result.status] += 1;
   return counts;

@@ -1,7 +1,6 @@
-import assert from "node:assert/strict";
 import { connect } from "node:net";
-import { after, before, describe, it } from "node:test";
 
+import { assert } from "chai";
 import { privateKeyToAccount, generatePrivateKey, publicKeyToAddress } from "viem/accounts";
 
 import { checkSignInMessage } from "../../api/features/auth/sign-in-message.ts";
@@ -31,19 +30,19 @@ describe("registration", () => {
     it("[S4.r18] [S2.5.01] [S1.16] answers agentId, apiKey, walletAddress and publicKey without a key", async () => {
       const { account, body } = await registrationBody({}, { issuedAt: clock.now() });
       const answer = await api.request("POST", REGISTER, { body });
-      assert.equal(answer.status, 201);
+      assert.strictEqual(answer.status, 201);
       assert.deepEqual(Object.keys(answer.body).sort(), ["agentId", "apiKey", "publicKey", "success", "walletAddress"]);
-      assert.equal(answer.body.success, true);
-      assert.equal(answer.body.walletAddress, account.address);
-      assert.equal(typeof answer.body.agentId, "string");
+      assert.strictEqual(answer.body.success, true);
+      assert.strictEqual(answer.body.walletAddress, account.address);
+      assert.strictEqual(typeof answer.body.agentId, "string");
     });
 
     it("[S2.5.02] [S2.5.03] recovers the wallet's uncompressed public key from the signature", async () => {
       const { account, body } = await registrationBody({}, { issuedAt: clock.now() });
       const { publicKey } = (await api.request("POST", REGISTER, { body })).body;
       assert.match(publicKey, /^0x04[0-9a-f]{128}$/);
-      assert.equal(publicKey, account.publicKey);
-      assert.equal(publicKeyToAddress(publicKey), account.address);
+      assert.strictEqual(publicKey, account.publicKey);
+      assert.strictEqual(publicKeyToAddress(publicKey), account.address);
     });
 
     it("[S5.01] gives a key of svc_ and 64 hexadecimal characters", async () => {
@@ -69,7 +68,7 @@ describe("registration", () => {
     it("[D21] accepts a message of the mainnet's chain id and one that is nearly ten minutes old", async () => {
       const issuedAt = new Date(clock.now().getTime() - 599_000);
       const { body } = await registrationBody({}, { issuedAt, chainId: 8_453 });
-      assert.equal((await api.request("POST", REGISTER, { body })).status, 201);
+      assert.strictEqual((await api.request("POST", REGISTER, { body })).status, 201);
     });
   });
 
@@ -174,7 +173,7 @@ describe("registration", () => {
       const walletAddress = agent.walletAddress.toLowerCase();
       const body = { agentName: "Again", walletAddress, message, signature };
       assertError(await api.request("POST", REGISTER, { body }), 409, "wallet_already_registered");
-      assert.equal((await api.request("GET", "/api/v1/services", { key: agent.apiKey })).status, 200);
+      assert.strictEqual((await api.request("GET", "/api/v1/services", { key: agent.apiKey })).status, 200);
     });
 
     it("[D21] of simultaneous registrations of one wallet exactly one succeeds", async () => {
@@ -220,7 +219,7 @@ describe("registration", () => {
   async function register(): Promise<TestAgent> {
     const { account, privateKey, body } = await registrationBody({}, { issuedAt: clock.now() });
     const answer = await api.request("POST", REGISTER, { body });
-    assert.equal(answer.status, 201, answer.text);
+    assert.strictEqual(answer.status, 201, answer.text);
     return { ...(answer.body as Omit<TestAgent, "account" | "privateKey">), account, privateKey };
   }
 
@@ -235,8 +234,8 @@ describe("registration", () => {
     it("[D21] a new key works at once and ends the others at once by default", async () => {
       const agent = await register();
       const answer = await api.request("POST", KEYS, { body: await keyRequest(agent) });
-      assert.equal(answer.status, 201);
-      assert.equal(answer.body.agentId, agent.agentId);
+      assert.strictEqual(answer.status, 201);
+      assert.strictEqual(answer.body.agentId, agent.agentId);
       assert.ok(await isAccepted(answer.body.apiKey));
       assertError(await api.request("GET", "/api/v1/services", { key: agent.apiKey }), 401, "invalid_api_key");
     });
@@ -245,7 +244,7 @@ describe("registration", () => {
       const agent = await register();
       const body = await keyRequest(agent, {}, { revokeOthersAfterSeconds: 60 });
       const answer = await api.request("POST", KEYS, { body });
-      assert.equal(answer.body.othersEndAt, new Date(clock.now().getTime() + 60_000).toISOString());
+      assert.strictEqual(answer.body.othersEndAt, new Date(clock.now().getTime() + 60_000).toISOString());
       assert.ok(await isAccepted(agent.apiKey));
       passSeconds(59);
       assert.ok(await isAccepted(agent.apiKey));
@@ -259,18 +258,18 @@ describe("registration", () => {
       const body = await keyRequest(agent, {}, { revokeOthersAfterSeconds: 86_400 });
       const { apiKey } = (await api.request("POST", KEYS, { body })).body as { apiKey: string };
       const answer = await api.request("DELETE", KEYS, { key: apiKey });
-      assert.equal(answer.status, 200);
-      assert.equal(answer.body.data.agentId, agent.agentId);
+      assert.strictEqual(answer.status, 200);
+      assert.strictEqual(answer.body.data.agentId, agent.agentId);
       assert.ok(!(await isAccepted(apiKey)));
       assert.ok(await isAccepted(agent.apiKey));
     });
 
     it("[S5.05] [S7.03] a revoked key is invalid, also for a second revocation", async () => {
       const { apiKey } = await register();
-      assert.equal((await api.request("DELETE", KEYS, { key: apiKey })).status, 200);
+      assert.strictEqual((await api.request("DELETE", KEYS, { key: apiKey })).status, 200);
       const answer = await api.request("DELETE", KEYS, { key: apiKey });
       assertError(answer, 401, "invalid_api_key");
-      assert.equal(answer.body.error, "Invalid API key");
+      assert.strictEqual(answer.body.error, "Invalid API key");
     });
 
     it("[D21] a message gives one key only: its nonce is used once", async () => {
@@ -309,7 +308,7 @@ describe("registration", () => {
         ["x-api-key", apiKey],
         ["authorization", `Bearer ${apiKey}`],
       ] as const) {
-        assert.equal((await api.request("GET", "/api/v1/services", { headers: { [name]: value } })).status, 200);
+        assert.strictEqual((await api.request("GET", "/api/v1/services", { headers: { [name]: value } })).status, 200);
       }
     });
 
@@ -319,13 +318,13 @@ describe("registration", () => {
       assert.deepEqual([securitySchemes.apiKey.in, securitySchemes.apiKey.name], ["header", "X-API-Key"]);
       assert.match(securitySchemes.apiKey.description, /Preferred/);
       assert.match(securitySchemes.bearer.description, /X-API-Key is preferred/);
-      assert.equal(securitySchemes.bearer.scheme, "bearer");
+      assert.strictEqual(securitySchemes.bearer.scheme, "bearer");
     });
 
     it("[S7.01] a missing key answers 401 Invalid API key", async () => {
       const answer = await api.request("GET", "/api/v1/services");
       assertError(answer, 401, "invalid_api_key");
-      assert.equal(answer.body.error, "Invalid API key");
+      assert.strictEqual(answer.body.error, "Invalid API key");
     });
 
     it("[S7.02] an unknown or malformed key answers 401 Invalid API key", async () => {
@@ -341,17 +340,17 @@ describe("registration", () => {
       for (const key of wrong) {
         const answer = await api.request("GET", "/api/v1/services", { key });
         assertError(answer, 401, "invalid_api_key");
-        assert.equal(answer.body.error, "Invalid API key");
+        assert.strictEqual(answer.body.error, "Invalid API key");
       }
     });
 
     it("a key in the query, in another scheme or given twice does not authenticate", async () => {
       const { apiKey } = await register();
-      assert.equal((await api.request("GET", `/api/v1/services?apiKey=${apiKey}`)).status, 401);
+      assert.strictEqual((await api.request("GET", `/api/v1/services?apiKey=${apiKey}`)).status, 401);
       const headers = { authorization: `Basic ${apiKey}` };
-      assert.equal((await api.request("GET", "/api/v1/services", { headers })).status, 401);
+      assert.strictEqual((await api.request("GET", "/api/v1/services", { headers })).status, 401);
       const twice = { "x-api-key": `${apiKey}, ${apiKey}` };
-      assert.equal((await api.request("GET", "/api/v1/services", { headers: twice })).status, 401);
+      assert.strictEqual((await api.request("GET", "/api/v1/services", { headers: twice })).status, 401);
     });
 
     it("[S5.07] a key with whitespace in or around it is invalid", async () => {
@@ -362,7 +361,7 @@ describe("registration", () => {
         `X-API-Key: \t ${apiKey}\u00a0`,
         `Authorization: Bearer  ${apiKey}`,
       ]) {
-        assert.equal(await rawStatus(header), 401, JSON.stringify(header));
+        assert.strictEqual(await rawStatus(header), 401, JSON.stringify(header));
       }
     });
   });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { assert } from "chai";
 
 import { routes } from "../../api/app.ts";
 import { MAX_BODY_BYTES } from "../../api/config/constants.ts";
@@ -280,7 +279,7 @@ describe("bad input", () => {
       it("[S7.02] answers 401 Invalid API key to a key that is none", async () => {
         const answer = await sendTo(target, { key: `svc_${"0".repeat(64)}`, body: await target.body() });
         assertError(answer, 401, "invalid_api_key");
-        assert.equal(answer.body.error, "Invalid API key");
+        assert.strictEqual(answer.body.error, "Invalid API key");
       });
     });
   }
@@ -342,7 +341,7 @@ describe("bad input", () => {
     it("a second DELETE of a listing is a 409 and so is a change of it; both change nothing", async () => {
       const created = await api.request("POST", "/api/v1/services", { key: sellerKey(), body: listingBody() });
       const path = `/api/v1/services/${created.body.data.id}`;
-      assert.equal((await api.request("DELETE", path, { key: sellerKey() })).status, 200);
+      assert.strictEqual((await api.request("DELETE", path, { key: sellerKey() })).status, 200);
       await changesNothing(async () => {
         assertError(await api.request("DELETE", path, { key: sellerKey() }), 409, "service_archived");
         const body = { status: "active" };
@@ -375,7 +374,7 @@ describe("bad input", () => {
         const other = await send(sellerKey(), "/deliver", { responsePayload: { answer: 43 } });
         assertError(other, 409, "delivery_already_submitted");
         const refunded = await send(buyerKey(), "/fund", { txHash: fundTxHash });
-        assert.equal(refunded.body.data.status, "released");
+        assert.strictEqual(refunded.body.data.status, "released");
       });
     });
 
@@ -387,7 +386,7 @@ describe("bad input", () => {
         assert.deepEqual((await at("rotate")).body.data, rotated.body.data);
       });
       const activated = await at("activate");
-      assert.equal(activated.body.data.secret, rotated.body.data.next.secret);
+      assert.strictEqual(activated.body.data.secret, rotated.body.data.next.secret);
       await changesNothing(async () => {
         assert.deepEqual((await at("activate")).body.data, activated.body.data);
       });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { assert } from "chai";
 
 import { assertError, assertInvalid, listingBody, startTestApi } from "../fixtures/api.ts";
 import type { TestApi } from "../fixtures/api.ts";
@@ -68,7 +67,7 @@ describe("categories", () => {
   before(async () => {
     api = await startTestApi();
     const answer = await api.request("GET", "/api/v1/categories");
-    assert.equal(answer.status, 200);
+    assert.strictEqual(answer.status, 200);
     served = (answer.body as { categories: ServedCategory[] }).categories;
   });
   after(() => api.close());
@@ -94,9 +93,9 @@ describe("categories", () => {
   for (const [fact, slug, label, children] of PARENTS) {
     it(`[${fact}] have under ${slug}, "${label}", exactly its children`, () => {
       const parent = served.find((candidate) => candidate.slug === slug);
-      assert.equal(parent?.label, label);
+      assert.strictEqual(parent?.label, label);
       assert.deepEqual(
-        parent.children.map((child) => child.slug),
+        parent?.children.map((child) => child.slug),
         children,
       );
     });
@@ -114,8 +113,8 @@ describe("categories", () => {
         key: apiKey,
         body: listingBody({ category: slug }),
       });
-      assert.equal(answer.status, 201, `${slug}: ${answer.text}`);
-      assert.equal(answer.body.data.category, slug);
+      assert.strictEqual(answer.status, 201, `${slug}: ${answer.text}`);
+      assert.strictEqual(answer.body.data.category, slug);
     }
   });
 

@@ -1,6 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
-
+import { assert } from "chai";
 import {
   encodeAbiParameters,
   encodeErrorResult,
@@ -92,12 +90,12 @@ describe("checkout by what the escrow contract says now", () => {
       assertError(answer, 503, "new_escrows_paused");
       assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/);
       assert.deepEqual(answer.body.details, { network: "base-sepolia", escrowContract: chain.deployment.escrow });
-      assert.equal(await count(), before);
+      assert.strictEqual(await count(), before);
     } finally {
       delete rpc.translate;
     }
     await checkOut(market);
-    assert.equal(await count(), before + 1);
+    assert.strictEqual(await count(), before + 1);
   });
 
   it("[D10] is 422 for a token that was taken off the list, and for less than the least deposit of now", async () => {
@@ -123,7 +121,7 @@ describe("checkout by what the escrow contract says now", () => {
     } finally {
       delete rpc.translate;
     }
-    assert.equal(await count(), before);
+    assert.strictEqual(await count(), before);
   });
 
   it("is asked in the one round trip that reads the other limits of an escrow", async () => {
@@ -141,8 +139,8 @@ describe("checkout by what the escrow contract says now", () => {
         token: chain.deployment.tokens[0]?.address ?? "0x",
         amount: 2_500_000n,
       });
-      assert.equal(limits.paused, false);
-      assert.equal(exchanges.length, 1);
+      assert.strictEqual(limits.paused, false);
+      assert.strictEqual(exchanges.length, 1);
       const [calls = []] = exchanges;
       assert.deepEqual([calls.length, calls.filter(isPausedCall).length], [5, 1]);
     } finally {

@@ -1,7 +1,6 @@
 // What checkout refuses, each with its status and code: nothing is stored by it, and the next order is taken.
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
 
+import { assert } from "chai";
 import { encodeFunctionData } from "viem";
 
 import { escrowAbi } from "../../api/chain/abis.ts";
@@ -65,7 +64,7 @@ describe("checkout changes nothing when it refuses", () => {
     it("[D5] takes 50 checks of 500 characters and a schema that is an object", async () => {
       const checks = Array.from({ length: MAX_CHECKS }, () => "x".repeat(MAX_CHECK_LENGTH));
       const answer = await order({ criteria: { checks, schema: { type: "object" } } });
-      assert.equal(answer.status, 200, answer.text);
+      assert.strictEqual(answer.status, 200, answer.text);
     });
   });
 
@@ -127,7 +126,7 @@ describe("checkout changes nothing when it refuses", () => {
       const args = [2_500_001n, 0, false] as const;
       const data = encodeFunctionData({ abi: escrowAbi, functionName: "setSellerTerms", args });
       const receipt = await chain.send(own.seller.account, { to: chain.deployment.escrow, data });
-      assert.equal(receipt.status, "success");
+      assert.strictEqual(receipt.status, "success");
       await refuses(async () => {
         assertError(await order({ serviceId: own.serviceId }, own.buyer), 409, "seller_terms_not_met");
       });
@@ -158,8 +157,8 @@ describe("checkout changes nothing when it refuses", () => {
 
     it("that was refused is taken once nothing is wrong with it", async () => {
       const answer = await order();
-      assert.equal(answer.status, 200, answer.text);
-      assert.notEqual(answer.body.data.transactionId, transactionId);
+      assert.strictEqual(answer.status, 200, answer.text);
+      assert.notStrictEqual(answer.body.data.transactionId, transactionId);
     });
   });
 });

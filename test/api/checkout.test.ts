@@ -1,6 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
-
+import { assert } from "chai";
 import { decodeFunctionData, encodeFunctionData, erc20Abi, getAddress, keccak256, stringToBytes } from "viem";
 
 import { escrowAbi } from "../../api/chain/abis.ts";
@@ -31,27 +29,27 @@ describe("checkout", () => {
     });
   const setSellerTerms = async ({ seller }: Market, ...args: readonly [bigint, number, boolean]) => {
     const data = encodeFunctionData({ abi: escrowAbi, functionName: "setSellerTerms", args });
-    assert.equal((await chain.send(seller.account, { to: chain.deployment.escrow, data })).status, "success");
+    assert.strictEqual((await chain.send(seller.account, { to: chain.deployment.escrow, data })).status, "success");
   };
   const countRecords = () => api.container.features.transactions.models.transactions.countDocuments();
 
   describe("answers", () => {
     it("[S4.r07] [S2.3.12] [S2.3.13] [S2.3.14] [S2.3.15] [S2.3.16] [S2.3.20] [S2.3.21] with a transaction and its terms", async () => {
       const { transactionId, paymentInstructions: terms } = await checkOut(market);
-      assert.equal(terms.escrowContract, chain.deployment.escrow);
+      assert.strictEqual(terms.escrowContract, chain.deployment.escrow);
       assert.match(terms.escrowId, /^0x[0-9a-f]{64}$/);
-      assert.equal(terms.sellerAddress, market.seller.walletAddress);
-      assert.equal(terms.tokenAddress, chain.deployment.tokens[0]?.address);
+      assert.strictEqual(terms.sellerAddress, market.seller.walletAddress);
+      assert.strictEqual(terms.tokenAddress, chain.deployment.tokens[0]?.address);
       assert.match(terms.criteriaHash, /^0x[0-9a-f]{64}$/);
-      assert.equal(terms.fundEndpoint, `/api/v1/transactions/${transactionId}/fund`);
+      assert.strictEqual(terms.fundEndpoint, `/api/v1/transactions/${transactionId}/fund`);
     });
 
     it("[S2.2.08] [S2.3.02] [S2.3.17] [S1.15] with the price of all units in token units, as a decimal string", async () => {
       const one = await checkOut(market, { quantity: 1 });
-      assert.equal(one.paymentInstructions.amount, "2500000");
+      assert.strictEqual(one.paymentInstructions.amount, "2500000");
       const three = await checkOut(market, { quantity: 3 });
-      assert.equal(three.paymentInstructions.amount, "7500000");
-      assert.equal((await checkOut(market)).paymentInstructions.amount, "2500000");
+      assert.strictEqual(three.paymentInstructions.amount, "7500000");
+      assert.strictEqual((await checkOut(market)).paymentInstructions.amount, "2500000");
     });
 
     it("[S2.3.09] [S2.3.11] [S2.3.18] [S2.3.19] with the default windows, or those that were asked for", async () => {
@@ -69,20 +67,20 @@ describe("checkout", () => {
       const before = Math.floor(Date.now() / 1000);
       const { paymentInstructions: terms } = await checkOut(market, { deliveryDeadlineSeconds: 1_800 });
       assert.deepEqual([terms.network, terms.chainId], ["base-sepolia", 84_532]);
-      assert.equal(BigInt(terms.platformFee) + BigInt(terms.refundableAmount), BigInt(terms.amount));
-      assert.equal(terms.platformFee, "50000");
+      assert.strictEqual(BigInt(terms.platformFee) + BigInt(terms.refundableAmount), BigInt(terms.amount));
+      assert.strictEqual(terms.platformFee, "50000");
       const quoteEnd = Date.parse(terms.quoteExpiresAt) / 1000;
-      assert.equal(terms.deadline - quoteEnd, 1_800 - 900);
+      assert.strictEqual(terms.deadline - quoteEnd, 1_800 - 900);
       assert.ok(quoteEnd >= before + 900, "the quote holds for 15 minutes from the later of both clocks");
 
       const [approve, create] = terms.calls;
       assert.ok(approve !== undefined && create !== undefined && terms.calls.length === 2);
-      assert.equal(approve.to, terms.tokenAddress);
+      assert.strictEqual(approve.to, terms.tokenAddress);
       const approval = decodeFunctionData({ abi: erc20Abi, data: approve.data as `0x${string}` });
       assert.deepEqual(approval.args, [terms.escrowContract, BigInt(terms.amount)]);
-      assert.equal(create.to, terms.escrowContract);
+      assert.strictEqual(create.to, terms.escrowContract);
       const creation = decodeFunctionData({ abi: escrowAbi, data: create.data as `0x${string}` });
-      assert.equal(creation.functionName, "createEscrow");
+      assert.strictEqual(creation.functionName, "createEscrow");
       assert.deepEqual(creation.args, [
         terms.escrowId,
         getAddress(terms.sellerAddress),
@@ -97,8 +95,8 @@ describe("checkout", () => {
 
     it("[D4] with an escrow id of its own each time", async () => {
       const [one, two] = await Promise.all([checkOut(market), checkOut(market)]);
-      assert.notEqual(one.paymentInstructions.escrowId, two.paymentInstructions.escrowId);
-      assert.notEqual(one.transactionId, two.transactionId);
+      assert.notStrictEqual(one.paymentInstructions.escrowId, two.paymentInstructions.escrowId);
+      assert.notStrictEqual(one.transactionId, two.transactionId);
     });
 
     it("[D5] [S2.3.07] with the hash of a criteria document that keeps the request as it was", async () => {
@@ -107,8 +105,8 @@ describe("checkout", () => {
       const { transactionId, paymentInstructions } = await checkOut(market, { requestPayload, criteria });
       const path = `/api/v1/transactions/${transactionId}`;
       const { body } = await api.request("GET", `${path}/criteria`, { key: market.buyer.apiKey });
-      assert.equal(body.data.criteriaHash, paymentInstructions.criteriaHash);
-      assert.equal(keccak256(stringToBytes(canonicalJson(body.data.criteria))), paymentInstructions.criteriaHash);
+      assert.strictEqual(body.data.criteriaHash, paymentInstructions.criteriaHash);
+      assert.strictEqual(keccak256(stringToBytes(canonicalJson(body.data.criteria))), paymentInstructions.criteriaHash);
       assert.deepEqual(body.data.criteria.requestPayload, requestPayload);
       assert.deepEqual(body.data.criteria.criteria, criteria);
       const read = await api.request("GET", path, { key: market.buyer.apiKey });
@@ -118,8 +116,8 @@ describe("checkout", () => {
     it("[S2.3.22] [D15] with a pending transaction that names its fee platformFee and never buyerFee", async () => {
       const { transactionId } = await checkOut(market);
       const answer = await api.request("GET", `/api/v1/transactions/${transactionId}`, { key: market.buyer.apiKey });
-      assert.equal(answer.body.data.status, "pending_funding");
-      assert.equal(answer.body.data.platformFee, "50000");
+      assert.strictEqual(answer.body.data.status, "pending_funding");
+      assert.strictEqual(answer.body.data.platformFee, "50000");
       assert.ok(!answer.text.includes("buyerFee"));
       assert.deepEqual(
         answer.body.data.actions.map(({ action }: { action: string }) => action),
@@ -138,7 +136,7 @@ describe("checkout", () => {
       );
       assertInvalid(await order({ serviceId: 7, paymentMethod: 1 }), "body.serviceId", "body.paymentMethod");
       assertInvalid(await order({ paymentMethod: "USDC" }), "body.paymentMethod");
-      assert.equal(await countRecords(), before);
+      assert.strictEqual(await countRecords(), before);
     });
 
     it("[S2.3.02] [S2.3.06] [S2.3.08] [S2.3.10] with values outside their bounds", async () => {
@@ -162,7 +160,7 @@ describe("checkout", () => {
       assertInvalid(await order({ network: "polygon" }), "body.network");
       assertInvalid(await order({ criteria: { schema: { type: "nonsense" } } }), "body.criteria.schema");
       assertInvalid(await order({ criteria: { checks: [""] } }), "body.criteria.checks.0");
-      assert.equal(await countRecords(), before);
+      assert.strictEqual(await countRecords(), before);
     });
 
     it("[S2.3.08] [S2.3.10] and takes the bounds themselves", async () => {
@@ -246,7 +244,7 @@ describe("checkout", () => {
       const serviceId = await listService(api, market.seller, { price: 0.009999 });
       const answer = await order({ serviceId });
       assertError(answer, 422, "amount_out_of_range");
-      assert.equal(answer.body.details.minimum, "10000");
+      assert.strictEqual(answer.body.details.minimum, "10000");
       const least = await listService(api, market.seller, { price: 0.01 });
       await checkOut(market, { serviceId: least });
     });
@@ -260,7 +258,7 @@ describe("checkout", () => {
       await setSellerTerms(own, 2_500_001n, 0, false);
       assertError(await ask(), 409, "seller_terms_not_met");
       await setSellerTerms(own, 2_500_000n, 0, false);
-      assert.equal((await ask()).status, 200);
+      assert.strictEqual((await ask()).status, 200);
     });
 
     it("[D10] that leaves the seller less time than it asks for when it is funded at the quote's end", async () => {
@@ -271,8 +269,8 @@ describe("checkout", () => {
       for (const tooShort of [1_800, 3_600, 4_499]) {
         const answer = await ask(tooShort);
         assertError(answer, 409, "seller_terms_not_met");
-        assert.equal(answer.body.details.minDeliverySeconds, 3_600);
-        assert.equal(answer.body.details.minDeliveryDeadlineSeconds, 4_500);
+        assert.strictEqual(answer.body.details.minDeliverySeconds, 3_600);
+        assert.strictEqual(answer.body.details.minDeliveryDeadlineSeconds, 4_500);
       }
 
       const checkout = await checkOut(own, { deliveryDeadlineSeconds: 4_500 });
@@ -288,7 +286,7 @@ describe("checkout", () => {
         return chain.client.simulateContract({ ...call, account: own.buyer.account, blockOverrides: { time } });
       };
       await fundAt(quoteEnd);
-      await assert.rejects(fundAt(quoteEnd + 1n), /DeliveryTimeBelowSellerMinimum/);
+      await assert.isRejected(fundAt(quoteEnd + 1n), /DeliveryTimeBelowSellerMinimum/);
     });
 
     it("[S7.15] [D33] by a wallet that lacks the token, saying how much is required and there", async () => {
@@ -301,7 +299,7 @@ describe("checkout", () => {
         required: "2500000",
         balance: "2000000",
       });
-      assert.equal(answer.body.payment, undefined);
+      assert.strictEqual(answer.body.payment, undefined);
     });
 
     it("[D11] above the cap of both scores, and takes one at the cap", async () => {
@@ -309,9 +307,9 @@ describe("checkout", () => {
       const dear = await listService(api, market.seller, { price: 10.000001 });
       const answer = await order({ serviceId: dear });
       assertError(answer, 403, "job_value_cap_exceeded");
-      assert.equal(answer.body.details.valueUsd, "10000001");
-      assert.equal(answer.body.details.capUsd, "10000000");
-      assert.equal(await countRecords(), before);
+      assert.strictEqual(answer.body.details.valueUsd, "10000001");
+      assert.strictEqual(answer.body.details.capUsd, "10000000");
+      assert.strictEqual(await countRecords(), before);
       await checkOut(market, { serviceId: await listService(api, market.seller, { price: 10 }) });
     });
 
@@ -321,9 +319,9 @@ describe("checkout", () => {
       const body = { serviceId: rich.serviceId, paymentMethod: "usdc" };
       const answer = await api.request("POST", "/api/v1/checkout", { key: rich.buyer.apiKey, body });
       assertError(answer, 403, "job_value_cap_exceeded");
-      assert.equal(answer.body.details.cappedWallet, rich.seller.walletAddress);
+      assert.strictEqual(answer.body.details.cappedWallet, rich.seller.walletAddress);
       await chain.raiseScore(rich.seller.walletAddress, 10);
-      assert.equal((await checkOut(rich)).paymentInstructions.amount, "20000000");
+      assert.strictEqual((await checkOut(rich)).paymentInstructions.amount, "20000000");
     });
   });
 });

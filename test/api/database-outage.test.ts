@@ -1,8 +1,8 @@
 // What each route says while the database is away, compared with what openapi.json says of it.
-import assert from "node:assert/strict";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
-import { after, before, describe, it } from "node:test";
+
+import { assert } from "chai";
 
 import { routes } from "../../api/app.ts";
 import { errorCodesOf } from "../../api/http/openapi.ts";
@@ -65,7 +65,7 @@ describe("while the database is away", () => {
     api = await startTestApi({ env: { mongodbUri: door.url } });
     agent = await api.registerAgent();
     const listed = await api.request("POST", "/api/v1/services", { key: agent.apiKey, body: listingBody() });
-    assert.equal(listed.status, 201, listed.text);
+    assert.strictEqual(listed.status, 201, listed.text);
     const message = signInMessage(agent.walletAddress, { statement: "Issue an API key for this agent." });
     const newKey = { message, signature: await agent.account.signMessage({ message }) };
     keyless = {
@@ -95,7 +95,7 @@ describe("while the database is away", () => {
           assertError(answer, 503, "service_unavailable");
           assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/, name);
         } else {
-          assert.equal(answer.status, path === "/ready" ? 503 : 200, `${name}: ${answer.text.slice(0, 200)}`);
+          assert.strictEqual(answer.status, path === "/ready" ? 503 : 200, `${name}: ${answer.text.slice(0, 200)}`);
         }
       }),
     );
@@ -105,8 +105,8 @@ describe("while the database is away", () => {
     door.open();
     const [path, options] = keyless["POST /api/v1/auth/keys"] ?? ["", {}];
     const issued = await api.request("POST", path, options);
-    assert.equal(issued.status, 201, issued.text);
+    assert.strictEqual(issued.status, 201, issued.text);
     const keys = await api.container.connection.collection("api_keys").countDocuments({ agentId: agent.agentId });
-    assert.equal(keys, 2);
+    assert.strictEqual(keys, 2);
   });
 });

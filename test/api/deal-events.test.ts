@@ -1,6 +1,6 @@
-import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+
+import { assert } from "chai";
 
 import { approveCall, createEscrowCall, submitDeliveryCall } from "../../api/chain/calldata.ts";
 import { verifyWebhookSignature } from "../../api/features/webhooks/signature.ts";
@@ -125,7 +125,7 @@ describe("the events of a deal", () => {
       log.map((event: { event: string }) => event.event),
       ["escrow.funded", "escrow.released"],
     );
-    assert.equal(log[0].id, funded.headers["x-service-event-id"]);
+    assert.strictEqual(log[0].id, funded.headers["x-service-event-id"]);
     assert.deepEqual(log[0].payload, funded.body);
   });
 
@@ -155,8 +155,8 @@ describe("the events of a deal", () => {
       late: false,
     });
     assert.match(body.escrowId, /^0x[0-9a-f]{64}$/);
-    assert.equal(body.lockedAmount, "7350000");
-    assert.equal(body.platformFee, "150000");
+    assert.strictEqual(body.lockedAmount, "7350000");
+    assert.strictEqual(body.platformFee, "150000");
   });
 
   it("[S2.2.20] bring the incoming job to the listing's endpointUrl as it is at that moment", async () => {
@@ -200,7 +200,7 @@ describe("the events of a deal", () => {
     );
     assert.match(body.deliveredAt, isoDate);
     const { proofHash } = await readTransaction(api, market.buyer, transactionId);
-    assert.equal(body.deliveryProof, proofHash);
+    assert.strictEqual(body.deliveryProof, proofHash);
     assert.ok(!String(post.headers["x-service-signature"]).includes(body.deliveryProof.slice(2)));
   });
 
@@ -212,12 +212,12 @@ describe("the events of a deal", () => {
     const target = { chainId: 84_532, escrowContract: chain.deployment.escrow };
     await chain.send(market.seller.account, submitDeliveryCall(target, checkout.paymentInstructions.escrowId, proof));
     const submitted = await arrived(buyerHook, "delivery.submitted", transactionId);
-    assert.equal(submitted.body.proofHash, proof);
+    assert.strictEqual(submitted.body.proofHash, proof);
     const delivered = await api.request("POST", `/api/v1/transactions/${transactionId}/deliver`, {
       key: market.seller.apiKey,
       body: { responsePayload },
     });
-    assert.equal(delivered.status, 200, delivered.text);
+    assert.strictEqual(delivered.status, 200, delivered.text);
     assert.deepEqual(
       (await arrived(buyerHook, "service.delivered", transactionId)).body.responsePayload,
       responsePayload,
@@ -248,7 +248,7 @@ describe("the events of a deal", () => {
       const confirmed = await api.request("POST", `/api/v1/transactions/${transactionId}/confirm`, {
         key: own.buyer.apiKey,
       });
-      assert.equal(confirmed.body.data.status, "released");
+      assert.strictEqual(confirmed.body.data.status, "released");
       // The one retry of a failing receiver, and the dropped target, stand in their owners' logs alone.
       const failed = await until("the retry is over", async () => {
         const { body } = await get(own.buyer, `/api/v1/webhooks/deliveries?transactionId=${transactionId}`);
@@ -264,10 +264,10 @@ describe("the events of a deal", () => {
           ["refused", 500],
         ],
       );
-      assert.equal(broken.received.length, 2);
+      assert.strictEqual(broken.received.length, 2);
       const { body } = await get(own.seller, `/api/v1/webhooks/deliveries?status=dropped`);
       assert.ok(body.data.length >= 1);
-      assert.equal(body.data[0].attempts[0].error, "the address is private, loopback or internal");
+      assert.strictEqual(body.data[0].attempts[0].error, "the address is private, loopback or internal");
       assert.deepEqual(
         (await get(market.buyer, `/api/v1/webhooks/deliveries?transactionId=${transactionId}`)).body.data,
         [],
@@ -291,7 +291,7 @@ describe("the events of a deal", () => {
     const post = (path: string) => api.request("POST", path, { key: own.seller.apiKey });
     const old = await secretOf(own.seller);
     const rotated = await post("/api/v1/webhooks/secret/rotate");
-    assert.equal(rotated.body.data.secret, old);
+    assert.strictEqual(rotated.body.data.secret, old);
     const next = rotated.body.data.next.secret as string;
     const activated = await post("/api/v1/webhooks/secret/activate");
     assert.deepEqual([activated.body.data.secret, activated.body.data.next], [next, null]);
@@ -349,7 +349,7 @@ describe("the events of a deal", () => {
         criteriaHash: `0x${"00".repeat(32)}`,
       }),
     );
-    assert.equal(receipt.status, "success");
+    assert.strictEqual(receipt.status, "success");
     const event = await until("it is announced", async () => (await get(own.seller, "/api/v1/events")).body.data[0]);
     assert.deepEqual(
       [event.event, event.payload.unsolicited, event.payload.escrowId],

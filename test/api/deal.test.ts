@@ -1,6 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
-
+import { assert } from "chai";
 import type { TransactionReceipt } from "viem";
 
 import { startTestApi } from "../fixtures/api.ts";
@@ -31,22 +29,22 @@ describe("a deal through the API", () => {
       key: buyer.apiKey,
       body: { txHash: transactionHash },
     });
-    assert.equal(funded.status, 200, funded.text);
-    assert.equal(funded.body.data.status, "funded");
-    assert.equal(funded.body.data.fundTxHash, transactionHash);
+    assert.strictEqual(funded.status, 200, funded.text);
+    assert.strictEqual(funded.body.data.status, "funded");
+    assert.strictEqual(funded.body.data.fundTxHash, transactionHash);
 
     await deliverDeal(market, transactionId, { report: "clean" });
     await act(api, chain, buyer, transactionId, "accept");
     const confirmed = await api.request("POST", `/api/v1/transactions/${transactionId}/confirm`, { key: buyer.apiKey });
-    assert.equal(confirmed.status, 200, confirmed.text);
-    assert.equal(confirmed.body.data.status, "released");
+    assert.strictEqual(confirmed.status, 200, confirmed.text);
+    assert.strictEqual(confirmed.body.data.status, "released");
 
     const copied = await until("the copy follows", async () => {
       const { body } = await api.request("GET", "/api/v1/transactions?status=released", { key: seller.apiKey });
       return body.data[0];
     });
-    assert.equal(copied.transactionId, transactionId);
-    assert.equal((await readTransaction(api, seller, transactionId)).status, "released");
+    assert.strictEqual(copied.transactionId, transactionId);
+    assert.strictEqual((await readTransaction(api, seller, transactionId)).status, "released");
   });
 
   it("[S5.09] moves no money by API keys alone", async () => {
@@ -86,12 +84,12 @@ describe("a deal through the API", () => {
     });
     const sellerBefore = await ether(seller);
     const delivered = await deliverDeal(market, checkout.transactionId);
-    assert.equal(sellerBefore - (await ether(seller)), gasOf(delivered));
+    assert.strictEqual(sellerBefore - (await ether(seller)), gasOf(delivered));
     receipts.push(await act(api, chain, buyer, checkout.transactionId, "accept"));
-    assert.equal(
+    assert.strictEqual(
       buyerBefore - (await ether(buyer)),
       receipts.map(gasOf).reduce((sum, gas) => sum + gas, 0n),
     );
-    for (const receipt of receipts) assert.equal(receipt.from, buyer.walletAddress.toLowerCase());
+    for (const receipt of receipts) assert.strictEqual(receipt.from, buyer.walletAddress.toLowerCase());
   });
 });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
+import { assert } from "chai";
 
 import type { TransactionRecord } from "../../api/features/transactions/model.ts";
 import { startTestApi } from "../fixtures/api.ts";
@@ -38,18 +37,18 @@ describe("the follower of the chain, far behind", () => {
       const headNumber = (await bench.cursor())?.headNumber;
       pages.push({ ordinal, first, headNumber });
       const passed = records.slice(0, Math.max(0, Number(ordinal / ORDINALS_PER_BLOCK) - 1));
-      assert.equal(await fundedOf(passed), passed.length, "what stands before the page is applied");
+      assert.strictEqual(await fundedOf(passed), passed.length, "what stands before the page is applied");
     };
     await bench.follower().step();
-    assert.equal(pages.length, 10 * 0.4 + 1);
+    assert.strictEqual(pages.length, 10 * 0.4 + 1);
     assert.ok(pages.every(({ first }) => first === PAGE));
     for (const [index, page] of pages.slice(1).entries()) {
       const before = pages[index];
       assert.ok(before !== undefined && page.ordinal > before.ordinal);
       assert.ok((page.headNumber ?? -1) > (before.headNumber ?? -1), "the cursor has passed the page before");
     }
-    assert.equal(await fundedOf(records), 10);
-    assert.equal((await bench.cursor())?.headNumber, bench.indexer.height);
+    assert.strictEqual(await fundedOf(records), 10);
+    assert.strictEqual((await bench.cursor())?.headNumber, bench.indexer.height);
     const log = await bench.eventLog();
     assert.deepEqual(
       log.map(({ transactionId }) => transactionId),
@@ -64,21 +63,21 @@ describe("the follower of the chain, far behind", () => {
       pages += 1;
       if (pages > 3) throw new Error("killed");
     };
-    await assert.rejects(bench.follower().step(), /killed/);
+    await assert.isRejected(bench.follower().step(), /killed/);
     const stored = await bench.cursor();
     // Three pages end in the middle of the eighth block.
-    assert.equal(stored?.headNumber, 7);
-    assert.equal((await bench.eventLog()).length, 7);
+    assert.strictEqual(stored?.headNumber, 7);
+    assert.strictEqual((await bench.eventLog()).length, 7);
 
     const asked: bigint[] = [];
     bench.indexer.beforePage = (ordinal) => {
       asked.push(ordinal);
     };
     await bench.follower({ overlapBlocks: 2 }).step();
-    assert.equal(asked[0], 5n * ORDINALS_PER_BLOCK, "from the overlap on, and not from the beginning");
-    assert.equal(await fundedOf(records), 10);
-    assert.equal((await bench.eventLog()).length, 10);
-    assert.equal((await bench.cursor())?.headNumber, bench.indexer.height);
+    assert.strictEqual(asked[0], 5n * ORDINALS_PER_BLOCK, "from the overlap on, and not from the beginning");
+    assert.strictEqual(await fundedOf(records), 10);
+    assert.strictEqual((await bench.eventLog()).length, 10);
+    assert.strictEqual((await bench.cursor())?.headNumber, bench.indexer.height);
   });
 
   it("goes on within a page, too, when it was killed between two of its database transactions", async () => {
@@ -92,12 +91,12 @@ describe("the follower of the chain, far behind", () => {
         await bench.recorder.record(announcements, session);
       },
     };
-    await assert.rejects(bench.follower({ recorder }).step(), /killed/);
-    assert.equal((await bench.eventLog()).length, 200);
-    assert.equal((await bench.cursor())?.headNumber, 0, "the cursor has not passed a block that is half applied");
+    await assert.isRejected(bench.follower({ recorder }).step(), /killed/);
+    assert.strictEqual((await bench.eventLog()).length, 200);
+    assert.strictEqual((await bench.cursor())?.headNumber, 0, "the cursor has not passed a block that is half applied");
     await bench.follower().step();
-    assert.equal((await bench.eventLog()).length, 250);
-    assert.equal(await fundedOf(records), 250);
+    assert.strictEqual((await bench.eventLog()).length, 250);
+    assert.strictEqual(await fundedOf(records), 250);
   });
 
   it("says that there is more until the last page", async () => {
@@ -123,7 +122,7 @@ describe("the follower of the chain, far behind", () => {
     assert.deepEqual(await bench.eventTypes(), ["escrow.funded"]);
     const stored = await bench.read(record);
     assert.deepEqual([stored.status, stored.escrow?.moves[0]?.blockNumber], ["funded", 5]);
-    assert.equal((await bench.models.applied.findOne({ escrowId: record.escrowId }).lean())?.blockNumber, 5);
+    assert.strictEqual((await bench.models.applied.findOne({ escrowId: record.escrowId }).lean())?.blockNumber, 5);
   });
 
   it("[D37] takes back what is gone from the chain though its page ended in the middle of the block", async () => {
@@ -138,7 +137,7 @@ describe("the follower of the chain, far behind", () => {
       stored.map(({ status }) => status),
       ["funded", "pending_funding", "pending_funding"],
     );
-    assert.equal((await bench.eventTypes()).filter((type) => type === "escrow.reorged").length, 2);
+    assert.strictEqual((await bench.eventTypes()).filter((type) => type === "escrow.reorged").length, 2);
   });
 
   it("[D37] notices a reorganisation between two pages, below what it has read already", async () => {
@@ -157,8 +156,8 @@ describe("the follower of the chain, far behind", () => {
     const one = bench.follower();
     await one.step();
     await one.step();
-    assert.equal((await bench.read(lost)).status, "pending_funding");
-    assert.equal(await fundedOf(records), 5);
+    assert.strictEqual((await bench.read(lost)).status, "pending_funding");
+    assert.strictEqual(await fundedOf(records), 5);
     assert.deepEqual((await bench.eventTypes()).filter((type) => type === "escrow.reorged").length, 1);
   });
 
@@ -176,10 +175,10 @@ describe("the follower of the chain, far behind", () => {
       }
       if (pages === 5) throw new Error("killed");
     };
-    await assert.rejects(bench.follower().step(), /killed/);
+    await assert.isRejected(bench.follower().step(), /killed/);
     await bench.follower().step();
-    assert.equal((await bench.read(lost)).status, "pending_funding");
-    assert.equal(await fundedOf(records), 5);
+    assert.strictEqual((await bench.read(lost)).status, "pending_funding");
+    assert.strictEqual(await fundedOf(records), 5);
   });
 
   it("takes a subgraph that falls back between two pages for one that is behind", async () => {
@@ -217,8 +216,8 @@ describe("the follower of the chain, far behind", () => {
       };
       await chainFollower.followers["base-sepolia"].step();
       assert.deepEqual(seen, ["pending_funding", "pending_funding", "pending_funding"]);
-      assert.equal((await transactions.models.transactions.findById(record._id).lean())?.status, "funded");
-      assert.equal((await transactions.models.transactions.findById(unfunded._id).lean())?.status, "expired");
+      assert.strictEqual((await transactions.models.transactions.findById(record._id).lean())?.status, "funded");
+      assert.strictEqual((await transactions.models.transactions.findById(unfunded._id).lean())?.status, "expired");
     } finally {
       await api.close();
     }

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
+import { assert } from "chai";
 
 import { expireQuotes, EXPIRY_MARGIN_SECONDS } from "../../api/features/transactions/expiry.ts";
 import { bytes32, created, FollowerBench, SELLER, START } from "../fixtures/follower.ts";
@@ -23,17 +22,17 @@ describe("the follower of the chain", () => {
       ]);
       await bench.follower().step();
       const [record, ...others] = await bench.transactions.find().lean();
-      assert.equal(others.length, 0);
+      assert.strictEqual(others.length, 0);
       assert.deepEqual(
         [record?.unsolicited, record?.escrowId, record?.status, record?.serviceId, record?.buyerAgentId],
         [true, escrowId, "funded", null, null],
       );
       const [event] = await bench.eventLog();
       assert.deepEqual(event?.recipients, ["agt_seller"]);
-      assert.equal(JSON.parse(event.bodyJson).unsolicited, true);
-      assert.equal(await bench.deliveries.countDocuments(), 0);
+      assert.strictEqual(JSON.parse(String(event?.bodyJson)).unsolicited, true);
+      assert.strictEqual(await bench.deliveries.countDocuments(), 0);
       await bench.follower().step();
-      assert.equal(await bench.transactions.countDocuments(), 1);
+      assert.strictEqual(await bench.transactions.countDocuments(), 1);
     });
 
     it("[D16] that took a checkout's id with other terms as a loss of the checkout", async () => {
@@ -43,19 +42,19 @@ describe("the follower of the chain", () => {
       const stored = await bench.read(record);
       assert.deepEqual([stored.status, stored.expiredBy, stored.escrow], ["expired", "escrow_id_taken", null]);
       const other = await bench.transactions.findOne({ unsolicited: true }).lean();
-      assert.equal(other?.amount, "999999");
+      assert.strictEqual(other?.amount, "999999");
       const [event] = await bench.eventLog();
-      assert.equal(event?.transactionId, other._id);
+      assert.strictEqual(event?.transactionId, other?._id);
     });
 
     it("[D16] that was funded after the quote's end as late, and tells the seller that he may refund", async () => {
       const record = await bench.checkout({ quoteExpiresAt: START });
       bench.indexer.mine([created(record)], 60);
       await bench.follower().step();
-      assert.equal((await bench.read(record)).status, "funded");
+      assert.strictEqual((await bench.read(record)).status, "funded");
       const [event] = await bench.eventLog();
       const body = JSON.parse(event?.bodyJson ?? "{}");
-      assert.equal(body.late, true);
+      assert.strictEqual(body.late, true);
       assert.match(body.notice, /refund/);
     });
 
@@ -64,14 +63,14 @@ describe("the follower of the chain", () => {
       const quoteEnd = START + 900;
       const expire = (headTimestamp: number) =>
         expireQuotes(bench.transactions, "base-sepolia", headTimestamp, bench.clock);
-      assert.equal(await expire(quoteEnd + EXPIRY_MARGIN_SECONDS), 0);
-      assert.equal(await expire(quoteEnd + EXPIRY_MARGIN_SECONDS + 1), 1);
+      assert.strictEqual(await expire(quoteEnd + EXPIRY_MARGIN_SECONDS), 0);
+      assert.strictEqual(await expire(quoteEnd + EXPIRY_MARGIN_SECONDS + 1), 1);
       const expired = await bench.read(record);
       assert.deepEqual([expired.status, expired.expiredBy], ["expired", "quote"]);
       bench.indexer.mine([created(record)], 5_000);
       await bench.follower().step();
-      assert.equal((await bench.read(record)).status, "funded");
-      assert.equal(await expire(quoteEnd + 100_000), 0);
+      assert.strictEqual((await bench.read(record)).status, "funded");
+      assert.strictEqual(await expire(quoteEnd + 100_000), 0);
     });
   });
 });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
+import { assert } from "chai";
 
 import { BUYER, bytes32, created, FollowerBench, moved, SELLER } from "../fixtures/follower.ts";
 
@@ -27,22 +26,22 @@ describe("the follower of the chain", () => {
       bench.indexer.mine();
       bench.indexer.mine();
       await one.step();
-      assert.equal((await bench.read(record)).status, "pending_funding");
-      assert.equal((await bench.read(record)).escrow, null);
+      assert.strictEqual((await bench.read(record)).status, "pending_funding");
+      assert.strictEqual((await bench.read(record)).escrow, null);
       const reorged = (await bench.eventLog())[1];
-      assert.equal(reorged?.type, "escrow.reorged");
-      assert.deepEqual(reorged.recipients.sort(), ["agt_buyer", "agt_seller"]);
-      const body = JSON.parse(reorged.bodyJson);
+      assert.strictEqual(reorged?.type, "escrow.reorged");
+      assert.deepEqual(reorged?.recipients.sort(), ["agt_buyer", "agt_seller"]);
+      const body = JSON.parse(String(reorged?.bodyJson));
       assert.deepEqual([body.withdrawn, body.withdrawnEventIds], ["EscrowCreated", [funded._id]]);
 
       bench.indexer.mine([created(record)]);
       await one.step();
       const again = (await bench.eventLog())[2];
-      assert.equal(again?.type, "escrow.funded");
-      assert.notEqual(again._id, funded._id, "a second announcement is a second event");
-      assert.equal((await bench.read(record)).status, "funded");
+      assert.strictEqual(again?.type, "escrow.funded");
+      assert.notStrictEqual(again?._id, funded._id, "a second announcement is a second event");
+      assert.strictEqual((await bench.read(record)).status, "funded");
       await bench.follower().step();
-      assert.equal((await bench.eventLog()).length, 3);
+      assert.strictEqual((await bench.eventLog()).length, 3);
     });
 
     it("[D37] and keeps the event's id when the move was only mined again elsewhere", async () => {
@@ -58,9 +57,9 @@ describe("the follower of the chain", () => {
       await one.step();
       const after = await bench.models.applied.find().lean();
       assert.deepEqual(await bench.eventTypes(), ["escrow.funded"]);
-      assert.notEqual(after[0]?.blockHash, before[0]?.blockHash);
+      assert.notStrictEqual(after[0]?.blockHash, before[0]?.blockHash);
       assert.deepEqual([after[0]?.blockNumber, after[0]?.incarnation, after[0]?.live], [3, 0, true]);
-      assert.equal((await bench.read(record)).escrow?.moves[0]?.blockNumber, 3);
+      assert.strictEqual((await bench.read(record)).escrow?.moves[0]?.blockNumber, 3);
     });
 
     it("only when the new branch is as long as the old one", async () => {
@@ -73,7 +72,7 @@ describe("the follower of the chain", () => {
       bench.indexer.rollBackTo(1);
       bench.indexer.mine();
       await one.step();
-      assert.equal((await bench.read(record)).status, "funded");
+      assert.strictEqual((await bench.read(record)).status, "funded");
       assert.deepEqual(await bench.eventTypes(), ["escrow.funded"]);
       bench.indexer.mine([created(record)]);
       await one.step();
@@ -94,13 +93,13 @@ describe("the follower of the chain", () => {
         bench.clock = new Date(bench.clock.getTime() + 61_000);
       }
       await one.step();
-      assert.equal((await bench.read(record)).status, "funded");
+      assert.strictEqual((await bench.read(record)).status, "funded");
       assert.deepEqual(await bench.eventTypes(), ["escrow.funded"]);
 
       bench.chainHeight = 1;
       bench.clock = new Date(bench.clock.getTime() + 61_000);
       await one.step();
-      assert.equal((await bench.read(record)).status, "pending_funding");
+      assert.strictEqual((await bench.read(record)).status, "pending_funding");
       assert.deepEqual(await bench.eventTypes(), ["escrow.funded", "escrow.reorged"]);
     });
 
@@ -113,7 +112,7 @@ describe("the follower of the chain", () => {
       bench.indexer.mine();
       await bench.follower().step();
       assert.deepEqual(await bench.eventTypes(), ["escrow.funded", "escrow.reorged"]);
-      assert.equal((await bench.read(record)).status, "pending_funding");
+      assert.strictEqual((await bench.read(record)).status, "pending_funding");
     });
 
     it("and takes back a release alone, the escrow being delivered as before", async () => {
@@ -126,9 +125,9 @@ describe("the follower of the chain", () => {
       bench.indexer.mine();
       bench.indexer.mine();
       const step = await one.step();
-      assert.equal(step.withdrawn, 1);
+      assert.strictEqual(step.withdrawn, 1);
       assert.deepEqual(step.settledWallets.sort(), [SELLER, BUYER].sort());
-      assert.equal((await bench.read(record)).status, "delivered");
+      assert.strictEqual((await bench.read(record)).status, "delivered");
     });
   });
 });

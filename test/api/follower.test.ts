@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
+import { assert } from "chai";
 
 import { isDuplicateKey } from "../../api/db/connection.ts";
 import { CursorMovedError } from "../../api/features/chain-follower/applier.ts";
@@ -31,11 +30,11 @@ describe("the follower of the chain", () => {
       await first.step();
       await bench.follower().step();
       const stored = await bench.read(record);
-      assert.equal(stored.status, "funded");
-      assert.equal(stored.escrow?.state, "Funded");
+      assert.strictEqual(stored.status, "funded");
+      assert.strictEqual(stored.escrow?.state, "Funded");
       assert.deepEqual(await bench.eventTypes(), ["escrow.funded"]);
       assert.deepEqual(await bench.sentTo(ENDPOINT), ["escrow.funded"]);
-      assert.equal(await bench.deliveries.countDocuments({ kind: "backup" }), 1);
+      assert.strictEqual(await bench.deliveries.countDocuments({ kind: "backup" }), 1);
     });
 
     it("or not at all when it is killed before the end: the next one does it all", async () => {
@@ -47,13 +46,13 @@ describe("the follower of the chain", () => {
         },
       };
       bench.indexer.mine([created(record)]);
-      await assert.rejects(bench.follower({ recorder: dying }).step(), /killed/);
-      assert.equal((await bench.read(record)).status, "pending_funding");
+      await assert.isRejected(bench.follower({ recorder: dying }).step(), /killed/);
+      assert.strictEqual((await bench.read(record)).status, "pending_funding");
       for (const model of [bench.models.events, bench.models.applied, bench.models.cursors, bench.deliveries]) {
-        assert.equal(await model.countDocuments(), 0);
+        assert.strictEqual(await model.countDocuments(), 0);
       }
       await bench.follower().step();
-      assert.equal((await bench.read(record)).status, "funded");
+      assert.strictEqual((await bench.read(record)).status, "funded");
       assert.deepEqual(await bench.eventTypes(), ["escrow.funded"]);
     });
 
@@ -68,7 +67,7 @@ describe("the follower of the chain", () => {
         (await bench.eventLog()).map(({ seq }) => seq),
         [1, 2, 3],
       );
-      assert.equal((await bench.read(record)).status, "released");
+      assert.strictEqual((await bench.read(record)).status, "released");
     });
 
     it("[S6.10] as escrow.finalized, and not escrow.released, when the window elapsed", async () => {
@@ -101,9 +100,9 @@ describe("the follower of the chain", () => {
         );
       }
       await bench.follower().step();
-      assert.equal(await bench.models.events.countDocuments({ type: "escrow.funded" }), 60);
-      assert.equal(await bench.transactions.countDocuments({ status: "refunded" }), 60);
-      assert.equal((await bench.cursor())?.headNumber, bench.indexer.height);
+      assert.strictEqual(await bench.models.events.countDocuments({ type: "escrow.funded" }), 60);
+      assert.strictEqual(await bench.transactions.countDocuments({ status: "refunded" }), 60);
+      assert.strictEqual((await bench.cursor())?.headNumber, bench.indexer.height);
     });
   });
 
@@ -122,12 +121,12 @@ describe("the follower of the chain", () => {
     }
     for (const one of two) await one.step();
     const events = await bench.eventLog();
-    assert.equal(events.length, 20);
+    assert.strictEqual(events.length, 20);
     assert.deepEqual(
       events.map(({ seq }) => seq),
       Array.from({ length: 20 }, (_, n) => n + 1),
     );
-    assert.equal(await bench.deliveries.countDocuments({ kind: "immediate" }), 20);
+    assert.strictEqual(await bench.deliveries.countDocuments({ kind: "immediate" }), 20);
   });
 
   it("has one leader at a time, and another one when it is gone", async () => {
@@ -137,17 +136,17 @@ describe("the follower of the chain", () => {
     const taken = await Promise.all([leaseOf("one").acquire(), leaseOf("two").acquire()]);
     assert.deepEqual(taken.sort(), [false, true]);
     const [winner, loser] = (await owner()) === "one" ? ["one", "two"] : ["two", "one"];
-    assert.equal(await leaseOf(loser).acquire(), false);
-    assert.equal(await leaseOf(winner).acquire(), true);
+    assert.strictEqual(await leaseOf(loser).acquire(), false);
+    assert.strictEqual(await leaseOf(winner).acquire(), true);
 
     await bench.models.leases.updateOne({ _id: "leader" }, { expiresAt: new Date(0) });
-    assert.equal(await leaseOf(loser).acquire(), true);
-    assert.equal(await leaseOf(winner).acquire(), false);
-    assert.equal(await owner(), loser);
+    assert.strictEqual(await leaseOf(loser).acquire(), true);
+    assert.strictEqual(await leaseOf(winner).acquire(), false);
+    assert.strictEqual(await owner(), loser);
 
     await leaseOf(winner).release();
-    assert.equal(await leaseOf(winner).acquire(), false, "nobody gives back what another has");
+    assert.strictEqual(await leaseOf(winner).acquire(), false, "nobody gives back what another has");
     await leaseOf(loser).release();
-    assert.equal(await leaseOf(winner).acquire(), true);
+    assert.strictEqual(await leaseOf(winner).acquire(), true);
   });
 });

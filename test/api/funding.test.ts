@@ -1,6 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
-
+import { assert } from "chai";
 import { encodeFunctionData, erc20Abi } from "viem";
 
 import { createEscrowCall } from "../../api/chain/calldata.ts";
@@ -40,7 +38,7 @@ describe("the funding of a transaction", () => {
   /** Hands in a hash that funds nothing: the checkout stays exactly as it was. */
   async function refused(checkout: CheckoutData, txHash: string, agent = market.buyer): Promise<Answer> {
     const before = await stored(checkout);
-    assert.equal(before?.status, "pending_funding");
+    assert.strictEqual(before?.status, "pending_funding");
     const answer = await fund(checkout, txHash, agent);
     assert.deepEqual(await stored(checkout), before);
     return answer;
@@ -50,13 +48,13 @@ describe("the funding of a transaction", () => {
     const checkout = await checkOut(market);
     const { transactionHash, blockNumber } = await createEscrow(market, checkout);
     const answer = await fund(checkout, transactionHash);
-    assert.equal(answer.status, 200, answer.text);
+    assert.strictEqual(answer.status, 200, answer.text);
     const { data } = answer.body;
     assert.deepEqual([data.status, data.fundTxHash, data.late], ["funded", transactionHash, false]);
     assert.ok(data.indexedBlock >= Number(blockNumber), "the state is not older than the funding");
     const again = await fund(checkout, transactionHash);
-    assert.equal(again.status, 200);
-    assert.equal(again.body.data.status, "funded");
+    assert.strictEqual(again.status, 200);
+    assert.strictEqual(again.body.data.status, "funded");
   });
 
   it("[D16] funds an escrow that is seen on chain though fund was never called", async () => {
@@ -66,13 +64,13 @@ describe("the funding of a transaction", () => {
       const { body } = await call(market.seller, "GET", pathOf(checkout));
       return body.data?.status === "funded" ? body.data : undefined;
     });
-    assert.equal(read.escrowId, checkout.paymentInstructions.escrowId);
+    assert.strictEqual(read.escrowId, checkout.paymentInstructions.escrowId);
   });
 
   it("[S4.r08.1] [D16] says that a hash does not exist, and nothing becomes funded", async () => {
     const checkout = await checkOut(market);
     assertError(await refused(checkout, UNKNOWN_HASH), 409, "funding_not_found");
-    assert.equal((await readTransaction(api, market.buyer, checkout.transactionId)).status, "pending_funding");
+    assert.strictEqual((await readTransaction(api, market.buyer, checkout.transactionId)).status, "pending_funding");
   });
 
   it("[S4.r08.1] [D16] says that the transaction failed", async () => {
@@ -82,7 +80,7 @@ describe("the funding of a transaction", () => {
     const create = checkout.paymentInstructions.calls[1];
     assert.ok(create !== undefined);
     const receipt = await chain.sendReverting(own.buyer.account, create);
-    assert.equal(receipt.status, "reverted");
+    assert.strictEqual(receipt.status, "reverted");
     assertError(await refused(checkout, receipt.transactionHash, own.buyer), 409, "funding_failed");
   });
 
@@ -140,7 +138,7 @@ describe("the funding of a transaction", () => {
       criteriaHash: terms.criteriaHash,
     });
     const { transactionHash, status } = await chain.send(market.buyer.account, create);
-    assert.equal(status, "success");
+    assert.strictEqual(status, "success");
     const answer = await fund(checkout, transactionHash);
     assertError(answer, 409, "funding_other_terms");
     assert.deepEqual(answer.body.details.differences, [
@@ -151,7 +149,7 @@ describe("the funding of a transaction", () => {
       const data = await readTransaction(api, market.buyer, checkout.transactionId);
       return data.status === "expired" ? data : undefined;
     });
-    assert.equal(read.expiredBy, "escrow_id_taken");
+    assert.strictEqual(read.expiredBy, "escrow_id_taken");
   });
 
   it("[S7.16] answers 402 to a wallet that can no longer pay, with what is required and there", async () => {
@@ -186,7 +184,7 @@ describe("the funding of a transaction", () => {
     const checkout = await checkOut(market);
     assertError(await fund(checkout, UNKNOWN_HASH, market.seller), 404, "not_found");
     const { transactionHash } = await createEscrow(market, checkout);
-    assert.equal((await fund(checkout, transactionHash)).status, 200);
+    assert.strictEqual((await fund(checkout, transactionHash)).status, 200);
     assertError(await fund(checkout, transactionHash, market.seller), 403, "wrong_role");
     assertError(await fund(checkout, transactionHash, stranger), 404, "not_found");
   });

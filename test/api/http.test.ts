@@ -1,7 +1,7 @@
-import assert from "node:assert/strict";
 import { connect } from "node:net";
-import { after, before, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
+
+import { assert } from "chai";
 
 import { routes } from "../../api/app.ts";
 import { MAX_BODY_DEPTH } from "../../api/http/validation.ts";
@@ -43,7 +43,7 @@ describe("the HTTP side", () => {
       const sent = (type: string) =>
         api.request("POST", DISCOVER, { rawBody: '{"query":"x"}', headers: { "content-type": type } });
       const taken = await sent("application/json");
-      assert.equal(taken.status, 200);
+      assert.strictEqual(taken.status, 200);
       assert.match(taken.headers.get("content-type") ?? "", /^application\/json\b/);
       const refused = await sent("text/plain");
       assertError(refused, 415, "unsupported_media_type");
@@ -58,16 +58,16 @@ describe("the HTTP side", () => {
           await api.request(method, filled, body),
           await api.request(method, filled.replace("/api", ""), body),
         ];
-        assert.notEqual(long.body?.code, "method_not_allowed", path);
+        assert.notStrictEqual(long.body?.code, "method_not_allowed", path);
         assert.deepEqual([short.status, short.body?.code], [long.status, long.body?.code], path);
-        if (auth === "apiKey") assert.equal(short.status, 401, path);
+        if (auth === "apiKey") assert.strictEqual(short.status, 401, path);
         assertError(await api.request(method, filled.replace("/api/v1", "/api/v2"), body), 404, "not_found");
       }
     });
 
     it("gives every answer a request id, the client's own when it is well-formed", async () => {
       const own = await api.request("GET", "/health", { headers: { "x-request-id": "trace-1" } });
-      assert.equal(own.headers.get("x-request-id"), "trace-1");
+      assert.strictEqual(own.headers.get("x-request-id"), "trace-1");
       for (const bad of ["x".repeat(65), "a b", "<script>"]) {
         const answer = await api.request("GET", "/health", { headers: { "x-request-id": bad } });
         assert.match(answer.headers.get("x-request-id") ?? "", /^req_[0-9a-f]{32}$/);
@@ -78,11 +78,11 @@ describe("the HTTP side", () => {
       for (const type of ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON; charset=UTF-8"]) {
         const headers = { "content-type": type };
         const answer = await api.request("POST", DISCOVER, { rawBody: '{"query":"köche"}', headers });
-        assert.equal(answer.status, 200, type);
+        assert.strictEqual(answer.status, 200, type);
       }
       const rawBody = gzipSync(JSON.stringify({ query: "compressed" }));
       const answer = await api.request("POST", DISCOVER, { rawBody, headers: { "content-encoding": "gzip" } });
-      assert.equal(answer.status, 200);
+      assert.strictEqual(answer.status, 200);
     });
 
     it("describes every route in openapi.json with its security", async () => {
@@ -97,12 +97,12 @@ describe("the HTTP side", () => {
 
     it("serves the browsable description from this server alone", async () => {
       const page = await api.request("GET", "/docs");
-      assert.equal(page.status, 200);
+      assert.strictEqual(page.status, 200);
       assert.ok(!/https?:\/\//.test(page.text), "the page loads something from elsewhere");
       assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'none'.*script-src 'self'/);
       const files = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => file ?? "");
-      assert.equal(files.length, 3);
-      for (const file of files) assert.equal((await api.request("GET", file)).status, 200, file);
+      assert.strictEqual(files.length, 3);
+      for (const file of files) assert.strictEqual((await api.request("GET", file)).status, 200, file);
     });
   });
 
@@ -202,11 +202,11 @@ describe("the HTTP side", () => {
           ...(method === "GET" || method === "DELETE" ? {} : { body: {} }),
         });
         if (KEYLESS.includes(`${method} ${path}`)) {
-          assert.notEqual(answer.status, 401, `${method} ${path}`);
+          assert.notStrictEqual(answer.status, 401, `${method} ${path}`);
           continue;
         }
         assertError(answer, 401, "invalid_api_key");
-        assert.equal(answer.body.error, "Invalid API key");
+        assert.strictEqual(answer.body.error, "Invalid API key");
       }
     });
 
@@ -230,14 +230,14 @@ describe("the HTTP side", () => {
 
     it("a body that reaches for the prototype is refused", async () => {
       for (const rawBody of ['{"query":"x","__proto__":{"a":1}}', '{"query":"x","constructor":{"prototype":{}}}']) {
-        assert.equal((await api.request("POST", DISCOVER, { rawBody })).status, 400);
+        assert.strictEqual((await api.request("POST", DISCOVER, { rawBody })).status, 400);
       }
     });
 
     it("an error says nothing about the inside, and leaves the service alive", async () => {
       const answer = await api.request("POST", DISCOVER, { rawBody: '{"query":' });
       assert.ok(!/node_modules|\.ts|SyntaxError|at /.test(answer.text), answer.text);
-      assert.equal((await api.request("GET", "/health")).status, 200);
+      assert.strictEqual((await api.request("GET", "/health")).status, 200);
     });
 
     it("answers carry no-store and nosniff and no word about the server's software", async () => {
@@ -274,7 +274,7 @@ describe("the HTTP side", () => {
           const answeredAs = path === "/ready" && status === 503 ? 200 : status;
           answers.push(`${answeredAs} ${answered?.code}`);
         }
-        assert.equal(new Set(answers).size, 1, `${method} ${path}: ${answers.join(", ")}`);
+        assert.strictEqual(new Set(answers).size, 1, `${method} ${path}: ${answers.join(", ")}`);
       }
     });
 
@@ -290,7 +290,7 @@ describe("the HTTP side", () => {
         socket.on("error", reject);
       });
       assert.match(answer, /^HTTP\/1\.1 400 /);
-      assert.equal((await api.request("GET", "/health")).status, 200);
+      assert.strictEqual((await api.request("GET", "/health")).status, 200);
     });
   });
 });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { assert } from "chai";
 
 import type { NETWORKS } from "../../api/config/constants.ts";
 import { TIMINGS } from "../../api/container.ts";
@@ -46,7 +45,7 @@ describe("a subgraph that lags or is away", () => {
   });
 
   it("[D16] makes fund answer 202 with pending_funding and Retry-After, and 200 once it has caught up", async () => {
-    assert.equal(TIMINGS.indexWaitMs, 10_000);
+    assert.strictEqual(TIMINGS.indexWaitMs, 10_000);
     const market = await openMarket(api, await openChain("base-sepolia"));
     const checkout = await checkOut(market);
     const { transactionHash } = await createEscrow(market, checkout);
@@ -90,7 +89,7 @@ describe("a subgraph that lags or is away", () => {
     const path = `/api/v1/transactions/${checkout.transactionId}`;
     const read = (agent: { apiKey: string }) => api.request("GET", path, { key: agent.apiKey });
     isBehind = true;
-    assert.equal((await read(market.buyer)).body.data.status, "pending_funding");
+    assert.strictEqual((await read(market.buyer)).body.data.status, "pending_funding");
     isBehind = false;
     // Nobody calls fund: the state is known from the chain alone.
     await createEscrow(market, checkout);
@@ -103,7 +102,7 @@ describe("a subgraph that lags or is away", () => {
     assertError(await read(market.buyer), 503, "indexer_unavailable");
     assertError(await read(market.seller), 503, "indexer_unavailable");
     isBehind = false;
-    assert.equal((await read(market.seller)).body.data.status, "funded");
+    assert.strictEqual((await read(market.seller)).body.data.status, "funded");
   });
 
   it("answers 503 with Retry-After while it cannot be reached, and works afterwards", async () => {
@@ -115,6 +114,6 @@ describe("a subgraph that lags or is away", () => {
     assertError(refused, 503, "indexer_unavailable");
     assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/);
     door.isOpen = true;
-    assert.equal((await read()).status, 200);
+    assert.strictEqual((await read()).status, 200);
   });
 });

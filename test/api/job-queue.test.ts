@@ -1,6 +1,6 @@
-import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+
+import { assert } from "chai";
 
 import { assertInvalid, startTestApi } from "../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../fixtures/api.ts";
@@ -62,31 +62,31 @@ describe("jobs that no webhook brings", () => {
     const pending = await checkOut(own);
     const read = async (agent: TestAgent, transactionId: string) =>
       (await readTransaction(api, agent, transactionId)).sellerEndpoint;
-    assert.equal(await read(own.buyer, pending.transactionId), undefined);
+    assert.strictEqual(await read(own.buyer, pending.transactionId), undefined);
 
     const checkout = await fundedDeal(own);
     const { transactionId } = checkout;
-    assert.equal(await read(own.seller, transactionId), undefined);
+    assert.strictEqual(await read(own.seller, transactionId), undefined);
     const { url, jobToken } = await read(own.buyer, transactionId);
-    assert.equal(url, hook.url);
+    assert.strictEqual(url, hook.url);
     const [header, claims, signature] = String(jobToken).split(".");
     const expected = createHmac("sha256", await secretOf(own.seller))
       .update(`${header}.${claims}`)
       .digest("base64url");
-    assert.equal(signature, expected, "the seller verifies the token with its webhook secret");
+    assert.strictEqual(signature, expected, "the seller verifies the token with its webhook secret");
     const decoded = JSON.parse(Buffer.from(claims ?? "", "base64url").toString("utf8"));
     assert.deepEqual(
       [decoded.transactionId, decoded.sub, decoded.aud],
       [transactionId, own.buyer.agentId, own.seller.agentId],
     );
-    assert.equal(decoded.exp, checkout.paymentInstructions.deadline);
+    assert.strictEqual(decoded.exp, checkout.paymentInstructions.deadline);
     const direct = await fetch(url, { method: "POST", headers: { authorization: `Bearer ${jobToken}` }, body: "{}" });
-    assert.equal(direct.status, 200);
+    assert.strictEqual(direct.status, 200);
 
     await deliverDeal(own, transactionId, { answered: true });
     const before = await chain.usdcOf(own.seller.walletAddress);
     await act(api, chain, own.buyer, transactionId, "accept");
     const paid = (await chain.usdcOf(own.seller.walletAddress)) - before;
-    assert.equal(paid, BigInt(checkout.paymentInstructions.refundableAmount));
+    assert.strictEqual(paid, BigInt(checkout.paymentInstructions.refundableAmount));
   });
 });

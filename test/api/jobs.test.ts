@@ -1,6 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
-
+import { assert } from "chai";
 import type { Connection } from "mongoose";
 
 import type { IndexedAgent } from "../../api/indexer/schemas.ts";
@@ -85,7 +83,7 @@ describe("jobs", () => {
     await worker.stop();
     const afterStop = runs;
     await new Promise((resolve) => setTimeout(resolve, 600));
-    assert.equal(runs, afterStop);
+    assert.strictEqual(runs, afterStop);
   });
 
   it("a job that had not begun when its worker was told to stop is left to the next worker", async () => {
@@ -140,7 +138,7 @@ describe("jobs", () => {
       wallets.map((wallet) => copies.get(wallet.toLowerCase())?.score),
       [20, 21],
     );
-    assert.equal((await standings.of("base", wallets)).size, 2);
+    assert.strictEqual((await standings.of("base", wallets)).size, 2);
   });
 
   it("a copy is never replaced by one that was read at an earlier block", async () => {
@@ -155,9 +153,9 @@ describe("jobs", () => {
     await connection.collection("standings").updateOne({ _id: id as never }, farAhead);
     known["base-sepolia"].set(walletAddress.toLowerCase(), indexedAgent(walletAddress, { score: 6n }));
     await standings.sync("base-sepolia", [walletAddress]);
-    assert.equal((await read())?.score, 5);
+    assert.strictEqual((await read())?.score, 5);
     await connection.collection("standings").updateOne({ _id: id as never }, { $set: { indexedBlock: 0 } });
     await standings.sync("base-sepolia", [walletAddress]);
-    assert.equal((await read())?.score, 6);
+    assert.strictEqual((await read())?.score, 6);
   });
 });

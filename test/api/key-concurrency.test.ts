@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { assert } from "chai";
 
 import { signInMessage, startTestApi } from "../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../fixtures/api.ts";
@@ -32,7 +31,7 @@ describe("keys asked for at the same moment", () => {
     const answers = await Promise.all(
       bodies.map((body, index) => apis[index % 2 === 0 ? 0 : 1].request("POST", KEYS, { body })),
     );
-    for (const answer of answers) assert.equal(answer.status, 201, answer.text);
+    for (const answer of answers) assert.strictEqual(answer.status, 201, answer.text);
     return answers.map(({ body }) => (body as { apiKey: string }).apiKey);
   }
 
@@ -41,7 +40,7 @@ describe("keys asked for at the same moment", () => {
     for (const key of keys) {
       const { status } = await apis[0].request("GET", "/api/v1/services", { key });
       if (status === 200) accepted.push(key);
-      else assert.equal(status, 401);
+      else assert.strictEqual(status, 401);
     }
     return accepted;
   }
@@ -51,23 +50,23 @@ describe("keys asked for at the same moment", () => {
       const agent = await apis[0].registerAgent();
       await apis[0].request("DELETE", KEYS, { key: agent.apiKey });
       const keys = await askAtOnce(agent);
-      assert.equal(new Set(keys).size, AT_ONCE);
-      assert.equal((await acceptedOf(keys)).length, 1);
+      assert.strictEqual(new Set(keys).size, AT_ONCE);
+      assert.strictEqual((await acceptedOf(keys)).length, 1);
     }
   });
 
   it("[D21] end the one before them, too", async () => {
     const agent = await apis[0].registerAgent();
     const keys = await askAtOnce(agent);
-    assert.equal((await acceptedOf([agent.apiKey, ...keys])).length, 1);
-    assert.equal((await acceptedOf(keys)).length, 1);
+    assert.strictEqual((await acceptedOf([agent.apiKey, ...keys])).length, 1);
+    assert.strictEqual((await acceptedOf(keys)).length, 1);
   });
 
   it("[D21] all end, but the last one, when the time that they give each other is over", async () => {
     const agent = await apis[0].registerAgent();
     await apis[0].request("DELETE", KEYS, { key: agent.apiKey });
     const keys = await askAtOnce(agent, { revokeOthersAfterSeconds: 60 });
-    assert.equal((await acceptedOf(keys)).length, AT_ONCE);
+    assert.strictEqual((await acceptedOf(keys)).length, AT_ONCE);
     const { agentId } = agent;
     const stored = await apis[0].container.connection.collection("api_keys").find({ agentId }).toArray();
     const endless = stored.filter(({ expiresAt }) => expiresAt === null);

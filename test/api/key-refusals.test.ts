@@ -1,7 +1,7 @@
 // What POST /auth/keys refuses: each message is well-formed and signed, but not by the wallet it names, not now or not
 // for this service (decision 21). Nothing changes by it: no key is made or ended, and no nonce is used up.
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+
+import { assert } from "chai";
 
 import { assertError, signInMessage, startTestApi } from "../fixtures/api.ts";
 import type { Answer, SignInFields, TestAgent, TestApi } from "../fixtures/api.ts";

@@ -1,8 +1,7 @@
 // What the lists of services, events and webhook deliveries make the database look at: no more than they answer, however much is stored.
-import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { after, before, describe, it } from "node:test";
 
+import { assert } from "chai";
 import { Types } from "mongoose";
 import type { Connection } from "mongoose";
 

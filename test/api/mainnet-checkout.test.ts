@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { assert } from "chai";
 
 import { MAINNET_GRADUATION_SCORE } from "../../api/config/constants.ts";
 import { assertError, readStack, startTestApi } from "../fixtures/api.ts";
@@ -50,7 +49,7 @@ describe("checkout on the mainnet", () => {
   const market = (serviceId: string): Market => ({ api, chain: mainnet, buyer: graduate, seller, serviceId });
 
   it("[S3.4.01] [S3.4.03] [S7.20] needs a testnet score of 10: 9 is refused, 10 passes", async () => {
-    assert.equal(MAINNET_GRADUATION_SCORE, 10);
+    assert.strictEqual(MAINNET_GRADUATION_SCORE, 10);
     const newcomer = await api.registerAgent();
     await mainnet.endow(newcomer.account, { usdc: 10n * ONE_USDC });
     await testnet.raiseScore(newcomer.walletAddress, 9);
@@ -58,7 +57,7 @@ describe("checkout on the mainnet", () => {
     assertError(refused, 403, "testnet_graduation_required");
     assert.deepEqual(refused.body.details, { onChainScore: 9, graduationScore: 10 });
     await testnet.raiseScore(newcomer.walletAddress, 1);
-    assert.equal((await order(newcomer)).status, 200);
+    assert.strictEqual((await order(newcomer)).status, 200);
   });
 
   it("[S3.4.01] [D3] goes by the testnet score, not by one on the mainnet", async () => {
@@ -72,7 +71,7 @@ describe("checkout on the mainnet", () => {
     const newcomer = await api.registerAgent();
     await testnet.endow(newcomer.account, { usdc: 10n * ONE_USDC });
     const serviceId = await listService(api, seller, { network: "base-sepolia" });
-    assert.equal((await order(newcomer, { serviceId, network: "base-sepolia" })).status, 200);
+    assert.strictEqual((await order(newcomer, { serviceId, network: "base-sepolia" })).status, 200);
   });
 
   it("[S7.25] [D3] answers 503 with Retry-After while the score's RPC cannot be reached, and works afterwards", async () => {
@@ -83,38 +82,38 @@ describe("checkout on the mainnet", () => {
       const refused = await order(graduate);
       assertError(refused, 503, "chain_unavailable");
       assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/);
-      assert.equal(refused.body.details.network, "base-sepolia");
-      assert.equal(await count(), before);
+      assert.strictEqual(refused.body.details.network, "base-sepolia");
+      assert.strictEqual(await count(), before);
     } finally {
       testnetRpc.isOpen = true;
     }
-    assert.equal((await order(graduate)).status, 200);
+    assert.strictEqual((await order(graduate)).status, 200);
   });
 
   it("[S1.12] [S1.13] [S1.14] [D2] settles USDC listings in USDC and ether listings 1:1 in WETH, side by side", async () => {
     const usdc = await checkOut(market(usdcService));
-    assert.equal(usdc.paymentInstructions.amount, "2500000");
-    assert.equal(usdc.paymentInstructions.chainId, 8_453);
+    assert.strictEqual(usdc.paymentInstructions.amount, "2500000");
+    assert.strictEqual(usdc.paymentInstructions.chainId, 8_453);
     const weth = await checkOut(market(etherService), { paymentMethod: "weth", quantity: 2 });
-    assert.equal(weth.paymentInstructions.amount, (2n * MILLI_ETHER).toString());
+    assert.strictEqual(weth.paymentInstructions.amount, (2n * MILLI_ETHER).toString());
     for (const checkout of [usdc, weth]) {
       const { transactionHash } = await createEscrow(market(usdcService), checkout);
       const funded = await api.request("POST", checkout.paymentInstructions.fundEndpoint, {
         key: graduate.apiKey,
         body: { txHash: transactionHash },
       });
-      assert.equal(funded.status, 200, funded.text);
-      assert.equal(funded.body.data.status, "funded");
-      assert.equal(funded.body.data.token, checkout.paymentInstructions.tokenAddress);
+      assert.strictEqual(funded.status, 200, funded.text);
+      assert.strictEqual(funded.body.data.status, "funded");
+      assert.strictEqual(funded.body.data.token, checkout.paymentInstructions.tokenAddress);
     }
-    assert.notEqual(usdc.paymentInstructions.tokenAddress, weth.paymentInstructions.tokenAddress);
-    assert.equal(usdc.paymentInstructions.escrowContract, weth.paymentInstructions.escrowContract);
+    assert.notStrictEqual(usdc.paymentInstructions.tokenAddress, weth.paymentInstructions.tokenAddress);
+    assert.strictEqual(usdc.paymentInstructions.escrowContract, weth.paymentInstructions.escrowContract);
   });
 
   it("[D2] converts by the on-chain price when the payment method is the other token", async () => {
     const weth = await checkOut(market(usdcService), { paymentMethod: "weth" });
-    assert.equal(weth.paymentInstructions.amount, MILLI_ETHER.toString());
+    assert.strictEqual(weth.paymentInstructions.amount, MILLI_ETHER.toString());
     const usdc = await checkOut(market(etherService), { paymentMethod: "usdc" });
-    assert.equal(usdc.paymentInstructions.amount, "2500000");
+    assert.strictEqual(usdc.paymentInstructions.amount, "2500000");
   });
 });

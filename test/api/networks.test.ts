@@ -1,6 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
-
+import { assert } from "chai";
 import { privateKeyToAccount, generatePrivateKey } from "viem/accounts";
 
 import { createChainClient } from "../../api/chain/chain-client.ts";
@@ -64,9 +62,9 @@ describe("networks, readiness and scores", () => {
         const network = entry.network as Network;
         const { escrow, score, resolver } = await readDeployment(stack.deployments[network], network);
         assert.deepEqual(entry.contracts, { escrow, score, resolver });
-        assert.equal(entry.subgraphUrl, stack.networks[network].subgraphUrl);
+        assert.strictEqual(entry.subgraphUrl, stack.networks[network].subgraphUrl);
         assert.ok(entry.indexedBlock > 0, JSON.stringify(entry));
-        assert.equal(entry.blocksBehind, Math.max(0, entry.headBlock - entry.indexedBlock));
+        assert.strictEqual(entry.blocksBehind, Math.max(0, entry.headBlock - entry.indexedBlock));
       }
       const symbols = body.data.map(({ tokens }: { tokens: { symbol: string }[] }) =>
         tokens.map(({ symbol }) => symbol),
@@ -110,7 +108,7 @@ describe("networks, readiness and scores", () => {
       const chains = ["rpc:base-sepolia", "subgraph:base-sepolia", "rpc:base", "subgraph:base"];
       for (const name of ["mongodb", ...chains]) assert.ok(names.includes(name), name);
       for (const { name, facts } of body.dependencies) {
-        if (name.startsWith("subgraph:")) assert.equal(typeof facts.blocksBehind, "number");
+        if (name.startsWith("subgraph:")) assert.strictEqual(typeof facts.blocksBehind, "number");
       }
     });
 
@@ -125,7 +123,7 @@ describe("networks, readiness and scores", () => {
     });
 
     it("[S4.r13.2] [S3.4.03] the score is the testnet's, and 10 of it graduate", async () => {
-      assert.equal(MAINNET_GRADUATION_SCORE, 10);
+      assert.strictEqual(MAINNET_GRADUATION_SCORE, 10);
       for (const [score, graduated] of [
         [9n, false],
         [10n, true],
@@ -152,7 +150,7 @@ describe("networks, readiness and scores", () => {
       for (const [score, cap] of caps) {
         scores["base-sepolia"] = score;
         const { body } = await scored.request("GET", `${SCORE}?address=${freshWallet()}`);
-        assert.equal(body.maxJobValueUsd, cap, `score ${score}`);
+        assert.strictEqual(body.maxJobValueUsd, cap, `score ${score}`);
       }
     });
 
@@ -173,7 +171,7 @@ describe("networks, readiness and scores", () => {
         const path = `/api/v1/agents/${agent.agentId}/discovery-score`;
         const { lastSynced, ...rest } = (await other.request("GET", path, { key: reader.apiKey })).body;
         assert.deepEqual(rest, { agentId: agent.agentId, discoveryScore, onChainScore: Number(score) });
-        assert.equal(new Date(lastSynced).toISOString(), lastSynced);
+        assert.strictEqual(new Date(lastSynced).toISOString(), lastSynced);
       }
       await other.close();
     });
@@ -214,10 +212,10 @@ describe("networks, readiness and scores", () => {
       assertError(score, 503, "chain_unavailable");
       assert.ok(Number(score.headers.get("retry-after")) > 0);
       const ready = await other.request("GET", "/ready");
-      assert.equal(ready.status, 503);
+      assert.strictEqual(ready.status, 503);
       const away = ready.body.dependencies.filter(({ ok }: { ok: boolean }) => !ok);
       assert.ok(away.some(({ name }: { name: string }) => name === "rpc:base"));
-      assert.equal((await other.request("GET", "/health")).status, 200);
+      assert.strictEqual((await other.request("GET", "/health")).status, 200);
       const networks = await other.request("GET", "/api/v1/networks");
       assert.deepEqual(
         [networks.status, networks.body.data[0].headBlock, networks.body.data[0].blocksBehind],
@@ -233,13 +231,13 @@ describe("networks, readiness and scores", () => {
       };
       const other = await startTestApi({ indexers });
       const ready = await other.request("GET", "/ready");
-      assert.equal(ready.status, 503);
+      assert.strictEqual(ready.status, 503);
       const away = ready.body.dependencies.filter(({ ok }: { ok: boolean }) => !ok);
       const names = away.map(({ name }: { name: string }) => name);
       for (const name of ["subgraph:base-sepolia", "subgraph:base"]) assert.ok(names.includes(name), names.join());
       const { apiKey, agentId } = await other.registerAgent();
-      assert.equal((await other.request("GET", "/api/v1/services", { key: apiKey })).status, 200);
-      assert.equal((await other.request("GET", `${SCORE}?address=${freshWallet()}`)).status, 200);
+      assert.strictEqual((await other.request("GET", "/api/v1/services", { key: apiKey })).status, 200);
+      assert.strictEqual((await other.request("GET", `${SCORE}?address=${freshWallet()}`)).status, 200);
       const score = await other.request("GET", `/api/v1/agents/${agentId}/discovery-score`, { key: apiKey });
       assertError(score, 503, "indexer_unavailable");
       await other.close();

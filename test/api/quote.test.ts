@@ -1,6 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-
+import { assert } from "chai";
 import { keccak256, stringToBytes } from "viem";
 
 import type { ChainClient } from "../../api/chain/chain-client.ts";
@@ -14,26 +12,28 @@ import {
   usdToTokenAmount,
 } from "../../api/features/checkout/quote.ts";
 import type { Listing } from "../../api/features/listings/listing.ts";
+import { ApiError } from "../../api/http/errors.ts";
+import { rejectionOf } from "../fixtures/rejection.ts";
 
 describe("amounts of a checkout", () => {
   it("[D1] are exact decimals: a price of 0.1 times 3 is 300000 units of USDC", () => {
-    assert.equal(sameUnitAmount("0.1", 3, 6), 300_000n);
-    assert.equal(sameUnitAmount("2.5", 1, 6), 2_500_000n);
-    assert.equal(sameUnitAmount("999999999.999999", 1_000_000, 6), 999_999_999_999_999_000_000n);
-    assert.equal(sameUnitAmount("0.000000000000000001", 7, 18), 7n);
+    assert.strictEqual(sameUnitAmount("0.1", 3, 6), 300_000n);
+    assert.strictEqual(sameUnitAmount("2.5", 1, 6), 2_500_000n);
+    assert.strictEqual(sameUnitAmount("999999999.999999", 1_000_000, 6), 999_999_999_999_999_000_000n);
+    assert.strictEqual(sameUnitAmount("0.000000000000000001", 7, 18), 7n);
   });
 
   it("[D1] are rounded up when the price has more places than the token", () => {
-    assert.equal(sameUnitAmount("0.0000001", 1, 6), 1n);
-    assert.equal(sameUnitAmount("0.0000015", 1, 6), 2n);
-    assert.equal(sameUnitAmount("0.0000005", 2, 6), 1n);
+    assert.strictEqual(sameUnitAmount("0.0000001", 1, 6), 1n);
+    assert.strictEqual(sameUnitAmount("0.0000015", 1, 6), 2n);
+    assert.strictEqual(sameUnitAmount("0.0000005", 2, 6), 1n);
   });
 
   it("[D1] [S4.301] have a fee of 2% that is rounded up", () => {
-    assert.equal(feeOf(1_000_000n), 20_000n);
-    assert.equal(feeOf(1n), 1n);
-    assert.equal(feeOf(50n), 1n);
-    assert.equal(feeOf(51n), 2n);
+    assert.strictEqual(feeOf(1_000_000n), 20_000n);
+    assert.strictEqual(feeOf(1n), 1n);
+    assert.strictEqual(feeOf(50n), 1n);
+    assert.strictEqual(feeOf(51n), 2n);
     for (const amount of [1n, 49n, 50n, 51n, 12_345_679n, 2n ** 96n - 1n]) {
       const fee = feeOf(amount);
       assert.ok(fee * 10_000n >= amount * 200n && (fee - 1n) * 10_000n < amount * 200n, `fee of ${amount}`);
@@ -42,8 +42,8 @@ describe("amounts of a checkout", () => {
 
   it("[D2] convert dollars to WETH and ether to USDC by the feed, rounded up", () => {
     const price = { answer: 250_000_000_000n, decimals: 8, updatedAt: 0 };
-    assert.equal(usdToTokenAmount("2.5", 1, { decimals: 18 }, price), 10n ** 15n);
-    assert.equal(etherToUsdAmount("0.001", 3, { decimals: 6 }, price), 7_500_000n);
+    assert.strictEqual(usdToTokenAmount("2.5", 1, { decimals: 18 }, price), 10n ** 15n);
+    assert.strictEqual(etherToUsdAmount("0.001", 3, { decimals: 6 }, price), 7_500_000n);
     const uneven = { answer: 299_999_999_999n, decimals: 8, updatedAt: 0 };
     const units = usdToTokenAmount("1", 1, { decimals: 18 }, uneven);
     assert.ok(units * uneven.answer >= 10n ** 26n && (units - 1n) * uneven.answer < 10n ** 26n);
@@ -60,11 +60,16 @@ describe("amounts of a checkout", () => {
       const order = { quantity: 1, paymentMethod: "weth" };
       return quoteListing(chain as unknown as ChainClient, { price: "1", currency: "USD" }, order, now);
     };
-    assert.equal((await quote(250_000_000_000n, 1_000, 4_600)).amount, 4n * 10n ** 14n);
-    await assert.rejects(quote(250_000_000_000n, 1_000, 4_601), { code: "price_feed_unavailable" });
-    await assert.rejects(quote(0n, 1_000, 1_000), { code: "price_feed_unavailable" });
-    await assert.rejects(quote(-1n, 1_000, 1_000), { code: "price_feed_unavailable" });
-    await assert.rejects(quote(1n, 0, 1), { code: "price_feed_unavailable" });
+    assert.strictEqual((await quote(250_000_000_000n, 1_000, 4_600)).amount, 4n * 10n ** 14n);
+    const unusable: Parameters<typeof quote>[] = [
+      [250_000_000_000n, 1_000, 4_601],
+      [0n, 1_000, 1_000],
+      [-1n, 1_000, 1_000],
+      [1n, 0, 1],
+    ];
+    for (const refused of unusable) {
+      assert.strictEqual((await rejectionOf(quote(...refused), ApiError)).code, "price_feed_unavailable");
+    }
   });
 
   it("are refused from anything but a plain decimal", () => {
@@ -92,14 +97,14 @@ describe("the criteria of a checkout", () => {
       '{"category":"research","criteria":null,"currency":"USDC","description":"Text","price":2.5,"priceUnit":"flat",' +
       '"quantity":2,"requestPayload":{"a":{"c":"é","d":[1,2]},"b":1},"sellerAgentId":"agt_1","serviceId":"lst_1",' +
       '"title":"Title"}';
-    assert.equal(criteriaHashOf(one), keccak256(stringToBytes(canonical)));
-    assert.equal(criteriaHashOf(other), criteriaHashOf(one));
-    assert.notEqual(criteriaHashOf({ ...one, quantity: 3 }), criteriaHashOf(one));
+    assert.strictEqual(criteriaHashOf(one), keccak256(stringToBytes(canonical)));
+    assert.strictEqual(criteriaHashOf(other), criteriaHashOf(one));
+    assert.notStrictEqual(criteriaHashOf({ ...one, quantity: 3 }), criteriaHashOf(one));
   });
 
   it("take a JSON Schema of 2020-12 or draft-07 and nothing that is none", () => {
-    assert.equal(schemaFault({ type: "object", required: ["answer"] }), undefined);
-    assert.equal(schemaFault({ $schema: "http://json-schema.org/draft-07/schema#", type: "string" }), undefined);
+    assert.strictEqual(schemaFault({ type: "object", required: ["answer"] }), undefined);
+    assert.strictEqual(schemaFault({ $schema: "http://json-schema.org/draft-07/schema#", type: "string" }), undefined);
     assert.match(schemaFault({ type: "a report" }) ?? "", /schema/);
     assert.match(schemaFault({ $schema: "https://example.com/own", type: "string" }) ?? "", /no schema/);
   });

@@ -1,7 +1,7 @@
-import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
-import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+
+import { assert } from "chai";
 
 import { startTestApi, listingBody } from "../fixtures/api.ts";
 import type { TestApi } from "../fixtures/api.ts";
@@ -34,7 +34,7 @@ describe("relevance of discovery", () => {
 
   async function search(query: string): Promise<string[]> {
     const answer = await api.request("POST", "/api/v1/discover", { body: { query } });
-    assert.equal(answer.status, 200, answer.text);
+    assert.strictEqual(answer.status, 200, answer.text);
     return (answer.body as { serviceId: string }[]).map(({ serviceId }) => serviceId);
   }
 
@@ -61,7 +61,7 @@ describe("relevance of discovery", () => {
 
   it("a listing's own title finds it first", async () => {
     for (const [index, { title }] of RELEVANCE_CASES.entries())
-      assert.equal((await search(title))[0], ids[index], title);
+      assert.strictEqual((await search(title))[0], ids[index], title);
   });
 
   it("[S4.r12.6] queries that nothing answers give an empty array", async () => {

@@ -1,7 +1,7 @@
 // Which of the two scores of an agent opens what (specification 2.5): the integer that the score contract holds, not the
 // discoveryScore that search reads. They are made to differ here: the subgraphs say another thing than the chains.
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+
+import { assert } from "chai";
 
 import type { Network } from "../../api/config/constants.ts";
 import type { IndexedAgent } from "../../api/indexer/schemas.ts";
@@ -54,10 +54,10 @@ describe("the gates that go by a score", () => {
 
   it("[S2.5.12] stay shut to a discoveryScore of 1 while the integer on chain is 9", async () => {
     const praised = await buyerWith(9, 150);
-    assert.equal(await discoveryScoreOf(praised), 1);
+    assert.strictEqual(await discoveryScoreOf(praised), 1);
     const ungraduated = await order(praised, "base", 1);
     assertError(ungraduated, 403, "testnet_graduation_required");
-    assert.equal(ungraduated.body.details.onChainScore, 9);
+    assert.strictEqual(ungraduated.body.details.onChainScore, 9);
     const tooDear = await order(praised, "base-sepolia", 10.000001);
     assertError(tooDear, 403, "job_value_cap_exceeded");
     assert.deepEqual(
@@ -68,13 +68,13 @@ describe("the gates that go by a score", () => {
 
   it("[S2.5.12] are open to the integer 10 on chain though the discoveryScore is 0", async () => {
     const unseen = await buyerWith(10, 0);
-    assert.equal(await discoveryScoreOf(unseen), 0);
+    assert.strictEqual(await discoveryScoreOf(unseen), 0);
     const graduated = await order(unseen, "base", 1);
-    assert.equal(graduated.status, 200, graduated.text);
+    assert.strictEqual(graduated.status, 200, graduated.text);
     const dear = await order(unseen, "base-sepolia", 25);
-    assert.equal(dear.status, 200, dear.text);
+    assert.strictEqual(dear.status, 200, dear.text);
     const tooDear = await order(unseen, "base-sepolia", 25.000001);
     assertError(tooDear, 403, "job_value_cap_exceeded");
-    assert.equal(tooDear.body.details.capUsd, "25000000");
+    assert.strictEqual(tooDear.body.details.capUsd, "25000000");
   });
 });

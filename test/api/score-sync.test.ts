@@ -1,7 +1,6 @@
 // The copy of the on-chain score that search reads follows each settlement (specification 2.5).
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
 
+import { assert } from "chai";
 import { createWalletClient, http, parseAbi } from "viem";
 
 import { startTestApi } from "../fixtures/api.ts";
@@ -35,7 +34,7 @@ describe("the discovery scores of the parties", () => {
   async function read(agent: TestAgent) {
     const path = `/api/v1/agents/${agent.agentId}/discovery-score`;
     const { status, body, text } = await api.request("GET", path, { key: market.buyer.apiKey });
-    assert.equal(status, 200, text);
+    assert.strictEqual(status, 200, text);
     return body as { onChainScore: number; discoveryScore: number; lastSynced: string };
   }
   const scores = async () => {
@@ -59,7 +58,7 @@ describe("the discovery scores of the parties", () => {
     const wallet = createWalletClient({ account, chain: client.chain, transport: http(chain.rpcUrl) });
     const args = [escrowId, BUYER_REFUND, `0x${"5a".repeat(32)}`] as const;
     const hash = await wallet.writeContract({ ...contract, functionName: "resolveBySystem", args });
-    assert.equal((await client.waitForTransactionReceipt({ hash })).status, "success");
+    assert.strictEqual((await client.waitForTransactionReceipt({ hash })).status, "success");
   }
 
   it("[S2.5.13] show the new on-chain score after a completed escrow", async () => {

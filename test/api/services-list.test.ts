@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { assert } from "chai";
 
 import { assertInvalid, listingBody, startTestApi } from "../fixtures/api.ts";
 import type { Answer, TestAgent, TestApi } from "../fixtures/api.ts";
@@ -25,7 +24,7 @@ describe("lists of services", () => {
   const list = (query: string, key = seller.apiKey) => api.request("GET", `${PATH}?${query}`, { key });
   async function create(): Promise<string> {
     const answer = await api.request("POST", PATH, { key: seller.apiKey, body: listingBody() });
-    assert.equal(answer.status, 201, answer.text);
+    assert.strictEqual(answer.status, 201, answer.text);
     return answer.body.data.id;
   }
 
@@ -37,7 +36,7 @@ describe("lists of services", () => {
       answer.body.data.map(({ id }: { id: string }) => id),
       ids.reverse(),
     );
-    assert.equal(typeof answer.body.nextCursor, "string");
+    assert.strictEqual(typeof answer.body.nextCursor, "string");
   });
 
   it("[D23] pages through everything exactly once in every order", async () => {
@@ -53,7 +52,7 @@ describe("lists of services", () => {
         seen.push(...page.body.data);
         cursor = page.body.nextCursor;
       }
-      assert.equal(new Set(seen.map(({ id }) => id)).size, prices.length, sort);
+      assert.strictEqual(new Set(seen.map(({ id }) => id)).size, prices.length, sort);
       const shown = seen.map(({ price }) => price);
       const ascending = [...prices].sort((left, right) => left - right);
       const expected: Record<string, number[]> = {
@@ -108,7 +107,7 @@ describe("lists of services", () => {
     assert.deepEqual(await found("&status=archived", other.apiKey), []);
     assert.deepEqual(await found("", agent.apiKey), [archived, paused, active]);
     assert.deepEqual(await found("&status=paused", agent.apiKey), [paused]);
-    assert.equal((await read(paused, other.apiKey)).body.data.status, "paused");
+    assert.strictEqual((await read(paused, other.apiKey)).body.data.status, "paused");
   });
 
   it("refuses wrong queries and names each fault", async () => {

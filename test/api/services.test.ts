@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { assert } from "chai";
 
 import { assertError, assertInvalid, listingBody, startTestApi } from "../fixtures/api.ts";
 import type { Answer, TestAgent, TestApi } from "../fixtures/api.ts";
@@ -26,17 +25,17 @@ describe("services", () => {
   const list = (query: string, key = seller.apiKey) => api.request("GET", `${PATH}?${query}`, { key });
   async function create(fields: Record<string, unknown> = {}): Promise<string> {
     const answer = await post(listingBody(fields));
-    assert.equal(answer.status, 201, answer.text);
+    assert.strictEqual(answer.status, 201, answer.text);
     return answer.body.data.id;
   }
 
   describe("creation", () => {
     it("[S4.r02] [S2.2.26] [S2.2.19] answers the listing with an id, as the caller's", async () => {
       const answer = await post(listingBody());
-      assert.equal(answer.status, 201);
-      assert.equal(answer.body.success, true);
+      assert.strictEqual(answer.status, 201);
+      assert.strictEqual(answer.body.success, true);
       const { id, title, category, price, priceUnit, currency, deliveryType, status } = answer.body.data;
-      assert.equal(typeof id, "string");
+      assert.strictEqual(typeof id, "string");
       assert.deepEqual(
         { title, category, price, priceUnit, currency, deliveryType, status },
         {
@@ -44,12 +43,12 @@ describe("services", () => {
           ...{ currency: "USDC", deliveryType: "webhook", status: "active" },
         },
       );
-      assert.equal(answer.body.data.sellerAgentId, seller.agentId);
-      assert.equal(answer.body.data.sellerAddress, seller.walletAddress);
+      assert.strictEqual(answer.body.data.sellerAgentId, seller.agentId);
+      assert.strictEqual(answer.body.data.sellerAddress, seller.walletAddress);
     });
 
     it("[S3.3.01] gives an active listing", async () => {
-      assert.equal((await post(listingBody())).body.data.status, "active");
+      assert.strictEqual((await post(listingBody())).body.data.status, "active");
     });
 
     it("[S2.2.11] [S2.2.13] [S2.2.15] [D3] fills in USDC, webhook, callbackRequired true and base-sepolia", async () => {
@@ -68,7 +67,7 @@ describe("services", () => {
 
     it("[S1.18] [S1.08] takes the settlement network, base-sepolia or base and nothing else", async () => {
       for (const network of ["base-sepolia", "base"]) {
-        assert.equal((await post(listingBody({ network }))).body.data.network, network);
+        assert.strictEqual((await post(listingBody({ network }))).body.data.network, network);
       }
       for (const network of ["polygon", "mainnet", "BASE", "", 8_453, null]) {
         assertInvalid(await post(listingBody({ network })), "body.network");
@@ -76,7 +75,7 @@ describe("services", () => {
     });
 
     it("[D24] needs the five required fields alone", async () => {
-      assert.equal((await post(listingBody())).status, 201);
+      assert.strictEqual((await post(listingBody())).status, 201);
     });
 
     const requiredFields: [string, string][] = [
@@ -109,13 +108,13 @@ describe("services", () => {
     });
 
     it("[S2.2.02] takes a title of 100 characters and refuses one of 101", async () => {
-      assert.equal((await post(listingBody({ title: "t".repeat(100) }))).status, 201);
-      assert.equal((await post(listingBody({ title: "😀".repeat(100) }))).status, 201);
+      assert.strictEqual((await post(listingBody({ title: "t".repeat(100) }))).status, 201);
+      assert.strictEqual((await post(listingBody({ title: "😀".repeat(100) }))).status, 201);
       assertInvalid(await post(listingBody({ title: "t".repeat(101) })), "body.title");
     });
 
     it("[S2.2.04] takes a description of 2000 characters and refuses one of 2001", async () => {
-      assert.equal((await post(listingBody({ description: "d".repeat(2_000) }))).status, 201);
+      assert.strictEqual((await post(listingBody({ description: "d".repeat(2_000) }))).status, 201);
       assertInvalid(await post(listingBody({ description: "d".repeat(2_001) })), "body.description");
     });
 
@@ -131,9 +130,9 @@ describe("services", () => {
 
     it("keeps prices exact and refuses more decimal places than the currency's token has", async () => {
       for (const price of [0.000001, 0.1, 123_456_789.123456, 1_000_000_000]) {
-        assert.equal((await read(await create({ price }))).body.data.price, price);
+        assert.strictEqual((await read(await create({ price }))).body.data.price, price);
       }
-      assert.equal((await read(await create({ price: 1e-18, currency: "ETH" }))).body.data.price, 1e-18);
+      assert.strictEqual((await read(await create({ price: 1e-18, currency: "ETH" }))).body.data.price, 1e-18);
       for (const [price, currency] of [
         [0.0000001, "USDC"],
         [0.1 + 0.2, "USD"],
@@ -148,27 +147,27 @@ describe("services", () => {
 
     it("[S2.2.10] takes each price unit of the list and refuses others", async () => {
       for (const priceUnit of ["per_request", "per_document", "per_hour", "per_output", "flat"]) {
-        assert.equal((await post(listingBody({ priceUnit }))).body.data.priceUnit, priceUnit);
+        assert.strictEqual((await post(listingBody({ priceUnit }))).body.data.priceUnit, priceUnit);
       }
       assertInvalid(await post(listingBody({ priceUnit: "per_day" })), "body.priceUnit");
     });
 
     it("[S2.2.12] takes each currency of the list and refuses others", async () => {
       for (const currency of ["USDC", "USD", "ETH", "POL"]) {
-        assert.equal((await post(listingBody({ currency }))).body.data.currency, currency);
+        assert.strictEqual((await post(listingBody({ currency }))).body.data.currency, currency);
       }
       for (const currency of ["EUR", "usdc", ""]) assertInvalid(await post(listingBody({ currency })), "body.currency");
     });
 
     it("[S2.2.14] takes each delivery type of the list and refuses others", async () => {
       for (const deliveryType of ["webhook", "api_response", "async"]) {
-        assert.equal((await post(listingBody({ deliveryType }))).body.data.deliveryType, deliveryType);
+        assert.strictEqual((await post(listingBody({ deliveryType }))).body.data.deliveryType, deliveryType);
       }
       assertInvalid(await post(listingBody({ deliveryType: "email" })), "body.deliveryType");
     });
 
     it("takes callbackRequired as a boolean only", async () => {
-      assert.equal((await post(listingBody({ callbackRequired: false }))).body.data.callbackRequired, false);
+      assert.strictEqual((await post(listingBody({ callbackRequired: false }))).body.data.callbackRequired, false);
       for (const callbackRequired of ["false", 0, null]) {
         assertInvalid(await post(listingBody({ callbackRequired })), "body.callbackRequired");
       }
@@ -176,7 +175,7 @@ describe("services", () => {
 
     it("[S2.2.16] takes an endpointUrl that is a web address and refuses other texts", async () => {
       const endpointUrl = "https://seller.example/jobs?x=1";
-      assert.equal((await post(listingBody({ endpointUrl }))).body.data.endpointUrl, endpointUrl);
+      assert.strictEqual((await post(listingBody({ endpointUrl }))).body.data.endpointUrl, endpointUrl);
       const wrong = ["seller", "ftp://x.example/", "javascript:alert(1)", "http://", "https://u:p@x.example/", "", 7];
       for (const url of wrong) assertInvalid(await post(listingBody({ endpointUrl: url })), "body.endpointUrl");
       assertInvalid(
@@ -192,7 +191,7 @@ describe("services", () => {
     });
 
     it("[D39] takes an address of a private host: sending to it is decided at each sending", async () => {
-      assert.equal((await post(listingBody({ endpointUrl: "http://10.0.0.1/hook" }))).status, 201);
+      assert.strictEqual((await post(listingBody({ endpointUrl: "http://10.0.0.1/hook" }))).status, 201);
     });
   });
 
@@ -207,7 +206,7 @@ describe("services", () => {
 
     it("shows the endpointUrl to the seller alone", async () => {
       const id = await create({ endpointUrl: "https://seller.example/private" });
-      assert.equal((await read(id)).body.data.endpointUrl, "https://seller.example/private");
+      assert.strictEqual((await read(id)).body.data.endpointUrl, "https://seller.example/private");
       const seen = await read(id, other.apiKey);
       assert.ok(!seen.text.includes("seller.example"), seen.text);
       assert.ok(!(await list(`sellerId=${seller.agentId}&limit=100`, other.apiKey)).text.includes("seller.example"));
@@ -242,15 +241,15 @@ describe("services", () => {
         ...{ network: "base", status: "paused" },
       };
       const { data } = (await patch(id, change)).body;
-      for (const [field, value] of Object.entries(change)) assert.equal(data[field], value, field);
-      assert.equal((await patch(id, { endpointUrl: null })).body.data.endpointUrl, null);
+      for (const [field, value] of Object.entries(change)) assert.strictEqual(data[field], value, field);
+      assert.strictEqual((await patch(id, { endpointUrl: null })).body.data.endpointUrl, null);
     });
 
     it("[S3.3.02] [S3.3.05] pauses an active listing and activates it again", async () => {
       const id = await create();
-      assert.equal((await patch(id, { status: "paused" })).body.data.status, "paused");
-      assert.equal((await patch(id, { status: "paused" })).status, 200);
-      assert.equal((await patch(id, { status: "active" })).body.data.status, "active");
+      assert.strictEqual((await patch(id, { status: "paused" })).body.data.status, "paused");
+      assert.strictEqual((await patch(id, { status: "paused" })).status, 200);
+      assert.strictEqual((await patch(id, { status: "active" })).body.data.status, "active");
     });
 
     it("[S3.3.09] [S3.3.10] takes no other status: archived, inactive and unknown ones are validation errors", async () => {
@@ -258,7 +257,7 @@ describe("services", () => {
       for (const status of ["archived", "inactive", "deleted", "", null, 1]) {
         assertInvalid(await patch(id, { status }), "body.status");
       }
-      assert.equal((await read(id)).body.data.status, "active");
+      assert.strictEqual((await read(id)).body.data.status, "active");
     });
 
     it("refuses empty and wrong changes, and changes nothing then", async () => {
@@ -284,7 +283,7 @@ describe("services", () => {
     it("refuses a currency whose token cannot carry the price that stands", async () => {
       const id = await create({ price: 0.0000000001, currency: "ETH" });
       assertInvalid(await patch(id, { currency: "USDC" }), "body.currency");
-      assert.equal((await patch(id, { currency: "USDC", price: 1 })).body.data.currency, "USDC");
+      assert.strictEqual((await patch(id, { currency: "USDC", price: 1 })).body.data.currency, "USDC");
     });
 
     it("simultaneous changes of different fields are all kept", async () => {
@@ -308,14 +307,14 @@ describe("services", () => {
   describe("archiving", () => {
     it("[S4.r06] [S3.3.06] DELETE archives an active listing", async () => {
       const id = await create();
-      assert.equal((await archive(id)).body.data.status, "archived");
-      assert.equal((await read(id)).body.data.status, "archived");
+      assert.strictEqual((await archive(id)).body.data.status, "archived");
+      assert.strictEqual((await read(id)).body.data.status, "archived");
     });
 
     it("[S3.3.07] DELETE archives a paused listing", async () => {
       const id = await create();
       await patch(id, { status: "paused" });
-      assert.equal((await archive(id)).body.data.status, "archived");
+      assert.strictEqual((await archive(id)).body.data.status, "archived");
     });
 
     it("[S2.2.17] every answer gives one of the statuses active, paused and archived, and none else is described", async () => {
@@ -367,7 +366,7 @@ describe("services", () => {
       ] as const) {
         const answer = await api.request(method, path);
         assertError(answer, 401, "invalid_api_key");
-        assert.equal(answer.body.error, "Invalid API key");
+        assert.strictEqual(answer.body.error, "Invalid API key");
       }
     });
   });

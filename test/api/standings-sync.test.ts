@@ -1,8 +1,7 @@
 // The job that copies every registered wallet's score from both subgraphs, page by page.
-import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { after, before, describe, it } from "node:test";
 
+import { assert } from "chai";
 import type { Connection } from "mongoose";
 
 import { NETWORKS } from "../../api/config/constants.ts";
@@ -82,7 +81,7 @@ describe("syncing every standing", () => {
       assert.ok(failure instanceof AggregateError && failure.errors[0] instanceof IndexerUnavailableError);
       assert.match(failure.message, new RegExp(` on ${missing}$`));
       // It is not waited for again on every page.
-      assert.equal(calls.filter((network) => network === missing).length, 1);
+      assert.strictEqual(calls.filter((network) => network === missing).length, 1);
     });
   }
 
@@ -90,6 +89,6 @@ describe("syncing every standing", () => {
     const { failure, ...counts } = await sync("base", "base-sepolia");
     assert.deepEqual(counts, { testnet: 0, mainnet: 0 });
     assert.ok(failure instanceof AggregateError && failure.errors.length === 2);
-    assert.equal(calls.length, 2);
+    assert.strictEqual(calls.length, 2);
   });
 });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
+import { assert } from "chai";
 
 import type { TransactionRecord } from "../../api/features/transactions/model.ts";
 import { startTestApi } from "../fixtures/api.ts";
@@ -47,7 +46,7 @@ describe("an escrow id that other terms have taken", () => {
         bench.indexer.mine();
         await one.step();
         assert.deepEqual(await statusOf(record), ["pending_funding", null]);
-        assert.deepEqual(await bench.eventTypes(), announced);
+        assert.deepEqual(await bench.eventTypes(), [...announced]);
         assert.deepEqual(await unsolicited(), who === "an agent's" ? ["expired"] : []);
       });
 

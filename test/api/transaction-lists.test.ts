@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
+import { assert } from "chai";
 
 import { assertInvalid, startTestApi } from "../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../fixtures/api.ts";
@@ -27,8 +26,8 @@ describe("lists of transactions", () => {
     api.request("GET", `/api/v1/transactions?${query}`, { key: agent.apiKey });
   async function listed(agent: TestAgent, query = ""): Promise<string[]> {
     const { status, body, text } = await get(agent, query);
-    assert.equal(status, 200, text);
-    assert.equal(body.nextCursor, null);
+    assert.strictEqual(status, 200, text);
+    assert.strictEqual(body.nextCursor, null);
     return body.data.map((entry: { transactionId: string }) => entry.transactionId);
   }
   /** All ids of a list, page by page; each page but the last has a cursor, and no page is longer than asked for. */
@@ -46,16 +45,19 @@ describe("lists of transactions", () => {
   it("[D15] come in pages, newest first, filtered by status, role, network and service", async () => {
     const made = [await checkOut(own), await checkOut(own), await checkOut(own)];
     const first = await get(own.buyer, "limit=2");
-    assert.equal(first.body.data.length, 2);
+    assert.strictEqual(first.body.data.length, 2);
     const rest = await get(own.buyer, `limit=2&cursor=${first.body.nextCursor}`);
-    assert.equal(rest.body.nextCursor, null);
+    assert.strictEqual(rest.body.nextCursor, null);
     const ids = [...first.body.data, ...rest.body.data].map((entry: { transactionId: string }) => entry.transactionId);
     assert.deepEqual(ids, made.map(({ transactionId }) => transactionId).reverse());
-    assert.equal((await listed(own.buyer, "status=pending_funding")).length, 3);
-    assert.equal((await listed(own.buyer, "status=funded")).length, 0);
-    assert.equal((await listed(own.buyer, "role=seller")).length, 0);
-    assert.equal((await listed(own.buyer, `serviceId=${own.serviceId}&role=buyer&network=base-sepolia`)).length, 3);
-    assert.equal((await listed(own.buyer, "network=base")).length, 0);
+    assert.strictEqual((await listed(own.buyer, "status=pending_funding")).length, 3);
+    assert.strictEqual((await listed(own.buyer, "status=funded")).length, 0);
+    assert.strictEqual((await listed(own.buyer, "role=seller")).length, 0);
+    assert.strictEqual(
+      (await listed(own.buyer, `serviceId=${own.serviceId}&role=buyer&network=base-sepolia`)).length,
+      3,
+    );
+    assert.strictEqual((await listed(own.buyer, "network=base")).length, 0);
     assertInvalid(
       await get(own.buyer, "status=paid&limit=0&cursor=x&page=2"),
       ...["query.status", "query.limit", "query.cursor", "query.page"],

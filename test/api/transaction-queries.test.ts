@@ -1,7 +1,6 @@
-import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { after, before, describe, it } from "node:test";
 
+import { assert } from "chai";
 import type { Connection } from "mongoose";
 
 import { connectDatabase, createIndexes } from "../../api/db/connection.ts";

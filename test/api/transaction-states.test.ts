@@ -1,8 +1,8 @@
 // What a party reads of its transactions in each state: whether a job can be reclaimed, and whether criteria are kept.
 // The chain's clock is not moved; the second API's own clock is ahead of it, behind every deadline.
-import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+
+import { assert } from "chai";
 
 import { approveCall, createEscrowCall, moveCall } from "../../api/chain/calldata.ts";
 import { assertError, startTestApi } from "../fixtures/api.ts";
@@ -65,7 +65,7 @@ describe("the states of a transaction", () => {
       criteriaHash: `0x${"5c".repeat(32)}` as const,
     };
     const { status } = await chain.send(market.buyer.account, createEscrowCall(target(), terms));
-    assert.equal(status, "success");
+    assert.strictEqual(status, "success");
     return until("the seller is told", async () => {
       const { body } = await working.request("GET", "/api/v1/transactions?role=seller", { key: market.seller.apiKey });
       const entries = body.data as { escrowId: string; transactionId: string }[];
@@ -89,11 +89,11 @@ describe("the states of a transaction", () => {
           [ahead, true],
         ] as const) {
           const { status, body, text } = await get(on, market.buyer, transactionId, "/claimAbandoned");
-          assert.equal(status, 200, text);
+          assert.strictEqual(status, 200, text);
           const { to, data, chainId, claimable } = body.data;
           assert.deepEqual([to, data, chainId, body.data.claimableAt], [call.to, call.data, 84_532, claimableAt]);
           // Past deadline and grace there is something to reclaim only where nothing was delivered.
-          assert.equal(claimable, isLate && state === "funded");
+          assert.strictEqual(claimable, isLate && state === "funded");
         }
       }));
   }
@@ -105,8 +105,8 @@ describe("the states of a transaction", () => {
         const agents = state === "pending_funding" ? [market.buyer] : [market.buyer, market.seller];
         for (const agent of agents) {
           const { status, body, text } = await get(api, agent, transactionId, "/criteria");
-          assert.equal(status, 200, text);
-          assert.equal(body.data.criteriaHash, paymentInstructions.criteriaHash);
+          assert.strictEqual(status, 200, text);
+          assert.strictEqual(body.data.criteriaHash, paymentInstructions.criteriaHash);
         }
       }
     }));

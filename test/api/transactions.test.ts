@@ -1,6 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
-
+import { assert } from "chai";
 import { decodeFunctionData } from "viem";
 
 import { escrowAbi } from "../../api/chain/abis.ts";
@@ -60,7 +58,7 @@ describe("transactions", () => {
     it("[D15] by the buyer alone while they wait for funding", async () => {
       const checkout = await checkOut(market);
       assertError(await call(market.seller, "GET", pathOf(checkout)), 404, "not_found");
-      assert.equal((await call(market.buyer, "GET", pathOf(checkout))).status, 200);
+      assert.strictEqual((await call(market.buyer, "GET", pathOf(checkout))).status, 200);
       const { body } = await call(market.seller, "GET", "/api/v1/transactions?limit=100");
       assert.ok(!body.data.some((entry: { transactionId: string }) => entry.transactionId === checkout.transactionId));
     });
@@ -69,19 +67,19 @@ describe("transactions", () => {
       const checkout = await fundedDeal(market);
       const data = await readTransaction(api, market.seller, checkout.transactionId);
       assert.deepEqual([data.buyerAgentId, data.sellerAgentId], [market.buyer.agentId, market.seller.agentId]);
-      assert.equal(BigInt(data.lockedAmount) + BigInt(data.platformFee), BigInt(data.amount));
+      assert.strictEqual(BigInt(data.lockedAmount) + BigInt(data.platformFee), BigInt(data.amount));
       assert.deepEqual(
         data.timeline.map(({ event }: { event: string }) => event),
         ["CheckedOut", "EscrowCreated"],
       );
-      assert.equal(data.timeline[1].txHash, data.fundTxHash);
+      assert.strictEqual(data.timeline[1].txHash, data.fundTxHash);
     });
 
     it("[S3.3.04] also when their listing is paused: it and they stay readable to both", async () => {
       const own = await openMarket(api, chain);
       const checkout = await fundedDeal(own);
       const listing = `/api/v1/services/${own.serviceId}`;
-      assert.equal((await call(own.seller, "PATCH", listing, { status: "paused" })).status, 200);
+      assert.strictEqual((await call(own.seller, "PATCH", listing, { status: "paused" })).status, 200);
       for (const agent of [own.buyer, own.seller]) {
         const service = await call(agent, "GET", listing);
         assert.deepEqual([service.status, service.body.data.status], [200, "paused"]);
@@ -106,7 +104,7 @@ describe("transactions", () => {
       const current = await until("the block is indexed", async () => {
         const answer = await call(market.buyer, "GET", `${pathOf(checkout)}?minBlock=${head}`);
         if (answer.status === 503) return undefined;
-        assert.equal(answer.status, 200, answer.text);
+        assert.strictEqual(answer.status, 200, answer.text);
         return answer;
       });
       assert.ok(current.body.data.indexedBlock >= head);
@@ -125,20 +123,18 @@ describe("transactions", () => {
       const checkout = await fundedDeal(market);
       const responsePayload = { report: ["a", { b: 1.5 }], "$key.dot": null };
       const pending = await deliver(checkout, { responsePayload });
-      assert.equal(pending.status, 202, pending.text);
+      assert.strictEqual(pending.status, 202, pending.text);
       const proof = `0x${sha256Hex(canonicalJson(responsePayload))}`;
-      assert.equal(pending.body.data.deliveryProof, proof);
+      assert.strictEqual(pending.body.data.deliveryProof, proof);
       const prepared = pending.body.data.submitDelivery;
-      assert.deepEqual(decodeFunctionData({ abi: escrowAbi, data: prepared.data }).args, [
-        checkout.paymentInstructions.escrowId,
-        proof,
-      ]);
+      const { args } = decodeFunctionData({ abi: escrowAbi, data: prepared.data });
+      assert.deepEqual<unknown>(args, [checkout.paymentInstructions.escrowId, proof]);
       const hidden = await readTransaction(api, market.buyer, checkout.transactionId);
       assert.deepEqual([hidden.status, hidden.responsePayload, hidden.deliveryProof], ["funded", null, null]);
 
       const receipt = await chain.send(market.seller.account, prepared);
       const done = await deliver(checkout, { responsePayload, txHash: receipt.transactionHash });
-      assert.equal(done.status, 200, done.text);
+      assert.strictEqual(done.status, 200, done.text);
       assert.deepEqual([done.body.data.status, done.body.data.proofVerified], ["delivered", true]);
       const shown = await readTransaction(api, market.buyer, checkout.transactionId);
       assert.deepEqual([shown.responsePayload, shown.deliveryProof, shown.proofHash], [responsePayload, proof, proof]);
@@ -150,14 +146,14 @@ describe("transactions", () => {
       const submit = submitDeliveryCall(target(), checkout.paymentInstructions.escrowId, other);
       const { transactionHash } = await chain.send(market.seller.account, submit);
       const done = await deliver(checkout, { responsePayload: { cid: "bafy" }, txHash: transactionHash });
-      assert.equal(done.status, 200, done.text);
+      assert.strictEqual(done.status, 200, done.text);
       assert.deepEqual([done.body.data.proofHash, done.body.data.proofVerified], [other, null]);
     });
 
     it("[D17] takes the payload once: the same again is harmless, another is refused", async () => {
       const checkout = await fundedDeal(market);
-      assert.equal((await deliver(checkout, { responsePayload: { a: 1, b: 2 } })).status, 202);
-      assert.equal((await deliver(checkout, { responsePayload: { b: 2, a: 1 } })).status, 202);
+      assert.strictEqual((await deliver(checkout, { responsePayload: { a: 1, b: 2 } })).status, 202);
+      assert.strictEqual((await deliver(checkout, { responsePayload: { b: 2, a: 1 } })).status, 202);
       assertError(await deliver(checkout, { responsePayload: { a: 2 } }), 409, "delivery_already_submitted");
       const data = await readTransaction(api, market.seller, checkout.transactionId);
       assert.deepEqual(data.responsePayload, { a: 1, b: 2 });
@@ -175,7 +171,7 @@ describe("transactions", () => {
     it("[D33] is the seller's: the buyer gets 403 and nothing is kept", async () => {
       const checkout = await fundedDeal(market);
       assertError(await deliver(checkout, { responsePayload: {} }, market.buyer), 403, "wrong_role");
-      assert.equal((await stored(checkout))?.responsePayloadJson, null);
+      assert.strictEqual((await stored(checkout))?.responsePayloadJson, null);
     });
 
     it("is refused before funding, and after the job was declined", async () => {
@@ -188,12 +184,12 @@ describe("transactions", () => {
         async () => (await readTransaction(api, market.seller, checkout.transactionId)).status === "refunded",
       );
       assertError(await deliver(checkout, { responsePayload: {} }), 409, "escrow_state_conflict");
-      assert.equal((await stored(checkout))?.responsePayloadJson, null);
+      assert.strictEqual((await stored(checkout))?.responsePayloadJson, null);
     });
 
     it("[D17] is refused after the job was given back also when the same payload was handed over before", async () => {
       const checkout = await fundedDeal(market);
-      assert.equal((await deliver(checkout, { responsePayload: { a: 1 } })).status, 202);
+      assert.strictEqual((await deliver(checkout, { responsePayload: { a: 1 } })).status, 202);
       await act(api, chain, market.seller, checkout.transactionId, "refund");
       await until(
         "the refund is indexed",
@@ -201,7 +197,7 @@ describe("transactions", () => {
       );
       const again = await deliver(checkout, { responsePayload: { a: 1 } });
       assertError(again, 409, "escrow_state_conflict");
-      assert.equal(again.body.details.status, "refunded");
+      assert.strictEqual(again.body.details.status, "refunded");
     });
 
     it("[D17] says why a transaction hash is no delivery of this escrow, and keeps nothing", async () => {
@@ -210,23 +206,23 @@ describe("transactions", () => {
       const body = { responsePayload: { a: 1 } };
       const elsewhere = await deliver(checkout, { ...body, txHash: transactionHash });
       assertError(elsewhere, 409, "delivery_transaction_mismatch");
-      assert.equal(elsewhere.body.details.reason, "otherEscrow");
+      assert.strictEqual(elsewhere.body.details.reason, "otherEscrow");
       const unknown = await deliver(checkout, { ...body, txHash: UNKNOWN_HASH });
-      assert.equal(unknown.body.details.reason, "unknown");
+      assert.strictEqual(unknown.body.details.reason, "unknown");
       const submit = submitDeliveryCall(target(), checkout.paymentInstructions.escrowId, `0x${"cd".repeat(32)}`);
       const reverted = await chain.sendReverting(market.buyer.account, submit);
       const failed = await deliver(checkout, { ...body, txHash: reverted.transactionHash });
       assertError(failed, 409, "delivery_transaction_mismatch");
-      assert.equal(failed.body.details.reason, "failed");
+      assert.strictEqual(failed.body.details.reason, "failed");
       const own = await openMarket(api, chain);
       const pending = await deliver(checkout, {
         ...body,
         txHash: await chain.sendTooEarly(own.seller.account, submit),
       });
       assertError(pending, 409, "delivery_transaction_mismatch");
-      assert.equal(pending.body.details.reason, "pending");
+      assert.strictEqual(pending.body.details.reason, "pending");
       assert.match(pending.headers.get("retry-after") ?? "", /^\d+$/);
-      assert.equal((await stored(checkout))?.responsePayloadJson, null);
+      assert.strictEqual((await stored(checkout))?.responsePayloadJson, null);
     });
 
     it("refuses a body that is no payload", async () => {
@@ -247,7 +243,7 @@ describe("transactions", () => {
       const { escrowId } = checkout.paymentInstructions;
       const early = await confirm(checkout);
       assertError(early, 409, "not_accepted_on_chain");
-      assert.equal(early.body.details.status, "funded");
+      assert.strictEqual(early.body.details.status, "funded");
 
       await deliverDeal(market, checkout.transactionId);
       await until(
@@ -260,20 +256,20 @@ describe("transactions", () => {
       const refused = await confirm(checkout);
       assertError(refused, 409, "not_accepted_on_chain");
       assert.deepEqual([await stateOf(), await nonce()], before);
-      assert.equal(refused.body.details.accept.data, moveCall(target(), "accept", escrowId).data);
+      assert.strictEqual(refused.body.details.accept.data, moveCall(target(), "accept", escrowId).data);
 
       await chain.send(market.buyer.account, refused.body.details.accept);
       const done = await confirm(checkout);
-      assert.equal(done.status, 200, done.text);
-      assert.equal(done.body.data.status, "released");
-      assert.equal(done.body.data.automatic, false);
+      assert.strictEqual(done.status, 200, done.text);
+      assert.strictEqual(done.body.data.status, "released");
+      assert.strictEqual(done.body.data.automatic, false);
     });
 
     it("[D18] of a checkout that nobody has funded is 409, with the calldata that will be taken then", async () => {
       const checkout = await checkOut(market);
       const answer = await confirm(checkout);
       assertError(answer, 409, "not_accepted_on_chain");
-      assert.equal(answer.body.details.status, "pending_funding");
+      assert.strictEqual(answer.body.details.status, "pending_funding");
     });
 
     it("[D33] is the buyer's: the seller gets 403", async () => {
@@ -314,7 +310,7 @@ describe("transactions", () => {
       const checkout = await fundedDeal(market);
       const { deadline, abandonmentGrace, escrowId } = checkout.paymentInstructions;
       const { status, body } = await call(market.buyer, "GET", pathOf(checkout, "/claimAbandoned"));
-      assert.equal(status, 200);
+      assert.strictEqual(status, 200);
       assert.deepEqual(body.data, {
         to: chain.deployment.escrow,
         data: moveCall(target(), "claimAbandoned", escrowId).data,
@@ -336,9 +332,9 @@ describe("transactions", () => {
         return body.data.finalizableAt === null ? undefined : body.data;
       });
       const { deliveredAt } = await readTransaction(api, market.buyer, checkout.transactionId);
-      assert.equal(Date.parse(data.finalizableAt) - Date.parse(deliveredAt), (300 + 1) * 1000);
-      assert.equal(data.finalizable, false);
-      assert.equal(data.data, moveCall(target(), "finalize", checkout.paymentInstructions.escrowId).data);
+      assert.strictEqual(Date.parse(data.finalizableAt) - Date.parse(deliveredAt), (300 + 1) * 1000);
+      assert.strictEqual(data.finalizable, false);
+      assert.strictEqual(data.data, moveCall(target(), "finalize", checkout.paymentInstructions.escrowId).data);
     });
   });
 });

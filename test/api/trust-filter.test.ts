@@ -1,7 +1,7 @@
 // minTrustScore compares with discoveryScore = min(1, onChainScore / 100) and includes the bound, for every score: in
 // binary fractions 0.07 * 100 and the like lie above the whole number.
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+
+import { assert } from "chai";
 
 import type { Network } from "../../api/config/constants.ts";
 import type { IndexedAgent } from "../../api/indexer/schemas.ts";

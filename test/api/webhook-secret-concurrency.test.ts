@@ -1,6 +1,6 @@
 // Rotating and activating a webhook secret at the same moment: no secret that was handed out is lost, none signs unasked.
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+
+import { assert } from "chai";
 
 import { webhookSecretModel } from "../../api/features/webhooks/model.ts";
 import type { WebhookSecretModel } from "../../api/features/webhooks/model.ts";
@@ -98,7 +98,7 @@ describe("changes of a webhook secret at the same moment", () => {
     const call = async (api: TestApi, method: string, operation: string): Promise<WebhookSecretState> => {
       const options = { key: agent.apiKey, ...(method === "POST" ? { body: {} } : {}) };
       const { status, body, text } = await api.request(method, `/api/v1/webhooks/secret${operation}`, options);
-      assert.equal(status, 200, text);
+      assert.strictEqual(status, 200, text);
       return body.data as WebhookSecretState;
     };
     let rotation = 0;

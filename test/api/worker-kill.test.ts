@@ -1,9 +1,9 @@
-import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+
+import { assert } from "chai";
 
 import { readStack, startTestApi } from "../fixtures/api.ts";
 import type { TestApi } from "../fixtures/api.ts";
@@ -58,7 +58,7 @@ describe("a worker that is killed again and again", () => {
     });
   }
 
-  it("loses no event and announces none twice", { timeout: 300_000 }, async () => {
+  it("loses no event and announces none twice", async () => {
     const chain = await openChain("base-sepolia");
     const market = await openMarket(api, chain, { endpointUrl: hook.url, callbackRequired: true });
     const settling = new AbortController();
@@ -101,7 +101,7 @@ describe("a worker that is killed again and again", () => {
         log.map(({ type }) => type),
         expected,
       );
-      assert.equal((await transactions.findById(transactionId).lean())?.status, "released");
+      assert.strictEqual((await transactions.findById(transactionId).lean())?.status, "released");
     }
     const seqs = (await events.find().sort({ seq: 1 }).lean()).map(({ seq }) => seq);
     assert.deepEqual(
@@ -118,5 +118,5 @@ describe("a worker that is killed again and again", () => {
       },
       ARRIVAL_MS,
     );
-  });
+  }).timeout(300_000);
 });

@@ -1,32 +1,26 @@
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { assert } from "chai";
 
 import { createChainClient } from "../../api/chain/chain-client.ts";
 import { readDeployment } from "../../api/chain/deployment.ts";
 import { ChainUnavailableError, DeploymentFileError, WrongChainError } from "../../api/chain/errors.ts";
 import { readStack, startTestApi } from "../fixtures/api.ts";
 import { doorTo } from "../fixtures/outage.ts";
+import { rejectionOf } from "../fixtures/rejection.ts";
 
 describe("a configuration that takes one network for the other", () => {
   it("with the deployment files swapped nothing starts, and the message names file and networks", async () => {
     const { deployments } = await readStack();
     const swapped = { "base-sepolia": deployments.base, base: deployments["base-sepolia"] };
-    await assert.rejects(startTestApi({ env: { deploymentFiles: swapped } }), (error) => {
-      assert.ok(error instanceof DeploymentFileError);
-      assert.ok(error.message.includes(deployments.base), error.message);
-      assert.match(error.message, /is of base \(chain 8453\); that of base-sepolia \(chain 84532\) is needed here/);
-      return true;
-    });
+    const error = await rejectionOf(startTestApi({ env: { deploymentFiles: swapped } }), DeploymentFileError);
+    assert.include(error.message, deployments.base);
+    assert.match(error.message, /is of base \(chain 8453\); that of base-sepolia \(chain 84532\) is needed here/);
   });
 
   it("with the RPC servers swapped nothing starts, and the message names variable and chains", async () => {
     const { networks } = await readStack();
     const rpcUrls = { "base-sepolia": networks.base.rpcUrl, base: networks["base-sepolia"].rpcUrl };
-    await assert.rejects(startTestApi({ env: { rpcUrls } }), (error) => {
-      assert.ok(error instanceof WrongChainError);
-      assert.match(error.message, /RPC_URL_BASE(_SEPOLIA)? serves chain (8453|84532), but base(-sepolia)? is chain/);
-      return true;
-    });
+    const error = await rejectionOf(startTestApi({ env: { rpcUrls } }), WrongChainError);
+    assert.match(error.message, /RPC_URL_BASE(_SEPOLIA)? serves chain (8453|84532), but base(-sepolia)? is chain/);
   });
 
   it("a server that was away at the start and then serves another chain is not believed", async () => {
@@ -36,9 +30,9 @@ describe("a configuration that takes one network for the other", () => {
     const client = createChainClient({ network: "base-sepolia", rpcUrl: rpc.url, deployment, attempts: 1 });
     try {
       rpc.isOpen = false;
-      await assert.rejects(client.head(), ChainUnavailableError);
+      await assert.isRejected(client.head(), ChainUnavailableError);
       rpc.isOpen = true;
-      for (let n = 0; n < 2; n += 1) await assert.rejects(client.head(), WrongChainError);
+      for (let n = 0; n < 2; n += 1) await assert.isRejected(client.head(), WrongChainError);
       assert.ok(new WrongChainError("base", 1, 2) instanceof ChainUnavailableError, "clients get 503");
     } finally {
       await rpc.close();

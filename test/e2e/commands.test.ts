@@ -1,21 +1,46 @@
-import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { describe, it } from "node:test";
+
+import { assert } from "chai";
 
 /** How many commands run side by side. */
-const CONCURRENCY = 2;
+const LANES = 2;
 /** Hardhat's own command explains and refuses in its own words. */
 const OF_HARDHAT = "deploy";
 
+/** How a command ended. */
+interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
 /** Runs a command of the project to its end; none of these gets as far as starting something. */
-function run(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+function run(...args: string[]): Promise<Ended> {
   return new Promise((resolve) => {
     const child = execFile(process.execPath, args, { timeout: 300_000 }, (_error, stdout, stderr) => {
       resolve({ code: child.exitCode, stdout, stderr });
     });
   });
 }
+
+const queue: (() => Promise<void>)[] = [];
+
+/** Plans a command; the answer waits for its end. Commands run before the tests that ask for them, {@link LANES} at a time. */
+function plan(...args: string[]): () => Promise<Ended> {
+  const { promise, resolve } = Promise.withResolvers<Ended>();
+  queue.push(async () => {
+    resolve(await run(...args));
+  });
+  return () => promise;
+}
+
+before(() => {
+  const lane = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) await next();
+  };
+  for (let started = 0; started < LANES; started += 1) void lane();
+});
 
 const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
 /** The files behind the names; several names stand for one with other arguments. */
@@ -25,22 +50,24 @@ const commands = new Set(
     .map(([, line]) => /^node (?:scripts\/bootstrap\.mjs )?(\S+)/.exec(line)?.[1] ?? line),
 );
 
-describe("the commands of package.json", { concurrency: CONCURRENCY }, () => {
+describe("the commands of package.json", () => {
   for (const script of commands) {
+    const helped = plan(script, "--help");
+    const refused = plan(script, "--sideways");
     it(`${script} explains itself with --help, and refuses an option that it does not know with the same text`, async () => {
-      const help = await run(script, "--help");
-      assert.equal(help.code, 0, help.stderr);
+      const help = await helped();
+      assert.strictEqual(help.code, 0, help.stderr);
       assert.match(help.stdout, /^usage: npm (start|test|run [a-z:]+) -- \[/);
-      const unknown = await run(script, "--sideways");
-      assert.equal(unknown.code, 2, unknown.stderr);
+      const unknown = await refused();
+      assert.strictEqual(unknown.code, 2, unknown.stderr);
       assert.match(unknown.stderr, /^Unknown option '--sideways'\.\n/);
       assert.ok(unknown.stderr.includes(help.stdout.trim()), unknown.stderr);
-      assert.doesNotMatch(unknown.stderr, /^ +at /m);
+      assert.notMatch(unknown.stderr, /^ +at /m);
     });
   }
 });
 
-describe("a mistake in the arguments", { concurrency: CONCURRENCY }, () => {
+describe("a mistake in the arguments", () => {
   const noPort = (given: string) =>
     new RegExp(`^--port-base must be a whole number from 1 to 65522, not "${given}"\\.\\n`);
   const mistakes: [args: string[], fault: RegExp][] = [
@@ -60,11 +87,12 @@ describe("a mistake in the arguments", { concurrency: CONCURRENCY }, () => {
     [["test/bench/latency.ts", "--deals", "few"], /^--deals must be a whole number from 1 to 100000, not "few"/],
   ];
   for (const [args, fault] of mistakes) {
+    const ended = plan(...args);
     it(`${args.join(" ")} says what is wrong, without a stack trace`, async () => {
-      const { code, stderr } = await run(...args);
+      const { code, stderr } = await ended();
       assert.ok(code === 1 || code === 2, `exit code ${code}`);
       assert.match(stderr, fault);
-      assert.doesNotMatch(stderr, /^ +at /m);
+      assert.notMatch(stderr, /^ +at /m);
     });
   }
 });

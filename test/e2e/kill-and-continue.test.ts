@@ -1,11 +1,10 @@
 // One deal from checkout to its end on a stack of its own, which loses a process to kill -9 before or in each move.
-import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { assert } from "chai";
 import type { TransactionReceipt } from "viem";
 
 import { chainStateFile } from "../../scripts/local/chain.ts";
@@ -78,11 +77,11 @@ describe("a deal goes on after kill -9 and another start", () => {
     await stack.allEnded();
     await noProcessLeft(dir);
     if (victim !== THE_STACK_ITSELF && victim !== ALL_AT_ONCE) {
-      assert.equal(code, 1, output);
+      assert.strictEqual(code, 1, output);
       assert.match(output, new RegExp(`${victim} ended by itself \\(signal SIGKILL\\)`));
     }
     await start();
-    assert.equal((await chain.client.getBlock({ blockNumber: 1n })).hash, firstBlock, "the chain is the same");
+    assert.strictEqual((await chain.client.getBlock({ blockNumber: 1n })).hash, firstBlock, "the chain is the same");
     await until("everything answers", async () => (await api.request("GET", "/ready")).status === 200);
   }
 
@@ -120,7 +119,7 @@ describe("a deal goes on after kill -9 and another start", () => {
   it("all processes at once, while the seller has not answered the webhook yet", async () => {
     await isOnDisk(funding.blockNumber);
     await killAndStartAgain(ALL_AT_ONCE);
-    assert.equal((await transaction()).status, "funded");
+    assert.strictEqual((await transaction()).status, "funded");
   });
 
   it("api, while it verifies the funding", async () => {
@@ -133,14 +132,14 @@ describe("a deal goes on after kill -9 and another start", () => {
     await isOnDisk(funding.blockNumber);
     await killAndStartAgain("chain-base-sepolia");
     const receipt = await chain.client.getTransactionReceipt({ hash: funding.transactionHash });
-    assert.equal(receipt.blockHash, funding.blockHash);
-    assert.equal((await transaction()).status, "funded");
+    assert.strictEqual(receipt.blockHash, funding.blockHash);
+    assert.strictEqual((await transaction()).status, "funded");
   });
 
   it("mongo, while it takes the seller's payload", async () => {
     await killDuring(deliver(), "mongo");
     const { status, text } = await deliver();
-    assert.equal(status, 202, text);
+    assert.strictEqual(status, 202, text);
   });
 
   it("graph-base-sepolia, after the block of the delivery and before it is indexed", async () => {
@@ -148,7 +147,7 @@ describe("a deal goes on after kill -9 and another start", () => {
     const submitDelivery = body.data?.submitDelivery as PreparedCall | undefined;
     assert.ok(submitDelivery !== undefined, text);
     stack.freeze("graph-base-sepolia");
-    assert.equal((await chain.send(market.seller.account, submitDelivery)).status, "success");
+    assert.strictEqual((await chain.send(market.seller.account, submitDelivery)).status, "success");
     await killAndStartAgain("graph-base-sepolia");
     await reaches("delivered");
     await buyerHook.waitFor("service.delivered");
@@ -162,7 +161,7 @@ describe("a deal goes on after kill -9 and another start", () => {
 
   it("graph-base, which follows the other network", async () => {
     await killAndStartAgain("graph-base");
-    assert.equal((await transaction()).status, "delivered");
+    assert.strictEqual((await transaction()).status, "delivered");
   });
 
   it("the process of the stack itself, at the moment at which the buyer has accepted", async () => {
@@ -179,10 +178,10 @@ describe("a deal goes on after kill -9 and another start", () => {
 
   it("and is settled once: paid, scored and told of by one event for each move", async () => {
     const { buyer, seller } = market;
-    assert.equal(await chain.usdcOf(seller.walletAddress), BigInt(checkout.paymentInstructions.refundableAmount));
+    assert.strictEqual(await chain.usdcOf(seller.walletAddress), BigInt(checkout.paymentInstructions.refundableAmount));
     for (const { walletAddress } of [buyer, seller]) {
       const { body } = await api.request("GET", `/api/v1/agents/score?address=${walletAddress}`);
-      assert.equal(body.onChainScore, 1);
+      assert.strictEqual(body.onChainScore, 1);
     }
     const { body: listed } = await api.request("GET", "/api/v1/transactions", { key: buyer.apiKey });
     assert.deepEqual(
@@ -201,13 +200,13 @@ describe("a deal goes on after kill -9 and another start", () => {
       }[];
       assert.deepEqual(
         log.map(({ event }) => event),
-        told,
+        [...told],
       );
       // A webhook may come again, but never under another id or with other words.
       const bodies = new Map(hook.received.map(({ headers, rawBody }) => [headers["x-service-event-id"], rawBody]));
       assert.deepEqual([...bodies.keys()].sort(), log.map(({ id }) => id).sort());
       for (const { headers, rawBody } of hook.received) {
-        assert.equal(rawBody, bodies.get(headers["x-service-event-id"]));
+        assert.strictEqual(rawBody, bodies.get(headers["x-service-event-id"]));
       }
     }
   });

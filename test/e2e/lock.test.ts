@@ -1,11 +1,11 @@
 // The lock that lets one stack at a time have a directory, and one command at a time install or compile.
-import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, it } from "node:test";
+
+import { assert } from "chai";
 
 import { giveLockFile, takeLockFile } from "../../scripts/local/lock-file.mjs";
 import { ROOT } from "../../scripts/local/paths.ts";
@@ -39,12 +39,12 @@ describe("a lock file", () => {
   }
 
   it("is taken once, and again when it was given back by its holder", () => {
-    assert.equal(takeLockFile(file, "one", isDead), undefined);
-    assert.equal(takeLockFile(file, "two", isDead), "one");
+    assert.strictEqual(takeLockFile(file, "one", isDead), undefined);
+    assert.strictEqual(takeLockFile(file, "two", isDead), "one");
     giveLockFile(file, "two");
-    assert.equal(takeLockFile(file, "two", isDead), "one");
+    assert.strictEqual(takeLockFile(file, "two", isDead), "one");
     giveLockFile(file, "one");
-    assert.equal(takeLockFile(file, "two", isDead), undefined);
+    assert.strictEqual(takeLockFile(file, "two", isDead), undefined);
     assert.deepEqual(kept(), ["some.lock"]);
   });
 
@@ -52,11 +52,11 @@ describe("a lock file", () => {
     takeLockFile(file, "dead", isDead);
     // The second has looked, and before it acts on what it saw the first takes the lock.
     const second = takeLockFile(file, "second", (content) => {
-      if (isDead(content)) assert.equal(takeLockFile(file, "first", isDead), undefined);
+      if (isDead(content)) assert.strictEqual(takeLockFile(file, "first", isDead), undefined);
       return isDead(content);
     });
-    assert.equal(second, "first");
-    assert.equal(readFileSync(file, "utf8"), "first");
+    assert.strictEqual(second, "first");
+    assert.strictEqual(readFileSync(file, "utf8"), "first");
     assert.deepEqual(kept(), ["some.lock"]);
   });
 
@@ -70,13 +70,13 @@ describe("a lock file", () => {
       const { takeLockFile } = await import("./scripts/local/lock-file.mjs");
       takeLockFile(${JSON.stringify(file)}, "dead successor", () => true);
     `);
-    assert.equal(readFileSync(file, "utf8"), "dead");
+    assert.strictEqual(readFileSync(file, "utf8"), "dead");
     assert.ok(
       kept().some((name) => name.includes(".after-")),
       "it died in the middle",
     );
-    assert.equal(takeLockFile(file, "next", isDead), undefined);
-    assert.equal(readFileSync(file, "utf8"), "next");
+    assert.strictEqual(takeLockFile(file, "next", isDead), undefined);
+    assert.strictEqual(readFileSync(file, "utf8"), "next");
   });
 
   it("is held by one process at a time, though each is killed with it", async () => {
@@ -97,6 +97,6 @@ describe("a lock file", () => {
       ),
     );
     assert.deepEqual(said.join(""), "", "no two were inside at once");
-    assert.equal(readFileSync(log, "utf8"), "held\n".repeat(RIVALS));
+    assert.strictEqual(readFileSync(log, "utf8"), "held\n".repeat(RIVALS));
   });
 });

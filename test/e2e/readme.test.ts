@@ -1,8 +1,8 @@
-import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { test } from "node:test";
 import { promisify } from "node:util";
+
+import { assert } from "chai";
 
 import { type StackFacts, readStackFacts } from "../../scripts/demo/stack-facts.ts";
 
@@ -21,7 +21,7 @@ function tourOf(readme: string): string {
   return match[1];
 }
 
-test("the tour of the README settles a deal line by line [S4.303]", async () => {
+it("the tour of the README settles a deal line by line [S4.303]", async () => {
   const stack = stackFacts();
   const tour = tourOf(readFileSync("README.md", "utf8"))
     .replace("http://127.0.0.1:3000", stack.api)
@@ -33,5 +33,5 @@ test("the tour of the README settles a deal line by line [S4.303]", async () => 
   const found = lines.find((line) => line.startsWith('[{"serviceId"'));
   assert.match(found ?? "", /Token risk report/, "discover finds the service");
   const score = JSON.parse(lines.at(-1) ?? "") as { onChainScore: number };
-  assert.equal(score.onChainScore, 1);
+  assert.strictEqual(score.onChainScore, 1);
 });

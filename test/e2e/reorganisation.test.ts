@@ -1,6 +1,6 @@
 // A chain that takes blocks back: this file rolls the local chain back, so it has the stack for itself.
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+
+import { assert } from "chai";
 
 import type { TestAgent } from "../fixtures/api.ts";
 import { createEscrow, fundedDeal, openMarket, readTransaction } from "../fixtures/deals.ts";
@@ -69,7 +69,7 @@ describe("a reorganisation of the chain", () => {
       log.map(({ event }) => event),
       ["escrow.funded", "escrow.reorged", "escrow.funded"],
     );
-    assert.notEqual(log[0]?.id, log[2]?.id);
-    assert.equal((await readTransaction(api, market.seller, transactionId)).escrowId, escrowId);
+    assert.notStrictEqual(log[0]?.id, log[2]?.id);
+    assert.strictEqual((await readTransaction(api, market.seller, transactionId)).escrowId, escrowId);
   });
 });

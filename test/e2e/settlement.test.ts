@@ -1,6 +1,6 @@
 // Deals whose endings need time: this file moves the chain's clock, so it has the stack for itself.
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+
+import { assert } from "chai";
 
 import { assertError } from "../fixtures/api.ts";
 import type { TestAgent } from "../fixtures/api.ts";
@@ -68,25 +68,25 @@ describe("a deal that time settles", () => {
     assert.deepEqual(await discoveryScores(market), [0, 0, 0, 0]);
     const path = `/api/v1/transactions/${transactionId}/finalize`;
     const early = (await get(market.seller, path)).body.data;
-    assert.equal(early.finalizable, false);
+    assert.strictEqual(early.finalizable, false);
     const opensAt = Date.parse(early.finalizableAt) / 1000;
 
     const refused = await chain.sendReverting(market.seller.account, early);
-    assert.equal(refused.status, "reverted");
-    assert.equal(await status(market.seller, transactionId), "delivered");
+    assert.strictEqual(refused.status, "reverted");
+    assert.strictEqual(await status(market.seller, transactionId), "delivered");
 
     await moveClockTo(market.buyer, transactionId, opensAt);
     const { body } = await get(market.seller, path);
-    assert.equal(body.data.finalizable, true, "the latest block alone decides");
+    assert.strictEqual(body.data.finalizable, true, "the latest block alone decides");
     assert.deepEqual(
       (await readTransaction(api, market.buyer, transactionId)).actions.map((a: { action: string }) => a.action),
       ["finalize"],
       "the buyer can no longer accept",
     );
     const flows = tokenFlows(await act(api, chain, market.seller, transactionId, "finalize"));
-    assert.equal(flows.get(market.seller.walletAddress), (BigInt(terms.amount) * 98n) / 100n);
+    assert.strictEqual(flows.get(market.seller.walletAddress), (BigInt(terms.amount) * 98n) / 100n);
     await reaches(market.buyer, transactionId, "released");
-    assert.equal((await readTransaction(api, market.buyer, transactionId)).automatic, true);
+    assert.strictEqual((await readTransaction(api, market.buyer, transactionId)).automatic, true);
     assert.deepEqual(await scores(market), [1, 1]);
     const synced = await until("the discovery scores follow", async () => {
       const now = await discoveryScores(market);
@@ -116,9 +116,9 @@ describe("a deal that time settles", () => {
     });
     const path = `/api/v1/transactions/${transactionId}/claimAbandoned`;
     const { data: early } = (await get(market.buyer, path)).body;
-    assert.equal(early.claimable, false);
-    assert.equal(Date.parse(early.claimableAt) / 1000, terms.deadline + terms.abandonmentGrace + 1);
-    assert.equal((await chain.sendReverting(market.buyer.account, early)).status, "reverted");
+    assert.strictEqual(early.claimable, false);
+    assert.strictEqual(Date.parse(early.claimableAt) / 1000, terms.deadline + terms.abandonmentGrace + 1);
+    assert.strictEqual((await chain.sendReverting(market.buyer.account, early)).status, "reverted");
 
     await moveClockTo(market.buyer, transactionId, terms.deadline + 1);
     const late = await api.request("POST", `/api/v1/transactions/${transactionId}/deliver`, {
@@ -126,24 +126,24 @@ describe("a deal that time settles", () => {
       body: { responsePayload: { too: "late" } },
     });
     assertError(late, 409, "escrow_state_conflict");
-    assert.equal(late.body.details.reason, "deadline_passed");
+    assert.strictEqual(late.body.details.reason, "deadline_passed");
 
     await moveClockTo(market.buyer, transactionId, terms.deadline + terms.abandonmentGrace + 1);
     const { data: open } = (await get(market.buyer, path)).body;
-    assert.equal(open.claimable, true, "the latest block alone decides");
+    assert.strictEqual(open.claimable, true, "the latest block alone decides");
     const receipt = await chain.send(market.buyer.account, open);
-    assert.equal(receipt.status, "success");
-    assert.equal(tokenFlows(receipt).get(market.buyer.walletAddress), BigInt(terms.refundableAmount));
+    assert.strictEqual(receipt.status, "success");
+    assert.strictEqual(tokenFlows(receipt).get(market.buyer.walletAddress), BigInt(terms.refundableAmount));
     await reaches(market.buyer, transactionId, "abandoned");
     assert.deepEqual(await scores(market), [0, -5]);
-    assert.equal((await get(market.buyer, path)).body.data.claimable, false);
+    assert.strictEqual((await get(market.buyer, path)).body.data.claimable, false);
   });
 
   it("[S3.2.15, D6] is given back when the seller declines it, without a change of scores", async () => {
     const market = await openMarket(api, chain, { endpointUrl: hook.url });
     const { transactionId, paymentInstructions: terms } = await fundedDeal(market);
     const flows = tokenFlows(await act(api, chain, market.seller, transactionId, "refund"));
-    assert.equal(flows.get(market.buyer.walletAddress), BigInt(terms.refundableAmount));
+    assert.strictEqual(flows.get(market.buyer.walletAddress), BigInt(terms.refundableAmount));
     await reaches(market.buyer, transactionId, "refunded");
     assert.deepEqual(await scores(market), [0, 0]);
   });
@@ -158,7 +158,7 @@ describe("a deal that time settles", () => {
     const post = await until("the seller is told", () =>
       Promise.resolve(hook.received.find(({ body }) => body.transactionId === checkout.transactionId)),
     );
-    assert.equal(post.body.late, true);
+    assert.strictEqual(post.body.late, true);
     assert.match(post.body.notice, /refund/);
   });
 

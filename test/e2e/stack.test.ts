@@ -1,9 +1,9 @@
-import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+
+import { assert } from "chai";
 
 import { findFreePorts } from "../../scripts/local/ports.ts";
 import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
@@ -22,48 +22,52 @@ describe("the local stack", () => {
 
   const start = (...args: string[]): StackProcess => new StackProcess(dir, ["--port-base", String(portBase), ...args]);
 
-  test("a port that another program holds is named, with the service that needs it and how to change it", async () => {
+  it("a port that another program holds is named, with the service that needs it and how to change it", async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(portBase + 3, "127.0.0.1", resolve));
     const { code, output } = await start().ended;
     server.close();
-    assert.equal(code, 1);
+    assert.strictEqual(code, 1);
     assert.match(output, new RegExp(`Port ${portBase + 3}, which Postgres needs, is taken .*--port-base`));
     await noProcessLeft(dir);
   });
 
-  test("a service that does not exist is named, with those that do", async () => {
+  it("a service that does not exist is named, with those that do", async () => {
     const { code, output } = await start("--only", "chains,mongodb").ended;
-    assert.equal(code, 1);
+    assert.strictEqual(code, 1);
     assert.match(output, /no service "mongodb"; the services are chains, postgres, graph, mongo, api, worker/);
   });
 
-  test("a second stack on the same data is refused while the first one runs", async () => {
+  it("a second stack on the same data is refused while the first one runs", async () => {
     const first = start("--only", "mongo");
     await first.ready();
     const { code, output } = await start("--only", "mongo").ended;
-    assert.equal(code, 1);
+    assert.strictEqual(code, 1);
     assert.match(output, new RegExp(`already runs on .*process ${first.pid}`));
     first.interrupt();
-    assert.equal((await first.ended).code, 0);
+    assert.strictEqual((await first.ended).code, 0);
   });
 
-  test("ctrl-C ends everything within ten seconds and leaves no process, while starting too", async () => {
+  it("ctrl-C ends everything within ten seconds and leaves no process, while starting too", async () => {
     const running = start();
     await running.ready();
-    assert.equal(running.services().size, 9, "two chains, two graph-nodes, Postgres, MongoDB, API, worker, guard");
+    assert.strictEqual(
+      running.services().size,
+      9,
+      "two chains, two graph-nodes, Postgres, MongoDB, API, worker, guard",
+    );
     const askedAt = performance.now();
     running.interrupt();
     const { code, output } = await running.ended;
     const tookMs = performance.now() - askedAt;
     assert.ok(tookMs < endTimeoutMs(), `${Math.round(tookMs)} ms`);
-    assert.equal(code, 0, output);
+    assert.strictEqual(code, 0, output);
     await noProcessLeft(dir);
 
     const starting = start("--only", "graph");
     while (starting.services().size === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     starting.interrupt();
-    assert.equal((await starting.ended).code, 130);
+    assert.strictEqual((await starting.ended).code, 130);
     await noProcessLeft(dir);
   });
 });

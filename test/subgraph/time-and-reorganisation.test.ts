@@ -1,8 +1,8 @@
-import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+
+import { assert } from "chai";
 
 import { findFreePorts } from "../../scripts/local/ports.ts";
 import { startStack } from "../../scripts/local/stack.ts";
@@ -29,7 +29,7 @@ describe("the subgraph follows what time and reorganisations do", () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  test("[S3.2.20][S3.2.32] a delivery nobody answers is Released automatically, with a point for both", async () => {
+  it("[S3.2.20][S3.2.32] a delivery nobody answers is Released automatically, with a point for both", async () => {
     const [buyer, seller] = [await market.newParty(), await market.newParty()];
     const { id } = await market.createDelivered(buyer, seller);
     await market.passTime(301);
@@ -39,11 +39,11 @@ describe("the subgraph follows what time and reorganisations do", () => {
       [escrow.state, escrow.automatic, escrow.sellerAmount, escrow.events[2]?.automatic],
       ["Released", true, "4900000", true],
     );
-    assert.equal((await readAgent(market, buyer, blockNumber)).score, "1");
-    assert.equal((await readAgent(market, seller, blockNumber)).score, "1");
+    assert.strictEqual((await readAgent(market, buyer, blockNumber)).score, "1");
+    assert.strictEqual((await readAgent(market, seller, blockNumber)).score, "1");
   });
 
-  test("[S3.2.10][S3.2.36] a job that was never delivered is Abandoned, at a loss of 5 for the seller alone", async () => {
+  it("[S3.2.10][S3.2.36] a job that was never delivered is Abandoned, at a loss of 5 for the seller alone", async () => {
     const [buyer, seller] = [await market.newParty(), await market.newParty()];
     const { id } = await market.createEscrow(buyer, seller);
     await market.passTime(DAY_SECONDS + 3_601);
@@ -55,10 +55,10 @@ describe("the subgraph follows what time and reorganisations do", () => {
     );
     const loser = await readAgent(market, seller, blockNumber);
     assert.deepEqual([loser.abandoned, loser.score, loser.escrowsAsSeller], [1, "-5", 1]);
-    assert.equal((await readAgent(market, buyer, blockNumber)).score, "0");
+    assert.strictEqual((await readAgent(market, buyer, blockNumber)).score, "0");
   });
 
-  test("a job declined after its deadline is counted as a late decline", async () => {
+  it("a job declined after its deadline is counted as a late decline", async () => {
     const [buyer, seller] = [await market.newParty(), await market.newParty()];
     const { id } = await market.createEscrow(buyer, seller);
     await market.passTime(DAY_SECONDS + 60);
@@ -67,7 +67,7 @@ describe("the subgraph follows what time and reorganisations do", () => {
     assert.deepEqual([agent.declined, agent.lateDeclines, agent.score], [1, 1, "0"]);
   });
 
-  test("[D8] a dispute without a ruling within 30 days ends as Split by timeout, which nobody submitted", async () => {
+  it("[D8] a dispute without a ruling within 30 days ends as Split by timeout, which nobody submitted", async () => {
     const [buyer, seller] = [await market.newParty(), await market.newParty()];
     const { id } = await market.createDisputed(buyer, seller);
     await market.passTime(30 * DAY_SECONDS + 1);
@@ -80,7 +80,7 @@ describe("the subgraph follows what time and reorganisations do", () => {
     assert.deepEqual([escrow.buyerPercent, escrow.buyerAmount, escrow.sellerAmount], [50, "2450000", "2450000"]);
   });
 
-  test("a token that is taken off the list stays known as not listed, and comes back", async () => {
+  it("a token that is taken off the list stays known as not listed, and comes back", async () => {
     const escrow = market.escrowAs(market.role("owner"));
     const listed = "query ($id: ID!) { token(id: $id) { listed symbol } }";
     const id = market.usdc.toLowerCase();
@@ -103,20 +103,24 @@ describe("the subgraph follows what time and reorganisations do", () => {
     });
   });
 
-  test("blocks that the chain takes back are taken back here, and what the new chain holds is indexed", async () => {
+  it("blocks that the chain takes back are taken back here, and what the new chain holds is indexed", async () => {
     const [buyer, seller] = [await market.newParty(), await market.newParty()];
     const kept = await market.createEscrow(buyer, seller);
     const lost = await market.createEscrow(buyer, seller);
-    assert.equal((await readEscrow(market, lost.id, lost.receipt.blockNumber)).state, "Funded");
+    assert.strictEqual((await readEscrow(market, lost.id, lost.receipt.blockNumber)).state, "Funded");
     const grown = await market.takeBack(lost.receipt);
 
-    assert.equal(await findEscrow(market, lost.id, grown), null, "the escrow of the block taken back is gone");
+    assert.strictEqual(await findEscrow(market, lost.id, grown), null, "the escrow of the block taken back is gone");
     const survivor = await readEscrow(market, kept.id, grown);
-    assert.equal(survivor.state, "Funded");
-    assert.equal((await readAgent(market, buyer, grown)).escrowsAsBuyer, 1, "the counts are those of the new chain");
+    assert.strictEqual(survivor.state, "Funded");
+    assert.strictEqual(
+      (await readAgent(market, buyer, grown)).escrowsAsBuyer,
+      1,
+      "the counts are those of the new chain",
+    );
 
     const again = await market.createEscrow(buyer, seller);
-    assert.equal((await readEscrow(market, again.id, again.receipt.blockNumber)).state, "Funded");
-    assert.equal((await readAgent(market, buyer, again.receipt.blockNumber)).escrowsAsBuyer, 2);
+    assert.strictEqual((await readEscrow(market, again.id, again.receipt.blockNumber)).state, "Funded");
+    assert.strictEqual((await readAgent(market, buyer, again.receipt.blockNumber)).escrowsAsBuyer, 2);
   });
 });

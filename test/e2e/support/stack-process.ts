@@ -1,9 +1,10 @@
-import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
+
+import { assert } from "chai";
 
 import type { StackFacts } from "../../../scripts/local/facts.ts";
 import { ROOT } from "../../../scripts/local/paths.ts";

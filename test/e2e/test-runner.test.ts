@@ -1,0 +1,143 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { assert } from "chai";
+
+import { isPidRunning } from "../../scripts/local/process-identity.ts";
+import { runMochaFile } from "../../scripts/testing/mocha-file.ts";
+import { appendResult, clearResults, readResults, resultsFile } from "../../scripts/testing/results.ts";
+import type { TestResult } from "../../scripts/testing/results.ts";
+import { retryFailed } from "../../scripts/testing/retry.ts";
+import { until } from "../fixtures/until.ts";
+
+const STAGE = "runner-test";
+const AMPLE_MS = 120_000;
+
+describe("the test runner", () => {
+  let dir: string;
+  before(() => {
+    dir = mkdtempSync(join(tmpdir(), "test-runner-"));
+  });
+  after(() => {
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  /** Runs a test file with this text and returns how its tests ended. */
+  async function outcomeOf(text: string, { limitMs = AMPLE_MS, signal = new AbortController().signal } = {}) {
+    const file = join(dir, "sample.test.ts");
+    writeFileSync(file, text);
+    const { results, output } = await runMochaFile({ stage: STAGE, file, env: {}, limitMs, signal });
+    return { results: results.map(({ title, status }) => `${status}: ${title}`), output };
+  }
+
+  it("reports each test with the titles of its suites", async () => {
+    const { results } = await outcomeOf(`
+      describe("suite", () => {
+        it("holds", () => {});
+        it("breaks", () => { throw new Error("broken"); });
+        it.skip("waits");
+      });`);
+    assert.deepEqual(results, ["passed: suite › holds", "failed: suite › breaks", "skipped: suite › waits"]);
+  });
+
+  it("counts a hook that throws as a failure", async () => {
+    const { results } = await outcomeOf(`
+      describe("suite", () => {
+        before(() => { throw new Error("broken"); });
+        it("never runs", () => {});
+      });`);
+    assert.deepEqual(results, ['failed: suite › "before all" hook for "never runs"']);
+  });
+
+  it("fails a file without a test, and one that can't be loaded", async () => {
+    assert.deepEqual((await outcomeOf("")).results, ["failed: (no test ran)"]);
+    const { results, output } = await outcomeOf('import "./missing.ts";');
+    assert.deepEqual(results, ["failed: (no test ran)"]);
+    assert.match(output, /missing\.ts/);
+  });
+
+  it("refuses a file in which a test is marked as the only one", async () => {
+    const { results } = await outcomeOf('it.only("alone", () => {}); it("forgotten", () => {});');
+    assert.deepEqual(results, ["failed: (no test ran)"]);
+  });
+
+  it("keeps what a process that dies has reported, and names the test that ran", async () => {
+    const { results } = await outcomeOf(`
+      it("holds", () => {});
+      it("dies", () => { process.kill(process.pid, "SIGKILL"); return new Promise(() => {}); });`);
+    assert.deepEqual(results, ["passed: holds", "failed: dies (ended by SIGKILL)"]);
+  });
+
+  it("fails a file whose process reports a failure after its last test", async () => {
+    const { results } = await outcomeOf('process.on("exit", () => { process.exitCode = 3; }); it("holds", () => {});');
+    assert.deepEqual(results, ["passed: holds", "failed: (exit code 3)"]);
+  });
+
+  it("ends a file that hangs, with the processes that it has started, and names the test that ran", async () => {
+    const { results, output } = await outcomeOf(
+      `import { spawn } from "node:child_process";
+      it("hangs", () => {
+        console.log("child " + spawn("sleep", ["600"], { stdio: "inherit" }).pid);
+        for (;;);
+      });`,
+      { limitMs: 5_000 },
+    );
+    assert.deepEqual(results, ["failed: hangs (still running after 5 s)"]);
+    const child = Number(/child (\d+)/.exec(output)?.[1]);
+    await until("its child has ended", () => Promise.resolve(!isPidRunning(child)));
+  });
+
+  it("ends a file whose stack is lost", async () => {
+    const { results } = await outcomeOf('it("waits", () => new Promise(() => setTimeout(() => {}, 600_000)));', {
+      signal: AbortSignal.abort(),
+    });
+    assert.deepEqual(results, ["failed: (the stack was lost)"]);
+  });
+
+  describe("with a second run of what failed", () => {
+    beforeEach(() => {
+      clearResults(STAGE);
+    });
+    after(() => {
+      rmSync(resultsFile(STAGE), { force: true });
+    });
+
+    const result = (file: string, title: string, status: TestResult["status"]): TestResult => ({
+      stage: STAGE,
+      file,
+      title,
+      status,
+    });
+
+    it("runs each failed file once, counts its second results, and lists as flaky what then passes", async () => {
+      for (const first of [
+        result("a.test.ts", "steady", "passed"),
+        result("b.test.ts", "broken", "failed"),
+        result("b.test.ts", "moody", "failed"),
+        result("b.test.ts", "sound", "passed"),
+      ]) {
+        appendResult(resultsFile(STAGE), first);
+      }
+      const second = [
+        result("b.test.ts", "broken", "failed"),
+        result("b.test.ts", "moody", "passed"),
+        result("b.test.ts", "sound", "passed"),
+      ];
+      const ran: string[] = [];
+      const flaky = await retryFailed(STAGE, (file) => {
+        ran.push(file);
+        return Promise.resolve(second);
+      });
+      assert.deepEqual(ran, ["b.test.ts"]);
+      assert.deepEqual(flaky, [{ file: "b.test.ts", title: "moody" }]);
+      assert.deepEqual(readResults(STAGE), [result("a.test.ts", "steady", "passed"), ...second]);
+    });
+
+    it("lists a file as flaky that died at first", async () => {
+      appendResult(resultsFile(STAGE), result("a.test.ts", "dies (ended by SIGKILL)", "failed"));
+      const flaky = await retryFailed(STAGE, () => Promise.resolve([result("a.test.ts", "dies", "passed")]));
+      assert.deepEqual(flaky, [{ file: "a.test.ts", title: "dies (ended by SIGKILL)" }]);
+    });
+  });
+});
