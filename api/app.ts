@@ -16,7 +16,7 @@ import { IndexerBehindError, IndexerUnavailableError } from "./indexer/errors.ts
 /** Version of the HTTP API as the API description states it; the path prefix says `v1` (specification section 9). */
 const API_VERSION = "1.0.0";
 
-/** Every route of the API, held against what the application has for their handlers. */
+/** Every route of the API. The type checks that the application provides what their handlers need. */
 export const routes: readonly RouteDefinition<Services & DocsDeps>[] = featureRoutes;
 
 /** The API description of all routes; api/openapi.json is its committed form. */
@@ -24,7 +24,7 @@ export function apiDescription(): ApiDescription {
   return describeApi(routes, API_VERSION);
 }
 
-/** What outages of chain and subgraph mean to a client: a try again later makes sense. */
+/** Maps outages of the chain, the subgraph and the database to errors that the client may retry. */
 function translateError(error: unknown): ApiError | undefined {
   if (error instanceof ChainUnavailableError) {
     return new ApiError("chain_unavailable", {
@@ -49,7 +49,7 @@ export function createApp(container: Container): Koa {
   const mounted = mountRoutes(routes, deps, {
     authenticator: container.authenticator,
     shutdown: container.shutdown,
-    // Rate limits, budgets, x402, idempotency and request signatures are steps of these three places.
+    // Rate limits, budgets, x402, idempotency and request signatures plug in here.
     steps: { beforeAuthentication: [], afterAuthentication: [], afterValidation: [] },
   });
   for (const middleware of mounted) app.use(middleware);

@@ -58,15 +58,15 @@ export const featureRoutes = [
   ...docsModule.routes,
 ];
 
-/** Spans of waiting and background work. Tests make them short. */
+/** Durations of waits and background work. Tests shorten them. */
 export type Timings = TransactionTimings & FollowerTimings & WebhookTimings;
 
-/** The values of the product. */
+/** The default timings. */
 export const TIMINGS: Timings = { ...TRANSACTION_TIMINGS, ...FOLLOWER_TIMINGS, ...WEBHOOK_TIMINGS };
 
 type Features = ReturnType<typeof createFeatures>;
 
-/** What route handlers are given: the sum of what the features' routes ask for. */
+/** The services of route handlers: everything that the features' routes need. */
 export type Services = Features["agents"]["services"] &
   Features["auth"]["services"] &
   Features["listings"]["services"] &
@@ -103,9 +103,9 @@ export interface Container extends Platform {
   features: Features;
   /** Loads the search index and keeps it up to date: for processes that answer searches. */
   startSearch(): Promise<void>;
-  /** Tells everything that waits or streams to come to an end; `close` follows. */
+  /** Ends everything that waits or streams; call `close` afterwards. */
   beginShutdown(): void;
-  /** Ends what runs in the background and closes connections. */
+  /** Ends background work and closes connections. */
   close(): Promise<void>;
 }
 
@@ -120,7 +120,7 @@ export interface ContainerOptions {
   timings?: Partial<Timings>;
 }
 
-/** How long the start waits for a chain to say which one it is, in milliseconds. */
+/** Maximum wait at start for the chain id, in milliseconds. */
 const CHAIN_ID_PATIENCE_MS = 3_000;
 const PROCESS_ID_BYTES = 4;
 
@@ -237,7 +237,7 @@ async function connectChains(env: Env): Promise<Readonly<Record<Network, ChainCl
   return chains;
 }
 
-/** A mistake in the configuration is said at the start; a server that is away for now is not waited for. */
+/** A wrong chain fails the start; an unavailable server does not, because it may come back. */
 async function refuseWrongChain(chain: ChainClient): Promise<void> {
   try {
     await withTimeout(`rpc:${chain.network}`, CHAIN_ID_PATIENCE_MS, () => chain.assertChainId());

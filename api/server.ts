@@ -14,23 +14,23 @@ import { createLogger } from "./lib/logger.ts";
 const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** How long requests under way may go on after a stop was asked for. */
+/** How long in-flight requests may take after a stop. */
 const DRAIN_TIMEOUT_MS = 5_000;
 
 /** The listening HTTP side of a container. */
 export interface RunningServer {
   server: Server;
-  /** The port it listens on. */
+  /** The listening port. */
   port: number;
-  /** Takes no new requests, lets those under way end, and closes. */
+  /** Accepts no new requests, waits for in-flight ones and closes. */
   stop(): Promise<void>;
 }
 
-/** Starts to listen. */
+/** Starts listening. */
 export async function listen(container: Container, host: string, port: number): Promise<RunningServer> {
   const handle = createApp(container).callback();
   const server = createServer((request, response) => {
-    // Koa answers every error itself; its promise never rejects.
+    // Koa handles every error itself; its promise never rejects.
     void handle(request, response);
   });
   server.requestTimeout = REQUEST_TIMEOUT_MS;

@@ -1,4 +1,4 @@
-/** The only place that knows where the generated bindings lie; everything else imports the ABIs from here. */
+/** The only file that imports the generated bindings; everything else imports the ABIs from here. */
 import { IEscrow__factory } from "../../typechain-types/factories/contracts/interfaces/IEscrow__factory.ts";
 import { IPriceFeed__factory } from "../../typechain-types/factories/contracts/interfaces/IPriceFeed__factory.ts";
 import { IScore__factory } from "../../typechain-types/factories/contracts/interfaces/IScore__factory.ts";

@@ -3,13 +3,13 @@ import type { Address, Hex } from "viem";
 
 import { escrowAbi } from "./abis.ts";
 
-/** A call that a wallet can send as it stands. `value` is wei as a decimal string, always "0" here. */
+/** A call that a wallet can send as is. `value` is in wei as a decimal string, always "0" here. */
 export interface ContractCall {
   to: Address;
   data: Hex;
   value: "0";
   chainId: number;
-  /** What the call does, in words. */
+  /** Describes the call in plain words. */
   description: string;
 }
 
@@ -19,7 +19,7 @@ export interface CallTarget {
   escrowContract: Address;
 }
 
-/** The terms that `createEscrow` takes; amounts in token units, times unix seconds, spans seconds. */
+/** The terms that `createEscrow` takes; amounts in token units, times in unix seconds, durations in seconds. */
 export interface EscrowTerms {
   escrowId: Hex;
   seller: Address;
@@ -39,7 +39,7 @@ const escrowCall = (target: CallTarget, data: Hex, description: string): Contrac
   description,
 });
 
-/** Allows the escrow contract to draw exactly the deposit; the first step of a buyer (specification 3.2). */
+/** Approves exactly the deposit; the buyer's first step (specification 3.2). */
 export function approveCall(target: CallTarget, token: Address, amount: bigint): ContractCall {
   return {
     to: token,
@@ -50,7 +50,7 @@ export function approveCall(target: CallTarget, token: Address, amount: bigint):
   };
 }
 
-/** Deposits the token; the second step of a buyer. */
+/** Deposits the token; the buyer's second step. */
 export function createEscrowCall(target: CallTarget, terms: EscrowTerms): ContractCall {
   const data = encodeFunctionData({
     abi: escrowAbi,
@@ -75,7 +75,7 @@ export function submitDeliveryCall(target: CallTarget, escrowId: Hex, proofHash:
   return escrowCall(target, data, "Commit to the delivery; the dispute window starts");
 }
 
-/** The moves that take nothing but the escrow id, with what each does. */
+/** The moves that take only the escrow id, with a description of each. */
 const MOVES = {
   accept: "Accept the delivery and pay the seller",
   finalize: "Release the funds to the seller after the dispute window",
@@ -84,10 +84,10 @@ const MOVES = {
   openDispute: "Dispute the delivery; the funds are frozen until a ruling",
 } as const;
 
-/** Name of a move that takes nothing but the escrow id. */
+/** Name of a move that takes only the escrow id. */
 export type EscrowMove = keyof typeof MOVES;
 
-/** Calldata of a move that takes nothing but the escrow id. */
+/** Calldata of a move that takes only the escrow id. */
 export function moveCall(target: CallTarget, move: EscrowMove, escrowId: Hex): ContractCall {
   const data = encodeFunctionData({ abi: escrowAbi, functionName: move, args: [escrowId] });
   return escrowCall(target, data, MOVES[move]);

@@ -23,22 +23,22 @@ export interface ChainHead {
   timestamp: number;
 }
 
-/** What new escrows between two wallets must keep to, read at one moment. USD values have 6 decimals. */
+/** Limits for a new escrow between two wallets, read at one block. USD values have 6 decimals. */
 export interface EscrowLimits {
-  /** True while the contract takes no new escrow from anyone (decision 14). */
+  /** True while the contract accepts no new escrows (decision 14). */
   paused: boolean;
-  /** Least deposit in the token, in its units. */
+  /** Minimum deposit in token units. */
   minAmount: bigint;
   /** USD value of the deposit by the token's feed. */
   valueUsd: bigint;
   /** The lower cap of both parties; null when unlimited. */
   capUsd: bigint | null;
-  /** The party whose cap it is. */
+  /** The party that the cap comes from. */
   cappedAgent: Address;
   sellerTerms: { minAmountUsd: bigint; minDeliverySeconds: number; paused: boolean };
 }
 
-/** A USD price as a feed gives it: `answer / 10^decimals`. `updatedAt` in unix seconds. */
+/** A USD price from a feed: `answer / 10^decimals`. `updatedAt` is in unix seconds. */
 export interface FeedPrice {
   answer: bigint;
   decimals: number;
@@ -49,7 +49,7 @@ export interface FeedPrice {
 export type ReceiptLookup =
   { status: "unknown" } | { status: "pending" } | { status: "mined"; receipt: TransactionReceipt };
 
-/** What it means that the contract does not value a deposit; other errors as they are. */
+/** Translates the contract's errors about valuing a deposit; returns other errors unchanged. */
 function valuationRefusal(token: Address, error: unknown): unknown {
   if (!(error instanceof BaseError)) return error;
   const revert = error.walk((cause) => cause instanceof ContractFunctionRevertedError);
@@ -65,17 +65,17 @@ function valuationRefusal(token: Address, error: unknown): unknown {
 }
 
 /**
- * Reads of one settlement network by JSON-RPC. Every method throws ChainUnavailableError when it cannot be reached, and
- * WrongChainError, which is one too, as long as the server serves another chain.
+ * Reads one settlement network by JSON-RPC. Every method throws ChainUnavailableError when the server cannot be
+ * reached, or its subclass WrongChainError when the server serves another chain.
  */
 export interface ChainClient {
   readonly network: Network;
   readonly chainId: number;
   readonly deployment: Deployment;
-  /** Asks which chain the server serves, once; every other call waits for it. */
+  /** Checks once which chain the server serves; every other call waits for the result. */
   assertChainId(): Promise<void>;
   head(): Promise<ChainHead>;
-  /** On-chain score of a wallet; 0 for one never seen, may be negative (specification 2.5). */
+  /** On-chain score of a wallet; 0 for an unknown wallet, may be negative (specification 2.5). */
   scoreOf(wallet: Address): Promise<bigint>;
   /** Largest job value in USD with 6 decimals; null when unlimited (specification 8.4). */
   maxJobValueUsd(wallet: Address): Promise<bigint | null>;
@@ -104,9 +104,9 @@ export interface ChainClientOptions {
   network: Network;
   rpcUrl: string;
   deployment: Deployment;
-  /** Milliseconds after which one attempt is given up; default 5000. */
+  /** Timeout of one attempt in milliseconds; default 5000. */
   timeoutMs?: number;
-  /** Attempts of one call, the first included; default 3. */
+  /** Attempts per call, including the first; default 3. */
   attempts?: number;
 }
 
@@ -115,7 +115,7 @@ const DEFAULT_ATTEMPTS = 3;
 
 const unlimitedAsNull = (capUsd: bigint): bigint | null => (capUsd === maxUint256 ? null : capUsd);
 
-/** Reads of one settlement network, bounded in time and retries. Holds no key and sends nothing. */
+/** Creates a client for one settlement network, with bounded time and retries. It holds no key and sends nothing. */
 export function createChainClient(options: ChainClientOptions): ChainClient {
   const { network, deployment } = options;
   const call = createRpc({

@@ -55,7 +55,7 @@ export interface Deployment {
   tokens: DeployedToken[];
 }
 
-/** Reads and checks the deployment file of a network. Throws DeploymentFileError that names the file and every fault. */
+/** Reads and validates the deployment file of a network. Throws DeploymentFileError with the file and every fault. */
 export async function readDeployment(path: string, network: Network): Promise<Deployment> {
   let text: string;
   try {

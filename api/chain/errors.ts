@@ -1,6 +1,6 @@
 import type { Network } from "../config/constants.ts";
 
-/** The JSON-RPC server of a network could not be reached, or had no answer, after bounded retries. */
+/** The JSON-RPC server of a network did not respond within the bounded retries. */
 export class ChainUnavailableError extends Error {
   override readonly name: string = "ChainUnavailableError";
   readonly network: Network;
@@ -11,7 +11,7 @@ export class ChainUnavailableError extends Error {
   }
 }
 
-/** The JSON-RPC server answers for another chain than the network's: nothing that it says is taken. */
+/** The JSON-RPC server serves another chain, so none of its answers are used. */
 export class WrongChainError extends ChainUnavailableError {
   override readonly name = "WrongChainError";
 
@@ -21,17 +21,17 @@ export class WrongChainError extends ChainUnavailableError {
   }
 }
 
-/** The price feed of a token has no usable answer at the moment, so the contract refuses to value it. */
+/** The price feed of a token has no usable answer, so the contract cannot value it. */
 export class PriceUnavailableError extends Error {
   override readonly name = "PriceUnavailableError";
 }
 
-/** The escrow contract takes no new deposits in this token. */
+/** The escrow contract accepts no new deposits in this token. */
 export class TokenNotListedError extends Error {
   override readonly name = "TokenNotListedError";
 }
 
-/** A deployment file is missing, is another network's or does not have the shape that the deploy task writes. */
+/** A deployment file is missing, belongs to another network or is malformed. */
 export class DeploymentFileError extends Error {
   override readonly name = "DeploymentFileError";
 }

@@ -5,7 +5,7 @@ import { escrowAbi } from "./abis.ts";
 import type { EscrowTerms } from "./calldata.ts";
 import type { ChainClient } from "./chain-client.ts";
 
-/** A term of the checkout that the escrow on chain does not have. */
+/** A term on which the escrow on chain differs from its checkout. */
 export interface TermDifference {
   term: "buyer" | "seller" | "token" | "amount" | "deadline" | "disputeWindow" | "abandonmentGrace" | "criteriaHash";
   expected: string;
@@ -20,24 +20,24 @@ export type FundingCheck =
   | { kind: "unknown" }
   /** It is not in a block yet. */
   | { kind: "pending" }
-  /** It was reverted. */
+  /** It reverted. */
   | { kind: "failed"; blockNumber: number }
   /** It succeeded and created no escrow in our contract. */
   | { kind: "noEscrow" }
   /** It created other escrows. */
   | { kind: "otherEscrow"; escrowIds: Hex[] }
-  /** It took the escrow id with other terms. */
+  /** It used the escrow id with other terms. */
   | { kind: "otherTerms"; differences: TermDifference[] };
 
-/** The terms of a checkout together with the wallet that has to fund it. */
+/** The terms of a checkout and the wallet that must fund it. */
 export interface FundingTerms extends EscrowTerms {
   buyer: Address;
 }
 
-/** The values of an escrow that its checkout fixed, as the chain or the subgraph has them. */
+/** The values of an escrow that its checkout sets, as read from the chain or the subgraph. */
 export type CreatedTerms = Record<TermDifference["term"], string | bigint>;
 
-/** Compares every term of a checkout with an escrow as created; an empty array means they are the same. */
+/** Compares every term of a checkout with the created escrow; an empty array means that they match. */
 export function compareTerms(expected: FundingTerms, actual: CreatedTerms): TermDifference[] {
   const wanted: CreatedTerms = {
     buyer: expected.buyer,
@@ -59,8 +59,8 @@ function escrowLogs(receipt: TransactionReceipt, escrowContract: Address) {
 }
 
 /**
- * Whether a transaction funded the escrow of a checkout, by the logs of its receipt: the sender does not matter, so a
- * relayed `createEscrowWithAuthorization` counts like `createEscrow` (specification row 8, decision 16).
+ * Checks by the logs of a receipt whether it funded the escrow of a checkout. The sender does not matter: a relayed
+ * `createEscrowWithAuthorization` counts like `createEscrow` (specification row 8, decision 16).
  */
 export async function checkFunding(chain: ChainClient, txHash: Hash, terms: FundingTerms): Promise<FundingCheck> {
   const lookup = await chain.lookupReceipt(txHash);
@@ -92,7 +92,7 @@ export type DeliveryCheck =
   /** It submitted no delivery of this escrow. */
   | { kind: "otherEscrow" };
 
-/** Whether a transaction submitted the delivery of an escrow, by the logs of its receipt. */
+/** Checks by the logs of a receipt whether it submitted the delivery of an escrow. */
 export async function checkDelivery(chain: ChainClient, txHash: Hash, escrowId: Hex): Promise<DeliveryCheck> {
   const lookup = await chain.lookupReceipt(txHash);
   if (lookup.status !== "mined") return { kind: lookup.status };

@@ -20,13 +20,13 @@ import { ChainUnavailableError } from "./errors.ts";
 export interface RpcOptions {
   network: Network;
   rpcUrl: string;
-  /** Milliseconds after which one attempt is given up. */
+  /** Timeout of one attempt in milliseconds. */
   timeoutMs: number;
-  /** Attempts of one call, the first included. */
+  /** Attempts per call, including the first. */
   attempts: number;
 }
 
-/** Runs a call through viem's client with bounded retries; unreachable becomes ChainUnavailableError. */
+/** Runs a call with bounded retries. Throws ChainUnavailableError when the server stays unreachable. */
 export type RpcCall = <T>(call: (client: PublicClient<HttpTransport>) => Promise<T>) => Promise<T>;
 
 const BASE_DELAY_MS = 100;
@@ -47,7 +47,7 @@ function isUnreachable(error: unknown): boolean {
   return found !== null;
 }
 
-/** A read-only JSON-RPC client. Calls made in the same tick travel in one HTTP request. */
+/** A read-only JSON-RPC client. Calls made in the same tick share one HTTP request. */
 export function createRpc(options: RpcOptions): RpcCall {
   const client = createPublicClient({
     // viem's own retries wait without jitter: `retry` below does it instead.

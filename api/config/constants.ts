@@ -1,6 +1,6 @@
-/** Numbers and names of the specification, each with its section. Nothing else in the API states them again. */
+/** Numbers and names of the specification, each with its section. The API defines them nowhere else. */
 
-/** Network values (section 1): the testnet and the mainnet, nothing else. */
+/** Network values (section 1): the testnet and the mainnet only. */
 export const NETWORKS = ["base-sepolia", "base"] as const;
 export type Network = (typeof NETWORKS)[number];
 
@@ -49,20 +49,20 @@ export const WRITABLE_SERVICE_STATUSES = ["active", "paused"] as const;
 export const DISPUTE_WINDOW_SECONDS = { min: 300, max: 86_400, default: 300 } as const;
 /** Abandonment grace in seconds (sections 2.3 and 8.1). */
 export const ABANDONMENT_GRACE_SECONDS = { min: 3_600, max: 2_592_000, default: 172_800 } as const;
-/** Time the seller has, in seconds (decision 4). */
+/** Time that the seller has to deliver, in seconds (decision 4). */
 export const DELIVERY_DEADLINE_SECONDS = { min: 1_800, max: 2_592_000, default: 604_800 } as const;
-/** How long the terms of a checkout may be funded, in seconds (decision 2). */
+/** How long a quote is valid, in seconds (decision 2). */
 export const QUOTE_SECONDS = 900;
 
 /** The testnet score that opens mainnet checkout (section 3.4). */
 export const MAINNET_GRADUATION_SCORE = 10;
 
-/** On-chain score that gives the full discovery score of 1 (section 2.5). */
+/** On-chain score at which the discovery score reaches 1 (section 2.5). */
 export const FULL_DISCOVERY_SCORE = 100;
 
 /**
  * Job value caps in whole US dollars by on-chain score, highest first (section 8.4, decision 11). `null`: unlimited.
- * A score below the last bound has the last cap.
+ * A score below the last bound gets the last cap.
  */
 export const JOB_VALUE_CAPS: readonly { minScore: number; capUsd: number | null }[] = [
   { minScore: 100, capUsd: null },
@@ -72,7 +72,7 @@ export const JOB_VALUE_CAPS: readonly { minScore: number; capUsd: number | null 
   { minScore: Number.NEGATIVE_INFINITY, capUsd: 10 },
 ];
 
-/** Values above which a job needs a KYA level of its buyer, in whole US dollars (section 5.8, decision 32). */
+/** Job values above which the buyer needs a KYA level, in whole US dollars (section 5.8, decision 32). */
 export const KYA_THRESHOLDS_USD = { level2: 1_000, level3: 10_000 } as const;
 
 /** Platform fee in basis points of the deposit, rounded up (sections 1 and 8.1, decision 1). */
@@ -87,7 +87,7 @@ export const FUNDED_BACKUP_DELAY_MS = 30_000;
 export const SIGNATURE_HEADER = "X-Service-Signature";
 export const EVENT_ID_HEADER = "X-Service-Event-Id";
 
-/** How soon a new or changed listing must be found, in seconds (sections 2.2 and 8.1). */
+/** Maximum delay before search finds a new or changed listing, in seconds (sections 2.2 and 8.1). */
 export const SEARCH_INDEXING_MAX_SECONDS = 60;
 
 /** API keys (section 5.1): prefix, then 64 hexadecimal characters. */
@@ -102,8 +102,8 @@ export const PAGE_LIMIT = { default: 20, max: 100 } as const;
 
 /** A registration message must have been issued within this many seconds (decision 21). */
 export const SIGN_IN_MAX_AGE_SECONDS = 600;
-/** Longest time that other keys stay valid after a new one was asked for, in seconds (decision 21). */
+/** Longest time that other keys stay valid after a new key is issued, in seconds (decision 21). */
 export const REVOKE_OTHERS_MAX_SECONDS = 86_400;
 
-/** Ranking (decision 23): counterparties that give a seller full weight. */
+/** Ranking (decision 23): number of distinct counterparties at which a seller gets full weight. */
 export const FULL_WEIGHT_COUNTERPARTIES = 10;

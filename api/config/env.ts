@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import type { Network } from "./constants.ts";
 
-/** Thrown when the environment does not allow a start. Its message names each variable and what is wrong with it. */
+/** Thrown when the environment is invalid. The message names each variable and what is wrong with it. */
 export class ConfigurationError extends Error {
   constructor(problems: readonly string[]) {
     super(`The configuration is not usable:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
@@ -12,7 +12,7 @@ export class ConfigurationError extends Error {
 
 const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http or https address" });
 
-/** An address that anyone is given: nothing in it may be a secret. */
+/** A URL that is shown publicly: it must not contain a secret. */
 const publicHttpUrl = httpUrl.refine(
   (url) => !URL.canParse(url) || !hasCredentials(new URL(url)),
   "is given to everyone and must have no user name and password",
@@ -55,39 +55,39 @@ const variables = z.object({
   FOLLOWER_POLL_MS: wholeNumber(10, 60_000).default(100),
 });
 
-/** Everything that the environment decides. */
+/** Configuration from the environment. */
 export interface Env {
   mode: "development" | "test" | "production";
   logLevel: string;
   host: string;
   port: number;
-  /** Address under which clients reach the API, without a slash at the end. Sign-in messages must name it. */
+  /** URL at which clients reach the API, without a trailing slash. Sign-in messages must name it. */
   publicUrl: string;
-  /** How many proxies stand before the API; 0 means the peer address is the client's. */
+  /** Number of proxies in front of the API; 0 means that the peer address is the client's. */
   trustedProxies: number;
   mongodbUri: string;
   rpcUrls: Readonly<Record<Network, string>>;
-  /** Addresses that the service asks; a hosted gateway's carries its API key, so they are told to nobody. */
+  /** Subgraph URLs to query. They are never shown, because a hosted gateway's URL contains its API key. */
   subgraphUrls: Readonly<Record<Network, string>>;
-  /** Addresses of the subgraphs that everyone may know (decision 40); null when there is none to tell. */
+  /** Public subgraph URLs (decision 40); null when there is none. */
   publicSubgraphUrls: Readonly<Record<Network, string | null>>;
   /** Paths of the deployment files. */
   deploymentFiles: Readonly<Record<Network, string>>;
-  /** Masters that webhook secrets are derived from; the position in the list is the version (decision 38). */
+  /** Master secrets that webhook secrets are derived from; the position in the list is the version (decision 38). */
   webhookSigningSecrets: readonly string[];
-  /** Hosts and addresses that the address check lets through though they are private (decision 39). */
+  /** Private hosts and addresses that the address check allows (decision 39). */
   webhookAllowPrivateHosts: readonly string[];
-  /** Pause between two looks of the follower at a subgraph, in milliseconds. */
+  /** Interval at which the follower polls a subgraph, in milliseconds. */
   followerPollMs: number;
 }
 
 /**
  * Reads the configuration.
- * @param source the variables; the process environment when left out
- * @throws ConfigurationError naming every variable that is missing or wrong
+ * @param source the variables; the process environment by default
+ * @throws ConfigurationError naming every missing or invalid variable
  */
 export function loadEnv(source: Readonly<Record<string, string | undefined>> = process.env): Env {
-  // An empty variable is one that was left out: shells and compose files set them so.
+  // An empty variable counts as unset: shells and compose files pass unset variables as empty.
   const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== undefined && value !== ""));
   const parsed = variables.safeParse(given);
   if (!parsed.success) {
@@ -127,13 +127,13 @@ function hasCredentials({ username, password }: URL): boolean {
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-/** The local stack's own subgraph has no key and may be told; of any other address nobody but its owner knows that. */
+/** The local stack's subgraph URL contains no key and can be public; any other URL might contain one. */
 function ifLoopback(address: string): string | null {
   const url = new URL(address);
   return LOOPBACK.test(url.hostname) && !hasCredentials(url) ? address : null;
 }
 
-/** In production the service does not run without the webhook signing secret (section 6, signature rule 4). */
+/** Production requires the webhook signing secret (section 6, signature rule 4). */
 function refuseWeakProduction(secrets: readonly string[]): void {
   if (secrets.length === 0) throw new ConfigurationError(["WEBHOOK_SIGNING_SECRET is missing: production needs it"]);
   if (secrets.some((secret) => secret.length < MIN_SECRET_LENGTH)) {

@@ -4,7 +4,7 @@ import type { ClientSession, Connection } from "mongoose";
 
 import type { Logger } from "../lib/logger.ts";
 
-/** Thrown when the server behind MONGODB_URI cannot be used. The message says why and what to do. */
+/** Thrown when the server at MONGODB_URI is unusable. The message says why and what to do. */
 export class DatabaseUnusableError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -17,8 +17,8 @@ const SOCKET_TIMEOUT_MS = 30_000;
 const DEFAULT_DATABASE = "marketplace";
 
 /**
- * Opens the connection and refuses a server without transactions: the records, events and cursors that belong together
- * are written in one transaction, which only a replica set or a sharded cluster has.
+ * Opens the connection and rejects a server without transactions: related records, events and cursors are written in
+ * one transaction, which needs a replica set or a sharded cluster.
  * @param databaseName overrides the name in the address
  * @throws DatabaseUnusableError
  */
@@ -27,7 +27,7 @@ export async function connectDatabase(uri: string, log: Logger, databaseName?: s
     dbName: databaseName ?? databaseNameOf(uri),
     autoIndex: false,
     autoCreate: false,
-    // Without a connection a query fails at once instead of waiting in a queue of the client.
+    // Without a connection a query fails immediately instead of waiting in the client's buffer.
     bufferCommands: false,
     serverSelectionTimeoutMS: SERVER_SELECTION_TIMEOUT_MS,
     socketTimeoutMS: SOCKET_TIMEOUT_MS,
@@ -72,8 +72,8 @@ export async function createIndexes(connection: Connection): Promise<void> {
 }
 
 /**
- * Runs work in one transaction, repeated as a whole when the server asks for it: the work must do nothing but database
- * writes with the session it is given.
+ * Runs work in one transaction. The driver repeats the work as a whole on a transient error, so it must only access the
+ * database, and only with the given session.
  */
 export async function withTransaction<T>(
   connection: Connection,
@@ -92,19 +92,19 @@ export async function withTransaction<T>(
 
 const DUPLICATE_KEY = 11_000;
 
-/** Says whether a write failed because of a unique index, and of which one when `field` is given. */
+/** True when a write violated a unique index, or the one on `field` when given. */
 export function isDuplicateKey(error: unknown, field?: string): boolean {
   const { code, keyPattern } = error as { code?: unknown; keyPattern?: Record<string, unknown> };
   return code === DUPLICATE_KEY && (field === undefined || keyPattern?.[field] !== undefined);
 }
 
-/** What writing to a socket throws that the server has just closed: the driver passes it on as it is. */
+/** Codes of errors from writing to a socket that the server has closed; the driver does not wrap them. */
 const CLOSED_SOCKET_CODES: readonly unknown[] = [
   ...["EPIPE", "ECONNRESET", "ETIMEDOUT"],
   ...["ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"],
 ];
 
-/** Says whether an error means that no database answers at the moment, so that a try again later makes sense. */
+/** True when an error means that the database is unavailable and a retry may succeed. */
 export function isDatabaseOutage(error: unknown): boolean {
   return (
     error instanceof MongoNetworkError ||

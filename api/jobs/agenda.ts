@@ -7,24 +7,24 @@ import type { Connection } from "mongoose";
 import type { Logger } from "../lib/logger.ts";
 import type { JobDefinition, JobQueue } from "./define-job.ts";
 
-/** How often a worker looks for due jobs. A number of milliseconds: agenda does not take such short spans as text. */
+/** How often a worker polls for due jobs, in milliseconds. Agenda ignores intervals this short when given as text. */
 const PROCESS_EVERY_MS = 200;
 const DEFAULT_LOCK_LIFETIME_MS = 60_000;
 const COLLECTION = "jobs";
 const STOP_TIMEOUT_MS = 5_000;
 
-/** The queue, for processes that only put jobs into it, and the worker side of it. */
+/** The job queue, and the worker side that runs its jobs. */
 export interface JobSystem extends JobQueue {
-  /** Starts to run jobs in this process. */
+  /** Starts running jobs in this process. */
   start(definitions: readonly JobDefinition<never>[], signal: AbortSignal): Promise<void>;
   /**
-   * Takes no new jobs, gives back those that were only reserved, and waits for those that run, a few seconds at most.
-   * From the call on none begins.
+   * Takes no new jobs, releases reserved ones and waits a few seconds at most for running ones. No job starts after the
+   * call.
    */
   stop(): Promise<void>;
 }
 
-/** The job system on the database that everything else is in. */
+/** Creates the job system on the application's database. */
 export function createJobSystem(connection: Connection, log: Logger): JobSystem {
   const agenda = new Agenda({
     backend: new MongoBackend({ mongo: connection.getClient().db(connection.name), collection: COLLECTION }),
@@ -47,8 +47,8 @@ export function createJobSystem(connection: Connection, log: Logger): JobSystem 
       name,
       async (job) => {
         if (isStopping) {
-          // Agenda had counted this job among the running ones and was still writing that down when it was told to
-          // stop: with a next run it stays in the queue, for whichever worker comes next.
+          // Agenda had already marked this job as running when it was told to stop. Setting the next run keeps it in
+          // the queue for the next worker.
           job.attrs.nextRunAt = new Date();
           return;
         }

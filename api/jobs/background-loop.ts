@@ -1,10 +1,10 @@
 /**
- * Work that goes on as long as the worker lives, with pauses shorter than a job queue keeps: following the chain, sending
- * what the outbox holds. Several workers may run the same loop; it sees to it that nothing is done twice.
+ * Continuous work of a worker, with shorter pauses than a job queue supports: following the chain, sending from the
+ * outbox. Several workers may run the same loop; the loop ensures that nothing is done twice.
  */
 export interface BackgroundLoop {
   /** `feature.verb`, for the log. */
   name: string;
-  /** Ends soon after the signal. Handles its own errors; what it throws ends the process. */
+  /** Returns soon after the signal. Handles its own errors; an error that it throws ends the process. */
   run(signal: AbortSignal): Promise<void>;
 }

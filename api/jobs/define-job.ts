@@ -1,31 +1,31 @@
 import type { Logger } from "../lib/logger.ts";
 
-/** What a job is given when it runs. */
+/** The arguments of a job run. */
 export interface JobRun<Data> {
   data: Data;
   log: Logger;
-  /** Aborted when the worker stops; a long job looks at it between steps. */
+  /** Aborted when the worker stops; a long job checks it between steps. */
   signal: AbortSignal;
 }
 
 /**
- * A named job. Jobs are idempotent, hold no rules of their own and call a service: a job that was killed half-way is run
- * again, and two workers may run the same one.
+ * A named job. Jobs are idempotent, contain no business rules and call a service: a killed job runs again, and two
+ * workers may run the same one.
  */
 export interface JobDefinition<Data = undefined> {
   /** `feature.verb`, for example `search.embed-pending`. */
   name: `${string}.${string}`;
-  /** Repeats every so many milliseconds; a job without it runs when scheduled. */
+  /** Repeat interval in milliseconds; without it the job runs when scheduled. */
   everyMs?: number;
-  /** How many runs of this job one worker does at the same time. */
+  /** Maximum concurrent runs of this job per worker. */
   concurrency?: number;
-  /** A run that has not ended after so many milliseconds is taken for dead and run again. */
+  /** A run that takes longer than this many milliseconds counts as dead and is repeated. */
   lockLifetimeMs?: number;
   run: (run: JobRun<Data>) => Promise<void>;
 }
 
 /** Puts jobs into the queue. */
 export interface JobQueue {
-  /** Runs a job at a moment; at once when `at` is left out. */
+  /** Schedules a job; it runs immediately when `at` is omitted. */
   schedule(name: string, data: unknown, at?: Date): Promise<void>;
 }

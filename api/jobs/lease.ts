@@ -3,7 +3,7 @@ import type { Connection, Model } from "mongoose";
 
 import { isDuplicateKey } from "../db/connection.ts";
 
-/** A right that one process has at a time. */
+/** A right that one process holds at a time. */
 export interface LeaseRecord {
   _id: string;
   owner: string;
@@ -26,18 +26,18 @@ export function leaseModel(connection: Connection): LeaseModel {
   return connection.model<LeaseRecord>("Lease", leaseSchema);
 }
 
-/** A right that at most one process has at a time, by the clock of the database. */
+/** A right that at most one process holds at a time, by the database's clock. */
 export interface Lease {
-  /** Takes or renews the right. False while another process has it. */
+  /** Acquires or renews the lease. False while another process holds it. */
   acquire(): Promise<boolean>;
-  /** Gives the right back, so that another process need not wait for its end. */
+  /** Releases the lease, so that another process need not wait for it to expire. */
   release(): Promise<void>;
 }
 
 /**
- * A lease document. Leadership only spares work: a follower that was paused past its lease is stopped by the version of
- * its cursor, not by this.
- * @param ttlMs how long a process that died keeps the right
+ * A lease stored as a document. Leadership only saves work: what stops a follower that was paused past its lease is the
+ * version of its cursor.
+ * @param ttlMs how long a process that died keeps the lease, in milliseconds
  */
 export function createLease(leases: LeaseModel, name: string, owner: string, ttlMs: number): Lease {
   let renewAt = 0;
@@ -46,7 +46,7 @@ export function createLease(leases: LeaseModel, name: string, owner: string, ttl
       if (performance.now() < renewAt) return true;
       renewAt = 0;
       try {
-        // Decided inside the update, by the clock of the database: an absent `expiresAt` sorts before every date.
+        // The update itself decides, by the database's clock: a missing `expiresAt` sorts before every date.
         const isMine = { $or: [{ $eq: ["$owner", owner] }, { $lte: ["$expiresAt", "$$NOW"] }] };
         const held = await leases.findOneAndUpdate(
           { _id: name },
@@ -64,7 +64,7 @@ export function createLease(leases: LeaseModel, name: string, owner: string, ttl
         if (isHeld) renewAt = performance.now() + ttlMs / 3;
         return isHeld;
       } catch (error) {
-        // Another process made the document in the same moment.
+        // Another process created the document at the same time.
         if (isDuplicateKey(error)) return false;
         throw error;
       }

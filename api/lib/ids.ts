@@ -7,7 +7,7 @@ const RANDOM_BYTES = 10;
 
 /**
  * A new record id: prefix, 12 hex digits of the time in milliseconds, 20 random hex digits.
- * Ids of one kind therefore sort by the time they were made.
+ * Ids of one kind therefore sort by creation time.
  * @example newId("agt", new Date()) // "agt_019aa5c0b3f1d2c4a9e07b5f6d812233"
  */
 export function newId(prefix: IdPrefix, now: Date): string {
@@ -20,7 +20,7 @@ export function idPattern(prefix: IdPrefix): RegExp {
   return new RegExp(`^${prefix}_[0-9a-f]{32}$`);
 }
 
-/** SHA-256 of a text or of bytes as lower-case hex without a prefix. */
+/** SHA-256 of a string or of bytes, as lower-case hex without a prefix. */
 export function sha256Hex(content: string | Uint8Array): string {
   return createHash("sha256").update(content).digest("hex");
 }

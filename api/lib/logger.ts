@@ -3,7 +3,7 @@ import type { DestinationStream, Logger } from "pino";
 
 export type { Logger } from "pino";
 
-/** Fields that never reach a log, wherever they stand within the first two levels of a log line. */
+/** Fields that are redacted in the first two levels of a log line. */
 const SECRET_FIELDS = [
   "apiKey",
   "key",
@@ -17,11 +17,11 @@ const SECRET_FIELDS = [
   "plaintext",
 ];
 
-/** An address in a text: host and port stay, user name, path and query go, since providers put their keys there. */
+/** Matches a URL. Host and port are kept; credentials, path and query are removed, as providers put keys there. */
 const WEB_ADDRESS = /\b(https?|wss?|mongodb(?:\+srv)?):\/\/(?:[^\s/"'`@]*@)?([^\s/"'`)\]?#,]+)[^\s"'`)\],]*/gi;
 const MAX_ERROR_DEPTH = 5;
 
-/** A value of an error with the keys in its addresses taken out. */
+/** Removes keys from the URLs in a value of an error. */
 function withoutAddressKeys(value: unknown, depth = 0): unknown {
   if (typeof value === "string") return value.replace(WEB_ADDRESS, "$1://$2/…");
   if (typeof value !== "object" || value === null) return value;
@@ -30,7 +30,7 @@ function withoutAddressKeys(value: unknown, depth = 0): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutAddressKeys(item, depth + 1)]));
 }
 
-/** An error for the log. The texts of RPC errors name the address that was called, and with it a provider's key. */
+/** Serialises an error for the log. RPC errors quote the URL that was called, which may contain a provider's key. */
 function serializeError(error: unknown): unknown {
   return withoutAddressKeys(error instanceof Error ? { ...stdSerializers.err(error), raw: undefined } : error);
 }
@@ -39,16 +39,16 @@ const secretPaths = SECRET_FIELDS.flatMap((field) =>
   field.startsWith("[") ? [field, `*${field}`, `*.*${field}`] : [field, `*.${field}`, `*.*.${field}`],
 );
 
-/** Settings of the log. */
+/** Logger settings. */
 export interface LoggerOptions {
   level: string;
-  /** The process that writes: `api` or `worker`. */
+  /** The process that logs: `api` or `worker`. */
   name: string;
-  /** Where lines go; standard output when left out. */
+  /** Where lines go; standard output by default. */
   destination?: DestinationStream;
 }
 
-/** A log of one JSON object a line, with secrets redacted. */
+/** Creates a logger that writes one JSON object per line, with secrets redacted. */
 export function createLogger(options: LoggerOptions): Logger {
   const settings = {
     name: options.name,

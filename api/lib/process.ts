@@ -2,13 +2,13 @@ import process from "node:process";
 
 import type { Logger } from "./logger.ts";
 
-/** A process that has not ended by itself so long after a stop was asked for is ended. */
+/** How long a process may take to stop before it is forced to exit. */
 const FORCED_EXIT_MS = 9_000;
 
 /**
- * Runs a service until SIGINT or SIGTERM, then stops it in order. A start that fails and an error that nobody caught
- * end the process with code 1, so that whoever watches it starts it anew; a second signal ends it at once.
- * @param start starts the service and gives the function that stops it
+ * Runs a service until SIGINT or SIGTERM, then stops it cleanly. A failed start or an uncaught error ends the process
+ * with code 1, so that its supervisor restarts it; a second signal ends it immediately.
+ * @param start starts the service and returns the function that stops it
  */
 export async function runProcess(log: Logger, start: () => Promise<() => Promise<void>>): Promise<void> {
   let stop: (() => Promise<void>) | undefined;

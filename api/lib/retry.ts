@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** How a call is repeated: at most `attempts` runs, waiting with full jitter between them. */
+/** How a call is retried: at most `attempts` runs, with full jitter between them. */
 export interface RetryOptions {
-  /** Runs in total, the first included. */
+  /** Total number of runs, including the first. */
   attempts: number;
-  /** Upper bound of the first wait; it doubles with each failure. */
+  /** Upper bound of the first delay; it doubles with each failure. */
   baseDelayMs: number;
-  /** No wait is longer. */
+  /** Upper bound of any delay. */
   maxDelayMs: number;
-  /** False for an error that another run cannot cure. */
+  /** False for an error that another run cannot fix. */
   isRetryable: (error: unknown) => boolean;
-  /** Source of the jitter, 0 to 1. */
+  /** Source of the jitter, from 0 to 1. */
   random?: () => number;
 }
 
-/** Runs `run` until it succeeds, fails for good or the attempts are used up; the last error is thrown. */
+/** Calls `run` until it succeeds, fails permanently or runs out of attempts; throws the last error. */
 export async function retry<T>(run: (attempt: number) => Promise<T>, options: RetryOptions): Promise<T> {
   const random = options.random ?? Math.random;
   for (let attempt = 1; ; attempt += 1) {

@@ -1,4 +1,4 @@
-/** Thrown when an operation did not end in its time. */
+/** Thrown when an operation exceeds its timeout. */
 export class DeadlineExceededError extends Error {
   override readonly name = "DeadlineExceededError";
   readonly timeoutMs: number;
@@ -10,9 +10,9 @@ export class DeadlineExceededError extends Error {
 }
 
 /**
- * Runs an operation that must end within `timeoutMs` milliseconds. The signal given to it is aborted when the time is
- * over, so that the operation can let go of its sockets.
- * @throws DeadlineExceededError when the time is over first
+ * Runs an operation with a timeout in milliseconds. Its signal is aborted on timeout, so that the operation can release
+ * its sockets.
+ * @throws DeadlineExceededError on timeout
  */
 export async function withTimeout<T>(
   what: string,

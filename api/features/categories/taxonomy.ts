@@ -1,4 +1,4 @@
-/** A category that a listing can be in, or a parent of such categories. */
+/** A category of listings, or a parent of such categories. */
 export interface Category {
   slug: string;
   label: string;
@@ -9,7 +9,7 @@ export interface ParentCategory extends Category {
   children: readonly Category[];
 }
 
-/** The labels of children are their slugs in words; abbreviations keep their capitals. */
+/** A child's label is its slug in words; abbreviations stay in capitals. */
 const SPECIAL_LABELS: Readonly<Record<string, string>> = {
   hr_talent: "HR & Talent",
   pkm: "PKM",

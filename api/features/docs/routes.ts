@@ -16,7 +16,7 @@ export interface DocsDeps {
 
 const uiFolder = path.dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
 
-/** Scripts and styles come from this server alone; the browser may call nothing but this API. */
+/** Scripts and styles load only from this server, and the page may call only this API. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

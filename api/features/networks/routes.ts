@@ -15,7 +15,7 @@ export interface NetworksDeps {
   publicSubgraphUrls: Readonly<Record<Network, string | null>>;
 }
 
-/** The answer does not wait longer for a chain or a subgraph that is away; what is not known is null. */
+/** Maximum wait for a chain or a subgraph; an unknown value is null. */
 const PROBE_TIMEOUT_MS = 2_000;
 
 const blockNumber = z.number().int().nullable();
@@ -73,7 +73,7 @@ async function numberOf(what: string, head: () => Promise<{ number: number }>): 
   try {
     return (await withTimeout(what, PROBE_TIMEOUT_MS, head)).number;
   } catch {
-    // Being away is what the null says; /ready tells why.
+    // The null means that it is unavailable; /ready reports why.
     return null;
   }
 }
