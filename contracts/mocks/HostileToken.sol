@@ -60,7 +60,7 @@ contract HostileToken is ERC20 {
         callback = data;
     }
 
-    /// @notice EIP-3009 without its signature: the allowance stands for it.
+    /// @notice EIP-3009 without its signature: the allowance replaces it.
     function receiveWithAuthorization(
         address sender,
         address recipient,

@@ -5,7 +5,7 @@ import {IPriceFeed} from "../interfaces/IPriceFeed.sol";
 
 /// @title Price feed for local chains and tests
 /// @notice Until a round is set it answers `initialAnswer` as of now, so that moving a local chain's clock never makes
-/// it stale. Its setup lies in its code, so that it works at any address.
+/// it stale. Its setup is in its code, so it works at any address.
 contract MockPriceFeed is IPriceFeed {
     struct Round {
         uint80 roundId;

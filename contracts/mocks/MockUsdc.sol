@@ -9,7 +9,7 @@ import {ShortString, ShortStrings} from "@openzeppelin/contracts/utils/ShortStri
 
 /// @title USDC for local chains and tests
 /// @notice 6 decimals, EIP-2612 and EIP-3009 in both signature forms, EIP-712 version "2", like USDC since its version
-/// 2.2. Anyone may mint. Nothing of its setup lies in storage, so that its code works at any address.
+/// 2.2. Anyone may mint. No setup is in storage, so its code works at any address.
 contract MockUsdc is ERC20, EIP712, Nonces {
     using ShortStrings for ShortString;
 

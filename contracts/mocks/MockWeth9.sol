@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 /// @title WETH9 for local chains and tests
-/// @notice Wrapped ether as it stands on Base. Nothing of its setup lies in storage.
+/// @notice Wrapped ether as deployed on Base. No setup is in storage.
 contract MockWeth9 {
     string public constant name = "Wrapped Ether";
     string public constant symbol = "WETH";

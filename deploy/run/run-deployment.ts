@@ -61,7 +61,7 @@ export async function runDeployment(run: DeploymentRun): Promise<Deployment> {
     return recorded;
   }
   if (recorded && !target.local) {
-    throw problem(`${file} tells of contracts that are not on the chain. Remove it if they are to be deployed anew.`);
+    throw problem(`${file} names contracts that are not on the chain. Remove it to deploy them again.`);
   }
 
   const { roles, governance } = await resolveRoles({ ...run, target });

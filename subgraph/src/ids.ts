@@ -20,7 +20,7 @@ export function ordinalOf(event: ethereum.Event): BigInt {
 }
 
 /**
- * Id of how one agent stands to another wallet: the agent's address followed by the other's.
+ * Id of the trading relation between an agent and another wallet: the agent's address followed by the other's.
  * Example: agent 0x1111…11 and 0x2222…22 is 0x1111…112222…22.
  */
 export function counterpartyId(agent: Address, other: Address): Bytes {

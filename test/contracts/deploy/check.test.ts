@@ -313,7 +313,7 @@ describe("hardhat check-deployment", function () {
     );
   };
 
-  it("finds nothing to say of a deployment that stands as its file tells", async () => {
+  it("reports nothing about a deployment that matches its file", async () => {
     expect(await named()).to.deep.equal([]);
     expect(await notes()).to.deep.equal([]);
     expect(await check()).to.deep.equal([`base: everything is on the chain as ${chain.file} tells`]);
@@ -350,12 +350,12 @@ describe("hardhat check-deployment", function () {
       "code of the timelock",
     ]);
     const known = factsOf(chain.ethers.provider, subject.deployment).map(({ fact }) => fact);
-    // The rows of WETH stand for USDC, which is read in the same way.
+    // The rows of WETH cover USDC, which is read in the same way.
     expect(known.filter((fact) => !tried.has(fact.replace(/^USDC /, "WETH ")))).to.deep.equal([]);
   });
 
   for (const [title, note, change] of NOTES) {
-    it(`tells of ${title}, which is no difference`, async () => {
+    it(`reports ${title}, which is not a difference`, async () => {
       await change(subject);
       expect(await named()).to.deep.equal([]);
       const found = await notes();

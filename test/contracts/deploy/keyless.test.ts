@@ -16,7 +16,7 @@ describe("commands that only read a live network", function () {
   let dir: string;
   let file: string;
 
-  before("start a chain that stands for Base Sepolia", async () => {
+  before("start a chain that simulates Base Sepolia", async () => {
     chain = await startLocalBase("base-sepolia");
     dir = await mkdtemp(path.join(os.tmpdir(), "keyless-"));
     file = path.join(dir, "base-sepolia.json");

@@ -127,7 +127,7 @@ describe("hardhat deploy on a live network", function () {
     expect(await ethers.provider.getBlockNumber()).to.equal(block + 1);
   });
 
-  it("never overwrites a file that tells of contracts which are not on the chain", async () => {
+  it("never overwrites a file whose contracts are not on the chain", async () => {
     const { run } = chain;
     const other = await deployChain("base", 8_453);
     try {
@@ -138,10 +138,10 @@ describe("hardhat deploy on a live network", function () {
     } finally {
       await other.remove();
     }
-    await rejected(run({ env: {} }), /tells of contracts that are not on the chain/);
+    await rejected(run({ env: {} }), /names contracts that are not on the chain/);
   });
 
-  it("says that the deployer's key is missing, and how to give it", async () => {
+  it("names the missing deployer key and how to set it", async () => {
     const env = { ...process.env };
     delete env.DEPLOYER_PRIVATE_KEY;
     const child = spawn("hardhat", ["deploy", "--network", "base-sepolia", "--out-dir", chain.dir], {

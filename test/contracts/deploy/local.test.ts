@@ -25,7 +25,7 @@ describe("hardhat deploy on a local chain", function () {
   this.timeout(60_000);
   let chain: DeployChain;
 
-  describe("that stands for Base Sepolia", () => {
+  describe("that simulates Base Sepolia", () => {
     beforeEach(async () => {
       chain = await deployChain("localBaseSepolia", 84_532);
     });
@@ -128,7 +128,7 @@ describe("hardhat deploy on a local chain", function () {
       expect(await ethers.provider.getBlockNumber()).to.equal(block);
     });
 
-    it("deploys anew when the file tells of a chain that is gone", async () => {
+    it("deploys again when the chain that the file describes is gone", async () => {
       const stale = await chain.run();
       const fresh = await deployChain("localBaseSepolia", 84_532);
       try {
@@ -182,7 +182,7 @@ describe("hardhat deploy on a local chain", function () {
     });
   });
 
-  describe("that stands for Base", () => {
+  describe("that simulates Base", () => {
     beforeEach(async () => {
       chain = await deployChain("localBase", 8_453);
     });

@@ -3,14 +3,14 @@ import { network } from "hardhat";
 
 import { NETWORKS, type SettlementNetwork, type TokenFacts } from "../../../deploy/networks.ts";
 
-/** What the tests of a fork work on: a chain to fork, pinned at a block, and contracts if they stand there. */
+/** What the tests of a fork work on: a chain to fork, pinned at a block, and the contracts deployed there, if any. */
 export interface ForkSource {
   settlement: SettlementNetwork;
   url: string;
   blockNumber: number;
   /** Rules of the blocks on the fork. */
   hardfork: "granite" | "isthmus";
-  /** Proxies that stand on the forked chain; without them the tests deploy on the fork. */
+  /** Proxies on the forked chain; without them the tests deploy on the fork. */
   escrow?: string;
 }
 

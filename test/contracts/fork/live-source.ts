@@ -11,7 +11,7 @@ const BLOCKS_BEHIND = 64;
 const DEPLOYMENTS = path.join(import.meta.dirname, "..", "..", "..", "deploy", "deployments");
 
 /**
- * A live network at its block, with the contracts that `hardhat deploy` has put there when its file tells of them. They
+ * A live network at its block, with the contracts of its deployment file, if there is one. They
  * are deployed on the fork when there is no file, or the block is an earlier one than theirs.
  */
 export async function liveSource(

@@ -12,7 +12,7 @@ import { liveSource } from "./live-source.ts";
 import { type LocalBase, startLocalBase } from "./local-base.ts";
 
 for (const settlement of ["base-sepolia", "base"] as const satisfies SettlementNetwork[]) {
-  describe(`fork of a local chain that stands for ${settlement}`, function () {
+  describe(`fork of a local chain that simulates ${settlement}`, function () {
     this.timeout(120_000);
     let chain: LocalBase;
 

@@ -12,12 +12,12 @@ import type { Deployment } from "../../../deploy/system/deployment-file.ts";
 import { PROGRAMS } from "../../../scripts/local/paths.ts";
 import { findFreePorts } from "../../../scripts/local/ports.ts";
 
-/** Names of the networks of hardhat.config.ts that stand for the live ones. */
+/** Names of the networks of hardhat.config.ts that simulate the live ones. */
 const LOCAL_TARGETS: Record<SettlementNetwork, string> = { "base-sepolia": "localBaseSepolia", base: "localBase" };
 const USDC_NAMES: Record<SettlementNetwork, string> = { "base-sepolia": "USDC", base: "USD Coin" };
 const START_TIMEOUT_MS = 30_000;
 
-/** A chain of this machine that stands for Base, with the contracts deployed and a USDC that has a deny-list. */
+/** A local chain that simulates Base, with the contracts deployed and a USDC that has a deny-list. */
 export interface LocalBase {
   url: string;
   deployment: Deployment;

@@ -112,7 +112,7 @@ describe("hardhat upgrade under the timelock", function () {
     expect(chain.lines.join("\n")).not.to.contain("first 0x");
   });
 
-  it("is told in a dry run, which needs no account: nothing is sent or written", async () => {
+  it("appears in a dry run, which needs no account and sends or writes nothing", async () => {
     const [block, file] = [await chain.ethers.provider.getBlockNumber(), await recorded()];
     expect(await upgrade(third(), true)).to.equal("planned");
     expect(chain.lines.join("\n")).to.contain(`would have the owner ${deployment.roles.owner} send upgradeToAndCall`);

@@ -26,7 +26,7 @@ abstract contract Actions is Predictions {
     uint256 private draws;
 
     /// @dev The engine likes some numbers better than others; what is drawn from a seed should not. Handlers that are
-    /// called again draw anew.
+    /// called again draw new ones.
     function _mix(uint256 seed) internal returns (uint256) {
         return uint256(keccak256(abi.encode(seed, ++draws)));
     }

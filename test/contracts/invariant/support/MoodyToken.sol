@@ -166,7 +166,7 @@ contract MoodyToken {
         balanceOf[to] += amount;
     }
 
-    /// @dev Ends the call with `size` bytes of which the first word is `word`.
+    /// @dev Ends the call with `size` bytes that start with `word`.
     function _answer(uint256 word, uint256 size) private pure {
         assembly ("memory-safe") {
             let answer := mload(0x40)

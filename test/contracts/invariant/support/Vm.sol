@@ -35,7 +35,7 @@ function equal(uint256 actual, uint256 expected, string memory what) pure {
     if (actual != expected) revert Unequal(what, actual, expected);
 }
 
-/// @dev Demands at least so many.
+/// @dev Requires at least this many.
 function reached(uint256 actual, uint256 least, string memory what) pure {
     if (actual < least) revert Unequal(what, actual, least);
 }

@@ -128,7 +128,7 @@ abstract contract World {
                     : 1;
     }
 
-    /// @dev Gives a trader a past: the outcome so many times, with a stranger on the other side.
+    /// @dev Gives a trader a history: the outcome, repeated, against a stranger.
     function _history(uint256 trader, ScoreOutcome outcome, uint256 times) internal {
         for (uint256 i = 0; i < times; ++i) {
             vm.prank(address(escrow));

@@ -58,7 +58,7 @@ abstract contract WorldHandlers is MoveHandlers {
         uint256 token = seed % TOKENS;
         address[] memory list = _accounts();
         address caller = list[(seed >> 8) % list.length];
-        // Whoever has something waiting is likelier to come.
+        // An account with a waiting credit is more likely to act.
         for (uint256 i = 0; (seed >> 16) % 4 != 0 && credits[token][caller] == 0 && i < list.length; ++i) {
             caller = list[i];
         }
@@ -169,7 +169,7 @@ abstract contract WorldHandlers is MoveHandlers {
         isListed[token] = wanted;
     }
 
-    /// @dev The owner changes the treasury, names the score and resolver contracts anew, hands the pauser's and the
+    /// @dev The owner changes the treasury, sets the score and resolver contracts again, hands the pauser's and the
     /// resolvers' roles to somebody else, or upgrades a contract to other code of the same logic.
     function govern(uint256 seed) external {
         seed = _mix(seed);
@@ -204,7 +204,7 @@ abstract contract WorldHandlers is MoveHandlers {
         }
     }
 
-    /// @dev Whoever is not the owner tries what only the owner may; the pauser and the resolvers try it too.
+    /// @dev Accounts other than the owner try what only the owner may do; the pauser and the resolvers try it too.
     function intrude(uint256 seed) external {
         seed = _mix(seed);
         address[] memory list = _accounts();

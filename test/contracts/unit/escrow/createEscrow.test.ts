@@ -96,7 +96,7 @@ describe("EscrowV2.createEscrow", () => {
       expect((await escrow.getEscrow(inWeth.escrowId)).token).to.equal(await weth.getAddress());
     });
 
-    it("keeps amounts of more than 52 bits whole; at score 100 no cap stands in their way [S8.4.05] [D11]", async () => {
+    it("keeps amounts of more than 52 bits whole; at score 100 no cap applies [S8.4.05] [D11]", async () => {
       const market = await loadFixture(hostileMarketplace);
       const { escrow, token, actors, score } = market;
       const cheap = { feed: ethers.ZeroAddress, maxPriceAge: 0, decimals: 6, listed: true, minAmount: 1n };
@@ -171,7 +171,7 @@ describe("EscrowV2.createEscrow", () => {
         .withArgs(token);
     });
 
-    it("credits the fee when the treasury cannot receive it: the escrow stands all the same [D9]", async () => {
+    it("credits the fee when the treasury cannot receive it: the escrow is created all the same [D9]", async () => {
       const market = await loadFixture(hostileMarketplace);
       const { escrow, token, actors, inToken } = market;
       await token.setDenied(actors.treasury, true);

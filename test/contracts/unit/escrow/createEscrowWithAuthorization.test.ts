@@ -151,7 +151,7 @@ describe("EscrowV2.createEscrowWithAuthorization", () => {
     expect((await escrow.getEscrow(late.escrowId)).state).to.equal(State.None);
   });
 
-  it("works once: a second relay finds the escrow there, whoever was first", async () => {
+  it("works once: a second relay finds the escrow there, no matter which relayer was first", async () => {
     const market = await loadFixture(signedMarket);
     const { escrow, actors, terms, authorization } = market;
     await relay(market, terms, authorization);

@@ -5,7 +5,7 @@ import { DAY, State, USDC, at, delivered } from "../../fixtures/deals.ts";
 import { marketplace } from "../../fixtures/marketplace.ts";
 
 describe("EscrowV2.finalize", () => {
-  it("pays the seller 98% once the dispute window has elapsed, whoever calls [S3.2.20] [S3.2.21] [S3.1.04] [D7]", async () => {
+  it("pays the seller 98% once the dispute window has elapsed, for any caller [S3.2.20] [S3.2.21] [S3.1.04] [D7]", async () => {
     const market = await loadFixture(marketplace);
     const { escrow, usdc, actors } = market;
     for (const caller of [actors.seller, actors.buyer, actors.stranger, actors.owner]) {

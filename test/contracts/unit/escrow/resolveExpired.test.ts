@@ -5,7 +5,7 @@ import { DAY, Method, Outcome, RATIONALE, ResolvedBy, State, at, disputed } from
 import { marketplace } from "../../fixtures/marketplace.ts";
 
 describe("EscrowV2.resolveExpired", () => {
-  it("ends a dispute without a ruling 50/50 after 30 days, whoever calls [D8]", async () => {
+  it("ends a dispute without a ruling 50/50 after 30 days, for any caller [D8]", async () => {
     const market = await loadFixture(marketplace);
     const { escrow, usdc, actors } = market;
     for (const caller of [actors.stranger, actors.buyer, actors.seller]) {

@@ -322,7 +322,7 @@ describe("EscrowV2.withdraw", () => {
       expect(await token.balanceOf(escrow)).to.equal(held);
     });
 
-    it("shows the end state to whoever looks while the token is paying out", async () => {
+    it("shows the final state to a reader during the payout", async () => {
       const market = await loadFixture(hostileMarketplace);
       const { escrow, token, actors, inToken } = market;
       const { escrowId } = await delivered(market, inToken);

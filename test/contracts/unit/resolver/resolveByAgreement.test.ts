@@ -12,7 +12,7 @@ async function disputedMarket() {
 
 describe("ResolverV2.resolveByAgreement", () => {
   for (const buyerPercent of [0n, 25n, 100n]) {
-    it(`ends a dispute at once as a split with ${buyerPercent}% for the buyer, by both signatures, whoever submits them [D8]`, async () => {
+    it(`ends a dispute at once as a split with ${buyerPercent}% for the buyer, by both signatures, for any submitter [D8]`, async () => {
       const market = await loadFixture(disputedMarket);
       const { escrow, resolver, score, usdc, actors, deal } = market;
       const { escrowId } = deal;
@@ -147,7 +147,7 @@ describe("ResolverV2.resolveByAgreement", () => {
       .withArgs(escrowId, State.Resolved, State.Disputed);
   });
 
-  it("refuses what is no open dispute, signed or not [S7.29]", async () => {
+  it("refuses an escrow without an open dispute, signed or not [S7.29]", async () => {
     const market = await loadFixture(marketplace);
     const { escrow, resolver } = market;
     const missing = newId();
