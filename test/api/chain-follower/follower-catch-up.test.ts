@@ -1,0 +1,225 @@
+import { assert } from "chai";
+
+import type { TransactionRecord } from "../../../api/features/transactions/model.ts";
+import { startTestApi } from "../../fixtures/api.ts";
+import { FakeIndexer } from "../../fixtures/fake-indexer.ts";
+import { created, FollowerBench, foreignMoves, START } from "../../fixtures/follower.ts";
+
+/** What graph-node gives at most at once. */
+const PAGE = 1_000;
+const ORDINALS_PER_BLOCK = 1_000_000n;
+
+describe("the follower of the chain, far behind", () => {
+  let bench: FollowerBench;
+
+  before(async () => {
+    bench = await FollowerBench.open();
+  });
+  after(() => bench.close());
+  beforeEach(() => bench.reset());
+
+  /** Mines blocks full of others' escrows, each with the funding of one checkout of ours in their midst. */
+  async function mineBlocks(count: number, size = 400): Promise<TransactionRecord[]> {
+    const records = await bench.checkouts(count);
+    for (const record of records) {
+      bench.indexer.mine([...foreignMoves(size / 2), created(record), ...foreignMoves(size / 2 - 1)]);
+    }
+    return records;
+  }
+
+  const fundedOf = (records: TransactionRecord[]) =>
+    bench.transactions.countDocuments({ _id: { $in: records.map(({ _id }) => _id) }, status: "funded" });
+
+  it("reads pages of a thousand at most, and has applied each before it asks for the next", async () => {
+    const records = await mineBlocks(10);
+    const pages: { ordinal: bigint; first: number; headNumber: number | undefined }[] = [];
+    bench.indexer.beforePage = async (ordinal, first) => {
+      const headNumber = (await bench.cursor())?.headNumber;
+      pages.push({ ordinal, first, headNumber });
+      const passed = records.slice(0, Math.max(0, Number(ordinal / ORDINALS_PER_BLOCK) - 1));
+      assert.strictEqual(await fundedOf(passed), passed.length, "what stands before the page is applied");
+    };
+    await bench.follower().step();
+    assert.strictEqual(pages.length, 10 * 0.4 + 1);
+    assert.ok(pages.every(({ first }) => first === PAGE));
+    for (const [index, page] of pages.slice(1).entries()) {
+      const before = pages[index];
+      assert.ok(before !== undefined && page.ordinal > before.ordinal);
+      assert.ok((page.headNumber ?? -1) > (before.headNumber ?? -1), "the cursor has passed the page before");
+    }
+    assert.strictEqual(await fundedOf(records), 10);
+    assert.strictEqual((await bench.cursor())?.headNumber, bench.indexer.height);
+    const log = await bench.eventLog();
+    assert.deepEqual(
+      log.map(({ transactionId }) => transactionId),
+      records.map(({ _id }) => _id),
+    );
+  });
+
+  it("goes on where it was killed between two pages, and announces nothing twice", async () => {
+    const records = await mineBlocks(10);
+    let pages = 0;
+    bench.indexer.beforePage = () => {
+      pages += 1;
+      if (pages > 3) throw new Error("killed");
+    };
+    await assert.isRejected(bench.follower().step(), /killed/);
+    const stored = await bench.cursor();
+    // Three pages end in the middle of the eighth block.
+    assert.strictEqual(stored?.headNumber, 7);
+    assert.strictEqual((await bench.eventLog()).length, 7);
+
+    const asked: bigint[] = [];
+    bench.indexer.beforePage = (ordinal) => {
+      asked.push(ordinal);
+    };
+    await bench.follower({ overlapBlocks: 2 }).step();
+    assert.strictEqual(asked[0], 5n * ORDINALS_PER_BLOCK, "from the overlap on, and not from the beginning");
+    assert.strictEqual(await fundedOf(records), 10);
+    assert.strictEqual((await bench.eventLog()).length, 10);
+    assert.strictEqual((await bench.cursor())?.headNumber, bench.indexer.height);
+  });
+
+  it("goes on within a page, too, when it was killed between two of its database transactions", async () => {
+    const records = await bench.checkouts(250);
+    bench.indexer.mine(records.map((record) => created(record)));
+    let portions = 0;
+    const recorder: typeof bench.recorder = {
+      async record(announcements, session) {
+        portions += 1;
+        if (portions === 3) throw new Error("killed");
+        await bench.recorder.record(announcements, session);
+      },
+    };
+    await assert.isRejected(bench.follower({ recorder }).step(), /killed/);
+    assert.strictEqual((await bench.eventLog()).length, 200);
+    assert.strictEqual((await bench.cursor())?.headNumber, 0, "the cursor has not passed a block that is half applied");
+    await bench.follower().step();
+    assert.strictEqual((await bench.eventLog()).length, 250);
+    assert.strictEqual(await fundedOf(records), 250);
+  });
+
+  it("says that there is more until the last page", async () => {
+    await mineBlocks(6);
+    const steps: boolean[] = [];
+    const onStep = ({ hasMore }: { hasMore: boolean }) => {
+      steps.push(hasMore);
+      return Promise.resolve();
+    };
+    await bench.follower({ onStep }).step();
+    assert.deepEqual(steps, [true, true, false]);
+  });
+
+  it("[D37] takes a move that a page lacks and a later page has for one that was mined again", async () => {
+    const [record] = await mineBlocks(1, 2);
+    assert.ok(record !== undefined);
+    const one = bench.follower();
+    await one.step();
+    bench.indexer.rollBackTo(0);
+    for (let n = 0; n < 4; n += 1) bench.indexer.mine(foreignMoves(400));
+    bench.indexer.mine([created(record)]);
+    await one.step();
+    assert.deepEqual(await bench.eventTypes(), ["escrow.funded"]);
+    const stored = await bench.read(record);
+    assert.deepEqual([stored.status, stored.escrow?.moves[0]?.blockNumber], ["funded", 5]);
+    assert.strictEqual((await bench.models.applied.findOne({ escrowId: record.escrowId }).lean())?.blockNumber, 5);
+  });
+
+  it("[D37] takes back what is gone from the chain though its page ended in the middle of the block", async () => {
+    const records = await mineBlocks(3, 2);
+    const one = bench.follower();
+    await one.step();
+    bench.indexer.rollBackTo(1);
+    for (let n = 0; n < 4; n += 1) bench.indexer.mine(foreignMoves(600));
+    await one.step();
+    const stored = await Promise.all(records.map((record) => bench.read(record)));
+    assert.deepEqual(
+      stored.map(({ status }) => status),
+      ["funded", "pending_funding", "pending_funding"],
+    );
+    assert.strictEqual((await bench.eventTypes()).filter((type) => type === "escrow.reorged").length, 2);
+  });
+
+  it("[D37] notices a reorganisation between two pages, below what it has read already", async () => {
+    const records = await mineBlocks(6);
+    const lost = records[0];
+    assert.ok(lost !== undefined);
+    let pages = 0;
+    bench.indexer.beforePage = () => {
+      pages += 1;
+      if (pages !== 2) return;
+      // The first page, with the funding of `lost`, is applied: now its block is mined anew without it.
+      bench.indexer.rollBackTo(0);
+      for (const record of records.slice(1)) bench.indexer.mine([...foreignMoves(399), created(record)]);
+      for (let n = 0; n < 30; n += 1) bench.indexer.mine();
+    };
+    const one = bench.follower();
+    await one.step();
+    await one.step();
+    assert.strictEqual((await bench.read(lost)).status, "pending_funding");
+    assert.strictEqual(await fundedOf(records), 5);
+    assert.deepEqual((await bench.eventTypes()).filter((type) => type === "escrow.reorged").length, 1);
+  });
+
+  it("[D37] notices it as well when another process has to go on", async () => {
+    const records = await mineBlocks(6);
+    const lost = records[0];
+    assert.ok(lost !== undefined);
+    let pages = 0;
+    bench.indexer.beforePage = () => {
+      pages += 1;
+      if (pages === 2) {
+        bench.indexer.rollBackTo(0);
+        for (const record of records.slice(1)) bench.indexer.mine([...foreignMoves(399), created(record)]);
+        for (let n = 0; n < 30; n += 1) bench.indexer.mine(foreignMoves(100));
+      }
+      if (pages === 5) throw new Error("killed");
+    };
+    await assert.isRejected(bench.follower().step(), /killed/);
+    await bench.follower().step();
+    assert.strictEqual((await bench.read(lost)).status, "pending_funding");
+    assert.strictEqual(await fundedOf(records), 5);
+  });
+
+  it("takes a subgraph that falls back between two pages for one that is behind", async () => {
+    const records = await mineBlocks(6);
+    bench.chainHeight = 6;
+    let pages = 0;
+    bench.indexer.beforePage = () => {
+      pages += 1;
+      if (pages === 2) bench.indexer.rollBackTo(1);
+    };
+    const one = bench.follower();
+    await one.step();
+    await one.step();
+    assert.ok((await bench.eventTypes()).every((type) => type === "escrow.funded"));
+    assert.ok((await fundedOf(records)) >= 2, "what was applied stays");
+  });
+
+  it("[D15] expires no checkout whose funding may be on a page that has not been read", async () => {
+    const indexer = new FakeIndexer(START);
+    const api = await startTestApi({
+      indexers: { "base-sepolia": indexer, base: new FakeIndexer(START) },
+      timings: { expiryEveryMs: 0 },
+    });
+    try {
+      const { transactions, chainFollower } = api.container.features;
+      const record = { ...(await bench.checkout()), network: "base-sepolia" as const };
+      const unfunded = { ...(await bench.checkout()), network: "base-sepolia" as const };
+      await transactions.models.transactions.create([record, unfunded]);
+      for (let n = 0; n < 4; n += 1) indexer.mine(foreignMoves(600));
+      indexer.mine([created(record)]);
+      indexer.mine([], 10_000);
+      const seen: (string | undefined)[] = [];
+      indexer.beforePage = async () => {
+        seen.push((await transactions.models.transactions.findById(record._id).lean())?.status);
+      };
+      await chainFollower.followers["base-sepolia"].step();
+      assert.deepEqual(seen, ["pending_funding", "pending_funding", "pending_funding"]);
+      assert.strictEqual((await transactions.models.transactions.findById(record._id).lean())?.status, "funded");
+      assert.strictEqual((await transactions.models.transactions.findById(unfunded._id).lean())?.status, "expired");
+    } finally {
+      await api.close();
+    }
+  });
+});

@@ -1,0 +1,76 @@
+import { assert } from "chai";
+
+import { expireQuotes, EXPIRY_MARGIN_SECONDS } from "../../../api/features/transactions/expiry.ts";
+import { bytes32, created, FollowerBench, SELLER, START } from "../../fixtures/follower.ts";
+
+describe("the follower of the chain", () => {
+  let bench: FollowerBench;
+
+  before(async () => {
+    bench = await FollowerBench.open();
+  });
+  after(() => bench.close());
+  beforeEach(() => bench.reset());
+
+  describe("treats an escrow", () => {
+    it("[D10] without a checkout as unsolicited, announced to a seller who is registered", async () => {
+      const escrowId = bytes32();
+      const foreign = `0x${"99".repeat(20)}` as const;
+      bench.indexer.mine([
+        { type: "EscrowCreated", escrowId, buyer: foreign, seller: SELLER },
+        { type: "EscrowCreated", escrowId: bytes32(), buyer: SELLER, seller: foreign },
+      ]);
+      await bench.follower().step();
+      const [record, ...others] = await bench.transactions.find().lean();
+      assert.strictEqual(others.length, 0);
+      assert.deepEqual(
+        [record?.unsolicited, record?.escrowId, record?.status, record?.serviceId, record?.buyerAgentId],
+        [true, escrowId, "funded", null, null],
+      );
+      const [event] = await bench.eventLog();
+      assert.deepEqual(event?.recipients, ["agt_seller"]);
+      assert.strictEqual(JSON.parse(String(event?.bodyJson)).unsolicited, true);
+      assert.strictEqual(await bench.deliveries.countDocuments(), 0);
+      await bench.follower().step();
+      assert.strictEqual(await bench.transactions.countDocuments(), 1);
+    });
+
+    it("[D16] that took a checkout's id with other terms as a loss of the checkout", async () => {
+      const record = await bench.checkout();
+      bench.indexer.mine([created(record, { amount: 999_999n })]);
+      await bench.follower().step();
+      const stored = await bench.read(record);
+      assert.deepEqual([stored.status, stored.expiredBy, stored.escrow], ["expired", "escrow_id_taken", null]);
+      const other = await bench.transactions.findOne({ unsolicited: true }).lean();
+      assert.strictEqual(other?.amount, "999999");
+      const [event] = await bench.eventLog();
+      assert.strictEqual(event?.transactionId, other?._id);
+    });
+
+    it("[D16] that was funded after the quote's end as late, and tells the seller that he may refund", async () => {
+      const record = await bench.checkout({ quoteExpiresAt: START });
+      bench.indexer.mine([created(record)], 60);
+      await bench.follower().step();
+      assert.strictEqual((await bench.read(record)).status, "funded");
+      const [event] = await bench.eventLog();
+      const body = JSON.parse(event?.bodyJson ?? "{}");
+      assert.strictEqual(body.late, true);
+      assert.match(body.notice, /refund/);
+    });
+
+    it("[D15] that nobody funded as expired once quote and margin are over, and as funded when it comes late", async () => {
+      const record = await bench.checkout();
+      const quoteEnd = START + 900;
+      const expire = (headTimestamp: number) =>
+        expireQuotes(bench.transactions, "base-sepolia", headTimestamp, bench.clock);
+      assert.strictEqual(await expire(quoteEnd + EXPIRY_MARGIN_SECONDS), 0);
+      assert.strictEqual(await expire(quoteEnd + EXPIRY_MARGIN_SECONDS + 1), 1);
+      const expired = await bench.read(record);
+      assert.deepEqual([expired.status, expired.expiredBy], ["expired", "quote"]);
+      bench.indexer.mine([created(record)], 5_000);
+      await bench.follower().step();
+      assert.strictEqual((await bench.read(record)).status, "funded");
+      assert.strictEqual(await expire(quoteEnd + 100_000), 0);
+    });
+  });
+});

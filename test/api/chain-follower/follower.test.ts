@@ -1,0 +1,152 @@
+import { assert } from "chai";
+
+import { isDuplicateKey } from "../../../api/db/connection.ts";
+import { CursorMovedError } from "../../../api/features/chain-follower/applier.ts";
+import { createLease } from "../../../api/jobs/lease.ts";
+import type { EventRecorder } from "../../../api/features/events/recorder.ts";
+import { BUYER, bytes32, CALLBACK, created, ENDPOINT, FollowerBench, moved } from "../../fixtures/follower.ts";
+
+/** Longer than the test takes on any machine: only what it writes itself ends a lease. */
+const LEASE_MS = 600_000;
+
+describe("the follower of the chain", () => {
+  let bench: FollowerBench;
+
+  before(async () => {
+    bench = await FollowerBench.open();
+  });
+  after(() => bench.close());
+  beforeEach(() => bench.reset());
+
+  describe("writes copy, event and deliveries together", () => {
+    it("[S6.05] [S6.06] of a funded escrow, once, however often it looks", async () => {
+      const record = await bench.checkout();
+      const first = bench.follower();
+      bench.indexer.mine();
+      await first.step();
+      assert.deepEqual(await bench.eventTypes(), [], "nothing is on chain yet");
+      bench.indexer.mine([created(record)]);
+      await first.step();
+      await first.step();
+      await bench.follower().step();
+      const stored = await bench.read(record);
+      assert.strictEqual(stored.status, "funded");
+      assert.strictEqual(stored.escrow?.state, "Funded");
+      assert.deepEqual(await bench.eventTypes(), ["escrow.funded"]);
+      assert.deepEqual(await bench.sentTo(ENDPOINT), ["escrow.funded"]);
+      assert.strictEqual(await bench.deliveries.countDocuments({ kind: "backup" }), 1);
+    });
+
+    it("or not at all when it is killed before the end: the next one does it all", async () => {
+      const record = await bench.checkout();
+      const dying: EventRecorder = {
+        async record(announcements, session) {
+          await bench.recorder.record(announcements, session);
+          throw new Error("killed");
+        },
+      };
+      bench.indexer.mine([created(record)]);
+      await assert.isRejected(bench.follower({ recorder: dying }).step(), /killed/);
+      assert.strictEqual((await bench.read(record)).status, "pending_funding");
+      for (const model of [bench.models.events, bench.models.applied, bench.models.cursors, bench.deliveries]) {
+        assert.strictEqual(await model.countDocuments(), 0);
+      }
+      await bench.follower().step();
+      assert.strictEqual((await bench.read(record)).status, "funded");
+      assert.deepEqual(await bench.eventTypes(), ["escrow.funded"]);
+    });
+
+    it("in the order of the chain, through the whole life of an escrow", async () => {
+      const record = await bench.checkout({ responsePayloadJson: '{"a":1}', deliveryProof: bytes32() });
+      const one = bench.follower();
+      bench.indexer.mine([created(record), moved(record, "DeliverySubmitted", { proofHash: bytes32() })]);
+      bench.indexer.mine([moved(record, "EscrowReleased", { automatic: false })]);
+      await one.step();
+      assert.deepEqual(await bench.eventTypes(), ["escrow.funded", "service.delivered", "escrow.released"]);
+      assert.deepEqual(
+        (await bench.eventLog()).map(({ seq }) => seq),
+        [1, 2, 3],
+      );
+      assert.strictEqual((await bench.read(record)).status, "released");
+    });
+
+    it("[S6.10] as escrow.finalized, and not escrow.released, when the window elapsed", async () => {
+      const record = await bench.checkout();
+      bench.indexer.mine([created(record), moved(record, "DeliverySubmitted", { proofHash: bytes32() })]);
+      bench.indexer.mine([moved(record, "EscrowReleased", { automatic: true })]);
+      await bench.follower().step();
+      const sent = await bench.sentTo(ENDPOINT);
+      assert.ok(sent.includes("escrow.finalized") && !sent.includes("escrow.released"));
+    });
+
+    it("[D17] as delivery.submitted while the payload is missing", async () => {
+      const record = await bench.checkout();
+      bench.indexer.mine([created(record), moved(record, "DeliverySubmitted", { proofHash: bytes32() })]);
+      await bench.follower().step();
+      assert.deepEqual(await bench.sentTo(CALLBACK), ["delivery.submitted"]);
+    });
+
+    it("for many escrows in many pages", async () => {
+      const records = [];
+      for (let n = 0; n < 60; n += 1) records.push(await bench.checkout());
+      for (const record of records) bench.indexer.mine([created(record), moved(record, "EscrowRefunded")]);
+      // Others' escrows lie between them: more than the subgraph gives at once.
+      for (let n = 0; n < 5; n += 1) {
+        bench.indexer.mine(
+          Array.from({ length: 300 }, () => ({
+            type: "EscrowCreated" as const,
+            ...{ escrowId: bytes32(), buyer: BUYER, seller: BUYER },
+          })),
+        );
+      }
+      await bench.follower().step();
+      assert.strictEqual(await bench.models.events.countDocuments({ type: "escrow.funded" }), 60);
+      assert.strictEqual(await bench.transactions.countDocuments({ status: "refunded" }), 60);
+      assert.strictEqual((await bench.cursor())?.headNumber, bench.indexer.height);
+    });
+  });
+
+  it("lets two followers at once apply each move once", async () => {
+    const records = [];
+    for (let n = 0; n < 20; n += 1) records.push(await bench.checkout());
+    const two = [bench.follower(), bench.follower()];
+    for (const record of records) {
+      bench.indexer.mine([created(record)]);
+      const results = await Promise.allSettled(two.map((one) => one.step()));
+      for (const result of results) {
+        if (result.status === "rejected") {
+          assert.ok(result.reason instanceof CursorMovedError || isDuplicateKey(result.reason), String(result.reason));
+        }
+      }
+    }
+    for (const one of two) await one.step();
+    const events = await bench.eventLog();
+    assert.strictEqual(events.length, 20);
+    assert.deepEqual(
+      events.map(({ seq }) => seq),
+      Array.from({ length: 20 }, (_, n) => n + 1),
+    );
+    assert.strictEqual(await bench.deliveries.countDocuments({ kind: "immediate" }), 20);
+  });
+
+  it("has one leader at a time, and another one when it is gone", async () => {
+    // An object that has the right asks the database again only later: each question here is a new one's.
+    const leaseOf = (owner: string) => createLease(bench.models.leases, "leader", owner, LEASE_MS);
+    const owner = async () => (await bench.models.leases.findById("leader").lean())?.owner;
+    const taken = await Promise.all([leaseOf("one").acquire(), leaseOf("two").acquire()]);
+    assert.deepEqual(taken.sort(), [false, true]);
+    const [winner, loser] = (await owner()) === "one" ? ["one", "two"] : ["two", "one"];
+    assert.strictEqual(await leaseOf(loser).acquire(), false);
+    assert.strictEqual(await leaseOf(winner).acquire(), true);
+
+    await bench.models.leases.updateOne({ _id: "leader" }, { expiresAt: new Date(0) });
+    assert.strictEqual(await leaseOf(loser).acquire(), true);
+    assert.strictEqual(await leaseOf(winner).acquire(), false);
+    assert.strictEqual(await owner(), loser);
+
+    await leaseOf(winner).release();
+    assert.strictEqual(await leaseOf(winner).acquire(), false, "nobody gives back what another has");
+    await leaseOf(loser).release();
+    assert.strictEqual(await leaseOf(winner).acquire(), true);
+  });
+});

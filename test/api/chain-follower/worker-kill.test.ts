@@ -1,0 +1,122 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { assert } from "chai";
+
+import { readStack, startTestApi } from "../../fixtures/api.ts";
+import type { TestApi } from "../../fixtures/api.ts";
+import { act, deliverDeal, fundedDeal, openMarket } from "../../fixtures/deals.ts";
+import { startReceiver } from "../../fixtures/receiver.ts";
+import type { TestReceiver } from "../../fixtures/receiver.ts";
+import { openChain } from "../../fixtures/stack.ts";
+import { until } from "../../fixtures/until.ts";
+
+const DEALS = 6;
+/** Longest and shortest life of a worker, its start of about a second included. */
+const LIFE_MS = { min: 1_000, max: 2_200 };
+/** A delivery whose worker died goes out again when its lease of 30 s is over, and one lost once more after that. */
+const ARRIVAL_MS = 120_000;
+
+describe("a worker that is killed again and again", () => {
+  let api: TestApi;
+  let hook: TestReceiver;
+  let worker: ChildProcess | undefined;
+  const databaseName = `test_kill_${process.pid}`;
+
+  before(async () => {
+    api = await startTestApi({ databaseName });
+    hook = await startReceiver();
+  });
+  after(async () => {
+    worker?.kill("SIGKILL");
+    await api.close();
+    await hook.close();
+  });
+
+  async function startWorker(): Promise<ChildProcess> {
+    const stack = await readStack();
+    const mongo = new URL(stack.mongodbUri);
+    mongo.pathname = databaseName;
+    return spawn(process.execPath, ["api/worker.ts"], {
+      stdio: "ignore",
+      env: {
+        PATH: process.env["PATH"],
+        NODE_ENV: "test",
+        LOG_LEVEL: "silent",
+        MONGODB_URI: mongo.href,
+        RPC_URL_BASE_SEPOLIA: stack.networks["base-sepolia"].rpcUrl,
+        RPC_URL_BASE: stack.networks.base.rpcUrl,
+        SUBGRAPH_URL_BASE_SEPOLIA: stack.networks["base-sepolia"].subgraphUrl,
+        SUBGRAPH_URL_BASE: stack.networks.base.subgraphUrl,
+        DEPLOYMENT_BASE_SEPOLIA: stack.deployments["base-sepolia"],
+        DEPLOYMENT_BASE: stack.deployments.base,
+        WEBHOOK_SIGNING_SECRET: "a-master-secret-that-only-the-tests-know",
+        WEBHOOK_ALLOW_PRIVATE_HOSTS: "127.0.0.1",
+      },
+    });
+  }
+
+  it("loses no event and announces none twice", async () => {
+    const chain = await openChain("base-sepolia");
+    const market = await openMarket(api, chain, { endpointUrl: hook.url, callbackRequired: true });
+    const settling = new AbortController();
+    let kills = 0;
+    const killing = (async () => {
+      while (!settling.signal.aborted) {
+        worker = await startWorker();
+        await sleep(LIFE_MS.min + Math.random() * (LIFE_MS.max - LIFE_MS.min), undefined, {
+          signal: settling.signal,
+        }).catch(() => undefined);
+        worker.kill("SIGKILL");
+        await once(worker, "exit");
+        kills += 1;
+      }
+    })();
+    const transactionIds: string[] = [];
+    for (let deal = 0; deal < DEALS; deal += 1) {
+      const { transactionId } = await fundedDeal(market, { callbackUrl: hook.url });
+      await deliverDeal(market, transactionId);
+      await act(api, chain, market.buyer, transactionId, "accept");
+      transactionIds.push(transactionId);
+      await sleep(700);
+    }
+    settling.abort();
+    await killing;
+    assert.ok(kills >= 2, "the worker was killed while deals went on");
+
+    worker = await startWorker();
+    const { events } = api.container.features.events.models;
+    const { transactions } = api.container.features.transactions.models;
+    const expected = ["escrow.funded", "service.delivered", "escrow.released"];
+    await until(
+      "everything is announced",
+      async () => (await events.countDocuments()) >= DEALS * expected.length,
+      ARRIVAL_MS,
+    );
+    for (const transactionId of transactionIds) {
+      const log = await events.find({ transactionId }).sort({ seq: 1 }).lean();
+      assert.deepEqual(
+        log.map(({ type }) => type),
+        expected,
+      );
+      assert.strictEqual((await transactions.findById(transactionId).lean())?.status, "released");
+    }
+    const seqs = (await events.find().sort({ seq: 1 }).lean()).map(({ seq }) => seq);
+    assert.deepEqual(
+      seqs,
+      Array.from({ length: DEALS * expected.length }, (_, n) => n + 1),
+    );
+    // A delivery whose worker died in it goes out again once its lease is over: every event arrives.
+    const ids = (await events.find().lean()).map(({ _id }) => _id);
+    await until(
+      "every webhook has arrived",
+      () => {
+        const arrived = new Set(hook.received.map(({ headers }) => String(headers["x-service-event-id"])));
+        return Promise.resolve(ids.every((id) => arrived.has(id)));
+      },
+      ARRIVAL_MS,
+    );
+  }).timeout(300_000);
+});

@@ -1,0 +1,84 @@
+import { assert } from "chai";
+
+import { ConfigurationError, loadEnv } from "../../../api/config/env.ts";
+import { errorOf } from "../../fixtures/rejection.ts";
+
+const complete = {
+  MONGODB_URI: "mongodb://127.0.0.1:1/?replicaSet=rs0",
+  RPC_URL_BASE_SEPOLIA: "http://127.0.0.1:8545",
+  RPC_URL_BASE: "http://127.0.0.1:8546",
+  SUBGRAPH_URL_BASE_SEPOLIA: "http://127.0.0.1:8000/a",
+  SUBGRAPH_URL_BASE: "http://127.0.0.1:8000/b",
+};
+const STRONG_SECRET = "0123456789abcdef0123456789abcdef";
+
+describe("configuration", () => {
+  it("has defaults for everything but the addresses of what it needs", () => {
+    const env = loadEnv(complete);
+    assert.deepEqual(
+      [env.mode, env.host, env.port, env.publicUrl],
+      ["development", "127.0.0.1", 3_000, "http://127.0.0.1:3000"],
+    );
+    assert.strictEqual(
+      loadEnv({ ...complete, PUBLIC_URL: "https://market.example/" }).publicUrl,
+      "https://market.example",
+    );
+  });
+
+  it("names every variable that is missing or wrong", () => {
+    const wrong = {
+      ...complete,
+      MONGODB_URI: undefined,
+      RPC_URL_BASE: "",
+      PORT: "70000",
+      LOG_LEVEL: "loud",
+      SUBGRAPH_URL_BASE: "x",
+    };
+    const { message } = errorOf(() => loadEnv(wrong), ConfigurationError);
+    for (const part of [
+      "MONGODB_URI is missing",
+      "RPC_URL_BASE is missing",
+      "PORT",
+      "LOG_LEVEL",
+      "SUBGRAPH_URL_BASE",
+    ]) {
+      assert.include(message, part);
+    }
+  });
+
+  it("tells the address of a subgraph to nobody unless it is on loopback or meant for everyone", () => {
+    const told = (fields: Record<string, string>) => loadEnv({ ...complete, ...fields }).publicSubgraphUrls;
+    assert.deepEqual(told({}), { "base-sepolia": "http://127.0.0.1:8000/a", base: "http://127.0.0.1:8000/b" });
+    for (const loopback of ["http://localhost:8000/a", "http://127.0.0.2/a", "http://[::1]:8000/a"]) {
+      assert.strictEqual(told({ SUBGRAPH_URL_BASE: loopback }).base, loopback);
+    }
+    const secret = [
+      "https://gateway.example/api/0123456789abcdef/subgraphs/id/x",
+      "http://10.0.0.5:8000/subgraphs/name/x",
+      "http://127.0.0.1.example/key/x",
+      "http://localhost.example/key/x",
+      "http://user:secret@127.0.0.1:8000/x",
+    ];
+    for (const address of secret) {
+      assert.strictEqual(told({ SUBGRAPH_URL_BASE: address }).base, null, address);
+      const SUBGRAPH_PUBLIC_URL_BASE = "https://query.example/subgraphs/x";
+      assert.strictEqual(told({ SUBGRAPH_URL_BASE: address, SUBGRAPH_PUBLIC_URL_BASE }).base, SUBGRAPH_PUBLIC_URL_BASE);
+    }
+    for (const wrong of ["nowhere", "https://user:secret@query.example/x"]) {
+      assert.throws(() => told({ SUBGRAPH_PUBLIC_URL_BASE_SEPOLIA: wrong }), /SUBGRAPH_PUBLIC_URL_BASE_SEPOLIA/);
+    }
+  });
+
+  it("[S6.35] production does not start without the webhook signing secret, nor with a weak one", () => {
+    for (const secret of [undefined, "", " , ", "short", `${STRONG_SECRET},short`]) {
+      const env = { ...complete, NODE_ENV: "production", WEBHOOK_SIGNING_SECRET: secret };
+      assert.throws(() => loadEnv(env), /WEBHOOK_SIGNING_SECRET/);
+    }
+    const env = loadEnv({
+      ...complete,
+      NODE_ENV: "production",
+      WEBHOOK_SIGNING_SECRET: `${STRONG_SECRET}, ${STRONG_SECRET}2`,
+    });
+    assert.deepEqual(env.webhookSigningSecrets, [STRONG_SECRET, `${STRONG_SECRET}2`]);
+  });
+});

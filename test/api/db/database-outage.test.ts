@@ -1,0 +1,119 @@
+// What each route says while the database is away, compared with what openapi.json says of it.
+import { connect, createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+
+import { assert } from "chai";
+
+import { routes } from "../../../api/app.ts";
+import { errorCodesOf } from "../../../api/http/openapi.ts";
+import {
+  assertError,
+  listingBody,
+  readStack,
+  registrationBody,
+  signInMessage,
+  startTestApi,
+} from "../../fixtures/api.ts";
+import type { RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";
+
+/** The stack's database behind a door that can be shut. */
+async function doorToDatabase(mongodbUri: string) {
+  const { hostname, port } = new URL(mongodbUri);
+  const sockets = new Set<Socket>();
+  let isOpen = true;
+  const server = createServer((incoming) => {
+    if (!isOpen) {
+      incoming.destroy();
+      return;
+    }
+    const outgoing = connect(Number(port), hostname);
+    for (const [socket, other] of [
+      [incoming, outgoing],
+      [outgoing, incoming],
+    ] as const) {
+      sockets.add(socket);
+      socket.pipe(other);
+      socket.on("error", () => socket.destroy());
+      socket.on("close", () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    // The addresses that the replica set names of itself do not lead through the door.
+    url: `mongodb://127.0.0.1:${(server.address() as AddressInfo).port}/?directConnection=true`,
+    shut() {
+      isOpen = false;
+      cut();
+    },
+    open() {
+      isOpen = true;
+    },
+    async close() {
+      cut();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+describe("while the database is away", () => {
+  let api: TestApi;
+  let door: Awaited<ReturnType<typeof doorToDatabase>>;
+  let agent: TestAgent;
+  let keyless: Record<string, [path: string, options: RequestOptions]>;
+
+  before(async () => {
+    door = await doorToDatabase((await readStack()).mongodbUri);
+    api = await startTestApi({ env: { mongodbUri: door.url } });
+    agent = await api.registerAgent();
+    const listed = await api.request("POST", "/api/v1/services", { key: agent.apiKey, body: listingBody() });
+    assert.strictEqual(listed.status, 201, listed.text);
+    const message = signInMessage(agent.walletAddress, { statement: "Issue an API key for this agent." });
+    const newKey = { message, signature: await agent.account.signMessage({ message }) };
+    keyless = {
+      "POST /api/v1/auth/register": ["/api/v1/auth/register", { body: (await registrationBody()).body }],
+      "POST /api/v1/auth/keys": ["/api/v1/auth/keys", { body: newKey }],
+      "GET /api/v1/agents/{id}/public-key": [`/api/v1/agents/${agent.agentId}/public-key`, {}],
+      "POST /api/v1/discover": ["/api/v1/discover", { body: { query: "invoice reconciliation" } }],
+      "GET /api/v1/agents/score": [`/api/v1/agents/score?address=${agent.walletAddress}`, {}],
+      "GET /docs/{file}": ["/docs/start.js", {}],
+    };
+    door.shut();
+  });
+  after(async () => {
+    door.open();
+    await api.close();
+    await door.close();
+  });
+
+  it("each route that needs it answers the 503 service_unavailable that it declares, and every other one goes on", async () => {
+    await Promise.all(
+      routes.map(async (route) => {
+        const { method, path, auth } = route;
+        const name = `${method} ${path}`;
+        const [target, options] = keyless[name] ?? [path.replaceAll(/\{\w+\}/g, "unknown"), {}];
+        const answer = await api.request(method, target, auth === "none" ? options : { key: agent.apiKey });
+        if (errorCodesOf(route).has("service_unavailable")) {
+          assertError(answer, 503, "service_unavailable");
+          assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/, name);
+        } else {
+          assert.strictEqual(answer.status, path === "/ready" ? 503 : 200, `${name}: ${answer.text.slice(0, 200)}`);
+        }
+      }),
+    );
+  });
+
+  it("nothing was changed, and the same requests are answered when it is back", async () => {
+    door.open();
+    const [path, options] = keyless["POST /api/v1/auth/keys"] ?? ["", {}];
+    const issued = await api.request("POST", path, options);
+    assert.strictEqual(issued.status, 201, issued.text);
+    const keys = await api.container.connection.collection("api_keys").countDocuments({ agentId: agent.agentId });
+    assert.strictEqual(keys, 2);
+  });
+});

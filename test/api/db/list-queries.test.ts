@@ -1,0 +1,232 @@
+// What the lists of services, events and webhook deliveries make the database look at: no more than they answer, however much is stored.
+import { randomBytes } from "node:crypto";
+
+import { assert } from "chai";
+import { Types } from "mongoose";
+import type { Connection } from "mongoose";
+
+import { connectDatabase, createIndexes } from "../../../api/db/connection.ts";
+import { eventsFilter } from "../../../api/features/events/log.ts";
+import { eventModels } from "../../../api/features/events/model.ts";
+import type { EventModel } from "../../../api/features/events/model.ts";
+import { LISTING_ORDERS, listingsFilter, listListings } from "../../../api/features/listings/list.ts";
+import type { ListingPage } from "../../../api/features/listings/list.ts";
+import { listingModel } from "../../../api/features/listings/model.ts";
+import type { ListingRecord } from "../../../api/features/listings/model.ts";
+import { listListingsQuery } from "../../../api/features/listings/schemas.ts";
+import { DELIVERY_ORDER, deliveriesFilter } from "../../../api/features/webhooks/delivery-log.ts";
+import { deliveryModel } from "../../../api/features/webhooks/model.ts";
+import type { DeliveryModel } from "../../../api/features/webhooks/model.ts";
+import { deliveryListQuery } from "../../../api/features/webhooks/schemas.ts";
+import { encodeCursor } from "../../../api/http/query-params.ts";
+import { createLogger } from "../../../api/lib/logger.ts";
+import { readStack } from "../../fixtures/api.ts";
+
+const LISTINGS = 6_000;
+const PAGE = 20;
+/** How many listings have the same price. */
+const SAME_PRICE = 10;
+const CALLER = { agentId: "agt_caller", walletAddress: "0x0", keyId: "key_1" } as const;
+/** Of so many listings one is of the rare category and of a seller with a score, and one is paused. */
+const RARE = 500;
+
+interface Plan {
+  returned: number;
+  /** Documents, and entries of an index. */
+  examined: number;
+  entries: number;
+  sorts: boolean;
+}
+
+function planOf(explained: unknown): Plan {
+  const { queryPlanner, executionStats } = explained as {
+    queryPlanner: { winningPlan: object };
+    executionStats: { nReturned: number; totalDocsExamined: number; totalKeysExamined: number };
+  };
+  return {
+    returned: executionStats.nReturned,
+    examined: executionStats.totalDocsExamined,
+    entries: executionStats.totalKeysExamined,
+    sorts: JSON.stringify(queryPlanner.winningPlan).includes('"SORT"'),
+  };
+}
+
+describe("lists in the database", () => {
+  let connection: Connection;
+
+  before(async () => {
+    const { mongodbUri } = await readStack();
+    const log = createLogger({ level: "silent", name: "test" });
+    connection = await connectDatabase(mongodbUri, log, `test_lists_${randomBytes(6).toString("hex")}`);
+  });
+  after(async () => {
+    await connection.dropDatabase();
+    await connection.close();
+  });
+
+  describe("of services", () => {
+    let listings: ReturnType<typeof listingModel>;
+    const walletOf = (n: number) => `0x${n.toString(16).padStart(40, "0")}` as const;
+    const isRare = (n: number) => n % RARE === 0;
+    const isRareCategory = (category: string | undefined) => category === "pkm";
+
+    before(async () => {
+      listings = listingModel(connection);
+      await createIndexes(connection);
+      const now = new Date();
+      const records = Array.from({ length: LISTINGS }, (_, n): ListingRecord => ({
+        _id: `lst_${String(n).padStart(32, "0")}`,
+        ...{ sellerAgentId: `agt_${n}`, sellerAddress: walletOf(n), sellerKey: walletOf(n) },
+        ...{ title: "Title", description: "Description", category: isRare(n) ? "pkm" : "accounting" },
+        // Pages begin and end among equals.
+        price: Types.Decimal128.fromString(String(1 + Math.floor(n / SAME_PRICE))),
+        ...{ priceUnit: "flat", currency: "USDC", deliveryType: "webhook", callbackRequired: false, endpointUrl: null },
+        ...{ network: "base-sepolia", status: n % RARE === 1 ? "paused" : "active", revision: 1, embedding: null },
+        ...{ createdAt: now, updatedAt: now },
+      }));
+      await listings.collection.insertMany(records as never[]);
+    });
+
+    const search = { findIds: () => Promise.reject(new Error("nothing is searched")) };
+    /** Sellers of rare listings have a score of 60; counts how many wallets were asked for. */
+    function standings() {
+      let asked = 0;
+      return {
+        asked: () => asked,
+        of: (network: string, wallets: readonly string[]) => {
+          asked += wallets.length;
+          const known = wallets.filter((wallet) => network === "base-sepolia" && isRare(Number(wallet)));
+          return Promise.resolve(new Map(known.map((wallet) => [wallet, { score: 60 } as never])));
+        },
+      };
+    }
+
+    async function page(query: Record<string, string>, scores = standings()): Promise<ListingPage> {
+      const parsed = listListingsQuery.parse({ limit: String(PAGE), ...query });
+      return listListings(CALLER, parsed, { listings, search, standings: scores });
+    }
+
+    for (const sort of ["newest", "oldest", "price_asc", "price_desc"] as const) {
+      for (const category of [undefined, "accounting", "pkm"]) {
+        const name = `sorted by ${sort}${category === undefined ? "" : ` of the category ${category}`}`;
+        it(`[D23] ${name} read what a page shows and sort nothing, on the first page and on a later one`, async () => {
+          const filter = { sort, ...(category === undefined ? {} : { category }) };
+          const deep = await page({ ...filter, limit: isRareCategory(category) ? "5" : "95" });
+          assert.ok(deep.next !== null);
+          for (const cursor of [{}, { cursor: encodeCursor(deep.next) }]) {
+            const query = listListingsQuery.parse({ ...filter, ...cursor, limit: "5" });
+            const found = listings.find(listingsFilter(CALLER, query, query.cursor)).sort(LISTING_ORDERS[sort]);
+            const plan = planOf(await found.limit(6).explain("executionStats"));
+            assert.deepEqual([plan.returned, plan.sorts], [6, false], JSON.stringify(plan));
+            assert.ok(Math.max(plan.examined, plan.entries) <= 6 + SAME_PRICE, JSON.stringify(plan));
+          }
+        });
+      }
+    }
+
+    it("[D23] minTrustScore leaves out nobody who reaches it, though no request looks at every listing", async () => {
+      for (const sort of ["newest", "price_desc"]) {
+        const seen: string[] = [];
+        let cursor: Record<string, string> = {};
+        let pages = 0;
+        for (;;) {
+          const scores = standings();
+          const { listings: listed, next } = await page({ sort, minTrustScore: "0.6", limit: "5", ...cursor }, scores);
+          pages += 1;
+          seen.push(...listed.map(({ id }) => id));
+          assert.ok(listed.length <= 5 && scores.asked() <= 5_000, `${scores.asked()} sellers were looked at`);
+          if (next === null) break;
+          cursor = { cursor: encodeCursor(next) };
+        }
+        const rare = Array.from({ length: LISTINGS / RARE }, (_, n) => `lst_${String(n * RARE).padStart(32, "0")}`);
+        assert.deepEqual(seen, rare.reverse(), sort);
+        assert.ok(pages > 1);
+      }
+    });
+
+    it("[D23] minTrustScore that nobody reaches ends on an empty page, and its cursors lead to the end", async () => {
+      const first = await page({ minTrustScore: "0.61" });
+      assert.deepEqual(first.listings, []);
+      assert.ok(first.next !== null);
+      assert.deepEqual(await page({ minTrustScore: "0.61", cursor: encodeCursor(first.next) }), {
+        listings: [],
+        next: null,
+      });
+    });
+  });
+
+  describe("of events", () => {
+    const STORED = 2_000;
+    let events: EventModel;
+
+    before(async () => {
+      ({ events } = eventModels(connection));
+      await createIndexes(connection);
+      const records = Array.from({ length: STORED }, (_, seq) => ({
+        _id: `evt_${seq.toString(16).padStart(16, "0")}`,
+        ...(seq % RARE === 0
+          ? { type: "escrow.reorged", transactionId: "txn_rare" }
+          : { type: "escrow.funded", transactionId: `txn_${seq}` }),
+        ...{ seq, recipients: ["agt_buyer", "agt_seller"] },
+      }));
+      await events.collection.insertMany(records as never[]);
+    });
+
+    for (const wanted of [{ transactionId: "txn_rare" }, { type: "escrow.reorged" }] as const) {
+      it(`[D25] of one ${Object.keys(wanted).join()} read its events alone, in order, from the start and after one`, async () => {
+        const plan = async (afterSeq?: number) => {
+          const found = events.find(eventsFilter("agt_seller", wanted, afterSeq)).sort({ seq: 1 });
+          return planOf(await found.limit(21).explain("executionStats"));
+        };
+        assert.deepEqual(await plan(), { returned: 4, examined: 4, entries: 4, sorts: false });
+        assert.deepEqual(await plan(RARE), { returned: 2, examined: 2, entries: 2, sorts: false });
+      });
+    }
+  });
+
+  describe("of webhook deliveries", () => {
+    const STORED = 2_000;
+    let deliveries: DeliveryModel;
+    const timeOf = (n: number) => new Date(1_800_000_000_000 + n * 1_000);
+    const idOf = (n: number) => `dlv_${String(n).padStart(32, "0")}`;
+
+    before(async () => {
+      deliveries = deliveryModel(connection);
+      await createIndexes(connection);
+      const records = Array.from({ length: STORED }, (_, n) => ({
+        _id: idOf(n),
+        ...(n % RARE === 0
+          ? { status: "failed", transactionId: "txn_rare" }
+          : { status: "acknowledged", transactionId: `txn_${n}` }),
+        ...{ agentId: "agt_seller", createdAt: timeOf(n) },
+      }));
+      await deliveries.collection.insertMany(records as never[]);
+    });
+
+    async function plan(query: Record<string, string>, after?: number): Promise<Plan> {
+      const cursor =
+        after === undefined ? {} : { cursor: encodeCursor({ createdAt: timeOf(after).getTime(), id: idOf(after) }) };
+      const parsed = deliveryListQuery.parse({ ...query, ...cursor });
+      const found = deliveries.find(deliveriesFilter("agt_seller", parsed)).sort(DELIVERY_ORDER);
+      return planOf(await found.limit(6).explain("executionStats"));
+    }
+
+    const rare: Record<string, string>[] = [{ transactionId: "txn_rare" }, { status: "failed" }];
+    for (const wanted of rare) {
+      it(`[D38] of one ${Object.keys(wanted).join()} read these alone, newest first, on the first page and on a later one`, async () => {
+        assert.deepEqual(await plan(wanted), { returned: 4, examined: 4, entries: 4, sorts: false });
+        const later = await plan(wanted, 2 * RARE);
+        assert.deepEqual([later.returned, later.sorts], [2, false]);
+        // The one that the page before ended with is looked at again.
+        assert.ok(Math.max(later.examined, later.entries) <= 3 + 1, JSON.stringify(later));
+      });
+    }
+
+    it("[D38] read what a page shows and sort nothing, on the first page and on a later one", async () => {
+      assert.deepEqual(await plan({}), { returned: 6, examined: 6, entries: 6, sorts: false });
+      const later = await plan({}, STORED - 100);
+      assert.deepEqual([later.returned, later.sorts], [6, false]);
+      assert.ok(Math.max(later.examined, later.entries) <= 6 + 2, JSON.stringify(later));
+    });
+  });
+});

@@ -1,0 +1,363 @@
+import { createHash } from "node:crypto";
+
+import { assert } from "chai";
+
+import { approveCall, createEscrowCall, submitDeliveryCall } from "../../../api/chain/calldata.ts";
+import { verifyWebhookSignature } from "../../../api/features/webhooks/signature.ts";
+import { canonicalJson } from "../../../api/lib/canonical-json.ts";
+import { sha256Hex } from "../../../api/lib/ids.ts";
+import { assertInvalid, startTestApi } from "../../fixtures/api.ts";
+import type { TestAgent, TestApi } from "../../fixtures/api.ts";
+import {
+  act,
+  checkOut,
+  createEscrow,
+  deliverDeal,
+  fundedDeal,
+  openMarket,
+  readTransaction,
+} from "../../fixtures/deals.ts";
+import type { Market } from "../../fixtures/deals.ts";
+import { startReceiver } from "../../fixtures/receiver.ts";
+import type { ReceivedPost, TestReceiver } from "../../fixtures/receiver.ts";
+import { openChain, tokenFlows, treasuryOf } from "../../fixtures/stack.ts";
+import type { PreparedCall, TestChain } from "../../fixtures/stack.ts";
+import { until } from "../../fixtures/until.ts";
+
+const isoDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+describe("the events of a deal", () => {
+  let api: TestApi;
+  let chain: TestChain;
+  let sellerHook: TestReceiver;
+  let buyerHook: TestReceiver;
+  let market: Market;
+
+  before(async () => {
+    api = await startTestApi({ runsLoops: true });
+    chain = await openChain("base-sepolia");
+    [sellerHook, buyerHook] = await Promise.all([startReceiver(), startReceiver()]);
+    market = await openMarket(api, chain, { endpointUrl: sellerHook.url, callbackRequired: true });
+  });
+  after(async () => {
+    await api.close();
+    await Promise.all([sellerHook.close(), buyerHook.close()]);
+  });
+
+  const get = (agent: TestAgent, path: string) => api.request("GET", path, { key: agent.apiKey });
+  const secretOf = async (agent: TestAgent) => (await get(agent, "/api/v1/webhooks/secret")).body.data.secret as string;
+  const arrived = (hook: TestReceiver, event: string, transactionId: string) =>
+    until(`${event} arrives`, () =>
+      Promise.resolve(hook.received.find(({ body }) => body.event === event && body.transactionId === transactionId)),
+    );
+  const holds = async (agent: TestAgent, post: ReceivedPost) =>
+    verifyWebhookSignature(
+      await secretOf(agent),
+      String(post.headers["x-service-signature"]),
+      post.rawBody,
+      Math.floor(Date.now() / 1000),
+    );
+
+  /** Waits until the worker has done a whole deal more: what it had to send before, it has sent. */
+  const passAnotherDeal = async () => {
+    const { transactionId } = await fundedDeal(market, { callbackUrl: buyerHook.url });
+    await arrived(sellerHook, "escrow.funded", transactionId);
+  };
+  /** Kinds of the posts about a transaction; the backup of escrow.funded is no kind of its own, whenever it comes. */
+  const eventsOf = (hook: TestReceiver, transactionId: string) => {
+    const posts = hook.received.filter(({ body }) => body.transactionId === transactionId);
+    return [...new Set(posts.map(({ body }) => body.event as string))];
+  };
+
+  it("[S1.03] [S3.2.03] [S3.2.04] [S3.2.05] [S3.2.19] [S8.1.06] [S6.03] [S6.04] [S6.05] [S6.06] [S6.07] [S6.08] reach seller and buyer, signed, while the escrow contract alone holds the funds", async () => {
+    const requestPayload = { token: "0x42", depth: { n: 1.5 } };
+    const checkout = await checkOut(market, { callbackUrl: buyerHook.url, requestPayload });
+    const { transactionId, paymentInstructions: terms } = checkout;
+    const [amount, fee, locked] = [2_500_000n, 50_000n, 2_450_000n]; // the price, 2% and 98% of it
+    assert.deepEqual([terms.amount, terms.platformFee, terms.refundableAmount].map(BigInt), [amount, fee, locked]);
+    const treasury = await treasuryOf(chain);
+    await passAnotherDeal();
+    assert.deepEqual(eventsOf(sellerHook, transactionId), [], "nothing is deposited yet");
+    assert.deepEqual(
+      tokenFlows(await createEscrow(market, checkout)),
+      new Map([
+        [market.buyer.walletAddress, -amount],
+        [chain.deployment.escrow, locked],
+        [treasury, fee],
+      ]),
+    );
+
+    const funded = await arrived(sellerHook, "escrow.funded", transactionId);
+    const responsePayload = { report: ["clean"], score: 0.5 };
+    const handedOver = await api.request("POST", `/api/v1/transactions/${transactionId}/deliver`, {
+      key: market.seller.apiKey,
+      body: { responsePayload },
+    });
+    await passAnotherDeal();
+    assert.deepEqual(eventsOf(buyerHook, transactionId), [], "the delivery is not submitted yet");
+    await chain.send(market.seller.account, handedOver.body.data.submitDelivery as PreparedCall);
+    const delivered = await arrived(buyerHook, "service.delivered", transactionId);
+    assert.deepEqual(eventsOf(sellerHook, transactionId), ["escrow.funded"], "nothing is accepted yet");
+    assert.deepEqual(
+      tokenFlows(await act(api, chain, market.buyer, transactionId, "accept")),
+      new Map([
+        [chain.deployment.escrow, -locked],
+        [market.seller.walletAddress, locked],
+      ]),
+    );
+    const released = await arrived(sellerHook, "escrow.released", transactionId);
+    assert.deepEqual(eventsOf(sellerHook, transactionId), ["escrow.funded", "escrow.released"]);
+    assert.deepEqual(eventsOf(buyerHook, transactionId), ["service.delivered"]);
+
+    for (const [agent, post] of [
+      [market.seller, funded],
+      [market.buyer, delivered],
+      [market.seller, released],
+    ] as const) {
+      assert.ok(await holds(agent, post), `${String(post.body.event)} is signed with its receiver's secret`);
+      assert.match(String(post.headers["x-service-event-id"]), /^evt_[0-9a-f]+$/);
+    }
+    assert.ok(!(await holds(market.buyer, funded)), "another agent's secret does not verify it");
+
+    // The log of each party has what was sent to it, under the same ids.
+    const log = (await get(market.seller, `/api/v1/events?transactionId=${transactionId}`)).body.data;
+    assert.deepEqual(
+      log.map((event: { event: string }) => event.event),
+      ["escrow.funded", "escrow.released"],
+    );
+    assert.strictEqual(log[0].id, funded.headers["x-service-event-id"]);
+    assert.deepEqual(log[0].payload, funded.body);
+  });
+
+  it("[S6.12] [S6.18] [S6.19] [S6.20] [S6.21] [S6.22] [D37] give escrow.funded its fields, the job among them", async () => {
+    const requestPayload = { question: "?" };
+    const checkout = await fundedDeal(market, { callbackUrl: buyerHook.url, requestPayload, quantity: 3 });
+    const { transactionId, paymentInstructions: terms } = checkout;
+    const { body } = await arrived(sellerHook, "escrow.funded", transactionId);
+    assert.deepEqual(body, {
+      event: "escrow.funded",
+      transactionId,
+      escrowId: terms.escrowId,
+      serviceId: market.serviceId,
+      serviceTitle: "Token risk report",
+      lockedAmount: terms.refundableAmount,
+      platformFee: terms.platformFee,
+      currency: "USDC",
+      token: terms.tokenAddress,
+      buyer: market.buyer.walletAddress,
+      seller: market.seller.walletAddress,
+      network: "base-sepolia",
+      requestPayload,
+      quantity: 3,
+      deadline: terms.deadline,
+      criteriaHash: terms.criteriaHash,
+      unsolicited: false,
+      late: false,
+    });
+    assert.match(body.escrowId, /^0x[0-9a-f]{64}$/);
+    assert.strictEqual(body.lockedAmount, "7350000");
+    assert.strictEqual(body.platformFee, "150000");
+  });
+
+  it("[S2.2.20] bring the incoming job to the listing's endpointUrl as it is at that moment", async () => {
+    const moved = await startReceiver();
+    try {
+      const own = await openMarket(api, chain, { endpointUrl: sellerHook.url });
+      const checkout = await checkOut(own, { requestPayload: { job: 7 } });
+      await api.request("PATCH", `/api/v1/services/${own.serviceId}`, {
+        key: own.seller.apiKey,
+        body: { endpointUrl: moved.url },
+      });
+      await createEscrow(own, checkout);
+      const [post] = await moved.waitFor("escrow.funded");
+      assert.deepEqual(post?.body.requestPayload, { job: 7 });
+      assert.ok(!sellerHook.received.some(({ body }) => body.transactionId === checkout.transactionId));
+    } finally {
+      await moved.close();
+    }
+  });
+
+  it("[S6.13] [S6.14] [S6.15] [S6.16] [S6.17] give service.delivered its fields and a proof that equals the chain's", async () => {
+    const checkout = await fundedDeal(market, { callbackUrl: buyerHook.url });
+    const { transactionId } = checkout;
+    const responsePayload = { z: 1, a: { b: [true, null, "ü"] } };
+    const proof = createHash("sha256").update('{"a":{"b":[true,null,"ü"]},"z":1}').digest("hex");
+    await deliverDeal(market, transactionId, responsePayload);
+    const post = await arrived(buyerHook, "service.delivered", transactionId);
+    const { body } = post;
+    assert.deepEqual(
+      { ...body, deliveredAt: undefined },
+      {
+        event: "service.delivered",
+        transactionId,
+        serviceId: market.serviceId,
+        responsePayload,
+        deliveredAt: undefined,
+        deliveryProof: `0x${proof}`,
+        escrowId: checkout.paymentInstructions.escrowId,
+        network: "base-sepolia",
+      },
+    );
+    assert.match(body.deliveredAt, isoDate);
+    const { proofHash } = await readTransaction(api, market.buyer, transactionId);
+    assert.strictEqual(body.deliveryProof, proofHash);
+    assert.ok(!String(post.headers["x-service-signature"]).includes(body.deliveryProof.slice(2)));
+  });
+
+  it("[D17] send delivery.submitted at once and service.delivered when the payload follows", async () => {
+    const checkout = await fundedDeal(market, { callbackUrl: buyerHook.url });
+    const { transactionId } = checkout;
+    const responsePayload = { late: "payload" };
+    const proof = `0x${sha256Hex(canonicalJson(responsePayload))}` as const;
+    const target = { chainId: 84_532, escrowContract: chain.deployment.escrow };
+    await chain.send(market.seller.account, submitDeliveryCall(target, checkout.paymentInstructions.escrowId, proof));
+    const submitted = await arrived(buyerHook, "delivery.submitted", transactionId);
+    assert.strictEqual(submitted.body.proofHash, proof);
+    const delivered = await api.request("POST", `/api/v1/transactions/${transactionId}/deliver`, {
+      key: market.seller.apiKey,
+      body: { responsePayload },
+    });
+    assert.strictEqual(delivered.status, 200, delivered.text);
+    assert.deepEqual(
+      (await arrived(buyerHook, "service.delivered", transactionId)).body.responsePayload,
+      responsePayload,
+    );
+  });
+
+  it("[S6.23] give escrow.released service and buyer", async () => {
+    const checkout = await fundedDeal(market, { callbackUrl: buyerHook.url });
+    const { transactionId } = checkout;
+    await deliverDeal(market, transactionId);
+    await act(api, chain, market.buyer, transactionId, "accept");
+    const { body } = await arrived(sellerHook, "escrow.released", transactionId);
+    const { event, serviceId, serviceTitle, buyerAgentId } = body;
+    assert.deepEqual(
+      [event, body.transactionId, serviceId, serviceTitle, buyerAgentId],
+      ["escrow.released", transactionId, market.serviceId, "Token risk report", market.buyer.agentId],
+    );
+  });
+
+  it("[S6.02] [S6.44] [D39] are only informative: a deal settles though every receiver fails or is forbidden", async () => {
+    const broken = await startReceiver(() => 500);
+    try {
+      const own = await openMarket(api, chain, { endpointUrl: "http://10.0.0.1/hook" });
+      const checkout = await fundedDeal(own, { callbackUrl: broken.url });
+      const { transactionId } = checkout;
+      await deliverDeal(own, transactionId);
+      await act(api, chain, own.buyer, transactionId, "accept");
+      const confirmed = await api.request("POST", `/api/v1/transactions/${transactionId}/confirm`, {
+        key: own.buyer.apiKey,
+      });
+      assert.strictEqual(confirmed.body.data.status, "released");
+      // The one retry of a failing receiver, and the dropped target, stand in their owners' logs alone.
+      const failed = await until("the retry is over", async () => {
+        const { body } = await get(own.buyer, `/api/v1/webhooks/deliveries?transactionId=${transactionId}`);
+        return body.data[0]?.status === "failed" ? body.data[0] : undefined;
+      });
+      assert.deepEqual(
+        failed.attempts.map(({ outcome, statusCode }: { outcome: string; statusCode: number }) => [
+          outcome,
+          statusCode,
+        ]),
+        [
+          ["refused", 500],
+          ["refused", 500],
+        ],
+      );
+      assert.strictEqual(broken.received.length, 2);
+      const { body } = await get(own.seller, `/api/v1/webhooks/deliveries?status=dropped`);
+      assert.ok(body.data.length >= 1);
+      assert.strictEqual(body.data[0].attempts[0].error, "the address is private, loopback or internal");
+      assert.deepEqual(
+        (await get(market.buyer, `/api/v1/webhooks/deliveries?transactionId=${transactionId}`)).body.data,
+        [],
+      );
+    } finally {
+      await broken.close();
+    }
+  });
+
+  it("[S5.12] [D38] are verified by the webhook secret and not by the API key", async () => {
+    const checkout = await fundedDeal(market, { callbackUrl: buyerHook.url });
+    const post = await arrived(sellerHook, "escrow.funded", checkout.transactionId);
+    const header = String(post.headers["x-service-signature"]);
+    const now = Math.floor(Date.now() / 1000);
+    assert.ok(verifyWebhookSignature(await secretOf(market.seller), header, post.rawBody, now));
+    assert.ok(!verifyWebhookSignature(market.seller.apiKey, header, post.rawBody, now));
+  });
+
+  it("[D38] are signed with the next secret once it is activated", async () => {
+    const own = await openMarket(api, chain, { endpointUrl: sellerHook.url });
+    const post = (path: string) => api.request("POST", path, { key: own.seller.apiKey });
+    const old = await secretOf(own.seller);
+    const rotated = await post("/api/v1/webhooks/secret/rotate");
+    assert.strictEqual(rotated.body.data.secret, old);
+    const next = rotated.body.data.next.secret as string;
+    const activated = await post("/api/v1/webhooks/secret/activate");
+    assert.deepEqual([activated.body.data.secret, activated.body.data.next], [next, null]);
+    const checkout = await fundedDeal(own);
+    const hook = await arrived(sellerHook, "escrow.funded", checkout.transactionId);
+    const header = String(hook.headers["x-service-signature"]);
+    const now = Math.floor(Date.now() / 1000);
+    assert.ok(verifyWebhookSignature(next, header, hook.rawBody, now));
+    assert.ok(!verifyWebhookSignature(old, header, hook.rawBody, now));
+  });
+
+  it("[S6.26] carry the header X-Service-Signature, whatever their kind", () => {
+    // What a buyer sends itself to the seller of an api_response service is no webhook: it has no event.
+    const posts = [...sellerHook.received, ...buyerHook.received].filter(({ body }) => body.event !== undefined);
+    const kinds = new Set(posts.map(({ body }) => body.event as string));
+    for (const kind of ["escrow.funded", "delivery.submitted", "service.delivered", "escrow.released"]) {
+      assert.ok(kinds.has(kind), `${kind} was sent by the tests before this one`);
+    }
+    for (const { headers, body } of posts) {
+      assert.match(String(headers["x-service-signature"]), /^t=\d+,v1=[0-9a-f]{64}$/, body.event);
+    }
+  });
+
+  it("[D25] can be read in order from the last one seen, each agent its own", async () => {
+    const own = await openMarket(api, chain);
+    const deals = [await fundedDeal(own), await fundedDeal(own), await fundedDeal(own)];
+    await until("all are announced", async () => (await get(own.seller, "/api/v1/events")).body.data.length === 3);
+    const first = await get(own.seller, "/api/v1/events?limit=2");
+    assert.deepEqual(
+      first.body.data.map((event: { transactionId: string }) => event.transactionId),
+      deals.slice(0, 2).map(({ transactionId }) => transactionId),
+    );
+    const rest = await get(own.seller, `/api/v1/events?after=${first.body.nextCursor}`);
+    assert.deepEqual(
+      rest.body.data.map((event: { transactionId: string }) => event.transactionId),
+      [deals[2]?.transactionId],
+    );
+    assertInvalid(await get(own.buyer, `/api/v1/events?after=${first.body.nextCursor}`), "query.after");
+    assertInvalid(await get(own.seller, "/api/v1/events?after=7"), "query.after");
+  });
+
+  it("[D10] announce an escrow that nobody checked out to its seller as unsolicited", async () => {
+    const own = await openMarket(api, chain);
+    const token = chain.deployment.tokens[0]?.address;
+    assert.ok(token !== undefined);
+    const target = { chainId: 84_532, escrowContract: chain.deployment.escrow };
+    const escrowId = `0x${sha256Hex(own.seller.agentId)}` as const;
+    await chain.send(own.buyer.account, approveCall(target, token, 1_000_000n));
+    const { timestamp } = await chain.client.getBlock();
+    const receipt = await chain.send(
+      own.buyer.account,
+      createEscrowCall(target, {
+        ...{ escrowId, seller: own.seller.walletAddress, amount: 1_000_000n, token },
+        ...{ deadline: Number(timestamp) + 10_000, disputeWindow: 300, abandonmentGrace: 3_600 },
+        criteriaHash: `0x${"00".repeat(32)}`,
+      }),
+    );
+    assert.strictEqual(receipt.status, "success");
+    const event = await until("it is announced", async () => (await get(own.seller, "/api/v1/events")).body.data[0]);
+    assert.deepEqual(
+      [event.event, event.payload.unsolicited, event.payload.escrowId],
+      ["escrow.funded", true, escrowId],
+    );
+    for (const agent of [own.seller, own.buyer]) {
+      const data = await readTransaction(api, agent, event.transactionId);
+      assert.deepEqual([data.unsolicited, data.status, data.amount], [true, "funded", "1000000"]);
+    }
+  });
+});

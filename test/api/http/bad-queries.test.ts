@@ -1,0 +1,151 @@
+import { assert } from "chai";
+
+import { pathsOf } from "../../../api/http/define-route.ts";
+import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
+import type { TestAgent, TestApi } from "../../fixtures/api.ts";
+import { changesNothing } from "../../fixtures/stored.ts";
+
+const UNKNOWN_TRANSACTION = `txn_${"0".repeat(32)}`;
+const JOBS = "/api/v1/jobs";
+const EVENTS = "/api/v1/events";
+const SERVICES = "/api/v1/services";
+const TRANSACTIONS = "/api/v1/transactions";
+const DELIVERIES = "/api/v1/webhooks/deliveries";
+
+/** A cursor as the API writes them. */
+const cursorOf = (position: object) => `cursor=${Buffer.from(JSON.stringify(position)).toString("base64url")}`;
+/** A cursor that would be one but for its length: blanks after JSON mean nothing. */
+const longCursorOf = (position: object) =>
+  `cursor=${Buffer.from(JSON.stringify(position) + " ".repeat(400)).toString("base64url")}`;
+const AFTER_TRANSACTION = { after: UNKNOWN_TRANSACTION };
+const AFTER_SERVICE = { sort: "newest", id: `lst_${"0".repeat(32)}` };
+const AFTER_DELIVERY = { createdAt: 1_800_000_000_000, id: `dlv_${"0".repeat(32)}` };
+
+describe("bad input in queries", () => {
+  let api: TestApi;
+  let caller: TestAgent;
+
+  before(async () => {
+    api = await startTestApi();
+    caller = await api.registerAgent();
+  });
+  after(() => api.close());
+
+  const queries: [path: string, query: string, place: string][] = [
+    ["/api/v1/categories", "parent=defi", "query.parent"],
+    ["/api/v1/networks", "network=base", "query.network"],
+    ["/api/v1/agents/score", "", "query.address"],
+    ["/api/v1/agents/score", "address=0x12", "query.address"],
+    ["/api/v1/agents/score", "address=a&address=b", "query.address"],
+    ["/api/v1/services", "limit=101", "query.limit"],
+    ["/api/v1/services", "limit=1e2", "query.limit"],
+    ["/api/v1/services", "cursor=nonsense", "query.cursor"],
+    ["/api/v1/services", "status=deleted", "query.status"],
+    ["/api/v1/services", `q=${"x".repeat(1_001)}`, "query.q"],
+    ["/api/v1/services", "offset=3", "query.offset"],
+    ["/api/v1/transactions", "limit=0", "query.limit"],
+    ["/api/v1/transactions", "limit=-1", "query.limit"],
+    ["/api/v1/transactions", "status=paid", "query.status"],
+    ["/api/v1/transactions", "role=admin", "query.role"],
+    ["/api/v1/transactions", "network=polygon", "query.network"],
+    ["/api/v1/transactions", `serviceId=${"x".repeat(101)}`, "query.serviceId"],
+    ["/api/v1/transactions", "buyerAgentId=agt_other", "query.buyerAgentId"],
+    [`/api/v1/transactions/${UNKNOWN_TRANSACTION}`, "minBlock=latest", "query.minBlock"],
+    ["/api/v1/webhooks/deliveries", "status=lost", "query.status"],
+    ["/api/v1/webhooks/deliveries", "agentId=agt_other", "query.agentId"],
+    [SERVICES, "sellerId=", "query.sellerId"],
+    [SERVICES, `sellerId=${"x".repeat(65)}`, "query.sellerId"],
+    [SERVICES, longCursorOf(AFTER_SERVICE), "query.cursor"],
+    [SERVICES, "maxPrice=cheap", "query.maxPrice"],
+    [SERVICES, "maxPrice=", "query.maxPrice"],
+    [SERVICES, "maxPrice=0x10", "query.maxPrice"],
+    [SERVICES, "minTrustScore=high", "query.minTrustScore"],
+    [SERVICES, "minTrustScore=5e-1", "query.minTrustScore"],
+    [SERVICES, "minTrustScore=-0.01", "query.minTrustScore"],
+    [TRANSACTIONS, "limit=101", "query.limit"],
+    [TRANSACTIONS, "limit=2.5", "query.limit"],
+    [TRANSACTIONS, longCursorOf(AFTER_TRANSACTION), "query.cursor"],
+    [TRANSACTIONS, cursorOf(AFTER_SERVICE), "query.cursor"],
+    [JOBS, "network=polygon", "query.network"],
+    [JOBS, "network=", "query.network"],
+    [JOBS, "limit=0", "query.limit"],
+    [JOBS, "limit=101", "query.limit"],
+    [JOBS, "limit=2.5", "query.limit"],
+    [JOBS, "limit=ten", "query.limit"],
+    [JOBS, "status=released", "query.status"],
+    [JOBS, "cursor=nonsense", "query.cursor"],
+    [JOBS, cursorOf(AFTER_SERVICE), "query.cursor"],
+    [JOBS, cursorOf({ after: 7 }), "query.cursor"],
+    [JOBS, longCursorOf(AFTER_TRANSACTION), "query.cursor"],
+    [EVENTS, "type=escrow.created", "query.type"],
+    [EVENTS, "type=order.funded", "query.type"],
+    [EVENTS, "type=", "query.type"],
+    [EVENTS, "transactionId=", "query.transactionId"],
+    [EVENTS, `transactionId=${"x".repeat(101)}`, "query.transactionId"],
+    [EVENTS, "limit=0", "query.limit"],
+    [EVENTS, "limit=101", "query.limit"],
+    [EVENTS, "limit=2.5", "query.limit"],
+    [EVENTS, "limit=ten", "query.limit"],
+    [EVENTS, "after=7", "query.after"],
+    [EVENTS, `after=evt_${"0".repeat(65)}`, "query.after"],
+    // Well-formed, and the id of no event that ever was.
+    [EVENTS, `after=evt_${"0".repeat(64)}`, "query.after"],
+    [EVENTS, cursorOf(AFTER_TRANSACTION), "query.cursor"],
+    [DELIVERIES, "transactionId=", "query.transactionId"],
+    [DELIVERIES, `transactionId=${"x".repeat(101)}`, "query.transactionId"],
+    [DELIVERIES, "limit=0", "query.limit"],
+    [DELIVERIES, "limit=101", "query.limit"],
+    [DELIVERIES, "limit=2.5", "query.limit"],
+    [DELIVERIES, "limit=ten", "query.limit"],
+    [DELIVERIES, "cursor=nonsense", "query.cursor"],
+    [DELIVERIES, cursorOf(AFTER_TRANSACTION), "query.cursor"],
+    [DELIVERIES, cursorOf({ ...AFTER_DELIVERY, createdAt: "now" }), "query.cursor"],
+    [DELIVERIES, longCursorOf(AFTER_DELIVERY), "query.cursor"],
+  ];
+  for (const [path, query, place] of queries) {
+    it(`${path}?${query.slice(0, 40)} is a validation error that changes nothing`, () =>
+      changesNothing(api, [caller.agentId], async () => {
+        assertInvalid(await api.request("GET", `${path}?${query}`, { key: caller.apiKey }), place);
+      }));
+  }
+
+  it("takes the cursors that the faults above were made from", async () => {
+    const taken: [path: string, position: object][] = [
+      [SERVICES, AFTER_SERVICE],
+      [TRANSACTIONS, AFTER_TRANSACTION],
+      [JOBS, AFTER_TRANSACTION],
+      [DELIVERIES, AFTER_DELIVERY],
+    ];
+    for (const [path, position] of taken) {
+      const { status, text } = await api.request("GET", `${path}?${cursorOf(position)}`, { key: caller.apiKey });
+      assert.strictEqual(status, 200, text);
+    }
+  });
+
+  it("[D33] GET /docs/{file} is a 404 not_found for a file that the page does not load, also for one of the package", async () => {
+    for (const file of ["index.html", "package.json", "START.JS", "..%2Fpackage.json", "%00", "constructor"]) {
+      assertError(await api.request("GET", `/docs/${file}`), 404, "not_found");
+    }
+    assertInvalid(await api.request("GET", `/docs/${"x".repeat(101)}`), "params.file");
+  });
+
+  it("refuses a parameter that its route does not name, on every route of openapi.json, and does nothing", async () => {
+    const { paths } = (await api.request("GET", "/openapi.json")).body as { paths: Record<string, object> };
+    const described = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
+    );
+    assert.ok(described.length > 30, "nothing is tried");
+    for (const { method, path } of described) {
+      for (const spelling of pathsOf(path)) {
+        const filled = spelling.replaceAll("{file}", "start.js").replaceAll(/\{\w+\}/g, UNKNOWN_TRANSACTION);
+        for (const query of ["noSuchParameter=1", "noSuchParameter", "noSuchParameter=1&noSuchParameter=2"]) {
+          const body = method === "GET" ? {} : { body: {} };
+          const answer = await api.request(method, `${filled}?${query}`, { key: caller.apiKey, ...body });
+          assertInvalid(answer, "query.noSuchParameter");
+        }
+      }
+    }
+    // DELETE /auth/keys was among them.
+    assert.strictEqual((await api.request("GET", "/api/v1/services", { key: caller.apiKey })).status, 200);
+  });
+});

@@ -1,0 +1,276 @@
+import { connect } from "node:net";
+import { gzipSync } from "node:zlib";
+
+import { assert } from "chai";
+
+import { routes } from "../../../api/app.ts";
+import { MAX_BODY_DEPTH } from "../../../api/http/validation.ts";
+import { assertError, assertInvalid, listingBody, startTestApi } from "../../fixtures/api.ts";
+import type { TestApi } from "../../fixtures/api.ts";
+
+const SERVICES = "/api/v1/services";
+const DISCOVER = "/api/v1/discover";
+const KIBIBYTE = 1024;
+
+/** Section 5.4 of the specification, and what the decisions add: sign-in (D21), networks (D40), operations and docs. */
+const KEYLESS = [
+  ...[
+    "GET /api/v1/categories",
+    "POST /api/v1/discover",
+    "GET /api/v1/agents/score",
+    "GET /api/v1/agents/{id}/public-key",
+  ],
+  ...["POST /api/v1/auth/register", "POST /api/v1/auth/keys", "GET /api/v1/networks"],
+  ...["GET /health", "GET /ready", "GET /openapi.json", "GET /docs", "GET /docs/{file}"],
+];
+
+describe("the HTTP side", () => {
+  let api: TestApi;
+  let key: string;
+
+  before(async () => {
+    api = await startTestApi();
+    key = (await api.registerAgent()).apiKey;
+  });
+  after(() => api.close());
+
+  describe("happy", () => {
+    it("[S4.101] answers JSON as application/json, and takes JSON as that alone", async () => {
+      for (const path of ["/api/v1/categories", "/health", "/openapi.json", "/nothing"]) {
+        const answer = await api.request("GET", path);
+        assert.match(answer.headers.get("content-type") ?? "", /^application\/json\b/);
+      }
+      const sent = (type: string) =>
+        api.request("POST", DISCOVER, { rawBody: '{"query":"x"}', headers: { "content-type": type } });
+      const taken = await sent("application/json");
+      assert.strictEqual(taken.status, 200);
+      assert.match(taken.headers.get("content-type") ?? "", /^application\/json\b/);
+      const refused = await sent("text/plain");
+      assertError(refused, 415, "unsupported_media_type");
+      assert.match(refused.headers.get("content-type") ?? "", /^application\/json\b/);
+    });
+
+    it("[S9.01] [D33] every route under /api/v1 answers under /v1 as well, and under no other prefix", async () => {
+      for (const { method, path, auth } of routes.filter((route) => route.path.startsWith("/api/v1/"))) {
+        const filled = path.replaceAll(/\{\w+\}/g, "unknown");
+        const body = method === "GET" || method === "DELETE" ? {} : { body: {} };
+        const [long, short] = [
+          await api.request(method, filled, body),
+          await api.request(method, filled.replace("/api", ""), body),
+        ];
+        assert.notStrictEqual(long.body?.code, "method_not_allowed", path);
+        assert.deepEqual([short.status, short.body?.code], [long.status, long.body?.code], path);
+        if (auth === "apiKey") assert.strictEqual(short.status, 401, path);
+        assertError(await api.request(method, filled.replace("/api/v1", "/api/v2"), body), 404, "not_found");
+      }
+    });
+
+    it("gives every answer a request id, the client's own when it is well-formed", async () => {
+      const own = await api.request("GET", "/health", { headers: { "x-request-id": "trace-1" } });
+      assert.strictEqual(own.headers.get("x-request-id"), "trace-1");
+      for (const bad of ["x".repeat(65), "a b", "<script>"]) {
+        const answer = await api.request("GET", "/health", { headers: { "x-request-id": bad } });
+        assert.match(answer.headers.get("x-request-id") ?? "", /^req_[0-9a-f]{32}$/);
+      }
+    });
+
+    it("takes a JSON body in UTF-8 whatever its declared charset spelling, and compressed", async () => {
+      for (const type of ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON; charset=UTF-8"]) {
+        const headers = { "content-type": type };
+        const answer = await api.request("POST", DISCOVER, { rawBody: '{"query":"köche"}', headers });
+        assert.strictEqual(answer.status, 200, type);
+      }
+      const rawBody = gzipSync(JSON.stringify({ query: "compressed" }));
+      const answer = await api.request("POST", DISCOVER, { rawBody, headers: { "content-encoding": "gzip" } });
+      assert.strictEqual(answer.status, 200);
+    });
+  });
+
+  describe("error", () => {
+    it("[D33] an unknown route is a 404 not_found, also outside the API", async () => {
+      for (const path of [
+        "/",
+        "/api",
+        "/api/v1",
+        "/api/v1/nothing",
+        "/v1/services/x/y",
+        "/API/v1/categories",
+        "/%E0%A4",
+      ]) {
+        assertError(await api.request("GET", path), 404, "not_found");
+      }
+    });
+
+    it("[D33] a wrong method is a 405 that names the right ones", async () => {
+      const answer = await api.request("PUT", SERVICES, { key, body: {} });
+      assertError(answer, 405, "method_not_allowed");
+      const allowed = (answer.headers.get("allow") ?? "").split(", ");
+      assert.deepEqual(allowed.filter((method) => method !== "HEAD").sort(), ["GET", "POST"]);
+    });
+
+    it("[D33] bad JSON is a 400 malformed_json", async () => {
+      for (const rawBody of ["{", '{"a":}', "nonsense", '"text"', "1", "{} {}", '{"query":"x"', "\u0000"]) {
+        assertError(await api.request("POST", DISCOVER, { rawBody }), 400, "malformed_json");
+      }
+    });
+
+    it("a body that is no object is a validation error, and so is an empty one", async () => {
+      assertInvalid(await api.request("POST", DISCOVER, { rawBody: "[]" }), "body");
+      assertInvalid(await api.request("POST", DISCOVER, { rawBody: "" }), "body.query");
+      assertInvalid(await api.request("POST", DISCOVER), "body.query");
+    });
+
+    it("another content type is a 415 unsupported_media_type", async () => {
+      const types = ["text/plain", "application/x-www-form-urlencoded", "application/xml", "application/jsonp", "x"];
+      for (const type of types) {
+        const answer = await api.request("POST", DISCOVER, {
+          rawBody: '{"query":"x"}',
+          headers: { "content-type": type },
+        });
+        assertError(answer, 415, "unsupported_media_type");
+      }
+      const utf16 = { "content-type": "application/json; charset=utf-16" };
+      const rawBody = Buffer.from('{"query":"x"}', "utf16le");
+      const answer = await api.request("POST", DISCOVER, { rawBody, headers: utf16 });
+      assert.ok([400, 415].includes(answer.status), answer.text);
+    });
+
+    it("[D33] a body over 256 KB is a 413, compressed or not, and one of 256 KB is read", async () => {
+      const padded = (bytes: number) => `{"query":"x","pad":"${"a".repeat(bytes - 22)}"}`;
+      assertInvalid(await api.request("POST", DISCOVER, { rawBody: padded(256 * KIBIBYTE) }), "body.pad");
+      const tooLarge = padded(256 * KIBIBYTE + 1);
+      assertError(await api.request("POST", DISCOVER, { rawBody: tooLarge }), 413, "payload_too_large");
+      const rawBody = gzipSync(padded(10 * KIBIBYTE * KIBIBYTE));
+      const bomb = await api.request("POST", DISCOVER, { rawBody, headers: { "content-encoding": "gzip" } });
+      assertError(bomb, 413, "payload_too_large");
+    });
+
+    it("a body nested too deeply is a validation error", async () => {
+      const nested = (depth: number) => `{"query":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+      for (const depth of [MAX_BODY_DEPTH, 1_000, 100_000]) {
+        assertInvalid(await api.request("POST", DISCOVER, { rawBody: nested(depth) }), "body");
+      }
+    });
+
+    it("a text that is not Unicode is a validation error", async () => {
+      assertInvalid(await api.request("POST", DISCOVER, { rawBody: '{"query":"\\ud800"}' }), "body.query");
+      const rawBody = JSON.stringify(listingBody()).replace("Invoice", "\\udc00");
+      assertInvalid(await api.request("POST", SERVICES, { key, rawBody }), "body.title");
+    });
+
+    it("every issue is reported, wherever in the request it is", async () => {
+      const answer = await api.request("POST", SERVICES, { key, body: { title: 1, price: -1, extra: 1, other: 2 } });
+      assertInvalid(
+        answer,
+        ...[
+          "body.title",
+          "body.description",
+          "body.category",
+          "body.price",
+          "body.priceUnit",
+          "body.extra",
+          "body.other",
+        ],
+      );
+    });
+  });
+
+  describe("security", () => {
+    it("[S7.01] without a key every route that is not keyless answers 401 Invalid API key", async () => {
+      for (const { method, path } of routes) {
+        const answer = await api.request(method, path.replaceAll(/\{\w+\}/g, "unknown"), {
+          ...(method === "GET" || method === "DELETE" ? {} : { body: {} }),
+        });
+        if (KEYLESS.includes(`${method} ${path}`)) {
+          assert.notStrictEqual(answer.status, 401, `${method} ${path}`);
+          continue;
+        }
+        assertError(answer, 401, "invalid_api_key");
+        assert.strictEqual(answer.body.error, "Invalid API key");
+      }
+    });
+
+    it("the key is looked at before the body: nobody learns a schema or sends megabytes without one", async () => {
+      assertError(await api.request("POST", SERVICES, { rawBody: "{" }), 401, "invalid_api_key");
+      assertError(await api.request("PATCH", `${SERVICES}/x`, { body: { a: 1 } }), 401, "invalid_api_key");
+    });
+
+    it("operators of the database in fields, ids and keys find nothing", async () => {
+      assertInvalid(
+        await api.request("POST", SERVICES, { key, body: listingBody({ category: { $gt: "" } }) }),
+        "body.category",
+      );
+      assertError(await api.request("GET", `${SERVICES}/{"$gt":""}`, { key }), 404, "not_found");
+      assertError(await api.request("GET", `${SERVICES}/%7B%22$gt%22:%22%22%7D`, { key }), 404, "not_found");
+      assertInvalid(await api.request("GET", `${SERVICES}?category[$ne]=x`, { key }), "query.category[$ne]");
+      for (const stolen of ['{"$gt":""}', "[object Object]"]) {
+        assertError(await api.request("GET", SERVICES, { key: stolen }), 401, "invalid_api_key");
+      }
+    });
+
+    it("a body that reaches for the prototype is refused", async () => {
+      for (const rawBody of ['{"query":"x","__proto__":{"a":1}}', '{"query":"x","constructor":{"prototype":{}}}']) {
+        assert.strictEqual((await api.request("POST", DISCOVER, { rawBody })).status, 400);
+      }
+    });
+
+    it("an error says nothing about the inside, and leaves the service alive", async () => {
+      const answer = await api.request("POST", DISCOVER, { rawBody: '{"query":' });
+      assert.ok(!/node_modules|\.ts|SyntaxError|at /.test(answer.text), answer.text);
+      assert.strictEqual((await api.request("GET", "/health")).status, 200);
+    });
+
+    it("answers carry no-store and nosniff and no word about the server's software", async () => {
+      const { headers } = await api.request("GET", "/api/v1/categories");
+      assert.deepEqual(
+        [
+          headers.get("cache-control"),
+          headers.get("x-content-type-options"),
+          headers.get("x-powered-by"),
+          headers.get("server"),
+        ],
+        ["no-store", "nosniff", null, null],
+      );
+    });
+
+    it("[S5.11] request signatures are enforced nowhere: missing, wrong and stale ones are all answered alike", async () => {
+      const variants: Record<string, string>[] = [
+        {},
+        { signature: "sig1=:AAAA:", "signature-input": 'sig1=("@method");created=1' },
+        { "x-signature": "wrong", "x-timestamp": "0" },
+      ];
+      for (const { method, path } of routes) {
+        const body = method === "GET" || method === "DELETE" ? {} : { body: {} };
+        // Revoking the key of this test would end it.
+        if (`${method} ${path}` === "DELETE /api/v1/auth/keys") continue;
+        const answers = [];
+        for (const headers of variants) {
+          const { status, body: answered } = await api.request(method, path.replaceAll(/\{\w+\}/g, "x"), {
+            key,
+            headers,
+            ...body,
+          });
+          // Readiness says how the dependencies are at the moment; only that it answers is the same each time.
+          const answeredAs = path === "/ready" && status === 503 ? 200 : status;
+          answers.push(`${answeredAs} ${answered?.code}`);
+        }
+        assert.strictEqual(new Set(answers).size, 1, `${method} ${path}: ${answers.join(", ")}`);
+      }
+    });
+
+    it("requests that are no HTTP are refused without harm", async () => {
+      const { hostname, port } = new URL(api.url);
+      const answer = await new Promise<string>((resolve, reject) => {
+        const socket = connect(Number(port), hostname, () => socket.write("NONSENSE\r\n\r\n"));
+        let text = "";
+        socket.on("data", (chunk) => (text += chunk.toString()));
+        socket.on("close", () => {
+          resolve(text);
+        });
+        socket.on("error", reject);
+      });
+      assert.match(answer, /^HTTP\/1\.1 400 /);
+      assert.strictEqual((await api.request("GET", "/health")).status, 200);
+    });
+  });
+});

@@ -1,0 +1,73 @@
+// minTrustScore compares with discoveryScore = min(1, onChainScore / 100) and includes the bound, for every score: in
+// binary fractions 0.07 * 100 and the like lie above the whole number.
+
+import { assert } from "chai";
+
+import type { Network } from "../../../api/config/constants.ts";
+import type { IndexedAgent } from "../../../api/indexer/schemas.ts";
+import { listingBody, startTestApi } from "../../fixtures/api.ts";
+import type { TestAgent, TestApi } from "../../fixtures/api.ts";
+import { indexedAgent, indexersWith } from "../../fixtures/indexed-agents.ts";
+
+const FULL_SCORE = 100;
+
+describe("minTrustScore", () => {
+  let api: TestApi;
+  let seller: TestAgent;
+  let serviceId: string;
+  const known: Record<Network, Map<string, IndexedAgent>> = { "base-sepolia": new Map(), base: new Map() };
+
+  before(async () => {
+    api = await startTestApi({ indexers: indexersWith(known) });
+    seller = await api.registerAgent();
+    const body = listingBody({ title: "Chess coaching", description: "Grandmasters review your games." });
+    serviceId = (await api.request("POST", "/api/v1/services", { key: seller.apiKey, body })).body.data.id;
+  });
+  after(() => api.close());
+
+  async function setScore(score: number): Promise<void> {
+    const { walletAddress } = seller;
+    known["base-sepolia"].set(walletAddress.toLowerCase(), indexedAgent(walletAddress, { score: BigInt(score) }));
+    await api.container.services.standings.sync("base-sepolia", [walletAddress]);
+  }
+
+  /** The list of services, the search in it and the discovery, each with the bound. */
+  async function found(minTrustScore: number): Promise<string[][]> {
+    const list = (query: string) =>
+      api.request("GET", `/api/v1/services?minTrustScore=${minTrustScore}${query}`, { key: seller.apiKey });
+    const discover = () =>
+      api.request("POST", "/api/v1/discover", { body: { query: "chess", filters: { minTrustScore } } });
+    const [listed, searched, discovered] = await Promise.all([list(""), list("&q=chess"), discover()]);
+    return [
+      listed.body.data.map(({ id }: { id: string }) => id),
+      searched.body.data.map(({ id }: { id: string }) => id),
+      discovered.body.map((result: { serviceId: string }) => result.serviceId),
+    ];
+  }
+
+  const everywhere = () => [[serviceId], [serviceId], [serviceId]];
+  const nowhere = [[], [], []];
+
+  it("[S2.5.11] [S4.r12.3] finds a seller exactly at the bound, and none below it, for each score from 1 to 100", async () => {
+    for (let score = 1; score <= FULL_SCORE; score += 1) {
+      await setScore(score);
+      assert.deepEqual(await found(score / FULL_SCORE), everywhere(), `score ${score}`);
+      if (score === FULL_SCORE) continue;
+      assert.deepEqual(await found((score + 1) / FULL_SCORE), nowhere, `score ${score}, a point more`);
+    }
+  });
+
+  it("[S2.5.11] of 1 is reached by every score from 100 on, and of 0 by the negative ones too", async () => {
+    await setScore(101);
+    assert.deepEqual(await found(1), everywhere());
+    await setScore(-7);
+    assert.deepEqual(await found(0), everywhere());
+    assert.deepEqual(await found(0.000001), nowhere);
+  });
+
+  it("[S2.5.11] between two scores needs the higher one", async () => {
+    await setScore(55);
+    assert.deepEqual(await found(0.550001), nowhere);
+    assert.deepEqual(await found(0.549999), everywhere());
+  });
+});

@@ -1,0 +1,345 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { assert } from "chai";
+
+import type { Network } from "../../../api/config/constants.ts";
+import { embedPending } from "../../../api/features/search/embed-pending.ts";
+import { createThreadEncoder } from "../../../api/features/search/encoder.ts";
+import type { listingModel } from "../../../api/features/listings/model.ts";
+import { ApiError } from "../../../api/http/errors.ts";
+import type { Indexer } from "../../../api/indexer/indexer-client.ts";
+import type { IndexedAgent } from "../../../api/indexer/schemas.ts";
+import { createLogger } from "../../../api/lib/logger.ts";
+import { assertInvalid, listingBody, startTestApi } from "../../fixtures/api.ts";
+import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
+import { indexedAgent, indexersWith } from "../../fixtures/indexed-agents.ts";
+import { rejectionOf } from "../../fixtures/rejection.ts";
+
+const PATH = "/api/v1/discover";
+/** How long a change may take to be found (specification 2.2); it takes milliseconds. */
+const FOUND_WITHIN_MS = 60_000;
+
+interface Result {
+  serviceId: string;
+  sellerAgentId: string;
+  discoveryScore: number;
+  relevance: number;
+  price: number;
+}
+
+describe("discovery", () => {
+  let api: TestApi;
+  let seller: TestAgent;
+  /** What the subgraphs say of wallets, by network and lower-case wallet. */
+  const known: Record<Network, Map<string, IndexedAgent>> = { "base-sepolia": new Map(), base: new Map() };
+  const indexers: Record<Network, Indexer> = indexersWith(known);
+  const databaseName = `test_discover_${randomBytes(6).toString("hex")}`;
+
+  before(async () => {
+    api = await startTestApi({ indexers, databaseName });
+    seller = await api.registerAgent();
+  });
+  after(() => api.close());
+
+  const discover = (body: unknown, on: TestApi = api): Promise<Answer> => on.request("POST", PATH, { body });
+  const idsOf = (answer: Answer): string[] => (answer.body as Result[]).map(({ serviceId }) => serviceId);
+
+  async function list(fields: Record<string, unknown>, agent = seller): Promise<string> {
+    const answer = await api.request("POST", "/api/v1/services", { key: agent.apiKey, body: listingBody(fields) });
+    assert.strictEqual(answer.status, 201, answer.text);
+    return answer.body.data.id;
+  }
+
+  /** Asks until an answer is as it should be; gives the milliseconds that it took. */
+  async function until(query: string, isRight: (ids: string[]) => boolean, on: TestApi = api): Promise<number> {
+    const startedAt = performance.now();
+    for (;;) {
+      const ids = idsOf(await discover({ query }, on));
+      const elapsedMs = performance.now() - startedAt;
+      if (isRight(ids)) return elapsedMs;
+      assert.ok(elapsedMs < FOUND_WITHIN_MS, `${query}: not found as expected within a minute: ${ids.join(", ")}`);
+      await sleep(20);
+    }
+  }
+
+  /** An agent of whom the subgraph says this, synced as after a settlement. */
+  async function ratedAgent(network: Network, facts: Partial<IndexedAgent>): Promise<TestAgent> {
+    const agent = await api.registerAgent();
+    known[network].set(agent.walletAddress.toLowerCase(), indexedAgent(agent.walletAddress, facts));
+    await api.container.services.standings.sync(network, [agent.walletAddress]);
+    return agent;
+  }
+
+  describe("happy", () => {
+    it("[S4.r12] [S4.r12.2] [S4.r12.5] [S1.02] answers an array without a key, filters or payment", async () => {
+      const answer = await discover({ query: "bookkeeping" });
+      assert.strictEqual(answer.status, 200);
+      assert.ok(Array.isArray(answer.body));
+    });
+
+    it("[S1.01] finds a service by meaning where query and text share no word", async () => {
+      const id = await list({
+        title: "Smart home bridge",
+        description: "Controls lamps, thermostats and locks through Zigbee on behalf of other agents.",
+        category: "hardware_iot",
+      });
+      await until("operate household appliances remotely", (ids) => ids[0] === id);
+    });
+
+    it("[D23] a result has the listing's facts, its seller, the discovery score and the relevance", async () => {
+      const id = await list({
+        title: "Astrology readings",
+        description: "Horoscopes for cats.",
+        category: "other",
+        price: 0.25,
+      });
+      await until("horoscope", (ids) => ids.includes(id));
+      const results = (await discover({ query: "horoscope" })).body as Result[];
+      const { relevance, ...result } = results.find(({ serviceId }) => serviceId === id) ?? { relevance: 0 };
+      assert.deepEqual(result, {
+        serviceId: id,
+        ...{ title: "Astrology readings", description: "Horoscopes for cats.", category: "other" },
+        ...{
+          price: 0.25,
+          priceUnit: "per_request",
+          currency: "USDC",
+          network: "base-sepolia",
+          deliveryType: "webhook",
+        },
+        ...{ sellerAgentId: seller.agentId, sellerAddress: seller.walletAddress, discoveryScore: 0 },
+      });
+      assert.ok(relevance > 0.28 && relevance <= 1, String(relevance));
+    });
+
+    it("finds a rare word that only the text has, though the encoder does not know it", async () => {
+      const id = await list({
+        title: "Quorblex tuning",
+        description: "We tune your Quorblex 9000.",
+        category: "engineering",
+      });
+      await until("quorblex", (ids) => ids.length === 1 && ids[0] === id);
+    });
+
+    it("[S4.r03.1] GET /api/v1/services?q= searches the same way and pages", async () => {
+      const ids: string[] = [];
+      for (const animal of ["dogs", "cats", "horses"]) {
+        ids.push(
+          await list({
+            title: `Veterinary advice for ${animal}`,
+            description: `A vet answers questions on ${animal}.`,
+          }),
+        );
+      }
+      await until("veterinarian", (found) => ids.every((id) => found.includes(id)));
+      const found: string[] = [];
+      let next = "";
+      do {
+        const answer = await api.request("GET", `/api/v1/services?q=animal%20doctor&limit=1${next}`, {
+          key: seller.apiKey,
+        });
+        assert.strictEqual(answer.body.data.length, 1);
+        found.push(answer.body.data[0].id);
+        next = answer.body.nextCursor === null ? "" : `&cursor=${answer.body.nextCursor}`;
+      } while (next !== "");
+      assert.strictEqual(new Set(found).size, found.length);
+      assert.deepEqual(found, idsOf(await discover({ query: "animal doctor" })));
+    });
+  });
+
+  describe("freshness", () => {
+    it("[S2.2.27] a new listing is found at once, also by another process on the same database", async () => {
+      const second = await startTestApi({ indexers, databaseName });
+      try {
+        const id = await list({ title: "Beekeeping lessons", description: "Learn to keep bees and harvest honey." });
+        const [here, there] = [
+          await until("apiary course", (ids) => ids.includes(id)),
+          await until("apiary course", (ids) => ids.includes(id), second),
+        ];
+        console.log(
+          `a new listing was found after ${here.toFixed(0)} ms, by another process after ${there.toFixed(0)} ms`,
+        );
+      } finally {
+        await second.stop();
+      }
+    });
+
+    it("[S2.2.28] a changed listing is found by its new text and no more by the old one", async () => {
+      const id = await list({ title: "Piano tuner", description: "Tunes grand pianos." });
+      await until("piano", (ids) => ids.includes(id));
+      const body = { title: "Scuba diving guide", description: "Leads divers along coral reefs." };
+      assert.strictEqual(
+        (await api.request("PATCH", `/api/v1/services/${id}`, { key: seller.apiKey, body })).status,
+        200,
+      );
+      await until("underwater excursion", (ids) => ids.includes(id));
+      assert.ok(!idsOf(await discover({ query: "piano" })).includes(id));
+    });
+
+    it("[S3.3.03] [S3.3.05] a paused listing is hidden from search and returns when it is active again", async () => {
+      const id = await list({ title: "Falconry show", description: "Trained falcons perform at your event." });
+      const setStatus = (status: string) =>
+        api.request("PATCH", `/api/v1/services/${id}`, { key: seller.apiKey, body: { status } });
+      await until("falcons", (ids) => ids.includes(id));
+      await setStatus("paused");
+      await until("falcons", (ids) => !ids.includes(id));
+      const searched = await api.request("GET", "/api/v1/services?q=falcons", { key: seller.apiKey });
+      assert.deepEqual(searched.body.data, []);
+      await setStatus("active");
+      await until("falcons", (ids) => ids.includes(id));
+    });
+
+    it("[S3.3.08] an archived listing is never found", async () => {
+      const id = await list({ title: "Volcano tours", description: "Hikes to active craters." });
+      await until("volcano hike", (ids) => ids.includes(id));
+      await api.request("DELETE", `/api/v1/services/${id}`, { key: seller.apiKey });
+      await until("volcano hike", (ids) => !ids.includes(id));
+    });
+
+    it("a listing that could not be embedded is found by its words, and by meaning once the job has run", async () => {
+      const id = await list({
+        title: "Zeppelin charter",
+        description: "Rents airships for journeys above the clouds.",
+      });
+      await until("zeppelin", (ids) => ids.includes(id));
+      const { connection, log } = api.container;
+      // What a process leaves behind that died, or had no encoder, between the write and the embedding.
+      await connection.collection("listings").updateOne({ _id: id as never }, { $set: { embedding: null } });
+      await until("dirigible flight", (ids) => !ids.includes(id));
+      await until("zeppelin", (ids) => ids.includes(id));
+      const encoder = createThreadEncoder(log);
+      const listings = connection.models["Listing"] as ReturnType<typeof listingModel>;
+      assert.strictEqual(await embedPending({ listings, encoder }, log, new AbortController().signal), 1);
+      assert.strictEqual(await embedPending({ listings, encoder }, log, new AbortController().signal), 0);
+      await encoder.close();
+      await until("dirigible flight", (ids) => ids.includes(id));
+    });
+  });
+
+  describe("filters and ranking", () => {
+    const offer = { title: "Chess coaching", description: "Grandmasters review your games and openings." };
+
+    it("[S4.r12.4] maxPrice leaves out dearer services", async () => {
+      const cheap = await list({ title: "Origami folding", description: "Folds paper cranes.", price: 1.000001 });
+      const dear = await list({ title: "Origami folding", description: "Folds paper cranes.", price: 1.000002 });
+      await until("paper cranes", (ids) => ids.includes(cheap) && ids.includes(dear));
+      const found = idsOf(await discover({ query: "paper cranes", filters: { maxPrice: 1.000001 } }));
+      assert.ok(found.includes(cheap) && !found.includes(dear));
+      assert.deepEqual(await discover({ query: "paper cranes", filters: { maxPrice: 0 } }).then(idsOf), []);
+    });
+
+    it("[S4.r12.3] [S2.5.11] minTrustScore compares with the seller's discoveryScore and includes the bound", async () => {
+      const trusted = await ratedAgent("base-sepolia", { score: 37n });
+      const [known37, unknown] = [await list(offer, trusted), await list(offer)];
+      await until("chess", (ids) => ids.includes(known37) && ids.includes(unknown));
+      const found = async (minTrustScore: number) =>
+        idsOf(await discover({ query: "chess", filters: { minTrustScore } })).filter((id) =>
+          [known37, unknown].includes(id),
+        );
+      assert.deepEqual((await found(0)).sort(), [known37, unknown].sort());
+      assert.deepEqual(await found(0.37), [known37]);
+      assert.deepEqual(await found(0.38), []);
+      const listed = await api.request("GET", "/api/v1/services?minTrustScore=0.37", { key: seller.apiKey });
+      assert.deepEqual(
+        listed.body.data.map(({ id }: { id: string }) => id),
+        [known37],
+      );
+    });
+
+    it("[D20] a score counts on the network of the listing alone", async () => {
+      const agent = await ratedAgent("base", { score: 80n, distinctCounterparties: 10, settledCount: 10 });
+      const text = { title: "Glacier sampling", description: "Drills ice cores." };
+      const [testnet, mainnet] = [await list(text, agent), await list({ ...text, network: "base" }, agent)];
+      await until("ice cores", (ids) => ids.includes(testnet) && ids.includes(mainnet));
+      const results = (await discover({ query: "ice cores" })).body as Result[];
+      const scoreOf = (id: string) => results.find(({ serviceId }) => serviceId === id)?.discoveryScore;
+      assert.deepEqual([scoreOf(testnet), scoreOf(mainnet)], [0, 0.8]);
+    });
+
+    it("[S2.5.10] all else equal the higher discoveryScore ranks first", async () => {
+      const text = { title: "Lighthouse keeping", description: "Keeps your lighthouse lit." };
+      const deals = { distinctCounterparties: 10, topCounterpartyCount: 2, settledCount: 20 };
+      const sellers = [];
+      for (const score of [20n, 90n, 50n]) sellers.push(await ratedAgent("base-sepolia", { score, ...deals }));
+      const ids: string[] = [];
+      for (const agent of sellers) ids.push(await list(text, agent));
+      await until("lighthouse", (found) => ids.every((id) => found.includes(id)));
+      const all = (await discover({ query: "lighthouse" })).body as Result[];
+      const results = all.filter(({ serviceId }) => ids.includes(serviceId));
+      assert.deepEqual(
+        results.map(({ discoveryScore }) => discoveryScore),
+        [0.9, 0.5, 0.2],
+      );
+      assert.deepEqual(
+        results.map(({ serviceId }) => serviceId),
+        [ids[1], ids[2], ids[0]],
+      );
+      assert.strictEqual(new Set(results.map(({ relevance }) => relevance)).size, 1);
+    });
+
+    it("[D23] two wallets that trade with each other alone do not climb over a seller with many counterparties", async () => {
+      const text = { title: "Meteorite hunting", description: "Finds fallen stars." };
+      const farmer = { score: 100n, distinctCounterparties: 1, topCounterpartyCount: 100, settledCount: 100 };
+      const honest = { score: 30n, distinctCounterparties: 12, topCounterpartyCount: 3, settledCount: 30 };
+      const farmed = await list(text, await ratedAgent("base-sepolia", farmer));
+      const earned = await list(text, await ratedAgent("base-sepolia", honest));
+      await until("meteorite", (ids) => ids.includes(farmed) && ids.includes(earned));
+      const found = idsOf(await discover({ query: "meteorite" }));
+      assert.deepEqual(found.slice(0, 2), [earned, farmed]);
+    });
+
+    it("[D20] a negative score is a discoveryScore of 0", async () => {
+      const agent = await ratedAgent("base-sepolia", { score: -5n });
+      const id = await list({ title: "Bagpipe lessons", description: "Learn the bagpipes." }, agent);
+      await until("bagpipes", (ids) => ids.includes(id));
+      const results = (await discover({ query: "bagpipes" })).body as Result[];
+      assert.strictEqual(results.find(({ serviceId }) => serviceId === id)?.discoveryScore, 0);
+    });
+  });
+
+  describe("error", () => {
+    it("[S4.r12.6] answers an empty array when nothing matches", async () => {
+      for (const query of ["zxqv blorptang wibble", "asdfghjkl", "?!?", "12345 67890"]) {
+        const answer = await discover({ query });
+        assert.deepEqual([answer.status, answer.body], [200, []], query);
+      }
+    });
+
+    it("[S4.r12.1] requires query, a text of 1 to 1000 characters", async () => {
+      for (const query of [undefined, null, 7, "", "   ", "x".repeat(1_001), ["a"], { $gt: "" }]) {
+        assertInvalid(await discover({ query }), "body.query");
+      }
+      assert.strictEqual((await discover({ query: "bookkeeping ".repeat(83) })).status, 200);
+    });
+
+    it("refuses filters of wrong type or range and unknown ones", async () => {
+      const wrong: [unknown, string][] = [
+        ["cheap", "body.filters"],
+        [null, "body.filters"],
+        [{ minTrustScore: "0.5" }, "body.filters.minTrustScore"],
+        [{ minTrustScore: 1.01 }, "body.filters.minTrustScore"],
+        [{ minTrustScore: -0.01 }, "body.filters.minTrustScore"],
+        [{ maxPrice: "5" }, "body.filters.maxPrice"],
+        [{ maxPrice: -1 }, "body.filters.maxPrice"],
+        [{ category: "other" }, "body.filters.category"],
+      ];
+      for (const [filters, path] of wrong) assertInvalid(await discover({ query: "x", filters }), path);
+      assertInvalid(await discover({ query: "x", limit: 5 }), "body.limit");
+    });
+
+    it("a search is refused with 503 while the encoder is away", async () => {
+      const { createDiscoverService } = await import("../../../api/features/search/service.ts");
+      const encoder = createThreadEncoder(createLogger({ level: "silent", name: "test" }));
+      await encoder.close();
+      const { standings } = api.container.services;
+      const away = createDiscoverService({
+        encoder,
+        index: { size: 0, put() {}, remove() {}, ids: () => [], match: () => [] },
+        standings,
+        log: api.container.log,
+      });
+      const error = await rejectionOf(away.discover("anything", {}), ApiError);
+      assert.deepEqual([error.code, error.status], ["search_unavailable", 503]);
+    });
+  });
+});

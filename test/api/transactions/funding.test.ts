@@ -1,0 +1,191 @@
+import { assert } from "chai";
+import { encodeFunctionData, erc20Abi } from "viem";
+
+import { createEscrowCall } from "../../../api/chain/calldata.ts";
+import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
+import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
+import { checkOut, createEscrow, ONE_USDC, openMarket, readTransaction } from "../../fixtures/deals.ts";
+import type { CheckoutData, Market } from "../../fixtures/deals.ts";
+import { openChain } from "../../fixtures/stack.ts";
+import type { TestChain } from "../../fixtures/stack.ts";
+import { until } from "../../fixtures/until.ts";
+
+const UNKNOWN_HASH = `0x${"ab".repeat(32)}`;
+
+describe("the funding of a transaction", () => {
+  let api: TestApi;
+  let chain: TestChain;
+  let market: Market;
+  let stranger: TestAgent;
+
+  before(async () => {
+    api = await startTestApi({ runsLoops: true });
+    chain = await openChain("base-sepolia");
+    market = await openMarket(api, chain);
+    stranger = await api.registerAgent();
+  });
+  after(() => api.close());
+
+  const call = (agent: TestAgent, method: string, path: string, body?: unknown): Promise<Answer> =>
+    api.request(method, path, { key: agent.apiKey, ...(body === undefined ? {} : { body }) });
+  const pathOf = (checkout: CheckoutData, operation = "") =>
+    `/api/v1/transactions/${checkout.transactionId}${operation}`;
+  const fund = (checkout: CheckoutData, txHash: string, agent = market.buyer) =>
+    call(agent, "POST", pathOf(checkout, "/fund"), { txHash });
+  const target = () => ({ chainId: 84_532, escrowContract: chain.deployment.escrow });
+  const stored = (checkout: CheckoutData) =>
+    api.container.features.transactions.models.transactions.findById(checkout.transactionId).lean();
+  /** Hands in a hash that funds nothing: the checkout stays exactly as it was. */
+  async function refused(checkout: CheckoutData, txHash: string, agent = market.buyer): Promise<Answer> {
+    const before = await stored(checkout);
+    assert.strictEqual(before?.status, "pending_funding");
+    const answer = await fund(checkout, txHash, agent);
+    assert.deepEqual(await stored(checkout), before);
+    return answer;
+  }
+
+  it("[S4.r08] [D16] verifies the hash of createEscrow and answers the funded transaction", async () => {
+    const checkout = await checkOut(market);
+    const { transactionHash, blockNumber } = await createEscrow(market, checkout);
+    const answer = await fund(checkout, transactionHash);
+    assert.strictEqual(answer.status, 200, answer.text);
+    const { data } = answer.body;
+    assert.deepEqual([data.status, data.fundTxHash, data.late], ["funded", transactionHash, false]);
+    assert.ok(data.indexedBlock >= Number(blockNumber), "the state is not older than the funding");
+    const again = await fund(checkout, transactionHash);
+    assert.strictEqual(again.status, 200);
+    assert.strictEqual(again.body.data.status, "funded");
+  });
+
+  it("[D16] funds an escrow that is seen on chain though fund was never called", async () => {
+    const checkout = await checkOut(market);
+    await createEscrow(market, checkout);
+    const read = await until("the transaction is funded", async () => {
+      const { body } = await call(market.seller, "GET", pathOf(checkout));
+      return body.data?.status === "funded" ? body.data : undefined;
+    });
+    assert.strictEqual(read.escrowId, checkout.paymentInstructions.escrowId);
+  });
+
+  it("[S4.r08.1] [D16] says that a hash does not exist, and nothing becomes funded", async () => {
+    const checkout = await checkOut(market);
+    assertError(await refused(checkout, UNKNOWN_HASH), 409, "funding_not_found");
+    assert.strictEqual((await readTransaction(api, market.buyer, checkout.transactionId)).status, "pending_funding");
+  });
+
+  it("[S4.r08.1] [D16] says that the transaction failed", async () => {
+    // Without an allowance the contract cannot draw the deposit.
+    const own = await openMarket(api, chain);
+    const checkout = await checkOut(own);
+    const create = checkout.paymentInstructions.calls[1];
+    assert.ok(create !== undefined);
+    const receipt = await chain.sendReverting(own.buyer.account, create);
+    assert.strictEqual(receipt.status, "reverted");
+    assertError(await refused(checkout, receipt.transactionHash, own.buyer), 409, "funding_failed");
+  });
+
+  it("[S4.302] [D16] says that the transaction has no receipt yet, and nothing becomes funded", async () => {
+    const own = await openMarket(api, chain);
+    const checkout = await checkOut(own);
+    const create = checkout.paymentInstructions.calls[1];
+    assert.ok(create !== undefined);
+    const txHash = await chain.sendTooEarly(own.buyer.account, create);
+    const answer = await refused(checkout, txHash, own.buyer);
+    assertError(answer, 409, "funding_pending");
+    assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/);
+  });
+
+  it("[S4.r08.1] [D16] says that the transaction created another escrow, or none", async () => {
+    const [checkout, other] = [await checkOut(market), await checkOut(market)];
+    const { transactionHash } = await createEscrow(market, other);
+    const answer = await refused(checkout, transactionHash);
+    assertError(answer, 409, "funding_other_escrow");
+    assert.deepEqual(answer.body.details.createdEscrowIds, [other.paymentInstructions.escrowId]);
+    const approve = checkout.paymentInstructions.calls[0];
+    assert.ok(approve !== undefined);
+    const approval = await chain.send(market.buyer.account, approve);
+    const none = await refused(checkout, approval.transactionHash);
+    assertError(none, 409, "funding_other_escrow");
+    assert.deepEqual(none.body.details.createdEscrowIds, []);
+  });
+
+  it("[S4.r08.1] [D16] says that the transaction is on another chain", async () => {
+    const checkout = await checkOut(market);
+    const mainnet = await openChain("base");
+    await mainnet.endow(market.buyer.account, { usdc: ONE_USDC });
+    const approve = checkout.paymentInstructions.calls[0];
+    assert.ok(approve !== undefined);
+    const { transactionHash } = await mainnet.send(market.buyer.account, approve);
+    const answer = await refused(checkout, transactionHash);
+    assertError(answer, 409, "funding_other_network");
+    assert.deepEqual([answer.body.details.network, answer.body.details.foundOn], ["base-sepolia", "base"]);
+  });
+
+  it("[S4.r08.1] [D16] says which terms differ, and the checkout has lost its escrow id", async () => {
+    const checkout = await checkOut(market);
+    const { paymentInstructions: terms } = checkout;
+    const [approve] = terms.calls;
+    assert.ok(approve !== undefined);
+    await chain.send(market.buyer.account, approve);
+    const create = createEscrowCall(target(), {
+      escrowId: terms.escrowId,
+      seller: terms.sellerAddress,
+      amount: BigInt(terms.amount) - 1n,
+      token: terms.tokenAddress,
+      deadline: terms.deadline + 1,
+      disputeWindow: terms.disputeWindow,
+      abandonmentGrace: terms.abandonmentGrace,
+      criteriaHash: terms.criteriaHash,
+    });
+    const { transactionHash, status } = await chain.send(market.buyer.account, create);
+    assert.strictEqual(status, "success");
+    const answer = await fund(checkout, transactionHash);
+    assertError(answer, 409, "funding_other_terms");
+    assert.deepEqual(answer.body.details.differences, [
+      { term: "amount", expected: "2500000", actual: "2499999" },
+      { term: "deadline", expected: String(terms.deadline), actual: String(terms.deadline + 1) },
+    ]);
+    const read = await until("the checkout is lost", async () => {
+      const data = await readTransaction(api, market.buyer, checkout.transactionId);
+      return data.status === "expired" ? data : undefined;
+    });
+    assert.strictEqual(read.expiredBy, "escrow_id_taken");
+  });
+
+  it("[S7.16] answers 402 to a wallet that can no longer pay, with what is required and there", async () => {
+    const poor = await openMarket(api, chain);
+    const checkout = await checkOut(poor);
+    const usdc = chain.deployment.tokens[0]?.address;
+    assert.ok(usdc !== undefined);
+    const away = await chain.usdcOf(poor.buyer.walletAddress);
+    const args = [poor.seller.walletAddress, away - 1n] as const;
+    await chain.send(poor.buyer.account, {
+      to: usdc,
+      data: encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args }),
+    });
+    const answer = await refused(checkout, UNKNOWN_HASH, poor.buyer);
+    assertError(answer, 402, "insufficient_token_balance");
+    assert.deepEqual(answer.body.details, { token: usdc, required: "2500000", balance: "1" });
+  });
+
+  it("refuses a hash that is none, unknown fields and a missing one", async () => {
+    const checkout = await checkOut(market);
+    for (const txHash of ["0x12", "funded", 7, null, `${UNKNOWN_HASH}00`]) {
+      assertInvalid(await call(market.buyer, "POST", pathOf(checkout, "/fund"), { txHash }), "body.txHash");
+    }
+    assertInvalid(await call(market.buyer, "POST", pathOf(checkout, "/fund"), {}), "body.txHash");
+    assertInvalid(
+      await call(market.buyer, "POST", pathOf(checkout, "/fund"), { txHash: UNKNOWN_HASH, status: "funded" }),
+      "body.status",
+    );
+  });
+
+  it("[D33] is the buyer's: the seller gets 403, and 404 as long as nothing is funded", async () => {
+    const checkout = await checkOut(market);
+    assertError(await fund(checkout, UNKNOWN_HASH, market.seller), 404, "not_found");
+    const { transactionHash } = await createEscrow(market, checkout);
+    assert.strictEqual((await fund(checkout, transactionHash)).status, 200);
+    assertError(await fund(checkout, transactionHash, market.seller), 403, "wrong_role");
+    assertError(await fund(checkout, transactionHash, stranger), 404, "not_found");
+  });
+});

@@ -1,0 +1,155 @@
+import { assert } from "chai";
+
+import type { TransactionRecord } from "../../../api/features/transactions/model.ts";
+import { startTestApi } from "../../fixtures/api.ts";
+import { FakeIndexer } from "../../fixtures/fake-indexer.ts";
+import type { Move } from "../../fixtures/fake-indexer.ts";
+import { bytes32, created, FollowerBench, moved, START, STRANGER } from "../../fixtures/follower.ts";
+
+describe("an escrow id that other terms have taken", () => {
+  let bench: FollowerBench;
+
+  before(async () => {
+    bench = await FollowerBench.open();
+  });
+  after(() => bench.close());
+  beforeEach(() => bench.reset());
+
+  /** Another escrow under a checkout's id, for its seller, who is registered. */
+  const takenForSeller = (record: TransactionRecord): Move => created(record, { amount: 999_999n });
+  /** Another escrow under a checkout's id, between wallets that are no agents. */
+  const takenByStrangers = (record: TransactionRecord): Move => ({
+    ...created(record),
+    buyer: STRANGER,
+    seller: STRANGER,
+  });
+  const statusOf = async (record: TransactionRecord) => {
+    const { status, expiredBy } = await bench.read(record);
+    return [status, expiredBy];
+  };
+  const unsolicited = async () =>
+    (await bench.transactions.find({ unsolicited: true }).lean()).map((one) => one.status);
+
+  for (const [who, taken, announced] of [
+    ["an agent's", takenForSeller, ["escrow.funded", "escrow.reorged"]],
+    ["strangers'", takenByStrangers, []],
+  ] as const) {
+    describe(`by ${who} escrow`, () => {
+      it("is free again, and the checkout waits again, when a reorganisation takes that escrow back", async () => {
+        const record = await bench.checkout();
+        const one = bench.follower();
+        bench.indexer.mine([taken(record)]);
+        await one.step();
+        assert.deepEqual(await statusOf(record), ["expired", "escrow_id_taken"]);
+        bench.indexer.rollBackTo(0);
+        bench.indexer.mine();
+        bench.indexer.mine();
+        await one.step();
+        assert.deepEqual(await statusOf(record), ["pending_funding", null]);
+        assert.deepEqual(await bench.eventTypes(), [...announced]);
+        assert.deepEqual(await unsolicited(), who === "an agent's" ? ["expired"] : []);
+      });
+
+      it("[D16] is the checkout's own when it is funded on the new branch after all", async () => {
+        const record = await bench.checkout();
+        bench.indexer.mine([taken(record), { ...moved(record, "DeliverySubmitted"), proofHash: bytes32() }]);
+        await bench.follower().step();
+        bench.indexer.rollBackTo(0);
+        bench.indexer.mine();
+        bench.indexer.mine([created(record)]);
+        await bench.follower().step();
+        assert.deepEqual(await statusOf(record), ["funded", null]);
+        const own = await bench.models.events.find({ transactionId: record._id }).lean();
+        assert.deepEqual(
+          own.map(({ type }) => type),
+          ["escrow.funded"],
+        );
+        const applied = await bench.models.applied.findOne({ type: "EscrowCreated" }).lean();
+        assert.deepEqual([applied?.transactionId, applied?.live], [record._id, true]);
+        assert.deepEqual(await unsolicited(), who === "an agent's" ? ["expired"] : []);
+      });
+
+      it("[D16] [D37] on another branch alone withdraws the funding that was announced", async () => {
+        const record = await bench.checkout();
+        bench.indexer.mine([created(record)]);
+        await bench.follower().step();
+        bench.indexer.rollBackTo(0);
+        bench.indexer.mine();
+        bench.indexer.mine([taken(record)]);
+        await bench.follower().step();
+        assert.deepEqual(await statusOf(record), ["expired", "escrow_id_taken"]);
+        const own = await bench.models.events.find({ transactionId: record._id }).sort({ seq: 1 }).lean();
+        assert.deepEqual(
+          own.map(({ type }) => type),
+          ["escrow.funded", "escrow.reorged"],
+        );
+        assert.deepEqual(await unsolicited(), who === "an agent's" ? ["funded"] : []);
+      });
+
+      it("changes nothing more, however often it is seen", async () => {
+        const record = await bench.checkout();
+        bench.indexer.mine([taken(record)]);
+        await bench.follower().step();
+        const { updatedAt } = await bench.read(record);
+        const events = await bench.eventTypes();
+        bench.clock = new Date(bench.clock.getTime() + 60_000);
+        await bench.follower().step();
+        assert.deepEqual((await bench.read(record)).updatedAt, updatedAt);
+        assert.deepEqual(await bench.eventTypes(), events);
+      });
+    });
+  }
+
+  it("[D10] by one unsolicited escrow after the other is announced with the terms that it has now", async () => {
+    const record = await bench.checkout();
+    bench.indexer.mine([
+      created(record, { amount: 111n }),
+      moved(record, "DeliverySubmitted", { proofHash: bytes32() }),
+    ]);
+    await bench.follower().step();
+    bench.indexer.rollBackTo(0);
+    bench.indexer.mine();
+    bench.indexer.mine([
+      created(record, { amount: 222n }),
+      moved(record, "DeliverySubmitted", { proofHash: bytes32() }),
+    ]);
+    await bench.follower().step();
+    const [other, ...more] = await bench.transactions.find({ unsolicited: true }).lean();
+    assert.deepEqual([other?.amount, other?.status, more.length], ["222", "delivered", 0]);
+    assert.deepEqual(await bench.eventTypes(), [
+      ...["escrow.funded", "delivery.submitted"],
+      ...["escrow.reorged", "escrow.funded", "escrow.reorged", "delivery.submitted"],
+    ]);
+    const funded = (await bench.eventLog()).filter(({ type }) => type === "escrow.funded");
+    assert.deepEqual(
+      funded.map(({ bodyJson }) => JSON.parse(bodyJson).lockedAmount),
+      ["108", "217"],
+    );
+  });
+
+  it("[D15] stands in lists as it does when it is read alone, before and after a reorganisation", async () => {
+    const indexer = new FakeIndexer(START);
+    const api = await startTestApi({ indexers: { "base-sepolia": indexer, base: new FakeIndexer(START) } });
+    try {
+      const buyer = await api.registerAgent();
+      const { transactions, chainFollower } = api.container.features;
+      const record = await bench.checkout({ buyerAgentId: buyer.agentId });
+      await transactions.models.transactions.create([record]);
+      const inList = async () => (await api.request("GET", "/api/v1/transactions", { key: buyer.apiKey })).body.data[0];
+      const alone = async () =>
+        (await api.request("GET", `/api/v1/transactions/${record._id}`, { key: buyer.apiKey })).body.data;
+      const factsOf = ({ status, expiredBy }: { status: string; expiredBy: string | null }) => [status, expiredBy];
+
+      indexer.mine([takenByStrangers(record)]);
+      await chainFollower.followers["base-sepolia"].step();
+      for (const read of [inList, alone]) assert.deepEqual(factsOf(await read()), ["expired", "escrow_id_taken"]);
+      indexer.rollBackTo(0);
+      indexer.mine();
+      indexer.mine();
+      await chainFollower.followers["base-sepolia"].step();
+      for (const read of [inList, alone]) assert.deepEqual(factsOf(await read()), ["pending_funding", null]);
+    } finally {
+      await api.close();
+    }
+  });
+});

@@ -1,0 +1,104 @@
+import { assert } from "chai";
+
+import { assertInvalid, startTestApi } from "../../fixtures/api.ts";
+import type { TestAgent, TestApi } from "../../fixtures/api.ts";
+import { checkOut, fundedDeal, openMarket } from "../../fixtures/deals.ts";
+import type { Market } from "../../fixtures/deals.ts";
+import { openChain } from "../../fixtures/stack.ts";
+import type { TestChain } from "../../fixtures/stack.ts";
+
+/** No follower runs by itself here: a test says when one looks at the subgraph. */
+describe("lists of transactions", () => {
+  let api: TestApi;
+  let chain: TestChain;
+  let own: Market;
+
+  before(async () => {
+    api = await startTestApi();
+    chain = await openChain("base-sepolia");
+  });
+  beforeEach(async () => {
+    own = await openMarket(api, chain);
+  });
+  after(() => api.close());
+
+  const get = (agent: TestAgent, query: string) =>
+    api.request("GET", `/api/v1/transactions?${query}`, { key: agent.apiKey });
+  async function listed(agent: TestAgent, query = ""): Promise<string[]> {
+    const { status, body, text } = await get(agent, query);
+    assert.strictEqual(status, 200, text);
+    assert.strictEqual(body.nextCursor, null);
+    return body.data.map((entry: { transactionId: string }) => entry.transactionId);
+  }
+  /** All ids of a list, page by page; each page but the last has a cursor, and no page is longer than asked for. */
+  async function paged(agent: TestAgent, query: string, limit: number): Promise<string[]> {
+    const ids: string[] = [];
+    for (let cursor: string | null = ""; cursor !== null;) {
+      const { body } = await get(agent, `${query}&limit=${limit}${cursor === "" ? "" : `&cursor=${cursor}`}`);
+      assert.ok(body.data.length <= limit);
+      ids.push(...body.data.map((entry: { transactionId: string }) => entry.transactionId));
+      cursor = body.nextCursor;
+    }
+    return ids;
+  }
+
+  it("[D15] come in pages, newest first, filtered by status, role, network and service", async () => {
+    const made = [await checkOut(own), await checkOut(own), await checkOut(own)];
+    const first = await get(own.buyer, "limit=2");
+    assert.strictEqual(first.body.data.length, 2);
+    const rest = await get(own.buyer, `limit=2&cursor=${first.body.nextCursor}`);
+    assert.strictEqual(rest.body.nextCursor, null);
+    const ids = [...first.body.data, ...rest.body.data].map((entry: { transactionId: string }) => entry.transactionId);
+    assert.deepEqual(ids, made.map(({ transactionId }) => transactionId).reverse());
+    assert.strictEqual((await listed(own.buyer, "status=pending_funding")).length, 3);
+    assert.strictEqual((await listed(own.buyer, "status=funded")).length, 0);
+    assert.strictEqual((await listed(own.buyer, "role=seller")).length, 0);
+    assert.strictEqual(
+      (await listed(own.buyer, `serviceId=${own.serviceId}&role=buyer&network=base-sepolia`)).length,
+      3,
+    );
+    assert.strictEqual((await listed(own.buyer, "network=base")).length, 0);
+    assertInvalid(
+      await get(own.buyer, "status=paid&limit=0&cursor=x&page=2"),
+      ...["query.status", "query.limit", "query.cursor", "query.page"],
+    );
+  });
+
+  it("[D41] are not older than what a party told of: a funded deal stands under its new status, for both", async () => {
+    const { transactionId } = await fundedDeal(own);
+    const { body } = await get(own.buyer, "");
+    assert.deepEqual([body.data[0].transactionId, body.data[0].status], [transactionId, "funded"]);
+    for (const agent of [own.buyer, own.seller]) {
+      assert.deepEqual(await listed(agent), [transactionId]);
+      assert.deepEqual(await listed(agent, "status=funded&network=base-sepolia"), [transactionId]);
+      assert.deepEqual(await listed(agent, "status=pending_funding"), []);
+      assert.deepEqual(await listed(agent, "network=base"), []);
+    }
+    assert.deepEqual(await listed(own.seller, "role=buyer"), []);
+    assert.deepEqual(await listed(own.buyer, `role=buyer&serviceId=${own.serviceId}`), [transactionId]);
+    assert.deepEqual(await listed(own.buyer, `serviceId=srv_other`), []);
+  });
+
+  it("[D41] lose and repeat nothing between pages, whether the follower has reached a deal or not", async () => {
+    const deals: { id: string; isFunded: boolean }[] = [];
+    for (const kind of ["followed", "pending", "followed", "told", "pending", "told", "told", "pending"]) {
+      const { transactionId } = kind === "pending" ? await checkOut(own) : await fundedDeal(own);
+      deals.unshift({ id: transactionId, isFunded: kind !== "pending" });
+      if (kind === "followed") {
+        const { transactions, chainFollower } = api.container.features;
+        const isReached = async () =>
+          (await transactions.models.transactions.findById(transactionId).lean())?.status === "funded";
+        while (!(await isReached())) await chainFollower.followers["base-sepolia"].step();
+      }
+    }
+    const all = deals.map(({ id }) => id);
+    const funded = deals.flatMap(({ id, isFunded }) => (isFunded ? [id] : []));
+    const pending = deals.flatMap(({ id, isFunded }) => (isFunded ? [] : [id]));
+    for (const limit of [1, 2, 3, 7, 8, 20]) {
+      assert.deepEqual(await paged(own.buyer, "role=buyer", limit), all, `${limit} a page`);
+      assert.deepEqual(await paged(own.buyer, "status=funded", limit), funded, `${limit} a page`);
+      assert.deepEqual(await paged(own.buyer, "status=pending_funding", limit), pending, `${limit} a page`);
+      assert.deepEqual(await paged(own.seller, "role=seller", limit), funded, `${limit} a page`);
+    }
+  });
+});

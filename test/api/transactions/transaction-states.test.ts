@@ -1,0 +1,122 @@
+// What a party reads of its transactions in each state: whether a job can be reclaimed, and whether criteria are kept.
+// The chain's clock is not moved; the second API's own clock is ahead of it, behind every deadline.
+import { randomBytes } from "node:crypto";
+
+import { assert } from "chai";
+
+import { approveCall, createEscrowCall, moveCall } from "../../../api/chain/calldata.ts";
+import { assertError, startTestApi } from "../../fixtures/api.ts";
+import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
+import { act, checkOut, deliverDeal, fundedDeal, ONE_USDC, openMarket, readTransaction } from "../../fixtures/deals.ts";
+import type { CheckoutData, Market } from "../../fixtures/deals.ts";
+import { openChain } from "../../fixtures/stack.ts";
+import type { TestChain } from "../../fixtures/stack.ts";
+import { changesNothing } from "../../fixtures/stored.ts";
+import { until } from "../../fixtures/until.ts";
+
+const YEAR_MS = 365 * 24 * 3_600 * 1_000;
+const STATES = ["pending_funding", "funded", "delivered", "released"] as const;
+
+describe("the states of a transaction", () => {
+  /** As usual, and a year ahead; neither runs its loops, so that nothing but a request changes what is stored. */
+  let api: TestApi;
+  let ahead: TestApi;
+  let chain: TestChain;
+  let market: Market;
+  let unsolicitedId: string;
+  const deals = {} as Record<(typeof STATES)[number], CheckoutData>;
+  const target = () => ({ chainId: 84_532, escrowContract: chain.deployment.escrow });
+
+  before(async () => {
+    chain = await openChain("base-sepolia");
+    const databaseName = `test_states_${randomBytes(6).toString("hex")}`;
+    const working = await startTestApi({ runsLoops: true, databaseName });
+    market = await openMarket(working, chain);
+    for (const state of STATES) {
+      deals[state] = await (state === "pending_funding" ? checkOut(market) : fundedDeal(market));
+    }
+    for (const state of ["delivered", "released"] as const) await deliverDeal(market, deals[state].transactionId);
+    await act(working, chain, market.buyer, deals.released.transactionId, "accept");
+    unsolicitedId = await announceUnsolicited(working);
+    for (const state of STATES) {
+      await until(`the copy is ${state}`, async () => {
+        const { transactions } = working.container.features.transactions.models;
+        return (await transactions.findById(deals[state].transactionId).lean())?.status === state;
+      });
+    }
+    await working.stop();
+    api = await startTestApi({ databaseName });
+    ahead = await startTestApi({ databaseName, clock: { now: () => new Date(Date.now() + YEAR_MS) } });
+  });
+  after(async () => {
+    await ahead.stop();
+    await api.close();
+  });
+
+  /** The buyer makes an escrow without a checkout; gives the id under which the seller is told of it. */
+  async function announceUnsolicited(working: TestApi): Promise<string> {
+    const token = deals.funded.paymentInstructions.tokenAddress;
+    const { timestamp } = await chain.client.getBlock();
+    await chain.send(market.buyer.account, approveCall(target(), token, ONE_USDC));
+    const escrowId = `0x${randomBytes(32).toString("hex")}` as const;
+    const terms = {
+      ...{ escrowId, seller: market.seller.walletAddress, amount: ONE_USDC, token },
+      ...{ deadline: Number(timestamp) + 10_000, disputeWindow: 300, abandonmentGrace: 3_600 },
+      criteriaHash: `0x${"5c".repeat(32)}` as const,
+    };
+    const { status } = await chain.send(market.buyer.account, createEscrowCall(target(), terms));
+    assert.strictEqual(status, "success");
+    return until("the seller is told", async () => {
+      const { body } = await working.request("GET", "/api/v1/transactions?role=seller", { key: market.seller.apiKey });
+      const entries = body.data as { escrowId: string; transactionId: string }[];
+      return entries.find((entry) => entry.escrowId === escrowId)?.transactionId;
+    });
+  }
+
+  const get = (on: TestApi, agent: TestAgent, transactionId: string, operation: string): Promise<Answer> =>
+    on.request("GET", `/api/v1/transactions/${transactionId}${operation}`, { key: agent.apiKey });
+  const unchanged = (requests: () => Promise<void>) =>
+    changesNothing(api, [unsolicitedId, ...Object.values(deals).map(({ transactionId }) => transactionId)], requests);
+
+  for (const state of STATES) {
+    it(`[S4.r11] [D19] claimAbandoned of a ${state} one gives the calldata and says whether the chain takes it`, () =>
+      unchanged(async () => {
+        const { transactionId, paymentInstructions: terms } = deals[state];
+        const claimableAt = new Date((terms.deadline + terms.abandonmentGrace + 1) * 1_000).toISOString();
+        const call = moveCall(target(), "claimAbandoned", terms.escrowId);
+        for (const [on, isLate] of [
+          [api, false],
+          [ahead, true],
+        ] as const) {
+          const { status, body, text } = await get(on, market.buyer, transactionId, "/claimAbandoned");
+          assert.strictEqual(status, 200, text);
+          const { to, data, chainId, claimable } = body.data;
+          assert.deepEqual([to, data, chainId, body.data.claimableAt], [call.to, call.data, 84_532, claimableAt]);
+          // Past deadline and grace there is something to reclaim only where nothing was delivered.
+          assert.strictEqual(claimable, isLate && state === "funded");
+        }
+      }));
+  }
+
+  it("[D5] the criteria of a checkout are kept in every state, for each party that sees it", () =>
+    unchanged(async () => {
+      for (const state of STATES) {
+        const { transactionId, paymentInstructions } = deals[state];
+        const agents = state === "pending_funding" ? [market.buyer] : [market.buyer, market.seller];
+        for (const agent of agents) {
+          const { status, body, text } = await get(api, agent, transactionId, "/criteria");
+          assert.strictEqual(status, 200, text);
+          assert.strictEqual(body.data.criteriaHash, paymentInstructions.criteriaHash);
+        }
+      }
+    }));
+
+  it("[D5] [D10] the criteria of an escrow without a checkout are a 404 criteria_not_available, and its other readings none", () =>
+    unchanged(async () => {
+      for (const agent of [market.seller, market.buyer]) {
+        assertError(await get(api, agent, unsolicitedId, "/criteria"), 404, "criteria_not_available");
+        const { unsolicited, status } = await readTransaction(api, agent, unsolicitedId);
+        assert.deepEqual([unsolicited, status], [true, "funded"]);
+      }
+    }));
+});

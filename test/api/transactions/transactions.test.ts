@@ -1,0 +1,340 @@
+import { assert } from "chai";
+import { decodeFunctionData } from "viem";
+
+import { escrowAbi } from "../../../api/chain/abis.ts";
+import { moveCall, submitDeliveryCall } from "../../../api/chain/calldata.ts";
+import { canonicalJson } from "../../../api/lib/canonical-json.ts";
+import { sha256Hex } from "../../../api/lib/ids.ts";
+import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
+import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
+import { act, checkOut, deliverDeal, fundedDeal, openMarket, readTransaction } from "../../fixtures/deals.ts";
+import type { CheckoutData, Market } from "../../fixtures/deals.ts";
+import { openChain } from "../../fixtures/stack.ts";
+import type { TestChain } from "../../fixtures/stack.ts";
+import { until } from "../../fixtures/until.ts";
+
+const UNKNOWN_HASH = `0x${"ab".repeat(32)}`;
+const UNKNOWN_ID = `txn_${"0".repeat(32)}`;
+
+describe("transactions", () => {
+  let api: TestApi;
+  let chain: TestChain;
+  let market: Market;
+  let stranger: TestAgent;
+
+  before(async () => {
+    api = await startTestApi({ runsLoops: true });
+    chain = await openChain("base-sepolia");
+    market = await openMarket(api, chain);
+    stranger = await api.registerAgent();
+  });
+  after(() => api.close());
+
+  const call = (agent: TestAgent, method: string, path: string, body?: unknown): Promise<Answer> =>
+    api.request(method, path, { key: agent.apiKey, ...(body === undefined ? {} : { body }) });
+  const pathOf = (checkout: CheckoutData, operation = "") =>
+    `/api/v1/transactions/${checkout.transactionId}${operation}`;
+  const target = () => ({ chainId: 84_532, escrowContract: chain.deployment.escrow });
+  const stored = (checkout: CheckoutData) =>
+    api.container.features.transactions.models.transactions.findById(checkout.transactionId).lean();
+
+  describe("are read", () => {
+    it("[D33] by their parties alone: to everybody else, and under other ids, they do not exist", async () => {
+      const checkout = await fundedDeal(market);
+      for (const operation of ["", "/criteria", "/claimAbandoned", "/finalize"]) {
+        assertError(await call(stranger, "GET", pathOf(checkout, operation)), 404, "not_found");
+        assertError(
+          await call(market.buyer, "GET", `/api/v1/transactions/${UNKNOWN_ID}${operation}`),
+          404,
+          "not_found",
+        );
+        assertError(await api.request("GET", pathOf(checkout, operation)), 401, "invalid_api_key");
+      }
+      const responsePayload = { stolen: true };
+      assertError(await call(stranger, "POST", pathOf(checkout, "/deliver"), { responsePayload }), 404, "not_found");
+      assertError(await call(stranger, "POST", pathOf(checkout, "/confirm")), 404, "not_found");
+    });
+
+    it("[D15] by the buyer alone while they wait for funding", async () => {
+      const checkout = await checkOut(market);
+      assertError(await call(market.seller, "GET", pathOf(checkout)), 404, "not_found");
+      assert.strictEqual((await call(market.buyer, "GET", pathOf(checkout))).status, 200);
+      const { body } = await call(market.seller, "GET", "/api/v1/transactions?limit=100");
+      assert.ok(!body.data.some((entry: { transactionId: string }) => entry.transactionId === checkout.transactionId));
+    });
+
+    it("[S1.17] [D15] with both agents, the terms, and a timeline that follows the chain", async () => {
+      const checkout = await fundedDeal(market);
+      const data = await readTransaction(api, market.seller, checkout.transactionId);
+      assert.deepEqual([data.buyerAgentId, data.sellerAgentId], [market.buyer.agentId, market.seller.agentId]);
+      assert.strictEqual(BigInt(data.lockedAmount) + BigInt(data.platformFee), BigInt(data.amount));
+      assert.deepEqual(
+        data.timeline.map(({ event }: { event: string }) => event),
+        ["CheckedOut", "EscrowCreated"],
+      );
+      assert.strictEqual(data.timeline[1].txHash, data.fundTxHash);
+    });
+
+    it("[S3.3.04] also when their listing is paused: it and they stay readable to both", async () => {
+      const own = await openMarket(api, chain);
+      const checkout = await fundedDeal(own);
+      const listing = `/api/v1/services/${own.serviceId}`;
+      assert.strictEqual((await call(own.seller, "PATCH", listing, { status: "paused" })).status, 200);
+      for (const agent of [own.buyer, own.seller]) {
+        const service = await call(agent, "GET", listing);
+        assert.deepEqual([service.status, service.body.data.status], [200, "paused"]);
+        const data = await readTransaction(api, agent, checkout.transactionId);
+        assert.deepEqual([data.serviceId, data.status], [own.serviceId, "funded"]);
+        const { body } = await call(agent, "GET", `/api/v1/transactions?serviceId=${own.serviceId}`);
+        assert.deepEqual(
+          body.data.map((entry: { transactionId: string }) => entry.transactionId),
+          [checkout.transactionId],
+        );
+      }
+    });
+
+    it("refuses a block that no subgraph can know", async () => {
+      const checkout = await checkOut(market);
+      assertInvalid(await call(market.buyer, "GET", `${pathOf(checkout)}?minBlock=2147483648`), "query.minBlock");
+    });
+
+    it("[D41] not older than the block that the caller names: beyond the chain's head it is 503", async () => {
+      const checkout = await fundedDeal(market);
+      const head = Number(await chain.client.getBlockNumber());
+      const current = await until("the block is indexed", async () => {
+        const answer = await call(market.buyer, "GET", `${pathOf(checkout)}?minBlock=${head}`);
+        if (answer.status === 503) return undefined;
+        assert.strictEqual(answer.status, 200, answer.text);
+        return answer;
+      });
+      assert.ok(current.body.data.indexedBlock >= head);
+      const ahead = await call(market.buyer, "GET", `${pathOf(checkout)}?minBlock=${head + 100_000}`);
+      assertError(ahead, 503, "indexer_unavailable");
+      assert.match(ahead.headers.get("retry-after") ?? "", /^\d+$/);
+      assertInvalid(await call(market.buyer, "GET", `${pathOf(checkout)}?minBlock=-1`), "query.minBlock");
+    });
+  });
+
+  describe("deliver", () => {
+    const deliver = (checkout: CheckoutData, body: unknown, agent = market.seller) =>
+      call(agent, "POST", pathOf(checkout, "/deliver"), body);
+
+    it("[S4.r09] [S2.2.21] [D17] keeps the payload from the buyer until the chain has the delivery", async () => {
+      const checkout = await fundedDeal(market);
+      const responsePayload = { report: ["a", { b: 1.5 }], "$key.dot": null };
+      const pending = await deliver(checkout, { responsePayload });
+      assert.strictEqual(pending.status, 202, pending.text);
+      const proof = `0x${sha256Hex(canonicalJson(responsePayload))}`;
+      assert.strictEqual(pending.body.data.deliveryProof, proof);
+      const prepared = pending.body.data.submitDelivery;
+      const { args } = decodeFunctionData({ abi: escrowAbi, data: prepared.data });
+      assert.deepEqual<unknown>(args, [checkout.paymentInstructions.escrowId, proof]);
+      const hidden = await readTransaction(api, market.buyer, checkout.transactionId);
+      assert.deepEqual([hidden.status, hidden.responsePayload, hidden.deliveryProof], ["funded", null, null]);
+
+      const receipt = await chain.send(market.seller.account, prepared);
+      const done = await deliver(checkout, { responsePayload, txHash: receipt.transactionHash });
+      assert.strictEqual(done.status, 200, done.text);
+      assert.deepEqual([done.body.data.status, done.body.data.proofVerified], ["delivered", true]);
+      const shown = await readTransaction(api, market.buyer, checkout.transactionId);
+      assert.deepEqual([shown.responsePayload, shown.deliveryProof, shown.proofHash], [responsePayload, proof, proof]);
+    });
+
+    it("[S4.407] [D17] takes any commitment on chain: proofVerified is then null", async () => {
+      const checkout = await fundedDeal(market);
+      const other = `0x${"cd".repeat(32)}` as const;
+      const submit = submitDeliveryCall(target(), checkout.paymentInstructions.escrowId, other);
+      const { transactionHash } = await chain.send(market.seller.account, submit);
+      const done = await deliver(checkout, { responsePayload: { cid: "bafy" }, txHash: transactionHash });
+      assert.strictEqual(done.status, 200, done.text);
+      assert.deepEqual([done.body.data.proofHash, done.body.data.proofVerified], [other, null]);
+    });
+
+    it("[D17] takes the payload once: the same again is harmless, another is refused", async () => {
+      const checkout = await fundedDeal(market);
+      assert.strictEqual((await deliver(checkout, { responsePayload: { a: 1, b: 2 } })).status, 202);
+      assert.strictEqual((await deliver(checkout, { responsePayload: { b: 2, a: 1 } })).status, 202);
+      assertError(await deliver(checkout, { responsePayload: { a: 2 } }), 409, "delivery_already_submitted");
+      const data = await readTransaction(api, market.seller, checkout.transactionId);
+      assert.deepEqual(data.responsePayload, { a: 1, b: 2 });
+    });
+
+    it("[D17] takes one of two payloads that come at once", async () => {
+      const checkout = await fundedDeal(market);
+      const answers = await Promise.all([1, 2, 3, 4].map((n) => deliver(checkout, { responsePayload: { n } })));
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [202, 409, 409, 409]);
+      const winner = answers.find(({ status }) => status === 202);
+      const data = await readTransaction(api, market.seller, checkout.transactionId);
+      assert.deepEqual(data.responsePayload, winner?.body.data.responsePayload);
+    });
+
+    it("[D33] is the seller's: the buyer gets 403 and nothing is kept", async () => {
+      const checkout = await fundedDeal(market);
+      assertError(await deliver(checkout, { responsePayload: {} }, market.buyer), 403, "wrong_role");
+      assert.strictEqual((await stored(checkout))?.responsePayloadJson, null);
+    });
+
+    it("is refused before funding, and after the job was declined", async () => {
+      const pending = await checkOut(market);
+      assertError(await deliver(pending, { responsePayload: {} }), 404, "not_found");
+      const checkout = await fundedDeal(market);
+      await act(api, chain, market.seller, checkout.transactionId, "refund");
+      await until(
+        "the refund is indexed",
+        async () => (await readTransaction(api, market.seller, checkout.transactionId)).status === "refunded",
+      );
+      assertError(await deliver(checkout, { responsePayload: {} }), 409, "escrow_state_conflict");
+      assert.strictEqual((await stored(checkout))?.responsePayloadJson, null);
+    });
+
+    it("[D17] is refused after the job was given back also when the same payload was handed over before", async () => {
+      const checkout = await fundedDeal(market);
+      assert.strictEqual((await deliver(checkout, { responsePayload: { a: 1 } })).status, 202);
+      await act(api, chain, market.seller, checkout.transactionId, "refund");
+      await until(
+        "the refund is indexed",
+        async () => (await readTransaction(api, market.seller, checkout.transactionId)).status === "refunded",
+      );
+      const again = await deliver(checkout, { responsePayload: { a: 1 } });
+      assertError(again, 409, "escrow_state_conflict");
+      assert.strictEqual(again.body.details.status, "refunded");
+    });
+
+    it("[D17] says why a transaction hash is no delivery of this escrow, and keeps nothing", async () => {
+      const [checkout, other] = [await fundedDeal(market), await fundedDeal(market)];
+      const { transactionHash } = await deliverDeal(market, other.transactionId);
+      const body = { responsePayload: { a: 1 } };
+      const elsewhere = await deliver(checkout, { ...body, txHash: transactionHash });
+      assertError(elsewhere, 409, "delivery_transaction_mismatch");
+      assert.strictEqual(elsewhere.body.details.reason, "otherEscrow");
+      const unknown = await deliver(checkout, { ...body, txHash: UNKNOWN_HASH });
+      assert.strictEqual(unknown.body.details.reason, "unknown");
+      const submit = submitDeliveryCall(target(), checkout.paymentInstructions.escrowId, `0x${"cd".repeat(32)}`);
+      const reverted = await chain.sendReverting(market.buyer.account, submit);
+      const failed = await deliver(checkout, { ...body, txHash: reverted.transactionHash });
+      assertError(failed, 409, "delivery_transaction_mismatch");
+      assert.strictEqual(failed.body.details.reason, "failed");
+      const own = await openMarket(api, chain);
+      const pending = await deliver(checkout, {
+        ...body,
+        txHash: await chain.sendTooEarly(own.seller.account, submit),
+      });
+      assertError(pending, 409, "delivery_transaction_mismatch");
+      assert.strictEqual(pending.body.details.reason, "pending");
+      assert.match(pending.headers.get("retry-after") ?? "", /^\d+$/);
+      assert.strictEqual((await stored(checkout))?.responsePayloadJson, null);
+    });
+
+    it("refuses a body that is no payload", async () => {
+      const checkout = await fundedDeal(market);
+      for (const responsePayload of ["text", ["list"], null, 3]) {
+        assertInvalid(await deliver(checkout, { responsePayload }), "body.responsePayload");
+      }
+      assertInvalid(await deliver(checkout, {}), "body.responsePayload");
+      assertInvalid(await deliver(checkout, { responsePayload: {}, deliveryProof: "0x" }), "body.deliveryProof");
+    });
+  });
+
+  describe("confirm", () => {
+    const confirm = (checkout: CheckoutData, agent = market.buyer) => call(agent, "POST", pathOf(checkout, "/confirm"));
+
+    it("[S4.r10] [S4.r10.1] [S4.r10.2] [D18] only reads: an error with the calldata before accept, the transaction after", async () => {
+      const checkout = await fundedDeal(market);
+      const { escrowId } = checkout.paymentInstructions;
+      const early = await confirm(checkout);
+      assertError(early, 409, "not_accepted_on_chain");
+      assert.strictEqual(early.body.details.status, "funded");
+
+      await deliverDeal(market, checkout.transactionId);
+      await until(
+        "delivered",
+        async () => (await readTransaction(api, market.buyer, checkout.transactionId)).status === "delivered",
+      );
+      const stateOf = () => api.container.chains["base-sepolia"].escrowState(escrowId);
+      const nonce = () => chain.client.getTransactionCount({ address: market.buyer.walletAddress });
+      const before = [await stateOf(), await nonce()];
+      const refused = await confirm(checkout);
+      assertError(refused, 409, "not_accepted_on_chain");
+      assert.deepEqual([await stateOf(), await nonce()], before);
+      assert.strictEqual(refused.body.details.accept.data, moveCall(target(), "accept", escrowId).data);
+
+      await chain.send(market.buyer.account, refused.body.details.accept);
+      const done = await confirm(checkout);
+      assert.strictEqual(done.status, 200, done.text);
+      assert.strictEqual(done.body.data.status, "released");
+      assert.strictEqual(done.body.data.automatic, false);
+    });
+
+    it("[D18] of a checkout that nobody has funded is 409, with the calldata that will be taken then", async () => {
+      const checkout = await checkOut(market);
+      const answer = await confirm(checkout);
+      assertError(answer, 409, "not_accepted_on_chain");
+      assert.strictEqual(answer.body.details.status, "pending_funding");
+    });
+
+    it("[D33] is the buyer's: the seller gets 403", async () => {
+      const checkout = await fundedDeal(market);
+      assertError(await confirm(checkout, market.seller), 403, "wrong_role");
+    });
+
+    it("refuses a body with fields", async () => {
+      const checkout = await fundedDeal(market);
+      assertInvalid(
+        await call(market.buyer, "POST", pathOf(checkout, "/confirm"), { accepted: true }),
+        "body.accepted",
+      );
+    });
+  });
+
+  describe("offer next steps", () => {
+    const offered = async (agent: TestAgent, checkout: CheckoutData) =>
+      (await readTransaction(api, agent, checkout.transactionId)).actions.map((a: { action: string }) => a.action);
+
+    it("[D15] to each party by its role and the state of the escrow", async () => {
+      const checkout = await fundedDeal(market);
+      assert.deepEqual(await offered(market.buyer, checkout), []);
+      assert.deepEqual(await offered(market.seller, checkout), ["refund"]);
+      await deliverDeal(market, checkout.transactionId);
+      await until("delivered", async () => (await offered(market.buyer, checkout)).length > 0);
+      assert.deepEqual(await offered(market.buyer, checkout), ["accept", "openDispute"]);
+      assert.deepEqual(await offered(market.seller, checkout), []);
+      await act(api, chain, market.buyer, checkout.transactionId, "openDispute");
+      await until(
+        "disputed",
+        async () => (await readTransaction(api, market.buyer, checkout.transactionId)).status === "disputed",
+      );
+      assert.deepEqual(await offered(market.buyer, checkout), []);
+    });
+
+    it("[S4.r11] [D19] claimAbandoned gives the buyer calldata and when it opens", async () => {
+      const checkout = await fundedDeal(market);
+      const { deadline, abandonmentGrace, escrowId } = checkout.paymentInstructions;
+      const { status, body } = await call(market.buyer, "GET", pathOf(checkout, "/claimAbandoned"));
+      assert.strictEqual(status, 200);
+      assert.deepEqual(body.data, {
+        to: chain.deployment.escrow,
+        data: moveCall(target(), "claimAbandoned", escrowId).data,
+        value: "0",
+        chainId: 84_532,
+        claimable: false,
+        claimableAt: new Date((deadline + abandonmentGrace + 1) * 1000).toISOString(),
+      });
+      assertError(await call(market.seller, "GET", pathOf(checkout, "/claimAbandoned")), 403, "wrong_role");
+    });
+
+    it("[D19] finalize gives both parties calldata and, once delivered, when it opens", async () => {
+      const checkout = await fundedDeal(market);
+      const early = await call(market.seller, "GET", pathOf(checkout, "/finalize"));
+      assert.deepEqual([early.body.data.finalizable, early.body.data.finalizableAt], [false, null]);
+      await deliverDeal(market, checkout.transactionId);
+      const data = await until("delivered", async () => {
+        const { body } = await call(market.buyer, "GET", pathOf(checkout, "/finalize"));
+        return body.data.finalizableAt === null ? undefined : body.data;
+      });
+      const { deliveredAt } = await readTransaction(api, market.buyer, checkout.transactionId);
+      assert.strictEqual(Date.parse(data.finalizableAt) - Date.parse(deliveredAt), (300 + 1) * 1000);
+      assert.strictEqual(data.finalizable, false);
+      assert.strictEqual(data.data, moveCall(target(), "finalize", checkout.paymentInstructions.escrowId).data);
+    });
+  });
+});
