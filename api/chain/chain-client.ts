@@ -77,26 +77,19 @@ export interface ChainClient {
   head(): Promise<ChainHead>;
   /** On-chain score of a wallet; 0 for an unknown wallet, may be negative (specification 2.5). */
   scoreOf(wallet: Address): Promise<bigint>;
-  /** Largest job value in USD with 6 decimals; null when unlimited (specification 8.4). */
-  maxJobValueUsd(wallet: Address): Promise<bigint | null>;
   /**
    * Pause, least deposit, value, caps and seller terms that `createEscrow` would check for this deposit, in one round
    * trip. Throws PriceUnavailableError when the token's feed has no usable price, and TokenNotListedError.
    */
   escrowLimits(terms: { buyer: Address; seller: Address; token: Address; amount: bigint }): Promise<EscrowLimits>;
   tokenBalance(token: Address, owner: Address): Promise<bigint>;
-  /** Token units that the escrow contract may draw from `owner`. */
-  escrowAllowance(token: Address, owner: Address): Promise<bigint>;
   /** The latest USD price of a token that has a feed. */
   price(token: DeployedToken): Promise<FeedPrice>;
   /** The state code of an escrow at the latest block, 0 when it was never created (specification 3.1). */
   escrowState(escrowId: Hex): Promise<number>;
   lookupReceipt(txHash: Hash): Promise<ReceiptLookup>;
-  /** Timestamp of a block in unix seconds. */
-  blockTimestamp(blockNumber: bigint): Promise<number>;
   /** The listed token of a symbol, ignoring case. */
   token(symbol: string): DeployedToken | undefined;
-  tokenAt(address: string): DeployedToken | undefined;
 }
 
 /** Settings of a chain client. */
@@ -153,12 +146,6 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
     scoreOf: (wallet) =>
       rpc((client) => client.readContract({ ...score, functionName: "scoreOf", args: [getAddress(wallet)] })),
 
-    async maxJobValueUsd(wallet) {
-      return unlimitedAsNull(
-        await rpc((client) => client.readContract({ ...score, functionName: "maxJobValue", args: [wallet] })),
-      );
-    },
-
     async escrowLimits({ buyer, seller, token, amount }) {
       const [paused, { minAmount }, valueUsd, [capUsd, cappedAgent], terms] = await Promise.all([
         rpc((client) => client.readContract({ ...escrow, functionName: "paused" })),
@@ -176,16 +163,6 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
 
     tokenBalance: (token, owner) =>
       rpc((client) => client.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [owner] })),
-
-    escrowAllowance: (token, owner) =>
-      rpc((client) =>
-        client.readContract({
-          address: token,
-          abi: erc20Abi,
-          functionName: "allowance",
-          args: [owner, deployment.escrow],
-        }),
-      ),
 
     async price(token) {
       const feed = { address: token.feed, abi: priceFeedAbi } as const;
@@ -219,13 +196,6 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
         }
       }),
 
-    async blockTimestamp(blockNumber) {
-      const block = await rpc((client) => client.getBlock({ blockNumber }));
-      return Number(block.timestamp);
-    },
-
     token: (symbol) => deployment.tokens.find((token) => token.symbol.toUpperCase() === symbol.toUpperCase()),
-
-    tokenAt: (address) => deployment.tokens.find((token) => token.address.toLowerCase() === address.toLowerCase()),
   };
 }

@@ -72,9 +72,6 @@ export const JOB_VALUE_CAPS: readonly { minScore: number; capUsd: number | null 
   { minScore: Number.NEGATIVE_INFINITY, capUsd: 10 },
 ];
 
-/** Job values above which the buyer needs a KYA level, in whole US dollars (section 5.8, decision 32). */
-export const KYA_THRESHOLDS_USD = { level2: 1_000, level3: 10_000 } as const;
-
 /** Platform fee in basis points of the deposit, rounded up (sections 1 and 8.1, decision 1). */
 export const PLATFORM_FEE_BPS = 200;
 export const BPS_DENOMINATOR = 10_000;
@@ -86,9 +83,6 @@ export const WEBHOOK_RETRIES = 1;
 export const FUNDED_BACKUP_DELAY_MS = 30_000;
 export const SIGNATURE_HEADER = "X-Service-Signature";
 export const EVENT_ID_HEADER = "X-Service-Event-Id";
-
-/** Maximum delay before search finds a new or changed listing, in seconds (sections 2.2 and 8.1). */
-export const SEARCH_INDEXING_MAX_SECONDS = 60;
 
 /** API keys (section 5.1): prefix, then 64 hexadecimal characters. */
 export const API_KEY_PREFIX = "svc_";

@@ -15,11 +15,6 @@ export function newId(prefix: IdPrefix, now: Date): string {
   return `${prefix}_${time}${randomBytes(RANDOM_BYTES).toString("hex")}`;
 }
 
-/** Pattern of the ids that `newId` makes. */
-export function idPattern(prefix: IdPrefix): RegExp {
-  return new RegExp(`^${prefix}_[0-9a-f]{32}$`);
-}
-
 /** SHA-256 of a string or of bytes, as lower-case hex without a prefix. */
 export function sha256Hex(content: string | Uint8Array): string {
   return createHash("sha256").update(content).digest("hex");

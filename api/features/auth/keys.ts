@@ -20,8 +20,6 @@ export interface ApiKeys extends KeyDirectory {
   endOthers(agentId: string, keptKeyHash: string, at: Date, session: ClientSession): Promise<void>;
   /** Ends a key now. */
   revoke(keyId: string): Promise<Date>;
-  /** Whether a key is still valid: what a long-lived stream asks from time to time. */
-  isValid(keyId: string): Promise<boolean>;
 }
 
 /** The keys of the database. */
@@ -56,9 +54,6 @@ export function createApiKeys({ agents, keys }: Pick<AgentModels, "agents" | "ke
       const now = clock.now();
       await keys.updateOne({ _id: keyId, ...isUnexpired() }, { expiresAt: now });
       return now;
-    },
-    async isValid(keyId) {
-      return (await keys.exists({ _id: keyId, ...isUnexpired() })) !== null;
     },
   };
 }
