@@ -13,6 +13,8 @@ const checks: [name: string, command: string, args: string[]][] = [
   ["prettier", "prettier", ["--check", "--log-level", "warn", "."]],
   ["solhint", "solhint", ["--max-warnings", "0", ...solidity]],
   ["dependency-cruiser", "depcruise", ["api", "scripts", "deploy", "test"]],
+  ["knip", "knip", ["--treat-config-hints-as-errors"]],
+  ["unused members", "node", ["scripts/quality/unused-members.ts"]],
   ["generated files", "node", ["scripts/quality/generated/check-generated.ts"]],
 ];
 

@@ -21,7 +21,10 @@ if (argument !== undefined) {
 }
 
 const LOCK = "package-lock.json";
-const CPU = { amd64: "x64", x64: "x64", arm64: "arm64" };
+/** How a package says which platform it is for: system, processor and, on some, the C library or the ABI. */
+const PLATFORM =
+  /-(android|darwin|freebsd|linux|openharmony|win32)-(amd64|arm|arm64|ia32|ppc64|riscv64|s390x|x64)(?:-(\w+))?$/;
+const LIBC = { gnu: "glibc", musl: "musl" };
 
 function isLocked(packages, from, name) {
   for (let base = from; ; base = base.slice(0, Math.max(0, base.lastIndexOf("node_modules/") - 1))) {
@@ -36,14 +39,16 @@ const { packages } = lock;
 for (const [path, entry] of Object.entries({ ...packages })) {
   for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
     if (isLocked(packages, path, name)) continue;
-    const platform = /-(darwin|linux|win32)-(amd64|x64|arm64)(?:-\w+)?$/.exec(name);
+    const platform = PLATFORM.exec(name);
     if (platform === null || !/^\d+\.\d+\.\d+$/.test(version)) {
       throw new Error(`${path} asks for ${name}@${version}, which is not locked and names no platform`);
     }
-    const [, os, cpu] = platform;
+    const [, os, architecture, abi] = platform;
+    const cpu = architecture === "amd64" ? "x64" : architecture;
+    const libc = os === "linux" && LIBC[abi] !== undefined ? { libc: [LIBC[abi]] } : {};
     const dev = entry.dev === true ? { dev: true } : {};
-    packages[`node_modules/${name}`] = { version, cpu: [CPU[cpu]], ...dev, optional: true, os: [os] };
-    console.log(`completed ${name}@${version} (${os}, ${CPU[cpu]})`);
+    packages[`node_modules/${name}`] = { version, cpu: [cpu], ...dev, ...libc, optional: true, os: [os] };
+    console.log(`completed ${name}@${version} (${os}, ${cpu})`);
   }
 }
 lock.packages = Object.fromEntries(Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1)));

