@@ -23,7 +23,7 @@ module.exports = {
       comment: "Two folders that import each other are one room with a wall through it.",
       severity: "error",
       scope: "folder",
-      from: { path: "^(scripts|deploy|test)(/|$)" },
+      from: { path: "^(api|scripts|deploy|test)(/|$)" },
       to: { circular: true },
     },
     ...layers.slice(0, -1).map(([name, path], index) => ({
@@ -34,11 +34,32 @@ module.exports = {
       to: { path: layers.slice(index + 1).map(([, upper]) => upper) },
     })),
     {
+      name: "features-by-their-module",
+      comment: "Container, app and processes know a feature by its module.ts alone (style: 21).",
+      severity: "error",
+      from: { path: "^api/(container|app|server|worker)\\.ts$" },
+      to: { path: "^api/features/", pathNot: "^api/features/(feature\\.ts$|[^/]+/module\\.ts$)" },
+    },
+    {
+      name: "modules-are-joined-by-the-container",
+      comment: "A module takes what it needs by name; it imports no other module.",
+      severity: "error",
+      from: { path: "^api/features/" },
+      to: { path: "^api/features/[^/]+/module\\.ts$" },
+    },
+    {
       name: "product-stands-alone",
       comment: "The API imports no script, test, deployment code or subgraph source.",
       severity: "error",
       from: { path: "^api/" },
       to: { path: "^(scripts|test|deploy|subgraph)/" },
+    },
+    {
+      name: "production-packages-only",
+      comment: "The image installs without the packages of development.",
+      severity: "error",
+      from: { path: "^api/" },
+      to: { dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"], dependencyTypesNot: ["type-only"] },
     },
     {
       name: "scripts-import-no-tests",
@@ -55,7 +76,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: "(node_modules|typechain-types)" },
-    exclude: { path: "(node_modules|typechain-types|^test/subgraph|^subgraph)" },
+    exclude: { path: "(typechain-types|^test/subgraph|^subgraph)" },
     tsConfig: { fileName: "tsconfig.json" },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default", "types"] },

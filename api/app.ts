@@ -4,7 +4,7 @@ import { ChainUnavailableError } from "./chain/errors.ts";
 import { featureRoutes } from "./container.ts";
 import type { Container, Services } from "./container.ts";
 import { isDatabaseOutage } from "./db/connection.ts";
-import type { DocsDeps } from "./features/docs/routes.ts";
+import type { DocsDeps } from "./features/docs/module.ts";
 import type { RouteDefinition } from "./http/define-route.ts";
 import { ApiError } from "./http/errors.ts";
 import { requestContext } from "./http/middleware/request-context.ts";

@@ -1,5 +1,7 @@
 import { defineFeature } from "../feature.ts";
 import { docsRoutes } from "./routes.ts";
 
+export type { DocsDeps } from "./routes.ts";
+
 /** The API description and its pages. */
 export const docsModule = defineFeature({ routes: docsRoutes, create: () => ({ services: {} }) });
