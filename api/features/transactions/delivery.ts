@@ -131,6 +131,7 @@ export function createDelivery(options: DeliveryOptions) {
       const found = await reader.find(transactionId, agentId);
       try {
         const after = await reader.current(found, { minBlock, waitMs: options.waitMs });
+        await reader.remember(after);
         return { reading: after, onChain: after.record.escrow?.deliveredAt != null };
       } catch (error) {
         if (!(error instanceof IndexerBehindError)) throw error;

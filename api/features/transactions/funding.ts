@@ -93,7 +93,10 @@ export function createFunding(options: FundingOptions) {
       await transactions.updateOne({ _id: transactionId }, { $max: { minBlock: check.blockNumber } });
       try {
         const reading = await reader.current(found, { minBlock: check.blockNumber, waitMs: options.waitMs });
-        if (reading.record.escrow !== null) return { kind: "verified", reading };
+        if (reading.record.escrow !== null) {
+          await reader.remember(reading);
+          return { kind: "verified", reading };
+        }
         // The receipt's block was replaced between the two readings.
       } catch (error) {
         if (!(error instanceof IndexerBehindError)) throw error;

@@ -2,6 +2,7 @@ import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { Role } from "./actions.ts";
+import { TRANSACTION_STATUSES } from "./model.ts";
 import type { TransactionModel, TransactionRecord, TransactionStatus } from "./model.ts";
 import type { ChainProgress, Reached } from "./ports.ts";
 import { UNFUNDED, escrowOf } from "./reader.ts";
@@ -34,40 +35,60 @@ export interface ListReaderOptions {
   waitMs: number;
 }
 
-/** The transactions of an agent whose copy says what the list asks for. */
+/** What a seller sees: everything but a checkout that nobody paid for (decision 15). */
+const SEEN_BY_SELLER = TRANSACTION_STATUSES.filter((status) => !UNFUNDED.includes(status));
+
+/**
+ * The transactions of an agent whose copy matches the filter: a query for each side. It names every field of its index
+ * before `_id`, with all its values where the filter leaves it open: MongoDB merges these ranges in order and reads little
+ * more than the page (see the indexes in model.ts). One query for both sides would not be planned that way.
+ */
 export function byCopy(agentId: string, filter: ListFilter) {
-  const asBuyer = { buyerAgentId: agentId };
-  const asSeller = { sellerAgentId: agentId, status: { $nin: [...UNFUNDED] } };
-  const sides = filter.role === "buyer" ? [asBuyer] : filter.role === "seller" ? [asSeller] : [asBuyer, asSeller];
-  const status = filter.status === undefined ? [] : [{ status: filter.status }];
-  const network = filter.network === undefined ? [] : [{ network: filter.network }];
-  return { $and: [{ $or: sides }, ...status, ...network, ...commonConditions(filter)] };
+  const sides = [
+    { role: "buyer", side: { buyerAgentId: agentId }, statuses: TRANSACTION_STATUSES },
+    { role: "seller", side: { sellerAgentId: agentId }, statuses: SEEN_BY_SELLER },
+  ] as const;
+  return sides
+    .filter(({ role }) => filter.role === undefined || filter.role === role)
+    .map(({ side, statuses }) => ({
+      ...side,
+      ...(filter.serviceId === undefined ? {} : { serviceId: filter.serviceId }),
+      network: { $in: filter.network === undefined ? NETWORKS : [filter.network] },
+      status: { $in: statuses.filter((status) => filter.status === undefined || filter.status === status) },
+      ...(filter.after === undefined ? {} : { _id: { $lt: filter.after } }),
+    }));
 }
 
-/** The transactions of an agent of which a party told later than their copy is, whatever the copy says. */
+/** The transactions of an agent that a party has told us about later than their copy is, whatever the copy says. */
 export function behindParty(agentId: string, filter: ListFilter, reached: Reached) {
   const sides = [{ buyerAgentId: agentId }, { sellerAgentId: agentId }].slice(
     filter.role === "seller" ? 1 : 0,
     filter.role === "buyer" ? 1 : 2,
   );
   const networks = filter.network === undefined ? NETWORKS : [filter.network];
-  // One branch a side and network, as each has its range of an index.
+  const { serviceId, after } = filter;
+  // One branch for each side and network, as each has its range of an index.
   const branches = sides.flatMap((side) =>
-    networks.map((network) => ({ ...side, network, minBlock: { $gt: reached.get(network) ?? 0 } })),
+    networks.map((network) => ({
+      ...side,
+      network,
+      minBlock: { $gt: reached.get(network) ?? 0 },
+      ...(serviceId === undefined ? {} : { serviceId }),
+      ...(after === undefined ? {} : { _id: { $lt: after } }),
+    })),
   );
-  return { $and: [{ $or: branches }, ...commonConditions(filter)] };
+  return { $or: branches };
 }
 
-function commonConditions({ serviceId, after }: ListFilter) {
-  return [
-    ...(serviceId === undefined ? [] : [{ serviceId }]),
-    ...(after === undefined ? [] : [{ _id: { $lt: after } }]),
-  ];
+/** The block that an entry of a list is as new as: the follower may write copies before it moves its cursor. */
+function indexedBlockOf({ network, escrow }: TransactionRecord, reached: Reached): number | null {
+  const block = Math.max(reached.get(network) ?? -1, escrow?.updatedBlock ?? -1);
+  return block < 0 ? null : block;
 }
 
 /** Lists transactions for their parties, from the copies that the follower keeps (decisions 15 and 41). */
 export function createListReader({ transactions, progress, indexers, waitMs }: ListReaderOptions) {
-  /** Those records whose copy is older than what a party told of, read in one query a network. */
+  /** The records whose copy is older than what a party told us about, read from each network's subgraph in one query. */
   async function readBehind(records: TransactionRecord[], reached: Reached) {
     const behind = records.filter((record) => record.minBlock > (reached.get(record.network) ?? 0));
     const networks = [...new Set(behind.map((record) => record.network))];
@@ -88,8 +109,8 @@ export function createListReader({ transactions, progress, indexers, waitMs }: L
   }
 
   /**
-   * A page of an agent's transactions, newest first. One whose copy is too old is read anew, and stands in the list or
-   * not by the status that it has then.
+   * A page of an agent's transactions, newest first. A transaction whose copy is too old is read from the subgraph, and
+   * its status there decides whether it is in the list.
    * @returns the entries, at most `limit`, and the id after which the next page begins; null on the last page
    */
   return async function list(
@@ -99,7 +120,7 @@ export function createListReader({ transactions, progress, indexers, waitMs }: L
     // Before the records: a copy is at least as new as a cursor that was read earlier.
     const reached = await progress.reached();
     const found = await Promise.all(
-      [byCopy(agentId, filter), behindParty(agentId, filter, reached)].map((query) =>
+      [...byCopy(agentId, filter), behindParty(agentId, filter, reached)].map((query) =>
         transactions
           .find(query)
           .sort({ _id: -1 })
@@ -113,7 +134,7 @@ export function createListReader({ transactions, progress, indexers, waitMs }: L
     const records = new Map<string, TransactionRecord>();
     for (const record of found.flat()) {
       if (end !== null && record._id < end) continue;
-      // A party may have told of a move between the two queries.
+      // A party may have told us about a move between two of the queries.
       if (record.minBlock >= (records.get(record._id)?.minBlock ?? 0)) records.set(record._id, record);
     }
     const newer = await readBehind([...records.values()], reached);
@@ -121,7 +142,7 @@ export function createListReader({ transactions, progress, indexers, waitMs }: L
       .map((copy): ListEntry => {
         const { record, indexedBlock } = newer.get(copy._id) ?? {
           record: copy,
-          indexedBlock: reached.get(copy.network) ?? null,
+          indexedBlock: indexedBlockOf(copy, reached),
         };
         return { record, role: record.buyerAgentId === agentId ? "buyer" : "seller", indexedBlock };
       })

@@ -106,7 +106,7 @@ export interface TransactionRecord {
   /** Why a transaction is `expired` besides the time that passed. */
   expiredBy: "quote" | "escrow_id_taken" | null;
   escrow: EscrowSnapshot | null;
-  /** The first block that a reading must include: the latest block of a call of ours that a party told of (decision 41). */
+  /** The first block that a reading must include: the latest one that a party told us about or was answered with (decision 41). */
   minBlock: number;
   createdAt: Date;
   updatedAt: Date;
@@ -191,12 +191,17 @@ const schema = new Schema<TransactionRecord>(
 );
 // An escrow id that others took is a second, unsolicited record beside the checkout that lost it.
 schema.index({ network: 1, escrowId: 1, unsolicited: 1 }, { unique: true });
-schema.index({ buyerAgentId: 1, _id: -1 });
-schema.index({ sellerAgentId: 1, _id: -1 });
-// A party asks for what is open: that is little among all that it ever had.
-schema.index({ buyerAgentId: 1, status: 1, _id: -1 });
-schema.index({ sellerAgentId: 1, status: 1, _id: -1 });
-// What a party told of and the follower has not reached yet: few, and none most of the time.
+/*
+ * Lists (see byCopy in list-reader.ts). Every move of an escrow rewrites its entries in each index with `status`, so
+ * there are two for a side and not one for each filter: `network` and `status` have few values, and a list that leaves
+ * one open reads the ranges of all its values in one ordered merge. A service has a range of its own, so that the busiest
+ * one does not slow the list of another. Unfunded checkouts lie in ranges that a seller's list never reads.
+ */
+schema.index({ buyerAgentId: 1, network: 1, status: 1, _id: -1 });
+schema.index({ sellerAgentId: 1, network: 1, status: 1, _id: -1 });
+schema.index({ buyerAgentId: 1, serviceId: 1, network: 1, status: 1, _id: -1 });
+schema.index({ sellerAgentId: 1, serviceId: 1, network: 1, status: 1, _id: -1 });
+// What a party told us about and the follower has not reached yet: few, and none most of the time.
 schema.index({ buyerAgentId: 1, network: 1, minBlock: 1 });
 schema.index({ sellerAgentId: 1, network: 1, minBlock: 1 });
 schema.index({ network: 1, status: 1, quoteExpiresAt: 1 });

@@ -93,7 +93,18 @@ export function createTransactionReader(options: ReaderOptions) {
     return reading;
   }
 
-  return { find, current, read };
+  /**
+   * Makes later readings and lists include the state that a party was answered with (decision 41). The copy may be older
+   * until the follower comes to it; where it is not, nothing is written.
+   */
+  async function remember({ record }: Reading): Promise<void> {
+    const shown = record.escrow?.updatedBlock ?? 0;
+    if (shown <= record.minBlock) return;
+    const ifOlder = { _id: record._id, "escrow.updatedBlock": { $not: { $gte: shown } } };
+    await transactions.updateOne(ifOlder, { $max: { minBlock: shown } });
+  }
+
+  return { find, current, read, remember };
 }
 
 /** Reads transactions for their parties. */

@@ -71,6 +71,7 @@ export function createTransactionService(options: TransactionServiceOptions) {
     /** A transaction with what the caller may do next. */
     async get(agentId: string, transactionId: string, minBlock?: number): Promise<DetailedReading> {
       const reading = await reader.read(transactionId, agentId, minBlock);
+      if (minBlock !== undefined) await reader.remember(reading);
       const actions = nextActions(reading.record, reading.role, reading.chainNow);
       return { ...reading, actions, jobAccess: await options.jobAccess(reading) };
     },
@@ -87,7 +88,10 @@ export function createTransactionService(options: TransactionServiceOptions) {
     async confirm(agentId: string, transactionId: string): Promise<Reading> {
       const reading = await settledReading(agentId, transactionId);
       const { record } = reading;
-      if (record.status === "released") return reading;
+      if (record.status === "released") {
+        await reader.remember(reading);
+        return reading;
+      }
       throw new ApiError("not_accepted_on_chain", {
         details: { status: record.status, accept: moveCall(callTarget(record), "accept", record.escrowId) },
       });

@@ -1,8 +1,9 @@
 import { assert } from "chai";
 
+import { createListReader } from "../../../api/features/transactions/list-reader.ts";
 import { assertInvalid, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
-import { checkOut, fundedDeal, openMarket } from "../../fixtures/deals.ts";
+import { act, checkOut, createEscrow, deliverDeal, fundedDeal, openMarket } from "../../fixtures/deals.ts";
 import type { Market } from "../../fixtures/deals.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
@@ -79,17 +80,89 @@ describe("lists of transactions", () => {
     assert.deepEqual(await listed(own.buyer, `serviceId=srv_other`), []);
   });
 
+  /** Both parties' lists show the deal under this status alone. */
+  async function assertListed(transactionId: string, status: string, before: string): Promise<void> {
+    for (const agent of [own.buyer, own.seller]) {
+      const { body } = await get(agent, "");
+      assert.deepEqual([body.data[0].transactionId, body.data[0].status], [transactionId, status]);
+      assert.deepEqual(await listed(agent, `status=${status}`), [transactionId]);
+      assert.deepEqual(await listed(agent, `status=${before}`), []);
+    }
+  }
+  async function followTo(transactionId: string, status: string): Promise<void> {
+    const { transactions, chainFollower } = api.container.features;
+    const isReached = async () =>
+      (await transactions.models.transactions.findById(transactionId).lean())?.status === status;
+    while (!(await isReached())) await chainFollower.followers["base-sepolia"].step();
+  }
+
+  it("[D18] [D41] show a deal as released right after its buyer's confirm, though the copy is still older", async () => {
+    const { transactionId } = await fundedDeal(own);
+    await deliverDeal(own, transactionId);
+    await followTo(transactionId, "delivered");
+    await act(api, chain, own.buyer, transactionId, "accept");
+    const confirmed = await api.request("POST", `/api/v1/transactions/${transactionId}/confirm`, {
+      key: own.buyer.apiKey,
+      body: {},
+    });
+    assert.equal(confirmed.body.data.status, "released", confirmed.text);
+    await assertListed(transactionId, "released", "delivered");
+  });
+
+  it("[D17] [D41] show a deal as delivered right after a deliver that saw the delivery on chain", async () => {
+    const { transactionId } = await fundedDeal(own);
+    await followTo(transactionId, "funded");
+    const { blockNumber } = await deliverDeal(own, transactionId);
+    await api.container.indexers["base-sepolia"].waitForBlock(Number(blockNumber), 60_000);
+    const again = await api.request("POST", `/api/v1/transactions/${transactionId}/deliver`, {
+      key: own.seller.apiKey,
+      body: { responsePayload: { answer: 42 } },
+    });
+    assert.deepEqual([again.status, again.body.data.status], [200, "delivered"], again.text);
+    await assertListed(transactionId, "delivered", "funded");
+  });
+
+  it("[D41] show the state that a reading at a block which the party named has shown", async () => {
+    const { transactionId } = await fundedDeal(own);
+    await followTo(transactionId, "funded");
+    const { blockNumber } = await deliverDeal(own, transactionId);
+    const read = await api.request("GET", `/api/v1/transactions/${transactionId}?minBlock=${blockNumber}`, {
+      key: own.buyer.apiKey,
+    });
+    assert.equal(read.body.data.status, "delivered", read.text);
+    await assertListed(transactionId, "delivered", "funded");
+  });
+
+  it("[D41] name an indexedBlock that is not below the last move of the state they show", async () => {
+    const checkout = await checkOut(own);
+    const { blockNumber } = await createEscrow(own, checkout);
+    await followTo(checkout.transactionId, "funded");
+    const { transactions } = api.container.features;
+    // What a list reads while the follower has written a page's copies and not moved its cursor past the page yet.
+    const list = createListReader({
+      transactions: transactions.models.transactions,
+      progress: { reached: () => Promise.resolve(new Map([["base-sepolia", Number(blockNumber) - 1]])) },
+      indexers: api.container.indexers,
+      waitMs: 0,
+    });
+    for (const [agent, role] of [
+      [own.buyer, "buyer"],
+      [own.seller, "seller"],
+    ] as const) {
+      const { entries } = await list(agent.agentId, { role, limit: 20 });
+      assert.deepEqual(
+        entries.map(({ record, indexedBlock }) => [record._id, record.status, indexedBlock]),
+        [[checkout.transactionId, "funded", Number(blockNumber)]],
+      );
+    }
+  });
+
   it("[D41] lose and repeat nothing between pages, whether the follower has reached a deal or not", async () => {
     const deals: { id: string; isFunded: boolean }[] = [];
     for (const kind of ["followed", "pending", "followed", "told", "pending", "told", "told", "pending"]) {
       const { transactionId } = kind === "pending" ? await checkOut(own) : await fundedDeal(own);
       deals.unshift({ id: transactionId, isFunded: kind !== "pending" });
-      if (kind === "followed") {
-        const { transactions, chainFollower } = api.container.features;
-        const isReached = async () =>
-          (await transactions.models.transactions.findById(transactionId).lean())?.status === "funded";
-        while (!(await isReached())) await chainFollower.followers["base-sepolia"].step();
-      }
+      if (kind === "followed") await followTo(transactionId, "funded");
     }
     const all = deals.map(({ id }) => id);
     const funded = deals.flatMap(({ id, isFunded }) => (isFunded ? [id] : []));
