@@ -15,7 +15,7 @@ module.exports = {
       name: "no-circular",
       comment: "A circle of imports has no first file to read.",
       severity: "error",
-      from: { path: "^(api|scripts|deploy|test)/" },
+      from: { path: "^(api|scripts|deploy|sdk|test)/" },
       to: { circular: true },
     },
     {
@@ -23,7 +23,7 @@ module.exports = {
       comment: "Two folders that import each other are one room with a wall through it.",
       severity: "error",
       scope: "folder",
-      from: { path: "^(api|scripts|deploy|test)(/|$)" },
+      from: { path: "^(api|scripts|deploy|sdk|test)(/|$)" },
       to: { circular: true },
     },
     ...layers.slice(0, -1).map(([name, path], index) => ({
@@ -49,10 +49,17 @@ module.exports = {
     },
     {
       name: "product-stands-alone",
-      comment: "The API imports no script, test, deployment code or subgraph source.",
+      comment: "The API imports no script, client, test, deployment code or subgraph source.",
       severity: "error",
       from: { path: "^api/" },
-      to: { path: "^(scripts|test|deploy|subgraph)/" },
+      to: { path: "^(scripts|sdk|test|deploy|subgraph)/" },
+    },
+    {
+      name: "sdk-stands-alone",
+      comment: "The client is a package of its own: it imports its own files and what sdk/package.json names.",
+      severity: "error",
+      from: { path: "^sdk/" },
+      to: { pathNot: "^(sdk/src|node_modules/viem)/" },
     },
     {
       name: "production-packages-only",
@@ -70,7 +77,7 @@ module.exports = {
     {
       name: "no-unresolvable",
       severity: "error",
-      from: { path: "^(api|scripts|deploy|test)/" },
+      from: { path: "^(api|scripts|deploy|sdk|test)/" },
       to: { couldNotResolve: true },
     },
   ],

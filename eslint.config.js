@@ -12,6 +12,8 @@ export default tseslint.config(
       "coverage/",
       "typechain-types/",
       ".local/",
+      "sdk/dist/",
+      "sdk/src/generated/",
       // AssemblyScript: another language with the same file ending, checked by its own compiler.
       "subgraph/src/",
       "subgraph/build/",

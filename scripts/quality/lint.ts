@@ -12,7 +12,7 @@ const checks: [name: string, command: string, args: string[]][] = [
   ["eslint", "eslint", ["--max-warnings", "0", "."]],
   ["prettier", "prettier", ["--check", "--log-level", "warn", "."]],
   ["solhint", "solhint", ["--max-warnings", "0", ...solidity]],
-  ["dependency-cruiser", "depcruise", ["api", "scripts", "deploy", "test"]],
+  ["dependency-cruiser", "depcruise", ["api", "scripts", "deploy", "sdk/src", "test"]],
   ["knip", "knip", ["--treat-config-hints-as-errors"]],
   ["unused members", "node", ["scripts/quality/unused-members.ts"]],
   ["generated files", "node", ["scripts/quality/generated/check-generated.ts"]],

@@ -10,6 +10,7 @@ import { format } from "prettier";
 import { apiDescription, routes } from "../../../api/app.ts";
 import { readArguments } from "../../command/arguments.ts";
 import { errorsPage } from "./errors-page.ts";
+import { abiModule, apiTypes } from "./sdk-sources.ts";
 
 interface GeneratedFile {
   /** Path from the root of the repository. */
@@ -28,6 +29,16 @@ const files: readonly GeneratedFile[] = [
     path: "docs/errors.md",
     source: "the catalogue of errors and the routes",
     generate: () => format(errorsPage(routes), { parser: "markdown", printWidth: 120 }),
+  },
+  {
+    path: "sdk/src/generated/api-types.ts",
+    source: "the schemas of the API's routes",
+    generate: () => apiTypes(apiDescription()),
+  },
+  {
+    path: "sdk/src/generated/abis.ts",
+    source: "the interfaces of the contracts",
+    generate: abiModule,
   },
 ];
 

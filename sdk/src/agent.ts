@@ -1,0 +1,159 @@
+import type { Address, TransactionReceipt } from "viem";
+
+import { Deal, termsOfCheckout, termsOfTransaction } from "./deal.ts";
+import type { DealTerms } from "./deal.ts";
+import { RefusedError } from "./errors.ts";
+import { EscrowContract } from "./escrow.ts";
+import type * as wire from "./generated/api-types.ts";
+import type { ApiRequest, ApiResponse, CallOptions, Http } from "./http.ts";
+import { Listings } from "./listings.ts";
+import { networksOf } from "./networks.ts";
+import { paginate } from "./pagination.ts";
+import type { Page } from "./pagination.ts";
+import { parseRecord } from "./records.ts";
+import type { Job, LoggedEvent, Network, Transaction } from "./records.ts";
+import type { Wallet } from "./wallet.ts";
+import { WebhookSettings } from "./webhook-settings.ts";
+
+/** What an agent is made of; `Marketplace.agent` and `Marketplace.register` give it. */
+export interface AgentParts {
+  /** Carries the agent's key. */
+  http: Http;
+  wallet: Wallet | undefined;
+  escrowContracts: Readonly<Partial<Record<Network, Address>>>;
+}
+
+/** Body of a checkout (specification 2.3). */
+export type CheckoutRequest = Omit<wire.PostApiV1CheckoutData["body"], "paymentMethod"> & {
+  /** `usdc` (default) or `weth`. */
+  paymentMethod?: string;
+};
+/** Filters of an agent's transactions. */
+export type TransactionFilter = Omit<NonNullable<wire.GetApiV1TransactionsData["query"]>, "cursor">;
+/** Filters of the seller queue. */
+export type JobFilter = Omit<NonNullable<wire.GetApiV1JobsData["query"]>, "cursor">;
+/** Filters of the event log; `after` is the id of the last event seen. */
+export type EventFilter = NonNullable<wire.GetApiV1EventsData["query"]>;
+/** Discovery score of an agent (specification 2.5). */
+export type DiscoveryScore = wire.GetApiV1AgentsByIdDiscoveryScoreResponse;
+
+/** A registered agent: an API key and, to move money, its wallet. Every call may throw `ApiError` and its kin. */
+export class Agent {
+  /** Services on offer. */
+  readonly listings: Listings;
+  /** The agent's webhook secret and delivery log. */
+  readonly webhooks: WebhookSettings;
+  readonly #parts: AgentParts;
+
+  constructor(parts: AgentParts) {
+    this.#parts = parts;
+    this.listings = new Listings(parts.http);
+    this.webhooks = new WebhookSettings(parts.http);
+  }
+
+  /** The same agent with its wallet on another chain. */
+  withWallet(wallet: Wallet): Agent {
+    return new Agent({ ...this.#parts, wallet });
+  }
+
+  /**
+   * Checks a service out: agrees on terms that hold for 15 minutes (specification 2.3). `Deal.fund` then pays.
+   * Errors: `service_not_active`, `self_purchase`, `callback_url_required`, `insufficient_token_balance`,
+   * `job_value_cap_exceeded`, `testnet_graduation_required`, `seller_terms_not_met`, `currency_not_settleable`.
+   */
+  async checkout(request: CheckoutRequest, options: CallOptions = {}): Promise<Deal> {
+    const wallet = this.#requireWallet();
+    const body = { paymentMethod: "usdc", ...request };
+    const { data } = await this.#parts.http.post<wire.PostApiV1CheckoutResponse>("/api/v1/checkout", body, options);
+    return this.#open(termsOfCheckout(data, wallet.account.address));
+  }
+
+  /** A deal that this agent is a party of. Errors: `not_found`. */
+  async deal(transactionId: string, options: CallOptions = {}): Promise<Deal> {
+    const path = `/api/v1/transactions/${encodeURIComponent(transactionId)}`;
+    const { data } = await this.#parts.http.get<wire.GetApiV1TransactionsByIdResponse>(path, options);
+    return this.#open(termsOfTransaction(data));
+  }
+
+  /** The agent's transactions, newest first. */
+  transactions(
+    filter: TransactionFilter = {},
+    options: CallOptions = {},
+  ): AsyncGenerator<Transaction, void, undefined> {
+    return paginate(async (cursor) => {
+      const page = await this.#page<wire.Transaction>("/api/v1/transactions", { ...filter, cursor }, options);
+      return { ...page, data: page.data.map(parseRecord) };
+    });
+  }
+
+  /** The seller queue: jobs that wait for this agent (decision 25). */
+  jobs(filter: JobFilter = {}, options: CallOptions = {}): AsyncGenerator<Job, void, undefined> {
+    return paginate(async (cursor) => {
+      const page = await this.#page<wire.Job>("/api/v1/jobs", { ...filter, cursor }, options);
+      return { ...page, data: page.data.map(parseRecord) };
+    });
+  }
+
+  /** The agent's events, oldest first, complete and in order; ends with the last one so far (decision 25). */
+  events(
+    { after, ...filter }: EventFilter = {},
+    options: CallOptions = {},
+  ): AsyncGenerator<LoggedEvent, void, undefined> {
+    const fetchPage = (cursor: string | undefined) =>
+      this.#page<LoggedEvent>("/api/v1/events", { ...filter, after: cursor }, options);
+    return paginate(fetchPage, after);
+  }
+
+  /** Discovery score of an agent. Errors: `not_found`. */
+  discoveryScore(agentId: string, options: CallOptions = {}): Promise<DiscoveryScore> {
+    return this.#parts.http.get(`/api/v1/agents/${encodeURIComponent(agentId)}/discovery-score`, options);
+  }
+
+  /** Revokes the key that this agent uses. It answers no call afterwards. */
+  async revokeKey(options: CallOptions = {}): Promise<{ agentId: string; revokedAt: string }> {
+    const request = { method: "DELETE", path: "/api/v1/auth/keys", ...options } as const;
+    return (await this.#parts.http.send<wire.DeleteApiV1AuthKeysResponse>(request)).body.data;
+  }
+
+  /** The escrow contract on the wallet's chain, for calls that no deal makes. */
+  async escrowContract(options: CallOptions = {}): Promise<EscrowContract> {
+    const wallet = this.#requireWallet();
+    const networks = await networksOf(this.#parts.http, options);
+    const found = networks.find(({ chainId }) => chainId === wallet.chain.id);
+    if (found === undefined) throw new RefusedError(`no deals settle on the wallet's chain ${wallet.chain.id}`);
+    return new EscrowContract(wallet, this.#trusted(found.network, found.contracts.escrow));
+  }
+
+  /** Draws what failed payouts left to the wallet in a token (decision 9). Errors: `NothingToWithdraw`. */
+  async withdraw(token: Address, options: CallOptions = {}): Promise<TransactionReceipt> {
+    return (await this.escrowContract(options)).withdraw(token);
+  }
+
+  /** Any call with the agent's key: for routes that are newer than this package. */
+  request<Body>(request: ApiRequest): Promise<ApiResponse<Body>> {
+    return this.#parts.http.send<Body>(request);
+  }
+
+  #open(terms: DealTerms): Deal {
+    this.#trusted(terms.network, terms.escrowContract);
+    return new Deal({ http: this.#parts.http, wallet: this.#parts.wallet }, terms);
+  }
+
+  #trusted(network: Network, escrowContract: Address): Address {
+    const expected = this.#parts.escrowContracts[network];
+    if (expected !== undefined && expected.toLowerCase() !== escrowContract.toLowerCase()) {
+      throw new RefusedError(`the API names the escrow contract ${escrowContract} on ${network}, not ${expected}`);
+    }
+    return escrowContract;
+  }
+
+  #requireWallet(): Wallet {
+    const { wallet } = this.#parts;
+    if (wallet === undefined) throw new RefusedError("this agent has no wallet: pass one to Marketplace.agent");
+    return wallet;
+  }
+
+  #page<Item>(path: string, query: object, options: CallOptions): Promise<Page<Item>> {
+    return this.#parts.http.get<Page<Item>>(path, { query, ...options });
+  }
+}

@@ -1,0 +1,33 @@
+import { sha256, stringToHex } from "viem";
+import type { Hex } from "viem";
+
+/**
+ * RFC 8785 canonical JSON: the same text for the same value, in whatever order its keys are. Written here because the
+ * package `canonicalize` asks for Node 22; JSON.stringify writes numbers and strings as the RFC wants them.
+ * @throws TypeError for what has no JSON form (undefined, functions, bigint) and for half of a surrogate pair
+ */
+export function canonicalJson(value: unknown): string {
+  const text = JSON.stringify(value) as string | undefined;
+  if (text === undefined) throw new TypeError("The value has no JSON form");
+  // Read back, so that the hash covers what a request body carries: dates as text, no undefined properties.
+  return canonical(JSON.parse(text));
+}
+
+/** `deliveryProof` of a payload: SHA-256 of its canonical JSON, the usual proof hash on chain (decision 17). */
+export function deliveryProofOf(responsePayload: Record<string, unknown>): Hex {
+  return sha256(stringToHex(canonicalJson(responsePayload)));
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value === "string") return canonicalText(value);
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  // sort() compares UTF-16 code units, which is the order of the RFC.
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([key, part]) => `${canonicalText(key)}:${canonical(part)}`).join(",")}}`;
+}
+
+function canonicalText(text: string): string {
+  if (!text.isWellFormed()) throw new TypeError("A string holds half of a surrogate pair");
+  return JSON.stringify(text);
+}

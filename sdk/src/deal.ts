@@ -1,0 +1,394 @@
+import { keccak256, stringToHex } from "viem";
+import type { Address, Hex, TransactionReceipt } from "viem";
+
+import { canonicalJson, deliveryProofOf } from "./canonical-json.ts";
+import { ApiError, DealEndedError, isTransient, RefusedError } from "./errors.ts";
+import { EscrowContract } from "./escrow.ts";
+import type { EscrowMove, EscrowState } from "./escrow.ts";
+import { signFunding } from "./gasless.ts";
+import type * as wire from "./generated/api-types.ts";
+import type { CallOptions, Http } from "./http.ts";
+import { parseRecord, parseTransaction } from "./records.ts";
+import type { Network, Parsed, Transaction, TransactionStatus, TransactionWithActions } from "./records.ts";
+import { retryAfterSecondsOf } from "./retry.ts";
+import type { EscrowTerms, FundingAuthorization } from "./terms.ts";
+import { Patience, poll } from "./waiting.ts";
+import type { Attempt, WaitOptions } from "./waiting.ts";
+import type { Wallet } from "./wallet.ts";
+
+/** What the parties of a deal agreed on. Amounts in token units. */
+export interface DealTerms extends EscrowTerms {
+  transactionId: string;
+  network: Network;
+  chainId: number;
+  escrowContract: Address;
+  /** Part of the deposit that is never given back. */
+  platformFee: bigint;
+  /** What the seller gets on release, or the buyer on a refund or an abandonment. */
+  refundableAmount: bigint;
+  /** ISO 8601; null for an escrow without a checkout. */
+  quoteExpiresAt: string | null;
+}
+
+/** How long a verb waits for the chain and the API together, and who hears of the transactions it sends. */
+export interface VerbOptions extends WaitOptions {
+  /** Called after each block that took one of the wallet's transactions, for logs. */
+  onReceipt?: ((step: string, receipt: TransactionReceipt) => void) | undefined;
+}
+
+/** Options of the verbs that pay. */
+export interface FundOptions extends VerbOptions {
+  /** Token units; a dearer deal is refused before anything is signed. */
+  maxAmount?: bigint | undefined;
+}
+
+/** The call of `claimAbandoned` and from when on the chain takes it (decision 19). */
+export type ClaimAbandonedCall = Parsed<wire.GetApiV1TransactionsByIdClaimAbandonedResponse["data"]>;
+/** The call of `finalize` and from when on the chain takes it (decision 19). */
+export type FinalizeCall = Parsed<wire.GetApiV1TransactionsByIdFinalizeResponse["data"]>;
+
+/** Statuses that no move leaves (specification 3.2). */
+const FINAL: readonly TransactionStatus[] = ["released", "refunded", "resolved", "abandoned"];
+/** Statuses of a deal whose escrow exists. */
+const FUNDED: readonly TransactionStatus[] = ["funded", "delivered", "disputed", ...FINAL];
+/** The API reads the chain through a node that may be a block behind the wallet's. */
+const FUNDING_LAG: readonly (string | undefined)[] = ["funding_pending", "funding_not_found"];
+const DELIVERY_LAG: readonly (string | undefined)[] = ["delivery_transaction_mismatch"];
+const ACCEPT_LAG: readonly (string | undefined)[] = ["not_accepted_on_chain"];
+
+/**
+ * A deal as one of its parties moves it on. A verb sends the wallet's transaction, waits for its block and returns the
+ * transaction as the API shows it from that block on. Verbs can be repeated: what is already on chain isn't sent again.
+ *
+ * Errors of all verbs: `RefusedError` (no wallet, another chain), `ContractRevertedError` (the contract's own, by name),
+ * `TransactionRevertedError`, `ApiError`, `TimeoutError`, and the signal's reason.
+ */
+export class Deal {
+  readonly terms: DealTerms;
+  readonly #http: Http;
+  readonly #wallet: Wallet | undefined;
+
+  constructor({ http, wallet }: { http: Http; wallet: Wallet | undefined }, terms: DealTerms) {
+    this.#http = http;
+    this.#wallet = wallet;
+    this.terms = terms;
+  }
+
+  get transactionId(): string {
+    return this.terms.transactionId;
+  }
+
+  /** The escrow contract as this agent's wallet uses it. */
+  get escrow(): EscrowContract {
+    return new EscrowContract(this.#requireWallet(), this.terms.escrowContract);
+  }
+
+  // ---- Reading -------------------------------------------------------------------------------
+
+  /** The transaction with what this agent may do next. */
+  async read({ minBlock, ...options }: CallOptions & { minBlock?: bigint } = {}): Promise<TransactionWithActions> {
+    return this.#read({ query: { minBlock }, ...options });
+  }
+
+  /**
+   * Waits for a status.
+   * @throws DealEndedError when the deal has ended in another one
+   * @throws TimeoutError
+   */
+  async waitForStatus(
+    wanted: TransactionStatus | readonly TransactionStatus[],
+    options: WaitOptions = {},
+  ): Promise<TransactionWithActions> {
+    const statuses: readonly TransactionStatus[] = typeof wanted === "string" ? [wanted] : wanted;
+    const patience = new Patience(`the status ${statuses.join(" or ")} of transaction ${this.transactionId}`, options);
+    return poll(patience, async (): Promise<Attempt<TransactionWithActions>> => {
+      const found = await this.#read(this.#limits(patience));
+      if (statuses.includes(found.status)) return { result: found };
+      if (FINAL.includes(found.status)) throw new DealEndedError(this.transactionId, found.status, statuses);
+      return {};
+    });
+  }
+
+  /**
+   * The agreed requirements, held against `criteriaHash` (decision 5).
+   * @throws RefusedError when the document isn't the one that the escrow commits to
+   */
+  async criteria(options: CallOptions = {}): Promise<Record<string, unknown>> {
+    const path = this.#path("/criteria");
+    const { data } = await this.#http.get<wire.GetApiV1TransactionsByIdCriteriaResponse>(path, options);
+    if (keccak256(stringToHex(canonicalJson(data.criteria))) !== this.terms.criteriaHash) {
+      throw new RefusedError(
+        `the criteria of transaction ${this.transactionId} don't match ${this.terms.criteriaHash}`,
+      );
+    }
+    return data.criteria;
+  }
+
+  /** The call with which the buyer reclaims an undelivered job, and when. Errors: `wrong_role`. */
+  async claimAbandonedCall(options: CallOptions = {}): Promise<ClaimAbandonedCall> {
+    const path = this.#path("/claimAbandoned");
+    return parseRecord((await this.#http.get<wire.GetApiV1TransactionsByIdClaimAbandonedResponse>(path, options)).data);
+  }
+
+  /** The call with which anyone releases the funds after the dispute window, and when. */
+  async finalizeCall(options: CallOptions = {}): Promise<FinalizeCall> {
+    const path = this.#path("/finalize");
+    return parseRecord((await this.#http.get<wire.GetApiV1TransactionsByIdFinalizeResponse>(path, options)).data);
+  }
+
+  // ---- The buyer's verbs ---------------------------------------------------------------------
+
+  /** Approves the deposit, creates the escrow and has the API verify it (specification section 4, steps 2 and 3). */
+  async fund({ maxAmount, ...options }: FundOptions = {}): Promise<Transaction> {
+    const patience = this.#patience("funding", options);
+    const { escrow } = this;
+    this.#checkAmount(maxAmount);
+    if (await this.#isCreated(escrow)) return this.waitForStatus(FUNDED, this.#rest(patience));
+    const { token, amount } = this.terms;
+    const approved = await escrow.approve(token, amount, { timeoutMs: patience.remainingMs });
+    if (approved !== undefined) options.onReceipt?.("approve", approved);
+    const receipt = await escrow.createEscrow(this.terms, { timeoutMs: patience.remainingMs });
+    options.onReceipt?.("createEscrow", receipt);
+    return this.reportFunding(receipt.transactionHash, this.#rest(patience));
+  }
+
+  /**
+   * Signs the deposit instead of sending it: whoever gets the authorization can create this escrow, and nothing else,
+   * until the quote ends (decision 13). It costs no gas. See `relayCall`.
+   */
+  async authorizeFunding({ maxAmount }: Pick<FundOptions, "maxAmount"> = {}): Promise<FundingAuthorization> {
+    const { escrowContract, quoteExpiresAt } = this.terms;
+    if (quoteExpiresAt === null) throw new RefusedError(`transaction ${this.transactionId} has no quote`);
+    this.#checkAmount(maxAmount);
+    const validBefore = BigInt(Math.floor(Date.parse(quoteExpiresAt) / 1_000));
+    return signFunding(this.#requireWallet(), escrowContract, this.terms, { validBefore });
+  }
+
+  /** Funds by the wallet's signature while `relayer` sends the transaction and pays the gas (decision 13). */
+  async fundGasless({ relayer, maxAmount, ...options }: FundOptions & { relayer: Wallet }): Promise<Transaction> {
+    const patience = this.#patience("gasless funding", options);
+    if (await this.#isCreated(this.escrow)) return this.waitForStatus(FUNDED, this.#rest(patience));
+    const authorization = await this.authorizeFunding({ maxAmount });
+    this.#requireChain(relayer);
+    const contract = new EscrowContract(relayer, this.terms.escrowContract);
+    const receipt = await contract.createEscrowWithAuthorization(authorization, { timeoutMs: patience.remainingMs });
+    options.onReceipt?.("createEscrowWithAuthorization", receipt);
+    return this.reportFunding(receipt.transactionHash, this.#rest(patience));
+  }
+
+  /**
+   * Has the API verify a funding by its transaction hash, and waits until it has (decision 16). Errors: `funding_failed`,
+   * `funding_other_network`, `funding_other_escrow`, `funding_other_terms`.
+   */
+  async reportFunding(txHash: Hex, options: WaitOptions = {}): Promise<Transaction> {
+    return this.#post<wire.Transaction>(
+      "/fund",
+      { txHash },
+      this.#patience("the verified funding", options),
+      FUNDING_LAG,
+    );
+  }
+
+  /** Accepts the delivery on chain, which pays the seller, and confirms it (specification section 4, step 5). */
+  async accept(options: VerbOptions = {}): Promise<Transaction> {
+    const patience = this.#patience("the acceptance", options);
+    await this.#move("accept", "Released", patience, options);
+    return this.#post<wire.Transaction>("/confirm", {}, patience, ACCEPT_LAG);
+  }
+
+  /** Confirms a delivery that was accepted on chain before. Errors: `not_accepted_on_chain`. */
+  async confirm(options: WaitOptions = {}): Promise<Transaction> {
+    return this.#post<wire.Transaction>("/confirm", {}, this.#patience("the confirmation", options), []);
+  }
+
+  /** Disputes the delivery within the window; the funds are frozen until a ruling (decision 8). */
+  openDispute(options: VerbOptions = {}): Promise<Transaction> {
+    return this.#settle("openDispute", "Disputed", options);
+  }
+
+  /** Reclaims an undelivered job after deadline and grace, less the fee (decision 7). */
+  claimAbandoned(options: VerbOptions = {}): Promise<Transaction> {
+    return this.#settle("claimAbandoned", "Abandoned", options);
+  }
+
+  // ---- The seller's verbs --------------------------------------------------------------------
+
+  /**
+   * Hands the result over and commits to it on chain (specification section 4, step 4). The payload is written once;
+   * the buyer reads it from the commitment on. The proof hash is the payload's `deliveryProof` (decision 17).
+   * Errors: `delivery_already_submitted`, `escrow_state_conflict`.
+   */
+  async deliver(responsePayload: Record<string, unknown>, options: VerbOptions = {}): Promise<Transaction> {
+    const patience = this.#patience("the delivery", options);
+    const { escrow } = this;
+    const proof = deliveryProofOf(responsePayload);
+    await this.handOver(responsePayload, this.#limits(patience));
+    const { state } = await escrow.get(this.terms.escrowId);
+    if (state !== "Funded") return this.#delivered({ responsePayload }, patience);
+    const receipt = await escrow.submitDelivery(this.terms.escrowId, proof, { timeoutMs: patience.remainingMs });
+    options.onReceipt?.("submitDelivery", receipt);
+    return this.#delivered({ responsePayload, txHash: receipt.transactionHash }, patience);
+  }
+
+  /** Hands the result over without a transaction: for sellers who commit to it in their own way (decision 17). */
+  async handOver(responsePayload: Record<string, unknown>, options: CallOptions = {}): Promise<Transaction> {
+    const request = { isIdempotent: true, ...options };
+    const answer = await this.#http.post<{ data: wire.Transaction }>(
+      this.#path("/deliver"),
+      { responsePayload },
+      request,
+    );
+    return parseRecord(answer.data);
+  }
+
+  /** Declines a funded job: the buyer gets the deposit back, less the fee (decision 6). */
+  refund(options: VerbOptions = {}): Promise<Transaction> {
+    return this.#settle("refund", "Refunded", options);
+  }
+
+  // ---- Anyone's verb -------------------------------------------------------------------------
+
+  /** Releases the funds to the seller after the dispute window (decision 7). */
+  finalize(options: VerbOptions = {}): Promise<Transaction> {
+    return this.#settle("finalize", "Released", options);
+  }
+
+  // ---- Internal ------------------------------------------------------------------------------
+
+  /** Makes a move and waits until the API shows the state of its block. */
+  async #settle(move: EscrowMove, target: EscrowState, options: VerbOptions): Promise<Transaction> {
+    const patience = this.#patience(move, options);
+    const receipt = await this.#move(move, target, patience, options);
+    const query = { minBlock: receipt?.blockNumber };
+    return poll(patience, async () => ({ result: await this.#read({ query, ...this.#limits(patience) }) }));
+  }
+
+  /** Undefined when the escrow is already there. */
+  async #move(
+    move: EscrowMove,
+    target: EscrowState,
+    patience: Patience,
+    { onReceipt }: VerbOptions,
+  ): Promise<TransactionReceipt | undefined> {
+    const { escrow } = this;
+    const { state } = await escrow.get(this.terms.escrowId);
+    if (state === target) return undefined;
+    const receipt = await escrow.move(move, this.terms.escrowId, { timeoutMs: patience.remainingMs });
+    onReceipt?.(move, receipt);
+    return receipt;
+  }
+
+  #delivered(body: { responsePayload: object; txHash?: Hex }, patience: Patience): Promise<Transaction> {
+    return this.#post<wire.Transaction>("/deliver", body, patience, DELIVERY_LAG);
+  }
+
+  /** Posts until the API has caught up with the chain: 200 rather than 202, and none of the codes that mean "not yet". */
+  #post<Wire extends object>(
+    path: string,
+    body: object,
+    patience: Patience,
+    lagCodes: readonly (string | undefined)[],
+  ): Promise<Parsed<Wire>> {
+    const attempt = async (): Promise<Attempt<Parsed<Wire>>> => {
+      const request = { method: "POST", path: this.#path(path), body, ...this.#limits(patience) } as const;
+      const answer = await this.#http.send<{ data: Wire }>(request);
+      if (answer.status === 200) return { result: parseRecord(answer.body.data) };
+      return { retryAfterSeconds: retryAfterSecondsOf(answer.headers.get("retry-after")) };
+    };
+    const isLag = (error: unknown) =>
+      isTransient(error) || (error instanceof ApiError && error.code !== undefined && lagCodes.includes(error.code));
+    return poll(patience, attempt, isLag);
+  }
+
+  async #read(options: Parameters<Http["get"]>[1]): Promise<TransactionWithActions> {
+    const { data } = await this.#http.get<wire.GetApiV1TransactionsByIdResponse>(this.#path(""), options);
+    return parseTransaction(data);
+  }
+
+  async #isCreated(escrow: EscrowContract): Promise<boolean> {
+    return (await escrow.get(this.terms.escrowId)).state !== "None";
+  }
+
+  #checkAmount(maxAmount: bigint | undefined): void {
+    const { amount } = this.terms;
+    if (maxAmount !== undefined && amount > maxAmount) {
+      throw new RefusedError(`the deposit of ${amount} token units is above the limit of ${maxAmount}`);
+    }
+  }
+
+  #requireWallet(): Wallet {
+    if (this.#wallet === undefined) throw new RefusedError("this agent has no wallet: pass one to Marketplace.agent");
+    this.#requireChain(this.#wallet);
+    return this.#wallet;
+  }
+
+  #requireChain({ chain }: Wallet): void {
+    const { network, chainId } = this.terms;
+    if (chain.id !== chainId) throw new RefusedError(`the deal settles on ${network} (${chainId}), not on ${chain.id}`);
+  }
+
+  #patience(what: string, options: WaitOptions): Patience {
+    return new Patience(`${what} of transaction ${this.transactionId}`, options);
+  }
+
+  /** The poll decides on repetitions, and no attempt outlasts the wait. */
+  #limits({ signal, remainingMs }: Patience) {
+    return { signal, timeoutMs: remainingMs, retry: { maxAttempts: 1 } };
+  }
+
+  #rest({ signal, remainingMs }: Patience): WaitOptions {
+    return { signal, timeoutMs: remainingMs };
+  }
+
+  #path(rest: string): string {
+    return `/api/v1/transactions/${encodeURIComponent(this.transactionId)}${rest}`;
+  }
+}
+
+/** The terms that a checkout answers with. */
+export function termsOfCheckout(checkout: wire.PostApiV1CheckoutResponse["data"], buyer: Address): DealTerms {
+  const { transactionId, paymentInstructions } = checkout;
+  const terms = parseRecord(paymentInstructions);
+  return {
+    transactionId,
+    network: terms.network,
+    chainId: terms.chainId,
+    escrowContract: terms.escrowContract,
+    escrowId: terms.escrowId,
+    buyer,
+    seller: terms.sellerAddress,
+    token: terms.tokenAddress,
+    amount: terms.amount,
+    platformFee: terms.platformFee,
+    refundableAmount: terms.refundableAmount,
+    deadline: BigInt(terms.deadline),
+    disputeWindow: BigInt(terms.disputeWindow),
+    abandonmentGrace: BigInt(terms.abandonmentGrace),
+    criteriaHash: terms.criteriaHash,
+    quoteExpiresAt: terms.quoteExpiresAt,
+  };
+}
+
+/** The terms of a transaction that exists. */
+export function termsOfTransaction(record: wire.Transaction): DealTerms {
+  const transaction = parseRecord(record);
+  const { transactionId, network, chainId, escrowContract, escrowId, token, amount, quoteExpiresAt } = transaction;
+  return {
+    transactionId,
+    network,
+    chainId,
+    escrowContract,
+    escrowId,
+    buyer: transaction.buyerAddress,
+    seller: transaction.sellerAddress,
+    token,
+    amount,
+    platformFee: transaction.platformFee,
+    refundableAmount: transaction.lockedAmount,
+    deadline: BigInt(transaction.deadline),
+    disputeWindow: BigInt(transaction.disputeWindow),
+    abandonmentGrace: BigInt(transaction.abandonmentGrace),
+    criteriaHash: transaction.criteriaHash,
+    quoteExpiresAt,
+  };
+}

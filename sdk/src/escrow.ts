@@ -1,0 +1,135 @@
+import { erc20Abi } from "viem";
+import type { Address, Hex, TransactionReceipt } from "viem";
+import { readContract } from "viem/actions";
+
+import { escrowAbi } from "./generated/abis.ts";
+import type { EscrowTerms, FundingAuthorization } from "./terms.ts";
+import { write } from "./wallet.ts";
+import type { ReceiptOptions, Wallet } from "./wallet.ts";
+
+/** States of an escrow; the position is the code on chain (specification 3.1). */
+export const ESCROW_STATES = [
+  "None",
+  "Funded",
+  "Delivered",
+  "Released",
+  "Refunded",
+  "Disputed",
+  "Resolved",
+  "Abandoned",
+] as const;
+/** State of an escrow on chain. */
+export type EscrowState = (typeof ESCROW_STATES)[number];
+
+/** An escrow as the contract keeps it. Amounts in token units, times in unix seconds, spans in seconds. */
+export interface Escrow {
+  state: EscrowState;
+  buyer: Address;
+  seller: Address;
+  token: Address;
+  /** Gross deposit. */
+  amount: bigint;
+  /** 2% of the deposit, rounded up; never given back. */
+  fee: bigint;
+  /** What the seller gets on release, or the buyer on a refund. */
+  locked: bigint;
+  createdAt: bigint;
+  deadline: bigint;
+  /** 0 before the delivery. */
+  deliveredAt: bigint;
+  /** 0 without a dispute. */
+  disputedAt: bigint;
+  disputeWindow: bigint;
+  abandonmentGrace: bigint;
+  criteriaHash: Hex;
+}
+
+/** Moves that take nothing but the escrow id. */
+export type EscrowMove = "accept" | "finalize" | "refund" | "claimAbandoned" | "openDispute";
+
+/**
+ * The escrow contract as one wallet uses it, without the API. Each call waits for its block; errors are
+ * `ContractRevertedError` (named as in `IEscrow`), `TransactionRevertedError` and `TimeoutError`.
+ */
+export class EscrowContract {
+  readonly address: Address;
+  readonly #wallet: Wallet;
+
+  constructor(wallet: Wallet, address: Address) {
+    this.#wallet = wallet;
+    this.address = address;
+  }
+
+  /** The escrow; its state is `None` when the id was never used. */
+  async get(escrowId: Hex): Promise<Escrow> {
+    const { state, ...escrow } = await readContract(this.#wallet, {
+      address: this.address,
+      abi: escrowAbi,
+      functionName: "getEscrow",
+      args: [escrowId],
+    });
+    return { ...escrow, state: ESCROW_STATES[state] ?? "None" };
+  }
+
+  /** Lets the contract draw `amount` token units of the wallet; undefined when it already may. */
+  async approve(token: Address, amount: bigint, options?: ReceiptOptions): Promise<TransactionReceipt | undefined> {
+    const allowed = await readContract(this.#wallet, {
+      address: token,
+      abi: erc20Abi,
+      functionName: "allowance",
+      args: [this.#wallet.account.address, this.address],
+    });
+    if (allowed >= amount) return undefined;
+    const args = [this.address, amount];
+    return write(this.#wallet, { address: token, abi: erc20Abi, functionName: "approve", args }, options);
+  }
+
+  /** Deposits the token as its buyer; `approve` comes first. */
+  createEscrow(terms: Omit<EscrowTerms, "buyer">, options?: ReceiptOptions): Promise<TransactionReceipt> {
+    const { escrowId, seller, amount, token, deadline, disputeWindow, abandonmentGrace, criteriaHash } = terms;
+    const args = [escrowId, seller, amount, token, deadline, disputeWindow, abandonmentGrace, criteriaHash];
+    return this.#write("createEscrow", args, options);
+  }
+
+  /** Deposits a buyer's token by his signature; this wallet pays the gas (decision 13). */
+  createEscrowWithAuthorization(
+    authorization: FundingAuthorization,
+    options?: ReceiptOptions,
+  ): Promise<TransactionReceipt> {
+    const { terms, validAfter, validBefore, signature } = authorization;
+    return this.#write("createEscrowWithAuthorization", [terms, validAfter, validBefore, signature], options);
+  }
+
+  /** Commits its seller to a delivery; the dispute window starts. */
+  submitDelivery(escrowId: Hex, proofHash: Hex, options?: ReceiptOptions): Promise<TransactionReceipt> {
+    return this.#write("submitDelivery", [escrowId, proofHash], options);
+  }
+
+  /**
+   * Makes a move: `accept` and `openDispute` (buyer, within the window), `finalize` (anyone, after it), `refund` (seller,
+   * before a delivery), `claimAbandoned` (buyer, after deadline and grace).
+   */
+  move(move: EscrowMove, escrowId: Hex, options?: ReceiptOptions): Promise<TransactionReceipt> {
+    return this.#write(move, [escrowId], options);
+  }
+
+  /** Token units that a failed payout left for `recipient` to withdraw (decision 9). */
+  creditOf(recipient: Address, token: Address): Promise<bigint> {
+    const args = [recipient, token] as const;
+    return readContract(this.#wallet, {
+      address: this.address,
+      abi: escrowAbi,
+      functionName: "creditOf",
+      args,
+    });
+  }
+
+  /** Draws the wallet's credit in a token. */
+  withdraw(token: Address, options?: ReceiptOptions): Promise<TransactionReceipt> {
+    return this.#write("withdraw", [token], options);
+  }
+
+  #write(functionName: string, args: readonly unknown[], options?: ReceiptOptions): Promise<TransactionReceipt> {
+    return write(this.#wallet, { address: this.address, abi: escrowAbi, functionName, args }, options);
+  }
+}

@@ -1,0 +1,161 @@
+import { ApiError, NetworkError, TimeoutError } from "./errors.ts";
+import { RetryPolicy, retryAfterSecondsOf } from "./retry.ts";
+import type { RetryOptions } from "./retry.ts";
+import { pause } from "./waiting.ts";
+
+/** Settings of the connection to one marketplace. */
+export interface HttpOptions {
+  /** Address of the API, for example `https://market.example`. */
+  url: string;
+  /** Milliseconds that one attempt may take, its body included; 30,000 by default. */
+  timeoutMs?: number | undefined;
+  retry?: RetryOptions | undefined;
+  /** Replaces the global `fetch`. */
+  fetch?: typeof globalThis.fetch | undefined;
+}
+
+/** What every call takes. */
+export interface CallOptions {
+  /** Aborting rejects the call with the signal's reason. */
+  signal?: AbortSignal | undefined;
+}
+
+/** One request. */
+export interface ApiRequest extends CallOptions {
+  method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+  path: string;
+  query?: object | undefined;
+  /** Sent as JSON. */
+  body?: object | undefined;
+  /**
+   * Whether sending the request twice does no more than sending it once; by default GET alone. Others are repeated only
+   * after an answer which says that nothing was done.
+   */
+  isIdempotent?: boolean;
+  /** Replaces the limits of the connection. */
+  retry?: RetryOptions | undefined;
+  /** Replaces the timeout of one attempt when shorter, in milliseconds. */
+  timeoutMs?: number | undefined;
+}
+
+/** An answer of a 2xx status. */
+export interface ApiResponse<Body> {
+  status: number;
+  headers: Headers;
+  body: Body;
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+
+/** JSON requests to the API, with or without a key. */
+export class Http {
+  readonly #options: HttpOptions;
+  readonly #apiKey: string | undefined;
+  readonly #retry: RetryPolicy;
+
+  constructor(options: HttpOptions, apiKey?: string) {
+    this.#options = options;
+    this.#apiKey = apiKey;
+    this.#retry = new RetryPolicy(options.retry);
+  }
+
+  /** The same connection with an API key. */
+  withKey(apiKey: string): Http {
+    return new Http(this.#options, apiKey);
+  }
+
+  /**
+   * Sends a request, again where that is safe and can help.
+   * @throws ApiError for every answer that isn't 2xx
+   * @throws NetworkError when no answer came
+   * @throws TimeoutError when an attempt took too long
+   */
+  async send<Body>(request: ApiRequest): Promise<ApiResponse<Body>> {
+    const policy = request.retry === undefined ? this.#retry : new RetryPolicy(request.retry);
+    const isIdempotent = request.isIdempotent ?? request.method === "GET";
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#attempt<Body>(request);
+      } catch (error) {
+        const delayMs = policy.delayMs(error, attempt, isIdempotent);
+        if (delayMs === undefined) throw error;
+        await pause(delayMs, request.signal);
+      }
+    }
+  }
+
+  /** The body of a GET. */
+  async get<Body>(path: string, options: Omit<ApiRequest, "method" | "path" | "body"> = {}): Promise<Body> {
+    return (await this.send<Body>({ method: "GET", path, ...options })).body;
+  }
+
+  /** The body of the answer to a POST. */
+  async post<Body>(path: string, body: object, options: Omit<ApiRequest, "method" | "path"> = {}): Promise<Body> {
+    return (await this.send<Body>({ method: "POST", path, body, ...options })).body;
+  }
+
+  async #attempt<Body>(request: ApiRequest): Promise<ApiResponse<Body>> {
+    const { method, path, signal } = request;
+    const { url, fetch = globalThis.fetch } = this.#options;
+    const timeoutMs = Math.min(this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS, request.timeoutMs ?? Infinity);
+    const timeout = AbortSignal.timeout(timeoutMs);
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(addressOf(url, path, request.query), {
+        method,
+        headers: this.#headers(request),
+        signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+        redirect: "error",
+        ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+      });
+      text = await response.text();
+    } catch (cause) {
+      signal?.throwIfAborted();
+      if (timeout.aborted) throw new TimeoutError(`${method} ${path}`, timeoutMs, { cause });
+      throw new NetworkError(`${method} ${path} got no answer: ${reasonOf(cause)}`, { cause });
+    }
+    const { status, headers } = response;
+    const body = parsed(text, headers);
+    if (response.ok) return { status, headers, body: body as Body };
+    throw new ApiError({
+      method,
+      path,
+      status,
+      body,
+      retryAfterSeconds: retryAfterSecondsOf(headers.get("retry-after")),
+    });
+  }
+
+  #headers({ body }: ApiRequest): Record<string, string> {
+    return {
+      accept: "application/json",
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(this.#apiKey === undefined ? {} : { "x-api-key": this.#apiKey }),
+    };
+  }
+}
+
+function addressOf(base: string, path: string, query: object = {}): URL {
+  const url = new URL(base.replace(/\/+$/, "") + path);
+  for (const [name, value] of Object.entries(query) as [string, string | number | bigint | undefined][]) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  return url;
+}
+
+/** The body as JSON; the text itself when a proxy answered with something else. */
+function parsed(text: string, headers: Headers): unknown {
+  if (headers.get("content-type")?.includes("application/json") !== true) return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** The innermost message: `fetch` itself only says "fetch failed". */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
+}

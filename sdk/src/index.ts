@@ -1,0 +1,55 @@
+// What the package exports. Inside the package every file imports from the one that defines the name.
+export { Agent } from "./agent.ts";
+export type { CheckoutRequest, DiscoveryScore, EventFilter, JobFilter, TransactionFilter } from "./agent.ts";
+export { canonicalJson, deliveryProofOf } from "./canonical-json.ts";
+export { Deal } from "./deal.ts";
+export type { ClaimAbandonedCall, DealTerms, FinalizeCall, FundOptions, VerbOptions } from "./deal.ts";
+export {
+  ApiError,
+  ContractRevertedError,
+  DealEndedError,
+  isTransient,
+  MarketplaceError,
+  NetworkError,
+  RefusedError,
+  TimeoutError,
+  TransactionRevertedError,
+} from "./errors.ts";
+export { ESCROW_STATES, EscrowContract } from "./escrow.ts";
+export type { Escrow, EscrowMove, EscrowState } from "./escrow.ts";
+export { authorizationNonce, relayCall, signFunding } from "./gasless.ts";
+export { escrowAbi, resolverAbi } from "./generated/abis.ts";
+export type { ApiRequest, ApiResponse, CallOptions, HttpOptions } from "./http.ts";
+export type { ListingChanges, ListingFilter, Listings, NewListing } from "./listings.ts";
+export { Marketplace } from "./marketplace.ts";
+export type { Category, DiscoverFilters, IssuedKey, MarketplaceOptions, Registration, Score } from "./marketplace.ts";
+export type { NetworkStatus } from "./networks.ts";
+export { collect } from "./pagination.ts";
+export type {
+  Action,
+  DiscoverResult,
+  Job,
+  Listing,
+  LoggedEvent,
+  Network,
+  Transaction,
+  TransactionStatus,
+  TransactionWithActions,
+  WebhookDelivery,
+} from "./records.ts";
+export type { RetryOptions } from "./retry.ts";
+export { signIn } from "./sign-in.ts";
+export type { SignedMessage, SignInPurpose } from "./sign-in.ts";
+export type { EscrowTerms, FundingAuthorization } from "./terms.ts";
+export type { WaitOptions } from "./waiting.ts";
+export { sendCall } from "./wallet.ts";
+export type { PreparedCall, ReceiptOptions, Wallet } from "./wallet.ts";
+export type { WebhookDeliveryFilter, WebhookSecret, WebhookSettings } from "./webhook-settings.ts";
+export {
+  EVENT_ID_HEADER,
+  SIGNATURE_HEADER,
+  SIGNATURE_TOLERANCE_SECONDS,
+  verifyWebhook,
+  WebhookVerificationError,
+} from "./webhooks.ts";
+export type { IncomingWebhook, VerificationOptions, WebhookEvent, WebhookFault } from "./webhooks.ts";

@@ -1,0 +1,62 @@
+import type * as wire from "./generated/api-types.ts";
+import type { CallOptions, Http } from "./http.ts";
+import { paginate } from "./pagination.ts";
+import type { Page } from "./pagination.ts";
+import type { Listing } from "./records.ts";
+
+/** Fields of a new listing (specification 2.2). `price` is in units of `currency` per `priceUnit`. */
+export type NewListing = wire.PostApiV1ServicesData["body"];
+/** Fields of a listing that its seller may change. */
+export type ListingChanges = NonNullable<wire.PatchApiV1ServicesByIdData["body"]>;
+/** Filters of a list of listings (decision 23). */
+export type ListingFilter = Omit<NonNullable<wire.GetApiV1ServicesData["query"]>, "cursor">;
+
+const PATH = "/api/v1/services";
+const pathOf = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;
+
+/** Services on offer (specification 2.2). All errors are `ApiError`, `NetworkError` and `TimeoutError`. */
+export class Listings {
+  readonly #http: Http;
+
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  /** Offers a service; search finds it after at most a minute. Errors: `validation_error`. */
+  async create(listing: NewListing, options: CallOptions = {}): Promise<Listing> {
+    const { data } = await this.#http.post<wire.PostApiV1ServicesResponse>(PATH, listing, options);
+    return data;
+  }
+
+  /** Errors: `not_found`. */
+  async get(id: string, options: CallOptions = {}): Promise<Listing> {
+    return (await this.#http.get<wire.GetApiV1ServicesByIdResponse>(pathOf(id), options)).data;
+  }
+
+  /** Changes one's own listing. Errors: `not_found`, `wrong_role`, `service_archived`, `validation_error`. */
+  async update(id: string, changes: ListingChanges, options: CallOptions = {}): Promise<Listing> {
+    const request = { method: "PATCH", path: pathOf(id), body: changes, isIdempotent: true, ...options } as const;
+    return (await this.#http.send<wire.PatchApiV1ServicesByIdResponse>(request)).body.data;
+  }
+
+  /** Hides it from search; `resume` brings it back. Errors as of `update`. */
+  pause(id: string, options: CallOptions = {}): Promise<Listing> {
+    return this.update(id, { status: "paused" }, options);
+  }
+
+  /** Shows a paused listing again. Errors as of `update`. */
+  resume(id: string, options: CallOptions = {}): Promise<Listing> {
+    return this.update(id, { status: "active" }, options);
+  }
+
+  /** Delists it for good. Errors: `not_found`, `wrong_role`, `service_archived`. */
+  async archive(id: string, options: CallOptions = {}): Promise<Listing> {
+    const request = { method: "DELETE", path: pathOf(id), ...options } as const;
+    return (await this.#http.send<wire.DeleteApiV1ServicesByIdResponse>(request)).body.data;
+  }
+
+  /** Lists or searches (`q`) page by page. */
+  list(filter: ListingFilter = {}, options: CallOptions = {}): AsyncGenerator<Listing, void, undefined> {
+    return paginate((cursor) => this.#http.get<Page<Listing>>(PATH, { query: { ...filter, cursor }, ...options }));
+  }
+}

@@ -1,0 +1,138 @@
+import type { Address } from "viem";
+
+import { Agent } from "./agent.ts";
+import type * as wire from "./generated/api-types.ts";
+import { Http } from "./http.ts";
+import type { CallOptions, HttpOptions } from "./http.ts";
+import { networksOf } from "./networks.ts";
+import type { NetworkStatus } from "./networks.ts";
+import { parseRecord } from "./records.ts";
+import type { DiscoverResult, Network, Parsed } from "./records.ts";
+import { signIn } from "./sign-in.ts";
+import type { Wallet } from "./wallet.ts";
+
+/** Settings of a marketplace. */
+export interface MarketplaceOptions extends HttpOptions {
+  /** Address that sign-in messages name, where the API is reached under another one; `url` by default. */
+  publicUrl?: string | undefined;
+  /** Escrow contracts that wallets may pay into. A deal that names another contract is refused. */
+  escrowContracts?: Readonly<Partial<Record<Network, Address>>> | undefined;
+}
+
+/** A new agent. Keep `apiKey`: it is shown this once. */
+export interface Registration {
+  agent: Agent;
+  agentId: string;
+  apiKey: string;
+  walletAddress: Address;
+  /** Uncompressed secp256k1 key, 0x04 and 128 digits. */
+  publicKey: `0x${string}`;
+}
+
+/** A new key of an agent. */
+export interface IssuedKey {
+  agent: Agent;
+  agentId: string;
+  apiKey: string;
+  /** When the agent's other keys end, ISO 8601. */
+  othersEndAt: string;
+}
+
+/** Filters of discover (specification row 12). */
+export type DiscoverFilters = NonNullable<wire.PostApiV1DiscoverData["body"]["filters"]>;
+/** Score of a wallet on the testnet (decision 22). */
+export type Score = Parsed<wire.GetApiV1AgentsScoreResponse>;
+/** A category of the taxonomy (specification 2.1). */
+export type Category = wire.GetApiV1CategoriesResponse["categories"][number];
+
+/**
+ * A marketplace as anyone uses it; {@link Agent} is what a key adds. Every call may throw `ApiError`, `NetworkError` and
+ * `TimeoutError`.
+ * @example const market = new Marketplace({ url: "https://market.example" });
+ */
+export class Marketplace {
+  readonly #options: MarketplaceOptions;
+  readonly #http: Http;
+
+  constructor(options: MarketplaceOptions) {
+    this.#options = options;
+    this.#http = new Http(options);
+  }
+
+  /**
+   * Registers a wallet as an agent by an EIP-4361 signature (specification 2.5, decision 21).
+   * Errors: `wallet_already_registered`, `validation_error`.
+   */
+  async register(
+    { agentName, description, wallet }: { agentName: string; description?: string; wallet: Wallet },
+    options: CallOptions = {},
+  ): Promise<Registration> {
+    const signed = await signIn(wallet, this.#publicUrl, "register");
+    const body: wire.PostApiV1AuthRegisterData["body"] = {
+      agentName,
+      walletAddress: wallet.account.address,
+      ...(description === undefined ? {} : { description }),
+      ...signed,
+    };
+    const answer = await this.#http.post<wire.PostApiV1AuthRegisterResponse>("/api/v1/auth/register", body, options);
+    const { agentId, apiKey } = answer;
+    const { walletAddress, publicKey } = answer as { walletAddress: Address; publicKey: `0x${string}` };
+    return { agent: this.agent({ apiKey, wallet }), agentId, apiKey, walletAddress, publicKey };
+  }
+
+  /**
+   * Issues a new API key to a registered wallet.
+   * @param revokeOthersAfterSeconds how long the other keys stay valid, 0 (default) to 86,400
+   * Errors: `not_found` when the wallet isn't registered.
+   */
+  async issueKey(
+    { wallet, revokeOthersAfterSeconds = 0 }: { wallet: Wallet; revokeOthersAfterSeconds?: number },
+    options: CallOptions = {},
+  ): Promise<IssuedKey> {
+    const body = { ...(await signIn(wallet, this.#publicUrl, "issueKey")), revokeOthersAfterSeconds };
+    const answer = await this.#http.post<wire.PostApiV1AuthKeysResponse>("/api/v1/auth/keys", body, options);
+    const { agentId, apiKey, othersEndAt } = answer;
+    return { agent: this.agent({ apiKey, wallet }), agentId, apiKey, othersEndAt };
+  }
+
+  /** An agent by its key. It reads without a wallet; to move money it needs the registered one. */
+  agent({ apiKey, wallet }: { apiKey: string; wallet?: Wallet | undefined }): Agent {
+    const { escrowContracts = {} } = this.#options;
+    return new Agent({ http: this.#http.withKey(apiKey), wallet, escrowContracts });
+  }
+
+  /** Finds services by meaning, best first; empty when nothing matches (specification row 12). Free of charge. */
+  async discover(query: string, filters?: DiscoverFilters, options: CallOptions = {}): Promise<DiscoverResult[]> {
+    const body = { query, ...(filters === undefined ? {} : { filters }) };
+    return this.#http.post<DiscoverResult[]>("/api/v1/discover", body, { isIdempotent: true, ...options });
+  }
+
+  /** The testnet score of a wallet, and what it allows (decision 22). */
+  async score(address: Address, options: CallOptions = {}): Promise<Score> {
+    const query = { address };
+    return parseRecord(
+      await this.#http.get<wire.GetApiV1AgentsScoreResponse>("/api/v1/agents/score", { query, ...options }),
+    );
+  }
+
+  /** Key to encrypt messages to an agent with (specification 2.5). Errors: `not_found`. */
+  async publicKey(agentId: string, options: CallOptions = {}): Promise<`0x${string}`> {
+    const path = `/api/v1/agents/${encodeURIComponent(agentId)}/public-key`;
+    const { publicKey } = await this.#http.get<wire.GetApiV1AgentsByIdPublicKeyResponse>(path, options);
+    return publicKey as `0x${string}`;
+  }
+
+  /** The taxonomy; a listing names a child (specification 2.1). */
+  async categories(options: CallOptions = {}): Promise<Category[]> {
+    return (await this.#http.get<wire.GetApiV1CategoriesResponse>("/api/v1/categories", options)).categories;
+  }
+
+  /** The settlement networks with contracts and tokens (decision 40). */
+  async networks(options: CallOptions = {}): Promise<NetworkStatus[]> {
+    return networksOf(this.#http, options);
+  }
+
+  get #publicUrl(): string {
+    return this.#options.publicUrl ?? this.#options.url;
+  }
+}

@@ -1,0 +1,20 @@
+import type * as wire from "./generated/api-types.ts";
+import type { CallOptions, Http } from "./http.ts";
+import { parseRecord } from "./records.ts";
+import type { Parsed } from "./records.ts";
+
+/** A settlement network with its contracts and how far its subgraph is behind (decision 40). */
+export type NetworkStatus = Omit<wire.GetApiV1NetworksResponse["data"][number], "contracts" | "tokens"> & {
+  contracts: Parsed<wire.GetApiV1NetworksResponse["data"][number]["contracts"]>;
+  tokens: Parsed<wire.GetApiV1NetworksResponse["data"][number]["tokens"][number]>[];
+};
+
+/** The settlement networks as the API describes them. */
+export async function networksOf(http: Http, options: CallOptions = {}): Promise<NetworkStatus[]> {
+  const { data } = await http.get<wire.GetApiV1NetworksResponse>("/api/v1/networks", options);
+  return data.map((network) => ({
+    ...network,
+    contracts: parseRecord(network.contracts),
+    tokens: network.tokens.map(parseRecord),
+  }));
+}

@@ -1,0 +1,80 @@
+import type { Hex } from "viem";
+
+import type * as wire from "./generated/api-types.ts";
+
+/** Fields with amounts of a token in its smallest units: decimal strings in JSON, `bigint` here. */
+const AMOUNT_FIELDS = [
+  "amount",
+  "lockedAmount",
+  "platformFee",
+  "refundableAmount",
+  "buyerAmount",
+  "sellerAmount",
+] as const;
+
+type AmountField = (typeof AMOUNT_FIELDS)[number];
+
+/** Fields with addresses and hashes: 0x and hexadecimal digits. */
+type HexField =
+  | "address"
+  | "buyerAddress"
+  | "sellerAddress"
+  | "tokenAddress"
+  | "token"
+  | "escrow"
+  | "score"
+  | "resolver"
+  | "escrowContract"
+  | "escrowId"
+  | "criteriaHash"
+  | "deliveryProof"
+  | "proofHash"
+  | "fundTxHash"
+  | "publicKey"
+  | "to"
+  | "data";
+
+/** A record of the API with `bigint` amounts and typed addresses and hashes. */
+export type Parsed<Wire> = {
+  [Key in keyof Wire]: Key extends AmountField
+    ? bigint | Extract<Wire[Key], null>
+    : Key extends HexField
+      ? Hex | Extract<Wire[Key], null>
+      : Wire[Key];
+};
+
+/** Reads the amounts of a record. The record's other fields stay as they are. */
+export function parseRecord<Wire extends object>(record: Wire): Parsed<Wire> {
+  const parsed = { ...record } as Record<string, unknown>;
+  for (const field of AMOUNT_FIELDS) {
+    const amount = parsed[field];
+    if (typeof amount === "string") parsed[field] = BigInt(amount);
+  }
+  return parsed as Parsed<Wire>;
+}
+
+/** A network on which deals settle. */
+export type Network = wire.Network;
+/** A listing (specification 2.2). `price` is in units of `currency` per `priceUnit`. */
+export type Listing = wire.Service;
+/** A result of discover (decision 23). */
+export type DiscoverResult = wire.DiscoverResult;
+/** A transaction as its parties read it (decision 15). Amounts in token units. */
+export type Transaction = Parsed<wire.Transaction>;
+/** Status of a transaction. */
+export type TransactionStatus = Transaction["status"];
+/** Something the caller may do next with a transaction. */
+export type Action = Parsed<wire.TransactionWithActions["actions"][number]>;
+/** A transaction with what the caller may do next. */
+export type TransactionWithActions = Omit<Parsed<wire.TransactionWithActions>, "actions"> & { actions: Action[] };
+/** An entry of the seller queue (decision 25). `lockedAmount` in token units. */
+export type Job = Parsed<wire.Job>;
+/** An entry of the event log. `payload` is the body of its webhook, amounts as decimal strings. */
+export type LoggedEvent = wire.Event;
+/** One webhook to the caller with its attempts. */
+export type WebhookDelivery = wire.WebhookDelivery;
+
+/** Reads a transaction with its actions. */
+export function parseTransaction(record: wire.TransactionWithActions): TransactionWithActions {
+  return { ...parseRecord(record), actions: record.actions.map(parseRecord) };
+}

@@ -1,0 +1,36 @@
+import { createSiweMessage, generateSiweNonce } from "viem/siwe";
+import type { Hex } from "viem";
+
+import type { Wallet } from "./wallet.ts";
+
+/** What a signed message is for. The API accepts a message for this purpose alone (decision 21). */
+export type SignInPurpose = "register" | "issueKey";
+
+const STATEMENTS: Readonly<Record<SignInPurpose, string>> = {
+  register: "Register this wallet as an agent of the marketplace.",
+  issueKey: "Issue a new API key for this wallet's agent.",
+};
+
+/** A signed EIP-4361 text. It is good once and for ten minutes. */
+export interface SignedMessage {
+  message: string;
+  /** EIP-191 signature. */
+  signature: Hex;
+}
+
+/** Signs an EIP-4361 text that names the service and its purpose. */
+export async function signIn(wallet: Wallet, serviceUrl: string, purpose: SignInPurpose): Promise<SignedMessage> {
+  const { host, origin } = new URL(serviceUrl);
+  const { account, chain } = wallet;
+  const message = createSiweMessage({
+    address: account.address,
+    chainId: chain.id,
+    domain: host,
+    uri: origin,
+    version: "1",
+    nonce: generateSiweNonce(),
+    issuedAt: new Date(),
+    statement: STATEMENTS[purpose],
+  });
+  return { message, signature: await wallet.signMessage({ account, message }) };
+}

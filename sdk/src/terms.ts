@@ -1,0 +1,30 @@
+import type { Address, Hex } from "viem";
+
+/** The terms of an escrow (specification section 4, decision 13). */
+export interface EscrowTerms {
+  escrowId: Hex;
+  buyer: Address;
+  seller: Address;
+  /** Gross deposit in token units, the 2% fee included. */
+  amount: bigint;
+  token: Address;
+  /** Unix seconds until which the seller may deliver. */
+  deadline: bigint;
+  /** Seconds after the delivery in which the buyer may accept or dispute. */
+  disputeWindow: bigint;
+  /** Seconds after the deadline before the buyer may reclaim. */
+  abandonmentGrace: bigint;
+  criteriaHash: Hex;
+}
+
+/** A buyer's signature that lets anyone create exactly one escrow on exactly these terms (decision 13). */
+export interface FundingAuthorization {
+  chainId: number;
+  escrowContract: Address;
+  terms: EscrowTerms;
+  /** Unix seconds after which the token accepts the signature. */
+  validAfter: bigint;
+  /** Unix seconds before which the token accepts it. */
+  validBefore: bigint;
+  signature: Hex;
+}

@@ -1,0 +1,90 @@
+import { ApiError, isTransient, TimeoutError } from "./errors.ts";
+
+/** How long to wait, and how to end the wait early. */
+export interface WaitOptions {
+  /** Milliseconds; 60,000 by default. */
+  timeoutMs?: number | undefined;
+  /** Aborting rejects the call with the signal's reason. What is on chain by then stays there. */
+  signal?: AbortSignal | undefined;
+}
+
+/** Default of {@link WaitOptions.timeoutMs}. */
+export const DEFAULT_WAIT_MS = 60_000;
+
+/** Time left of a wait. */
+export class Patience {
+  readonly signal: AbortSignal | undefined;
+  readonly #what: string;
+  readonly #timeoutMs: number;
+  readonly #endsAt: number;
+
+  constructor(what: string, { timeoutMs = DEFAULT_WAIT_MS, signal }: WaitOptions = {}) {
+    this.#what = what;
+    this.#timeoutMs = timeoutMs;
+    this.#endsAt = performance.now() + timeoutMs;
+    this.signal = signal;
+  }
+
+  /** Milliseconds left, at least 1. */
+  get remainingMs(): number {
+    return Math.max(1, Math.ceil(this.#endsAt - performance.now()));
+  }
+
+  /**
+   * Pauses before the next attempt, no longer than the time left.
+   * @throws TimeoutError when no time is left; `cause` is what the last attempt failed with
+   */
+  async pause(ms: number, cause?: unknown): Promise<void> {
+    const left = this.#endsAt - performance.now();
+    if (left <= 0) throw new TimeoutError(this.#what, this.#timeoutMs, { cause });
+    await pause(Math.min(ms, left), this.signal);
+  }
+}
+
+/** What an attempt found: a result, or that it's too early. */
+export type Attempt<Result> = { result: Result } | { retryAfterSeconds?: number | undefined };
+
+const FIRST_POLL_MS = 100;
+const LONGEST_POLL_MS = 2_000;
+
+/**
+ * Repeats an attempt until it has a result. The pauses grow to two seconds and are never shorter than `Retry-After`.
+ * @param isLag errors that mean "not yet"; transient ones by default
+ * @throws TimeoutError
+ */
+export async function poll<Result>(
+  patience: Patience,
+  attempt: () => Promise<Attempt<Result>>,
+  isLag: (error: unknown) => boolean = isTransient,
+): Promise<Result> {
+  for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(pollMs * 1.5, LONGEST_POLL_MS)) {
+    let lag: unknown;
+    let retryAfterSeconds: number | undefined;
+    try {
+      const found = await attempt();
+      if ("result" in found) return found.result;
+      retryAfterSeconds = found.retryAfterSeconds;
+    } catch (error) {
+      if (!isLag(error)) throw error;
+      lag = error;
+      retryAfterSeconds = error instanceof ApiError ? error.retryAfterSeconds : undefined;
+    }
+    await patience.pause(Math.max(pollMs, (retryAfterSeconds ?? 0) * 1_000), lag);
+  }
+}
+
+/** Waits for `ms` milliseconds. Rejects with the signal's reason when it is aborted. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, ms);
+    if (signal?.aborted === true) abort();
+    else signal?.addEventListener("abort", abort, { once: true });
+  });
+}

@@ -1,0 +1,91 @@
+import { BaseError, ContractFunctionRevertedError, WaitForTransactionReceiptTimeoutError } from "viem";
+import type { Abi, Account, Address, Chain, Hex, Transport, TransactionReceipt, WalletClient } from "viem";
+import { waitForTransactionReceipt } from "viem/actions";
+
+import { ContractRevertedError, TimeoutError, TransactionRevertedError } from "./errors.ts";
+
+/** A viem wallet client that has an account and a chain. Keys never leave it. */
+export type Wallet = WalletClient<Transport, Chain, Account>;
+
+/** A call that any wallet can send as it stands. */
+export interface PreparedCall {
+  to: Address;
+  data: Hex;
+  /** Wei. The API sends a decimal string. */
+  value?: bigint | string;
+}
+
+/** A contract call by name. */
+export interface ContractWrite {
+  address: Address;
+  abi: Abi;
+  functionName: string;
+  args: readonly unknown[];
+}
+
+/** How long to wait for a receipt in milliseconds. */
+export interface ReceiptOptions {
+  timeoutMs?: number | undefined;
+}
+
+const RECEIPT_TIMEOUT_MS = 180_000;
+
+/**
+ * Sends a contract call and waits until it is in a block.
+ * @throws ContractRevertedError when the contract refuses it; nothing is sent then
+ * @throws TransactionRevertedError when it reverted in its block
+ * @throws TimeoutError when no block took it in time; it may still be mined
+ */
+export async function write(
+  wallet: Wallet,
+  call: ContractWrite,
+  options: ReceiptOptions = {},
+): Promise<TransactionReceipt> {
+  try {
+    const hash = await wallet.writeContract({ ...call, account: wallet.account, chain: wallet.chain });
+    return await receiptOf(wallet, call.functionName, hash, options);
+  } catch (error) {
+    throw explained(call.functionName, error);
+  }
+}
+
+/** Sends a prepared call and waits until it is in a block. Errors as of {@link write}. */
+export async function sendCall(
+  wallet: Wallet,
+  call: PreparedCall,
+  options: ReceiptOptions = {},
+): Promise<TransactionReceipt> {
+  const hash = await wallet.sendTransaction({
+    account: wallet.account,
+    chain: wallet.chain,
+    to: call.to,
+    data: call.data,
+    value: BigInt(call.value ?? 0),
+  });
+  return receiptOf(wallet, "the call", hash, options);
+}
+
+async function receiptOf(
+  wallet: Wallet,
+  functionName: string,
+  hash: Hex,
+  { timeoutMs = RECEIPT_TIMEOUT_MS }: ReceiptOptions,
+): Promise<TransactionReceipt> {
+  try {
+    const receipt = await waitForTransactionReceipt(wallet, { hash, timeout: timeoutMs });
+    if (receipt.status !== "success") throw new TransactionRevertedError(functionName, receipt.transactionHash);
+    return receipt;
+  } catch (error) {
+    if (!(error instanceof WaitForTransactionReceiptTimeoutError)) throw error;
+    throw new TimeoutError(`the block of ${functionName} (transaction ${hash})`, timeoutMs, { cause: error });
+  }
+}
+
+/** The contract's own error inside one of viem; any other error as it is. */
+function explained(functionName: string, error: unknown): unknown {
+  if (!(error instanceof BaseError)) return error;
+  const revert = error.walk((part) => part instanceof ContractFunctionRevertedError);
+  if (!(revert instanceof ContractFunctionRevertedError)) return error;
+  const { data } = revert;
+  return new ContractRevertedError(functionName, data?.errorName, data?.args ?? [], { cause: error });
+}
