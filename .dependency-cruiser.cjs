@@ -49,10 +49,10 @@ module.exports = {
     },
     {
       name: "product-stands-alone",
-      comment: "The API imports no script, client, test, deployment code or subgraph source.",
+      comment: "The API imports no script, client, test, deployment code, subgraph source or output of the compiler.",
       severity: "error",
       from: { path: "^api/" },
-      to: { path: "^(scripts|sdk|test|deploy|subgraph)/" },
+      to: { path: "^(scripts|sdk|test|deploy|subgraph|typechain-types)/" },
     },
     {
       name: "sdk-stands-alone",
@@ -83,7 +83,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: "(node_modules|typechain-types)" },
-    exclude: { path: "(typechain-types|^test/subgraph|^subgraph)" },
+    exclude: { path: "(^test/subgraph|^subgraph)" },
     tsConfig: { fileName: "tsconfig.json" },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default", "types"] },

@@ -1,11 +1,971 @@
-/** The only file that imports the generated bindings; everything else imports the ABIs from here. */
-import { IEscrow__factory } from "../../typechain-types/factories/contracts/interfaces/IEscrow__factory.ts";
-import { IPriceFeed__factory } from "../../typechain-types/factories/contracts/interfaces/IPriceFeed__factory.ts";
-import { IScore__factory } from "../../typechain-types/factories/contracts/interfaces/IScore__factory.ts";
+// Generated from contracts/interfaces by `npm run generate`.
 
 /** Interface of the escrow contract. */
-export const escrowAbi = IEscrow__factory.abi;
+export const escrowAbi = [
+  {
+    inputs: [
+      { internalType: "uint256", name: "timestamp", type: "uint256" },
+      { internalType: "uint256", name: "graceEnd", type: "uint256" },
+    ],
+    name: "AbandonmentGraceElapsed",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "uint256", name: "timestamp", type: "uint256" },
+      { internalType: "uint256", name: "graceEnd", type: "uint256" },
+    ],
+    name: "AbandonmentGraceOpen",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "uint256", name: "abandonmentGrace", type: "uint256" },
+      { internalType: "uint256", name: "minimum", type: "uint256" },
+      { internalType: "uint256", name: "maximum", type: "uint256" },
+    ],
+    name: "AbandonmentGraceOutOfRange",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "uint256", name: "amount", type: "uint256" },
+      { internalType: "uint256", name: "maximum", type: "uint256" },
+    ],
+    name: "AmountAboveMaximum",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "uint256", name: "amount", type: "uint256" },
+      { internalType: "uint256", name: "minimum", type: "uint256" },
+    ],
+    name: "AmountBelowMinimum",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "address", name: "seller", type: "address" },
+      { internalType: "uint256", name: "valueUsd", type: "uint256" },
+      { internalType: "uint256", name: "minAmountUsd", type: "uint256" },
+    ],
+    name: "BelowSellerMinimum",
+    type: "error",
+  },
+  { inputs: [{ internalType: "address", name: "party", type: "address" }], name: "BuyerIsSeller", type: "error" },
+  {
+    inputs: [
+      { internalType: "address", name: "caller", type: "address" },
+      { internalType: "address", name: "buyer", type: "address" },
+    ],
+    name: "CallerNotBuyer",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "address", name: "caller", type: "address" },
+      { internalType: "address", name: "pauser", type: "address" },
+    ],
+    name: "CallerNotPauser",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "address", name: "caller", type: "address" },
+      { internalType: "address", name: "pendingPauser", type: "address" },
+    ],
+    name: "CallerNotPendingPauser",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "address", name: "caller", type: "address" },
+      { internalType: "address", name: "resolver", type: "address" },
+    ],
+    name: "CallerNotResolver",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "address", name: "caller", type: "address" },
+      { internalType: "address", name: "seller", type: "address" },
+    ],
+    name: "CallerNotSeller",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "uint256", name: "timestamp", type: "uint256" },
+      { internalType: "uint256", name: "deadline", type: "uint256" },
+    ],
+    name: "DeadlinePassed",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "uint256", name: "deadline", type: "uint256" },
+      { internalType: "uint256", name: "earliest", type: "uint256" },
+    ],
+    name: "DeadlineTooEarly",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "uint256", name: "deadline", type: "uint256" },
+      { internalType: "uint256", name: "latest", type: "uint256" },
+    ],
+    name: "DeadlineTooLate",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "address", name: "seller", type: "address" },
+      { internalType: "uint256", name: "deliverySeconds", type: "uint256" },
+      { internalType: "uint256", name: "minDeliverySeconds", type: "uint256" },
+    ],
+    name: "DeliveryTimeBelowSellerMinimum",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "uint256", name: "timestamp", type: "uint256" },
+      { internalType: "uint256", name: "windowEnd", type: "uint256" },
+    ],
+    name: "DisputeWindowElapsed",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "uint256", name: "timestamp", type: "uint256" },
+      { internalType: "uint256", name: "windowEnd", type: "uint256" },
+    ],
+    name: "DisputeWindowOpen",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "uint256", name: "disputeWindow", type: "uint256" },
+      { internalType: "uint256", name: "minimum", type: "uint256" },
+      { internalType: "uint256", name: "maximum", type: "uint256" },
+    ],
+    name: "DisputeWindowOutOfRange",
+    type: "error",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "escrowId", type: "bytes32" }],
+    name: "EscrowAlreadyExists",
+    type: "error",
+  },
+  { inputs: [{ internalType: "bytes32", name: "escrowId", type: "bytes32" }], name: "EscrowNotFound", type: "error" },
+  {
+    inputs: [
+      { internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { internalType: "enum EscrowState", name: "current", type: "uint8" },
+      { internalType: "enum EscrowState", name: "required", type: "uint8" },
+    ],
+    name: "EscrowNotInState",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "uint256", name: "available", type: "uint256" },
+      { internalType: "uint256", name: "required", type: "uint256" },
+    ],
+    name: "InsufficientGas",
+    type: "error",
+  },
+  { inputs: [{ internalType: "address", name: "account", type: "address" }], name: "InvalidAddress", type: "error" },
+  { inputs: [{ internalType: "bytes32", name: "escrowId", type: "bytes32" }], name: "InvalidEscrowId", type: "error" },
+  {
+    inputs: [
+      { internalType: "enum DisputeOutcome", name: "outcome", type: "uint8" },
+      { internalType: "uint256", name: "buyerPercent", type: "uint256" },
+      { internalType: "uint256", name: "sellerPercent", type: "uint256" },
+    ],
+    name: "InvalidPercentages",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "address", name: "feed", type: "address" },
+      { internalType: "int256", name: "answer", type: "int256" },
+      { internalType: "uint256", name: "updatedAt", type: "uint256" },
+      { internalType: "uint256", name: "maxPriceAge", type: "uint256" },
+      { internalType: "uint256", name: "timestamp", type: "uint256" },
+      { internalType: "uint80", name: "roundId", type: "uint80" },
+      { internalType: "uint80", name: "answeredInRound", type: "uint80" },
+    ],
+    name: "InvalidPrice",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "address", name: "agent", type: "address" },
+      { internalType: "uint256", name: "valueUsd", type: "uint256" },
+      { internalType: "uint256", name: "capUsd", type: "uint256" },
+    ],
+    name: "JobValueCapExceeded",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "uint256", name: "maxPriceAge", type: "uint256" },
+      { internalType: "uint256", name: "minimum", type: "uint256" },
+      { internalType: "uint256", name: "maximum", type: "uint256" },
+    ],
+    name: "MaxPriceAgeOutOfRange",
+    type: "error",
+  },
+  { inputs: [], name: "NewEscrowsNotPaused", type: "error" },
+  { inputs: [], name: "NewEscrowsPaused", type: "error" },
+  { inputs: [{ internalType: "bytes32", name: "escrowId", type: "bytes32" }], name: "NoScorePending", type: "error" },
+  {
+    inputs: [
+      { internalType: "address", name: "recipient", type: "address" },
+      { internalType: "address", name: "token", type: "address" },
+    ],
+    name: "NothingToWithdraw",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "uint256", name: "timestamp", type: "uint256" },
+      { internalType: "uint256", name: "expiresAt", type: "uint256" },
+    ],
+    name: "ResolutionNotExpired",
+    type: "error",
+  },
+  { inputs: [{ internalType: "address", name: "seller", type: "address" }], name: "SellerPaused", type: "error" },
+  {
+    inputs: [
+      { internalType: "address", name: "token", type: "address" },
+      { internalType: "uint256", name: "given", type: "uint256" },
+      { internalType: "uint256", name: "actual", type: "uint256" },
+    ],
+    name: "TokenDecimalsMismatch",
+    type: "error",
+  },
+  { inputs: [{ internalType: "address", name: "token", type: "address" }], name: "TokenNotListed", type: "error" },
+  {
+    inputs: [
+      { internalType: "address", name: "token", type: "address" },
+      { internalType: "uint256", name: "maximum", type: "uint256" },
+    ],
+    name: "TooManyTokens",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "address", name: "token", type: "address" },
+      { internalType: "uint256", name: "expected", type: "uint256" },
+      { internalType: "uint256", name: "actual", type: "uint256" },
+    ],
+    name: "TransferAmountMismatch",
+    type: "error",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "address", name: "recipient", type: "address" },
+      { indexed: true, internalType: "address", name: "token", type: "address" },
+      { indexed: false, internalType: "uint256", name: "amount", type: "uint256" },
+    ],
+    name: "CreditWithdrawn",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { indexed: true, internalType: "address", name: "seller", type: "address" },
+      { indexed: false, internalType: "bytes32", name: "proofHash", type: "bytes32" },
+    ],
+    name: "DeliverySubmitted",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { indexed: true, internalType: "address", name: "buyer", type: "address" },
+      { indexed: true, internalType: "address", name: "seller", type: "address" },
+    ],
+    name: "DisputeOpened",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { indexed: true, internalType: "address", name: "buyer", type: "address" },
+      { indexed: true, internalType: "address", name: "seller", type: "address" },
+      { indexed: false, internalType: "uint256", name: "buyerAmount", type: "uint256" },
+    ],
+    name: "EscrowAbandoned",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { indexed: true, internalType: "address", name: "buyer", type: "address" },
+      { indexed: true, internalType: "address", name: "seller", type: "address" },
+      { indexed: false, internalType: "address", name: "token", type: "address" },
+      { indexed: false, internalType: "uint256", name: "amount", type: "uint256" },
+      { indexed: false, internalType: "uint256", name: "fee", type: "uint256" },
+      { indexed: false, internalType: "uint256", name: "deadline", type: "uint256" },
+      { indexed: false, internalType: "uint256", name: "disputeWindow", type: "uint256" },
+      { indexed: false, internalType: "uint256", name: "abandonmentGrace", type: "uint256" },
+      { indexed: false, internalType: "bytes32", name: "criteriaHash", type: "bytes32" },
+      { indexed: false, internalType: "uint256", name: "valueUsd", type: "uint256" },
+    ],
+    name: "EscrowCreated",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { indexed: true, internalType: "address", name: "buyer", type: "address" },
+      { indexed: true, internalType: "address", name: "seller", type: "address" },
+      { indexed: false, internalType: "uint256", name: "buyerAmount", type: "uint256" },
+    ],
+    name: "EscrowRefunded",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { indexed: true, internalType: "address", name: "buyer", type: "address" },
+      { indexed: true, internalType: "address", name: "seller", type: "address" },
+      { indexed: false, internalType: "uint256", name: "sellerAmount", type: "uint256" },
+      { indexed: false, internalType: "bool", name: "automatic", type: "bool" },
+    ],
+    name: "EscrowReleased",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { indexed: true, internalType: "address", name: "buyer", type: "address" },
+      { indexed: true, internalType: "address", name: "seller", type: "address" },
+      { indexed: false, internalType: "enum DisputeOutcome", name: "outcome", type: "uint8" },
+      { indexed: false, internalType: "uint256", name: "buyerAmount", type: "uint256" },
+      { indexed: false, internalType: "uint256", name: "sellerAmount", type: "uint256" },
+      { indexed: false, internalType: "uint256", name: "buyerPercent", type: "uint256" },
+      { indexed: false, internalType: "enum ResolvedBy", name: "resolvedBy", type: "uint8" },
+      { indexed: false, internalType: "enum ResolutionMethod", name: "resolutionMethod", type: "uint8" },
+      { indexed: false, internalType: "bytes32", name: "rationaleHash", type: "bytes32" },
+    ],
+    name: "EscrowResolved",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [{ indexed: false, internalType: "address", name: "account", type: "address" }],
+    name: "Paused",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "address", name: "currentPauser", type: "address" },
+      { indexed: true, internalType: "address", name: "pendingPauser", type: "address" },
+    ],
+    name: "PauserTransferStarted",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "address", name: "previousPauser", type: "address" },
+      { indexed: true, internalType: "address", name: "newPauser", type: "address" },
+    ],
+    name: "PauserTransferred",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { indexed: true, internalType: "address", name: "recipient", type: "address" },
+      { indexed: true, internalType: "address", name: "token", type: "address" },
+      { indexed: false, internalType: "uint256", name: "amount", type: "uint256" },
+    ],
+    name: "PayoutCredited",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "address", name: "previousResolver", type: "address" },
+      { indexed: true, internalType: "address", name: "newResolver", type: "address" },
+    ],
+    name: "ResolverContractSet",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "address", name: "previousScore", type: "address" },
+      { indexed: true, internalType: "address", name: "newScore", type: "address" },
+    ],
+    name: "ScoreContractSet",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { indexed: false, internalType: "enum ScoreOutcome", name: "outcome", type: "uint8" },
+    ],
+    name: "ScoreUpdateFailed",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { indexed: false, internalType: "enum ScoreOutcome", name: "outcome", type: "uint8" },
+    ],
+    name: "ScoreUpdateRetried",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "address", name: "seller", type: "address" },
+      { indexed: false, internalType: "uint256", name: "minAmountUsd", type: "uint256" },
+      { indexed: false, internalType: "uint256", name: "minDeliverySeconds", type: "uint256" },
+      { indexed: false, internalType: "bool", name: "paused", type: "bool" },
+    ],
+    name: "SellerTermsSet",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [{ indexed: true, internalType: "address", name: "token", type: "address" }],
+    name: "TokenDelisted",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "address", name: "token", type: "address" },
+      { indexed: false, internalType: "address", name: "feed", type: "address" },
+      { indexed: false, internalType: "uint256", name: "maxPriceAge", type: "uint256" },
+      { indexed: false, internalType: "uint256", name: "decimals", type: "uint256" },
+      { indexed: false, internalType: "uint256", name: "minAmount", type: "uint256" },
+    ],
+    name: "TokenListed",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "address", name: "previousTreasury", type: "address" },
+      { indexed: true, internalType: "address", name: "newTreasury", type: "address" },
+    ],
+    name: "TreasurySet",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [{ indexed: false, internalType: "address", name: "account", type: "address" }],
+    name: "Unpaused",
+    type: "event",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "escrowId", type: "bytes32" }],
+    name: "accept",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  { inputs: [], name: "acceptPauser", outputs: [], stateMutability: "nonpayable", type: "function" },
+  {
+    inputs: [
+      {
+        components: [
+          { internalType: "bytes32", name: "escrowId", type: "bytes32" },
+          { internalType: "address", name: "buyer", type: "address" },
+          { internalType: "address", name: "seller", type: "address" },
+          { internalType: "uint256", name: "amount", type: "uint256" },
+          { internalType: "address", name: "token", type: "address" },
+          { internalType: "uint256", name: "deadline", type: "uint256" },
+          { internalType: "uint256", name: "disputeWindow", type: "uint256" },
+          { internalType: "uint256", name: "abandonmentGrace", type: "uint256" },
+          { internalType: "bytes32", name: "criteriaHash", type: "bytes32" },
+        ],
+        internalType: "struct EscrowTerms",
+        name: "terms",
+        type: "tuple",
+      },
+    ],
+    name: "authorizationNonce",
+    outputs: [{ internalType: "bytes32", name: "", type: "bytes32" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "escrowId", type: "bytes32" }],
+    name: "claimAbandoned",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { internalType: "address", name: "seller", type: "address" },
+      { internalType: "uint256", name: "amount", type: "uint256" },
+      { internalType: "address", name: "token", type: "address" },
+      { internalType: "uint256", name: "deadline", type: "uint256" },
+      { internalType: "uint256", name: "disputeWindow", type: "uint256" },
+      { internalType: "uint256", name: "abandonmentGrace", type: "uint256" },
+      { internalType: "bytes32", name: "criteriaHash", type: "bytes32" },
+    ],
+    name: "createEscrow",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [
+      {
+        components: [
+          { internalType: "bytes32", name: "escrowId", type: "bytes32" },
+          { internalType: "address", name: "buyer", type: "address" },
+          { internalType: "address", name: "seller", type: "address" },
+          { internalType: "uint256", name: "amount", type: "uint256" },
+          { internalType: "address", name: "token", type: "address" },
+          { internalType: "uint256", name: "deadline", type: "uint256" },
+          { internalType: "uint256", name: "disputeWindow", type: "uint256" },
+          { internalType: "uint256", name: "abandonmentGrace", type: "uint256" },
+          { internalType: "bytes32", name: "criteriaHash", type: "bytes32" },
+        ],
+        internalType: "struct EscrowTerms",
+        name: "terms",
+        type: "tuple",
+      },
+      { internalType: "uint256", name: "validAfter", type: "uint256" },
+      { internalType: "uint256", name: "validBefore", type: "uint256" },
+      { internalType: "bytes", name: "signature", type: "bytes" },
+    ],
+    name: "createEscrowWithAuthorization",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "address", name: "recipient", type: "address" },
+      { internalType: "address", name: "token", type: "address" },
+    ],
+    name: "creditOf",
+    outputs: [{ internalType: "uint256", name: "", type: "uint256" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "address", name: "token", type: "address" }],
+    name: "delistToken",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "escrowId", type: "bytes32" }],
+    name: "finalize",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "escrowId", type: "bytes32" }],
+    name: "getEscrow",
+    outputs: [
+      {
+        components: [
+          { internalType: "address", name: "buyer", type: "address" },
+          { internalType: "address", name: "seller", type: "address" },
+          { internalType: "address", name: "token", type: "address" },
+          { internalType: "uint256", name: "amount", type: "uint256" },
+          { internalType: "uint256", name: "fee", type: "uint256" },
+          { internalType: "uint256", name: "locked", type: "uint256" },
+          { internalType: "enum EscrowState", name: "state", type: "uint8" },
+          { internalType: "uint256", name: "createdAt", type: "uint256" },
+          { internalType: "uint256", name: "deadline", type: "uint256" },
+          { internalType: "uint256", name: "deliveredAt", type: "uint256" },
+          { internalType: "uint256", name: "disputedAt", type: "uint256" },
+          { internalType: "uint256", name: "disputeWindow", type: "uint256" },
+          { internalType: "uint256", name: "abandonmentGrace", type: "uint256" },
+          { internalType: "bytes32", name: "criteriaHash", type: "bytes32" },
+        ],
+        internalType: "struct Escrow",
+        name: "",
+        type: "tuple",
+      },
+    ],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "address", name: "token", type: "address" },
+      {
+        components: [
+          { internalType: "address", name: "feed", type: "address" },
+          { internalType: "uint32", name: "maxPriceAge", type: "uint32" },
+          { internalType: "uint8", name: "decimals", type: "uint8" },
+          { internalType: "bool", name: "listed", type: "bool" },
+          { internalType: "uint96", name: "minAmount", type: "uint96" },
+        ],
+        internalType: "struct TokenConfig",
+        name: "config",
+        type: "tuple",
+      },
+    ],
+    name: "listToken",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "escrowId", type: "bytes32" }],
+    name: "nextActions",
+    outputs: [
+      {
+        components: [
+          { internalType: "enum EscrowAction", name: "action", type: "uint8" },
+          { internalType: "address", name: "caller", type: "address" },
+          { internalType: "uint256", name: "opensAt", type: "uint256" },
+          { internalType: "uint256", name: "closesAt", type: "uint256" },
+        ],
+        internalType: "struct OpenAction[]",
+        name: "",
+        type: "tuple[]",
+      },
+    ],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "escrowId", type: "bytes32" }],
+    name: "openDispute",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  { inputs: [], name: "pause", outputs: [], stateMutability: "nonpayable", type: "function" },
+  {
+    inputs: [],
+    name: "paused",
+    outputs: [{ internalType: "bool", name: "", type: "bool" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "pauser",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "pendingPauser",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "escrowId", type: "bytes32" }],
+    name: "refund",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "bytes32[]", name: "escrowIds", type: "bytes32[]" }],
+    name: "refundMany",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { internalType: "enum DisputeOutcome", name: "outcome", type: "uint8" },
+      { internalType: "uint256", name: "buyerPercent", type: "uint256" },
+      { internalType: "uint256", name: "sellerPercent", type: "uint256" },
+      { internalType: "enum ResolvedBy", name: "resolvedBy", type: "uint8" },
+      { internalType: "enum ResolutionMethod", name: "resolutionMethod", type: "uint8" },
+      { internalType: "bytes32", name: "rationaleHash", type: "bytes32" },
+    ],
+    name: "resolve",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "escrowId", type: "bytes32" }],
+    name: "resolveExpired",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "resolverContract",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "escrowId", type: "bytes32" }],
+    name: "retryScore",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "scoreContract",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "address", name: "seller", type: "address" }],
+    name: "sellerTerms",
+    outputs: [
+      {
+        components: [
+          { internalType: "uint64", name: "minAmountUsd", type: "uint64" },
+          { internalType: "uint32", name: "minDeliverySeconds", type: "uint32" },
+          { internalType: "bool", name: "paused", type: "bool" },
+        ],
+        internalType: "struct SellerTerms",
+        name: "",
+        type: "tuple",
+      },
+    ],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "address", name: "newResolver", type: "address" }],
+    name: "setResolverContract",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "address", name: "newScore", type: "address" }],
+    name: "setScoreContract",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "uint64", name: "minAmountUsd", type: "uint64" },
+      { internalType: "uint32", name: "minDeliverySeconds", type: "uint32" },
+      { internalType: "bool", name: "paused", type: "bool" },
+    ],
+    name: "setSellerTerms",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "address", name: "newTreasury", type: "address" }],
+    name: "setTreasury",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { internalType: "bytes32", name: "proofHash", type: "bytes32" },
+    ],
+    name: "submitDelivery",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "address", name: "token", type: "address" }],
+    name: "tokenConfig",
+    outputs: [
+      {
+        components: [
+          { internalType: "address", name: "feed", type: "address" },
+          { internalType: "uint32", name: "maxPriceAge", type: "uint32" },
+          { internalType: "uint8", name: "decimals", type: "uint8" },
+          { internalType: "bool", name: "listed", type: "bool" },
+          { internalType: "uint96", name: "minAmount", type: "uint96" },
+        ],
+        internalType: "struct TokenConfig",
+        name: "",
+        type: "tuple",
+      },
+    ],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "address", name: "newPauser", type: "address" }],
+    name: "transferPauser",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "treasury",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  { inputs: [], name: "unpause", outputs: [], stateMutability: "nonpayable", type: "function" },
+  {
+    inputs: [
+      { internalType: "address", name: "token", type: "address" },
+      { internalType: "uint256", name: "amount", type: "uint256" },
+    ],
+    name: "usdValue",
+    outputs: [{ internalType: "uint256", name: "", type: "uint256" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "address", name: "token", type: "address" }],
+    name: "withdraw",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+] as const;
+
 /** Interface of the score contract. */
-export const scoreAbi = IScore__factory.abi;
+export const scoreAbi = [
+  {
+    inputs: [
+      { internalType: "address", name: "caller", type: "address" },
+      { internalType: "address", name: "escrow", type: "address" },
+    ],
+    name: "CallerNotEscrow",
+    type: "error",
+  },
+  { inputs: [{ internalType: "address", name: "account", type: "address" }], name: "InvalidAddress", type: "error" },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "address", name: "previousEscrow", type: "address" },
+      { indexed: true, internalType: "address", name: "newEscrow", type: "address" },
+    ],
+    name: "EscrowContractSet",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "address", name: "agent", type: "address" },
+      { indexed: true, internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { indexed: false, internalType: "enum ScoreOutcome", name: "outcome", type: "uint8" },
+      { indexed: false, internalType: "int256", name: "delta", type: "int256" },
+      { indexed: false, internalType: "int256", name: "score", type: "int256" },
+    ],
+    name: "ScoreChanged",
+    type: "event",
+  },
+  {
+    inputs: [],
+    name: "MAINNET_GRADUATION_SCORE",
+    outputs: [{ internalType: "int256", name: "", type: "int256" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "escrowContract",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "address", name: "buyer", type: "address" },
+      { internalType: "address", name: "seller", type: "address" },
+    ],
+    name: "jobValueCap",
+    outputs: [
+      { internalType: "uint256", name: "capUsd", type: "uint256" },
+      { internalType: "address", name: "cappedAgent", type: "address" },
+    ],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "address", name: "agent", type: "address" }],
+    name: "maxJobValue",
+    outputs: [{ internalType: "uint256", name: "", type: "uint256" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { internalType: "address", name: "buyer", type: "address" },
+      { internalType: "address", name: "seller", type: "address" },
+      { internalType: "enum ScoreOutcome", name: "outcome", type: "uint8" },
+    ],
+    name: "recordOutcome",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "address", name: "agent", type: "address" }],
+    name: "scoreOf",
+    outputs: [{ internalType: "int256", name: "", type: "int256" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "address", name: "newEscrow", type: "address" }],
+    name: "setEscrowContract",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+] as const;
+
 /** Interface of a token's USD price feed. */
-export const priceFeedAbi = IPriceFeed__factory.abi;
+export const priceFeedAbi = [
+  {
+    inputs: [],
+    name: "decimals",
+    outputs: [{ internalType: "uint8", name: "", type: "uint8" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "latestRoundData",
+    outputs: [
+      { internalType: "uint80", name: "roundId", type: "uint80" },
+      { internalType: "int256", name: "answer", type: "int256" },
+      { internalType: "uint256", name: "startedAt", type: "uint256" },
+      { internalType: "uint256", name: "updatedAt", type: "uint256" },
+      { internalType: "uint80", name: "answeredInRound", type: "uint80" },
+    ],
+    stateMutability: "view",
+    type: "function",
+  },
+] as const;

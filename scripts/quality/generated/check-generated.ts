@@ -9,8 +9,9 @@ import { format } from "prettier";
 
 import { apiDescription, routes } from "../../../api/app.ts";
 import { readArguments } from "../../command/arguments.ts";
+import { apiAbis, sdkAbis } from "./abis.ts";
 import { errorsPage } from "./errors-page.ts";
-import { abiModule, apiTypes } from "./sdk-sources.ts";
+import { apiTypes } from "./sdk-sources.ts";
 
 interface GeneratedFile {
   /** Path from the root of the repository. */
@@ -20,6 +21,11 @@ interface GeneratedFile {
 }
 
 const files: readonly GeneratedFile[] = [
+  {
+    path: "api/chain/abis.ts",
+    source: "the interfaces of the contracts",
+    generate: apiAbis,
+  },
   {
     path: "api/openapi.json",
     source: "the schemas of the API's routes",
@@ -38,7 +44,7 @@ const files: readonly GeneratedFile[] = [
   {
     path: "sdk/src/generated/abis.ts",
     source: "the interfaces of the contracts",
-    generate: abiModule,
+    generate: sdkAbis,
   },
 ];
 

@@ -1,6 +1,6 @@
 // Generated from contracts/interfaces by `npm run generate`.
 
-/** IEscrow */
+/** Interface of the escrow contract. */
 export const escrowAbi = [
   {
     inputs: [
@@ -852,7 +852,7 @@ export const escrowAbi = [
   },
 ] as const;
 
-/** IResolver */
+/** Interface of the resolver contract. */
 export const resolverAbi = [
   {
     inputs: [

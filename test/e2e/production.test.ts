@@ -1,0 +1,49 @@
+import { execFile } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+
+import { expect } from "chai";
+
+/** A folder with what the image holds: the sources of the API and the packages that `npm ci --omit=dev` installs. */
+function productionFolder(): string {
+  const dir = mkdtempSync(join(tmpdir(), "production-"));
+  cpSync("api", join(dir, "api"), { recursive: true });
+  cpSync("package.json", join(dir, "package.json"));
+  const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
+    packages: Record<string, { dev?: boolean; devOptional?: boolean; optional?: boolean }>;
+  };
+  const installed = Object.entries(packages).filter(
+    ([path, { dev, devOptional, optional }]) =>
+      /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) && ![dev, devOptional, optional].includes(true),
+  );
+  for (const [path] of installed) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    symlinkSync(resolve(path), join(dir, path));
+  }
+  return dir;
+}
+
+describe("a production install", () => {
+  let dir: string;
+  before(() => {
+    dir = productionFolder();
+  });
+  after(() => {
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  for (const main of ["api/server.ts", "api/worker.ts"]) {
+    it(`holds every file and package that ${main} loads`, async () => {
+      const { code, output } = await new Promise<{ code: number | null; output: string }>((done) => {
+        const child = execFile(process.execPath, [main], { cwd: dir, env: {} }, (_error, stdout, stderr) => {
+          done({ code: child.exitCode, output: stdout + stderr });
+        });
+      });
+      // Without its environment the process ends with a sentence, and only after everything was loaded.
+      expect(code, output).to.equal(1);
+      expect(output).to.match(/MONGODB_URI is missing/);
+      expect(output).not.to.match(/ERR_MODULE_NOT_FOUND/);
+    });
+  }
+});
