@@ -13,6 +13,7 @@ import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
 import type { TestAgent } from "../fixtures/api.ts";
 import { act, checkOut, createEscrow, fund, openMarket, readTransaction } from "../fixtures/deals.ts";
 import type { CheckoutData, DealApi, Market } from "../fixtures/deals.ts";
+import { seededRandom } from "../fixtures/random.ts";
 import { startReceiver } from "../fixtures/receiver.ts";
 import type { TestReceiver } from "../fixtures/receiver.ts";
 import { remoteApi } from "../fixtures/remote-api.ts";
@@ -21,13 +22,14 @@ import type { PreparedCall, TestChain } from "../fixtures/stack.ts";
 import { until } from "../fixtures/until.ts";
 import { ALL_AT_ONCE, StackProcess, THE_STACK_ITSELF, noProcessLeft } from "./support/stack-process.ts";
 
-/** About as far into a request that its handling has begun; whether it got through is left open. */
-const INTO_A_REQUEST_MS = 10;
+/** How far into a request the latest kill comes: before, in or after its handling, as the seed has it. */
+const INTO_A_REQUEST_MS = 40;
 /** An attempt whose worker died goes out again when its lease of 30 s is over. */
 const REPEATED_WITHIN_MS = 60_000;
 const RESPONSE_PAYLOAD = { summary: "Three risks were found." };
 
 describe("a deal goes on after kill -9 and another start", () => {
+  const random = seededRandom();
   const dir = mkdtempSync(join(tmpdir(), "marketplace-kill-"));
   let portBase: number;
   let stack: StackProcess;
@@ -96,7 +98,7 @@ describe("a deal goes on after kill -9 and another start", () => {
   /** A request under way when the service that it needs is killed: answered or broken off, both happen. */
   async function killDuring(request: Promise<unknown>, victim: string): Promise<void> {
     const settled = Promise.allSettled([request]);
-    await sleep(INTO_A_REQUEST_MS);
+    await sleep(random() * INTO_A_REQUEST_MS);
     await killAndStartAgain(victim);
     await settled;
   }
