@@ -1,0 +1,28 @@
+import { assertInvalid, listingBody, registrationBody, startTestApi } from "../../fixtures/api.ts";
+import type { TestApi } from "../../fixtures/api.ts";
+
+/** How a caller of the retired referral platform would name who brought him, and who sells. */
+const FIELDS = ["referrer", "referrerId", "referralCode", "merchant", "merchantId"];
+
+describe("the API after its retired generations", () => {
+  let api: TestApi;
+  before(async () => {
+    api = await startTestApi();
+  });
+  after(() => api.close());
+
+  it("[S9.08] takes no merchant and no referrer at registration, listing, search and checkout", async () => {
+    const { apiKey: key } = await api.registerAgent();
+    const { body: registration } = await registrationBody();
+    for (const field of FIELDS) {
+      for (const [path, body] of [
+        ["/api/v1/auth/register", registration],
+        ["/api/v1/services", listingBody()],
+        ["/api/v1/discover", { query: "anything" }],
+        ["/api/v1/checkout", { serviceId: "svc_1", paymentMethod: "usdc" }],
+      ] as const) {
+        assertInvalid(await api.request("POST", path, { key, body: { ...body, [field]: "agt_1" } }), `body.${field}`);
+      }
+    }
+  });
+});
