@@ -21,6 +21,8 @@ const FACTS = "test/spec-lines.tsv";
 const PENDING = "test/conformance-pending.txt";
 /** Number of the last decision that a title may cite as `[D<number>]`. */
 const LAST_DECISION = 43;
+/** A title that cites more ids proves none of them well. */
+const MOST_CITED = 4;
 const CITATION = /\[((?:[SD][\w.]+)(?:\s*,\s*[SD][\w.]+)*)\]/g;
 
 /** The numbered facts of the specification. */
@@ -52,7 +54,11 @@ export function conformance(results: TestResult[]): Conformance {
   const proofs = new Map<string, string[]>();
   const problems: string[] = [];
   for (const result of results) {
-    for (const id of citedIds(result.title)) {
+    const cited = citedIds(result.title);
+    if (cited.length > MOST_CITED) {
+      problems.push(`${result.file}: "${result.title}" cites ${cited.length} ids; ${MOST_CITED} at most.`);
+    }
+    for (const id of cited) {
       if (!known.has(id)) problems.push(`${result.file}: "${result.title}" cites ${id}, which does not exist.`);
       else if (result.status === "passed") {
         proofs.set(id, [...(proofs.get(id) ?? []), `${result.file}: ${result.title}`]);

@@ -1,6 +1,7 @@
 // Deals whose endings need time: this file moves the chain's clock, so it has the stack for itself.
 
 import { assert } from "chai";
+import type { TransactionReceipt } from "viem";
 
 import { assertError } from "../fixtures/api.ts";
 import type { TestAgent } from "../fixtures/api.ts";
@@ -14,7 +15,7 @@ import {
   openMarket,
   readTransaction,
 } from "../fixtures/deals.ts";
-import type { DealApi, Market } from "../fixtures/deals.ts";
+import type { CheckoutData, DealApi, Market } from "../fixtures/deals.ts";
 import { startReceiver } from "../fixtures/receiver.ts";
 import type { TestReceiver } from "../fixtures/receiver.ts";
 import { remoteApi } from "../fixtures/remote-api.ts";
@@ -57,86 +58,128 @@ describe("a deal that time settles", () => {
       const { body } = await get(buyer, `/api/v1/agents/${agentId}/discovery-score`);
       return [body.onChainScore, body.discoveryScore] as [number, number];
     };
-    return [...(await read(buyer)), ...(await read(seller))];
+    return [await read(buyer), await read(seller)];
   };
 
-  it("[S2.5.13, S3.2.20, S3.2.21, S3.2.22, S3.2.32, S6.09, S6.10, S6.24, S6.26] is released when the dispute window has elapsed, and not before", async () => {
-    const market = await openMarket(api, chain, { endpointUrl: hook.url });
-    const { transactionId, paymentInstructions: terms } = await fundedDeal(market);
-    await deliverDeal(market, transactionId);
-    await reaches(market.buyer, transactionId, "delivered");
-    assert.deepEqual(await discoveryScores(market), [0, 0, 0, 0]);
-    const path = `/api/v1/transactions/${transactionId}/finalize`;
-    const early = (await get(market.seller, path)).body.data;
-    assert.strictEqual(early.finalizable, false);
-    const opensAt = Date.parse(early.finalizableAt) / 1000;
+  describe("when the dispute window has elapsed", () => {
+    let market: Market;
+    let transactionId: string;
+    let amount: bigint;
+    /** What `finalize` answers, and what the buyer may do, when the window still runs and when it is over. */
+    let early: { finalizable: boolean; finalizableAt: string };
+    let opened: { finalizable: boolean };
+    let actions: string[];
+    let tooEarly: TransactionReceipt;
+    let statusAfterTooEarly: string;
+    let payment: Map<`0x${string}`, bigint>;
+    let scoresBefore: [number, number][];
 
-    const refused = await chain.sendReverting(market.seller.account, early);
-    assert.strictEqual(refused.status, "reverted");
-    assert.strictEqual(await status(market.seller, transactionId), "delivered");
+    before(async () => {
+      market = await openMarket(api, chain, { endpointUrl: hook.url });
+      const checkout = await fundedDeal(market);
+      transactionId = checkout.transactionId;
+      amount = BigInt(checkout.paymentInstructions.amount);
+      await deliverDeal(market, transactionId);
+      await reaches(market.buyer, transactionId, "delivered");
+      scoresBefore = await discoveryScores(market);
 
-    await moveClockTo(market.buyer, transactionId, opensAt);
-    const { body } = await get(market.seller, path);
-    assert.strictEqual(body.data.finalizable, true, "the latest block alone decides");
-    assert.deepEqual(
-      (await readTransaction(api, market.buyer, transactionId)).actions.map((a: { action: string }) => a.action),
-      ["finalize"],
-      "the buyer can no longer accept",
-    );
-    const flows = tokenFlows(await act(api, chain, market.seller, transactionId, "finalize"));
-    assert.strictEqual(flows.get(market.seller.walletAddress), (BigInt(terms.amount) * 98n) / 100n);
-    await reaches(market.buyer, transactionId, "released");
-    assert.strictEqual((await readTransaction(api, market.buyer, transactionId)).automatic, true);
-    assert.deepEqual(await scores(market), [1, 1]);
-    const synced = await until("the discovery scores follow", async () => {
-      const now = await discoveryScores(market);
-      return now.includes(0) ? undefined : now;
+      const path = `/api/v1/transactions/${transactionId}/finalize`;
+      const { data: prepared } = (await get(market.seller, path)).body;
+      early = prepared;
+      tooEarly = await chain.sendReverting(market.seller.account, prepared);
+      statusAfterTooEarly = await status(market.seller, transactionId);
+
+      await moveClockTo(market.buyer, transactionId, Date.parse(early.finalizableAt) / 1000);
+      opened = (await get(market.seller, path)).body.data;
+      const read = await readTransaction(api, market.buyer, transactionId);
+      actions = read.actions.map(({ action }: { action: string }) => action);
+      payment = tokenFlows(await act(api, chain, market.seller, transactionId, "finalize"));
+      await reaches(market.buyer, transactionId, "released");
     });
-    assert.deepEqual(synced, [1, 0.01, 1, 0.01]);
 
-    const [finalized] = await hook.waitFor("escrow.finalized");
-    const { event, serviceId, serviceTitle, buyerAgentId } = finalized?.body ?? {};
-    assert.deepEqual(
-      [event, finalized?.body.transactionId, serviceId, serviceTitle, buyerAgentId],
-      ["escrow.finalized", transactionId, market.serviceId, "Token risk report", market.buyer.agentId],
-    );
-    assert.match(String(finalized?.headers["x-service-signature"]), /^t=\d+,v1=[0-9a-f]{64}$/);
-    const events = (await get(market.seller, "/api/v1/events")).body.data as { event: string }[];
-    assert.deepEqual(
-      events.map((entry) => entry.event),
-      ["escrow.funded", "escrow.finalized"],
-    );
+    it("[S3.2.22] isn't released before", () => {
+      assert.deepEqual([early.finalizable, tooEarly.status, statusAfterTooEarly], [false, "reverted", "delivered"]);
+    });
+
+    it("[S3.2.20] [S3.2.21] is released without the buyer, who can no longer accept, and pays the seller 98%", async () => {
+      assert.ok(opened.finalizable, "the latest block alone decides");
+      assert.deepEqual(actions, ["finalize"]);
+      assert.strictEqual(payment.get(market.seller.walletAddress), (amount * 98n) / 100n);
+      assert.ok((await readTransaction(api, market.buyer, transactionId)).automatic);
+    });
+
+    it("[S2.5.13] [S3.2.32] adds 1 to the scores of both, which their discovery scores follow", async () => {
+      assert.deepEqual(await scores(market), [1, 1]);
+      assert.deepEqual(
+        scoresBefore,
+        Array.from({ length: 2 }, () => [0, 0]),
+      );
+      const synced = await until("the discovery scores follow", async () => {
+        const now = await discoveryScores(market);
+        return now.flat().includes(0) ? undefined : now;
+      });
+      assert.deepEqual(
+        synced,
+        Array.from({ length: 2 }, () => [1, 0.01]),
+      );
+    });
+
+    it("[S6.09] [S6.10] [S6.24] [S6.26] sends the seller a signed escrow.finalized, and no escrow.released", async () => {
+      const [finalized] = await hook.waitFor("escrow.finalized");
+      const { event, serviceId, serviceTitle, buyerAgentId } = finalized?.body ?? {};
+      assert.deepEqual(
+        [event, finalized?.body.transactionId, serviceId, serviceTitle, buyerAgentId],
+        ["escrow.finalized", transactionId, market.serviceId, "Token risk report", market.buyer.agentId],
+      );
+      assert.match(String(finalized?.headers["x-service-signature"]), /^t=\d+,v1=[0-9a-f]{64}$/);
+      const events = (await get(market.seller, "/api/v1/events")).body.data as { event: string }[];
+      assert.deepEqual(
+        events.map((entry) => entry.event),
+        ["escrow.funded", "escrow.finalized"],
+      );
+    });
   });
 
-  it("[S3.2.14, S3.2.36, S4.r11.1, S4.r11, D19] is given back to the buyer after deadline and grace, by the calldata of claimAbandoned", async () => {
-    const market = await openMarket(api, chain, { endpointUrl: hook.url });
-    const { transactionId, paymentInstructions: terms } = await fundedDeal(market, {
-      deliveryDeadlineSeconds: 1_800,
-      abandonmentGrace: 3_600,
-    });
-    const path = `/api/v1/transactions/${transactionId}/claimAbandoned`;
-    const { data: early } = (await get(market.buyer, path)).body;
-    assert.strictEqual(early.claimable, false);
-    assert.strictEqual(Date.parse(early.claimableAt) / 1000, terms.deadline + terms.abandonmentGrace + 1);
-    assert.strictEqual((await chain.sendReverting(market.buyer.account, early)).status, "reverted");
+  describe("when nothing was delivered", () => {
+    let market: Market;
+    let transactionId: string;
+    let terms: CheckoutData["paymentInstructions"];
+    const path = () => `/api/v1/transactions/${transactionId}/claimAbandoned`;
 
-    await moveClockTo(market.buyer, transactionId, terms.deadline + 1);
-    const late = await api.request("POST", `/api/v1/transactions/${transactionId}/deliver`, {
-      key: market.seller.apiKey,
-      body: { responsePayload: { too: "late" } },
+    before(async () => {
+      market = await openMarket(api, chain, { endpointUrl: hook.url });
+      const windows = { deliveryDeadlineSeconds: 1_800, abandonmentGrace: 3_600 };
+      ({ transactionId, paymentInstructions: terms } = await fundedDeal(market, windows));
     });
-    assertError(late, 409, "escrow_state_conflict");
-    assert.strictEqual(late.body.details.reason, "deadline_passed");
 
-    await moveClockTo(market.buyer, transactionId, terms.deadline + terms.abandonmentGrace + 1);
-    const { data: open } = (await get(market.buyer, path)).body;
-    assert.strictEqual(open.claimable, true, "the latest block alone decides");
-    const receipt = await chain.send(market.buyer.account, open);
-    assert.strictEqual(receipt.status, "success");
-    assert.strictEqual(tokenFlows(receipt).get(market.buyer.walletAddress), BigInt(terms.refundableAmount));
-    await reaches(market.buyer, transactionId, "abandoned");
-    assert.deepEqual(await scores(market), [0, -5]);
-    assert.strictEqual((await get(market.buyer, path)).body.data.claimable, false);
+    it("[S4.r11] [D19] isn't given back before deadline and grace are over, and says when that is", async () => {
+      const { data } = (await get(market.buyer, path())).body;
+      assert.strictEqual(data.claimable, false);
+      assert.strictEqual(Date.parse(data.claimableAt) / 1000, terms.deadline + terms.abandonmentGrace + 1);
+      assert.strictEqual((await chain.sendReverting(market.buyer.account, data)).status, "reverted");
+    });
+
+    it("takes no delivery after its deadline", async () => {
+      await moveClockTo(market.buyer, transactionId, terms.deadline + 1);
+      const late = await api.request("POST", `/api/v1/transactions/${transactionId}/deliver`, {
+        key: market.seller.apiKey,
+        body: { responsePayload: { too: "late" } },
+      });
+      assertError(late, 409, "escrow_state_conflict");
+      assert.strictEqual(late.body.details.reason, "deadline_passed");
+    });
+
+    it("[S3.2.14] [S3.2.36] [S4.r11.1] is given back to the buyer by the calldata of claimAbandoned, at 5 of the seller's score", async () => {
+      await moveClockTo(market.buyer, transactionId, terms.deadline + terms.abandonmentGrace + 1);
+      const { data: open } = (await get(market.buyer, path())).body;
+      assert.strictEqual(open.claimable, true, "the latest block alone decides");
+      const receipt = await chain.send(market.buyer.account, open);
+      assert.strictEqual(receipt.status, "success");
+      assert.strictEqual(tokenFlows(receipt).get(market.buyer.walletAddress), BigInt(terms.refundableAmount));
+      await reaches(market.buyer, transactionId, "abandoned");
+      assert.deepEqual(await scores(market), [0, -5]);
+      assert.strictEqual((await get(market.buyer, path())).body.data.claimable, false);
+    });
   });
 
   it("[S3.2.15, D6] is given back when the seller declines it, without a change of scores", async () => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { assert } from "chai";
 
 import { isPidRunning } from "../../scripts/local/process-identity.ts";
+import { conformance } from "../../scripts/testing/conformance.ts";
 import { runMochaFile } from "../../scripts/testing/mocha-file.ts";
 import { appendResult, clearResults, readResults, resultsFile } from "../../scripts/testing/results.ts";
 import type { TestResult } from "../../scripts/testing/results.ts";
@@ -139,5 +140,22 @@ describe("the test runner", () => {
       const flaky = await retryFailed(STAGE, () => Promise.resolve([result("a.test.ts", "dies", "passed")]));
       assert.deepEqual(flaky, [{ file: "a.test.ts", title: "dies (ended by SIGKILL)" }]);
     });
+  });
+});
+
+describe("the conformance check", () => {
+  const problemsOf = (title: string) =>
+    conformance([{ stage: STAGE, file: "a.test.ts", title, status: "passed" }]).problems.filter((problem) =>
+      problem.startsWith("a.test.ts"),
+    );
+
+  it("takes four ids in the title of a test with its suites, and refuses five", () => {
+    assert.deepEqual(problemsOf("[S1.01] suite › [S1.02, S1.03] holds [D1]"), []);
+    const [problem] = problemsOf("[S1.01] suite › [S1.02, S1.03] holds [D1] [D2]");
+    assert.match(problem ?? "", /cites 5 ids; 4 at most/);
+  });
+
+  it("refuses an id that doesn't exist", () => {
+    assert.match(problemsOf("[S1.99] holds")[0] ?? "", /cites S1\.99, which does not exist/);
   });
 });

@@ -83,26 +83,45 @@ describe("scores", () => {
       }
     });
 
-    it("[S4.r15] [S2.5.05] [S2.5.06] [S2.5.07] [S2.5.08] [S2.5.09] the discovery score of any agent is min(1, score / 100)", async () => {
-      const known = { "base-sepolia": new Map<string, IndexedAgent>(), base: new Map<string, IndexedAgent>() };
-      const other = await startTestApi({ indexers: indexersWith(known) });
-      const reader = await other.registerAgent();
-      for (const [score, discoveryScore] of [
-        [37n, 0.37],
-        [100n, 1],
-        [163n, 1],
-        [0n, 0],
-        [-7n, 0],
-      ] as const) {
-        const agent = await other.registerAgent();
-        known["base-sepolia"].set(agent.walletAddress.toLowerCase(), indexedAgent(agent.walletAddress, { score }));
-        known.base.set(agent.walletAddress.toLowerCase(), indexedAgent(agent.walletAddress, { score: 55n }));
-        const path = `/api/v1/agents/${agent.agentId}/discovery-score`;
-        const { lastSynced, ...rest } = (await other.request("GET", path, { key: reader.apiKey })).body;
-        assert.deepEqual(rest, { agentId: agent.agentId, discoveryScore, onChainScore: Number(score) });
-        assert.strictEqual(new Date(lastSynced).toISOString(), lastSynced);
-      }
-      await other.close();
+    describe("a discovery score", () => {
+      const SCORES = [37n, 100n, 163n, 0n, -7n];
+      /** What the API answers another agent about one with each of the scores. */
+      const answers: { agentId: string; body: any }[] = [];
+      before(async () => {
+        const known = { "base-sepolia": new Map<string, IndexedAgent>(), base: new Map<string, IndexedAgent>() };
+        const other = await startTestApi({ indexers: indexersWith(known) });
+        const reader = await other.registerAgent();
+        for (const score of SCORES) {
+          const { agentId, walletAddress } = await other.registerAgent();
+          known["base-sepolia"].set(walletAddress.toLowerCase(), indexedAgent(walletAddress, { score }));
+          known.base.set(walletAddress.toLowerCase(), indexedAgent(walletAddress, { score: 55n }));
+          const path = `/api/v1/agents/${agentId}/discovery-score`;
+          answers.push({ agentId, body: (await other.request("GET", path, { key: reader.apiKey })).body });
+        }
+        await other.close();
+      });
+
+      it("[S4.r15] [S2.5.05] [S2.5.08] is told of any agent, with the time of its last sync", () => {
+        for (const { agentId, body } of answers) {
+          assert.deepEqual(Object.keys(body).sort(), ["agentId", "discoveryScore", "lastSynced", "onChainScore"]);
+          assert.strictEqual(body.agentId, agentId);
+          assert.strictEqual(new Date(body.lastSynced).toISOString(), body.lastSynced);
+        }
+      });
+
+      it("[S2.5.07] comes with the integer that the testnet's score contract has", () => {
+        assert.deepEqual(
+          answers.map(({ body }) => body.onChainScore),
+          SCORES.map(Number),
+        );
+      });
+
+      it("[S2.5.06] [S2.5.09] is min(1, score / 100), and 0 for a negative score", () => {
+        assert.deepEqual(
+          answers.map(({ body }) => body.discoveryScore),
+          [0.37, 1, 1, 0, 0],
+        );
+      });
     });
   });
 

@@ -72,14 +72,22 @@ describe("categories", () => {
   });
   after(() => api.close());
 
-  it("[S4.r01] [S4.r01.1] [S2.1.01] [S2.1.02] [S2.1.03] are served without a key as slug, label and children", () => {
+  it("[S4.r01] are served without a key", async () => {
+    assert.strictEqual((await api.request("GET", "/api/v1/categories")).status, 200);
+  });
+
+  it("[S4.r01.1] [S2.1.03] are parents with slug, label and children, which have slug and label alone", () => {
     for (const parent of served) {
       assert.deepEqual(Object.keys(parent).sort(), ["children", "label", "slug"]);
-      assert.ok(parent.slug !== "" && parent.label !== "" && parent.children.length > 0);
-      for (const child of parent.children) {
-        assert.deepEqual(Object.keys(child).sort(), ["label", "slug"]);
-        assert.ok(child.slug !== "" && child.label !== "");
-      }
+      assert.ok(parent.children.length > 0);
+      for (const child of parent.children) assert.deepEqual(Object.keys(child).sort(), ["label", "slug"]);
+    }
+  });
+
+  it("[S2.1.01] [S2.1.02] have a slug and a label that aren't empty", () => {
+    for (const { slug, label } of served.flatMap((parent) => [parent, ...parent.children])) {
+      assert.match(slug, /^[a-z0-9_]+$/);
+      assert.match(label, /\S/);
     }
   });
 

@@ -5,7 +5,7 @@ import { escrowAbi } from "../../../api/chain/abis.ts";
 import { canonicalJson } from "../../../api/lib/canonical-json.ts";
 import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
-import { checkOut, listService, ONE_USDC, openMarket } from "../../fixtures/deals.ts";
+import { checkOut, listService, ONE_USDC, openMarket, readTransaction } from "../../fixtures/deals.ts";
 import type { Market } from "../../fixtures/deals.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
@@ -34,14 +34,25 @@ describe("checkout", () => {
   const countRecords = () => api.container.features.transactions.models.transactions.countDocuments();
 
   describe("answers", () => {
-    it("[S4.r07] [S2.3.12] [S2.3.13] [S2.3.14] [S2.3.15] [S2.3.16] [S2.3.20] [S2.3.21] with a transaction and its terms", async () => {
-      const { transactionId, paymentInstructions: terms } = await checkOut(market);
-      assert.strictEqual(terms.escrowContract, chain.deployment.escrow);
-      assert.match(terms.escrowId, /^0x[0-9a-f]{64}$/);
-      assert.strictEqual(terms.sellerAddress, market.seller.walletAddress);
-      assert.strictEqual(terms.tokenAddress, chain.deployment.tokens[0]?.address);
-      assert.match(terms.criteriaHash, /^0x[0-9a-f]{64}$/);
+    it("[S4.r07] [S2.3.12] [S2.3.21] with a new transaction, its terms and where to fund it", async () => {
+      const { body } = await order();
+      assert.deepEqual(Object.keys(body.data).sort(), ["paymentInstructions", "transactionId"]);
+      const { transactionId, paymentInstructions: terms } = body.data;
+      assert.strictEqual((await readTransaction(api, market.buyer, transactionId)).escrowId, terms.escrowId);
       assert.strictEqual(terms.fundEndpoint, `/api/v1/transactions/${transactionId}/fund`);
+    });
+
+    it("[S2.3.13] [S2.3.15] [S2.3.16] with the addresses of the escrow contract, the seller and the token", async () => {
+      const { paymentInstructions: terms } = await checkOut(market);
+      assert.deepEqual(
+        [terms.escrowContract, terms.sellerAddress, terms.tokenAddress],
+        [chain.deployment.escrow, market.seller.walletAddress, chain.deployment.tokens[0]?.address],
+      );
+    });
+
+    it("[S2.3.14] [S2.3.20] with an escrow id and a hash of the criteria, both bytes32", async () => {
+      const { paymentInstructions: terms } = await checkOut(market);
+      for (const value of [terms.escrowId, terms.criteriaHash]) assert.match(value, /^0x[0-9a-f]{64}$/);
     });
 
     it("[S2.2.08] [S2.3.02] [S2.3.17] [S1.15] with the price of all units in token units, as a decimal string", async () => {

@@ -17,7 +17,7 @@ import {
   openMarket,
   readTransaction,
 } from "../../fixtures/deals.ts";
-import type { Market } from "../../fixtures/deals.ts";
+import type { CheckoutData, Market } from "../../fixtures/deals.ts";
 import { startReceiver } from "../../fixtures/receiver.ts";
 import type { ReceivedPost, TestReceiver } from "../../fixtures/receiver.ts";
 import { openChain, tokenFlows, treasuryOf } from "../../fixtures/stack.ts";
@@ -69,94 +69,174 @@ describe("the events of a deal", () => {
     return [...new Set(posts.map(({ body }) => body.event as string))];
   };
 
-  it("[S1.03] [S3.2.03] [S3.2.04] [S3.2.05] [S3.2.19] [S8.1.06] [S6.03] [S6.04] [S6.05] [S6.06] [S6.07] [S6.08] reach seller and buyer, signed, while the escrow contract alone holds the funds", async () => {
-    const requestPayload = { token: "0x42", depth: { n: 1.5 } };
-    const checkout = await checkOut(market, { callbackUrl: buyerHook.url, requestPayload });
-    const { transactionId, paymentInstructions: terms } = checkout;
+  describe("from the funding to the release", () => {
     const [amount, fee, locked] = [2_500_000n, 50_000n, 2_450_000n]; // the price, 2% and 98% of it
-    assert.deepEqual([terms.amount, terms.platformFee, terms.refundableAmount].map(BigInt), [amount, fee, locked]);
-    const treasury = await treasuryOf(chain);
-    await passAnotherDeal();
-    assert.deepEqual(eventsOf(sellerHook, transactionId), [], "nothing is deposited yet");
-    assert.deepEqual(
-      tokenFlows(await createEscrow(market, checkout)),
-      new Map([
-        [market.buyer.walletAddress, -amount],
+    let transactionId: string;
+    let treasury: `0x${string}`;
+    /** What each step moved of the token, and what had been sent before it. */
+    const steps: Record<"funding" | "release", Map<`0x${string}`, bigint>> = { funding: new Map(), release: new Map() };
+    const sentBefore: Record<"funding" | "submission" | "acceptance", string[]> = {
+      ...{ funding: [], submission: [], acceptance: [] },
+    };
+    let [funded, delivered, released]: ReceivedPost[] = [];
+
+    before(async () => {
+      const checkout = await checkOut(market, { callbackUrl: buyerHook.url, requestPayload: { token: "0x42" } });
+      const terms = checkout.paymentInstructions;
+      transactionId = checkout.transactionId;
+      assert.deepEqual([terms.amount, terms.platformFee, terms.refundableAmount].map(BigInt), [amount, fee, locked]);
+      treasury = await treasuryOf(chain);
+
+      await passAnotherDeal();
+      sentBefore.funding = eventsOf(sellerHook, transactionId);
+      steps.funding = tokenFlows(await createEscrow(market, checkout));
+      funded = await arrived(sellerHook, "escrow.funded", transactionId);
+
+      const handedOver = await api.request("POST", `/api/v1/transactions/${transactionId}/deliver`, {
+        key: market.seller.apiKey,
+        body: { responsePayload: { report: ["clean"], score: 0.5 } },
+      });
+      await passAnotherDeal();
+      sentBefore.submission = eventsOf(buyerHook, transactionId);
+      await chain.send(market.seller.account, handedOver.body.data.submitDelivery as PreparedCall);
+      delivered = await arrived(buyerHook, "service.delivered", transactionId);
+
+      sentBefore.acceptance = eventsOf(sellerHook, transactionId);
+      steps.release = tokenFlows(await act(api, chain, market.buyer, transactionId, "accept"));
+      released = await arrived(sellerHook, "escrow.released", transactionId);
+    });
+
+    it("[S3.2.03] [S3.2.04] [S3.2.05] the buyer pays the amount, the treasury gets 2% and the escrow contract holds the rest", () => {
+      const { buyer } = market;
+      const expected = new Map([
+        [buyer.walletAddress, -amount],
         [chain.deployment.escrow, locked],
         [treasury, fee],
-      ]),
-    );
-
-    const funded = await arrived(sellerHook, "escrow.funded", transactionId);
-    const responsePayload = { report: ["clean"], score: 0.5 };
-    const handedOver = await api.request("POST", `/api/v1/transactions/${transactionId}/deliver`, {
-      key: market.seller.apiKey,
-      body: { responsePayload },
+      ]);
+      assert.deepEqual(steps.funding, expected);
     });
-    await passAnotherDeal();
-    assert.deepEqual(eventsOf(buyerHook, transactionId), [], "the delivery is not submitted yet");
-    await chain.send(market.seller.account, handedOver.body.data.submitDelivery as PreparedCall);
-    const delivered = await arrived(buyerHook, "service.delivered", transactionId);
-    assert.deepEqual(eventsOf(sellerHook, transactionId), ["escrow.funded"], "nothing is accepted yet");
-    assert.deepEqual(
-      tokenFlows(await act(api, chain, market.buyer, transactionId, "accept")),
-      new Map([
+
+    it("[S1.03] [S3.2.19] [S8.1.06] the contract alone holds the funds until it pays them to the seller, and takes no second fee", () => {
+      const expected = new Map([
         [chain.deployment.escrow, -locked],
         [market.seller.walletAddress, locked],
-      ]),
-    );
-    const released = await arrived(sellerHook, "escrow.released", transactionId);
-    assert.deepEqual(eventsOf(sellerHook, transactionId), ["escrow.funded", "escrow.released"]);
-    assert.deepEqual(eventsOf(buyerHook, transactionId), ["service.delivered"]);
+      ]);
+      assert.deepEqual(steps.release, expected);
+    });
 
-    for (const [agent, post] of [
-      [market.seller, funded],
-      [market.buyer, delivered],
-      [market.seller, released],
-    ] as const) {
-      assert.ok(await holds(agent, post), `${String(post.body.event)} is signed with its receiver's secret`);
-      assert.match(String(post.headers["x-service-event-id"]), /^evt_[0-9a-f]+$/);
-    }
-    assert.ok(!(await holds(market.buyer, funded)), "another agent's secret does not verify it");
+    it("[S6.05] [S6.06] the seller gets escrow.funded at its endpointUrl once the deposit is on chain", () => {
+      assert.deepEqual(sentBefore.funding, []);
+      assert.deepEqual(eventsOf(sellerHook, transactionId), ["escrow.funded", "escrow.released"]);
+    });
 
-    // The log of each party has what was sent to it, under the same ids.
-    const log = (await get(market.seller, `/api/v1/events?transactionId=${transactionId}`)).body.data;
-    assert.deepEqual(
-      log.map((event: { event: string }) => event.event),
-      ["escrow.funded", "escrow.released"],
-    );
-    assert.strictEqual(log[0].id, funded.headers["x-service-event-id"]);
-    assert.deepEqual(log[0].payload, funded.body);
+    it("[S6.03] [S6.04] the buyer gets service.delivered at its callbackUrl once the delivery is submitted", () => {
+      assert.deepEqual(sentBefore.submission, []);
+      assert.deepEqual(eventsOf(buyerHook, transactionId), ["service.delivered"]);
+    });
+
+    it("[S6.07] [S6.08] the seller gets escrow.released at its endpointUrl once the funds are transferred", () => {
+      assert.deepEqual(sentBefore.acceptance, ["escrow.funded"]);
+      assert.deepEqual(eventsOf(sellerHook, transactionId), ["escrow.funded", "escrow.released"]);
+    });
+
+    it("each is signed with the secret of its receiver", async () => {
+      for (const [agent, post] of [
+        [market.seller, funded],
+        [market.buyer, delivered],
+        [market.seller, released],
+      ] as const) {
+        assert.ok(post !== undefined);
+        assert.ok(await holds(agent, post), String(post.body.event));
+        assert.match(String(post.headers["x-service-event-id"]), /^evt_[0-9a-f]+$/);
+      }
+      assert.ok(funded !== undefined && !(await holds(market.buyer, funded)), "another agent's secret verifies it");
+    });
+
+    it("the log of the seller has what was sent to it, under the same ids", async () => {
+      const log = (await get(market.seller, `/api/v1/events?transactionId=${transactionId}`)).body.data;
+      assert.deepEqual(
+        log.map(({ id, event }: { id: string; event: string }) => [id, event]),
+        [funded, released].map((post) => [post?.headers["x-service-event-id"], post?.body.event]),
+      );
+      assert.deepEqual(log[0].payload, funded?.body);
+    });
   });
 
-  it("[S6.12] [S6.18] [S6.19] [S6.20] [S6.21] [S6.22] [D37] give escrow.funded its fields, the job among them", async () => {
+  describe("in their fields", () => {
     const requestPayload = { question: "?" };
-    const checkout = await fundedDeal(market, { callbackUrl: buyerHook.url, requestPayload, quantity: 3 });
-    const { transactionId, paymentInstructions: terms } = checkout;
-    const { body } = await arrived(sellerHook, "escrow.funded", transactionId);
-    assert.deepEqual(body, {
-      event: "escrow.funded",
-      transactionId,
-      escrowId: terms.escrowId,
-      serviceId: market.serviceId,
-      serviceTitle: "Token risk report",
-      lockedAmount: terms.refundableAmount,
-      platformFee: terms.platformFee,
-      currency: "USDC",
-      token: terms.tokenAddress,
-      buyer: market.buyer.walletAddress,
-      seller: market.seller.walletAddress,
-      network: "base-sepolia",
-      requestPayload,
-      quantity: 3,
-      deadline: terms.deadline,
-      criteriaHash: terms.criteriaHash,
-      unsolicited: false,
-      late: false,
+    const responsePayload = { z: 1, a: { b: [true, null, "ü"] } };
+    let checkout: CheckoutData;
+    let funded: ReceivedPost;
+    let delivered: ReceivedPost;
+
+    before(async () => {
+      checkout = await fundedDeal(market, { callbackUrl: buyerHook.url, requestPayload, quantity: 3 });
+      funded = await arrived(sellerHook, "escrow.funded", checkout.transactionId);
+      await deliverDeal(market, checkout.transactionId, responsePayload);
+      delivered = await arrived(buyerHook, "service.delivered", checkout.transactionId);
     });
-    assert.match(body.escrowId, /^0x[0-9a-f]{64}$/);
-    assert.strictEqual(body.lockedAmount, "7350000");
-    assert.strictEqual(body.platformFee, "150000");
+
+    it("[S6.12] [S6.18] [D37] escrow.funded names the deal and its terms, the job among them", () => {
+      const { transactionId, paymentInstructions: terms } = checkout;
+      assert.deepEqual(funded.body, {
+        event: "escrow.funded",
+        transactionId,
+        escrowId: terms.escrowId,
+        serviceId: market.serviceId,
+        serviceTitle: "Token risk report",
+        lockedAmount: terms.refundableAmount,
+        platformFee: terms.platformFee,
+        currency: "USDC",
+        token: terms.tokenAddress,
+        buyer: market.buyer.walletAddress,
+        seller: market.seller.walletAddress,
+        network: "base-sepolia",
+        requestPayload,
+        quantity: 3,
+        deadline: terms.deadline,
+        criteriaHash: terms.criteriaHash,
+        unsolicited: false,
+        late: false,
+      });
+    });
+
+    it("[S6.19] [S6.22] escrow.funded has a bytes32 escrow id and addresses of token, buyer and seller", () => {
+      const { escrowId, token, buyer, seller } = funded.body;
+      assert.match(escrowId, /^0x[0-9a-f]{64}$/);
+      assert.deepEqual(
+        [token, buyer, seller],
+        [chain.deployment.tokens[0]?.address, market.buyer.walletAddress, market.seller.walletAddress],
+      );
+      for (const address of [token, buyer, seller]) assert.match(address, /^0x[0-9a-fA-F]{40}$/);
+    });
+
+    it("[S6.20] [S6.21] escrow.funded has the amount after the fee, and the fee, as strings in token units", () => {
+      assert.deepEqual([funded.body.lockedAmount, funded.body.platformFee], ["7350000", "150000"]);
+    });
+
+    it("[S6.13] [S6.14] service.delivered names the deal and carries the delivered payload", () => {
+      const { event, transactionId, serviceId, escrowId, network, ...rest } = delivered.body;
+      assert.deepEqual(
+        [event, transactionId, serviceId, escrowId, network],
+        [
+          ...["service.delivered", checkout.transactionId, market.serviceId],
+          ...[checkout.paymentInstructions.escrowId, "base-sepolia"],
+        ],
+      );
+      assert.deepEqual(Object.keys(rest).sort(), ["deliveredAt", "deliveryProof", "responsePayload"]);
+      assert.deepEqual(rest.responsePayload, responsePayload);
+    });
+
+    it("[S6.15] service.delivered has the time of the delivery in ISO 8601", () => {
+      assert.match(delivered.body.deliveredAt, isoDate);
+    });
+
+    it("[S6.16] [S6.17] service.delivered has the SHA-256 of the payload as the chain has it, which is not the signature", async () => {
+      const hash = createHash("sha256").update('{"a":{"b":[true,null,"ü"]},"z":1}').digest("hex");
+      const { proofHash } = await readTransaction(api, market.buyer, checkout.transactionId);
+      assert.deepEqual([delivered.body.deliveryProof, proofHash], [`0x${hash}`, `0x${hash}`]);
+      assert.ok(!String(delivered.headers["x-service-signature"]).includes(hash));
+    });
   });
 
   it("[S2.2.20] bring the incoming job to the listing's endpointUrl as it is at that moment", async () => {
@@ -175,33 +255,6 @@ describe("the events of a deal", () => {
     } finally {
       await moved.close();
     }
-  });
-
-  it("[S6.13] [S6.14] [S6.15] [S6.16] [S6.17] give service.delivered its fields and a proof that equals the chain's", async () => {
-    const checkout = await fundedDeal(market, { callbackUrl: buyerHook.url });
-    const { transactionId } = checkout;
-    const responsePayload = { z: 1, a: { b: [true, null, "ü"] } };
-    const proof = createHash("sha256").update('{"a":{"b":[true,null,"ü"]},"z":1}').digest("hex");
-    await deliverDeal(market, transactionId, responsePayload);
-    const post = await arrived(buyerHook, "service.delivered", transactionId);
-    const { body } = post;
-    assert.deepEqual(
-      { ...body, deliveredAt: undefined },
-      {
-        event: "service.delivered",
-        transactionId,
-        serviceId: market.serviceId,
-        responsePayload,
-        deliveredAt: undefined,
-        deliveryProof: `0x${proof}`,
-        escrowId: checkout.paymentInstructions.escrowId,
-        network: "base-sepolia",
-      },
-    );
-    assert.match(body.deliveredAt, isoDate);
-    const { proofHash } = await readTransaction(api, market.buyer, transactionId);
-    assert.strictEqual(body.deliveryProof, proofHash);
-    assert.ok(!String(post.headers["x-service-signature"]).includes(body.deliveryProof.slice(2)));
   });
 
   it("[D17] send delivery.submitted at once and service.delivered when the payload follows", async () => {

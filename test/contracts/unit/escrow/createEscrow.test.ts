@@ -11,15 +11,27 @@ const MAX_UINT96 = 2n ** 96n - 1n;
 
 describe("EscrowV2.createEscrow", () => {
   describe("happy", () => {
-    it("takes exactly the amount from the buyer, the fee to the treasury and the rest into the contract [S3.2.01] [S3.2.03] [S3.2.04] [S3.2.05] [S1.03] [S3.1.02] [S8.1.06] [D1]", async () => {
+    it("takes exactly the amount from the buyer, and 2% of it to the treasury [S3.2.03] [S3.2.04] [S8.1.06] [D1]", async () => {
+      const market = await loadFixture(marketplace);
+      const { usdc, actors } = market;
+      const terms = await termsOf(market, { amount: 10n * USDC });
+      await expect(sendCreate(market, terms)).to.changeTokenBalances(
+        ethers,
+        usdc,
+        [actors.buyer, actors.treasury, actors.seller, actors.owner],
+        [-10_000_000n, 200_000n, 0n, 0n],
+      );
+    });
+
+    it("holds the rest in the contract alone, as a funded escrow [S3.2.01] [S3.2.05] [S1.03] [S3.1.02]", async () => {
       const market = await loadFixture(marketplace);
       const { escrow, usdc, actors } = market;
       const terms = await termsOf(market, { amount: 10n * USDC });
       await expect(sendCreate(market, terms)).to.changeTokenBalances(
         ethers,
         usdc,
-        [actors.buyer, actors.treasury, escrow, actors.seller, actors.owner],
-        [-10_000_000n, 200_000n, 9_800_000n, 0n, 0n],
+        [escrow, actors.seller, actors.owner],
+        [9_800_000n, 0n, 0n],
       );
       expect((await escrow.getEscrow(terms.escrowId)).state).to.equal(State.Funded);
     });
@@ -340,7 +352,7 @@ describe("EscrowV2.createEscrow", () => {
         .withArgs(actors.seller);
     });
 
-    it("caps a job by the scores of both: $10 below 10, then $25, $100 from 30 and $2,500 from 70 [S8.4.01] [S8.4.02] [S8.4.03] [S8.4.04] [D11]", async () => {
+    it("caps a job by the scores of both: $10 below 10, then $25, $100 from 30 and $2,500 from 70 [S8.4.01] [S8.4.02] [S8.4.03] [S8.4.04]", async () => {
       const market = await loadFixture(marketplace);
       const { escrow, actors } = market;
       let score = 0;
