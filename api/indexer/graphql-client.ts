@@ -53,6 +53,7 @@ function throwFor(network: Network, messages: string[], neededBlock: number): ne
   throw new TransientError(messages.join("; "));
 }
 
+// Not graphql-request: it has no connection pool, timeout per attempt or schemas of answers, so nearly all of this would stay.
 /** A client with its own connection pool, a timeout per attempt and bounded retries with jitter. */
 export function createGraphqlClient(options: GraphqlOptions): GraphqlClient {
   const { network } = options;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
+// Not p-retry: it draws its jitter from 1 to 2 times the delay instead of from zero, and decides about a TypeError by itself.
 /** How a call is retried: at most `attempts` runs, with full jitter between them. */
 export interface RetryOptions {
   /** Total number of runs, including the first. */

@@ -1,3 +1,4 @@
+// Not p-timeout: it rejects on timeout without aborting the operation.
 /** Thrown when an operation exceeds its timeout. */
 export class DeadlineExceededError extends Error {
   override readonly name = "DeadlineExceededError";

@@ -1,5 +1,8 @@
 // Lock files that survive the death of their holder. Plain JavaScript without packages, for Node 18 and newer: the
 // bootstrap uses it before anything is installed.
+//
+// Not proper-lockfile: the bootstrap runs before any package is there, and a lock of a killed holder must be free at once,
+// not when its timestamp has gone stale.
 import { createHash, randomUUID } from "node:crypto";
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";

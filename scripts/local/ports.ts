@@ -62,6 +62,7 @@ export async function assertPortsFree(uses: readonly PortUse[], howToChange: str
   }
 }
 
+// Not get-port: it finds single ports, and a stack needs a run of them.
 /**
  * The first of `count` ports in a row on which nothing listens. They lie below those that the system gives to outgoing
  * connections (from 32768 on), which might take one at any moment, and start at another place for each process so that

@@ -96,6 +96,7 @@ const JOB_STOP: StopRule = { signal: "SIGTERM", timeoutMs: 2_000 };
 const JOB_STAGE = 99;
 const LAST_LINES = 12;
 
+// Not execa or concurrently: their children outlive a kill -9, and a second run neither finds nor ends them.
 /**
  * Starts, watches and ends the processes of one stack. Each is recorded under `<dir>/run` (so that the next start can
  * end what a crash has left) and logs to `<dir>/logs/<name>.log`. Processes lead sessions of their own: a ctrl-C at

@@ -13,6 +13,7 @@ const STOP_WORDS = new Set(
 );
 
 const ENDINGS = /(ations?|ings?|ers?|ors?|ies|ied|es|ed|ly|ments?|s|y|e)$/;
+// Not a stemming package: it goes with the present word index when a search engine replaces that.
 const MIN_STEM_LENGTH = 3;
 
 /** The stem of a word, so that "bookings" finds "booked"; null for a word that says nothing. */
