@@ -1,4 +1,4 @@
-/** The networks that the contracts are deployed on, and the outside contracts that they rely on there. */
+/** The networks that the contracts are deployed on, and the external contracts that they use there. */
 
 /** Settlement networks (specification section 1). */
 export type SettlementNetwork = "base-sepolia" | "base";
@@ -8,19 +8,19 @@ export interface TokenFacts {
   symbol: string;
   address: string;
   decimals: number;
-  /** Price feed in USD, or null for a token that counts as one US dollar. */
+  /** USD price feed, or null for a token valued at one US dollar. */
   feed: string | null;
-  /** Decimals of the feed's answers; 0 without a feed. */
+  /** Decimals of the feed's prices; 0 without a feed. */
   feedDecimals: number;
-  /** Seconds after which an answer of the feed is stale; 0 without a feed. */
+  /** Seconds until a price of the feed is stale; 0 without a feed. */
   maxPriceAge: number;
-  /** Least deposit in token units. */
+  /** Minimum deposit in token units. */
   minAmount: bigint;
   /** Where the addresses come from. */
   sources: readonly string[];
 }
 
-/** What is known of a settlement network. */
+/** The facts of a settlement network. */
 export interface NetworkFacts {
   chainId: number;
   tokens: readonly TokenFacts[];
@@ -74,10 +74,10 @@ export const NETWORKS: Record<SettlementNetwork, NetworkFacts> = {
   },
 };
 
-/** A network that `hardhat deploy` takes. */
+/** A network that `hardhat deploy` accepts. */
 export interface DeployTarget {
   settlement: SettlementNetwork;
-  /** True for a chain on this machine, whose tokens are mocks at the live addresses. */
+  /** True for a local chain, whose tokens are mocks at the live addresses. */
   local: boolean;
   /** True where the owner must be a timelock under a multisig (decision 14). */
   timelocked: boolean;
@@ -90,5 +90,5 @@ export const DEPLOY_TARGETS: Record<string, DeployTarget> = {
   base: { settlement: "base", local: false, timelocked: true },
 };
 
-/** Seconds between the proposal of an upgrade or a change of roles or addresses on `base` and its execution. */
+/** Seconds between proposing and executing an upgrade or a change of roles or addresses on `base`. */
 export const TIMELOCK_DELAY_SECONDS = 48 * 60 * 60;

@@ -11,8 +11,9 @@ import type { Difference } from "./check.ts";
 import { refusalOf } from "./check.ts";
 
 /**
- * Compares the code of proxies, timelock and implementations with what the present sources compile to. An implementation
- * of other sources is none of these differences, since the sources go ahead of what is deployed: `notesOf` names it.
+ * Compares the code of proxies, timelock and implementations with what the current sources compile to. An
+ * implementation of other sources isn't a difference, because the sources are ahead of what is deployed; `notesOf`
+ * reports it.
  */
 export async function codeDifferencesOf(
   provider: Provider,
@@ -45,10 +46,10 @@ export async function codeDifferencesOf(
   return differences;
 }
 
-/** True when a contract has the code that `initCode` leaves behind, wherever it keeps its own address in it. */
+/** True when a contract has the code that `initCode` creates, ignoring where it embeds its own address. */
 async function isCodeOf(provider: Provider, address: string, initCode: string): Promise<boolean> {
   const code = await provider.getCode(address);
-  // A call without a recipient is a creation, whose answer is the code of the contract.
+  // A call without a recipient creates a contract and returns its code.
   const twin = await provider.call({ data: initCode });
   if (twin.length !== code.length) return false;
   const self = address.slice(2).toLowerCase();
@@ -59,7 +60,7 @@ async function isCodeOf(provider: Provider, address: string, initCode: string): 
   return neutral === code;
 }
 
-/** Creates a proxy whose code is that of every other; its first call only reads. */
+/** Creates a proxy with the same code as every other; its initial call only reads. */
 function proxyInitCode(implementation: string): string {
   const call = EscrowV2__factory.createInterface().encodeFunctionData("owner");
   return concat([

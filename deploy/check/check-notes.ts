@@ -9,8 +9,8 @@ import type { Deployment } from "../system/deployment-file.ts";
 import { ADMIN_ROLE, SYSTEM_ROLE } from "./facts.ts";
 
 /**
- * What is by the rules and passes, but who looks after a deployment should know of: a pause, roles that are being handed
- * over, a token that cannot be valued now, and implementations that the present sources do not compile to.
+ * Lawful states that an operator should know about: a pause, pending role transfers, a token that can't be valued now,
+ * and implementations that the current sources don't compile to.
  */
 export async function notesOf(provider: Provider, { contracts, tokens }: Deployment): Promise<string[]> {
   const escrow = EscrowV2__factory.connect(contracts.escrow.proxy, provider);

@@ -4,12 +4,12 @@ import { hasCode } from "../system/code.ts";
 import type { Deployment } from "../system/deployment-file.ts";
 import { factsOf } from "./facts.ts";
 
-/** One fact that is not on the chain as the file tells it. */
+/** One fact that differs between the file and the chain. */
 export interface Difference {
   fact: string;
   expected: string;
   actual: string;
-  /** Makes the file say what the chain says: only where the chain may have changed by the rules since. */
+  /** Updates the file from the chain; only for facts that may change lawfully after a deployment. */
   record?: () => void;
 }
 
@@ -20,7 +20,7 @@ export async function stands(provider: Provider, deployment: Deployment): Promis
   return found.every(Boolean);
 }
 
-/** Reads everything that a deployment file says back from the chain and returns what differs. */
+/** Reads every fact of a deployment file from the chain and returns the differences. */
 export async function differencesOf(provider: Provider, deployment: Deployment): Promise<Difference[]> {
   const differences: Difference[] = [];
   for (const { fact, expected, read, record } of factsOf(provider, deployment)) {
@@ -36,12 +36,12 @@ export async function differencesOf(provider: Provider, deployment: Deployment):
   return differences;
 }
 
-/** Differences as lines for people. */
+/** The differences as readable lines. */
 export function describeDifferences(differences: readonly Difference[]): string {
   return differences.map(({ fact, expected, actual }) => `  ${fact}: ${actual}, expected ${expected}`).join("\n");
 }
 
-/** Why a contract, or an address without one, did not answer a call; what the node itself failed at is thrown. */
+/** Why a contract, or an address without code, did not answer a call. Rethrows errors of the node itself. */
 export function refusalOf(error: unknown): string {
   const { code, data, shortMessage, message } = error as Record<"code" | "data" | "shortMessage" | "message", unknown>;
   if (code !== "CALL_EXCEPTION" && code !== "BAD_DATA" && typeof data !== "string") throw error;

@@ -13,12 +13,12 @@ import type { DeployedGovernance, DeployedToken, Deployment } from "../system/de
 export const SYSTEM_ROLE = 0;
 export const ADMIN_ROLE = 1;
 
-/** Something that a deployment file says, or takes for granted, with the way to read it from the chain. */
+/** A fact that a deployment file states or implies, and how to read it from the chain. */
 export interface Fact {
   fact: string;
   expected: unknown;
   read: () => Promise<unknown>;
-  /** Makes the file say what the chain says: only where the chain may have changed by the rules since. */
+  /** Updates the file from the chain; only for facts that may change lawfully after a deployment. */
   record?: (actual: string) => void;
 }
 
@@ -56,7 +56,7 @@ function roleFacts(provider: Provider, { contracts, roles, governance }: Deploym
   });
   const owned = (fact: string, read: () => Promise<string>): Fact => {
     const { record, ...owner } = held(fact, "owner", read);
-    // Where a timelock owns the contracts no other owner is right.
+    // Under a timelock, any other owner is wrong.
     return governance || !record ? owner : { ...owner, record };
   };
   return [

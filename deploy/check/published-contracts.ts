@@ -3,7 +3,7 @@ import { ZeroAddress } from "ethers";
 import type { Deployment } from "../system/deployment-file.ts";
 import { problem } from "../system/problem.ts";
 
-/** A contract on the chain with what is needed to publish its source. */
+/** A deployed contract and what publishing its source needs. */
 export interface PublishedContract {
   title: string;
   address: string;
@@ -16,9 +16,8 @@ const PROXY = "@openzeppelin/contracts/proxy/ERC1967/ERC1967Proxy.sol:ERC1967Pro
 const TIMELOCK = "@openzeppelin/contracts/governance/TimelockController.sol:TimelockController";
 
 /**
- * The implementations that stand behind the proxies, and the proxies and the timelock (where there is one) with the
- * arguments that they were created with: those stay what they were when the implementation, a role or the token list
- * has changed since.
+ * The current implementations, and the proxies and the timelock (if any) with their creation arguments, which don't
+ * change when an implementation, a role or the token list changes later.
  */
 export function publishedContracts(deployment: Deployment): PublishedContract[] {
   const { contracts, governance } = deployment;

@@ -8,20 +8,20 @@ import { codeDifferencesOf } from "./check-code.ts";
 import { notesOf } from "./check-notes.ts";
 import { describeDifferences, differencesOf } from "./check.ts";
 
-/** What a run of `hardhat check-deployment` works with. */
+/** The inputs of `hardhat check-deployment`. */
 export interface CheckRun {
   targetName: string;
   provider: Provider;
   deploymentsDir: string;
-  /** Record in the file who holds the roles now and how the tokens are valued now. */
+  /** Update role holders and token valuation in the file. */
   write: boolean;
   log: (line: string) => void;
 }
 
 /**
- * Compares a deployment file with the chain, and the code there with the present sources. Throws when anything differs;
- * what is by the rules but worth knowing is only said. With `write` the file is made to say what may have changed by the
- * rules (holders of roles, feeds, ages and least deposits of tokens); nothing is written when more than that differs.
+ * Compares a deployment file with the chain, and the code there with the current sources. Throws when anything differs,
+ * and only reports lawful states worth knowing. With `write` it updates what may change lawfully (role holders; price
+ * feeds, maximum ages and minimum deposits of tokens), unless something else differs too.
  */
 export async function runCheck({ targetName, provider, deploymentsDir, write, log }: CheckRun): Promise<void> {
   const file = path.join(deploymentsDir, `${targetName}.json`);

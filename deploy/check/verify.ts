@@ -16,7 +16,7 @@ export default async function verifyDeployment(
   const { readDeployment } = await import("../system/deployment-file.ts");
   const { publishedContracts } = await import("./published-contracts.ts");
 
-  // The sources need no account of the network.
+  // Publishing sources needs no account.
   const { targetName } = await connectForReading(hre);
   const file = path.join(deploymentPaths(hre, outDir).deploymentsDir, `${targetName}.json`);
   const deployment = await readDeployment(file);

@@ -18,20 +18,20 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { problem } from "../system/problem.ts";
 
 const require = createRequire(import.meta.url);
-// The compiler's package has no types of its own.
+// The compiler's package ships no types.
 const solc = require("solc") as { compile: (input: string) => string };
 
-/** The implementations whose layouts have a baseline. */
+/** The implementations with a baseline. */
 export const UPGRADEABLE_CONTRACTS = ["EscrowV2", "ScoreV2", "ResolverV2"] as const;
 
-/** What a compilation says of an implementation. */
+/** What the compiler reports about an implementation. */
 export interface ImplementationReport {
   layout: StorageLayout;
   /** What makes the implementation unsafe behind a proxy (constructor, delegatecall, immutables …), or null. */
   unsafe: string | null;
 }
 
-/** The file that holds the layout of a deployed implementation. */
+/** The file with the layout of a deployed implementation. */
 export function baselineFile(root: string, contract: string): string {
   return path.join(root, "deploy", "storage-layouts", `${contract}.json`);
 }
@@ -47,8 +47,8 @@ export async function readBaseline(root: string, contract: string): Promise<Stor
 }
 
 /**
- * Records layouts as the baselines. One that conflicts with the baseline it would replace is refused, and then none is
- * written, unless `force` says that no contract with the old layout is left to be upgraded.
+ * Records layouts as the baselines. When one conflicts with the baseline that it would replace, none is written, unless
+ * `force` says that no contract with the old layout remains to be upgraded.
  */
 export async function writeBaselines(
   root: string,
@@ -75,8 +75,8 @@ export async function writeBaselines(
 }
 
 /**
- * Where `updated` would read or write another value than `original` stored: moved, removed, retyped or renamed fields,
- * namespaces included. Fields appended to the end are no conflict.
+ * Where `updated` would read or write a different value than `original` stored: moved, removed, retyped or renamed
+ * fields, including in namespaces. Appended fields don't conflict.
  */
 export function layoutConflicts(original: StorageLayout, updated: StorageLayout): string[] {
   return getStorageUpgradeErrors(original, updated).map((operation) => {
@@ -86,7 +86,7 @@ export function layoutConflicts(original: StorageLayout, updated: StorageLayout)
   });
 }
 
-/** A layout without what changes with every compilation: numbers of syntax nodes and positions in the source. */
+/** A layout without what every compilation changes: syntax node ids and source positions. */
 export function comparable(layout: StorageLayout): unknown {
   const text = JSON.stringify(
     { storage: layout.storage, types: layout.types, namespaces: layout.namespaces },
@@ -95,7 +95,7 @@ export function comparable(layout: StorageLayout): unknown {
   return JSON.parse(text.replaceAll(/\)\d+(?=_storage|"|,|\))/g, ")"));
 }
 
-/** Layout and safety of implementations of the present build, by the names of their contracts. */
+/** Layout and upgrade safety of the implementations of the current build, by contract name. */
 export async function implementationReports(
   hre: HardhatRuntimeEnvironment,
   contracts: Record<string, string>,
@@ -103,7 +103,8 @@ export async function implementationReports(
   const reports: Record<string, ImplementationReport> = {};
   for (const [name, source] of Object.entries(contracts)) {
     const { input, output, solcVersion } = await compilationOf(hre, `${source}:${name}`);
-    // Namespaced structs have no slots of their own: a copy of the sources in which they are variables gives them.
+    // Namespaced structs have no slots of their own. A copy of the sources that declares them as variables gives them
+    // slots.
     const namespaced = JSON.parse(
       solc.compile(JSON.stringify(makeNamespacedInput(input, output, solcVersion))),
     ) as SolcOutput;
@@ -129,7 +130,7 @@ function unsafeReason(
   }
 }
 
-/** The compiler's input and output of one contract and all that it imports. */
+/** The compiler's input and output for one contract and its imports. */
 async function compilationOf(
   hre: HardhatRuntimeEnvironment,
   name: string,
@@ -152,7 +153,7 @@ async function compilationOf(
   };
 }
 
-/** A source with all that it imports. */
+/** A source and everything that it imports. */
 function importsOf(output: SolcOutput, sourceName: string): Set<string> {
   const found = new Set<string>();
   const queue = [sourceName];

@@ -10,7 +10,7 @@ import { hasCode } from "../system/code.ts";
 import type { RpcRequest } from "../system/connection.ts";
 import { CREATE2_FACTORY, CREATE2_FACTORY_CODE, ensureCreated } from "../system/create2.ts";
 
-/** What the preparation of a chain of this machine needs. */
+/** The inputs of preparing a local chain. */
 export interface LocalChainOptions {
   network: SettlementNetwork;
   deployer: Signer;
@@ -20,17 +20,17 @@ export interface LocalChainOptions {
   log: (line: string) => void;
 }
 
-/** Names of the EIP-712 domain as the live tokens have them. */
+/** EIP-712 domain names of the live tokens. */
 const USDC_NAME: Record<SettlementNetwork, string> = { "base-sepolia": "USDC", base: "USD Coin" };
-/** Price of ETH on a local chain, with the 8 decimals of the live feed. */
+/** ETH price on a local chain, with the live feed's 8 decimals. */
 const LOCAL_ETH_USD = parseUnits("2500", 8);
 const FUNDED_ACCOUNTS = 10;
 const USDC_EACH = parseUnits("1000000", 6);
 const WETH_EACH = parseEther("100");
 
 /**
- * Makes a chain of this machine look like the live one: tokens and price feed at the live addresses, and the test
- * accounts funded. What is already there is left as it is.
+ * Makes a local chain look like the live one: tokens and price feed at the live addresses, and funded test accounts.
+ * Leaves what already exists unchanged.
  */
 export async function prepareLocalChain(options: LocalChainOptions): Promise<void> {
   const { provider, request } = options;
@@ -77,7 +77,7 @@ async function placeFeed(options: LocalChainOptions, address: string): Promise<v
   await place(options, "ETH/USD feed", address, concat([MockPriceFeed__factory.bytecode, args]));
 }
 
-/** Puts the code of a mock at the address that the live contract has; the mocks keep their setup in their code. */
+/** Puts a mock's code at the live contract's address. The mocks keep their configuration in their code. */
 async function place(options: LocalChainOptions, name: string, address: string, initCode: string): Promise<void> {
   const { deployer, provider, request, log } = options;
   const original = await ensureCreated(deployer, provider, initCode);

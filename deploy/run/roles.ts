@@ -8,10 +8,10 @@ import { ensureTimelock } from "../system/contracts.ts";
 import type { DeployedGovernance, DeployedRoles } from "../system/deployment-file.ts";
 import { problem } from "../system/problem.ts";
 
-/** Roles of a local chain: anvil's accounts 0 to 4. */
+/** Role holders on a local chain: anvil's accounts 0 to 4. */
 const LOCAL_ROLE_INDEX = { owner: 0, systemResolver: 1, adminResolver: 2, pauser: 3, treasury: 4 } as const;
 
-/** Environment variables that name the holders of the roles on a live network. */
+/** Environment variables with the role holders of a live network. */
 const ROLE_VARIABLES = {
   treasury: "TREASURY_ADDRESS",
   pauser: "PAUSER_ADDRESS",
@@ -19,21 +19,21 @@ const ROLE_VARIABLES = {
   adminResolver: "ADMIN_RESOLVER_ADDRESS",
 } as const;
 
-/** What the choice of the roles depends on. */
+/** What determines the role holders. */
 export interface RoleOptions {
   target: DeployTarget;
   deployer: Signer;
   provider: Provider;
-  /** Addresses of the accounts of a local chain, in order. */
+  /** Account addresses of a local chain, in order. */
   accounts: readonly string[];
   env: Record<string, string | undefined>;
   log: (line: string) => void;
 }
 
 /**
- * Who holds which role. On `base` the owner is a timelock of 48 hours under the multisig `MULTISIG_ADDRESS`, which is
- * created here when it does not stand yet; a plain wallet is refused as multisig, also one that delegates to a contract
- * (decision 14).
+ * Resolves who holds which role. On `base` the owner is a 48-hour timelock under the multisig `MULTISIG_ADDRESS`; this
+ * creates the timelock when it doesn't exist yet. Rejects a plain wallet as the multisig, including one that delegates
+ * to a contract (decision 14).
  */
 export async function resolveRoles(
   options: RoleOptions,

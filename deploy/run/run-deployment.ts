@@ -15,14 +15,14 @@ import { problem } from "../system/problem.ts";
 import { prepareLocalChain } from "./local-chain.ts";
 import { resolveRoles } from "./roles.ts";
 
-/** What a run of `hardhat deploy` works with. */
+/** The inputs of `hardhat deploy`. */
 export interface DeploymentRun {
   /** Name of the Hardhat network, one of `DEPLOY_TARGETS`. */
   targetName: string;
   deployer: Signer;
   provider: Provider;
   request: RpcRequest;
-  /** Addresses of the accounts of a local chain, in order. */
+  /** Account addresses of a local chain, in order. */
   accounts: readonly string[];
   env: Record<string, string | undefined>;
   /** Folder of the deployment file. */
@@ -33,8 +33,8 @@ export interface DeploymentRun {
 }
 
 /**
- * Brings a network to the state in which the contracts stand and the files say where. Safe to run again at any time:
- * what stands is verified and left alone, what an interrupted run left undone is done.
+ * Deploys the contracts and records their addresses. Safe to repeat at any time: it verifies what exists and finishes
+ * what an interrupted run left undone.
  */
 export async function runDeployment(run: DeploymentRun): Promise<Deployment> {
   const target = DEPLOY_TARGETS[run.targetName];

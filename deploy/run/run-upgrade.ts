@@ -15,19 +15,19 @@ import { proposalOf } from "./timelock.ts";
 
 export type ContractKey = keyof Deployment["contracts"];
 
-/** An implementation that a proxy may be upgraded to. */
+/** An implementation to upgrade a proxy to. */
 export interface Candidate {
   /** Name of the contract. */
   name: string;
   bytecode: string;
-  /** Reasons why the upgrade must not be made: unsafe code, or storage that would be read as something else. */
+  /** Reasons against the upgrade: unsafe code, or storage that would be misread. */
   objections: readonly string[];
 }
 
-/** What a run of `hardhat upgrade` works with. */
+/** The inputs of `hardhat upgrade`. */
 export interface UpgradeRun {
   targetName: string;
-  /** Who pays and sends; without him the run is dry: it says what would be done and sends nothing. */
+  /** Pays for and sends the upgrade; without it the run is dry and only reports what it would do. */
   deployer?: Signer;
   provider: Provider;
   deploymentsDir: string;
@@ -35,14 +35,14 @@ export interface UpgradeRun {
   log: (line: string) => void;
 }
 
-/** What the run did, or would do, for one contract. */
+/** What the run did or would do for one contract. */
 export interface UpgradeStep {
   contract: ContractKey;
   implementation: string;
   outcome: "current" | "planned" | "upgraded" | "recorded" | "proposed";
 }
 
-/** The candidates of the present build. */
+/** The candidates of the current build. */
 export function candidatesOfBuild(objections: Record<string, readonly string[]>): Record<ContractKey, Candidate> {
   const candidate = (name: string, bytecode: string): Candidate => ({
     name,
@@ -57,10 +57,10 @@ export function candidatesOfBuild(objections: Record<string, readonly string[]>)
 }
 
 /**
- * Upgrades the proxies whose implementation differs from the candidate. Where the deployer owns the contracts he sends
- * the upgrade; under a timelock the calls for the multisig are printed, and a run after their execution records the new
- * implementation. Nothing is sent when any candidate has an objection, or when the chain is not as the file tells. What
- * stands on the chain is recorded even when the run fails afterwards.
+ * Upgrades the proxies whose implementation differs from the candidate. When the deployer owns the contracts, this
+ * sends the upgrade. Under a timelock it prints the calls for the multisig, and a run after their execution records the
+ * new implementation. Sends nothing when a candidate has an objection or the chain differs from the file. Records what
+ * is on the chain even when the run fails afterwards.
  */
 export async function runUpgrade(run: UpgradeRun): Promise<UpgradeStep[]> {
   const { provider } = run;
@@ -99,7 +99,7 @@ export async function runUpgrade(run: UpgradeRun): Promise<UpgradeStep[]> {
   return candidates.flatMap(([contract]) => steps.filter((step) => step.contract === contract));
 }
 
-/** The step of a contract that has its candidate already, recorded by this run or before; undefined for another. */
+/** The step of a contract that already has its candidate, recorded by this run or before; otherwise undefined. */
 async function standing(
   { provider, deployer, log }: UpgradeRun,
   deployment: Deployment,
@@ -148,7 +148,7 @@ async function upgradeOne(
   return step("upgraded");
 }
 
-/** Prints what the owner has to send: through the timelock to schedule and, after its delay, to execute. */
+/** Prints what the owner sends to the timelock: the schedule call and, after the delay, the execute call. */
 async function proposeUpgrade(
   provider: Provider,
   { governance }: Deployment,

@@ -4,21 +4,21 @@ import { ZeroHash, toBeHex } from "ethers";
 import { TimelockController__factory } from "../../typechain-types/factories/@openzeppelin/contracts/governance/TimelockController__factory.ts";
 import type { DeployedGovernance } from "../system/deployment-file.ts";
 
-/** Value of `getTimestamp` of an operation that was executed. */
+/** `getTimestamp` of an executed operation. */
 const DONE_TIMESTAMP = 1n;
 
-/** What the multisig sends to the timelock to have one call made, as calldata. */
+/** The calldata that the multisig sends to the timelock for one call. */
 export interface Proposal {
   schedule: string;
   execute: string;
-  /** Unix time in seconds from which `execute` is open, when the operation is scheduled already. */
+  /** Unix time in seconds from which `execute` works, when the operation is already scheduled. */
   readyAt?: number;
 }
 
 /**
- * The timelock operation that makes a call. A timelock takes an operation once, for ever, so the same call (an upgrade
- * to an implementation that was there before) needs another salt: the first whose operation was not executed yet. It
- * follows from the chain alone, so a later run names the same operation until that is executed.
+ * The timelock operation for a call. A timelock accepts an operation only once, so repeating a call (an upgrade back to
+ * an earlier implementation) needs a new salt: the first whose operation hasn't been executed. The salt follows from
+ * the chain alone, so later runs name the same operation until it is executed.
  */
 export async function proposalOf(
   provider: Provider,

@@ -23,7 +23,7 @@ export default async function upgrade(
   await runUpgrade({ ...connection, deploymentsDir, candidates, log: print });
 }
 
-/** Why implementations of the present build must not follow those of the baselines, by contract. */
+/** Why implementations of the current build can't replace those of the baselines, by contract. */
 async function objectionsOfBuild(hre: HardhatRuntimeEnvironment): Promise<Record<string, string[]>> {
   const sources = Object.fromEntries(UPGRADEABLE_CONTRACTS.map((name) => [name, `contracts/${name}.sol`]));
   const objections: Record<string, string[]> = {};

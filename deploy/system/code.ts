@@ -1,9 +1,9 @@
 import type { Provider } from "ethers";
 import { dataSlice, getAddress } from "ethers";
 
-/** Slot in which a proxy keeps its implementation (ERC-1967). */
+/** Storage slot of a proxy's implementation (ERC-1967). */
 const IMPLEMENTATION_SLOT = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
-/** With it begins the code of a wallet that delegates to a contract (EIP-7702). */
+/** Prefix of the code of a wallet that delegates to a contract (EIP-7702). */
 const DELEGATION_PREFIX = "0xef0100";
 
 /** True when there is code at an address. */
@@ -11,7 +11,7 @@ export async function hasCode(provider: Provider, address: string): Promise<bool
   return (await provider.getCode(address)) !== "0x";
 }
 
-/** False too for a wallet that lends itself a contract's code (EIP-7702): its one key still signs for everything. */
+/** Also false for a wallet that delegates to a contract (EIP-7702), because its one key still controls everything. */
 export async function isContract(provider: Provider, address: string): Promise<boolean> {
   const code = await provider.getCode(address);
   return code !== "0x" && !code.startsWith(DELEGATION_PREFIX);

@@ -6,7 +6,7 @@ import { problem } from "./problem.ts";
 /** Sends a JSON-RPC request to the node. */
 export type RpcRequest = (method: string, params: unknown[]) => Promise<unknown>;
 
-/** A connection to the network that `--network` names, with its deployer. */
+/** A connection to the network that `--network` names, and the deployer. */
 export interface DeployConnection {
   targetName: string;
   deployer: Signer;
@@ -15,7 +15,7 @@ export interface DeployConnection {
   accounts: readonly string[];
 }
 
-/** Connects to the network that `--network` names without its accounts: reading needs no key. */
+/** Connects to the network that `--network` names, without accounts, because reading needs no key. */
 export async function connectForReading(
   hre: HardhatRuntimeEnvironment,
 ): Promise<Pick<DeployConnection, "targetName" | "provider">> {
@@ -24,7 +24,7 @@ export async function connectForReading(
   return { targetName: networkName, provider: ethers.provider };
 }
 
-/** Connects, and says plainly what is missing when the deployer's key is not configured. */
+/** Connects. The error for a missing deployer key says how to set it. */
 export async function connectForDeployment(hre: HardhatRuntimeEnvironment): Promise<DeployConnection> {
   const { ethers, provider, networkName } = await hre.network.create();
   let signers: Awaited<ReturnType<typeof ethers.getSigners>>;

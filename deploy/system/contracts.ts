@@ -12,14 +12,14 @@ import { create2Address, ensureCreated } from "./create2.ts";
 import type { DeployedContract, DeployedGovernance, DeployedRoles, Deployment } from "./deployment-file.ts";
 import { problem } from "./problem.ts";
 
-/** Addresses of the implementations that the present sources compile to. */
+/** Addresses of the implementations that the current sources compile to. */
 export interface Implementations {
   escrow: string;
   score: string;
   resolver: string;
 }
 
-/** What a deployment needs. */
+/** The inputs of a deployment. */
 export interface SystemOptions {
   deployer: Signer;
   provider: Provider;
@@ -29,7 +29,7 @@ export interface SystemOptions {
   log: (line: string) => void;
 }
 
-/** The addresses at which the present sources' implementations stand, or would stand. */
+/** The addresses at which the current sources' implementations are, or would be, deployed. */
 export function implementationsOfBuild(): Implementations {
   return {
     escrow: create2Address(EscrowV2__factory.bytecode),
@@ -38,7 +38,7 @@ export function implementationsOfBuild(): Implementations {
   };
 }
 
-/** Creates the three implementations and the three proxies; what already stands is left as it is. */
+/** Creates the three implementations and the three proxies, except those that already exist. */
 export async function deploySystem(options: SystemOptions): Promise<Deployment> {
   const { deployer, provider, network, roles, log } = options;
   const facts = NETWORKS[network];
@@ -95,7 +95,7 @@ export async function deploySystem(options: SystemOptions): Promise<Deployment> 
   };
 }
 
-/** Creates the timelock that owns the contracts: the multisig alone proposes, cancels and executes. */
+/** Creates the timelock that owns the contracts. Only the multisig proposes, cancels and executes. */
 export async function ensureTimelock(
   deployer: Signer,
   provider: Provider,
@@ -108,13 +108,13 @@ export async function ensureTimelock(
   return address;
 }
 
-/** What creates the timelock of a multisig. */
+/** The creation code of a multisig's timelock. */
 export function timelockInitCode({ multisig, minDelaySeconds }: DeployedGovernance["created"]): string {
   const args = TimelockController__factory.createInterface().encodeDeploy([
     minDelaySeconds,
     [multisig],
     [multisig],
-    ZeroAddress, // no admin besides the timelock itself
+    ZeroAddress, // no admin except the timelock itself
   ]);
   return concat([TimelockController__factory.bytecode, args]);
 }
@@ -128,7 +128,7 @@ function birthCode(implementations: Implementations, roles: DeployedRoles, token
   return concat([MarketplaceDeployment__factory.bytecode, args]);
 }
 
-/** The calls by which MarketplaceDeployment initializes the proxies. */
+/** The calls with which MarketplaceDeployment initializes the proxies. */
 function initialization(
   roles: DeployedRoles,
   proxies: Record<keyof Implementations, string>,
@@ -168,7 +168,7 @@ function listingsOf(tokens: readonly TokenFacts[]) {
   }));
 }
 
-/** The transaction that created a proxy in a known block, by the event that every proxy emits at its birth. */
+/** The transaction that created a proxy in a known block, found by the event that every proxy emits at creation. */
 async function creationHash(provider: Provider, proxy: string, block: number): Promise<string> {
   const upgraded = EscrowV2__factory.createInterface().getEvent("Upgraded").topicHash;
   const [log] = await provider.getLogs({ address: proxy, topics: [upgraded], fromBlock: block, toBlock: block });

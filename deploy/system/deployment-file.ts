@@ -4,19 +4,19 @@ import path from "node:path";
 import type { SettlementNetwork } from "../networks.ts";
 import { problem } from "./problem.ts";
 
-/** Arguments that a proxy was created with, which upgrades and changes of roles or tokens leave as they are. */
+/** A proxy's creation arguments. Upgrades and changes of roles or tokens don't alter them. */
 export interface ProxyCreation {
   implementation: string;
-  /** The call that initialized it. */
+  /** The initializing call. */
   initData: string;
 }
 
-/** Where one contract stands. `txHash` is the transaction that created the proxy. */
+/** The addresses of one contract. `txHash` is the transaction that created the proxy. */
 export interface DeployedContract {
   proxy: string;
   implementation: string;
   txHash: string;
-  /** Not in the files of earlier versions of `hardhat deploy`, which were written for local chains only. */
+  /** Missing from files of earlier versions of `hardhat deploy`, which only local chains have. */
   created?: ProxyCreation;
 }
 
@@ -29,7 +29,7 @@ export interface DeployedRoles {
   adminResolver: string;
 }
 
-/** A listed token. `feed` is the zero address for a token that counts as one US dollar, `minAmount` token units. */
+/** A listed token. `feed` is the zero address for a token valued at one US dollar; `minAmount` is in token units. */
 export interface DeployedToken {
   symbol: string;
   address: string;
@@ -44,7 +44,7 @@ export interface DeployedGovernance {
   timelock: string;
   multisig: string;
   minDelaySeconds: number;
-  /** What it was created with. */
+  /** Its creation arguments. */
   created: { multisig: string; minDelaySeconds: number };
 }
 
@@ -60,17 +60,17 @@ export interface Deployment {
   tokens: DeployedToken[];
 }
 
-/** The deployment that a file tells of, or undefined when there is no such file. */
+/** Reads a deployment file; undefined when it doesn't exist. */
 export async function readDeployment(file: string): Promise<Deployment | undefined> {
   return (await readJson(file)) as Deployment | undefined;
 }
 
-/** Writes a deployment file whole or not at all. */
+/** Writes a deployment file atomically. */
 export async function writeDeployment(file: string, deployment: Deployment): Promise<void> {
   await writeJson(file, deployment);
 }
 
-/** Puts a deployment into graph-cli's networks.json and leaves the other networks as they are. */
+/** Writes a deployment to graph-cli's networks.json and keeps the other networks. */
 export async function mergeNetworksFile(file: string, deployment: Deployment): Promise<void> {
   const networks = ((await readJson(file)) ?? {}) as Record<string, unknown>;
   const { escrow, score, resolver } = deployment.contracts;

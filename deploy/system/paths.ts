@@ -2,7 +2,7 @@ import path from "node:path";
 
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-/** Where the files of a deployment lie: in `--out-dir`, or in the repository. */
+/** Paths of the deployment files: in `--out-dir`, or in the repository. */
 export function deploymentPaths(
   hre: HardhatRuntimeEnvironment,
   outDir: string,
@@ -16,7 +16,7 @@ export function deploymentPaths(
     : { deploymentsDir: path.resolve(outDir), networksFile: path.resolve(outDir, "networks.json") };
 }
 
-/** Prints a line for people. */
+/** Prints a line. */
 export function print(line: string): void {
   console.log(line);
 }

@@ -1,6 +1,6 @@
 import { HardhatPluginError } from "hardhat/plugins";
 
-/** An error whose message says what to do; Hardhat shows it without a stack trace. */
+/** An error whose message says what to do. Hardhat prints it without a stack trace. */
 export function problem(message: string, cause?: Error): HardhatPluginError {
   return new HardhatPluginError("marketplace", message, cause);
 }
