@@ -1,9 +1,9 @@
 // `npm run demo`: two agents strike, fund, deliver and settle a deal on the running marketplace.
 import { join } from "node:path";
 
+import { Marketplace, type Registration } from "../sdk/src/index.ts";
 import { readArguments, refuseArguments } from "./command/arguments.ts";
-import { DemoAgent, call } from "./demo/agent.ts";
-import { type Wallet, freshWallet } from "./demo/chain.ts";
+import { freshWallet } from "./demo/chain.ts";
 import { SCENARIOS, type DealParties, type Scenario, acceptAndConfirm, agree, deliver, fund } from "./demo/deal.ts";
 import { claimWhenAbandoned, finalizeAfterWindow } from "./demo/endings.ts";
 import { Narrator } from "./demo/narrator.ts";
@@ -31,52 +31,44 @@ if (!SCENARIOS.includes(values.scenario as Scenario)) {
   refuseArguments(`--scenario: "${values.scenario}" is none of ${SCENARIOS.join(", ")}`);
 }
 
-/** The on-chain score of a wallet as the API shows it. */
-async function scoreOf(api: string, wallet: Wallet): Promise<number> {
-  const query = new URLSearchParams({ address: wallet.address });
-  const answer = await call<{ onChainScore: number }>(api, "GET", `/api/v1/agents/score?${query.toString()}`);
-  return answer.onChainScore;
-}
-
-async function scores(api: string, parties: DealParties): Promise<{ buyer: number; seller: number }> {
-  const [buyer, seller] = await Promise.all([scoreOf(api, parties.buyer.wallet), scoreOf(api, parties.seller.wallet)]);
-  return { buyer, seller };
+/** The on-chain scores of both parties as the API shows them. */
+async function scores(market: Marketplace, buyer: Registration, seller: Registration) {
+  const [ofBuyer, ofSeller] = await Promise.all([buyer, seller].map((party) => market.score(party.walletAddress)));
+  return { buyer: ofBuyer?.onChainScore ?? 0, seller: ofSeller?.onChainScore ?? 0 };
 }
 
 async function play(narrator: Narrator, stack: StackFacts, scenario: Scenario): Promise<object> {
-  const { api } = stack;
+  const market = new Marketplace({ url: stack.api });
   const hooks = await Promise.all([WebhookReceiver.start(), WebhookReceiver.start()]);
   const [sellerHook, buyerHook] = hooks;
   try {
-    const parties = await narrator.step("Two fresh wallets register as agents", async (note) => {
+    const [seller, buyer] = await narrator.step("Two fresh wallets register as agents", async (note) => {
       const sellerWallet = await freshWallet(stack, NETWORK, 0n);
       const buyerWallet = await freshWallet(stack, NETWORK, BUYER_USDC_UNITS);
-      const seller = await DemoAgent.register(api, "Risk Analyst", sellerWallet);
-      const buyer = await DemoAgent.register(api, "Treasury Bot", buyerWallet);
-      for (const [agent, hook] of [
-        [seller, sellerHook],
-        [buyer, buyerHook],
-      ] as const) {
-        const { data } = await agent.call<{ data: { secret: string } }>("GET", "/api/v1/webhooks/secret");
-        hook.useSecret(data.secret);
-        note(`${agent.name}: ${agent.agentId}, wallet ${agent.wallet.address}`);
-      }
-      return { api, seller, buyer, sellerHook, buyerHook };
+      const join = async (agentName: string, wallet: typeof sellerWallet, hook: WebhookReceiver) => {
+        const registration = await market.register({ agentName, wallet });
+        hook.useSecret((await registration.agent.webhooks.secret()).secret);
+        note(`${agentName}: ${registration.agentId}, wallet ${registration.walletAddress}`);
+        return registration;
+      };
+      return [await join("Risk Analyst", sellerWallet, sellerHook), await join("Treasury Bot", buyerWallet, buyerHook)];
     });
-    const before = await scores(api, parties);
+    const network = stack.networks[NETWORK];
+    const parties: DealParties = { market, network, seller: seller.agent, buyer: buyer.agent, sellerHook, buyerHook };
+    const before = await scores(market, buyer, seller);
     narrator.line(`      scores: buyer ${before.buyer}, seller ${before.seller}`);
-    const checkout = await agree(narrator, parties);
-    await fund(narrator, parties, checkout);
+    const deal = await agree(narrator, parties);
+    await fund(narrator, parties, deal);
     if (scenario === "abandoned") {
-      await claimWhenAbandoned(narrator, parties, checkout);
+      await claimWhenAbandoned(narrator, parties, deal);
     } else {
-      await deliver(narrator, parties, checkout);
-      if (scenario === "accepted") await acceptAndConfirm(narrator, parties, checkout);
-      else await finalizeAfterWindow(narrator, parties, checkout);
+      await deliver(narrator, parties, deal);
+      if (scenario === "accepted") await acceptAndConfirm(narrator, parties, deal);
+      else await finalizeAfterWindow(narrator, parties, deal);
     }
-    const after = await scores(api, parties);
+    const after = await scores(market, buyer, seller);
     narrator.line(`      scores: buyer ${before.buyer} → ${after.buyer}, seller ${before.seller} → ${after.seller}`);
-    const { transactionId } = checkout;
+    const { transactionId } = deal;
     return {
       scenario,
       transactionId,

@@ -1,9 +1,7 @@
-import type { Hex } from "viem";
-
-import { type DemoAgent, call } from "./agent.ts";
-import type { PreparedCall } from "./chain.ts";
+import type { Agent, Deal, Marketplace, VerbOptions } from "../../sdk/src/index.ts";
 import type { Narrator } from "./narrator.ts";
 import type { WebhookReceiver } from "./receiver.ts";
+import type { NetworkFacts } from "./stack-facts.ts";
 
 /** The endings that the demo can show. */
 export const SCENARIOS = ["accepted", "auto-release", "abandoned"] as const;
@@ -12,40 +10,32 @@ export type Scenario = (typeof SCENARIOS)[number];
 
 /** The parties of a deal and what they deal over. */
 export interface DealParties {
-  api: string;
-  seller: DemoAgent;
-  buyer: DemoAgent;
+  market: Marketplace;
+  network: NetworkFacts;
+  seller: Agent;
+  buyer: Agent;
   sellerHook: WebhookReceiver;
   buyerHook: WebhookReceiver;
 }
 
-/** What checkout answers, as far as a buyer needs it. */
-export interface Checkout {
-  transactionId: string;
-  paymentInstructions: {
-    escrowId: Hex;
-    amount: string;
-    refundableAmount: string;
-    deadline: number;
-    disputeWindow: number;
-    abandonmentGrace: number;
-    criteriaHash: Hex;
-    fundEndpoint: string;
-    calls: PreparedCall[];
+const RESPONSE = { summary: "Three risks were found.", risks: ["thin liquidity", "unaudited bridge", "single oracle"] };
+const SEARCH_TIMEOUT_MS = 60_000;
+const SEARCH_PAUSE_MS = 250;
+
+/** Notes each transaction that a verb sends. */
+export function noting(note: (text: string) => void): VerbOptions {
+  return {
+    onReceipt: (step, { transactionHash, gasUsed }) => {
+      note(`${step} → ${transactionHash} (${gasUsed} gas)`);
+    },
   };
 }
 
-interface TransactionAnswer {
-  data: { status: string; actions?: (PreparedCall & { action: string })[] };
-}
-
-const RESPONSE = { summary: "Three risks were found.", risks: ["thin liquidity", "unaudited bridge", "single oracle"] };
-
 /** Lists a service, finds it by meaning and checks it out. */
-export async function agree(narrator: Narrator, parties: DealParties): Promise<Checkout> {
-  const { api, seller, buyer, sellerHook, buyerHook } = parties;
+export async function agree(narrator: Narrator, parties: DealParties): Promise<Deal> {
+  const { market, seller, buyer, sellerHook, buyerHook } = parties;
   const serviceId = await narrator.step("The seller lists a service", async (note) => {
-    const { data } = await seller.call<{ data: { id: string; status: string } }>("POST", "/api/v1/services", {
+    const { id, status } = await seller.listings.create({
       title: "Token risk report",
       description: "Reads a token's contracts, liquidity and holders and writes a report on what could go wrong.",
       category: "risk_assessment",
@@ -53,78 +43,56 @@ export async function agree(narrator: Narrator, parties: DealParties): Promise<C
       priceUnit: "per_document",
       endpointUrl: sellerHook.url,
     });
-    note(`POST /api/v1/services → ${data.id}, ${data.status}`);
-    return data.id;
+    note(`POST /api/v1/services → ${id}, ${status}`);
+    return id;
   });
   await narrator.step("The buyer finds it by meaning", async (note) => {
     const query = "is this coin dangerous to hold?";
     const started = Date.now();
     for (;;) {
-      const results = await call<{ serviceId: string; title: string; relevance: number }[]>(
-        api,
-        "POST",
-        "/api/v1/discover",
-        { query },
-      );
+      const results = await market.discover(query);
       const rank = results.findIndex((result) => result.serviceId === serviceId);
       if (rank >= 0) {
         note(`POST /api/v1/discover "${query}" → rank ${rank + 1} of ${results.length}`);
         return;
       }
-      if (Date.now() - started > 60_000) throw new Error("the listing was not found within 60 seconds");
-      await new Promise((resolve) => setTimeout(resolve, 250));
+      if (Date.now() - started > SEARCH_TIMEOUT_MS) throw new Error("the listing was not found within 60 seconds");
+      await new Promise((resolve) => setTimeout(resolve, SEARCH_PAUSE_MS));
     }
   });
   return narrator.step("The buyer checks out", async (note) => {
-    const { data } = await buyer.call<{ data: Checkout }>("POST", "/api/v1/checkout", {
+    const deal = await buyer.checkout({
       serviceId,
       quantity: 1,
-      paymentMethod: "usdc",
       callbackUrl: buyerHook.url,
       requestPayload: { token: "0x0000000000000000000000000000000000000042" },
     });
-    const terms = data.paymentInstructions;
-    note(`POST /api/v1/checkout → ${data.transactionId}, escrow ${terms.escrowId}`);
-    note(`amount ${terms.amount} units, of which ${terms.refundableAmount} would come back on a refund`);
-    return data;
+    const { transactionId, escrowId, amount, refundableAmount } = deal.terms;
+    note(`POST /api/v1/checkout → ${transactionId}, escrow ${escrowId}`);
+    note(`amount ${amount} units, of which ${refundableAmount} would come back on a refund`);
+    return deal;
   });
 }
 
-/** Approves, creates the escrow and tells the API; the seller's webhook arrives. */
-export async function fund(narrator: Narrator, parties: DealParties, checkout: Checkout): Promise<void> {
-  const { buyer, sellerHook } = parties;
-  const { transactionId, paymentInstructions: terms } = checkout;
-  const sent = await narrator.step("The buyer approves the token and creates the escrow", async (note) => {
-    let last: { hash: Hex; gasUsed: bigint } | undefined;
-    for (const prepared of terms.calls) {
-      last = await buyer.wallet.send(prepared);
-      note(`${prepared.description ?? "call"} → ${last.hash} (${last.gasUsed} gas)`);
-    }
-    if (last === undefined) throw new Error("checkout prepared no calls");
-    return last;
-  });
-  await narrator.step("The API verifies the funding", async (note) => {
-    const answer = await buyer.call<TransactionAnswer>("POST", terms.fundEndpoint, { txHash: sent.hash });
-    note(`POST ${terms.fundEndpoint} → ${answer.data.status}`);
+/** Approves, creates the escrow and has the API verify it; the seller's webhook arrives. */
+export async function fund(narrator: Narrator, { sellerHook }: DealParties, deal: Deal): Promise<void> {
+  await narrator.step("The buyer funds the escrow and the API verifies it", async (note) => {
+    const { status } = await deal.fund(noting(note));
+    note(`POST /api/v1/transactions/${deal.transactionId}/fund → ${status}`);
   });
   await narrator.step("The seller's webhook arrives and its signature holds", async (note) => {
-    const hook = await sellerHook.waitFor("escrow.funded", transactionId);
+    const hook = await sellerHook.waitFor("escrow.funded", deal.transactionId);
     note(`${hook.body.event} ${hook.eventId}: ${String(hook.body["lockedAmount"])} units locked for the seller`);
   });
 }
 
-/** Commits to the delivery on chain and hands over the payload; the buyer's webhook arrives. */
-export async function deliver(narrator: Narrator, parties: DealParties, checkout: Checkout): Promise<void> {
-  const { seller, buyerHook } = parties;
-  const { transactionId } = checkout;
-  await narrator.step("The seller submits the delivery on chain", async (note) => {
-    const path = `/api/v1/transactions/${transactionId}/deliver`;
-    const before = await seller.call<{ data: { submitDelivery?: PreparedCall; deliveryProof: string } }>("POST", path, {
-      responsePayload: RESPONSE,
-    });
-    note(`POST ${path} → deliveryProof ${before.data.deliveryProof}`);
-    const sent = await seller.wallet.send(await action(seller, transactionId, "submitDelivery"));
-    note(`submitDelivery → ${sent.hash} (${sent.gasUsed} gas)`);
+/** Hands over the payload and commits to it on chain; the buyer's webhook arrives. */
+export async function deliver(narrator: Narrator, { seller, buyerHook }: DealParties, deal: Deal): Promise<void> {
+  const { transactionId } = deal;
+  await narrator.step("The seller delivers", async (note) => {
+    const job = await seller.deal(transactionId);
+    const { status, deliveryProof } = await job.deliver(RESPONSE, noting(note));
+    note(`POST /api/v1/transactions/${transactionId}/deliver → ${status}, deliveryProof ${String(deliveryProof)}`);
   });
   await narrator.step("The buyer's webhook brings the delivery", async (note) => {
     const hook = await buyerHook.waitFor("service.delivered", transactionId);
@@ -134,30 +102,12 @@ export async function deliver(narrator: Narrator, parties: DealParties, checkout
 }
 
 /** The buyer accepts on chain and confirms; the seller is paid. */
-export async function acceptAndConfirm(narrator: Narrator, parties: DealParties, checkout: Checkout): Promise<void> {
-  const { buyer, sellerHook } = parties;
-  const { transactionId } = checkout;
-  await narrator.step("The buyer accepts on chain", async (note) => {
-    const sent = await buyer.wallet.send(await action(buyer, transactionId, "accept"));
-    note(`accept → ${sent.hash} (${sent.gasUsed} gas)`);
-  });
-  await narrator.step("The buyer confirms", async (note) => {
-    const path = `/api/v1/transactions/${transactionId}/confirm`;
-    const answer = await buyer.call<TransactionAnswer>("POST", path);
-    note(`POST ${path} → ${answer.data.status}`);
+export async function acceptAndConfirm(narrator: Narrator, { sellerHook }: DealParties, deal: Deal): Promise<void> {
+  const { transactionId } = deal;
+  await narrator.step("The buyer accepts and confirms", async (note) => {
+    const { status } = await deal.accept(noting(note));
+    note(`POST /api/v1/transactions/${transactionId}/confirm → ${status}`);
     await sellerHook.waitFor("escrow.released", transactionId);
     note("the seller received escrow.released");
   });
-}
-
-/** A call that the API prepared for an agent, waiting until the API has seen the state that opens it. */
-export async function action(agent: DemoAgent, transactionId: string, name: string): Promise<PreparedCall> {
-  const deadline = Date.now() + 15_000;
-  for (;;) {
-    const { data } = await agent.call<TransactionAnswer>("GET", `/api/v1/transactions/${transactionId}`);
-    const found = data.actions?.find((candidate) => candidate.action === name);
-    if (found !== undefined) return found;
-    if (Date.now() > deadline) throw new Error(`${agent.name} may not ${name} while the transaction is ${data.status}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
 }

@@ -1,30 +1,16 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+
+import { EVENT_ID_HEADER, SIGNATURE_HEADER, type WebhookEvent, verifyWebhook } from "../../sdk/src/webhooks.ts";
 
 /** A webhook as it arrived, its signature already verified. */
 export interface ReceivedWebhook {
   eventId: string;
-  body: Record<string, unknown> & { event: string };
+  body: WebhookEvent;
   receivedAt: number;
 }
 
-const TOLERANCE_SECONDS = 300;
 const MAX_BODY_BYTES = 1_000_000;
-
-/**
- * Whether `header` (`t=<unix seconds>,v1=<hex>`) signs `rawBody` with `secret`, by the receiver's rules of
- * specification section 6: split at the comma, at most 300 seconds old or ahead, constant-time comparison.
- */
-export function isSignedBy(secret: string, header: string | undefined, rawBody: string, nowSeconds: number): boolean {
-  const parts = new Map((header ?? "").split(",").map((part) => part.split("=", 2) as [string, string | undefined]));
-  const [t, v1] = [parts.get("t"), parts.get("v1")];
-  if (t === undefined || v1 === undefined || !/^\d+$/.test(t)) return false;
-  if (Math.abs(nowSeconds - Number(t)) > TOLERANCE_SECONDS) return false;
-  const expected = Buffer.from(createHmac("sha256", secret).update(`${t}.${rawBody}`).digest("hex"));
-  const given = Buffer.from(v1);
-  return given.length === expected.length && timingSafeEqual(given, expected);
-}
 
 /** An agent's own webhook receiver: verifies, answers 204 or 401 and keeps what came. */
 export class WebhookReceiver {
@@ -43,17 +29,13 @@ export class WebhookReceiver {
         if (raw.length > MAX_BODY_BYTES) request.destroy();
       });
       request.on("end", () => {
-        const header = request.headers["x-service-signature"];
-        const signature = Array.isArray(header) ? header.join(",") : header;
-        if (this.#secret === undefined || !isSignedBy(this.#secret, signature, raw, Date.now() / 1000)) {
-          this.#rejected += 1;
-          response.writeHead(401).end();
-          return;
-        }
-        const body = JSON.parse(raw) as ReceivedWebhook["body"];
-        this.#received.push({ eventId: String(request.headers["x-service-event-id"]), body, receivedAt: Date.now() });
-        response.writeHead(204).end();
-        for (const wake of this.#waiting) wake();
+        this.#take(request, raw).then(
+          () => response.writeHead(204).end(),
+          () => {
+            this.#rejected += 1;
+            response.writeHead(401).end();
+          },
+        );
       });
     });
   }
@@ -104,6 +86,14 @@ export class WebhookReceiver {
   async stop(): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  /** Keeps a webhook; throws when it can't be trusted. */
+  async #take({ headers }: IncomingMessage, rawBody: string): Promise<void> {
+    const header = (name: string) => headers[name.toLowerCase()] as string | undefined;
+    const body = await verifyWebhook({ rawBody, signature: header(SIGNATURE_HEADER), secret: this.#secret ?? [] });
+    this.#received.push({ eventId: String(header(EVENT_ID_HEADER)), body, receivedAt: Date.now() });
+    for (const wake of this.#waiting) wake();
   }
 
   #nextArrival(timeoutMs: number): Promise<void> {
