@@ -26,13 +26,13 @@ import { retryFailed } from "./testing/retry.ts";
 import type { FlakyTest } from "./testing/retry.ts";
 import { run } from "./testing/run.ts";
 
-const STAGES = ["lint", "contracts", "subgraph", "api", "e2e"] as const;
+const STAGES = ["lint", "contracts", "subgraph", "api", "sdk", "e2e"] as const;
 type Stage = (typeof STAGES)[number];
 
 const HELP = `usage: npm test -- [--only ${STAGES.join("|")}] [--retry-failed] [--json FILE] [files …]
 
-Runs the checks (lint), the contract tests, and the tests of subgraph, API and whole deals against a stack of their own
-(own ports, own data under .local/test), beside a running \`npm start\` if there is one. The last line is the sum of all
+Runs the checks (lint), the contract tests, those of the client, and those of subgraph, API and whole deals against a stack
+of their own (own ports, own data under .local/test), beside a running \`npm start\` if there is one. The last line is the sum of all
 counts. A full run also holds the results against test/spec-lines.tsv.
   --only STAGE   one stage alone; may be given several times
   --retry-failed run each file with a failed test once more, with nothing beside it; what then passes is listed as flaky,
@@ -193,6 +193,10 @@ if (chosen.includes("subgraph") || chosen.includes("api")) {
     if (chosen.includes("subgraph")) await runMocha("subgraph", 1, stack);
     if (chosen.includes("api")) await runMocha("api", availableParallelism(), stack);
   });
+}
+if (chosen.includes("sdk")) {
+  banner("client, without a stack");
+  await runMocha("sdk", 1, { file: "", lost: new AbortController().signal });
 }
 if (chosen.includes("e2e")) {
   banner("whole deals");

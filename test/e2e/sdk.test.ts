@@ -1,0 +1,272 @@
+// The client against the whole stack: every verb that needs no other clock than the chain's.
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+import { assert } from "chai";
+import { createWalletClient, http } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { base, baseSepolia } from "viem/chains";
+
+import {
+  ApiError,
+  collect,
+  ContractRevertedError,
+  EVENT_ID_HEADER,
+  Marketplace,
+  RefusedError,
+  relayCall,
+  sendCall,
+  SIGNATURE_HEADER,
+  verifyWebhook,
+} from "../../sdk/src/index.ts";
+import type { Agent, Deal, NewListing, Registration, Wallet, WebhookEvent } from "../../sdk/src/index.ts";
+import { readStack } from "../fixtures/api.ts";
+import { rejectionOf } from "../fixtures/rejection.ts";
+import { installSdk } from "../fixtures/sdk-package.ts";
+import { openChain } from "../fixtures/stack.ts";
+import type { TestChain } from "../fixtures/stack.ts";
+import { until } from "../fixtures/until.ts";
+
+const run = promisify(execFile);
+/** A busy machine may need long until the subgraph has a block. */
+const PATIENT = { timeoutMs: 180_000 };
+const LISTING: NewListing = {
+  title: "Token risk report",
+  description: "Reads the contracts and holders of a token and writes what could go wrong.",
+  category: "risk_assessment",
+  price: 2.5,
+  priceUnit: "per_document",
+  callbackRequired: false,
+};
+
+describe("the client", () => {
+  let url: string;
+  let chain: TestChain;
+  let market: Marketplace;
+  let buyer: Registration;
+  let seller: Registration;
+  let serviceId: string;
+
+  const newWallet = async (usdc = 0n): Promise<Wallet> => {
+    const account = privateKeyToAccount(generatePrivateKey());
+    await chain.endow(account, { usdc });
+    return walletOf(account);
+  };
+  const walletOf = (account: ReturnType<typeof privateKeyToAccount>): Wallet =>
+    createWalletClient({ account, chain: baseSepolia, transport: http(chain.rpcUrl), pollingInterval: 50 });
+  const checkOut = (fields: object = {}): Promise<Deal> => buyer.agent.checkout({ serviceId, ...fields });
+  const fundedDeal = async (): Promise<{ deal: Deal; job: Deal }> => {
+    const deal = await checkOut();
+    await deal.fund(PATIENT);
+    return { deal, job: await seller.agent.deal(deal.transactionId) };
+  };
+
+  before(async () => {
+    ({ api: url } = (await readStack()) as unknown as { api: string });
+    chain = await openChain("base-sepolia");
+    market = new Marketplace({ url });
+    const [buyerWallet, sellerWallet] = [await newWallet(100_000_000n), await newWallet()];
+    buyer = await market.register({ agentName: "Buyer", description: "Buys reports", wallet: buyerWallet });
+    seller = await market.register({ agentName: "Seller", wallet: sellerWallet });
+    ({ id: serviceId } = await seller.agent.listings.create(LISTING));
+  });
+
+  it("settles the deal of its README, installed in an empty folder", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "sdk-readme-"));
+    try {
+      await installSdk(dir);
+      const [, code] = /<!-- deal -->\n```js\n([\s\S]*?)```/.exec(readFileSync("sdk/README.md", "utf8")) ?? [];
+      assert.ok(code !== undefined, "sdk/README.md has a deal");
+      assert.isAtMost(code.trimEnd().split("\n").length, 30);
+      writeFileSync(join(dir, "deal.mjs"), code);
+      const keys = [generatePrivateKey(), generatePrivateKey()] as const;
+      for (const key of keys) await chain.endow(privateKeyToAccount(key), { usdc: 2_500_000n });
+      const env = { MARKETPLACE_URL: url, RPC_URL: chain.rpcUrl, SELLER_KEY: keys[0], BUYER_KEY: keys[1] };
+      const { stdout } = await run(process.execPath, ["deal.mjs"], { cwd: dir, env: { ...process.env, ...env } });
+      assert.strictEqual(stdout, "funded\nThree risks were found. released\n");
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
+  });
+
+  it("reads what needs no key", async () => {
+    const score = await market.score(buyer.walletAddress);
+    assert.deepEqual([score.onChainScore, score.graduated], [0, false]);
+    assert.strictEqual(await market.publicKey(buyer.agentId), buyer.publicKey);
+    assert.ok((await market.categories()).some(({ slug }) => slug === "general"));
+    const networks = await market.networks();
+    const testnet = networks.find(({ network }) => network === "base-sepolia");
+    assert.strictEqual(testnet?.contracts.escrow, chain.deployment.escrow);
+    await until("the listing is found", async () =>
+      (await market.discover("is this coin dangerous to hold?")).some((found) => found.serviceId === serviceId),
+    );
+  });
+
+  it("issues a key and revokes it", async () => {
+    const wallet = await newWallet();
+    const { agentId } = await market.register({ agentName: "Third", wallet });
+    const issued = await market.issueKey({ wallet, revokeOthersAfterSeconds: 60 });
+    assert.strictEqual(issued.agentId, agentId);
+    assert.strictEqual((await issued.agent.revokeKey()).agentId, agentId);
+    assert.strictEqual((await rejectionOf(issued.agent.listings.get(serviceId), ApiError)).code, "invalid_api_key");
+  });
+
+  it("changes, pauses, resumes and archives a listing", async () => {
+    const { listings } = seller.agent;
+    const { id } = await listings.create({ ...LISTING, title: "Another report" });
+    assert.strictEqual((await listings.update(id, { price: 3 })).price, 3);
+    assert.strictEqual((await listings.pause(id)).status, "paused");
+    assert.deepEqual(
+      (await collect(listings.list({ sellerId: seller.agentId, status: "paused" }))).map((listing) => listing.id),
+      [id],
+    );
+    assert.strictEqual((await listings.resume(id)).status, "active");
+    assert.strictEqual((await listings.archive(id)).status, "archived");
+    assert.strictEqual((await listings.get(id)).status, "archived");
+    assert.strictEqual((await buyer.agent.discoveryScore(seller.agentId)).onChainScore, 0);
+  });
+
+  it("[D13] funds without gas of the buyer, by a signature that a relayer can't change", async () => {
+    const relayer = await newWallet();
+    const poor = await newWallet(10_000_000n);
+    await chain.client.setBalance({ address: poor.account.address, value: 0n });
+    const { agent } = await market.register({ agentName: "No gas", wallet: poor });
+    const deal = await agent.checkout({ serviceId });
+    const steps: string[] = [];
+    const funded = await deal.fundGasless({ relayer, onReceipt: (step) => steps.push(step), ...PATIENT });
+    assert.deepEqual(
+      [funded.status, funded.buyerAddress, steps],
+      ["funded", poor.account.address, ["createEscrowWithAuthorization"]],
+    );
+
+    const other = await agent.checkout({ serviceId });
+    const authorization = await other.authorizeFunding();
+    const changed = {
+      ...authorization,
+      terms: { ...authorization.terms, deadline: authorization.terms.deadline + 60n },
+    };
+    await rejectionOf(sendCall(relayer, relayCall(changed)));
+    await sendCall(relayer, relayCall(authorization));
+    assert.strictEqual((await other.waitForStatus("funded", PATIENT)).status, "funded");
+  });
+
+  it("signs nothing for a dearer deal, another chain or another contract", async () => {
+    const deal = await checkOut();
+    await rejectionOf(deal.fund({ maxAmount: deal.terms.amount - 1n }), RefusedError);
+    const mainnet = createWalletClient({
+      account: privateKeyToAccount(generatePrivateKey()),
+      chain: base,
+      transport: http(),
+    });
+    const elsewhere = await buyer.agent.withWallet(mainnet).deal(deal.transactionId);
+    await rejectionOf(elsewhere.fund(), RefusedError);
+    const escrowContracts = { "base-sepolia": seller.walletAddress };
+    const careful = new Marketplace({ url, escrowContracts }).agent({ apiKey: buyer.apiKey });
+    await rejectionOf(careful.deal(deal.transactionId), RefusedError);
+    await rejectionOf(careful.checkout({ serviceId }), RefusedError);
+    assert.strictEqual((await deal.escrow.get(deal.terms.escrowId)).state, "None");
+  });
+
+  it("repeats verbs without sending anything twice, and settles by accept", async () => {
+    const { deal, job } = await fundedDeal();
+    const sent: string[] = [];
+    const options = { ...PATIENT, onReceipt: (step: string) => sent.push(step) };
+    assert.strictEqual((await deal.fund(options)).status, "funded");
+    const [first] = await collect(seller.agent.jobs({ status: "funded" }), 1);
+    assert.strictEqual(first?.lockedAmount, deal.terms.refundableAmount);
+    for (let time = 0; time < 2; time += 1) await job.deliver({ summary: "Three risks" }, options);
+    assert.strictEqual((await rejectionOf(deal.confirm(PATIENT), ApiError)).code, "not_accepted_on_chain");
+    for (let time = 0; time < 2; time += 1) assert.strictEqual((await deal.accept(options)).status, "released");
+    assert.deepEqual(sent, ["submitDelivery", "accept"]);
+    const { status, proofVerified } = await deal.read();
+    assert.deepEqual([status, proofVerified], ["released", true]);
+    assert.strictEqual((await deal.criteria())["title"], LISTING.title);
+    const mine = await collect(buyer.agent.transactions({ status: "released" }));
+    assert.deepEqual(
+      mine.map(({ transactionId }) => transactionId),
+      [deal.transactionId],
+    );
+    const told = await collect(seller.agent.events({ transactionId: deal.transactionId }));
+    assert.deepEqual(
+      told.map(({ event }) => event),
+      ["escrow.funded", "escrow.released"],
+    );
+  });
+
+  it("[D6] declines a job with refund", async () => {
+    const { deal, job } = await fundedDeal();
+    const refunded = await job.refund(PATIENT);
+    assert.deepEqual([refunded.status, refunded.buyerAmount], ["refunded", deal.terms.refundableAmount]);
+  });
+
+  it("opens a dispute", async () => {
+    const { deal, job } = await fundedDeal();
+    await job.deliver({ summary: "Nothing" }, PATIENT);
+    assert.strictEqual((await deal.openDispute(PATIENT)).status, "disputed");
+  });
+
+  it("names the contract's own error when a move comes too early", async () => {
+    const { deal, job } = await fundedDeal();
+    assert.isFalse((await deal.claimAbandonedCall()).claimable);
+    assert.strictEqual(
+      (await rejectionOf(deal.claimAbandoned(), ContractRevertedError)).errorName,
+      "AbandonmentGraceOpen",
+    );
+    await job.deliver({ summary: "Early" }, PATIENT);
+    assert.isFalse((await job.finalizeCall()).finalizable);
+    assert.strictEqual((await rejectionOf(job.finalize(), ContractRevertedError)).errorName, "DisputeWindowOpen");
+    const usdc = deal.terms.token;
+    assert.strictEqual(
+      (await rejectionOf(seller.agent.withdraw(usdc), ContractRevertedError)).errorName,
+      "NothingToWithdraw",
+    );
+    assert.strictEqual(await deal.escrow.creditOf(seller.walletAddress, usdc), 0n);
+  });
+
+  it("verifies the webhooks of its agent, while the secret rotates as well", async () => {
+    const received: WebhookEvent[] = [];
+    const { agent, server, hook } = await listeningSeller(received);
+    const { id } = await agent.listings.create({ ...LISTING, endpointUrl: hook });
+    const deal = await buyer.agent.checkout({ serviceId: id });
+    await deal.fund(PATIENT);
+    const [funded] = await until("the webhook arrives", () => Promise.resolve(received.length > 0 && received));
+    assert.deepEqual([funded?.event, funded?.["lockedAmount"]], ["escrow.funded", String(deal.terms.refundableAmount)]);
+    const [delivery] = await until("the attempt is logged", async () => {
+      const log = await collect(agent.webhooks.deliveries({ transactionId: deal.transactionId }), 1);
+      return log[0]?.status === "acknowledged" && log;
+    });
+    assert.strictEqual(delivery?.url, hook);
+    const next = await agent.webhooks.rotateSecret();
+    assert.strictEqual((await agent.webhooks.activateSecret()).secret, next.next?.secret);
+    server.close();
+  });
+
+  /** A seller whose receiver verifies with the client, as a user would write it. */
+  async function listeningSeller(received: WebhookEvent[]) {
+    const { agent } = await market.register({ agentName: "Listener", wallet: await newWallet() });
+    const { secret } = await agent.webhooks.secret();
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        const signature = request.headers[SIGNATURE_HEADER.toLowerCase()] as string;
+        assert.match(String(request.headers[EVENT_ID_HEADER.toLowerCase()]), /^evt_/);
+        verifyWebhook({ rawBody: Buffer.concat(chunks), signature, secret }).then(
+          (event) => {
+            received.push(event);
+            response.writeHead(204).end();
+          },
+          () => response.writeHead(401).end(),
+        );
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const hook = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    return { agent: agent satisfies Agent, server, hook };
+  }
+});

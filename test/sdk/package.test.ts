@@ -1,0 +1,86 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+
+import { assert } from "chai";
+
+import { installSdk, readSdkManifest, SDK_NAME } from "../fixtures/sdk-package.ts";
+import type { SdkManifest } from "../fixtures/sdk-package.ts";
+
+const run = promisify(execFile);
+const ROOT = resolve(".");
+
+const USE = `
+import { ApiError, collect, Marketplace } from "${SDK_NAME}";
+import type { Deal, Transaction } from "${SDK_NAME}";
+import { verifyWebhook } from "${SDK_NAME}/webhooks";
+import { createWalletClient, http } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { baseSepolia } from "viem/chains";
+
+const account = privateKeyToAccount(\`0x\${"1".repeat(64)}\`);
+const wallet = createWalletClient({ account, chain: baseSepolia, transport: http() });
+const market = new Marketplace({ url: "http://127.0.0.1:1", retry: { maxAttempts: 1 } });
+
+export async function settle(): Promise<bigint> {
+  const { agent } = await market.register({ agentName: "A", wallet });
+  const deal: Deal = await agent.checkout({ serviceId: "lst_1" });
+  const funded: Transaction = await deal.fund({ maxAmount: 1n, timeoutMs: 1 });
+  const [first] = await collect(agent.jobs({ status: "funded" }), 1);
+  return funded.amount + (first?.lockedAmount ?? 0n);
+}
+
+console.log(typeof settle, typeof verifyWebhook, ApiError.name);
+`;
+
+/** A number of token units isn't a `bigint`. */
+const MISUSE = USE.replace("maxAmount: 1n", "maxAmount: 1");
+
+describe("the package", () => {
+  const dir = mkdtempSync(join(tmpdir(), "sdk-package-"));
+  let installed: string;
+  after(() => {
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  before(async () => {
+    installed = await installSdk(dir);
+    writeFileSync(join(dir, "use.ts"), USE);
+    writeFileSync(join(dir, "misuse.ts"), MISUSE);
+  });
+
+  it("holds the compiled code with its types, README and license, and no source", () => {
+    assert.deepEqual(readdirSync(installed).sort(), ["LICENSE", "README.md", "dist", "package.json"]);
+    const compiled = readdirSync(join(installed, "dist"));
+    assert.includeMembers(compiled, ["index.js", "index.d.ts", "webhooks.js", "webhooks.d.ts", "generated"]);
+    assert.isFalse(existsSync(join(installed, "src")));
+  });
+
+  it("builds with the packages that the repository has", () => {
+    const root = JSON.parse(readFileSync("package.json", "utf8")) as SdkManifest;
+    const { dependencies, devDependencies } = readSdkManifest(installed);
+    assert.deepEqual(Object.keys(dependencies), ["viem"]);
+    assert.strictEqual(dependencies["viem"], `^${root.dependencies["viem"]}`);
+    assert.strictEqual(devDependencies["typescript"], root.devDependencies["typescript"]);
+  });
+
+  it("is imported by Node from a folder that has nothing else", async () => {
+    const { stdout } = await run(process.execPath, ["use.ts"], { cwd: dir });
+    assert.strictEqual(stdout.trim(), "function function ApiError");
+  });
+
+  it("type-checks with plain tsc, and has types that catch a mistake", async () => {
+    const bin = join(ROOT, "node_modules", "typescript", "bin", "tsc");
+    const options = ["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext"];
+    const checked = run(process.execPath, [bin, ...options, "use.ts", "misuse.ts"], { cwd: dir });
+    const { stdout } = await checked.catch((error: unknown) => error as { stdout: string });
+    const mistakes = stdout.split("\n").filter((line) => line.includes("error"));
+    assert.strictEqual(mistakes.length, 1, stdout);
+    assert.match(
+      mistakes[0] ?? "",
+      /^misuse\.ts\(\d+,\d+\): error TS2322: Type 'number' is not assignable to type 'bigint'/,
+    );
+  });
+});
