@@ -22,12 +22,13 @@ import { eventsModule } from "./features/events/module.ts";
 import { healthModule } from "./features/health/module.ts";
 import { listingsModule } from "./features/listings/module.ts";
 import { networksModule } from "./features/networks/module.ts";
+import { OUTBOX_TIMINGS, outboxModule } from "./features/outbox/module.ts";
+import type { OutboxTimings } from "./features/outbox/module.ts";
 import { searchModule } from "./features/search/module.ts";
 import { sellerQueueModule } from "./features/seller-queue/module.ts";
 import { TRANSACTION_TIMINGS, transactionsModule } from "./features/transactions/module.ts";
 import type { TransactionTimings } from "./features/transactions/module.ts";
-import { WEBHOOK_TIMINGS, webhooksModule } from "./features/webhooks/module.ts";
-import type { WebhookTimings } from "./features/webhooks/module.ts";
+import { webhooksModule } from "./features/webhooks/module.ts";
 import type { FeatureParts } from "./features/feature.ts";
 import type { Authenticator } from "./http/pipeline.ts";
 import { createIndexer } from "./indexer/indexer-client.ts";
@@ -59,10 +60,10 @@ export const featureRoutes = [
 ];
 
 /** Durations of waits and background work. Tests shorten them. */
-export type Timings = TransactionTimings & FollowerTimings & WebhookTimings;
+export type Timings = TransactionTimings & FollowerTimings & OutboxTimings;
 
 /** The default timings. */
-export const TIMINGS: Timings = { ...TRANSACTION_TIMINGS, ...FOLLOWER_TIMINGS, ...WEBHOOK_TIMINGS };
+export const TIMINGS: Timings = { ...TRANSACTION_TIMINGS, ...FOLLOWER_TIMINGS, ...OUTBOX_TIMINGS };
 
 type Features = ReturnType<typeof createFeatures>;
 
@@ -182,12 +183,13 @@ function createFeatures(platform: Platform, timings: Timings) {
   const { discovery, embedder } = search;
   const listings = listingsModule.create({ connection, embedder, search: discovery, standings, clock });
   const { endpoints } = listings;
+  const outbox = outboxModule.create({ connection, log, now, processId, timings });
   const webhooks = webhooksModule.create({
-    ...{ connection, log, now, processId, timings },
+    ...{ connection, now, outbox },
     signingSecrets: env.webhookSigningSecrets,
     allowedPrivateHosts: env.webhookAllowPrivateHosts,
   });
-  const events = eventsModule.create({ connection, deliveries: webhooks.models.deliveries, now });
+  const events = eventsModule.create({ connection, outbox: outbox.writer, now });
   const { recorder } = events;
   const transactions = transactionsModule.create({
     ...{ connection, chains, indexers, clock, recorder, endpoints, publicUrl, timings },
@@ -212,7 +214,20 @@ function createFeatures(platform: Platform, timings: Timings) {
   const networks = networksModule.create({ chains, indexers, publicSubgraphUrls });
   const health = healthModule.create({ connection, chains, indexers, search: search.state });
   return {
-    ...{ agents, auth, search, listings, webhooks, events, transactions, checkout, chainFollower, networks, health },
+    ...{
+      agents,
+      auth,
+      search,
+      listings,
+      outbox,
+      webhooks,
+      events,
+      transactions,
+      checkout,
+      chainFollower,
+      networks,
+      health,
+    },
   };
 }
 

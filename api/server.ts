@@ -7,7 +7,7 @@ import { createApp } from "./app.ts";
 import { loadEnv } from "./config/env.ts";
 import { createContainer } from "./container.ts";
 import type { Container } from "./container.ts";
-import { runProcess } from "./lib/process.ts";
+import { runProcess, stopInOrder } from "./lib/process.ts";
 import { createLogger } from "./lib/logger.ts";
 
 /** A client must have sent its whole request within this time. */
@@ -16,6 +16,8 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** How long in-flight requests may take after a stop. */
 const DRAIN_TIMEOUT_MS = 5_000;
+/** How long the connections may take to close. */
+const CLOSE_LIMIT_MS = 2_000;
 
 /** The listening HTTP side of a container. */
 export interface RunningServer {
@@ -72,8 +74,10 @@ async function main(): Promise<void> {
     log.info({ host: env.host, port: running.port, publicUrl: env.publicUrl }, "API listens");
     return async () => {
       container.beginShutdown();
-      await running.stop();
-      await container.close();
+      await stopInOrder(log, [
+        { name: "HTTP server", limitMs: DRAIN_TIMEOUT_MS + 1_000, stop: () => running.stop() },
+        { name: "connections", limitMs: CLOSE_LIMIT_MS, stop: () => container.close() },
+      ]);
     };
   });
 }

@@ -1,10 +1,15 @@
 import { loadEnv } from "./config/env.ts";
 import { createContainer } from "./container.ts";
 import { createLogger } from "./lib/logger.ts";
-import { runProcess } from "./lib/process.ts";
+import { runProcess, stopInOrder } from "./lib/process.ts";
 
 const env = loadEnv();
 const log = createLogger({ level: env.logLevel, name: "worker" });
+
+/** How long jobs and loops may take to end. */
+const BACKGROUND_LIMIT_MS = 6_000;
+/** How long the connections may take to close. */
+const CLOSE_LIMIT_MS = 2_000;
 
 await runProcess(log, async () => {
   const container = await createContainer({ env, log });
@@ -13,7 +18,13 @@ await runProcess(log, async () => {
   log.info({ jobs: container.jobDefinitions.map(({ name }) => name) }, "worker runs");
   return async () => {
     container.beginShutdown();
-    await Promise.all([container.jobs.stop(), loops]);
-    await container.close();
+    await stopInOrder(log, [
+      {
+        name: "background work",
+        limitMs: BACKGROUND_LIMIT_MS,
+        stop: () => Promise.all([container.jobs.stop(), loops]),
+      },
+      { name: "connections", limitMs: CLOSE_LIMIT_MS, stop: () => container.close() },
+    ]);
   };
 });

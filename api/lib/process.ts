@@ -1,6 +1,7 @@
 import process from "node:process";
 
 import type { Logger } from "./logger.ts";
+import { withTimeout } from "./timeout.ts";
 
 /** How long a process may take to stop before it is forced to exit. */
 const FORCED_EXIT_MS = 9_000;
@@ -52,5 +53,27 @@ export async function runProcess(log: Logger, start: () => Promise<() => Promise
   } catch (error) {
     log.fatal({ err: error }, error instanceof Error ? error.message : "start failed");
     process.exit(1);
+  }
+}
+
+/** A part of a service that is stopped. */
+export interface StopStep {
+  name: string;
+  /** How long it may take, in milliseconds. The steps of a process together stay below the forced exit. */
+  limitMs: number;
+  stop: () => Promise<unknown>;
+}
+
+/**
+ * Stops one part after another. A part that fails or doesn't end in time is left as it is, so that those after it are
+ * still stopped: whatever a process leaves undone, the next one takes up, as after a crash.
+ */
+export async function stopInOrder(log: Logger, steps: readonly StopStep[]): Promise<void> {
+  for (const { name, limitMs, stop } of steps) {
+    try {
+      await withTimeout(name, limitMs, stop);
+    } catch (error) {
+      log.warn({ err: error, step: name }, "a part of the process was not stopped in order");
+    }
   }
 }

@@ -1,7 +1,7 @@
 import type { Connection } from "mongoose";
 
 import { defineFeature } from "../feature.ts";
-import type { DeliveryModel } from "../webhooks/model.ts";
+import type { OutboxWriter } from "../outbox/put.ts";
 import { createEventLog } from "./log.ts";
 import { eventModels } from "./model.ts";
 import { createEventRecorder } from "./recorder.ts";
@@ -12,16 +12,16 @@ import type { EventDeps } from "./routes.ts";
 export interface EventsModuleDeps {
   connection: Connection;
   /** The outbox that events are put into together with the log. */
-  deliveries: DeliveryModel;
+  outbox: OutboxWriter;
   now: () => Date;
 }
 
 /** The public event log. */
 export const eventsModule = defineFeature({
   routes: eventRoutes,
-  create({ connection, deliveries, now }: EventsModuleDeps) {
+  create({ connection, outbox, now }: EventsModuleDeps) {
     const models = eventModels(connection);
     const services: EventDeps = { eventLog: createEventLog(models.events) };
-    return { services, models, recorder: createEventRecorder(models, deliveries, now) };
+    return { services, models, recorder: createEventRecorder(models, outbox, now) };
   },
 });

@@ -1,9 +1,8 @@
 import type { ClientSession } from "mongoose";
 
 import type { Network } from "../../config/constants.ts";
-import { deliveriesOf, enqueueDeliveries } from "../webhooks/enqueue.ts";
-import type { DeliveryTarget } from "../webhooks/enqueue.ts";
-import type { DeliveryModel } from "../webhooks/model.ts";
+import { dispatchesOf } from "../outbox/put.ts";
+import type { DispatchTarget, OutboxWriter } from "../outbox/put.ts";
 import { eventId } from "./event-id.ts";
 import type { EventModels, EventRecord, EventType } from "./model.ts";
 
@@ -30,7 +29,7 @@ export interface Announcement {
   /** Tells events of one type and incarnation apart, where an escrow can have several; see `escrow.reorged`. */
   qualifier?: string;
   recipients: readonly (string | null)[];
-  targets: readonly DeliveryTarget[];
+  targets: readonly DispatchTarget[];
   occurredAt: Date;
 }
 
@@ -47,10 +46,10 @@ export function announcementId(announcement: Announcement): string {
   });
 }
 
-/** Writes events and their deliveries together. */
+/** Writes events and their dispatches together. */
 export interface EventRecorder {
   /**
-   * Records what has not been recorded yet, in the given order, and puts its deliveries into the outbox, all in the
+   * Records what has not been recorded yet, in the given order, and puts its dispatches into the outbox, all in the
    * caller's transaction. Every recording writes the one counter of the log, so that two at once cannot both commit:
    * the log's order is the order of the commits and no reader ever sees a gap close behind it.
    */
@@ -62,7 +61,7 @@ const SEQUENCE = "events";
 /** The writer of the event log and the outbox. */
 export function createEventRecorder(
   models: Pick<EventModels, "events" | "counters">,
-  deliveries: DeliveryModel,
+  outbox: OutboxWriter,
   now: () => Date,
 ): EventRecorder {
   return {
@@ -98,10 +97,10 @@ export function createEventRecorder(
           createdAt,
         });
         const event = { eventId: id, eventType: type, transactionId: record._id, bodyJson };
-        outgoing.push(...deliveriesOf(event, announcement.targets, createdAt));
+        outgoing.push(...dispatchesOf(event, announcement.targets, createdAt));
       }
       await models.events.insertMany(records, { session });
-      await enqueueDeliveries(deliveries, outgoing, session);
+      await outbox.put(outgoing, session);
     },
   };
 }

@@ -1,13 +1,13 @@
 import type { IndexedEvent } from "../../indexer/schemas.ts";
 import type { TransactionRecord } from "./model.ts";
-import type { DeliveryTarget } from "../webhooks/enqueue.ts";
+import type { DispatchTarget } from "../outbox/put.ts";
 import * as payloads from "./payloads.ts";
 import type { Announcement } from "../events/recorder.ts";
 
 /** Where the webhooks of a transaction go: the listing's endpointUrl and the checkout's callbackUrl. */
 export interface TransactionTargets {
-  seller: DeliveryTarget[];
-  buyer: DeliveryTarget[];
+  seller: DispatchTarget[];
+  buyer: DispatchTarget[];
 }
 
 /** The addresses of a transaction's parties; `endpointUrl` is the listing's at this moment. */

@@ -1,14 +1,14 @@
 import { defineRoute } from "../../http/define-route.ts";
 import { encodeCursor } from "../../http/query-params.ts";
-import type { DeliveryLog } from "./delivery-log.ts";
-import type { DeliveryRecord } from "./model.ts";
-import { deliveryListAnswer, deliveryListQuery, emptyBody, secretAnswer } from "./schemas.ts";
+import type { DispatchRecord } from "../outbox/model.ts";
+import type { DispatchLog } from "./dispatch-log.ts";
+import { dispatchListAnswer, dispatchListQuery, emptyBody, secretAnswer } from "./schemas.ts";
 import type { WebhookSecrets, WebhookSecretState } from "./secrets.ts";
 
 /** What the webhook routes need. */
 export interface WebhookDeps {
   webhookSecrets: WebhookSecrets;
-  deliveryLog: DeliveryLog;
+  dispatchLog: DispatchLog;
 }
 
 const general = { tag: "Webhooks", auth: "apiKey", limitClass: "general", budget: "api" } as const;
@@ -18,7 +18,7 @@ function presentSecret(state: WebhookSecretState) {
   return { success: true as const, data: { ...state, next } };
 }
 
-function presentDelivery(record: DeliveryRecord) {
+function presentDispatch(record: DispatchRecord) {
   return {
     deliveryId: record._id,
     eventId: record.eventId,
@@ -77,18 +77,18 @@ const activateSecret = defineRoute({
   body: presentSecret(await webhookSecrets.activate(caller.agentId)),
 }));
 
-const listDeliveries = defineRoute({
+const listDispatches = defineRoute({
   ...general,
   method: "GET",
   path: "/api/v1/webhooks/deliveries",
   summary: "Lists the deliveries to the caller's addresses, newest first",
   description: "The last seven days, with every attempt. A target that failed the address check is seen here alone.",
-  query: deliveryListQuery,
-  responses: { 200: deliveryListAnswer },
-}).handle(async ({ caller, query }, { deliveryLog }: WebhookDeps) => {
-  const { deliveries, next } = await deliveryLog.list(caller.agentId, query);
+  query: dispatchListQuery,
+  responses: { 200: dispatchListAnswer },
+}).handle(async ({ caller, query }, { dispatchLog }: WebhookDeps) => {
+  const { dispatches, next } = await dispatchLog.list(caller.agentId, query);
   const nextCursor = next === null ? null : encodeCursor(next);
-  return { status: 200, body: { success: true, data: deliveries.map(presentDelivery), nextCursor } };
+  return { status: 200, body: { success: true, data: dispatches.map(presentDispatch), nextCursor } };
 });
 
-export const webhookRoutes = [readSecret, rotateSecret, activateSecret, listDeliveries];
+export const webhookRoutes = [readSecret, rotateSecret, activateSecret, listDispatches];

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { dataOf, listOf } from "../../http/common-schemas.ts";
 import { pageCursor, pageLimit } from "../../http/query-params.ts";
-import { ATTEMPT_OUTCOMES, DELIVERY_KINDS, DELIVERY_STATUSES } from "./model.ts";
+import { ATTEMPT_OUTCOMES, DISPATCH_KINDS, DISPATCH_STATUSES } from "../outbox/model.ts";
 
 const secret = z.string().regex(/^whsec_[0-9a-f]{64}$/);
 
@@ -26,28 +26,28 @@ const attempt = z.object({
   error: z.string().nullable(),
 });
 
-const delivery = z
+const dispatch = z
   .object({
     deliveryId: z.string(),
     eventId: z.string(),
     event: z.string(),
     transactionId: z.string(),
     url: z.string(),
-    kind: z.enum(DELIVERY_KINDS),
-    status: z.enum(DELIVERY_STATUSES),
+    kind: z.enum(DISPATCH_KINDS),
+    status: z.enum(DISPATCH_STATUSES),
     attempts: z.array(attempt),
     createdAt: z.iso.datetime(),
   })
   .meta({ id: "WebhookDelivery" });
 
-export const deliveryListAnswer = listOf(delivery);
+export const dispatchListAnswer = listOf(dispatch);
 
-/** Place in the delivery log: the last entry of the page before. */
+/** Place in the log of dispatches: the last entry of the page before. */
 const position = z.strictObject({ createdAt: z.int(), id: z.string().max(100) });
 
-export const deliveryListQuery = z.strictObject({
+export const dispatchListQuery = z.strictObject({
   transactionId: z.string().min(1).max(100).optional(),
-  status: z.enum(DELIVERY_STATUSES).optional(),
+  status: z.enum(DISPATCH_STATUSES).optional(),
   limit: pageLimit,
   cursor: pageCursor(position).optional(),
 });

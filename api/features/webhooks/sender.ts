@@ -3,18 +3,11 @@ import type { LookupFunction } from "node:net";
 import { Agent, request } from "undici";
 
 import { EVENT_ID_HEADER, SIGNATURE_HEADER, WEBHOOK_ATTEMPT_TIMEOUT_MS } from "../../config/constants.ts";
+import type { AttemptResult } from "../outbox/model.ts";
 import { checkAddress } from "./address-check.ts";
 import { createHostResolver } from "./host-resolver.ts";
 import type { ResolvedAddress, ResolveHost } from "./host-resolver.ts";
-import type { AttemptOutcome } from "./model.ts";
 import { signWebhook } from "./signature.ts";
-
-/** How a POST ended. */
-export interface SendResult {
-  outcome: Exclude<AttemptOutcome, "running" | "interrupted">;
-  statusCode: number | null;
-  error: string | null;
-}
 
 /** What is sent where. */
 export interface OutgoingWebhook {
@@ -28,8 +21,11 @@ export interface OutgoingWebhook {
 
 /** Sends signed webhooks to addresses that pass the address check. */
 export interface WebhookSender {
-  /** One attempt. Never throws: whatever goes wrong is its result. */
-  send(webhook: OutgoingWebhook): Promise<SendResult>;
+  /**
+   * One attempt. Never throws: whatever goes wrong is its result.
+   * @param stop breaks the attempt off
+   */
+  send(webhook: OutgoingWebhook, stop?: AbortSignal): Promise<AttemptResult>;
 }
 
 /** Settings of the sender. */
@@ -71,7 +67,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
   const resolve = options.resolve ?? createHostResolver({ systemHosts: options.allowedPrivateHosts });
   const timeoutMs = options.timeoutMs ?? WEBHOOK_ATTEMPT_TIMEOUT_MS;
 
-  async function post(webhook: OutgoingWebhook, signal: AbortSignal): Promise<SendResult> {
+  async function post(webhook: OutgoingWebhook, signal: AbortSignal): Promise<AttemptResult> {
     const url = new URL(webhook.url);
     const verdict = await abortable(checkAddress(url, resolve, options.allowedPrivateHosts, signal), signal);
     if (!verdict.allowed) return { outcome: "dropped", statusCode: null, error: verdict.reason };
@@ -106,12 +102,13 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
   }
 
   return {
-    async send(webhook) {
-      const signal = AbortSignal.timeout(timeoutMs);
+    async send(webhook, stop) {
+      const timedOut = AbortSignal.timeout(timeoutMs);
+      const signal = stop === undefined ? timedOut : AbortSignal.any([timedOut, stop]);
       try {
         return await post(webhook, signal);
       } catch (error) {
-        const text = signal.aborted ? `no answer within ${timeoutMs} ms` : describe(error);
+        const text = timedOut.aborted ? `no answer within ${timeoutMs} ms` : describe(error);
         return { outcome: "unreachable", statusCode: null, error: text };
       }
     },

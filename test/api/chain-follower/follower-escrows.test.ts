@@ -30,7 +30,7 @@ describe("the follower of the chain", () => {
       const [event] = await bench.eventLog();
       assert.deepEqual(event?.recipients, ["agt_seller"]);
       assert.strictEqual(JSON.parse(String(event?.bodyJson)).unsolicited, true);
-      assert.strictEqual(await bench.deliveries.countDocuments(), 0);
+      assert.strictEqual(await bench.dispatches.countDocuments(), 0);
       await bench.follower().step();
       assert.strictEqual(await bench.transactions.countDocuments(), 1);
     });

@@ -34,7 +34,7 @@ describe("the follower of the chain", () => {
       assert.strictEqual(stored.escrow?.state, "Funded");
       assert.deepEqual(await bench.eventTypes(), ["escrow.funded"]);
       assert.deepEqual(await bench.sentTo(ENDPOINT), ["escrow.funded"]);
-      assert.strictEqual(await bench.deliveries.countDocuments({ kind: "backup" }), 1);
+      assert.strictEqual(await bench.dispatches.countDocuments({ kind: "backup" }), 1);
     });
 
     it("or not at all when it is killed before the end: the next one does it all", async () => {
@@ -48,7 +48,7 @@ describe("the follower of the chain", () => {
       bench.indexer.mine([created(record)]);
       await assert.isRejected(bench.follower({ recorder: dying }).step(), /killed/);
       assert.strictEqual((await bench.read(record)).status, "pending_funding");
-      for (const model of [bench.models.events, bench.models.applied, bench.models.cursors, bench.deliveries]) {
+      for (const model of [bench.models.events, bench.models.applied, bench.models.cursors, bench.dispatches]) {
         assert.strictEqual(await model.countDocuments(), 0);
       }
       await bench.follower().step();
@@ -126,7 +126,7 @@ describe("the follower of the chain", () => {
       events.map(({ seq }) => seq),
       Array.from({ length: 20 }, (_, n) => n + 1),
     );
-    assert.strictEqual(await bench.deliveries.countDocuments({ kind: "immediate" }), 20);
+    assert.strictEqual(await bench.dispatches.countDocuments({ kind: "immediate" }), 20);
   });
 
   it("has one leader at a time, and another one when it is gone", async () => {

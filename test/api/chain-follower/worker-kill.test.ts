@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,6 +12,7 @@ import { startReceiver } from "../../fixtures/receiver.ts";
 import type { TestReceiver } from "../../fixtures/receiver.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import { until } from "../../fixtures/until.ts";
+import { startWorker } from "../../fixtures/processes.ts";
 
 const DEALS = 6;
 /** Longest and shortest life of a worker, its start of about a second included. */
@@ -36,27 +36,10 @@ describe("a worker that is killed again and again", () => {
     await hook.close();
   });
 
-  async function startWorker(): Promise<ChildProcess> {
-    const stack = await readStack();
-    const mongo = new URL(stack.mongodbUri);
+  async function start(): Promise<ChildProcess> {
+    const mongo = new URL((await readStack()).mongodbUri);
     mongo.pathname = databaseName;
-    return spawn(process.execPath, ["api/worker.ts"], {
-      stdio: "ignore",
-      env: {
-        PATH: process.env["PATH"],
-        NODE_ENV: "test",
-        LOG_LEVEL: "silent",
-        MONGODB_URI: mongo.href,
-        RPC_URL_BASE_SEPOLIA: stack.networks["base-sepolia"].rpcUrl,
-        RPC_URL_BASE: stack.networks.base.rpcUrl,
-        SUBGRAPH_URL_BASE_SEPOLIA: stack.networks["base-sepolia"].subgraphUrl,
-        SUBGRAPH_URL_BASE: stack.networks.base.subgraphUrl,
-        DEPLOYMENT_BASE_SEPOLIA: stack.deployments["base-sepolia"],
-        DEPLOYMENT_BASE: stack.deployments.base,
-        WEBHOOK_SIGNING_SECRET: "a-master-secret-that-only-the-tests-know",
-        WEBHOOK_ALLOW_PRIVATE_HOSTS: "127.0.0.1",
-      },
-    });
+    return startWorker(mongo.href);
   }
 
   it("loses no event and announces none twice", async () => {
@@ -67,7 +50,7 @@ describe("a worker that is killed again and again", () => {
     let kills = 0;
     const killing = (async () => {
       while (!settling.signal.aborted) {
-        worker = await startWorker();
+        worker = await start();
         const lifeMs = LIFE_MS.min + random() * (LIFE_MS.max - LIFE_MS.min);
         await sleep(lifeMs, undefined, { signal: settling.signal }).catch(() => undefined);
         worker.kill("SIGKILL");
@@ -87,7 +70,7 @@ describe("a worker that is killed again and again", () => {
     settling.abort();
     await killing;
 
-    worker = await startWorker();
+    worker = await start();
     const { events } = api.container.features.events.models;
     const { transactions } = api.container.features.transactions.models;
     const expected = ["escrow.funded", "service.delivered", "escrow.released"];

@@ -14,10 +14,10 @@ import type { ListingPage } from "../../../api/features/listings/list.ts";
 import { listingModel } from "../../../api/features/listings/model.ts";
 import type { ListingRecord } from "../../../api/features/listings/model.ts";
 import { listListingsQuery } from "../../../api/features/listings/schemas.ts";
-import { DELIVERY_ORDER, deliveriesFilter } from "../../../api/features/webhooks/delivery-log.ts";
-import { deliveryModel } from "../../../api/features/webhooks/model.ts";
-import type { DeliveryModel } from "../../../api/features/webhooks/model.ts";
-import { deliveryListQuery } from "../../../api/features/webhooks/schemas.ts";
+import { outboxModels } from "../../../api/features/outbox/model.ts";
+import type { DispatchModel } from "../../../api/features/outbox/model.ts";
+import { DISPATCH_ORDER, dispatchesFilter } from "../../../api/features/webhooks/dispatch-log.ts";
+import { dispatchListQuery } from "../../../api/features/webhooks/schemas.ts";
 import { encodeCursor } from "../../../api/http/query-params.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { readStack } from "../../fixtures/api.ts";
@@ -184,14 +184,14 @@ describe("lists in the database", () => {
     }
   });
 
-  describe("of webhook deliveries", () => {
+  describe("of webhook dispatches", () => {
     const STORED = 2_000;
-    let deliveries: DeliveryModel;
+    let dispatches: DispatchModel;
     const timeOf = (n: number) => new Date(1_800_000_000_000 + n * 1_000);
     const idOf = (n: number) => `dlv_${String(n).padStart(32, "0")}`;
 
     before(async () => {
-      deliveries = deliveryModel(connection);
+      ({ dispatches } = outboxModels(connection));
       await createIndexes(connection);
       const records = Array.from({ length: STORED }, (_, n) => ({
         _id: idOf(n),
@@ -200,14 +200,14 @@ describe("lists in the database", () => {
           : { status: "acknowledged", transactionId: `txn_${n}` }),
         ...{ agentId: "agt_seller", createdAt: timeOf(n) },
       }));
-      await deliveries.collection.insertMany(records as never[]);
+      await dispatches.collection.insertMany(records as never[]);
     });
 
     async function plan(query: Record<string, string>, after?: number): Promise<Plan> {
       const cursor =
         after === undefined ? {} : { cursor: encodeCursor({ createdAt: timeOf(after).getTime(), id: idOf(after) }) };
-      const parsed = deliveryListQuery.parse({ ...query, ...cursor });
-      const found = deliveries.find(deliveriesFilter("agt_seller", parsed)).sort(DELIVERY_ORDER);
+      const parsed = dispatchListQuery.parse({ ...query, ...cursor });
+      const found = dispatches.find(dispatchesFilter("agt_seller", parsed)).sort(DISPATCH_ORDER);
       return planOf(await found.limit(6).explain("executionStats"));
     }
 

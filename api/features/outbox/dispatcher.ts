@@ -1,0 +1,281 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Logger } from "../../lib/logger.ts";
+import { FULL_WIDTH, NARROW_WIDTH } from "./lanes.ts";
+import type { Lanes } from "./lanes.ts";
+import type { AttemptResult, DispatchRecord, LaneRecord } from "./model.ts";
+import type { Outbox } from "./outbox.ts";
+import { countSlots } from "./slots.ts";
+import type { SlotLimits } from "./slots.ts";
+
+/** Makes one attempt. Never throws for what the receiver does: that is its result. */
+export type Send = (dispatch: DispatchRecord, signal: AbortSignal) => Promise<AttemptResult>;
+
+/** Settings and collaborators of the dispatcher. */
+export interface DispatcherOptions {
+  outbox: Outbox;
+  lanes: Lanes;
+  send: Send;
+  log: Logger;
+  /** Milliseconds of a clock that never goes back. */
+  elapsedMs: () => number;
+  /** Names this process in leases. */
+  owner: string;
+  /** Pause between two looks at an empty outbox. */
+  pollMs: number;
+  slots: SlotLimits;
+}
+
+/** Sends what the outbox holds. Several may run at once, in one process and in many. */
+export interface Dispatcher {
+  /** Sends everything that is due now and waits for it. For tests. */
+  drain(): Promise<number>;
+  /** Ends the present pause: something was put into the outbox. */
+  wake(): void;
+  /** Sends what becomes due, until the signal; then waits for the attempts under way and hands back what has not ended. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** A lane while this process serves it. */
+interface Turn {
+  agentId: string;
+  holder: string;
+  isSlow: boolean;
+  width: number;
+  /** Whether an answer of this turn was prompt, and whether one was not. */
+  wasPrompt: boolean;
+  hasHung: boolean;
+  /** Whether its lane has nothing left but what arrives from now on. */
+  isEmpty: boolean;
+  /** Counts what made the lane's future unknown again, so that a look that began before does not call it empty. */
+  changes: number;
+  /** When something last arrived in the lane, as far as this turn knows. */
+  arrivedAt: number;
+  /** When it last looked into the lane. */
+  lookedAt: number;
+  startedAt: number;
+  running: Map<Promise<void>, { dispatch: DispatchRecord; startedAt: number }>;
+  startTimes: Iterable<number>;
+  /** Ends the wait of the turn: something arrived for its lane. */
+  more: PromiseWithResolvers<void>;
+}
+
+const FAILURE_PAUSE_MS = 1_000;
+/** Lanes claimed in one look. */
+const CLAIMS_PER_LOOK = 64;
+/** A turn begins no attempt later than this; with the time of an attempt, well within a lane's lease. */
+const TURN_MS = 10_000;
+/** How often a turn with attempts under way looks for what became due meanwhile. */
+const LOOK_AGAIN_MS = 1_000;
+/** How long a stopping worker waits for the attempts under way, and then for the database to take them back. */
+const STOP_PATIENCE_MS = 3_000;
+const HAND_BACK_PATIENCE_MS = 2_000;
+
+/** Waits for work, but not past the signal: undefined then. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const aborted = Promise.withResolvers<undefined>();
+  const end = (): void => {
+    aborted.resolve(undefined);
+  };
+  signal.addEventListener("abort", end);
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", end);
+  }
+}
+
+/** The worker side of the outbox. */
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { outbox, lanes, log, elapsedMs, owner } = options;
+  const turns = new Map<Turn, Promise<void>>();
+  let turnCount = 0;
+  let sent = 0;
+  let isStopping = false;
+  /** Whether lanes may wait for a slot. */
+  let isCrowded = false;
+  let breakOff = new AbortController();
+  let wakeUp = new AbortController();
+
+  const slots = () => countSlots(turns.keys(), options.slots, elapsedMs());
+  const newHolder = () => `${owner}#${++turnCount}`;
+
+  function change(turn: Turn): void {
+    turn.changes += 1;
+    turn.isEmpty = false;
+  }
+
+  /** What the time of an answer says about the lane. */
+  function judge(turn: Turn, tookMs: number): void {
+    if (tookMs > options.slots.promptMs) {
+      turn.hasHung = true;
+      turn.isSlow = true;
+      turn.width = NARROW_WIDTH;
+    } else {
+      turn.wasPrompt = true;
+      if (!turn.hasHung) turn.width = Math.min(FULL_WIDTH, turn.width * 2);
+    }
+  }
+
+  async function attempt(dispatch: DispatchRecord, turn: Turn): Promise<void> {
+    const { signal } = breakOff;
+    try {
+      // Before the attempt: a worker that dies in it leaves the backup due all the same.
+      if (await outbox.scheduleBackup(dispatch)) change(turn);
+      const sentAt = elapsedMs();
+      const result = await options.send(dispatch, signal);
+      // What was broken off is handed back, not judged.
+      if (signal.aborted) return;
+      judge(turn, elapsedMs() - sentAt);
+      if ((await outbox.finish(dispatch, result)) === "pending") change(turn);
+      log.info({ dispatch: dispatch._id, event: dispatch.eventType, kind: dispatch.kind, ...result }, "webhook");
+    } catch (error) {
+      // The lease ends by itself and the dispatch is tried again.
+      change(turn);
+      log.error({ err: error, dispatch: dispatch._id }, "webhook attempt broke off");
+    }
+  }
+
+  function begin(turn: Turn, dispatch: DispatchRecord): void {
+    sent += 1;
+    const work = attempt(dispatch, turn).finally(() => turn.running.delete(work));
+    turn.running.set(work, { dispatch, startedAt: elapsedMs() });
+  }
+
+  /** Begins attempts until nothing is due in the lane or the turn has all that it may have. */
+  async function fill(turn: Turn): Promise<void> {
+    while (!turn.isEmpty && !isStopping && elapsedMs() - turn.startedAt < TURN_MS) {
+      const room = slots().roomOf(turn);
+      if (room === 0) return;
+      const { changes } = turn;
+      turn.lookedAt = elapsedMs();
+      const { dispatches, hasMore } = await outbox.take(turn.agentId, turn.holder, room);
+      turn.isEmpty = !hasMore && turn.changes === changes;
+      for (const dispatch of dispatches) begin(turn, dispatch);
+      if (dispatches.length < room) return;
+    }
+  }
+
+  async function serve(turn: Turn): Promise<void> {
+    const { agentId, holder } = turn;
+    try {
+      await fill(turn);
+      while (turn.running.size > 0) {
+        await Promise.race([...turn.running.keys(), turn.more.promise]);
+        turn.more = Promise.withResolvers();
+        await fill(turn);
+      }
+      if (breakOff.signal.aborted) return;
+      const { width, isEmpty } = turn;
+      const isSlow = turn.hasHung || (turn.isSlow && !turn.wasPrompt);
+      await lanes.release(agentId, holder, { isSlow, width, isEmpty });
+    } catch (error) {
+      // The lease of the lane ends by itself.
+      log.error({ err: error, agentId }, "a turn of the outbox broke off");
+      await Promise.all(turn.running.keys());
+    }
+  }
+
+  function beginTurn({ _id, holder, isSlow, width }: LaneRecord): void {
+    const running: Turn["running"] = new Map();
+    const turn: Turn = {
+      ...{ agentId: _id, holder: holder ?? "", isSlow, width, running },
+      ...{ wasPrompt: false, hasHung: false, isEmpty: false, changes: 0, arrivedAt: 0 },
+      ...{ startedAt: elapsedMs(), lookedAt: elapsedMs() },
+      startTimes: { [Symbol.iterator]: () => running.values().map(({ startedAt }) => startedAt) },
+      more: Promise.withResolvers(),
+    };
+    const work = serve(turn).finally(() => {
+      turns.delete(turn);
+      if (isCrowded) wakeUp.abort();
+    });
+    turns.set(turn, work);
+  }
+
+  /** Lets turns that wait for slow answers look into their lanes when there is or may be something new. */
+  async function lookAgain(): Promise<void> {
+    const arrivals = await lanes.arrivals([...turns.keys()]);
+    for (const turn of turns.keys()) {
+      const arrivedAt = arrivals.get(turn.holder) ?? 0;
+      const hasArrived = arrivedAt > turn.arrivedAt;
+      if (hasArrived) change(turn);
+      turn.arrivedAt = Math.max(turn.arrivedAt, arrivedAt);
+      const mayBeDue = !turn.isEmpty && elapsedMs() - turn.lookedAt >= LOOK_AGAIN_MS;
+      if (hasArrived || mayBeDue) turn.more.resolve();
+    }
+  }
+
+  /** One look at the outbox: gives turns to lanes that wait while there are slots. Returns how many. */
+  async function look(): Promise<number> {
+    await lanes.admit();
+    await lookAgain();
+    let begun = 0;
+    isCrowded = false;
+    for (const isSlow of [false, true]) {
+      const limit = Math.min(CLAIMS_PER_LOOK, slots().free(isSlow));
+      const claimed = await lanes.claim(isSlow, limit, newHolder);
+      isCrowded ||= claimed.length === limit;
+      for (const lane of claimed) beginTurn(lane);
+      begun += claimed.length;
+    }
+    return begun;
+  }
+
+  /** Waits for the attempts under way, then breaks off the rest and lets the next worker have them at once. */
+  async function stop(): Promise<void> {
+    isStopping = true;
+    await Promise.race([Promise.all(turns.values()), sleep(STOP_PATIENCE_MS, undefined, { ref: false })]);
+    const open = [...turns.keys()];
+    if (open.length === 0) return;
+    const dispatches = open.flatMap(({ running }) => [...running.values()].map(({ dispatch }) => dispatch));
+    breakOff.abort();
+    log.info({ lanes: open.length, attempts: dispatches.length }, "attempts broken off");
+    const handedBack = outbox.handBack(dispatches).then(() =>
+      lanes.handBack(
+        open.map(({ holder }) => holder),
+        open.map(({ agentId }) => agentId),
+      ),
+    );
+    await Promise.race([handedBack, sleep(HAND_BACK_PATIENCE_MS, undefined, { ref: false })]).catch(
+      (error: unknown) => {
+        // The leases end by themselves.
+        log.error({ err: error }, "attempts not handed back");
+      },
+    );
+  }
+
+  return {
+    async drain() {
+      const before = sent;
+      for (let begun = await look(); begun > 0 || turns.size > 0; begun = await look()) {
+        await Promise.all(turns.values());
+      }
+      return sent - before;
+    },
+
+    wake() {
+      wakeUp.abort();
+    },
+
+    async run(signal) {
+      isStopping = false;
+      breakOff = new AbortController();
+      while (!signal.aborted) {
+        let pauseMs = options.pollMs;
+        // Before the look: what is put in during it ends the pause after it.
+        wakeUp = new AbortController();
+        try {
+          // A database that doesn't answer must not keep a stop waiting. What the look still brings begins no attempt.
+          const begun = (await untilAborted(look(), signal)) ?? 0;
+          // As many as one look takes: more may be waiting.
+          if (begun >= CLAIMS_PER_LOOK) pauseMs = 0;
+        } catch (error) {
+          log.error({ err: error }, "outbox cannot be read");
+          pauseMs = FAILURE_PAUSE_MS;
+        }
+        await sleep(pauseMs, undefined, { signal: AbortSignal.any([signal, wakeUp.signal]) }).catch(() => undefined);
+      }
+      await stop();
+    },
+  };
+}

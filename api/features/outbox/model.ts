@@ -1,0 +1,176 @@
+import { Schema } from "mongoose";
+import type { Connection, Model, Types } from "mongoose";
+
+/** How one attempt ended. `interrupted`: the worker stopped or died before it could say. */
+export const ATTEMPT_OUTCOMES = [
+  "running",
+  "acknowledged",
+  "refused",
+  "unreachable",
+  "dropped",
+  "interrupted",
+] as const;
+export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
+
+/** One HTTP request to the receiver. */
+export interface Attempt {
+  startedAt: Date;
+  finishedAt: Date | null;
+  outcome: AttemptOutcome;
+  /** HTTP status of the answer; null without one. */
+  statusCode: number | null;
+  /** Why it was not acknowledged, for the owner. */
+  error: string | null;
+}
+
+/** How an attempt ended, as its sender reports it. */
+export interface AttemptResult {
+  outcome: Exclude<AttemptOutcome, "running" | "interrupted">;
+  statusCode: number | null;
+  error: string | null;
+}
+
+/** `backup` is the additional dispatch of `escrow.funded`, 30 seconds after the immediate attempt (specification 6). */
+export const DISPATCH_KINDS = ["immediate", "backup"] as const;
+export type DispatchKind = (typeof DISPATCH_KINDS)[number];
+
+export const DISPATCH_STATUSES = ["pending", "acknowledged", "failed", "dropped"] as const;
+export type DispatchStatus = (typeof DISPATCH_STATUSES)[number];
+
+/** An event on its way to one address. */
+export interface DispatchRecord {
+  /** `dlv_…`, deterministic by event, agent, address and kind. */
+  _id: string;
+  eventId: string;
+  eventType: string;
+  transactionId: string;
+  /** The agent whose address and secret it is, and whose lane it waits in. */
+  agentId: string;
+  url: string;
+  kind: DispatchKind;
+  /** The body, the same in every attempt. */
+  bodyJson: string;
+  status: DispatchStatus;
+  /**
+   * Earliest moment of the next attempt. While an attempt runs, the end of its lease: what is under way is not due. Null
+   * while a backup waits for the immediate attempt.
+   */
+  dueAt: Date | null;
+  attempts: Attempt[];
+  /** The turn that makes the present attempt; null between attempts. */
+  holder: string | null;
+  createdAt: Date;
+}
+
+/**
+ * The queue of one agent. One worker at a time serves it, in turns, so that an agent's share of the work is bounded
+ * across all processes and a claim looks at lanes, never at what waits in them.
+ */
+export interface LaneRecord {
+  /** Agent id. */
+  _id: string;
+  /** True when a receiver kept the last turn waiting: the lane is then served from the slots of slow lanes. */
+  isSlow: boolean;
+  /** Attempts at once, doubled by each prompt answer. */
+  width: number;
+  /** When the lane wants a turn; null when nothing waits. During a turn, the end of the turn's lease. */
+  nextDueAt: Date | null;
+  /** The turn that serves the lane; null between turns. */
+  holder: string | null;
+  /** When dispatches last arrived during the present turn. */
+  arrivedAt: Date | null;
+}
+
+/**
+ * Says that dispatches were put into an agent's lane. It is inserted with them and lanes are written later, so that a
+ * transaction that announces events never waits for another one.
+ */
+export interface ArrivalRecord {
+  _id: Types.ObjectId;
+  agentId: string;
+}
+
+export type DispatchModel = Model<DispatchRecord>;
+export type LaneModel = Model<LaneRecord>;
+export type ArrivalModel = Model<ArrivalRecord>;
+
+/** The collections of the outbox. */
+export interface OutboxModels {
+  dispatches: DispatchModel;
+  lanes: LaneModel;
+  arrivals: ArrivalModel;
+}
+
+/** Attempts are listed for seven days (decision 38). */
+const KEPT_SECONDS = 7 * 24 * 3_600;
+
+const text = { type: String, required: true } as const;
+const date = { type: Date, required: true } as const;
+
+const attemptSchema = new Schema<Attempt>(
+  {
+    startedAt: date,
+    finishedAt: { type: Date, default: null },
+    outcome: { ...text, enum: ATTEMPT_OUTCOMES },
+    statusCode: { type: Number, default: null },
+    error: { type: String, default: null },
+  },
+  { _id: false },
+);
+
+const dispatchSchema = new Schema<DispatchRecord>(
+  {
+    _id: text,
+    eventId: text,
+    eventType: text,
+    transactionId: text,
+    agentId: text,
+    url: text,
+    kind: { ...text, enum: DISPATCH_KINDS },
+    bodyJson: text,
+    status: { ...text, enum: DISPATCH_STATUSES },
+    dueAt: { type: Date, default: null },
+    attempts: [attemptSchema],
+    holder: { type: String, default: null },
+    createdAt: date,
+  },
+  { collection: "outbox_dispatches", versionKey: false, strict: "throw" },
+);
+const isPending = { partialFilterExpression: { status: "pending" } };
+// A lane takes its next one.
+dispatchSchema.index({ agentId: 1, dueAt: 1 }, isPending);
+// The backlog is counted from keys alone.
+dispatchSchema.index({ status: 1, dueAt: 1 }, isPending);
+dispatchSchema.index({ agentId: 1, createdAt: -1, _id: -1 });
+dispatchSchema.index({ agentId: 1, transactionId: 1, createdAt: -1, _id: -1 });
+// An agent looks for the few that failed or were dropped among all that arrived.
+dispatchSchema.index({ agentId: 1, status: 1, createdAt: -1, _id: -1 });
+dispatchSchema.index({ eventId: 1 });
+dispatchSchema.index({ createdAt: 1 }, { expireAfterSeconds: KEPT_SECONDS });
+
+const laneSchema = new Schema<LaneRecord>(
+  {
+    _id: text,
+    isSlow: { type: Boolean, required: true },
+    width: { type: Number, required: true },
+    nextDueAt: { type: Date, default: null },
+    holder: { type: String, default: null },
+    arrivedAt: { type: Date, default: null },
+  },
+  { collection: "outbox_lanes", versionKey: false, strict: "throw" },
+);
+laneSchema.index({ isSlow: 1, nextDueAt: 1 });
+
+const arrivalSchema = new Schema<ArrivalRecord>(
+  { agentId: text },
+  { collection: "outbox_arrivals", versionKey: false, strict: "throw" },
+);
+
+/** The collections of the outbox on a connection. */
+export function outboxModels(connection: Connection): OutboxModels {
+  return {
+    dispatches: connection.model<DispatchRecord>("OutboxDispatch", dispatchSchema),
+    lanes: connection.model<LaneRecord>("OutboxLane", laneSchema),
+    arrivals: connection.model<ArrivalRecord>("OutboxArrival", arrivalSchema),
+  };
+}

@@ -1,0 +1,57 @@
+import type { Connection } from "mongoose";
+
+import type { Logger } from "../../lib/logger.ts";
+import { defineFeature } from "../feature.ts";
+import { createDispatcher } from "./dispatcher.ts";
+import type { Dispatcher, Send } from "./dispatcher.ts";
+import { createLanes } from "./lanes.ts";
+import { outboxModels } from "./model.ts";
+import { createOutbox, OUTBOX_DEFAULTS } from "./outbox.ts";
+import type { OutboxOptions } from "./outbox.ts";
+import { createOutboxWriter } from "./put.ts";
+import { SLOT_LIMITS } from "./slots.ts";
+import { outboxState } from "./state.ts";
+
+/** Spans of the background work. Tests make them short. */
+export interface OutboxTimings {
+  /** Pause between two looks at an empty outbox, in milliseconds. */
+  outboxPollMs: number;
+  outbox: OutboxOptions;
+}
+
+export const OUTBOX_TIMINGS: OutboxTimings = { outboxPollMs: 100, outbox: OUTBOX_DEFAULTS };
+
+/** What the outbox needs. */
+export interface OutboxModuleDeps {
+  connection: Connection;
+  log: Logger;
+  now: () => Date;
+  /** Names this process in leases. */
+  processId: string;
+  timings: OutboxTimings;
+}
+
+/** What is on its way to agents: one lane an agent, served in turns. Features say how theirs is sent. */
+export const outboxModule = defineFeature({
+  routes: [],
+  create({ connection, log, now, processId, timings }: OutboxModuleDeps) {
+    const models = outboxModels(connection);
+    return {
+      services: {},
+      models,
+      writer: createOutboxWriter(models),
+      /** The backlog and its age, for readiness and metrics. */
+      state: () => outboxState(models.dispatches, now()),
+      /** What sends the outbox in the way that is given. */
+      dispatcher: (send: Send): Dispatcher =>
+        createDispatcher({
+          outbox: createOutbox(models.dispatches, timings.outbox),
+          lanes: createLanes(models, timings.outbox.leaseMs),
+          ...{ send, log, owner: processId },
+          elapsedMs: () => performance.now(),
+          pollMs: timings.outboxPollMs,
+          slots: SLOT_LIMITS,
+        }),
+    };
+  },
+});

@@ -1,0 +1,72 @@
+import type { ClientSession } from "mongoose";
+
+import { sha256Hex } from "../../lib/ids.ts";
+import type { DispatchKind, DispatchRecord, OutboxModels } from "./model.ts";
+
+/** An address that an event goes to. */
+export interface DispatchTarget {
+  agentId: string;
+  url: string;
+}
+
+/** An event as the outbox needs it. */
+export interface OutgoingEvent {
+  eventId: string;
+  eventType: string;
+  transactionId: string;
+  bodyJson: string;
+}
+
+/** Puts dispatches into the outbox. */
+export interface OutboxWriter {
+  /** Writes them in the transaction that records their event. It only inserts: no two transactions collide here. */
+  put(dispatches: readonly DispatchRecord[], session: ClientSession): Promise<void>;
+}
+
+/** The event that has a backup dispatch (specification 6). */
+const BACKED_UP = "escrow.funded";
+const ID_HEX_LENGTH = 32;
+
+/** The id of a dispatch: the same event to the same address is the same dispatch. */
+export function dispatchId(eventId: string, target: DispatchTarget, kind: DispatchKind): string {
+  return `dlv_${sha256Hex([eventId, target.agentId, target.url, kind].join("|")).slice(0, ID_HEX_LENGTH)}`;
+}
+
+/** The id of the backup that waits for this dispatch's attempt; undefined when there is none. */
+export function backupIdOf({ eventId, eventType, kind, agentId, url }: DispatchRecord): string | undefined {
+  if (kind !== "immediate" || eventType !== BACKED_UP) return undefined;
+  return dispatchId(eventId, { agentId, url }, "backup");
+}
+
+/** The dispatches of an event: one to each address, and for `escrow.funded` a backup that waits for the first attempt. */
+export function dispatchesOf(event: OutgoingEvent, targets: readonly DispatchTarget[], now: Date): DispatchRecord[] {
+  const kinds: DispatchKind[] = event.eventType === BACKED_UP ? ["immediate", "backup"] : ["immediate"];
+  return targets.flatMap((target) =>
+    kinds.map((kind) => ({
+      _id: dispatchId(event.eventId, target, kind),
+      ...event,
+      ...target,
+      kind,
+      status: "pending" as const,
+      dueAt: kind === "immediate" ? now : null,
+      attempts: [],
+      holder: null,
+      createdAt: now,
+    })),
+  );
+}
+
+/** The writer of the outbox. */
+export function createOutboxWriter({ dispatches, arrivals }: OutboxModels): OutboxWriter {
+  return {
+    async put(records, session) {
+      if (records.length === 0) return;
+      const agentIds = [...new Set(records.map(({ agentId }) => agentId))];
+      await dispatches.insertMany(records, { session });
+      await arrivals.insertMany(
+        agentIds.map((agentId) => ({ agentId })),
+        { session },
+      );
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { z } from "zod";
+
+import type { DispatchModel, DispatchRecord } from "../outbox/model.ts";
+import type { dispatchListQuery } from "./schemas.ts";
+
+/** What an agent asks its log of dispatches. */
+export type DispatchQuery = z.output<typeof dispatchListQuery>;
+
+/** One page of the log of dispatches and the place where the next begins. */
+export interface DispatchPage {
+  dispatches: DispatchRecord[];
+  next: { createdAt: number; id: string } | null;
+}
+
+/** The attempts of the last seven days to the caller's own addresses, newest first (decisions 38 and 39). */
+export interface DispatchLog {
+  list(agentId: string, query: DispatchQuery): Promise<DispatchPage>;
+}
+
+/** What a list asks of the stored dispatches. */
+export function dispatchesFilter(agentId: string, { transactionId, status, cursor }: DispatchQuery) {
+  const createdAt = cursor === undefined ? undefined : new Date(cursor.createdAt);
+  return {
+    agentId,
+    ...(transactionId === undefined ? {} : { transactionId }),
+    ...(status === undefined ? {} : { status }),
+    // The first condition says nothing new, but bounds the range of the index whichever way the second one is read.
+    ...(cursor === undefined || createdAt === undefined
+      ? {}
+      : {
+          createdAt: { $lte: createdAt },
+          $or: [{ createdAt: { $lt: createdAt } }, { createdAt, _id: { $lt: cursor.id } }],
+        }),
+  };
+}
+
+/** The order of the log of dispatches, newest first. */
+export const DISPATCH_ORDER = { createdAt: -1, _id: -1 } as const;
+
+/** The log of dispatches on its collection. */
+export function createDispatchLog(model: DispatchModel): DispatchLog {
+  return {
+    async list(agentId, query) {
+      const { limit } = query;
+      const found = await model
+        .find(dispatchesFilter(agentId, query))
+        .sort(DISPATCH_ORDER)
+        .limit(limit + 1)
+        .lean<DispatchRecord[]>();
+      const dispatches = found.slice(0, limit);
+      const last = dispatches.at(-1);
+      const hasMore = found.length > limit && last !== undefined;
+      return { dispatches, next: hasMore ? { createdAt: last.createdAt.getTime(), id: last._id } : null };
+    },
+  };
+}

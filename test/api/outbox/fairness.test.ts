@@ -1,0 +1,122 @@
+import { assert } from "chai";
+
+import { FULL_WIDTH, NARROW_WIDTH } from "../../../api/features/outbox/lanes.ts";
+import { SLOT_LIMITS } from "../../../api/features/outbox/slots.ts";
+import { HoldingReceivers, scripted, ACKNOWLEDGED, TestOutbox } from "../../fixtures/outbox.ts";
+import { until } from "../../fixtures/until.ts";
+
+/** What measurements of 2026 had: sellers whose endpoints hang, with so many deals each. */
+const HANGING_SELLERS = 40;
+const DEALS_EACH = 5;
+
+const isHanging = (agentId: string): boolean => agentId.startsWith("agt_hang");
+
+describe("the outbox, with receivers that hang", () => {
+  let outbox: TestOutbox;
+  let receivers: HoldingReceivers;
+  let stopped: Promise<void> | undefined;
+  let stopping: AbortController;
+
+  before(async () => {
+    outbox = await TestOutbox.open();
+  });
+  after(() => outbox.close());
+  beforeEach(async () => {
+    await outbox.clear();
+    receivers = new HoldingReceivers(isHanging);
+    stopping = new AbortController();
+    stopped = undefined;
+  });
+  afterEach(async () => {
+    stopping.abort();
+    receivers.giveUp();
+    await stopped;
+  });
+
+  function start(options: Parameters<TestOutbox["dispatcher"]>[1] = {}) {
+    const dispatcher = outbox.dispatcher(receivers.send, options);
+    stopped = dispatcher.run(stopping.signal);
+    return dispatcher;
+  }
+
+  it("sends a healthy seller's while forty hanging sellers have all that they can have open", async () => {
+    for (let n = 0; n < HANGING_SELLERS; n += 1) await outbox.fill(`agt_hang_${n}`, DEALS_EACH);
+    start();
+    await until("every hanging seller holds its share", () =>
+      Promise.resolve(receivers.open.size >= HANGING_SELLERS * NARROW_WIDTH),
+    );
+    await outbox.put("escrow.funded", "agt_healthy", "evt_healthy");
+    await until("the healthy seller's arrives", () => Promise.resolve(receivers.acknowledged.length > 0));
+    assert.deepEqual(receivers.acknowledged, ["evt_healthy"]);
+    assert.strictEqual(receivers.open.size, HANGING_SELLERS * NARROW_WIDTH, "all of the others are still open");
+  });
+
+  it("never gives an agent that hangs more than a narrow lane, whatever is queued for it", async () => {
+    await outbox.fill("agt_hang", 100);
+    const first = start();
+    const second = outbox.dispatcher(receivers.send, { owner: "worker-2" });
+    const alsoStopped = second.run(stopping.signal);
+    await until("its lane is full", () => Promise.resolve(receivers.open.size >= NARROW_WIDTH));
+    for (let n = 0; n < 5; n += 1) {
+      await outbox.put("escrow.released", "agt_hang");
+      await outbox.put("escrow.released", "agt_healthy");
+      first.wake();
+      second.wake();
+      await until("the healthy agent's arrives", () => Promise.resolve(receivers.acknowledged.length > n));
+    }
+    assert.strictEqual(receivers.openOf("agt_hang"), NARROW_WIDTH, "two workers share one lane");
+    stopping.abort();
+    await alsoStopped;
+  });
+
+  it("keeps slots for strangers when agents known to hang could fill them all", async () => {
+    const slots = { ...SLOT_LIMITS, total: 8, slow: 4 };
+    const known = Array.from({ length: 20 }, (_, n) => `agt_hang_${n}`);
+    for (const agentId of known) await outbox.put("escrow.released", agentId);
+    const first = outbox.dispatcher(receivers.send, { slots });
+    const firstRound = first.drain();
+    // Each of them hangs once as a stranger; the dispatcher learns it when the time for a prompt answer is over.
+    for (let answered = 0; answered < known.length;) {
+      await until("some are open", () => Promise.resolve(receivers.open.size > 0));
+      outbox.elapsedMs += slots.promptMs + 1;
+      answered += receivers.open.size;
+      receivers.giveUp();
+    }
+    await firstRound;
+    assert.strictEqual(await outbox.models.lanes.countDocuments({ isSlow: true }), known.length);
+
+    await outbox.age(60_000);
+    start({ slots });
+    await until("the slow half is full", () => Promise.resolve(receivers.open.size >= slots.slow));
+    for (let n = 0; n < 6; n += 1) {
+      await outbox.put("escrow.released", `agt_stranger_${n}`);
+      await until("the stranger's arrives", () => Promise.resolve(receivers.acknowledged.length > n));
+      assert.strictEqual(receivers.open.size, slots.slow);
+    }
+  });
+
+  it("gives a slow agent that has recovered its full width again", async () => {
+    await outbox.put("escrow.released", "agt_hang");
+    const draining = outbox.dispatcher(receivers.send).drain();
+    await until("it hangs", () => Promise.resolve(receivers.open.size === 1));
+    outbox.elapsedMs += SLOT_LIMITS.promptMs + 1;
+    receivers.giveUp();
+    await draining;
+    const lane = () => outbox.models.lanes.findById("agt_hang").lean();
+    assert.include(await lane(), { isSlow: true, width: NARROW_WIDTH });
+    await outbox.fill("agt_hang", 6);
+    await outbox.age(60_000);
+    assert.strictEqual(await outbox.dispatcher(scripted(ACKNOWLEDGED).send).drain(), 7);
+    assert.include(await lane(), { isSlow: false, width: FULL_WIDTH, nextDueAt: null, holder: null });
+  });
+
+  it("sends what arrives for an agent while another of its requests hangs", async () => {
+    receivers = new HoldingReceivers(() => true);
+    start();
+    await outbox.put("escrow.released", "agt_hang", "evt_first");
+    await until("the first is open", () => Promise.resolve(receivers.open.has("evt_first")));
+    await outbox.put("escrow.released", "agt_hang", "evt_second");
+    await until("the second is open, too", () => Promise.resolve(receivers.open.has("evt_second")));
+    assert.strictEqual(receivers.open.size, 2);
+  });
+});
