@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Runs a script of the project on a fresh clone: installs the packages first when they are missing or not those of
-// the lock file, then hands over to the project's own Node. Plain JavaScript without packages, for Node 18 and newer.
+// Runs a script of the project, also on a fresh clone: installs the packages when they are missing or don't match the
+// lock file, then hands over to the project's own Node. Plain JavaScript without packages, for Node 18 and later.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ const modules = join(root, "node_modules");
 const stamp = join(modules, ".bootstrap-stamp");
 const lock = join(root, ".local", "bootstrap.lock");
 const projectNode = join(modules, "node", "bin", "node");
-// The platform packages of Hardhat's engine ask for Node 22 and npm skips them without a word on an older one.
+// The platform packages of Hardhat's engine require Node 22, and npm silently skips them on an older one.
 const OLDEST_INSTALLER = [22, 13];
 const LOCK_STALE_MS = 15 * 60_000;
 
@@ -27,7 +27,7 @@ function fail(text) {
   process.exit(1);
 }
 
-/** What decides which packages stand in node_modules: not the scripts of package.json. */
+/** A hash of what determines node_modules. The scripts of package.json don't. */
 function wantedStamp() {
   const wanted = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const { dependencies, devDependencies, optionalDependencies, allowScripts } = wanted;
@@ -49,13 +49,13 @@ function isAlive(pid) {
   }
 }
 
-/** Whether the holder of the lock is gone, or is another process by now that got the same id. */
+/** Whether the lock's holder has ended, or its id now belongs to another process. */
 function isAbandoned(content) {
   const [holder, since] = content.split(" ").map(Number);
   return !(holder > 0 && isAlive(holder)) || !(Date.now() - since < LOCK_STALE_MS);
 }
 
-/** One install at a time: `npm start` and `npm test` may be the first commands of a clone side by side. */
+/** Allows one install at a time, because `npm start` and `npm test` may run concurrently in a fresh clone. */
 async function withLock(run) {
   const self = `${process.pid} ${Date.now()} ${randomUUID()}`;
   for (let told = false; ; told = true) {
@@ -108,7 +108,7 @@ async function install(wanted) {
 function handOver(args) {
   const path = [join(modules, "node", "bin"), join(modules, ".bin"), process.env.PATH].join(":");
   const child = spawn(projectNode, args, { cwd: root, stdio: "inherit", env: { ...process.env, PATH: path } });
-  // A terminal sends ctrl-C to the whole group; a signal sent to this process alone is passed on.
+  // A terminal sends ctrl-C to the whole group. Forward a signal that only this process received.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("error", (error) => fail(`${projectNode}: ${error.message}`));
   child.on("close", (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : (code ?? 1)));

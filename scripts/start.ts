@@ -1,4 +1,4 @@
-// `npm start`: the whole marketplace on loopback.
+// `npm start`: runs the whole marketplace on loopback.
 import { join, relative } from "node:path";
 
 import { portNumber, readArguments } from "./command/arguments.ts";
@@ -11,18 +11,18 @@ import { StackStoppedError } from "./local/supervisor.ts";
 
 const HELP = `usage: npm start -- [--fresh] [--port-base N] [--only SERVICES] [--dir DIR]
 
-Starts both chains with the contracts, the subgraph, MongoDB, the API and its worker, and goes on where the last start
-has ended. Ctrl-C ends all of it. All listen on loopback but graph-node, which takes no address to listen on.
-  --fresh            begin anew: removes the data of earlier starts
-  --port-base N      use the ports from N on instead of 3000 (API, or PORT), 8545, 8546 (chains) and 8547 to 8557
-  --only SERVICES    start these alone, with what they need; of ${SERVICES.join(", ")}, separated by commas
+Starts both chains with the contracts, the subgraph, MongoDB, the API and its worker, and resumes where the last run
+stopped. Ctrl-C stops everything. All services listen on loopback except graph-node, which can't be bound to one address.
+  --fresh            start from scratch: removes the data of earlier runs
+  --port-base N      use the ports from N instead of 3000 (API, or PORT), 8545, 8546 (chains) and 8547 to 8557
+  --only SERVICES    start only these and what they need, separated by commas: ${SERVICES.join(", ")}
   --dir DIR          keep data, logs and stack.json there (default .local)
   --json             print the facts of the running stack as one JSON object instead of the summary
   --help             this text
 Environment: PORT and PUBLIC_URL of the API, MONGODB_URI (a replica set to use instead of the stack's own), NODE_ENV,
 WEBHOOK_SIGNING_SECRET (else one of the stack's own), WEBHOOK_ALLOW_PRIVATE_HOSTS (else 127.0.0.1); with --only api,worker
 also RPC_URL_BASE_SEPOLIA, RPC_URL_BASE, SUBGRAPH_URL_BASE_SEPOLIA, SUBGRAPH_URL_BASE, DEPLOYMENT_BASE_SEPOLIA,
-DEPLOYMENT_BASE. API and worker also read the other variables of README's table. An empty one counts as left out.`;
+DEPLOYMENT_BASE. API and worker also read the other variables in the README's table. An empty variable counts as unset.`;
 
 const startedAt = performance.now();
 
@@ -92,7 +92,7 @@ try {
   process.stdout.write(
     values.json === true ? `${JSON.stringify(stack.facts)}\n` : `\n${summary(stack.facts, stack.factsPath)}\n\n`,
   );
-  // The stack itself has told of the failure and has ended the other services.
+  // The stack has reported the failure and stopped the other services.
   const failed = stack.failure.catch(() => 1);
   const exitCode = await Promise.race([interrupted.then(() => 0), failed]);
   await stack.stop();

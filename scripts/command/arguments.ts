@@ -1,4 +1,4 @@
-// What every command of the project does with its arguments: `--help` and what it cannot take.
+// How every command of the project handles its arguments: `--help` and invalid ones.
 import { parseArgs } from "node:util";
 import type { ParseArgsConfig } from "node:util";
 
@@ -9,25 +9,28 @@ type Parsed<Taken extends Options> = ReturnType<
 
 const LAST_PORT = 65_535;
 
-/** Ends the command with exit code 2 and what is wrong with its arguments. */
+/** Exits with code 2 and says what is wrong with the arguments. */
 export function refuseArguments(fault: string): never {
   process.stderr.write(`${fault}\nSee --help.\n`);
   process.exit(2);
 }
 
-/** The number that an argument or a variable gives; ends the command when it is no whole number within the bounds. */
+/** Parses a whole number from an argument or a variable; exits when it isn't one within the bounds. */
 export function wholeNumber(name: string, text: string, least: number, most: number): number {
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (value >= least && value <= most) return value;
   return refuseArguments(`${name} must be a whole number from ${least} to ${most}, not "${text}".`);
 }
 
-/** The first of `count` ports in a row that an argument or a variable names. */
+/** Parses the first of `count` consecutive ports from an argument or a variable. */
 export function portNumber(name: string, text: string, count = 1): number {
   return wholeNumber(name, text, 1, LAST_PORT - count + 1);
 }
 
-/** `--name -1` is a value to be refused by its bounds, not an option: `parseArgs` takes it in the form `--name=-1`. */
+/**
+ * Treats the -1 in `--name -1` as a value, not an option, so that the bounds reject it. `parseArgs` accepts
+ * `--name=-1`.
+ */
 function joinNegativeNumbers(args: readonly string[], options: Options): string[] {
   const joined: string[] = [];
   for (const argument of args) {
@@ -40,8 +43,8 @@ function joinNegativeNumbers(args: readonly string[], options: Options): string[
 }
 
 /**
- * Reads the arguments of this process. `--help` prints the help and ends the command; an argument that is unknown or
- * lacks its value ends it with exit code 2, the fault and the help on stderr.
+ * Reads the arguments of this process. `--help` prints the help and exits. An unknown argument or a missing value exits
+ * with code 2 and prints the error and the help to stderr.
  */
 export function readArguments<const Taken extends Options>(
   help: string,
@@ -58,7 +61,7 @@ export function readArguments<const Taken extends Options>(
     return parsed;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    // Only the first sentence: what follows is advice on `parseArgs` that helps nobody here.
+    // Only the first sentence; the rest is advice about `parseArgs`.
     process.stderr.write(`${error.message.split(". ")[0] ?? ""}.\n\n${help}\n`);
     process.exit(2);
   }

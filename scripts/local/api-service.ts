@@ -6,7 +6,7 @@ import { ROOT, SCRIPTS } from "./paths.ts";
 import type { StackSecrets } from "./secrets.ts";
 import type { ServiceDefinition } from "./supervisor.ts";
 
-/** What the API and its worker are told of the rest of the stack. */
+/** What the API and its worker need to know about the stack. */
 export interface ApiOptions {
   readonly port: number;
   readonly mongodbUri: string;
@@ -19,7 +19,7 @@ export interface ApiOptions {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The HTTP API. Ready when it says that all it depends on is. */
+/** The HTTP API. Ready when it reports that all its dependencies are. */
 export function apiService(options: ApiOptions, env: Environment): ServiceDefinition {
   const url = `http://127.0.0.1:${String(options.port)}`;
   return {
@@ -48,7 +48,7 @@ export function workerService(options: ApiOptions, env: Environment, dir: string
   };
 }
 
-/** A variable's value; an empty variable is one that was left out, as the API itself takes it. */
+/** A variable's value. An empty variable counts as unset, as in the API. */
 export function given(env: Environment, name: string, otherwise: string): string {
   const value = env[name] ?? "";
   return value === "" ? otherwise : value;
@@ -68,7 +68,7 @@ function apiEnvironment(options: ApiOptions, env: Environment): Record<string, s
     DEPLOYMENT_BASE_SEPOLIA: options.deployments["base-sepolia"],
     DEPLOYMENT_BASE: options.deployments.base,
     WEBHOOK_SIGNING_SECRET: given(env, "WEBHOOK_SIGNING_SECRET", options.secrets.webhookSigningSecret),
-    // Agents that are tried out on this machine receive their webhooks on it.
+    // Agents under development receive their webhooks on this machine.
     WEBHOOK_ALLOW_PRIVATE_HOSTS: given(env, "WEBHOOK_ALLOW_PRIVATE_HOSTS", "127.0.0.1"),
   };
 }

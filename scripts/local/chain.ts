@@ -17,13 +17,13 @@ import { CHAIN_IDS } from "./networks.ts";
 import { PROGRAMS } from "./paths.ts";
 import type { ServiceDefinition } from "./supervisor.ts";
 
-/** The mnemonic that anvil has by default. Everybody knows its keys: for local chains only. */
+/** anvil's default mnemonic. Its keys are public: for local chains only. */
 export const LOCAL_MNEMONIC = "test test test test test test test test test test test junk";
 
 /**
- * A local chain that stands for one of the live networks: its chain id, one block a second and one for each
- * transaction, its state on disk every second, so that it goes on with the same blocks and hashes after any kill.
- * @param dir the stack's directory; the state lies in `<dir>/chains/<network>.json`
+ * A local chain that simulates a live network: same chain id, a block each second and one for each transaction. It
+ * saves its state every second, so that it resumes with the same blocks and hashes after any kill.
+ * @param dir the stack's directory; the state is in `<dir>/chains/<network>.json`
  */
 export function chainService(network: NetworkName, dir: string, port: number): ServiceDefinition {
   mkdirSync(join(dir, "chains"), { recursive: true });
@@ -41,18 +41,18 @@ export function chainService(network: NetworkName, dir: string, port: number): S
   };
 }
 
-/** The name under which the supervisor knows the chain. */
+/** The chain's name in the supervisor. */
 export function chainServiceName(network: NetworkName): string {
   return `chain-${network}`;
 }
 
-/** Where the chain keeps its state. */
+/** The chain's state file. */
 export function chainStateFile(network: NetworkName, dir: string): string {
   return join(dir, "chains", `${network}.json`);
 }
 
 /**
- * Goes back to the backup when a kill has cut the state file short.
+ * Restores the backup when a kill has truncated the state file.
  * @returns true when the backup was needed
  */
 export function repairChainState(network: NetworkName, dir: string): boolean {
@@ -64,8 +64,8 @@ export function repairChainState(network: NetworkName, dir: string): boolean {
 }
 
 /**
- * Copies the chain's state file beside it after each change, until the returned function is called. anvil empties its
- * file before it writes it again: a kill in between would lose the chain.
+ * Keeps a backup of the chain's state file until the returned function is called. anvil truncates the file before it
+ * writes it, so a kill in between would lose the chain.
  */
 export function keepChainBackup(network: NetworkName, dir: string): () => void {
   const file = chainStateFile(network, dir);
@@ -76,13 +76,13 @@ export function keepChainBackup(network: NetworkName, dir: string): () => void {
     const modifiedAt = modificationTime(file);
     if (modifiedAt !== copiedAt && endsLikeJson(file)) {
       copyFileSync(file, `${file}.new`);
-      // Unchanged during the copy, so the copy is whole.
+      // Unchanged during the copy, so the copy is complete.
       if (modificationTime(file) === modifiedAt && endsLikeJson(`${file}.new`)) {
         renameSync(`${file}.new`, `${file}.bak`);
         copiedAt = modifiedAt;
       }
     }
-    // A long chain takes longer to copy: never spend more than a few percent of the time on it.
+    // A long chain takes longer to copy. Never spend more than a few percent of the time on it.
     timer = setTimeout(copy, Math.max(1_000, 30 * (performance.now() - startedAt))).unref();
   };
   timer = setTimeout(copy, 1_500).unref();

@@ -11,13 +11,13 @@ import { HARDHAT_NETWORKS } from "./networks.ts";
 import { CACHE_DIR, CONTRACTS, ROOT, SCRIPTS } from "./paths.ts";
 import type { RunJob } from "./supervisor.ts";
 
-/** What a step did: "done", or "unchanged" when everything stood already. */
+/** What a step did: "done", or "unchanged" when there was nothing to do. */
 export type StepResult = "done" | "unchanged";
 
 /**
- * Compiles the contracts and makes their bindings, unless that was done for the same sources. One stack of a checkout
- * at a time, since all share the compiler's output.
- * @param signal ends the wait for another one
+ * Compiles the contracts and generates their bindings, unless that was done for the same sources. Stacks of one
+ * checkout take turns, because they share the compiler's output.
+ * @param signal ends the wait for another stack
  */
 export async function buildContracts(run: RunJob, signal: AbortSignal): Promise<StepResult> {
   return await withLock(join(CACHE_DIR, "contracts.lock"), signal, async () => {
@@ -37,12 +37,12 @@ export async function buildContracts(run: RunJob, signal: AbortSignal): Promise<
   });
 }
 
-/** Where the deploy task writes what it has put on a local network. */
+/** The deploy task's output for a local network. */
 export function deploymentFile(outDir: string, network: NetworkName): string {
   return join(outDir, `${HARDHAT_NETWORKS[network]}.json`);
 }
 
-/** Puts the contracts on a local chain, unless those of the same sources stand there. */
+/** Deploys the contracts to a local chain, unless those of the same sources are there. */
 export async function deployContracts(
   network: NetworkName,
   rpcPort: number,
@@ -66,11 +66,11 @@ export async function deployContracts(
   return "done";
 }
 
-/** The deployment of a local network. @throws Error when there is none */
+/** Reads the deployment of a local network. @throws Error when there is none */
 export async function requireDeployment(network: NetworkName, outDir: string): Promise<Deployment> {
   const file = deploymentFile(outDir, network);
   const deployment = await readDeployment(file);
-  if (deployment === undefined) throw new Error(`The deploy task has written no ${file}.`);
+  if (deployment === undefined) throw new Error(`The deploy task did not write ${file}.`);
   return deployment;
 }
 

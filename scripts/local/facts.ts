@@ -14,7 +14,7 @@ export interface TestAccount {
   readonly privateKey: string;
 }
 
-/** What programs need to know of one network of a stack. */
+/** What programs need to know about one network of a stack. */
 export interface NetworkFacts {
   readonly rpcUrl: string;
   readonly chainId: number;
@@ -26,7 +26,7 @@ export interface NetworkFacts {
   readonly subgraphUrl?: string;
 }
 
-/** What programs need to know of a running stack; what was not started is left out. Written to `<dir>/stack.json`. */
+/** What programs need to know about a running stack, without services that weren't started. In `<dir>/stack.json`. */
 export interface StackFacts {
   readonly api?: string;
   readonly apiDocs?: string;
@@ -39,11 +39,11 @@ export interface StackFacts {
   readonly accounts: readonly TestAccount[];
 }
 
-/** The first test account; those before it hold the roles of the contracts. */
+/** Index of the first test account. The accounts before it hold the contracts' roles. */
 const FIRST_TEST_ACCOUNT = 5;
 const TEST_ACCOUNTS = 3;
 
-/** Three funded wallets for tests and for trying things out. Their keys are public knowledge. */
+/** Three funded wallets for tests and experiments. Their keys are public. */
 export function testAccounts(): TestAccount[] {
   return Array.from({ length: TEST_ACCOUNTS }, (_, index) => {
     const account = mnemonicToAccount(LOCAL_MNEMONIC, { addressIndex: FIRST_TEST_ACCOUNT + index });
@@ -64,7 +64,7 @@ export function contractFacts(deployment: Deployment): Omit<NetworkFacts, "rpcUr
   };
 }
 
-/** Writes the facts whole or not at all, and gives the path. */
+/** Writes the facts atomically and returns the path. */
 export function writeFacts(dir: string, facts: StackFacts): string {
   const path = join(dir, "stack.json");
   writeFileSync(`${path}.new`, `${JSON.stringify(facts, undefined, 2)}\n`, { mode: 0o600 });

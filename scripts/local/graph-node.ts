@@ -14,7 +14,7 @@ export interface GraphPorts {
 }
 
 const DUMMY_PATIENCE_MS = 10_000;
-/** Postgres' code of a query on a table, or in a schema, that does not exist. */
+/** Postgres error codes for a missing table or schema. */
 const UNDEFINED_TABLE = "42P01";
 
 /** What one graph-node needs to serve one network. */
@@ -29,17 +29,17 @@ export interface GraphNodeOptions {
   readonly dummyManifest: string;
 }
 
-/** The name under which graph-node serves a network's subgraph. */
+/** The name of a network's subgraph in graph-node. */
 export function subgraphName(network: NetworkName): string {
   return `marketplace/${network}`;
 }
 
-/** The address at which a graph-node answers queries on a network's subgraph. */
+/** The GraphQL endpoint of a network's subgraph. */
 export function subgraphUrl(httpPort: number, network: NetworkName): string {
   return `http://127.0.0.1:${String(httpPort)}/subgraphs/name/${subgraphName(network)}`;
 }
 
-/** The name under which the supervisor knows the graph-node of a network. */
+/** The name of a network's graph-node in the supervisor. */
 export function graphServiceName(network: NetworkName): string {
   return `graph-${network}`;
 }
@@ -59,26 +59,25 @@ export function graphNodeService(options: GraphNodeOptions): ServiceDefinition {
     ],
     env: {
       GRAPH_NODE_ID: network.replaceAll("-", "_"),
-      // What stands in --manifests is indexed again at every start; what stands here goes on where it was.
+      // graph-node indexes what is in --manifests from scratch at every start, and resumes what is here.
       SUBGRAPH: `${subgraphName(network)}:${options.manifest}`,
       GRAPH_MIN_HISTORY_BLOCKS: "100000",
       GRAPH_STORE_DISABLE_CHAIN_HEAD_PTR_CACHE: "true",
       ETHEREUM_POLLING_INTERVAL: "50",
-      // At "info" it writes four lines a block.
+      // At "info" it logs four lines a block.
       GRAPH_LOG: process.env["GRAPH_LOG"] ?? "warn",
     },
     stage: 1,
-    // SIGTERM does not end it; after SIGINT it ends with an abort, which is normal.
+    // SIGTERM doesn't stop it. After SIGINT it aborts, which is normal.
     stop: { signal: "SIGINT", timeoutMs: 2_000 },
     isReady: async () => await isServing(subgraphUrl(ports.http, network)),
   };
 }
 
 /**
- * Two graph-nodes on one database must not start side by side: `gnd` deploys what stands in `--manifests` under one and
- * the same name, after it has removed what has that name, and one that loses its deployment in between ends without a
- * word. Called before one is started.
- * @returns a function that waits until it has deployed its dummy; it waits at most a few seconds, as nothing else needs
+ * Two graph-nodes on one database must not start concurrently. Each `gnd` removes and deploys what is in `--manifests`
+ * under the same name, and one that loses its deployment in between exits silently. Call this before starting one.
+ * @returns a function that waits until graph-node has deployed its dummy; at most a few seconds, because nothing else needs
  * the dummy
  */
 export async function awaitDummy(postgres: LocalPostgres, dummyManifest: string): Promise<() => Promise<void>> {
@@ -88,7 +87,7 @@ export async function awaitDummy(postgres: LocalPostgres, dummyManifest: string)
       const { rows } = await postgres.query(sql, [dummyManifest]);
       return Number((rows[0] as { vid: string | null } | undefined)?.vid ?? 0);
     } catch (error) {
-      // At the very first start there is no such table yet.
+      // The table doesn't exist before the first start.
       if ((error as { code?: string }).code === UNDEFINED_TABLE) return 0;
       throw error;
     }
@@ -103,9 +102,9 @@ export async function awaitDummy(postgres: LocalPostgres, dummyManifest: string)
 }
 
 /**
- * Lets graph-node hear of a block at once. Its listener collects notifications until half a second passes without one
- * or 128 have come, and a chain with a block a second or a burst of blocks may keep it collecting: so each change of a
- * chain's head sends 128, which differ because Postgres sends equal ones of a transaction once.
+ * Makes graph-node notice a block at once. Its listener batches notifications until half a second passes without one or
+ * 128 have arrived, and frequent blocks can keep it batching. So each new chain head sends 128 notifications; they
+ * differ, because Postgres merges equal ones within a transaction.
  */
 export async function hurryChainHeadListener(postgres: LocalPostgres): Promise<void> {
   await postgres.query(`
@@ -123,8 +122,8 @@ export async function hurryChainHeadListener(postgres: LocalPostgres): Promise<v
 }
 
 /**
- * The least of an IPFS node that graph-node asks for: manifests come from the disk, and nothing is ever fetched.
- * @returns a function that ends it
+ * The minimum of an IPFS node that graph-node requires. Manifests come from disk, and nothing is ever fetched.
+ * @returns a function that stops it
  */
 export async function serveIpfsVersion(port: number): Promise<() => Promise<void>> {
   const server = createServer((request, response) => {

@@ -1,7 +1,7 @@
 /**
- * Ends the services of a stack whose own process was killed. The stack starts one guard in a session of its own and
- * tells it over stdin which processes it has started (`add`) and seen to their end (`remove`), a JSON object a line.
- * When stdin closes, the stack is gone, and what is still on the list is ended, the latest first.
+ * Stops the services of a stack whose own process was killed. The stack starts one guard in its own session and reports
+ * over stdin which processes it has started (`add`) and seen exit (`remove`), one JSON object per line. When stdin
+ * closes, the stack is gone, and the guard stops the processes still on its list, latest first.
  */
 import { createInterface } from "node:readline";
 

@@ -1,26 +1,25 @@
-// Lock files that survive the death of their holder. Plain JavaScript without packages, for Node 18 and newer: the
-// bootstrap uses it before anything is installed.
+// Lock files that can be taken over from a dead holder. Plain JavaScript without packages, for Node 18 and later,
+// because the bootstrap uses it before anything is installed.
 //
-// Not proper-lockfile: the bootstrap runs before any package is there, and a lock of a killed holder must be free at once,
-// not when its timestamp has gone stale.
+// Not proper-lockfile: it is a package itself, and it frees a killed holder's lock only when the timestamp is stale.
 import { createHash, randomUUID } from "node:crypto";
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Takes a lock file, or gives what its holder has written into it. See lock-file.d.mts. */
+/** Takes a lock file, or returns its holder's content. See lock-file.d.mts. */
 export function takeLockFile(file, content, isFree) {
   mkdirSync(dirname(file), { recursive: true });
-  // A link appears with its content, so nobody ever sees a lock that says nothing yet.
+  // A link appears together with its content, so nobody ever sees an empty lock.
   const own = `${file}.${process.pid}-${randomUUID()}`;
   writeFileSync(own, content);
   try {
     for (;;) {
       if (link(own, file)) return undefined;
       const found = read(file);
-      if (found === undefined) continue; // given back between the two looks
+      if (found === undefined) continue; // released between the two reads
       if (!isFree(found)) return found;
-      // Several may see the same dead holder. Only the one that holds its succession may replace it, and only while it
-      // still stands there: the next one to look finds a living holder. The succession is a lock like any other.
+      // Several processes may see the same dead holder. Only the one with the succession lock may replace it, and only
+      // if it is still there. The succession lock is a lock like any other.
       const succession = `${file}.after-${createHash("sha256").update(found).digest("hex").slice(0, 16)}`;
       const rival = takeLockFile(succession, content, isFree);
       if (rival !== undefined) return rival;
@@ -37,7 +36,7 @@ export function takeLockFile(file, content, isFree) {
   }
 }
 
-/** Gives a lock file back, unless it has passed to another. See lock-file.d.mts. */
+/** Releases a lock file, unless another holder has taken it. See lock-file.d.mts. */
 export function giveLockFile(file, content) {
   if (read(file) === content) rmSync(file, { force: true });
 }

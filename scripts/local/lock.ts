@@ -5,8 +5,8 @@ import { identify, isRunning } from "./process-identity.ts";
 import type { ProcessIdentity } from "./process-identity.ts";
 
 /**
- * Takes a lock file for this process. One whose holder has ended, however it ended, counts as free.
- * @returns nothing when the lock is taken, else the process that holds it
+ * Takes a lock file for this process. A lock whose holder has ended counts as free.
+ * @returns undefined when the lock was taken, else the process that holds it
  */
 export function takeLock(file: string): ProcessIdentity | undefined {
   const self = identify(process.pid);
@@ -19,7 +19,7 @@ export function takeLock(file: string): ProcessIdentity | undefined {
 }
 
 /**
- * Waits until no other process holds the lock, then does the work under it.
+ * Waits until no other process holds the lock, then runs `work` under it.
  * @throws the signal's reason when it is aborted while waiting
  */
 export async function withLock<T>(file: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
@@ -34,7 +34,7 @@ export async function withLock<T>(file: string, signal: AbortSignal, work: () =>
   }
 }
 
-/** Nobody when it was not written by this program. */
+/** Parses a lock's content; undefined when this program didn't write it. */
 function holderOf(content: string): ProcessIdentity | undefined {
   try {
     return JSON.parse(content) as ProcessIdentity;

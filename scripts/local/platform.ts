@@ -14,7 +14,7 @@ export class UnsupportedPlatformError extends Error {
   }
 }
 
-/** What of the running machine decides. */
+/** The properties of the machine that matter. */
 type Machine = Pick<typeof process, "platform" | "arch" | "env">;
 
 /** Names of the embedded programs by service. */
@@ -25,8 +25,8 @@ const PARTS = {
 } as const;
 
 /**
- * Makes sure that the embedded program of each service exists for this machine.
- * @throws UnsupportedPlatformError naming those that do not; Error when an installation is incomplete
+ * Checks that the embedded program of each service exists for this machine.
+ * @throws UnsupportedPlatformError naming those that don't; Error when an installation is incomplete
  */
 export function assertPlatform(services: ReadonlySet<string>, machine: Machine = process): void {
   const missing = Object.entries(PARTS).filter(
@@ -39,7 +39,7 @@ export function assertPlatform(services: ReadonlySet<string>, machine: Machine =
       `${relative(ROOT, first[1].program)} is missing: the installation is incomplete. Run npm ci again.`,
     );
   }
-  // The supervisor reads /proc, so even a part that has a build for this machine comes from compose.yaml there.
+  // The supervisor reads /proc, so elsewhere even a part with a build for the machine has to run from compose.yaml.
   const wanted = Object.entries(PARTS).filter(([service]) => services.has(service));
   const parts: string[] = wanted.map(([, { name }]) => name);
   if (services.has("mongo") && (machine.env["MONGODB_URI"] ?? "") === "") parts.push("MongoDB");

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 
-/** A port on loopback that the stack is about to use. */
+/** A loopback port that the stack needs. */
 export interface PortUse {
   readonly service: string;
   readonly port: number;
@@ -21,7 +21,7 @@ export class PortTakenError extends Error {
   }
 }
 
-/** Thrown when two services are to listen on one port. */
+/** Thrown when two services are configured with the same port. */
 export class PortSharedError extends Error {
   constructor(first: PortUse, second: PortUse, howToChange: string) {
     super(
@@ -31,7 +31,7 @@ export class PortSharedError extends Error {
   }
 }
 
-/** Thrown when the system lets this user not listen on a port. */
+/** Thrown when this user isn't allowed to listen on a port. */
 export class PortForbiddenError extends Error {
   constructor(use: PortUse, howToChange: string) {
     super(
@@ -48,7 +48,7 @@ export async function isPortFree(port: number): Promise<boolean> {
 }
 
 /**
- * Makes sure that this process may listen on each port of the list, and nobody else does.
+ * Checks that this process may listen on each port and that nothing else does.
  * @param howToChange ends the sentence "choose other ports …"
  * @throws PortSharedError, PortTakenError, PortForbiddenError
  */
@@ -64,9 +64,9 @@ export async function assertPortsFree(uses: readonly PortUse[], howToChange: str
 
 // Not get-port: it finds single ports, and a stack needs a run of them.
 /**
- * The first of `count` ports in a row on which nothing listens. They lie below those that the system gives to outgoing
- * connections (from 32768 on), which might take one at any moment, and start at another place for each process so that
- * tests which run side by side do not meet.
+ * The first of `count` consecutive free ports. They are below the system's ephemeral range (from 32768), where an
+ * outgoing connection could take one at any moment. Each process starts at a different port, so that concurrent tests
+ * don't collide.
  */
 export async function findFreePorts(count: number): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
@@ -77,7 +77,7 @@ export async function findFreePorts(count: number): Promise<number> {
   throw new Error(`found no ${count} free ports in a row`);
 }
 
-/** What keeps this process from listening on a port, on loopback or on all addresses; undefined when nothing does. */
+/** Why this process can't listen on a port, on loopback or on all addresses; undefined when it can. */
 async function whyClosed(port: number): Promise<"taken" | "forbidden" | undefined> {
   return (await tryToListen(port, "127.0.0.1")) ?? (await tryToListen(port, "0.0.0.0"));
 }
@@ -98,7 +98,7 @@ async function tryToListen(port: number, host: string): Promise<"taken" | "forbi
   });
 }
 
-/** The first port that every user may open. */
+/** The lowest port that every user may open. */
 function firstUnprivilegedPort(): number {
   const file = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
   return existsSync(file) ? Number(readFileSync(file, "utf8")) : 1_024;

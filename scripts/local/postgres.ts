@@ -8,7 +8,7 @@ import { PROGRAMS } from "./paths.ts";
 import { isPidRunning } from "./process-identity.ts";
 import type { JobDefinition, RunJob, ServiceDefinition } from "./supervisor.ts";
 
-/** The user and group called nobody: Postgres refuses to run as root. */
+/** User and group `nobody`, because Postgres refuses to run as root. */
 const NOBODY = 65_534;
 const HELPERS_END_MS = 10_000;
 const DATABASE = "graph";
@@ -27,8 +27,8 @@ export class LocalPostgres {
   }
 
   /**
-   * Makes the data directory, once.
-   * @param run runs a job to its end and rejects when it fails
+   * Creates the data directory once.
+   * @param run runs a job and rejects when it fails
    */
   async initialise(run: RunJob): Promise<void> {
     const data = this.#dataDir;
@@ -50,8 +50,8 @@ export class LocalPostgres {
   }
 
   /**
-   * Removes the lock file of a server that was killed. Postgres does so itself, but takes a process that has ended for a
-   * running one until its parent has asked for it, which in a container may be never.
+   * Removes the lock file of a killed server. Postgres does so itself, but treats an ended process as running until its
+   * parent has reaped it, which in a container may never happen.
    */
   async removeStaleLock(): Promise<void> {
     const lockFile = join(this.#dataDir, "postmaster.pid");
@@ -60,7 +60,7 @@ export class LocalPostgres {
     if (isPidRunning(Number(lines[0]))) return;
     const memoryId = lines[6]?.trim().split(/ +/)[1];
     const giveUpAt = Date.now() + HELPERS_END_MS;
-    // Its helper processes see its end and go; until then they may still write.
+    // Its helper processes notice its end and exit; until then they may still write.
     while (memoryId !== undefined && isMemoryInUse(memoryId)) {
       if (Date.now() > giveUpAt) return;
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -78,7 +78,7 @@ export class LocalPostgres {
       ...this.#launch("postgres", ["-D", this.#dataDir, ...settings.flatMap((setting) => ["-c", setting])]),
       env: LOCALE,
       stage: 0,
-      // The fast shutdown: open connections are cut, the data are written out.
+      // Fast shutdown: close open connections and flush the data.
       stop: { signal: "SIGINT", timeoutMs: 4_000 },
       isReady: async () => await this.#createDatabase(),
     };
@@ -111,7 +111,7 @@ export class LocalPostgres {
 
   async #query(database: string, sql: string, values: readonly unknown[] = []): Promise<pg.QueryResult> {
     const client = new pg.Client({ connectionString: this.#urlOf(database), connectionTimeoutMillis: 2_000 });
-    // A server that goes away between two calls must not end the stack by an unheard event.
+    // A server that stops between two calls must not crash the stack through an unhandled event.
     client.on("error", () => undefined);
     await client.connect();
     try {
@@ -122,8 +122,8 @@ export class LocalPostgres {
   }
 
   /**
-   * How to run one of the programs: as an ordinary user simply so; as root as nobody. When nobody may not enter the
-   * folders above (a checkout in /root), it keeps the one capability of root that lets it pass.
+   * How to run one of the programs: directly as an ordinary user, as `nobody` when we are root. When `nobody` can't
+   * enter the parent folders (a checkout in /root), it keeps the one root capability that allows it to.
    */
   #launch(program: "initdb" | "postgres", args: readonly string[]): Launch {
     const binary = PROGRAMS[program];
@@ -140,7 +140,7 @@ export class LocalPostgres {
     }
     const privileges = [
       ...["--reuid", String(NOBODY), "--regid", String(NOBODY), "--clear-groups"],
-      // access(2), with which Postgres looks at its programs, heeds the capability only with this bit.
+      // access(2), which Postgres uses to check its programs, respects the capability only with this bit.
       ...["--securebits", "+no_setuid_fixup"],
       ...["--inh-caps=-all,+dac_override", "--ambient-caps=-all,+dac_override"],
     ];
@@ -148,7 +148,7 @@ export class LocalPostgres {
   }
 }
 
-/** Messages in English, whatever the machine's language. */
+/** Forces English messages. */
 const LOCALE = { LC_ALL: "C", LC_MESSAGES: "C" } as const;
 
 /** True while a process is attached to a System V shared memory segment. */
@@ -163,7 +163,7 @@ function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** True when every user may pass all folders down to this one. */
+/** True when every user may traverse all folders down to this one. */
 function isOpenToAll(path: string): boolean {
   for (let folder = path; ; folder = dirname(folder)) {
     if (existsSync(folder) && (statSync(folder).mode & 0o001) === 0) return false;

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * What tells a process from any later one that got the same id: its start time in clock ticks since boot, and the
- * boot. Read from /proc, so Linux only, like the embedded services themselves.
+ * Distinguishes a process from a later one with the same id: its start time in clock ticks since boot, and the boot id.
+ * Read from /proc, so Linux only, like the embedded services.
  */
 export interface ProcessIdentity {
   readonly pid: number;
@@ -10,18 +10,18 @@ export interface ProcessIdentity {
   readonly bootId: string;
 }
 
-/** How a process is asked to end, and how long it may take before it is killed. */
+/** How to stop a process, and how long to wait before killing it. */
 export interface StopRule {
   readonly signal: "SIGINT" | "SIGTERM";
   readonly timeoutMs: number;
 }
 
-/** The identity of a process, or undefined when none has this id. */
+/** The identity of a process; undefined when no process has this id. */
 export function identify(pid: number): ProcessIdentity | undefined {
   return look(pid)?.identity;
 }
 
-/** True while the very process that was recorded still runs. */
+/** True while the recorded process itself runs. */
 export function isRunning(recorded: ProcessIdentity): boolean {
   const found = look(recorded.pid);
   if (found === undefined || found.ended) return false;
@@ -34,11 +34,11 @@ export function isPidRunning(pid: number): boolean {
   return look(pid)?.ended === false;
 }
 
-/** A process that has ended but that its parent has not asked for yet still has its id. */
+/** A zombie (ended, but not yet reaped by its parent) still has its id. */
 function look(pid: number): { identity: ProcessIdentity; ended: boolean } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The second field is the command in parentheses and may itself hold blanks and parentheses.
+    // The second field is the command in parentheses, which may contain spaces and parentheses itself.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const [state] = fields;
     const startTicks = fields[19];
@@ -60,8 +60,8 @@ export async function waitForEnd(recorded: ProcessIdentity, timeoutMs: number): 
 }
 
 /**
- * Asks a recorded process to end by its rule, kills it when it does not, and kills what it has left: every service and
- * job leads a process group of its own, and some (a compiler) have helpers that outlive them.
+ * Stops a recorded process by its rule, kills it when it doesn't stop, and kills what it left behind: every service and
+ * job leads its own process group, and some (a compiler) have helpers that outlive them.
  */
 export async function endProcess(recorded: ProcessIdentity, rule: StopRule): Promise<"ended" | "killed"> {
   let how: "ended" | "killed" = "ended";
@@ -78,7 +78,7 @@ export async function endProcess(recorded: ProcessIdentity, rule: StopRule): Pro
 }
 
 /**
- * True when a process group with this id can only be the one that the recorded process led: no id is given out again
+ * True when a process group with this id must be the one that the recorded process led. The system doesn't reuse an id
  * while a group has it.
  */
 function isGroupOf(recorded: ProcessIdentity): boolean {
@@ -95,7 +95,7 @@ function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // Ended between the check and the signal, or the id is another user's by now: nothing is left to do.
+    // It ended between the check and the signal, or the id now belongs to another user. Nothing is left to do.
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ESRCH" && code !== "EPERM") throw error;
   }

@@ -1,4 +1,4 @@
-/** The services of a stack that `--only` can name, in the order in which they are told of. */
+/** The services that `--only` can name, in the order of the help text. */
 export const SERVICES = ["chains", "postgres", "graph", "mongo", "api", "worker"] as const;
 
 /** One of the services. */
@@ -23,7 +23,7 @@ const NEEDS: Readonly<Record<Service, readonly Service[]>> = {
   worker: ["chains", "graph", "mongo"],
 };
 
-/** The variables that stand for a service which runs elsewhere. */
+/** The variables that say where an external service runs. */
 const ELSEWHERE: Readonly<Partial<Record<Service, readonly string[]>>> = {
   chains: ["RPC_URL_BASE_SEPOLIA", "RPC_URL_BASE"],
   graph: ["SUBGRAPH_URL_BASE_SEPOLIA", "SUBGRAPH_URL_BASE"],
@@ -31,8 +31,8 @@ const ELSEWHERE: Readonly<Partial<Record<Service, readonly string[]>>> = {
 };
 
 /**
- * The services to start: all, or those named and what they need. What a named service needs is left out when the
- * environment says where it runs.
+ * The services to start: all, or those named and what they need, except dependencies that the environment says run
+ * elsewhere.
  * @throws UnknownServiceError
  */
 export function servicesToStart(only: readonly string[] | undefined, env: Environment): ReadonlySet<Service> {

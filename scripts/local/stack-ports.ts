@@ -1,7 +1,7 @@
 import type { GraphPorts } from "./graph-node.ts";
 import type { NetworkName } from "./networks.ts";
 
-/** Every port of a stack; all on loopback but graph-node's, which listens on all addresses. */
+/** Every port of a stack. All are on loopback except graph-node's, which are on all addresses. */
 export interface StackPorts {
   readonly api: number;
   readonly chains: Readonly<Record<NetworkName, number>>;
@@ -13,7 +13,7 @@ export interface StackPorts {
 
 const DEFAULT_API = 3_000;
 const DEFAULT_CHAINS = 8_545;
-/** How many ports a stack takes from its first one on. */
+/** How many consecutive ports a stack needs. */
 export const PORTS_PER_STACK = 14;
 
 /**

@@ -27,17 +27,17 @@ import { StackStoppedError, Supervisor } from "./supervisor.ts";
 export interface StackOptions {
   /** Holds all data, logs and facts of the stack. */
   readonly dir: string;
-  /** First of the stack's ports in a row; the well-known ports when left out. */
+  /** First of the stack's consecutive ports; the well-known ports by default. */
   readonly portBase?: number | undefined;
-  /** Port of the API alone. */
+  /** Overrides the API's port. */
   readonly apiPort?: number | undefined;
-  /** Services to start, with what they need; all when left out. */
+  /** Services to start, with what they need; all by default. */
   readonly only?: readonly string[] | undefined;
-  /** Begin anew: the data of an earlier start are removed. What was fetched and compiled stays. */
+  /** Remove the data of earlier runs. Downloads and compiler output stay. */
   readonly fresh?: boolean | undefined;
-  /** Gets a line for each step. */
+  /** Receives a line for each step. */
   readonly log?: ((line: string) => void) | undefined;
-  /** Ends the start, and what it has started, when aborted. */
+  /** Aborts the start and stops what it has started. */
   readonly signal?: AbortSignal | undefined;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
@@ -45,27 +45,27 @@ export interface StackOptions {
 /** A running stack. */
 export interface Stack {
   readonly facts: StackFacts;
-  /** The file that holds the facts. */
+  /** Path of the facts file. */
   readonly factsPath: string;
   /** Process ids by service. */
   readonly pids: Readonly<Record<string, number>>;
-  /** Rejects when a service has ended by itself and the others have been ended after it. Never resolves. */
+  /** Rejects when a service has ended by itself and the others have been stopped. Never resolves. */
   readonly failure: Promise<never>;
-  /** Ends all services in order. */
+  /** Stops all services in order. */
   stop(): Promise<void>;
 }
 
-/** When a step that takes long is told of for the first time, and how often after that. */
+/** When to report a slow step for the first time, and how often after that. */
 const FIRST_TOLD_MS = 3_000;
 const STILL_AT_WORK_MS = 10_000;
-/** What a stack keeps in its directory; its logs stay when it begins anew. */
+/** What `--fresh` removes from a stack's directory. The logs stay. */
 const DATA = ["chains", "deployments", "mongo", "postgres", "subgraph", "secrets.json", "stack.json"];
 
 /**
- * Starts the local stack and waits until all of it is ready. It goes on where an earlier start in the same directory
- * has ended, whether that was ended in order or killed.
+ * Starts the local stack and waits until all of it is ready. It resumes where an earlier run in the same directory
+ * stopped, whether that was stopped or killed.
  * @throws PortTakenError, StackRunningError, ServiceFailedError, NoMongoError, UnsupportedPlatformError,
- * UnknownServiceError; whatever had been started is ended before
+ * UnknownServiceError; after stopping what had been started
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const env = options.env ?? process.env;
@@ -101,7 +101,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-/** One start of a stack: its steps, and what they hand to each other. */
+/** One start of a stack: its steps and their results. */
 class StackStart {
   readonly #supervisor: Supervisor;
   readonly #services: ReadonlySet<Service>;
@@ -139,7 +139,7 @@ class StackStart {
         ? this.#startGraph(deployed, this.#compileSubgraph(contracts), postgres)
         : Promise.resolve();
     const mongo = this.#services.has("mongo") ? this.#startMongo() : Promise.resolve(this.#env["MONGODB_URI"]);
-    // These follow from each other: the first error is the one to tell, its echoes are heard here too.
+    // One failure causes others: report the first error, and handle its consequences here too.
     const [mongodbUri] = await Promise.all([mongo, contracts, chains, deployed, postgres ?? graph, graph]);
     const facts = await this.#infrastructureFacts(mongodbUri);
     await this.#startApi(facts);
@@ -148,7 +148,7 @@ class StackStart {
     return { api, apiDocs: `${api}/docs`, ...facts };
   }
 
-  /** Ends what is no process of its own. */
+  /** Stops what isn't a separate process. */
   async end(): Promise<void> {
     for (const end of this.#ends.splice(0)) await end();
   }
@@ -246,7 +246,7 @@ class StackStart {
   async #infrastructureFacts(mongodbUri: string | undefined): Promise<Omit<StackFacts, "api" | "apiDocs">> {
     const networks: Partial<Record<NetworkName, StackFacts["networks"][NetworkName]>> = {};
     const deployments: Partial<Record<NetworkName, string>> = {};
-    // Either graph-node answers for both networks.
+    // Either graph-node serves both networks.
     const graphPort = this.#ports.graph["base-sepolia"].http;
     for (const network of this.#services.has("chains") ? NETWORKS : []) {
       networks[network] = {
@@ -296,7 +296,7 @@ class StackStart {
     await Promise.all(starting);
   }
 
-  /** A value for each network; the suffix is how the network is named in environment variables. */
+  /** A value for each network; the suffix is the network's name in environment variables. */
   #each(valueOf: (network: NetworkName, suffix: string) => string | undefined): Record<NetworkName, string> {
     return {
       "base-sepolia": valueOf("base-sepolia", "BASE_SEPOLIA") ?? "",
@@ -328,7 +328,7 @@ class StackStart {
     return this.#supervisor.run.bind(this.#supervisor);
   }
 
-  /** Does a step and says how long it took; one that takes long is told of while it goes on. */
+  /** Runs a step and logs how long it took; reports a slow one while it runs. */
   async #step<T>(name: string, work: () => Promise<T>): Promise<T> {
     const startedAt = performance.now();
     const elapsed = (): string => ((performance.now() - startedAt) / 1_000).toFixed(1);
@@ -347,7 +347,7 @@ class StackStart {
   }
 }
 
-/** The database that the API uses on a server whose address names none. */
+/** The API's database when the server's address names none. */
 function withDatabase(uri: string): string {
   return uri.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?(\?.*)?$/, "$1/marketplace$2");
 }

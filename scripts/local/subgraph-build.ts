@@ -7,10 +7,10 @@ import type { NetworkName } from "./networks.ts";
 import { CONTRACTS, SCRIPTS, SUBGRAPH_SOURCES } from "./paths.ts";
 import type { RunJob } from "./supervisor.ts";
 
-/** Where the three contracts live on a network and which tokens they knew at deployment. */
+/** The three contracts' addresses on a network, and the tokens listed at deployment. */
 export type SubgraphTarget = Pick<Deployment, "network" | "startBlock" | "contracts" | "tokens">;
 
-// What the compiled manifest holds until it is made for a network: values that graph-cli takes and nothing else uses.
+// Placeholders in the compiled manifest, until it is rendered for a network: values that graph-cli accepts.
 const PLACEHOLDERS = {
   network: "{{network}}",
   startBlock: "987654321",
@@ -25,9 +25,9 @@ type ManifestValues = Readonly<Record<keyof typeof PLACEHOLDERS, string>>;
 const INTERFACES = { EscrowV2: "IEscrow", ScoreV2: "IScore", ResolverV2: "IResolver" } as const;
 
 /**
- * Compiles the mappings once for all networks. A result for the same sources is taken from the cache.
- * @param cacheDir keeps one folder for each state of the sources; must lie inside the checkout, where the compiler
- * finds its library
+ * Compiles the mappings once for all networks, or takes the result for the same sources from the cache.
+ * @param cacheDir keeps one folder for each state of the sources; must be inside the checkout, where the compiler finds its
+ * library
  * @returns the folder with the compiled subgraph, whose manifest still has placeholders
  */
 export async function compileSubgraph(cacheDir: string, run: RunJob): Promise<string> {
@@ -40,7 +40,7 @@ export async function compileSubgraph(cacheDir: string, run: RunJob): Promise<st
   try {
     renameSync(join(work, "build"), compiled);
   } catch (error) {
-    // Another stack has compiled the same sources meanwhile: take its result.
+    // Another stack has compiled the same sources meanwhile; use its result.
     if (!existsSync(compiled)) throw error;
   } finally {
     rmSync(work, { recursive: true, force: true });
@@ -59,9 +59,8 @@ export async function buildSubgraphProject(target: SubgraphTarget, dir: string, 
 }
 
 /**
- * Makes the compiled subgraph ready for one network.
- * @param outDir gets a folder `<network>-<hash of its content>`: graph-node takes another path for another subgraph and
- * the same path for the same one
+ * Renders the compiled subgraph for one network.
+ * @param outDir receives a folder `<network>-<hash of its content>`, because graph-node identifies a subgraph by its path
  * @returns the absolute path of the manifest
  */
 export function renderSubgraph(compiled: string, target: SubgraphTarget, outDir: string): string {
@@ -85,7 +84,7 @@ export function renderSubgraph(compiled: string, target: SubgraphTarget, outDir:
 }
 
 /**
- * A subgraph that indexes nothing: `gnd` drops and indexes again what stands in its `--manifests`.
+ * A subgraph that indexes nothing, because `gnd` drops and reindexes what is in its `--manifests`.
  * @returns the absolute path of its manifest
  */
 export function renderDummySubgraph(compiled: string, network: NetworkName, outDir: string): string {
@@ -118,13 +117,13 @@ async function runGraphCli(dir: string, run: RunJob): Promise<void> {
       command: process.execPath,
       args: [SCRIPTS.graph, step],
       cwd: dir,
-      // It would ask a registry whether it is the newest.
+      // Otherwise it asks a registry whether it is up to date.
       env: { GRAPH_SKIP_NEW_VERSION_CHECK: "true" },
     });
   }
 }
 
-/** Every file that the compiler needs, by its path. */
+/** Every file that the compiler needs, by path. */
 function subgraphFiles(values: ManifestValues): Map<string, string> {
   const files = new Map<string, string>();
   for (const path of readdirSync(join(SUBGRAPH_SOURCES, "src"), { recursive: true, encoding: "utf8" }).sort()) {

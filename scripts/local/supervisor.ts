@@ -20,7 +20,7 @@ import { takeLock } from "./lock.ts";
 import { endProcess, identify, isRunning, waitForEnd } from "./process-identity.ts";
 import type { ProcessIdentity, StopRule } from "./process-identity.ts";
 
-/** A process that runs as long as the stack does. */
+/** A process that runs as long as the stack. */
 export interface ServiceDefinition {
   readonly name: string;
   readonly command: string;
@@ -28,22 +28,22 @@ export interface ServiceDefinition {
   /** Added to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Run as this user and group; only root may ask for it. */
+  /** Run as this user and group; requires root. */
   readonly uid?: number;
   readonly gid?: number;
-  /** Services of a higher stage use those of a lower one and are ended before them. */
+  /** Services of a higher stage use those of a lower one and stop before them. */
   readonly stage: number;
   readonly stop: StopRule;
-  /** Asked again and again until it answers true. A thrown error counts as not yet. */
+  /** Polled until it returns true. A thrown error counts as not ready. */
   readonly isReady: () => Promise<boolean>;
-  /** Milliseconds; 60,000 when left out. */
+  /** Milliseconds; 60,000 by default. */
   readonly readyTimeoutMs?: number;
 }
 
 /** A process that does one thing and ends. */
 export type JobDefinition = Pick<ServiceDefinition, "name" | "command" | "args" | "env" | "cwd" | "uid" | "gid">;
 
-/** Runs a job to its end and gives what it wrote; rejects when it fails. */
+/** Runs a job and returns its output; rejects when it fails. */
 export type RunJob = (job: JobDefinition) => Promise<string>;
 
 /** Thrown when a service or a job ended by itself or did not become ready; the message holds its last log lines. */
@@ -67,7 +67,7 @@ export class StackRunningError extends Error {
   }
 }
 
-/** Thrown by what was under way when the stack was asked to stop. */
+/** Thrown by pending operations when the stack stops. */
 export class StackStoppedError extends Error {
   constructor() {
     super("The stack was stopped.");
@@ -80,7 +80,7 @@ interface Started {
   readonly identity: ProcessIdentity;
   readonly child: ChildProcess;
   readonly logFile: string;
-  /** True once it is being ended on purpose. */
+  /** True once it is being stopped on purpose. */
   ending: boolean;
 }
 
@@ -90,7 +90,7 @@ interface RunRecord {
 }
 
 const GUARD = "guard";
-// It ends by itself once it has ended what it guards.
+// It exits by itself once it has stopped what it guards.
 const GUARD_STOP: StopRule = { signal: "SIGTERM", timeoutMs: 3_000 };
 const JOB_STOP: StopRule = { signal: "SIGTERM", timeoutMs: 2_000 };
 const JOB_STAGE = 99;
@@ -98,9 +98,9 @@ const LAST_LINES = 12;
 
 // Not execa or concurrently: their children outlive a kill -9, and a second run neither finds nor ends them.
 /**
- * Starts, watches and ends the processes of one stack. Each is recorded under `<dir>/run` (so that the next start can
- * end what a crash has left) and logs to `<dir>/logs/<name>.log`. Processes lead sessions of their own: a ctrl-C at
- * the terminal reaches only the supervisor, which then ends them in order.
+ * Starts, watches and stops the processes of one stack. Each is recorded under `<dir>/run`, so that the next start can
+ * stop what a crash left behind, and logs to `<dir>/logs/<name>.log`. Each process leads its own session, so a ctrl-C
+ * in the terminal reaches only the supervisor, which then stops them in order.
  */
 export class Supervisor {
   readonly #dir: string;
@@ -112,12 +112,12 @@ export class Supervisor {
 
   private constructor(dir: string) {
     this.#dir = dir;
-    // Whoever waits for `failure` gets the error; without a waiter it must not end the process.
+    // Those who await `failure` get the error. Without them it must not crash the process.
     this.#failed.promise.catch(() => undefined);
   }
 
   /**
-   * Takes the directory for this process and ends what an earlier stack has left running there.
+   * Claims the directory for this process and stops what an earlier stack left running there.
    * @throws StackRunningError when a live stack holds the directory
    */
   static async open(dir: string, log: (line: string) => void): Promise<Supervisor> {
@@ -136,12 +136,12 @@ export class Supervisor {
     return this.#failed.promise;
   }
 
-  /** Aborted with a StackStoppedError as soon as the stack is asked to stop. */
+  /** Aborted with a StackStoppedError as soon as the stack begins to stop. */
   get stopped(): AbortSignal {
     return this.#stopped.signal;
   }
 
-  /** The ids of the running processes by service, the guard's included. */
+  /** Ids of the running processes by service, including the guard's. */
   get pids(): Record<string, number> {
     const pids = Object.fromEntries([...this.#started].map(([name, { identity }]) => [name, identity.pid]));
     return this.#guard?.pid === undefined ? pids : { ...pids, guard: this.#guard.pid };
@@ -176,8 +176,8 @@ export class Supervisor {
   }
 
   /**
-   * Runs a job to its end and gives what it wrote.
-   * @throws ServiceFailedError when it exits with another code than 0
+   * Runs a job and returns its output.
+   * @throws ServiceFailedError when it exits with a code other than 0
    */
   async run(definition: JobDefinition): Promise<string> {
     const started = this.#spawn(definition, { ...definition, stage: JOB_STAGE, stop: JOB_STOP });
@@ -192,7 +192,7 @@ export class Supervisor {
     return readFileSync(started.logFile, "utf8");
   }
 
-  /** Ends all services, those of the highest stage first, and gives the directory back. May be called repeatedly. */
+  /** Stops all services, highest stage first, and releases the directory. May be called repeatedly. */
   async stop(log: (line: string) => void = () => undefined): Promise<void> {
     this.#stopped.abort(new StackStoppedError());
     this.#stopping ??= this.#stopAll(log);
@@ -225,7 +225,7 @@ export class Supervisor {
       cwd: definition.cwd,
       env: { ...process.env, ...definition.env },
       detached: true,
-      // The log is the child's own descriptor: it goes on working when this process is killed.
+      // The log is the child's own descriptor, so it keeps working when this process is killed.
       stdio: ["ignore", logFd, logFd],
       ...(definition.uid === undefined ? {} : { uid: definition.uid }),
       ...(definition.gid === undefined ? {} : { gid: definition.gid }),
@@ -281,7 +281,7 @@ export class Supervisor {
       detached: true,
       stdio: ["pipe", "ignore", "ignore"],
     });
-    // Without its guard the stack works as before; only a kill -9 would leave processes to the next start.
+    // Without its guard the stack still works; only a kill -9 would leave processes to the next start.
     this.#guard.on("error", () => undefined);
     this.#guard.stdin?.on("error", () => undefined);
     this.#guard.unref();
@@ -318,7 +318,7 @@ function readRecord(path: string): RunRecord | undefined {
   try {
     return JSON.parse(readFileSync(path, "utf8")) as RunRecord;
   } catch {
-    // A kill in the middle of the write leaves an unreadable record: it names no process.
+    // A kill during the write leaves an unreadable record, which names no process.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-// `npm run format`: the sources as the checks want them.
+// `npm run format`: formats the sources.
 import { readArguments } from "../command/arguments.ts";
 import { run } from "../testing/run.ts";
 

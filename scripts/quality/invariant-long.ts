@@ -9,7 +9,7 @@ const HELP = `usage: npm run test:invariant:long -- [--seed HEX] [--json]
 Runs the campaigns of test/contracts/invariant and the fuzz tests of test/contracts/fuzz under the profile "long"
 (hardhat.config.ts) and prints what they did. A failure prints its sequence of calls; --seed repeats a run.`;
 
-/** What the test task answers, as far as it is read here (see EDR's TestResult). */
+/** The used fields of the test task's result (see EDR's TestResult). */
 interface Run {
   suiteResults: {
     id: { name: string };

@@ -1,4 +1,4 @@
-// Every check of the sources that is no test. `npm run lint` runs them alone; `npm test` runs them first.
+// Every check of the sources except tests. `npm run lint` runs only these; `npm test` runs them first.
 import { glob } from "node:fs/promises";
 
 import { readArguments } from "../command/arguments.ts";
@@ -6,7 +6,7 @@ import { type Outcome, run } from "../testing/run.ts";
 
 const solidity = await Array.fromAsync(glob("contracts/**/*.sol"));
 
-/** The checks by name. They read what the compile generated, so it comes first. */
+/** The checks by name. They need the generated bindings, so the contracts are compiled first. */
 const checks: [name: string, command: string, args: string[]][] = [
   ["tsc", "tsc", ["--project", "tsconfig.json"]],
   ["eslint", "eslint", ["--max-warnings", "0", "."]],
@@ -20,12 +20,12 @@ const checks: [name: string, command: string, args: string[]][] = [
 
 const HELP = `usage: npm run lint -- [--help]
 
-Compiles the contracts and runs every check of the sources that is no test: ${checks.map(([name]) => name).join(", ")}.
+Compiles the contracts and runs every check of the sources except tests: ${checks.map(([name]) => name).join(", ")}.
   --help   this text`;
 
 const LANES = 2;
 
-/** Runs the checks two at a time, says how each ended and returns the names of those that failed. */
+/** Runs the checks two at a time, prints their results and returns the names of those that failed. */
 export async function lint(): Promise<string[]> {
   const built = await run("hardhat", ["build"], { capture: true });
   if (built.code !== 0) {

@@ -1,8 +1,8 @@
-/** A finding of slither that stays, with the reason. */
+/** An accepted finding of slither, with the reason. */
 export interface Accepted {
   /** Name of slither's detector. */
   check: string;
-  /** What the finding's first sentence must hold: contract and function. */
+  /** What the finding's first sentence must contain: contract and function. */
   where: RegExp;
   reason: string;
 }
@@ -12,7 +12,7 @@ const DEADLINES =
 const SETTER_NAMES =
   "The parameter is named after what it sets in a function that does not read the getter; the ABI's names are for its readers.";
 
-/** The findings that stay. `npm run analyze` fails on any other, and on an entry that no finding needs any more. */
+/** The accepted findings. `npm run analyze` fails on any other finding, and on an entry that matches none. */
 export const ACCEPTED: Accepted[] = [
   {
     check: "reentrancy-no-eth",

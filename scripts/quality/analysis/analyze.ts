@@ -8,21 +8,21 @@ import { ACCEPTED } from "./accepted.ts";
 
 const HELP = `usage: npm run analyze -- [--all]
 
-Runs solhint and slither over contracts/ (mocks and libraries of others are left out). Slither is installed into
-.local/slither the first time (Python 3 with venv and pip); without Python it is left out and said so. A finding that
-scripts/quality/analysis/accepted.ts does not name with its reason fails the run, and so does an entry that nothing needs.
+Runs solhint and slither on contracts/, except mocks and third-party libraries. The first run installs slither into
+.local/slither (Python 3 with venv and pip); without Python, slither is skipped with a message. The run fails on a finding
+that scripts/quality/analysis/accepted.ts doesn't list with a reason, and on an entry there that matches no finding.
   --all   show the accepted findings too`;
 
 const SLITHER = "slither-analyzer==0.11.6";
 const VENV = join(".local", "slither");
 const COPY = join(".local", "analyze");
 const REPORT = join(COPY, "slither.json");
-/** Detectors that say nothing about these contracts: one compiler version is set, and dependencies span several. */
+/** Detectors that don't apply here: the compiler version is fixed, and dependencies support several. */
 const EXCLUDED = ["solc-version", "pragma"];
 
 const { values } = readArguments(HELP, { all: { type: "boolean" } });
 
-/** A finding, as far as it is read here. */
+/** The used fields of a finding. */
 interface Finding {
   check: string;
   impact: string;
@@ -47,7 +47,7 @@ async function installSlither(): Promise<boolean> {
   return true;
 }
 
-/** Slither reads build files; those of tests name paths that it cannot resolve, so a copy without tests is compiled. */
+/** Slither reads build files and can't resolve paths in those of tests, so this compiles a copy without tests. */
 async function analyze(): Promise<Finding[]> {
   rmSync(COPY, { recursive: true, force: true });
   mkdirSync(COPY, { recursive: true });
@@ -61,7 +61,7 @@ async function analyze(): Promise<Finding[]> {
     [".", "--hardhat-ignore-compile", "--exclude", EXCLUDED.join(","), "--json", resolve(REPORT)],
     { cwd: COPY, capture: true },
   );
-  // Its exit code counts findings; only a missing report means that it failed.
+  // The exit code depends on findings; only a missing report means failure.
   if (!existsSync(REPORT)) demand({ ...slither, code: 1 }, "slither");
   const report = JSON.parse(readFileSync(REPORT, "utf8")) as { results: { detectors?: Finding[] } };
   return (report.results.detectors ?? []).filter(isOurs);

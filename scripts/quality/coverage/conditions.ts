@@ -5,27 +5,27 @@ import { posix } from "node:path";
 const require = createRequire(import.meta.url);
 const solc = require("solc") as { compile: (input: string) => string };
 
-/** One condition: the operand of an `if`, `?:`, `for`, `while`, `&&` or `||` that holds no other one. */
+/** An innermost operand of an `if`, `?:`, `for`, `while`, `&&` or `||`. */
 export interface Condition {
   /** Path from the project's root. */
   file: string;
   line: number;
-  /** As it stands in the source. */
+  /** The source text. */
   text: string;
   /** Lines of the generated file that run when it is true and when it is false. */
   lines: { whenTrue: number; whenFalse: number };
 }
 
-/** Sources whose conditions are named functions' arguments, and the functions. */
+/** Sources whose conditions are wrapped in named functions, and the functions. */
 export interface Marked {
-  /** Path → source; no line moves. */
+  /** Path → source, with unchanged line numbers. */
   sources: Map<string, string>;
   /** The generated file's source. */
   generated: string;
   conditions: Condition[];
 }
 
-/** A node of solc's syntax tree, as far as it is read here. */
+/** The used fields of a node of solc's syntax tree. */
 interface Node {
   nodeType: string;
   /** start:length:file, in bytes */
@@ -43,8 +43,8 @@ const LINES_PER_FUNCTION = 6;
 const HEADER = ["// SPDX-License-Identifier: MIT", "pragma solidity 0.8.37;", ""];
 
 /**
- * Wraps every condition of `sources` (path → source) in a function of its own in `generatedFile`, which has one line for
- * each outcome. `read` gives the sources that they import.
+ * Wraps every condition of `sources` (path → source) in a function of its own in `generatedFile`, which has one line
+ * for each outcome. `read` gives the sources that they import.
  */
 export function markConditions(
   sources: ReadonlyMap<string, string>,
@@ -150,7 +150,7 @@ function withEdits(bytes: Buffer, edits: { at: number; text: string }[]): string
   return [...parts, bytes.subarray(from).toString()].join("");
 }
 
-/** The import stands on the pragma's line, so that no line moves. */
+/** The import shares the pragma's line, so that no line moves. */
 function withImport(source: string, names: string[], path: string): string {
   if (names.length === 0) return source;
   const from = path.startsWith(".") ? path : `./${path}`;

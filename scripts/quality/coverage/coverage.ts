@@ -1,4 +1,4 @@
-// `npm run coverage`: lines of the contracts that the tests run, and conditions whose both outcomes they see.
+// `npm run coverage`: which lines of the contracts the tests run, and which outcomes of conditions they see.
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
@@ -10,11 +10,11 @@ import { LEFT_OUT, TESTS_LEFT_OUT } from "./left-out.ts";
 const HELP = `usage: npm run coverage -- [--json]
 
 Runs the Mocha tests of the contracts with Hardhat's --coverage on a copy of the project under .local/coverage and prints,
-for each contract, part and library, the lines that ran and how many outcomes of conditions were seen.
-Hardhat counts lines and no branches. So the copy passes every condition (each operand of an if, ?:, for, && and ||)
-through a function of its own with one line for true and one for false, whose lines are then counted.
-Anything under 100% that scripts/quality/coverage/left-out.ts does not name with its reason fails the run, and so does an entry
-that nothing needs. The same file names the tests that instrumented contracts are no match for. Mocks are not measured.
+for each contract, part and library, the lines that ran and the outcomes of conditions that were seen.
+Hardhat counts lines, not branches. So the copy passes every condition (each operand of an if, ?:, for, && and ||) through
+its own function with one line for true and one for false, and counts those lines.
+The run fails on anything below 100% that scripts/quality/coverage/left-out.ts doesn't list with a reason, and on an entry
+there that nothing needs. The same file lists the tests that can't run on instrumented contracts. Mocks aren't measured.
   --json   one JSON object at the end`;
 
 const { values } = readArguments(HELP, { json: { type: "boolean" } });
@@ -34,11 +34,11 @@ const COPIED = [
 ];
 const MEASURED = ["contracts/*.sol", "contracts/{escrow,libraries,types}/*.sol"];
 const TESTS = "test/contracts/**/*.test.ts";
-/** Solidity tests are compiled with the contracts and not run here. */
+/** Solidity tests don't run here. */
 const NOT_COPIED = /\.(fuzz|invariant)\.sol$|invariant\/support/;
 const CONDITIONS_FILE = "contracts/CoveredConditions.sol";
 
-/** What was counted in a file. */
+/** The counts of a file. */
 interface FileCount {
   file: string;
   lines: number;
@@ -58,7 +58,7 @@ const say = (text: string): void => {
   if (values.json !== true) console.log(text);
 };
 
-/** Makes the copy with marked conditions. */
+/** Creates the copy with instrumented conditions. */
 function prepare(): Condition[] {
   rmSync(COPY, { recursive: true, force: true });
   mkdirSync(COPY, { recursive: true });
@@ -79,7 +79,7 @@ function prepare(): Condition[] {
   return marked.conditions;
 }
 
-/** File → line → whether it ran, of an lcov report. */
+/** File → line → whether it ran, from an lcov report. */
 function readReport(report: string): Map<string, Map<number, boolean>> {
   const files = new Map<string, Map<number, boolean>>();
   let lines = new Map<number, boolean>();

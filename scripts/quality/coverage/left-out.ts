@@ -1,15 +1,15 @@
-/** Something that no test reaches, and why none can. */
+/** Something that no test can reach, with the reason. */
 export interface LeftOut {
   /** Path from the project's root. */
   file: string;
   /** Text of the line, or of the condition. */
   text: string;
-  /** The outcome of a condition that never comes about; undefined for a line. */
+  /** The outcome of a condition that never occurs; undefined for a line. */
   outcome?: boolean;
   reason: string;
 }
 
-/** Lines and outcomes that are left out of the coverage. An entry that nothing needs fails the run. */
+/** Lines and outcomes excluded from the coverage. An unneeded entry fails the run. */
 export const LEFT_OUT: LeftOut[] = [
   {
     file: "contracts/MarketplaceDeployment.sol",
@@ -24,7 +24,7 @@ export const LEFT_OUT: LeftOut[] = [
   },
 ];
 
-/** Tests, by the beginning of their path, that cannot run on instrumented contracts. */
+/** Tests, by path prefix, that can't run on instrumented contracts. */
 export const TESTS_LEFT_OUT: { tests: string; reason: string }[] = [
   {
     tests: "test/contracts/gas/",

@@ -1,4 +1,4 @@
-// `npm run build`: what the service and its checks need before they run.
+// `npm run build`: builds what the checks need.
 import { readArguments } from "../../command/arguments.ts";
 import { run } from "../../testing/run.ts";
 

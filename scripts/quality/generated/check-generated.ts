@@ -1,6 +1,6 @@
 /**
- * Compares the committed generated files with what their sources give now: exits with 1 when one is stale.
- * `--write` brings them up to date instead (`npm run generate`).
+ * Compares the committed generated files with their sources and exits with 1 when one is stale. `--write` (`npm run
+ * generate`) updates them instead.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -50,8 +50,8 @@ const files: readonly GeneratedFile[] = [
 
 const HELP = `usage: npm run generate -- [--help]
 
-Compares the committed generated files (${files.map(({ path }) => path).join(", ")}) with what their sources give now.
-  --write   brings them up to date; npm run generate does
+Compares the committed generated files (${files.map(({ path }) => path).join(", ")}) with their sources.
+  --write   update them (npm run generate does)
   --help    this text`;
 
 const { values } = readArguments(HELP, { write: { type: "boolean" } });

@@ -1,13 +1,14 @@
-// `npm run lock`: writes package-lock.json anew after a change of package.json and completes it.
+// `npm run lock`: updates package-lock.json after a change of package.json and completes it.
 //
-// npm leaves the optional package of another platform out of the lock file when the registry in use does not serve it,
-// and `npm ci` then refuses the lock file everywhere. Its name says what it is for, so the entry can be written.
+// npm leaves an optional package of another platform out of the lock file when the registry in use doesn't serve it,
+// and `npm ci` then rejects the lock file everywhere. The package's name says which platform it is for, so this adds
+// the entry.
 import { execSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 
 const HELP = `usage: npm run lock -- [--help]
 
-Writes package-lock.json anew after a change of package.json, and completes it with the packages of other platforms.
+Updates package-lock.json after a change of package.json, and adds missing packages of other platforms.
   --help   this text`;
 
 const [argument] = process.argv.slice(2);
@@ -21,7 +22,7 @@ if (argument !== undefined) {
 }
 
 const LOCK = "package-lock.json";
-/** How a package says which platform it is for: system, processor and, on some, the C library or the ABI. */
+/** The platform in a package's name: system, processor and sometimes the C library or ABI. */
 const PLATFORM =
   /-(android|darwin|freebsd|linux|openharmony|win32)-(amd64|arm|arm64|ia32|ppc64|riscv64|s390x|x64)(?:-(\w+))?$/;
 const LIBC = { gnu: "glibc", musl: "musl" };
@@ -41,7 +42,7 @@ for (const [path, entry] of Object.entries({ ...packages })) {
     if (isLocked(packages, path, name)) continue;
     const platform = PLATFORM.exec(name);
     if (platform === null || !/^\d+\.\d+\.\d+$/.test(version)) {
-      throw new Error(`${path} asks for ${name}@${version}, which is not locked and names no platform`);
+      throw new Error(`${path} requires ${name}@${version}, which isn't locked and whose name has no known platform`);
     }
     const [, os, architecture, abi] = platform;
     const cpu = architecture === "amd64" ? "x64" : architecture;

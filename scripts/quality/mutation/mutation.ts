@@ -12,12 +12,12 @@ import { MUTANTS } from "./mutants.ts";
 const HELP = `usage: npm run test:mutation -- [--lanes N] [--only TEXT] [--solidity] [--resume] [--json]
 
 Applies each fault of scripts/quality/mutation/mutants.ts to a copy of the project under .local/mutation, compiles the contracts
-and runs the unit tests until one fails; only a fault that they do not find goes on to the Solidity tests, whose compile
-takes a minute. A fault that no test finds is a survivor and fails the run.
-  --lanes N     copies that work side by side (2)
-  --solidity    the Solidity tests alone, which shows what the fuzz and invariant tests find by themselves
-  --only TEXT   the faults whose description or file holds the text
-  --resume      keep the verdicts of a run that was broken off, of faults and sources that are still the same
+and runs the unit tests until one fails. Only a fault that they miss runs the Solidity tests, which take a minute to
+compile. A fault that no test finds is a survivor and fails the run.
+  --lanes N     copies that run concurrently (2)
+  --solidity    only the Solidity tests, to see what the fuzz and invariant tests find by themselves
+  --only TEXT   only the faults whose description or file contains the text
+  --resume      keep the verdicts of an interrupted run for unchanged faults and sources
   --json        one JSON object at the end`;
 
 const { values } = readArguments(HELP, {
@@ -84,7 +84,7 @@ function withFault(mutant: Mutant): string {
   const source = readFileSync(join("contracts", mutant.file), "utf8");
   const parts = source.split(mutant.from);
   if (parts.length !== 2) {
-    throw new Error(`${mutant.file} holds "${mutant.from}" ${parts.length - 1} times instead of once: mend the list`);
+    throw new Error(`${mutant.file} holds "${mutant.from}" ${parts.length - 1} times instead of once: fix the list`);
   }
   return parts.join(mutant.to);
 }
@@ -119,7 +119,7 @@ async function findBySolidity(lane: string): Promise<string | undefined> {
 /** The first test that failed; a runner that broke down has found nothing, so it ends the search. */
 function firstFailure(output: string, kind: string): string {
   const line = output.split("\n").find((text) => /^\s+1\) /.test(text));
-  if (line === undefined) throw new Error(`the runner of the ${kind} broke down:\n${output.slice(-2_000)}`);
+  if (line === undefined) throw new Error(`the runner of the ${kind} crashed:\n${output.slice(-2_000)}`);
   return `${kind}: ${line.replace(/^\s+1\) /, "").trim()}`;
 }
 
@@ -149,11 +149,11 @@ const chosen = MUTANTS.filter(({ fault, file }) => `${fault} ${file}`.includes(v
 for (const mutant of chosen) withFault(mutant);
 const lanes = Array.from({ length: Math.min(Number(values.lanes), chosen.length) }, (_, index) => makeLane(index));
 const [first] = lanes;
-if (first === undefined) throw new Error("no fault fits --only");
+if (first === undefined) throw new Error("no fault matches --only");
 
 say(`${chosen.length} faults, ${lanes.length} copies under ${HOME}; first the tests without a fault …`);
 const sound = await findFault(first);
-if (sound !== undefined) throw new Error(`the tests fail without any fault (${sound}): mend that first`);
+if (sound !== undefined) throw new Error(`the tests fail without any fault (${sound}): fix that first`);
 for (const lane of lanes.slice(1)) {
   for (const part of BUILT) cpSync(join(first, part), join(lane, part), { recursive: true });
 }
