@@ -1,12 +1,11 @@
-import bodyParser from "@koa/bodyparser";
 import type { Middleware, ParameterizedContext } from "koa";
 
-import { MAX_BODY_BYTES } from "../config/constants.ts";
+import { readJsonBody } from "./body.ts";
 import type { AuthPolicy, Caller, HandlerResult, RouteDefinition, RouteRequest } from "./define-route.ts";
-import { ApiError, validationError } from "./errors.ts";
+import { validationError } from "./errors.ts";
 import type { ValidationIssue } from "./errors.ts";
 import type { RequestState } from "./middleware/request-context.ts";
-import { issuesOf, structureIssues } from "./validation.ts";
+import { issuesOf } from "./validation.ts";
 
 /** What a step between two fixed steps of the pipeline learns of a request. */
 export interface StepContext {
@@ -58,12 +57,6 @@ export interface PipelineOptions {
 
 type Context = ParameterizedContext<RequestState>;
 
-const parseJson = bodyParser({
-  enableTypes: ["json"],
-  parsedMethods: ["POST", "PUT", "PATCH", "DELETE"],
-  jsonLimit: MAX_BODY_BYTES,
-});
-
 /** Runs a route as Koa middleware. */
 export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options: PipelineOptions): Middleware {
   const { beforeAuthentication, afterAuthentication, afterValidation } = options.steps;
@@ -104,7 +97,7 @@ async function runSteps(steps: readonly Step[], context: StepContext, last: () =
 type Input = Pick<RouteRequest<AuthPolicy, unknown, unknown, unknown>, "params" | "query" | "body">;
 
 async function parseInput(route: RouteDefinition<never>, context: Context): Promise<Input> {
-  const body = route.body === undefined ? undefined : await readBody(context);
+  const body = route.body === undefined ? undefined : await readJsonBody(context);
   const issues: ValidationIssue[] = [];
   const take = (part: keyof Input, schema: RouteDefinition<never>["body"], value: unknown): unknown => {
     if (schema === undefined) return undefined;
@@ -117,35 +110,10 @@ async function parseInput(route: RouteDefinition<never>, context: Context): Prom
   const input = {
     params: take("params", route.params, params),
     query: take("query", route.query, { ...context.query }),
-    body: take("body", route.body, body),
+    body: take("body", route.body, body?.json),
   };
   if (issues.length > 0) throw validationError(issues);
   return input;
-}
-
-/** Reads the JSON body. An empty body counts as an empty object, so that each missing field is named. */
-async function readBody(context: Context): Promise<unknown> {
-  const hasContent = Number(context.get("Content-Length")) > 0 || context.get("Transfer-Encoding") !== "";
-  if (hasContent && context.request.is("application/json") !== "application/json") {
-    throw new ApiError("unsupported_media_type");
-  }
-  if (!hasContent) return {};
-  try {
-    await parseJson(context, () => Promise.resolve());
-  } catch (error) {
-    throw bodyError(error);
-  }
-  const body: unknown = context.request.body;
-  const issues = structureIssues(body);
-  if (issues.length > 0) throw validationError(issues);
-  return body;
-}
-
-function bodyError(error: unknown): ApiError {
-  const status = (error as { status?: unknown }).status;
-  if (status === 413) return new ApiError("payload_too_large", { details: { maxBytes: MAX_BODY_BYTES } });
-  if (status === 415) return new ApiError("unsupported_media_type");
-  return new ApiError("malformed_json");
 }
 
 function requestFacts(context: Context, shutdown: AbortSignal) {

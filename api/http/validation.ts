@@ -15,9 +15,9 @@ export function issuesOf(part: string, error: z.ZodError): ValidationIssue[] {
 }
 
 /**
- * Refuses what no schema looks at inside free-form objects: nesting that would exhaust the stack of whoever walks the
- * value later, and texts that are not Unicode (a lone surrogate cannot be stored or hashed without changing it).
- * Walks without recursion.
+ * Refuses what no schema looks at inside free-form objects: nesting that would exhaust the stack of code that walks the
+ * value later, texts that are not Unicode (a lone surrogate cannot be stored or hashed without changing it), and
+ * `__proto__` as a field name (an assignment would change the prototype instead). Walks without recursion.
  */
 export function structureIssues(body: unknown): ValidationIssue[] {
   const pending: { value: unknown; path: string; depth: number }[] = [{ value: body, path: "body", depth: 1 }];
@@ -30,8 +30,60 @@ export function structureIssues(body: unknown): ValidationIssue[] {
     if (depth > MAX_BODY_DEPTH) return [{ path: "body", message: `Nested deeper than ${MAX_BODY_DEPTH} levels` }];
     for (const [key, child] of Object.entries(value)) {
       if (!key.isWellFormed()) return [{ path, message: "A field name is not well-formed Unicode" }];
+      if (key === "__proto__") return [{ path: `${path}.${key}`, message: "This field name is not allowed" }];
       pending.push({ value: child, path: `${path}.${key}`, depth: depth + 1 });
     }
   }
   return [];
+}
+
+/** An object or array that a scan is inside: the names of its fields so far, or the index of the element. */
+type OpenValue = { names: Set<string>; awaitsName: boolean; at: string } | { names?: never; at: number };
+
+/**
+ * The first field that an object has twice: JSON.parse keeps the last one, so what was sent would be stored changed.
+ * @param text well-formed JSON
+ */
+export function repeatedFieldIssues(text: string): ValidationIssue[] {
+  const open: OpenValue[] = [];
+  for (let index = 0; index < text.length; index += 1) {
+    const current = open.at(-1);
+    switch (text[index]) {
+      case "{":
+        open.push({ names: new Set(), awaitsName: true, at: "" });
+        break;
+      case "[":
+        open.push({ at: 0 });
+        break;
+      case "}":
+      case "]":
+        open.pop();
+        break;
+      case ",":
+        if (current?.names === undefined) (current as { at: number }).at += 1;
+        else current.awaitsName = true;
+        break;
+      case '"': {
+        const end = endOfString(text, index);
+        if (current?.names !== undefined && current.awaitsName) {
+          current.awaitsName = false;
+          current.at = JSON.parse(text.slice(index, end + 1)) as string;
+          if (current.names.has(current.at)) {
+            return [{ path: ["body", ...open.map(({ at }) => at)].join("."), message: "The field is given twice" }];
+          }
+          current.names.add(current.at);
+        }
+        index = end;
+        break;
+      }
+    }
+  }
+  return [];
+}
+
+/** Place of the quotation mark that ends the string which starts at a place. */
+function endOfString(text: string, start: number): number {
+  let index = start + 1;
+  while (text[index] !== '"') index += text[index] === "\\" ? 2 : 1;
+  return index;
 }

@@ -1,0 +1,84 @@
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+
+import type { ParameterizedContext } from "koa";
+import getRawBody from "raw-body";
+
+import { MAX_BODY_BYTES } from "../config/constants.ts";
+import { ApiError, validationError } from "./errors.ts";
+import { repeatedFieldIssues, structureIssues } from "./validation.ts";
+
+/** A JSON body: its bytes after content decoding, and their value. */
+export interface JsonBody {
+  bytes: Buffer;
+  json: unknown;
+}
+
+const DECOMPRESSORS = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress } as const;
+
+/**
+ * Reads the JSON body of a request. An empty body counts as an empty object, so that each missing field is named.
+ * Koa's body parser isn't used: it replaces invalid UTF-8, so a payload would be stored with another text than was sent.
+ * @throws ApiError `unsupported_media_type`, `payload_too_large`, `malformed_json`, `validation_error`
+ */
+export async function readJsonBody(context: Pick<ParameterizedContext, "req" | "request" | "get">): Promise<JsonBody> {
+  const hasContent = Number(context.get("Content-Length")) > 0 || context.get("Transfer-Encoding") !== "";
+  if (!hasContent) return { bytes: Buffer.alloc(0), json: {} };
+  if (context.request.is("application/json") !== "application/json") throw new ApiError("unsupported_media_type");
+  const bytes = await readBytes(context.req);
+  if (bytes.length === 0) return { bytes, json: {} };
+  const text = decodeUtf8(bytes);
+  const json = parse(text);
+  const issues = structureIssues(json);
+  if (issues.length === 0) issues.push(...repeatedFieldIssues(text));
+  if (issues.length > 0) throw validationError(issues);
+  return { bytes, json };
+}
+
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
+  const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
+  const length = request.headers["content-length"];
+  if (encoding === "identity") return limited(request, length === undefined ? {} : { length });
+  if (!Object.hasOwn(DECOMPRESSORS, encoding)) throw new ApiError("unsupported_media_type");
+  const decompressed = DECOMPRESSORS[encoding as keyof typeof DECOMPRESSORS]();
+  // Not `pipeline`: it would close the connection together with a body that is refused, before the answer.
+  const abort = (error: Error) => decompressed.destroy(error);
+  request.once("error", abort).pipe(decompressed);
+  try {
+    return await limited(decompressed, {});
+  } finally {
+    request.off("error", abort).unpipe(decompressed);
+    decompressed.destroy();
+  }
+}
+
+async function limited(stream: Readable, expected: { length?: string }): Promise<Buffer> {
+  try {
+    return await getRawBody(stream, { limit: MAX_BODY_BYTES, ...expected });
+  } catch (error) {
+    const { status } = error as { status?: unknown };
+    if (status === 413) throw new ApiError("payload_too_large", { details: { maxBytes: MAX_BODY_BYTES } });
+    throw new ApiError("malformed_json", { cause: error });
+  }
+}
+
+function decodeUtf8(bytes: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new ApiError("malformed_json", { details: { reason: "invalid_utf8" }, cause: error });
+  }
+}
+
+/** Only objects and arrays are bodies: a lone text or number is refused like what isn't JSON. */
+function parse(text: string): unknown {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw new ApiError("malformed_json", { cause: error });
+  }
+  if (typeof json !== "object" || json === null) throw new ApiError("malformed_json");
+  return json;
+}
