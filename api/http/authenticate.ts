@@ -1,10 +1,8 @@
-import type { IncomingHttpHeaders } from "node:http";
-
 import { API_KEY_HEX_LENGTH, API_KEY_PREFIX } from "../config/constants.ts";
 import { sha256Hex } from "../lib/ids.ts";
 import type { Caller } from "./define-route.ts";
 import { ApiError } from "./errors.ts";
-import type { Authenticator } from "./pipeline.ts";
+import type { Authenticator, DistinctHeaders } from "./pipeline.ts";
 
 const API_KEY = new RegExp(`^${API_KEY_PREFIX}[0-9a-fA-F]{${API_KEY_HEX_LENGTH}}$`);
 const BEARER = /^Bearer (.+)$/i;
@@ -23,16 +21,19 @@ export function hashApiKey(apiKey: string): string {
 }
 
 /**
- * Authenticates by `X-API-Key`, or by `Authorization: Bearer` when the former is absent (section 5.2). A key with
- * anything around it, whitespace included, is invalid (section 5.3).
+ * Authenticates by `X-API-Key` or `Authorization: Bearer` (section 5.2). A key with anything around it, whitespace
+ * included, is invalid (section 5.3). A request may repeat its key; with two different ones it is unclear who calls, so
+ * neither counts.
  */
 export function createAuthenticator(keys: KeyDirectory): Authenticator {
   return {
     async authenticate(policy, headers) {
       if (policy === "none") return undefined;
-      const presented = presentedKey(headers);
+      const [presented, ...others] = presentedKeys(headers);
       if (presented === undefined && policy === "optionalApiKey") return undefined;
-      if (presented === undefined || !API_KEY.test(presented)) throw new ApiError("invalid_api_key");
+      if (presented === undefined || others.length > 0 || !API_KEY.test(presented)) {
+        throw new ApiError("invalid_api_key");
+      }
       const caller = await keys.findCaller(hashApiKey(presented));
       if (caller === undefined) throw new ApiError("invalid_api_key");
       return caller;
@@ -40,10 +41,13 @@ export function createAuthenticator(keys: KeyDirectory): Authenticator {
   };
 }
 
-function presentedKey(headers: IncomingHttpHeaders): string | undefined {
-  const preferred = headers["x-api-key"];
-  // Repeated headers arrive joined by a comma, which no key contains.
-  if (preferred !== undefined) return String(preferred);
-  if (headers.authorization === undefined) return undefined;
-  return BEARER.exec(headers.authorization)?.[1] ?? "";
+/** The different keys of a request. Beside an `X-API-Key`, credentials of another scheme are not ours to judge. */
+function presentedKeys(headers: DistinctHeaders): Set<string> {
+  const preferred = headers["x-api-key"] ?? [];
+  const bearer = (headers["authorization"] ?? []).flatMap((line) => {
+    const key = BEARER.exec(line)?.[1];
+    if (key !== undefined) return [key];
+    return preferred.length > 0 ? [] : [""];
+  });
+  return new Set([...preferred, ...bearer]);
 }

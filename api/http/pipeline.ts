@@ -41,10 +41,13 @@ export interface PipelineSteps {
   afterValidation: readonly Step[];
 }
 
+/** The values of each header, one for each time that a request names it. */
+export type DistinctHeaders = Readonly<Record<string, string[] | undefined>>;
+
 /** Finds the caller of a request. */
 export interface Authenticator {
   /** @throws ApiError `invalid_api_key` when a key is needed or presented and none is valid */
-  authenticate(policy: AuthPolicy, headers: ParameterizedContext["headers"]): Promise<Caller | undefined>;
+  authenticate(policy: AuthPolicy, headers: DistinctHeaders): Promise<Caller | undefined>;
 }
 
 /** What the pipeline needs. */
@@ -74,7 +77,7 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
       requestId: context.state.requestId,
     };
     await runSteps(beforeAuthentication, stepContext, async () => {
-      const caller = await options.authenticator.authenticate(route.auth, context.headers);
+      const caller = await options.authenticator.authenticate(route.auth, context.req.headersDistinct);
       stepContext.caller = caller;
       context.state.agentId = caller?.agentId;
       await runSteps(afterAuthentication, stepContext, async () => {

@@ -344,13 +344,48 @@ describe("registration", () => {
       }
     });
 
-    it("a key in the query, in another scheme or given twice does not authenticate", async () => {
+    it("a key in the query, in another scheme or twice in one header line does not authenticate", async () => {
       const { apiKey } = await register();
       assert.strictEqual((await api.request("GET", `/api/v1/services?apiKey=${apiKey}`)).status, 401);
       const headers = { authorization: `Basic ${apiKey}` };
       assert.strictEqual((await api.request("GET", "/api/v1/services", { headers })).status, 401);
       const twice = { "x-api-key": `${apiKey}, ${apiKey}` };
       assert.strictEqual((await api.request("GET", "/api/v1/services", { headers: twice })).status, 401);
+    });
+
+    it("[S5.02] the same key may be sent twice, in one header or in both", async () => {
+      const { apiKey } = await register();
+      const [own, bearer] = [`X-API-Key: ${apiKey}`, `Authorization: Bearer ${apiKey}`];
+      for (const lines of [`${own}\r\n${bearer}`, `${own}\r\n${own}`, `${bearer}\r\n${bearer}`]) {
+        assert.strictEqual(await rawStatus(lines), 200, lines);
+      }
+      // Credentials of another scheme, for a proxy before the service, are no second key.
+      assert.strictEqual(await rawStatus(`${own}\r\nAuthorization: Basic dXNlcjpwYXNz`), 200);
+    });
+
+    it("[S7.02] two different keys in one request answer 401, even if both are valid", async () => {
+      const [{ apiKey: one }, { apiKey: two }] = [await register(), await register()];
+      const headers = { "x-api-key": one, authorization: `Bearer ${two}` };
+      const answer = await api.request("GET", "/api/v1/services", { headers });
+      assertError(answer, 401, "invalid_api_key");
+      assert.strictEqual(answer.body.error, "Invalid API key");
+      for (const lines of [
+        `X-API-Key: ${one}\r\nX-API-Key: ${two}`,
+        `Authorization: Bearer ${one}\r\nAuthorization: Bearer ${two}`,
+        `X-API-Key: ${one}\r\nAuthorization: Bearer svc_${"0".repeat(64)}`,
+        `Authorization: Bearer ${one}\r\nX-API-Key: `,
+      ]) {
+        assert.strictEqual(await rawStatus(lines), 401, lines);
+      }
+    });
+
+    it("discover takes a key and no key, but not a wrong one", async () => {
+      const { apiKey } = await register();
+      const discover = (key?: string) =>
+        api.request("POST", "/api/v1/discover", { body: { query: "risk" }, ...(key === undefined ? {} : { key }) });
+      assert.strictEqual((await discover()).status, 200);
+      assert.strictEqual((await discover(apiKey)).status, 200);
+      assertError(await discover(`svc_${"0".repeat(64)}`), 401, "invalid_api_key");
     });
 
     it("[S5.07] a key with whitespace in or around it is invalid", async () => {
