@@ -8,12 +8,24 @@ export const networkSchema = z
   .enum(NETWORKS)
   .meta({ id: "Network", description: "`base-sepolia` is the testnet, `base` the mainnet" });
 
-/** A wallet or contract address in any capitalisation; what leaves has the checksum form. */
+/**
+ * A wallet or contract address; what leaves has the checksum form. Small letters alone and capital letters alone carry
+ * no checksum; mixed ones must have the right one (EIP-55), so that a mistyped address is noticed.
+ */
 export const addressSchema = z
   .string()
-  .refine((text) => isAddress(text, { strict: false }), "Must be an address: 0x and 40 hexadecimal digits")
+  .refine((text) => isAddress(text, { strict: false }), {
+    error: "Must be an address: 0x and 40 hexadecimal digits",
+    abort: true,
+  })
+  .refine(hasNoWrongChecksum, "Has a wrong checksum (EIP-55): one of its characters may be mistyped")
   .transform((text) => getAddress(text))
   .meta({ override: { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" } });
+
+function hasNoWrongChecksum(address: string): boolean {
+  const digits = address.slice("0x".length);
+  return digits === digits.toLowerCase() || digits === digits.toUpperCase() || getAddress(address) === address;
+}
 
 /** An address in an answer. */
 export const addressOutput = z.templateLiteral(["0x", z.string()]).meta({
