@@ -10,6 +10,7 @@ import { ApiError } from "./http/errors.ts";
 import { requestContext } from "./http/middleware/request-context.ts";
 import { describeApi } from "./http/openapi.ts";
 import type { ApiDescription } from "./http/openapi.ts";
+import type { PipelineSteps } from "./http/pipeline.ts";
 import { mountRoutes } from "./http/router.ts";
 import { IndexerBehindError, IndexerUnavailableError } from "./indexer/errors.ts";
 
@@ -41,16 +42,21 @@ function translateError(error: unknown): ApiError | undefined {
   return undefined;
 }
 
-/** The HTTP application on a wired container. */
-export function createApp(container: Container): Koa {
+/** The steps of the pipeline until there are policies. */
+const NO_STEPS: PipelineSteps = { beforeAuthentication: [], afterAuthentication: [], afterValidation: [] };
+
+/**
+ * The HTTP application on a wired container.
+ * @param steps rate limits, budgets, x402, idempotency and request signatures, each at its place in the pipeline
+ */
+export function createApp(container: Container, steps = NO_STEPS): Koa {
   const app = new Koa({ proxy: container.env.trustedProxies > 0, maxIpsCount: container.env.trustedProxies });
   const deps = { ...container.services, apiDescription: { ...apiDescription() } };
   app.use(requestContext(container.log, container.clock, translateError) as Koa.Middleware);
   const mounted = mountRoutes(routes, deps, {
     authenticator: container.authenticator,
     shutdown: container.shutdown,
-    // Rate limits, budgets, x402, idempotency and request signatures plug in here.
-    steps: { beforeAuthentication: [], afterAuthentication: [], afterValidation: [] },
+    steps,
   });
   for (const middleware of mounted) app.use(middleware);
   app.on("error", (error: unknown) => {

@@ -14,9 +14,29 @@ export type HttpMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
  */
 export type AuthPolicy = "none" | "apiKey" | "optionalApiKey";
 
-/** Class of the per-minute limits (section 8.2) that a route counts towards. */
+/**
+ * Class of the per-minute limits (section 8.2, decision 34) that a route counts towards. By client address:
+ * `developerAccess`, `discover` and `keyless` (every other route without a key). By key: the rest. Never limited:
+ * `unlimited`.
+ */
 export type LimitClass =
-  "general" | "checkout" | "fund" | "deliver" | "confirm" | "discover" | "search" | "keyless" | "unlimited";
+  | "developerAccess"
+  | "discover"
+  | "checkout"
+  | "fund"
+  | "deliver"
+  | "confirm"
+  | "general"
+  | "messageSend"
+  | "search"
+  | "memoryWrite"
+  | "memoryRead"
+  | "memorySearch"
+  | "inboxRead"
+  | "messageWebhook"
+  | "dispute"
+  | "keyless"
+  | "unlimited";
 
 /** Daily budget (section 8.3) that a call draws on. */
 export type BudgetClass = "api" | "message" | "search" | "transaction" | "none";

@@ -1,5 +1,9 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
+
 import type { Middleware, ParameterizedContext } from "koa";
 
+import type { Logger } from "../lib/logger.ts";
 import { readJsonBody } from "./body.ts";
 import type { AuthPolicy, Caller, HandlerResult, RouteDefinition, RouteRequest } from "./define-route.ts";
 import { validationError } from "./errors.ts";
@@ -7,19 +11,54 @@ import type { ValidationIssue } from "./errors.ts";
 import type { RequestState } from "./middleware/request-context.ts";
 import { issuesOf } from "./validation.ts";
 
-/** What a step between two fixed steps of the pipeline learns of a request. */
-export interface StepContext {
-  route: RouteDefinition<never>;
-  caller: Caller | undefined;
-  /** Sets a response header. */
-  setHeader(name: string, value: string): void;
-  getHeader(name: string): string;
-  ip: string;
-  requestId: string;
+/** An answer on its way out: checked against its schema and serialised, not sent yet. */
+export interface Answer {
+  status: number;
+  /** Content type; undefined when `headers` name it. */
+  type: string | undefined;
+  headers: Readonly<Record<string, string>>;
+  /** JSON text; a stream only from a route that `produces` one. */
+  body: string | Buffer | Readable;
 }
 
-/** A step that may refuse a request by throwing an ApiError, or wrap what follows. */
-export type Step = (context: StepContext, next: () => Promise<void>) => Promise<void>;
+/** What a step between two fixed steps of the pipeline learns of a request. */
+export interface StepContext {
+  readonly route: RouteDefinition<never>;
+  /** Undefined before authentication, and where no key is needed and none was given. */
+  readonly caller: Caller | undefined;
+  readonly method: string;
+  /** As requested, without the query. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Address of the client, by TRUST_PROXY. */
+  readonly ip: string;
+  readonly requestId: string;
+  readonly log: Logger;
+  /** Aborted when the client has gone or the process is stopping. */
+  readonly signal: AbortSignal;
+  /** Sets a header of the response, whether that becomes an answer or an error. */
+  setHeader(name: string, value: string): void;
+}
+
+/** What a step learns of a request that matches its schemas. */
+export interface ValidatedContext extends StepContext {
+  /** The parts of the request as the route's schemas parsed them. */
+  readonly input: RequestInput;
+  /** Bytes of the body after content decoding; undefined for a route that takes none. */
+  readonly bodyBytes: Buffer | undefined;
+}
+
+/** Runs the steps that follow and the handler. */
+export type Next = () => Promise<Answer>;
+
+/**
+ * A step answers with what `next` gives, as it is or with other headers; with an answer of its own, and the handler does
+ * not run; or it throws an ApiError. An error of what follows passes through it: a step that has something to undo
+ * catches it and throws it again.
+ * @example
+ * const replay: Step<ValidatedContext> = async (context, next) => (await storedAnswer(context)) ?? next();
+ */
+export type Step<Context extends StepContext = StepContext> = (context: Context, next: Next) => Promise<Answer>;
 
 /**
  * The pipeline of a route, in this order:
@@ -33,12 +72,12 @@ export type Step = (context: StepContext, next: () => Promise<void>) => Promise<
  *  7. handler
  *  8. the answer is parsed with its schema     what the schema does not name is not sent; a mismatch is a 500
  *
- * Steps run in the order of their array and see the answer of those after them.
+ * Steps run in the order of their array. The answer is sent once every step has given it back.
  */
 export interface PipelineSteps {
   beforeAuthentication: readonly Step[];
   afterAuthentication: readonly Step[];
-  afterValidation: readonly Step[];
+  afterValidation: readonly Step<ValidatedContext>[];
 }
 
 /** The values of each header, one for each time that a request names it. */
@@ -66,43 +105,57 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
   return async (koaContext) => {
     const context = koaContext as unknown as Context;
     context.state.route = route.path;
-    const stepContext: StepContext = {
-      route,
-      caller: undefined,
-      setHeader: (name, value) => {
-        context.set(name, value);
-      },
-      getHeader: (name) => context.get(name),
-      ip: context.ip,
-      requestId: context.state.requestId,
-    };
-    await runSteps(beforeAuthentication, stepContext, async () => {
+    const before = stepContext(route, context, options.shutdown);
+    const answer = await runSteps(beforeAuthentication, before, async () => {
       const caller = await options.authenticator.authenticate(route.auth, context.req.headersDistinct);
-      stepContext.caller = caller;
       context.state.agentId = caller?.agentId;
-      await runSteps(afterAuthentication, stepContext, async () => {
-        const input = await parseInput(route, context);
-        await runSteps(afterValidation, stepContext, async () => {
-          const request = { ...input, ...requestFacts(context, options.shutdown), caller };
-          await answer(route, context, await route.handler(request, deps));
-        });
+      const authenticated = { ...before, caller };
+      return runSteps(afterAuthentication, authenticated, async () => {
+        const validated = { ...authenticated, ...(await parseInput(route, context)) };
+        return runSteps(afterValidation, validated, async () =>
+          serialise(route, await route.handler({ ...validated, ...validated.input }, deps)),
+        );
       });
     });
+    send(context, answer);
   };
 }
 
-async function runSteps(steps: readonly Step[], context: StepContext, last: () => Promise<void>): Promise<void> {
+async function runSteps<C extends StepContext>(steps: readonly Step<C>[], context: C, last: Next): Promise<Answer> {
   const [first, ...rest] = steps;
-  if (first === undefined) return last();
-  await first(context, () => runSteps(rest, context, last));
+  return first === undefined ? last() : first(context, () => runSteps(rest, context, last));
 }
 
-type Input = Pick<RouteRequest<AuthPolicy, unknown, unknown, unknown>, "params" | "query" | "body">;
+function stepContext(route: RouteDefinition<never>, context: Context, shutdown: AbortSignal): StepContext {
+  const gone = new AbortController();
+  context.res.once("close", () => {
+    gone.abort();
+  });
+  return {
+    route,
+    caller: undefined,
+    method: context.method,
+    path: context.path,
+    headers: context.headers,
+    ip: context.ip,
+    requestId: context.state.requestId,
+    log: context.state.log,
+    signal: AbortSignal.any([gone.signal, shutdown]),
+    setHeader: (name, value) => {
+      context.set(name, value);
+    },
+  };
+}
 
-async function parseInput(route: RouteDefinition<never>, context: Context): Promise<Input> {
+type RequestInput = Pick<RouteRequest<AuthPolicy, unknown, unknown, unknown>, "params" | "query" | "body">;
+
+async function parseInput(
+  route: RouteDefinition<never>,
+  context: Context,
+): Promise<Pick<ValidatedContext, "input" | "bodyBytes">> {
   const body = route.body === undefined ? undefined : await readJsonBody(context);
   const issues: ValidationIssue[] = [];
-  const take = (part: keyof Input, schema: RouteDefinition<never>["body"], value: unknown): unknown => {
+  const take = (part: keyof RequestInput, schema: RouteDefinition<never>["body"], value: unknown): unknown => {
     if (schema === undefined) return undefined;
     const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;
@@ -116,35 +169,20 @@ async function parseInput(route: RouteDefinition<never>, context: Context): Prom
     body: take("body", route.body, body?.json),
   };
   if (issues.length > 0) throw validationError(issues);
-  return input;
+  return { input, bodyBytes: body?.bytes };
 }
 
-function requestFacts(context: Context, shutdown: AbortSignal) {
-  const gone = new AbortController();
-  context.res.once("close", () => {
-    gone.abort();
-  });
-  return {
-    headers: context.headers,
-    ip: context.ip,
-    requestId: context.state.requestId,
-    log: context.state.log,
-    signal: AbortSignal.any([gone.signal, shutdown]),
-  };
+async function serialise(route: RouteDefinition<never>, result: HandlerResult): Promise<Answer> {
+  const { status, headers = {} } = result;
+  if ("raw" in result) return { status, type: route.produces, headers, body: result.raw };
+  const schema = route.responses[status];
+  if (schema === undefined) throw new Error(`${route.method} ${route.path} does not declare status ${status}`);
+  return { status, type: "application/json", headers, body: JSON.stringify(await schema.parseAsync(result.body)) };
 }
 
-async function answer(route: RouteDefinition<never>, context: Context, result: HandlerResult): Promise<void> {
-  if ("raw" in result) {
-    context.status = result.status;
-    if (route.produces !== undefined) context.type = route.produces;
-    context.set({ ...result.headers });
-    context.body = result.raw;
-    return;
-  }
-  const schema = route.responses[result.status];
-  if (schema === undefined) throw new Error(`${route.method} ${route.path} does not declare status ${result.status}`);
-  const body = await schema.parseAsync(result.body);
-  context.status = result.status;
-  context.set({ ...result.headers });
+function send(context: Context, { status, type, headers, body }: Answer): void {
+  context.status = status;
+  if (type !== undefined) context.type = type;
+  context.set({ ...headers });
   context.body = body;
 }

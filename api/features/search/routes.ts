@@ -58,8 +58,8 @@ const discover = defineRoute({
   summary: "Finds active services by meaning, best first",
   description:
     "Free of charge. Filters leave out before the ranking, which raises relevance by the seller's discoveryScore. " +
-    "An empty array means that nothing matches.",
-  auth: "none",
+    "An empty array means that nothing matches. No key is needed; with one, the call counts towards the caller's budget.",
+  auth: "optionalApiKey",
   limitClass: "discover",
   budget: "search",
   body: discoverBody,
