@@ -43,7 +43,7 @@ export function createFunding(options: FundingOptions) {
     return undefined;
   }
 
-  /** A wallet that cannot pay is told so first: whatever else is wrong with the hash, it would not help. */
+  /** Why a createEscrow failed, when it is that the wallet holds too little: sending it again would not help. */
   async function requireBalance(record: TransactionRecord): Promise<void> {
     const chain = chains[record.network];
     if ((await chain.escrowState(record.escrowId)) !== 0) return;
@@ -60,7 +60,6 @@ export function createFunding(options: FundingOptions) {
       case "unknown": {
         const foundOn = await foundElsewhere(record.network, txHash);
         if (foundOn !== undefined) throw new ApiError("funding_other_network", { details: { ...facts, foundOn } });
-        await requireBalance(record);
         throw new ApiError("funding_not_found", { details: facts });
       }
       case "pending":

@@ -152,20 +152,35 @@ describe("the funding of a transaction", () => {
     assert.strictEqual(read.expiredBy, "escrow_id_taken");
   });
 
-  it("[S7.16] answers 402 to a wallet that can no longer pay, with what is required and there", async () => {
-    const poor = await openMarket(api, chain);
-    const checkout = await checkOut(poor);
-    const usdc = chain.deployment.tokens[0]?.address;
-    assert.ok(usdc !== undefined);
-    const away = await chain.usdcOf(poor.buyer.walletAddress);
-    const args = [poor.seller.walletAddress, away - 1n] as const;
-    await chain.send(poor.buyer.account, {
-      to: usdc,
-      data: encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args }),
+  describe("of a wallet that can no longer pay", () => {
+    /** A checkout whose buyer has spent the tokens for it; the call that would have funded it has failed on chain. */
+    async function spentElsewhere() {
+      const poor = await openMarket(api, chain);
+      const checkout = await checkOut(poor);
+      const { calls, tokenAddress } = checkout.paymentInstructions;
+      const [approve, create] = calls;
+      assert.ok(approve !== undefined && create !== undefined);
+      await chain.send(poor.buyer.account, approve);
+      const args = [poor.seller.walletAddress, (await chain.usdcOf(poor.buyer.walletAddress)) - 1n] as const;
+      const data = encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args });
+      await chain.send(poor.buyer.account, { to: tokenAddress, data });
+      const receipt = await chain.sendReverting(poor.buyer.account, create);
+      assert.strictEqual(receipt.status, "reverted");
+      return { poor, checkout, txHash: receipt.transactionHash };
+    }
+
+    it("[S7.16] answers 402 when its createEscrow failed, with the tokens that it needs and has", async () => {
+      const { poor, checkout, txHash } = await spentElsewhere();
+      const answer = await refused(checkout, txHash, poor.buyer);
+      assertError(answer, 402, "insufficient_token_balance");
+      const { tokenAddress: token } = checkout.paymentInstructions;
+      assert.deepEqual(answer.body.details, { token, required: "2500000", balance: "1" });
     });
-    const answer = await refused(checkout, UNKNOWN_HASH, poor.buyer);
-    assertError(answer, 402, "insufficient_token_balance");
-    assert.deepEqual(answer.body.details, { token: usdc, required: "2500000", balance: "1" });
+
+    it("[D16] judges the hash first: an unknown one is a 409 funding_not_found", async () => {
+      const { poor, checkout } = await spentElsewhere();
+      assertError(await refused(checkout, UNKNOWN_HASH, poor.buyer), 409, "funding_not_found");
+    });
   });
 
   it("refuses a hash that is none, unknown fields and a missing one", async () => {
