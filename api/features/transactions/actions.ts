@@ -1,19 +1,35 @@
 import { approveCall, createEscrowCall, moveCall, submitDeliveryCall } from "../../chain/calldata.ts";
-import type { CallTarget, ContractCall } from "../../chain/calldata.ts";
+import type { CallTarget, ContractCall, EscrowMove } from "../../chain/calldata.ts";
 import { claimableAt, finalizableAt, graceEnd, windowEnd } from "./deadlines.ts";
 import type { TransactionRecord } from "./model.ts";
+import { DELIVER_BODY_SCHEMA } from "./schemas.ts";
 import { termsOf } from "./snapshot.ts";
 
 /** A party's side of a transaction. */
 export type Role = "buyer" | "seller";
 
-/** Something a party may do next, with the call that its wallet sends. Times in unix seconds. */
-export interface Action extends ContractCall {
+/** A step that a party's wallet takes, as a call that it can send as it stands. */
+export interface CallAction extends ContractCall {
   action:
     "approve" | "createEscrow" | "submitDelivery" | "accept" | "openDispute" | "finalize" | "claimAbandoned" | "refund";
-  /** Last second in which the chain takes the call; null when it stays open. */
+  /** Last second, in unix seconds, in which the chain takes the call; null when it stays open. */
   availableUntil: number | null;
 }
+
+/** A step that a party takes with a request to this service. */
+export interface RequestAction {
+  action: "deliver";
+  method: "POST";
+  path: string;
+  /** JSON Schema of the body. */
+  bodySchema: Readonly<Record<string, unknown>>;
+  description: string;
+  /** Last second, in unix seconds, in which the service takes the request; null when it stays open. */
+  availableUntil: number | null;
+}
+
+/** Something a party may do next. */
+export type Action = CallAction | RequestAction;
 
 /** Where the calls of a transaction go. */
 export function callTarget(record: TransactionRecord): CallTarget {
@@ -35,42 +51,79 @@ export function submitDeliveryOf(record: TransactionRecord): ContractCall | unde
   return submitDeliveryCall(callTarget(record), record.escrowId, record.deliveryProof);
 }
 
+/** How the seller hands a payload over; undefined once it is stored. */
+function deliverRequest(record: TransactionRecord, availableUntil: number | null): RequestAction | undefined {
+  if (record.deliveryProof !== null) return undefined;
+  return {
+    action: "deliver",
+    method: "POST",
+    path: `/api/v1/transactions/${record._id}/deliver`,
+    bodySchema: DELIVER_BODY_SCHEMA,
+    description: "Hand over the result; the answer has the call of submitDelivery, whose hash depends on the result",
+    availableUntil,
+  };
+}
+
 /**
- * What a party may do next, by the state of the escrow and the time of the chain (specification 3.2).
- * The commitment to a delivery is ready once the payload was handed over by the deliver operation.
+ * What a party may do next, by the state of the escrow and the time of the chain (specification 3.2). A seller first
+ * hands the payload over (`deliver`); the commitment to it (`submitDelivery`) is ready from then on.
  * @param now unix seconds
  */
 export function nextActions(record: TransactionRecord, role: Role, now: number): Action[] {
-  const target = callTarget(record);
-  const move = (action: Parameters<typeof moveCall>[1], availableUntil: number | null): Action => ({
-    action,
-    ...moveCall(target, action, record.escrowId),
-    availableUntil,
-  });
+  switch (record.status) {
+    case "pending_funding":
+      return role === "buyer" ? fundingActions(record, now) : [];
+    case "funded":
+      return role === "buyer" ? reclaimActions(record, now) : deliveryActions(record, now);
+    case "delivered":
+      return [...missingPayload(record, role), ...settlementActions(record, role, now)];
+    case "released":
+    case "disputed":
+    case "resolved":
+      return missingPayload(record, role);
+    default:
+      return [];
+  }
+}
 
-  if (record.status === "pending_funding" && role === "buyer") {
-    if (record.quoteExpiresAt === null || now > record.quoteExpiresAt) return [];
-    const { approve, createEscrow } = fundingCalls(record);
-    return [
-      { action: "approve", ...approve, availableUntil: record.quoteExpiresAt },
-      { action: "createEscrow", ...createEscrow, availableUntil: record.quoteExpiresAt },
-    ];
+function move(record: TransactionRecord, action: EscrowMove, availableUntil: number | null): CallAction {
+  return { action, ...moveCall(callTarget(record), action, record.escrowId), availableUntil };
+}
+
+function fundingActions(record: TransactionRecord, now: number): Action[] {
+  if (record.quoteExpiresAt === null || now > record.quoteExpiresAt) return [];
+  const { approve, createEscrow } = fundingCalls(record);
+  return [
+    { action: "approve", ...approve, availableUntil: record.quoteExpiresAt },
+    { action: "createEscrow", ...createEscrow, availableUntil: record.quoteExpiresAt },
+  ];
+}
+
+function reclaimActions(record: TransactionRecord, now: number): Action[] {
+  return now >= claimableAt(record) ? [move(record, "claimAbandoned", null)] : [];
+}
+
+function deliveryActions(record: TransactionRecord, now: number): Action[] {
+  const actions: Action[] = [];
+  if (now <= record.deadline) {
+    const request = deliverRequest(record, record.deadline);
+    if (request !== undefined) actions.push(request);
+    const submit = submitDeliveryOf(record);
+    if (submit !== undefined) actions.push({ action: "submitDelivery", ...submit, availableUntil: record.deadline });
   }
-  if (record.status === "funded") {
-    if (role === "buyer") return now >= claimableAt(record) ? [move("claimAbandoned", null)] : [];
-    const submit = now <= record.deadline ? submitDeliveryOf(record) : undefined;
-    return [
-      ...(submit === undefined
-        ? []
-        : [{ action: "submitDelivery" as const, ...submit, availableUntil: record.deadline }]),
-      ...(now <= graceEnd(record) ? [move("refund", graceEnd(record))] : []),
-    ];
-  }
-  if (record.status === "delivered") {
-    const end = windowEnd(record);
-    const opensAt = finalizableAt(record);
-    if (opensAt !== null && now >= opensAt) return [move("finalize", null)];
-    return role === "buyer" ? [move("accept", end), move("openDispute", end)] : [];
-  }
-  return [];
+  if (now <= graceEnd(record)) actions.push(move(record, "refund", graceEnd(record)));
+  return actions;
+}
+
+function settlementActions(record: TransactionRecord, role: Role, now: number): Action[] {
+  const end = windowEnd(record);
+  const opensAt = finalizableAt(record);
+  if (opensAt !== null && now >= opensAt) return [move(record, "finalize", null)];
+  return role === "buyer" ? [move(record, "accept", end), move(record, "openDispute", end)] : [];
+}
+
+/** A seller who committed to a delivery on chain first may still hand the payload over. */
+function missingPayload(record: TransactionRecord, role: Role): Action[] {
+  const request = role === "seller" ? deliverRequest(record, null) : undefined;
+  return request === undefined ? [] : [request];
 }

@@ -24,3 +24,56 @@ export function graceEnd(record: TransactionRecord): number {
 export function claimableAt(record: TransactionRecord): number {
   return graceEnd(record) + 1;
 }
+
+/** Why the chain does not take a move now. */
+export const MOVE_REASONS = [
+  "not_funded",
+  "expired",
+  "not_delivered",
+  "delivered",
+  "disputed",
+  "settled",
+  "too_early",
+] as const;
+export type MoveReason = (typeof MOVE_REASONS)[number];
+
+/** Whether a move can be made (decision 19). */
+export interface Opening {
+  /** First second in which the chain takes the move; null where it can't be made in the deal's state. */
+  opensAt: number | null;
+  /** Null while the move is open. */
+  reason: MoveReason | null;
+}
+
+const REASON_OF: Readonly<Record<TransactionRecord["status"], MoveReason>> = {
+  pending_funding: "not_funded",
+  expired: "expired",
+  funded: "not_delivered",
+  delivered: "delivered",
+  disputed: "disputed",
+  released: "settled",
+  refunded: "settled",
+  resolved: "settled",
+  abandoned: "settled",
+};
+
+function opening(isInState: boolean, opensAt: number | null, record: TransactionRecord, now: number): Opening {
+  if (!isInState || opensAt === null) return { opensAt: null, reason: REASON_OF[record.status] };
+  return { opensAt, reason: now < opensAt ? "too_early" : null };
+}
+
+/**
+ * Whether the buyer may reclaim an undelivered job.
+ * @param now unix seconds
+ */
+export function abandonmentOpening(record: TransactionRecord, now: number): Opening {
+  return opening(record.status === "funded", claimableAt(record), record, now);
+}
+
+/**
+ * Whether anyone may release the funds of a delivery.
+ * @param now unix seconds
+ */
+export function finalizationOpening(record: TransactionRecord, now: number): Opening {
+  return opening(record.status === "delivered", finalizableAt(record), record, now);
+}

@@ -6,7 +6,8 @@ import type { transaction, transactionWithActions } from "./schemas.ts";
 import { isLate } from "./snapshot.ts";
 
 const iso = (unixSeconds: number): string => new Date(unixSeconds * 1000).toISOString();
-const isoOrNull = (unixSeconds: number | null | undefined): string | null =>
+/** A moment as ISO 8601; null when there is none. */
+export const isoOrNull = (unixSeconds: number | null | undefined): string | null =>
   unixSeconds === null || unixSeconds === undefined ? null : iso(unixSeconds);
 const objectOrNull = (json: string | null): Record<string, unknown> | null =>
   json === null ? null : (JSON.parse(json) as Record<string, unknown>);

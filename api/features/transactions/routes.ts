@@ -1,7 +1,7 @@
 import { defineRoute } from "../../http/define-route.ts";
 import { encodeCursor } from "../../http/query-params.ts";
 import { submitDeliveryOf } from "./actions.ts";
-import { presentAction, presentTransaction } from "./presenter.ts";
+import { isoOrNull, presentAction, presentTransaction } from "./presenter.ts";
 import {
   claimAbandonedAnswer,
   confirmBody,
@@ -58,7 +58,10 @@ const readTransaction = defineRoute({
   path: ID_PATH,
   tag,
   summary: "Reads a transaction with what the caller may do next",
-  description: "Each action is a call that the caller's wallet can send as it stands. Only the parties read it.",
+  description:
+    "Each of `actions` is a call that the caller's wallet can send as it stands (`to`, `data`, `value`), or a request to " +
+    "this service (`method`, `path`, `bodySchema`): a seller first hands the payload over by `deliver`, after which " +
+    "`submitDelivery` has its calldata. Only the parties read a transaction.",
   params: transactionParams,
   query: readQuery,
   responses: { 200: transactionWithActionsAnswer },
@@ -95,7 +98,8 @@ const fundTransaction = defineRoute({
   summary: "Verifies the funding by its transaction hash",
   description:
     "The buyer sends the hash of its createEscrow transaction after the receipt. Answers 202 while the subgraph has " +
-    "not reached the receipt's block. An escrow that is seen on chain is funded without this call, too.",
+    "not reached the receipt's block. An escrow that is seen on chain is funded without this call, too. The hash is " +
+    "judged first: 402 is the answer to a createEscrow that failed while the wallet holds less than the deposit.",
   auth: "apiKey",
   limitClass: "fund",
   budget: "transaction",
@@ -183,13 +187,15 @@ const claimAbandoned = defineRoute({
   path: `${ID_PATH}/claimAbandoned`,
   tag,
   summary: "Gives the call with which the buyer reclaims an undelivered job",
-  description: "The 2% fee is not given back. Before `claimableAt` the chain refuses the call.",
+  description:
+    "The 2% fee is not given back. Before `claimableAt` the chain refuses the call; for a deal that isn't `funded` it " +
+    "is null, and `reason` says why.",
   params: transactionParams,
   responses: { 200: claimAbandonedAnswer },
   errors: ["not_found", "wrong_role", "indexer_unavailable"],
 }).handle(async ({ params, caller }, { transactions }: TransactionDeps) => {
-  const { call, isOpen, opensAt } = await transactions.claimAbandoned(caller.agentId, params.id);
-  const data = { ...call, claimable: isOpen, claimableAt: new Date(opensAt * 1000).toISOString() };
+  const { call, opensAt, reason } = await transactions.claimAbandoned(caller.agentId, params.id);
+  const data = { ...call, claimable: reason === null, claimableAt: isoOrNull(opensAt), reason };
   return { status: 200, body: { success: true, data } };
 });
 
@@ -199,14 +205,16 @@ const finalize = defineRoute({
   path: `${ID_PATH}/finalize`,
   tag,
   summary: "Gives the call that releases the funds after the dispute window",
-  description: "Anyone may send it. `finalizableAt` is null before the delivery.",
+  description:
+    "Anyone may send it. Before `finalizableAt` the chain refuses the call; for a deal that isn't `delivered` it is " +
+    "null, and `reason` says why.",
   params: transactionParams,
   responses: { 200: finalizeAnswer },
   errors: ["not_found", "indexer_unavailable"],
 }).handle(async ({ params, caller }, { transactions }: TransactionDeps) => {
-  const { call, isOpen, opensAt } = await transactions.finalize(caller.agentId, params.id);
-  const finalizableAt = opensAt === null ? null : new Date(opensAt * 1000).toISOString();
-  return { status: 200, body: { success: true, data: { ...call, finalizable: isOpen, finalizableAt } } };
+  const { call, opensAt, reason } = await transactions.finalize(caller.agentId, params.id);
+  const data = { ...call, finalizable: reason === null, finalizableAt: isoOrNull(opensAt), reason };
+  return { status: 200, body: { success: true, data } };
 });
 
 export const transactionRoutes = [

@@ -4,6 +4,7 @@ import { NETWORKS } from "../../config/constants.ts";
 import { DISPUTE_OUTCOMES, ESCROW_EVENT_TYPES } from "../../indexer/schemas.ts";
 import { dataOf, jsonObject, listOf } from "../../http/common-schemas.ts";
 import { pageCursor, pageLimit, queryInteger } from "../../http/query-params.ts";
+import { MOVE_REASONS } from "./deadlines.ts";
 import { TRANSACTION_STATUSES } from "./model.ts";
 
 /** Units of a token as a decimal string. */
@@ -25,22 +26,41 @@ export const contractCall = z
   })
   .meta({ id: "ContractCall" });
 
-const action = z.object({
-  action: z.enum([
-    "approve",
-    "createEscrow",
-    "submitDelivery",
-    "accept",
-    "openDispute",
-    "finalize",
-    "claimAbandoned",
-    "refund",
-  ]),
-  ...contractCall.shape,
-  availableUntil: timestamp
-    .nullable()
-    .meta({ description: "Until when the chain takes the call; null: it stays open" }),
-});
+const availableUntil = timestamp
+  .nullable()
+  .meta({ description: "Until when the step can be taken; null: it stays open" });
+
+/** A step that the caller's wallet takes. */
+const callAction = z
+  .object({
+    action: z.enum([
+      "approve",
+      "createEscrow",
+      "submitDelivery",
+      "accept",
+      "openDispute",
+      "finalize",
+      "claimAbandoned",
+      "refund",
+    ]),
+    ...contractCall.shape,
+    availableUntil,
+  })
+  .meta({ id: "CallAction" });
+
+/** A step that the caller takes with a request to this service. */
+const requestAction = z
+  .object({
+    action: z.literal("deliver"),
+    method: z.literal("POST"),
+    path: z.string(),
+    bodySchema: jsonObject.meta({ description: "JSON Schema of the body" }),
+    description: z.string(),
+    availableUntil,
+  })
+  .meta({ id: "RequestAction" });
+
+const action = z.union([callAction, requestAction]);
 
 const timelineEntry = z.object({
   event: z.enum(["CheckedOut", ...ESCROW_EVENT_TYPES, "PayloadReceived"]),
@@ -126,12 +146,25 @@ export const transactionWithActionsAnswer = dataOf(transactionWithActions);
 export const pendingDeliveryAnswer = dataOf(pendingDelivery);
 export const transactionListAnswer = listOf(transaction);
 
+const reason = z
+  .enum(MOVE_REASONS)
+  .nullable()
+  .meta({
+    description:
+      "Why the chain does not take the call now; null while it does. `too_early`: it will, from the time given. Every " +
+      "other reason names the state of the deal, and the time is null",
+  });
+
 /** What a buyer sends to reclaim, or anyone to finalize, and from when on (decision 19). */
 export const claimAbandonedAnswer = dataOf(
-  contractCall.omit({ description: true }).extend({ claimable: z.boolean(), claimableAt: timestamp }),
+  contractCall
+    .omit({ description: true })
+    .extend({ claimable: z.boolean(), claimableAt: timestamp.nullable(), reason }),
 );
 export const finalizeAnswer = dataOf(
-  contractCall.omit({ description: true }).extend({ finalizable: z.boolean(), finalizableAt: timestamp.nullable() }),
+  contractCall
+    .omit({ description: true })
+    .extend({ finalizable: z.boolean(), finalizableAt: timestamp.nullable(), reason }),
 );
 export const criteriaAnswer = dataOf(
   z.object({ transactionId: z.string(), criteriaHash: bytes32, criteria: jsonObject }),
@@ -169,5 +202,19 @@ const txHash = z
 
 export const fundBody = z.strictObject({ txHash });
 export const deliverBody = z.strictObject({ responsePayload: jsonObject, txHash: txHash.optional() });
+/** The same as JSON Schema, for the action that says how to deliver. */
+export const DELIVER_BODY_SCHEMA = {
+  type: "object",
+  properties: {
+    responsePayload: { type: "object", description: "The result of the job; written once" },
+    txHash: {
+      type: "string",
+      pattern: "^0x[0-9a-fA-F]{64}$",
+      description: "Transaction of submitDelivery, when it was sent before",
+    },
+  },
+  required: ["responsePayload"],
+  additionalProperties: false,
+} as const;
 /** confirm takes nothing. */
 export const confirmBody = z.strictObject({});

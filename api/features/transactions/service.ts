@@ -7,18 +7,17 @@ import type { Network } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
 import { callTarget, nextActions } from "./actions.ts";
 import type { Action } from "./actions.ts";
-import { claimableAt, finalizableAt } from "./deadlines.ts";
+import { abandonmentOpening, finalizationOpening } from "./deadlines.ts";
+import type { Opening } from "./deadlines.ts";
 import type { createDelivery, DeliveryInput } from "./delivery.ts";
 import type { createFunding } from "./funding.ts";
 import type { createJobAccess, JobAccess } from "./job-access.ts";
 import type { ListReader } from "./list-reader.ts";
 import type { Reading, TransactionReader } from "./reader.ts";
 
-/** A call with the moment from which on the chain takes it, unix seconds; null when that is not known yet. */
-export interface TimedCall {
+/** A call with the moment from which on the chain takes it. */
+export interface TimedCall extends Opening {
   call: ContractCall;
-  isOpen: boolean;
-  opensAt: number | null;
 }
 
 /** A reading with what its reader can do next. */
@@ -98,26 +97,18 @@ export function createTransactionService(options: TransactionServiceOptions) {
     },
 
     /** Calldata with which the buyer reclaims an undelivered job (specification row 11, decision 19). */
-    async claimAbandoned(agentId: string, transactionId: string): Promise<TimedCall & { opensAt: number }> {
+    async claimAbandoned(agentId: string, transactionId: string): Promise<TimedCall> {
       const { record, role, chainNow } = await reader.read(transactionId, agentId);
       if (role !== "buyer") throw new ApiError("wrong_role", { details: { role, required: "buyer" } });
-      const opensAt = claimableAt(record);
-      return {
-        call: moveCall(callTarget(record), "claimAbandoned", record.escrowId),
-        isOpen: record.status === "funded" && chainNow >= opensAt,
-        opensAt,
-      };
+      const call = moveCall(callTarget(record), "claimAbandoned", record.escrowId);
+      return { call, ...abandonmentOpening(record, chainNow) };
     },
 
     /** Calldata with which anyone releases after the dispute window (decision 19). */
     async finalize(agentId: string, transactionId: string): Promise<TimedCall> {
       const { record, chainNow } = await reader.read(transactionId, agentId);
-      const opensAt = finalizableAt(record);
-      return {
-        call: moveCall(callTarget(record), "finalize", record.escrowId),
-        isOpen: record.status === "delivered" && opensAt !== null && chainNow >= opensAt,
-        opensAt,
-      };
+      const call = moveCall(callTarget(record), "finalize", record.escrowId);
+      return { call, ...finalizationOpening(record, chainNow) };
     },
   };
 }

@@ -15,7 +15,7 @@ import { changesNothing } from "../../fixtures/stored.ts";
 import { until } from "../../fixtures/until.ts";
 
 const YEAR_MS = 365 * 24 * 3_600 * 1_000;
-const STATES = ["pending_funding", "funded", "delivered", "released"] as const;
+const STATES = ["pending_funding", "funded", "delivered", "released", "refunded", "disputed"] as const;
 
 describe("the states of a transaction", () => {
   /** As usual, and a year ahead; neither runs its loops, so that nothing but a request changes what is stored. */
@@ -35,8 +35,11 @@ describe("the states of a transaction", () => {
     for (const state of STATES) {
       deals[state] = await (state === "pending_funding" ? checkOut(market) : fundedDeal(market));
     }
-    for (const state of ["delivered", "released"] as const) await deliverDeal(market, deals[state].transactionId);
+    for (const state of ["delivered", "released", "disputed"] as const)
+      await deliverDeal(market, deals[state].transactionId);
     await act(working, chain, market.buyer, deals.released.transactionId, "accept");
+    await act(working, chain, market.buyer, deals.disputed.transactionId, "openDispute");
+    await act(working, chain, market.seller, deals.refunded.transactionId, "refund");
     unsolicitedId = await announceUnsolicited(working);
     for (const state of STATES) {
       await until(`the copy is ${state}`, async () => {
@@ -78,22 +81,51 @@ describe("the states of a transaction", () => {
   const unchanged = (requests: () => Promise<void>) =>
     changesNothing(api, [unsolicitedId, ...Object.values(deals).map(({ transactionId }) => transactionId)], requests);
 
+  /** What claimAbandoned and finalize say of a state: now, and a year later. */
+  const openings: Record<
+    (typeof STATES)[number],
+    { claim: [string, string | null]; finalize: [string, string | null] }
+  > = {
+    pending_funding: { claim: ["not_funded", "not_funded"], finalize: ["not_funded", "not_funded"] },
+    funded: { claim: ["too_early", null], finalize: ["not_delivered", "not_delivered"] },
+    delivered: { claim: ["delivered", "delivered"], finalize: ["too_early", null] },
+    released: { claim: ["settled", "settled"], finalize: ["settled", "settled"] },
+    refunded: { claim: ["settled", "settled"], finalize: ["settled", "settled"] },
+    disputed: { claim: ["disputed", "disputed"], finalize: ["disputed", "disputed"] },
+  };
+  const years = (): [TestApi, 0 | 1][] => [
+    [api, 0],
+    [ahead, 1],
+  ];
+
   for (const state of STATES) {
-    it(`[S4.r11] [D19] claimAbandoned of a ${state} one gives the calldata and says whether the chain takes it`, () =>
+    it(`[S4.r11] [D19] claimAbandoned of a ${state} one gives the calldata, and a time only where it can be made`, () =>
       unchanged(async () => {
         const { transactionId, paymentInstructions: terms } = deals[state];
-        const claimableAt = new Date((terms.deadline + terms.abandonmentGrace + 1) * 1_000).toISOString();
+        const opensAt = new Date((terms.deadline + terms.abandonmentGrace + 1) * 1_000).toISOString();
         const call = moveCall(target(), "claimAbandoned", terms.escrowId);
-        for (const [on, isLate] of [
-          [api, false],
-          [ahead, true],
-        ] as const) {
+        for (const [on, year] of years()) {
           const { status, body, text } = await get(on, market.buyer, transactionId, "/claimAbandoned");
           assert.strictEqual(status, 200, text);
-          const { to, data, chainId, claimable } = body.data;
-          assert.deepEqual([to, data, chainId, body.data.claimableAt], [call.to, call.data, 84_532, claimableAt]);
-          // Past deadline and grace there is something to reclaim only where nothing was delivered.
-          assert.strictEqual(claimable, isLate && state === "funded");
+          const { to, data, chainId, claimable, claimableAt, reason } = body.data;
+          assert.deepEqual([to, data, chainId], [call.to, call.data, 84_532]);
+          assert.deepEqual([reason, claimable], [openings[state].claim[year], openings[state].claim[year] === null]);
+          assert.strictEqual(claimableAt, state === "funded" ? opensAt : null);
+        }
+      }));
+
+    it(`[D19] finalize of a ${state} one gives the calldata, and a time only where it can be made`, () =>
+      unchanged(async () => {
+        const { transactionId, paymentInstructions: terms } = deals[state];
+        const call = moveCall(target(), "finalize", terms.escrowId);
+        for (const [on, year] of years()) {
+          const { status, body, text } = await get(on, market.buyer, transactionId, "/finalize");
+          assert.strictEqual(status, 200, text);
+          const { to, data, finalizable, finalizableAt, reason } = body.data;
+          assert.deepEqual([to, data], [call.to, call.data]);
+          const expected = openings[state].finalize[year];
+          assert.deepEqual([reason, finalizable], [expected, expected === null]);
+          assert.strictEqual(finalizableAt !== null, state === "delivered");
         }
       }));
   }

@@ -293,7 +293,7 @@ describe("transactions", () => {
     it("[D15] to each party by its role and the state of the escrow", async () => {
       const checkout = await fundedDeal(market);
       assert.deepEqual(await offered(market.buyer, checkout), []);
-      assert.deepEqual(await offered(market.seller, checkout), ["refund"]);
+      assert.deepEqual(await offered(market.seller, checkout), ["deliver", "refund"]);
       await deliverDeal(market, checkout.transactionId);
       await until("delivered", async () => (await offered(market.buyer, checkout)).length > 0);
       assert.deepEqual(await offered(market.buyer, checkout), ["accept", "openDispute"]);
@@ -304,6 +304,39 @@ describe("transactions", () => {
         async () => (await readTransaction(api, market.buyer, checkout.transactionId)).status === "disputed",
       );
       assert.deepEqual(await offered(market.buyer, checkout), []);
+    });
+
+    it("[D15] a seller learns how to deliver, and what to commit to once the payload is stored", async () => {
+      const checkout = await fundedDeal(market);
+      const first = await readTransaction(api, market.seller, checkout.transactionId);
+      const [deliver] = first.actions;
+      assert.deepEqual(
+        [deliver.action, deliver.method, deliver.path, deliver.bodySchema.required],
+        ["deliver", "POST", pathOf(checkout, "/deliver"), ["responsePayload"]],
+      );
+      assert.strictEqual(Date.parse(deliver.availableUntil) / 1_000, checkout.paymentInstructions.deadline);
+      const { body: description } = await api.request("GET", "/openapi.json");
+      const { requestBody } = description.paths["/api/v1/transactions/{id}/deliver"].post;
+      const declared = requestBody.content["application/json"].schema;
+      assert.deepEqual(Object.keys(deliver.bodySchema.properties), Object.keys(declared.properties));
+      assert.deepEqual(deliver.bodySchema.required, declared.required);
+
+      const delivered = await call(market.seller, deliver.method, deliver.path, { responsePayload: { a: 1 } });
+      assert.strictEqual(delivered.status, 202, delivered.text);
+      assert.deepEqual(await offered(market.seller, checkout), ["submitDelivery", "refund"]);
+      const { actions } = await readTransaction(api, market.seller, checkout.transactionId);
+      assert.strictEqual(actions[0].data, delivered.body.data.submitDelivery.data);
+    });
+
+    it("[D17] a seller who committed to another hash on chain first may still hand the payload over", async () => {
+      const checkout = await fundedDeal(market);
+      const { escrowId } = checkout.paymentInstructions;
+      await chain.send(market.seller.account, submitDeliveryCall(target(), escrowId, `0x${"5d".repeat(32)}`));
+      await until("delivered", async () => (await offered(market.buyer, checkout)).includes("accept"));
+      assert.deepEqual(await offered(market.seller, checkout), ["deliver"]);
+      const { body } = await call(market.seller, "POST", pathOf(checkout, "/deliver"), { responsePayload: { a: 1 } });
+      assert.strictEqual(body.data.status, "delivered");
+      assert.deepEqual(await offered(market.seller, checkout), []);
     });
 
     it("[S4.r11] [D19] claimAbandoned gives the buyer calldata and when it opens", async () => {
@@ -318,6 +351,7 @@ describe("transactions", () => {
         chainId: 84_532,
         claimable: false,
         claimableAt: new Date((deadline + abandonmentGrace + 1) * 1000).toISOString(),
+        reason: "too_early",
       });
       assertError(await call(market.seller, "GET", pathOf(checkout, "/claimAbandoned")), 403, "wrong_role");
     });
@@ -325,7 +359,8 @@ describe("transactions", () => {
     it("[D19] finalize gives both parties calldata and, once delivered, when it opens", async () => {
       const checkout = await fundedDeal(market);
       const early = await call(market.seller, "GET", pathOf(checkout, "/finalize"));
-      assert.deepEqual([early.body.data.finalizable, early.body.data.finalizableAt], [false, null]);
+      const { finalizable, finalizableAt, reason } = early.body.data;
+      assert.deepEqual([finalizable, finalizableAt, reason], [false, null, "not_delivered"]);
       await deliverDeal(market, checkout.transactionId);
       const data = await until("delivered", async () => {
         const { body } = await call(market.buyer, "GET", pathOf(checkout, "/finalize"));
@@ -333,7 +368,7 @@ describe("transactions", () => {
       });
       const { deliveredAt } = await readTransaction(api, market.buyer, checkout.transactionId);
       assert.strictEqual(Date.parse(data.finalizableAt) - Date.parse(deliveredAt), (300 + 1) * 1000);
-      assert.strictEqual(data.finalizable, false);
+      assert.deepEqual([data.finalizable, data.reason], [false, "too_early"]);
       assert.strictEqual(data.data, moveCall(target(), "finalize", checkout.paymentInstructions.escrowId).data);
     });
   });
