@@ -11,6 +11,8 @@ import type { Address, Hash, Hex, TransactionReceipt } from "viem";
 
 import type { Network } from "../config/constants.ts";
 import { escrowAbi, priceFeedAbi, scoreAbi } from "./abis.ts";
+import { readTokenDomain } from "./authorization.ts";
+import type { TokenDomain } from "./authorization.ts";
 import type { DeployedToken, Deployment } from "./deployment.ts";
 import { PriceUnavailableError, TokenNotListedError, WrongChainError } from "./errors.ts";
 import { createRpc } from "./rpc.ts";
@@ -83,6 +85,8 @@ export interface ChainClient {
    */
   escrowLimits(terms: { buyer: Address; seller: Address; token: Address; amount: bigint }): Promise<EscrowLimits>;
   tokenBalance(token: Address, owner: Address): Promise<bigint>;
+  /** The EIP-712 domain of a token that takes EIP-3009 authorizations, read once; null for one that doesn't. */
+  tokenDomain(token: Address): Promise<TokenDomain | null>;
   /** The latest USD price of a token that has a feed. */
   price(token: DeployedToken): Promise<FeedPrice>;
   /** The state code of an escrow at the latest block, 0 when it was never created (specification 3.1). */
@@ -130,6 +134,7 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
   };
   const escrow = { address: deployment.escrow, abi: escrowAbi } as const;
   const score = { address: deployment.score, abi: scoreAbi } as const;
+  const tokenDomains = new Map<Address, TokenDomain | null>();
 
   return {
     network,
@@ -163,6 +168,14 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
 
     tokenBalance: (token, owner) =>
       rpc((client) => client.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [owner] })),
+
+    async tokenDomain(token) {
+      const known = tokenDomains.get(token);
+      if (known !== undefined) return known;
+      const domain = await readTokenDomain(rpc, token, deployment.chainId);
+      tokenDomains.set(token, domain);
+      return domain;
+    },
 
     async price(token) {
       const feed = { address: token.feed, abi: priceFeedAbi } as const;

@@ -1,6 +1,8 @@
+import type { TokenDomain } from "../../chain/authorization.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import { fundingCalls } from "../transactions/actions.ts";
 import type { TransactionRecord } from "../transactions/model.ts";
+import { gaslessFunding } from "./gasless.ts";
 import { checkoutAnswer, checkoutBody } from "./schemas.ts";
 import type { CheckoutService } from "./service.ts";
 
@@ -9,7 +11,7 @@ export interface CheckoutDeps {
   checkout: CheckoutService;
 }
 
-function paymentInstructions(record: TransactionRecord) {
+function paymentInstructions(record: TransactionRecord, tokenDomain: TokenDomain | null) {
   const { approve, createEscrow } = fundingCalls(record);
   return {
     escrowContract: record.escrowContract,
@@ -28,6 +30,7 @@ function paymentInstructions(record: TransactionRecord) {
     platformFee: record.platformFee,
     refundableAmount: record.lockedAmount,
     calls: [approve, createEscrow],
+    gasless: gaslessFunding(record, tokenDomain),
   };
 }
 
@@ -37,7 +40,8 @@ const checkout = defineRoute({
   tag: "Checkout",
   summary: "Checks out a service: makes a transaction and the terms of its escrow",
   description:
-    "The buyer's wallet sends `calls` in their order, waits for the receipt and tells `fundEndpoint`. The quote holds " +
+    "The buyer's wallet sends `calls` in their order, waits for the receipt and tells `fundEndpoint`. A wallet without " +
+    "gas signs `gasless.typedData` instead, and any other wallet sends `gasless.relay` with the signature. The quote holds " +
     "for 15 minutes. The 2% fee is part of `amount` and is never given back; `refundableAmount` is. A seller who asks " +
     "for a least time to deliver must still have it when the escrow is funded at the quote's end: " +
     "`deliveryDeadlineSeconds` is then at least that time and 15 minutes (409 `seller_terms_not_met` names it as " +
@@ -65,8 +69,8 @@ const checkout = defineRoute({
     "chain_unavailable",
   ],
 }).handle(async ({ body, caller }, { checkout: service }: CheckoutDeps) => {
-  const record = await service.checkout(caller, body);
-  const data = { transactionId: record._id, paymentInstructions: paymentInstructions(record) };
+  const { record, tokenDomain } = await service.checkout(caller, body);
+  const data = { transactionId: record._id, paymentInstructions: paymentInstructions(record, tokenDomain) };
   return { status: 200, body: { success: true, data } };
 });
 

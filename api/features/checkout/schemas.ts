@@ -41,6 +41,59 @@ const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
 const bytes32 = z.string().regex(/^0x[0-9a-f]{64}$/);
 const units = z.string().regex(/^\d+$/);
 
+const typedDataFields = z.array(z.object({ name: z.string(), type: z.string() }));
+
+/** Funding without gas: what the buyer signs and what anyone sends with the signature (decision 13). */
+const gaslessFunding = z
+  .object({
+    typedData: z
+      .object({
+        domain: z.object({ name: z.string(), version: z.string(), chainId: z.int(), verifyingContract: address }),
+        types: z.object({ EIP712Domain: typedDataFields, ReceiveWithAuthorization: typedDataFields }),
+        primaryType: z.literal("ReceiveWithAuthorization"),
+        message: z.object({
+          from: address,
+          to: address,
+          value: units,
+          validAfter: units,
+          validBefore: units.meta({ description: "The quote's end in unix seconds" }),
+          nonce: bytes32.meta({ description: "Hash of all the terms, as the escrow contract computes it" }),
+        }),
+      })
+      .meta({ description: "EIP-3009 ReceiveWithAuthorization, for the buyer's wallet (eth_signTypedData_v4)" }),
+    relay: z.object({
+      to: address,
+      value: z.literal("0"),
+      chainId: z.int(),
+      functionName: z.literal("createEscrowWithAuthorization"),
+      abi: z.string().meta({ description: "The function in human-readable form" }),
+      args: z
+        .object({
+          terms: z.object({
+            escrowId: bytes32,
+            buyer: address,
+            seller: address,
+            amount: units,
+            token: address,
+            deadline: units,
+            disputeWindow: units,
+            abandonmentGrace: units,
+            criteriaHash: bytes32,
+          }),
+          validAfter: units,
+          validBefore: units,
+        })
+        .meta({ description: "The arguments; the signature follows as the last one" }),
+      dataTemplate: z.string().meta({
+        description:
+          "Calldata for the signature of a plain wallet: put its 130 hexadecimal digits, without 0x, in place of " +
+          "`{signature}`. For the signature of a contract wallet, encode `args`",
+      }),
+      description: z.string(),
+    }),
+  })
+  .meta({ id: "GaslessFunding" });
+
 /** Answer of a checkout: everything that the buyer's wallet needs. */
 export const checkoutAnswer = dataOf(
   z.object({
@@ -64,6 +117,9 @@ export const checkoutAnswer = dataOf(
         description: "What a refund or an abandonment gives back: the deposit less the fee",
       }),
       calls: z.array(contractCall).meta({ description: "approve and createEscrow, ready to be sent in this order" }),
+      gasless: gaslessFunding.nullable().meta({
+        description: "Instead of `calls`: a signature that anyone may relay. Null for a token without EIP-3009",
+      }),
     }),
   }),
 );

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { getAddress } from "viem";
 import type { z } from "zod";
 
+import type { TokenDomain } from "../../chain/authorization.ts";
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { QUOTE_SECONDS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
@@ -20,6 +21,13 @@ import type { checkoutBody } from "./schemas.ts";
 
 /** A checkout as a buyer asks for it. */
 export type Order = z.output<typeof checkoutBody>;
+
+/** A transaction that waits for its funding. */
+export interface CheckedOut {
+  record: TransactionRecord;
+  /** Domain of the token's signatures; null when it takes none: then the deposit needs gas. */
+  tokenDomain: TokenDomain | null;
+}
 
 /** What checkout needs. */
 export interface CheckoutOptions {
@@ -57,7 +65,7 @@ export function createCheckoutService(options: CheckoutOptions) {
   }
 
   return {
-    async checkout(buyer: Caller, order: Order): Promise<TransactionRecord> {
+    async checkout(buyer: Caller, order: Order): Promise<CheckedOut> {
       const listing = await options.findListing(order.serviceId);
       requireOrderable(listing, buyer, order);
       const chain = chains[listing.network];
@@ -70,6 +78,7 @@ export function createCheckoutService(options: CheckoutOptions) {
       // the line above reads from the contract.
       await requireBalance(chain, buyer.walletAddress, quote);
 
+      const tokenDomain = await chain.tokenDomain(quote.token.address);
       const document = criteriaDocument(listing, order);
       const createdAt = clock.now();
       const record: TransactionRecord = {
@@ -110,7 +119,7 @@ export function createCheckoutService(options: CheckoutOptions) {
         updatedAt: createdAt,
       };
       await transactions.create([record]);
-      return record;
+      return { record, tokenDomain };
     },
   };
 }

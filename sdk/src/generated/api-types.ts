@@ -77,6 +77,78 @@ export type ContractCall = {
   description: string;
 };
 
+export type GaslessFunding = {
+  /**
+   * EIP-3009 ReceiveWithAuthorization, for the buyer's wallet (eth_signTypedData_v4)
+   */
+  typedData: {
+    domain: {
+      name: string;
+      version: string;
+      chainId: number;
+      verifyingContract: string;
+    };
+    types: {
+      EIP712Domain: Array<{
+        name: string;
+        type: string;
+      }>;
+      ReceiveWithAuthorization: Array<{
+        name: string;
+        type: string;
+      }>;
+    };
+    primaryType: "ReceiveWithAuthorization";
+    message: {
+      from: string;
+      to: string;
+      value: string;
+      validAfter: string;
+      /**
+       * The quote's end in unix seconds
+       */
+      validBefore: string;
+      /**
+       * Hash of all the terms, as the escrow contract computes it
+       */
+      nonce: string;
+    };
+  };
+  relay: {
+    to: string;
+    value: "0";
+    chainId: number;
+    functionName: "createEscrowWithAuthorization";
+    /**
+     * The function in human-readable form
+     */
+    abi: string;
+    /**
+     * The arguments; the signature follows as the last one
+     */
+    args: {
+      terms: {
+        escrowId: string;
+        buyer: string;
+        seller: string;
+        amount: string;
+        token: string;
+        deadline: string;
+        disputeWindow: string;
+        abandonmentGrace: string;
+        criteriaHash: string;
+      };
+      validAfter: string;
+      validBefore: string;
+    };
+    /**
+     * Calldata for the signature of a plain wallet: put its 130 hexadecimal digits, without 0x, in place of `{signature}`. For the signature of a contract wallet, encode `args`
+     */
+    dataTemplate: string;
+    description: string;
+  };
+};
+
 export type Transaction = {
   transactionId: string;
   serviceId: string | null;
@@ -305,29 +377,7 @@ export type TransactionWithActions = {
   indexedBlock: number | null;
   createdAt: string;
   updatedAt: string;
-  actions: Array<{
-    action:
-      | "approve"
-      | "createEscrow"
-      | "submitDelivery"
-      | "accept"
-      | "openDispute"
-      | "finalize"
-      | "claimAbandoned"
-      | "refund";
-    to: string;
-    data: string;
-    /**
-     * wei
-     */
-    value: "0";
-    chainId: number;
-    description: string;
-    /**
-     * Until when the chain takes the call; null: it stays open
-     */
-    availableUntil: string | null;
-  }>;
+  actions: Array<CallAction | RequestAction>;
   /**
    * For the buyer of a funded `api_response` job: where to call the seller, and a token (JWS, HS256 under the seller's webhook secret) that says for which job
    */
@@ -335,6 +385,40 @@ export type TransactionWithActions = {
     url: string;
     jobToken: string;
   };
+};
+
+export type CallAction = {
+  action:
+    "approve" | "createEscrow" | "submitDelivery" | "accept" | "openDispute" | "finalize" | "claimAbandoned" | "refund";
+  to: string;
+  data: string;
+  /**
+   * wei
+   */
+  value: "0";
+  chainId: number;
+  description: string;
+  /**
+   * Until when the step can be taken; null: it stays open
+   */
+  availableUntil: string | null;
+};
+
+export type RequestAction = {
+  action: "deliver";
+  method: "POST";
+  path: string;
+  /**
+   * JSON Schema of the body
+   */
+  bodySchema: {
+    [key: string]: unknown;
+  };
+  description: string;
+  /**
+   * Until when the step can be taken; null: it stays open
+   */
+  availableUntil: string | null;
 };
 
 export type PendingDelivery = {
@@ -1442,6 +1526,10 @@ export type PostApiV1DiscoverErrors = {
    */
   400: Error;
   /**
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
    * `payload_too_large`: The body is larger than 256 KB
    */
   413: Error;
@@ -1454,9 +1542,9 @@ export type PostApiV1DiscoverErrors = {
    */
   500: Error;
   /**
-   * `search_unavailable`: Search by meaning is not ready at the moment
-   *
    * `service_unavailable`: The service is not available at the moment
+   *
+   * `search_unavailable`: Search by meaning is not ready at the moment
    */
   503: Error;
 };
@@ -1626,6 +1714,10 @@ export type PostApiV1CheckoutResponses = {
          * approve and createEscrow, ready to be sent in this order
          */
         calls: Array<ContractCall>;
+        /**
+         * Instead of `calls`: a signature that anyone may relay. Null for a token without EIP-3009
+         */
+        gasless: GaslessFunding | null;
       };
     };
   };
@@ -2120,7 +2212,11 @@ export type GetApiV1TransactionsByIdClaimAbandonedResponses = {
       value: "0";
       chainId: number;
       claimable: boolean;
-      claimableAt: string;
+      claimableAt: string | null;
+      /**
+       * Why the chain does not take the call now; null while it does. `too_early`: it will, from the time given. Every other reason names the state of the deal, and the time is null
+       */
+      reason: "not_funded" | "expired" | "not_delivered" | "delivered" | "disputed" | "settled" | "too_early" | null;
     };
   };
 };
@@ -2181,6 +2277,10 @@ export type GetApiV1TransactionsByIdFinalizeResponses = {
       chainId: number;
       finalizable: boolean;
       finalizableAt: string | null;
+      /**
+       * Why the chain does not take the call now; null while it does. `too_early`: it will, from the time given. Every other reason names the state of the deal, and the time is null
+       */
+      reason: "not_funded" | "expired" | "not_delivered" | "delivered" | "disputed" | "settled" | "too_early" | null;
     };
   };
 };
