@@ -57,8 +57,8 @@ export async function poll<Result>(
   attempt: () => Promise<Attempt<Result>>,
   isLag: (error: unknown) => boolean = isTransient,
 ): Promise<Result> {
+  let lag: unknown;
   for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(pollMs * 1.5, LONGEST_POLL_MS)) {
-    let lag: unknown;
     let retryAfterSeconds: number | undefined;
     try {
       const found = await attempt();
@@ -66,7 +66,8 @@ export async function poll<Result>(
       retryAfterSeconds = found.retryAfterSeconds;
     } catch (error) {
       if (!isLag(error)) throw error;
-      lag = error;
+      // The wait itself cuts its last attempt short, which explains less than the answer before.
+      if (lag === undefined || !(error instanceof TimeoutError)) lag = error;
       retryAfterSeconds = error instanceof ApiError ? error.retryAfterSeconds : undefined;
     }
     await patience.pause(Math.max(pollMs, (retryAfterSeconds ?? 0) * 1_000), lag);
