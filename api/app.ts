@@ -1,6 +1,6 @@
 import Koa from "koa";
 
-import { ChainUnavailableError } from "./chain/errors.ts";
+import { ChainUnavailableError, PriceUnavailableError } from "./chain/errors.ts";
 import { featureRoutes } from "./container.ts";
 import type { Container, Services } from "./container.ts";
 import { isDatabaseOutage } from "./db/connection.ts";
@@ -25,12 +25,21 @@ export function apiDescription(): ApiDescription {
   return describeApi(routes, API_VERSION);
 }
 
+const PRICE_RETRY_SECONDS = 60;
+
 /** Maps outages of the chain, the subgraph and the database to errors that the client may retry. */
 function translateError(error: unknown): ApiError | undefined {
   if (error instanceof ChainUnavailableError) {
     return new ApiError("chain_unavailable", {
       details: { network: error.network },
       retryAfterSeconds: 5,
+      cause: error,
+    });
+  }
+  if (error instanceof PriceUnavailableError) {
+    return new ApiError("price_feed_unavailable", {
+      details: error.facts,
+      retryAfterSeconds: PRICE_RETRY_SECONDS,
       cause: error,
     });
   }

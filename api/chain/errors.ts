@@ -24,6 +24,13 @@ export class WrongChainError extends ChainUnavailableError {
 /** The price feed of a token has no usable answer, so the contract cannot value it. */
 export class PriceUnavailableError extends Error {
   override readonly name = "PriceUnavailableError";
+  /** What the client may know: the token, and how old its price is. */
+  readonly facts: Readonly<Record<string, string | number>> | undefined;
+
+  constructor(message: string, { facts, ...options }: ErrorOptions & { facts?: PriceUnavailableError["facts"] } = {}) {
+    super(message, options);
+    this.facts = facts;
+  }
 }
 
 /** The escrow contract accepts no new deposits in this token. */

@@ -1,5 +1,6 @@
 import type { ChainClient, FeedPrice } from "../../chain/chain-client.ts";
 import type { DeployedToken } from "../../chain/deployment.ts";
+import { freshPrice } from "../../chain/fresh-price.ts";
 import { BPS_DENOMINATOR, PLATFORM_FEE_BPS } from "../../config/constants.ts";
 import type { Currency } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -29,7 +30,6 @@ const TOKEN_OF: Readonly<Record<Currency, string | undefined>> = {
 };
 const USDC = "USDC";
 const WETH = "WETH";
-const PRICE_RETRY_SECONDS = 60;
 
 const pow10 = (exponent: number): bigint => 10n ** BigInt(exponent);
 
@@ -79,21 +79,10 @@ export function etherToUsdAmount(
   return ceilDiv(digits * BigInt(quantity) * at.answer * pow10(token.decimals), pow10(scale) * pow10(at.decimals));
 }
 
-/** The latest price of a token's feed, refused when it is stale or no price. */
-async function freshPrice(chain: ChainClient, token: DeployedToken, chainNow: number): Promise<FeedPrice> {
-  const price = await chain.price(token);
-  const ageSeconds = chainNow - price.updatedAt;
-  if (price.answer <= 0n || price.updatedAt === 0 || ageSeconds > token.maxPriceAge) {
-    const details = { token: token.symbol, updatedAt: price.updatedAt, maxPriceAge: token.maxPriceAge };
-    throw new ApiError("price_feed_unavailable", { details, retryAfterSeconds: PRICE_RETRY_SECONDS });
-  }
-  return price;
-}
-
 /**
  * Quotes a listing in the token that the buyer pays with (decision 2): USDC and USD listings are 1:1 in USDC, ETH
  * listings 1:1 in WETH; the other pairs convert by the ETH/USD feed of the settlement network.
- * @throws ApiError `currency_not_settleable`, `payment_method_not_supported`, `price_feed_unavailable`
+ * @throws ApiError `currency_not_settleable`, `payment_method_not_supported`; PriceUnavailableError
  */
 export async function quoteListing(
   chain: ChainClient,

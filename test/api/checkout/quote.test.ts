@@ -2,6 +2,7 @@ import { assert } from "chai";
 import { keccak256, stringToBytes } from "viem";
 
 import type { ChainClient } from "../../../api/chain/chain-client.ts";
+import { PriceUnavailableError } from "../../../api/chain/errors.ts";
 import { criteriaDocument, criteriaHashOf, schemaFault } from "../../../api/features/checkout/criteria.ts";
 import {
   quoteListing,
@@ -12,7 +13,6 @@ import {
   usdToTokenAmount,
 } from "../../../api/features/checkout/quote.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
-import { ApiError } from "../../../api/http/errors.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
 
 describe("amounts of a checkout", () => {
@@ -68,7 +68,7 @@ describe("amounts of a checkout", () => {
       [1n, 0, 1],
     ];
     for (const refused of unusable) {
-      assert.strictEqual((await rejectionOf(quote(...refused), ApiError)).code, "price_feed_unavailable");
+      assert.include((await rejectionOf(quote(...refused), PriceUnavailableError)).facts, { token: "WETH" });
     }
   });
 
