@@ -7,6 +7,7 @@ import { createChainClient } from "./chain/chain-client.ts";
 import type { ChainClient } from "./chain/chain-client.ts";
 import { readDeployment } from "./chain/deployment.ts";
 import { ChainUnavailableError, WrongChainError } from "./chain/errors.ts";
+import { createEtherPrice } from "./chain/ether-price.ts";
 import { NETWORKS } from "./config/constants.ts";
 import type { Network } from "./config/constants.ts";
 import type { Env } from "./config/env.ts";
@@ -179,9 +180,10 @@ function createFeatures(platform: Platform, timings: Timings) {
   const agents = agentsModule.create({ connection, chains, indexers, clock });
   const { standings } = agents;
   const auth = authModule.create({ connection, models: agents.models, clock, publicUrl });
-  const search = searchModule.create({ connection, standings, log });
+  const etherPrice = createEtherPrice(chains, clock);
+  const search = searchModule.create({ connection, standings, etherPrice, log });
   const { discovery, embedder } = search;
-  const listings = listingsModule.create({ connection, embedder, search: discovery, standings, clock });
+  const listings = listingsModule.create({ connection, embedder, search: discovery, standings, etherPrice, clock });
   const { endpoints } = listings;
   const outbox = outboxModule.create({ connection, log, now, processId, timings });
   const webhooks = webhooksModule.create({

@@ -11,7 +11,7 @@ export interface DependencySources {
   connection: Connection;
   chains: Readonly<Record<Network, Pick<ChainClient, "head">>>;
   indexers: Readonly<Record<Network, Pick<Indexer, "head">>>;
-  search: { listings(): number; isFollowing(): boolean };
+  search: { listings(): Promise<number>; isFollowing(): boolean };
 }
 
 /** The database, the search index, and for each network its RPC server and its subgraph with how far it is behind the chain. */
@@ -25,9 +25,9 @@ export function createDependencies({ connection, chains, indexers, search }: Dep
   };
   const searchIndex: Dependency = {
     name: "search",
-    check() {
-      if (!search.isFollowing()) return Promise.reject(new Error("The search index does not follow the listings"));
-      return Promise.resolve({ listings: search.listings() });
+    async check() {
+      if (!search.isFollowing()) throw new Error("The search index does not follow the listings");
+      return { listings: await search.listings() };
     },
   };
   const ofNetwork = (network: Network): Dependency[] => [

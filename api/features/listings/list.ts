@@ -3,6 +3,8 @@ import { Types } from "mongoose";
 import type { QueryFilter } from "mongoose";
 import type { z } from "zod";
 
+import type { EtherPrice } from "../../chain/ether-price.ts";
+import { CURRENCIES, DELIVERY_TYPES, NETWORKS, SERVICE_STATUSES } from "../../config/constants.ts";
 import type { Currency, Network } from "../../config/constants.ts";
 import type { Caller } from "../../http/define-route.ts";
 import { leastOnChainScoreOf } from "../agents/score.ts";
@@ -11,6 +13,8 @@ import type { Standings } from "../agents/standings.ts";
 import { toListing } from "./listing.ts";
 import type { Listing } from "./listing.ts";
 import type { DeliveryType, ListingModel, ListingRecord } from "./model.ts";
+import { priceRanges } from "./price-filter.ts";
+import type { PriceRange, UsdBounds } from "./price-filter.ts";
 import { sortOf } from "./schemas.ts";
 import type { ListingPosition, ListingSort, listListingsQuery } from "./schemas.ts";
 
@@ -23,21 +27,20 @@ export interface ListingPage {
 }
 
 /** What a search may leave out before it ranks. */
-export interface SearchFilter {
+export interface SearchFilter extends UsdBounds {
   category?: string | undefined;
   network?: Network | undefined;
   sellerId?: string | undefined;
   currency?: Currency | undefined;
   deliveryType?: DeliveryType | undefined;
-  minPrice?: number | undefined;
-  maxPrice?: number | undefined;
   /** Least discoveryScore of the seller on the listing's network. */
   minTrustScore?: number | undefined;
 }
 
-/** Finds active listings by meaning, best first. */
+/** Finds active listings by meaning. */
 export interface ListingSearch {
-  findIds(query: string, filter: SearchFilter): Promise<string[]>;
+  /** The ids of the best listings, best first, `limit` at most. */
+  findIds(query: string, filter: SearchFilter, limit: number): Promise<string[]>;
 }
 
 /** What a list needs. */
@@ -45,6 +48,7 @@ export interface ListDeps {
   listings: ListingModel;
   search: ListingSearch;
   standings: Pick<Standings, "of">;
+  etherPrice: EtherPrice;
 }
 
 /** How many listings are read at once to leave out those of sellers without the score. */
@@ -57,24 +61,17 @@ export async function listListings(caller: Caller, query: ListingQuery, deps: Li
   return query.q === undefined ? listStored(caller, query, deps) : listFound(query.q, query, deps);
 }
 
-async function listStored(
-  caller: Caller,
-  query: ListingQuery,
-  { listings, standings }: ListDeps,
-): Promise<ListingPage> {
+async function listStored(caller: Caller, query: ListingQuery, deps: ListDeps): Promise<ListingPage> {
+  const { listings, standings, etherPrice } = deps;
   const sort = sortOf(query);
   const wanted = query.limit + 1;
   const minScore = leastOnChainScoreOf(query.minTrustScore ?? 0);
   const atOnce = minScore === null ? wanted : RATED_AT_ONCE;
+  const prices = await priceRanges(query, query.currency === undefined ? CURRENCIES : [query.currency], etherPrice);
   const found: Listing[] = [];
   let position = query.cursor;
   for (let read = atOnce; ; read += atOnce) {
-    const records = await listings
-      .find(listingsFilter(caller, query, position), { embedding: 0 })
-      .sort(LISTING_ORDERS[sort])
-      .limit(atOnce)
-      .lean();
-    const listed = records.map(toListing);
+    const listed = await readRanges(listings, listingRanges(caller, query, prices, position), sort, atOnce);
     found.push(...(minScore === null ? listed : await withScore(listed, minScore, standings)));
     const last = listed.at(-1);
     if (last === undefined || listed.length < atOnce || found.length >= wanted) break;
@@ -85,6 +82,22 @@ async function listStored(
   const last = page.at(-1);
   const hasMore = found.length > query.limit && last !== undefined;
   return { listings: page, next: hasMore ? positionOf(sort, last) : null };
+}
+
+/** The first listings of some ranges, in the order of the sort. */
+async function readRanges(
+  listings: ListingModel,
+  ranges: readonly ListingRange[],
+  sort: ListingSort,
+  limit: number,
+): Promise<Listing[]> {
+  const found = await Promise.all(
+    ranges.map(({ filter, order }) => listings.find(filter, { embedding: 0 }).sort(order).limit(limit).lean()),
+  );
+  const [only] = found;
+  if (found.length === 1 && only !== undefined) return only.map(toListing);
+  const compare = COMPARE[sort];
+  return found.flat().map(toListing).sort(compare).slice(0, limit);
 }
 
 /** Those listings whose seller has at least this on-chain score on the listing's network (decision 20). */
@@ -104,9 +117,9 @@ async function withScore(listed: Listing[], minScore: number, standings: ListDep
 }
 
 async function listFound(text: string, query: ListingQuery, { listings, search }: ListDeps): Promise<ListingPage> {
-  const ids = await search.findIds(text, query);
   const offset = query.cursor?.offset ?? 0;
   const end = offset + query.limit;
+  const ids = await search.findIds(text, query, end + 1);
   const pageIds = ids.slice(offset, end);
   const records = await listings.find({ _id: { $in: pageIds }, status: "active" }, { embedding: 0 }).lean();
   const byId = new Map(records.map((record) => [record._id, toListing(record)]));
@@ -117,9 +130,16 @@ async function listFound(text: string, query: ListingQuery, { listings, search }
 }
 
 type Filter = QueryFilter<ListingRecord>;
+type Order = Record<string, 1 | -1>;
+
+/** A part of a list that the database reads as one range, or a few merged ones, of an index. */
+export interface ListingRange {
+  filter: Filter;
+  order: Order;
+}
 
 /** The orders of stored listings; each is that of an index, read forwards or backwards. */
-export const LISTING_ORDERS: Readonly<Record<ListingSort, Record<string, 1 | -1>>> = {
+const LISTING_ORDERS: Readonly<Record<ListingSort, Order>> = {
   newest: { _id: -1 },
   oldest: { _id: 1 },
   price_asc: { price: 1, _id: 1 },
@@ -128,46 +148,89 @@ export const LISTING_ORDERS: Readonly<Record<ListingSort, Record<string, 1 | -1>
   relevance: { _id: -1 },
 };
 
-/** What a list asks of the stored listings, the seller's score excepted. */
-export function listingsFilter(caller: Caller, query: ListingQuery, position: ListingPosition | undefined): Filter {
-  const { category, network, sellerId, currency, deliveryType, minPrice, maxPrice } = query;
-  const equal = Object.fromEntries(
-    Object.entries({ category, network, sellerAgentId: sellerId, currency, deliveryType }).filter(
-      ([, value]) => value !== undefined,
-    ),
-  );
-  return {
-    $and: [
-      equal,
-      statusFilter(caller, query),
-      ...(minPrice === undefined ? [] : [{ price: { $gte: decimal(minPrice) } }]),
-      ...(maxPrice === undefined ? [] : [{ price: { $lte: decimal(maxPrice) } }]),
-      ...(position === undefined ? [] : [afterPosition(sortOf(query), position)]),
-    ],
+const byId = (left: Listing, right: Listing): number => (left.id < right.id ? -1 : 1);
+const byPrice = (left: Listing, right: Listing): number =>
+  new BigNumber(left.price).comparedTo(right.price) || byId(left, right);
+
+/** The same orders for listings that were read from several ranges. */
+const COMPARE: Readonly<Record<ListingSort, (left: Listing, right: Listing) => number>> = {
+  newest: (left, right) => byId(right, left),
+  oldest: byId,
+  price_asc: byPrice,
+  price_desc: (left, right) => byPrice(right, left),
+  relevance: (left, right) => byId(right, left),
+};
+
+/**
+ * What a list reads of the stored listings, the seller's score excepted: ranges whose first entries together are the page.
+ * Each names every field of its index, with all its values where the query leaves it open, so that the database merges
+ * ordered ranges instead of looking through what the filter leaves out (see the indexes in model.ts).
+ */
+export function listingRanges(
+  caller: Caller,
+  query: ListingQuery,
+  prices: readonly PriceRange[] | undefined,
+  position: ListingPosition | undefined,
+): ListingRange[] {
+  const seller = sellerAndStatuses(caller, query);
+  if (seller === undefined) return [];
+  const { category, network, currency, deliveryType } = query;
+  const fields: Filter = {
+    ...(category === undefined ? {} : { category }),
+    ...seller,
+    network: { $in: network === undefined ? NETWORKS : [network] },
+    deliveryType: { $in: deliveryType === undefined ? DELIVERY_TYPES : [deliveryType] },
   };
+  const inCurrencies: { currency: object; price: object }[] =
+    prices === undefined
+      ? [{ currency: { $in: currency === undefined ? CURRENCIES : [currency] }, price: {} }]
+      : prices.map(({ currencies, min, max }) => ({
+          currency: { $in: currencies },
+          price: { $gte: Types.Decimal128.fromString(min), $lte: Types.Decimal128.fromString(max) },
+        }));
+  return inCurrencies.flatMap((inCurrency) =>
+    afterPosition(sortOf(query), position).map(({ price: afterPrice, order, ...after }) => {
+      const price = { ...inCurrency.price, ...afterPrice };
+      const isPriced = Object.keys(price).length > 0;
+      return {
+        filter: { ...fields, currency: inCurrency.currency, ...(isPriced ? { price } : {}), ...after },
+        order,
+      };
+    }),
+  );
 }
 
-/** Paused and archived listings are out of search for everybody but their seller, who sees all of his own. */
-function statusFilter(caller: Caller, { status, sellerId }: ListingQuery): Filter {
-  if (status === undefined) return sellerId === caller.agentId ? {} : { status: "active" };
-  return status === "active" ? { status } : { status, sellerAgentId: caller.agentId };
+/**
+ * Paused and archived listings are out of search for everybody but their seller, who sees all of his own.
+ * @returns undefined when the query asks for the hidden listings of somebody else
+ */
+function sellerAndStatuses(caller: Caller, { status, sellerId }: ListingQuery): Filter | undefined {
+  const isOwn = sellerId === caller.agentId;
+  const isHidden = status !== undefined && status !== "active";
+  if (isHidden && sellerId !== undefined && !isOwn) return undefined;
+  const seller = isHidden ? caller.agentId : sellerId;
+  const statuses = status === undefined ? (isOwn ? SERVICE_STATUSES : (["active"] as const)) : [status];
+  return { ...(seller === undefined ? {} : { sellerAgentId: seller }), status: { $in: statuses } };
 }
 
-function afterPosition(sort: ListingSort, { id, price }: ListingPosition): Filter {
-  if (id === undefined) return {};
-  if (sort === "newest") return { _id: { $lt: id } };
-  if (sort === "oldest" || price === undefined) return { _id: { $gt: id } };
+/** What follows a place in a list. After a price come the rest of those that cost the same, and those beyond. */
+function afterPosition(
+  sort: ListingSort,
+  position: ListingPosition | undefined,
+): { price?: object; _id?: object; order: Order }[] {
+  const order = LISTING_ORDERS[sort];
+  const { id, price } = position ?? {};
+  if (id === undefined) return [{ order }];
+  const isAscending = sort === "oldest" || sort === "price_asc";
+  const beyondId = isAscending ? { $gt: id } : { $lt: id };
+  if (price === undefined || !("price" in order)) return [{ _id: beyondId, order }];
   const value = Types.Decimal128.fromString(price);
-  // The first condition says nothing new, but bounds the range of the index whichever way the second one is read.
-  return sort === "price_asc"
-    ? { price: { $gte: value }, $or: [{ price: { $gt: value } }, { price: value, _id: { $gt: id } }] }
-    : { price: { $lte: value }, $or: [{ price: { $lt: value } }, { price: value, _id: { $lt: id } }] };
+  return [
+    { price: { $eq: value }, _id: beyondId, order: { _id: isAscending ? 1 : -1 } },
+    { price: isAscending ? { $gt: value } : { $lt: value }, order },
+  ];
 }
 
 function positionOf(sort: ListingSort, { id, price }: Listing): ListingPosition {
   return sort === "price_asc" || sort === "price_desc" ? { sort, id, price } : { sort, id };
-}
-
-function decimal(value: number): Types.Decimal128 {
-  return Types.Decimal128.fromString(new BigNumber(String(value)).toFixed());
 }

@@ -79,11 +79,22 @@ const listing = new Schema<ListingRecord>(
   },
   { versionKey: false, strict: "throw", collection: "listings" },
 );
-listing.index({ status: 1, _id: -1 });
-listing.index({ sellerAgentId: 1, _id: -1 });
-listing.index({ category: 1, status: 1, _id: -1 });
-listing.index({ status: 1, price: 1, _id: 1 });
-listing.index({ category: 1, status: 1, price: 1, _id: 1 });
+/*
+ * Lists (see listingRanges in list.ts). A listing is written seldom and listed often, so each of the three families (all,
+ * one category, one seller) has an index by age and one by price, and no filter has an index of its own: `status`,
+ * `network`, `currency` and `deliveryType` have 72 combinations, and a list that leaves some open reads the ranges of all
+ * their values in one ordered merge (MongoDB merges 200 at most, which is why a category isn't left open that way). The
+ * indexes by age carry the price, and those of a seller the category, so that a filter on these costs entries of an index
+ * and no documents. For prices in the order of age MongoDB takes the index that ends sooner: by age when many listings
+ * match, by price when few do.
+ */
+const FACETS = { status: 1, network: 1, currency: 1, deliveryType: 1 } as const;
+listing.index({ ...FACETS, _id: -1, price: 1 });
+listing.index({ ...FACETS, price: 1, _id: 1 });
+listing.index({ category: 1, ...FACETS, _id: -1, price: 1 });
+listing.index({ category: 1, ...FACETS, price: 1, _id: 1 });
+listing.index({ sellerAgentId: 1, ...FACETS, _id: -1, price: 1, category: 1 });
+listing.index({ sellerAgentId: 1, ...FACETS, price: 1, _id: 1, category: 1 });
 listing.index({ "embedding.model": 1 });
 
 /** The collection of listings. */

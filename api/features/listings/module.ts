@@ -12,7 +12,7 @@ import { createListingService } from "./service.ts";
 import type { ListingEmbedder } from "./service.ts";
 
 /** What listings need. */
-export interface ListingsModuleDeps extends Pick<ListDeps, "search" | "standings"> {
+export interface ListingsModuleDeps extends Pick<ListDeps, "search" | "standings" | "etherPrice"> {
   connection: Connection;
   embedder: ListingEmbedder;
   clock: Clock;
@@ -21,12 +21,12 @@ export interface ListingsModuleDeps extends Pick<ListDeps, "search" | "standings
 /** The services that sellers offer. */
 export const listingsModule = defineFeature({
   routes: serviceRoutes,
-  create({ connection, embedder, search, standings, clock }: ListingsModuleDeps) {
+  create({ connection, embedder, search, standings, etherPrice, clock }: ListingsModuleDeps) {
     const listings = listingModel(connection);
     const service = createListingService({ listings, embedder, clock });
     const services: ServicesDeps = {
       services: service,
-      listServices: (caller, query) => listListings(caller, query, { listings, search, standings }),
+      listServices: (caller, query) => listListings(caller, query, { listings, search, standings, etherPrice }),
     };
     return { services, models: { listings }, listings: service, endpoints: createEndpointDirectory(listings) };
   },

@@ -39,7 +39,7 @@ const listServices = defineRoute({
   description: "With `minTrustScore` a page may be short, or empty, while `nextCursor` still leads on to more.",
   query: listListingsQuery,
   responses: { 200: listOf(listingOutput) },
-  errors: ["search_unavailable"],
+  errors: ["search_unavailable", "chain_unavailable", "price_feed_unavailable"],
 }).handle(async ({ query, caller }, deps: ServicesDeps) => {
   const { listings, next } = await deps.listServices(caller, query);
   return {

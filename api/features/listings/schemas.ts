@@ -98,6 +98,9 @@ const position = z.strictObject({
 });
 export type ListingPosition = z.output<typeof position>;
 
+/** How a price filter compares (decision 23). */
+export const USD_BOUND = "In US dollars: ether counts by the price feed, and POL, which has none, never matches";
+
 /** Query of GET /api/v1/services (decision 23). */
 export const listListingsQuery = z
   .strictObject({
@@ -111,8 +114,8 @@ export const listListingsQuery = z
       .meta({ description: "`active` by default; `paused` and `archived` list the caller's own services" }),
     currency: currency.optional(),
     deliveryType: z.enum(DELIVERY_TYPES).optional(),
-    minPrice: queryNumber({ min: 0, description: "In units of each listing's own currency" }).optional(),
-    maxPrice: queryNumber({ min: 0, description: "In units of each listing's own currency" }).optional(),
+    minPrice: queryNumber({ min: 0, description: USD_BOUND }).optional(),
+    maxPrice: queryNumber({ min: 0, description: USD_BOUND }).optional(),
     minTrustScore: queryNumber({ min: 0, max: 1, description: "Least discoveryScore of the seller" }).optional(),
     sort: z
       .enum(LISTING_SORTS)

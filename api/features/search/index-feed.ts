@@ -5,7 +5,7 @@ import type { ChangeStream, ChangeStreamDocument, Timestamp } from "mongodb";
 import type { Logger } from "../../lib/logger.ts";
 import { toListing } from "../listings/listing.ts";
 import type { ListingModel, ListingRecord } from "../listings/model.ts";
-import type { SearchIndex } from "./search-index.ts";
+import type { ListingIndex } from "./listing-index.ts";
 import { fromBytes } from "./vectors.ts";
 
 /** Keeps the index of this process like the listings of the database, whichever process changes them. */
@@ -20,7 +20,7 @@ export interface IndexFeed {
 /** What the feed needs. */
 export interface IndexFeedDeps {
   listings: ListingModel;
-  index: SearchIndex;
+  index: ListingIndex;
   /** Name of the encoder's model: vectors of another one are not used. */
   model: string;
   log: Logger;
@@ -41,24 +41,24 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
   let following: Promise<void> | undefined;
   let isStreaming = false;
 
-  function apply(record: ListingRecord): void {
+  async function apply(record: ListingRecord): Promise<void> {
     if (record.status !== "active") {
-      index.remove(record._id);
+      await index.remove(record._id);
       return;
     }
     const isUsable = record.embedding?.model === model;
-    index.put(toListing(record), isUsable ? fromBytes(bytesOf(record.embedding?.vector)) : null);
+    await index.put(toListing(record), isUsable ? fromBytes(bytesOf(record.embedding?.vector)) : null);
   }
 
   async function load(): Promise<Timestamp> {
     const before: { operationTime?: Timestamp } = await listings.db.getClient().db("admin").command({ ping: 1 });
     if (before.operationTime === undefined) throw new Error("The database gives no operation time");
-    const stale = new Set(index.ids());
+    const stale = new Set(await index.ids());
     for await (const record of listings.find({ status: "active" }).lean().cursor()) {
-      apply(record);
+      await apply(record);
       stale.delete(record._id);
     }
-    for (const id of stale) index.remove(id);
+    for (const id of stale) await index.remove(id);
     return before.operationTime;
   }
 
@@ -69,9 +69,9 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
     });
     isStreaming = true;
     for await (const change of stream) {
-      if (change.operationType === "delete") index.remove(change.documentKey._id);
+      if (change.operationType === "delete") await index.remove(change.documentKey._id);
       // A document that was deleted since the change has none to look up; its deletion follows.
-      else if ("fullDocument" in change && change.fullDocument) apply(change.fullDocument);
+      else if ("fullDocument" in change && change.fullDocument) await apply(change.fullDocument);
     }
   }
 
@@ -94,7 +94,7 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
   return {
     async start() {
       const from = await load();
-      log.info({ listings: index.size }, "search index loaded");
+      log.info({ listings: await index.count() }, "search index loaded");
       following = followUntilClosed(from);
     },
     isFollowing: () => isStreaming,

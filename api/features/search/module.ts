@@ -1,5 +1,6 @@
 import type { Connection } from "mongoose";
 
+import type { EtherPrice } from "../../chain/ether-price.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Standings } from "../agents/standings.ts";
 import { defineFeature } from "../feature.ts";
@@ -7,27 +8,28 @@ import { listingModel } from "../listings/model.ts";
 import { createThreadEncoder } from "./encoder.ts";
 import { createIndexFeed } from "./index-feed.ts";
 import { searchJobs } from "./jobs.ts";
+import { createListingIndex } from "./listing-index.ts";
 import { discoverRoutes } from "./routes.ts";
 import type { DiscoverDeps } from "./routes.ts";
-import { createSearchIndex } from "./search-index.ts";
 import { createDiscoverService, createListingEmbedder } from "./service.ts";
 
 /** What search needs. */
 export interface SearchModuleDeps {
   connection: Connection;
   standings: Standings;
+  etherPrice: EtherPrice;
   log: Logger;
 }
 
 /** Discovery by meaning over the listings. */
 export const searchModule = defineFeature({
   routes: discoverRoutes,
-  create({ connection, standings, log }: SearchModuleDeps) {
+  create({ connection, standings, etherPrice, log }: SearchModuleDeps) {
     const listings = listingModel(connection);
     const encoder = createThreadEncoder(log);
-    const index = createSearchIndex();
+    const index = createListingIndex();
     const feed = createIndexFeed({ listings, index, model: encoder.model, log });
-    const discovery = createDiscoverService({ encoder, index, standings, log });
+    const discovery = createDiscoverService({ encoder, index, standings, etherPrice, log });
     const services: DiscoverDeps = { discovery };
     return {
       services,
@@ -35,7 +37,7 @@ export const searchModule = defineFeature({
       discovery,
       embedder: createListingEmbedder(encoder, log),
       /** For the readiness report. */
-      state: { listings: () => index.size, isFollowing: () => feed.isFollowing() },
+      state: { listings: () => index.count(), isFollowing: () => feed.isFollowing() },
       start: () => feed.start(),
       async close() {
         await feed.close();

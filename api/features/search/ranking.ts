@@ -1,9 +1,12 @@
 import type { TradingHistory } from "../agents/score.ts";
 import { discoveryScoreOf, rankingTrustOf } from "../agents/score.ts";
-import type { Match } from "./search-index.ts";
+import type { Listing } from "../listings/listing.ts";
 
-/** A match with what is known of its seller. */
-export interface RatedMatch extends Match {
+/** A listing that answers a query, with what is known of its seller. */
+export interface RatedMatch {
+  listing: Listing;
+  /** How well it answers, 0 to 1, whoever sells it. */
+  relevance: number;
   history: TradingHistory;
 }
 
@@ -17,12 +20,30 @@ const TRUST_WEIGHT = 0.3;
  * first, then the newer listing.
  */
 export function rank(matches: readonly RatedMatch[]): RatedMatch[] {
-  const best = Math.max(0, ...matches.map(({ relevance }) => relevance));
+  const best = bestOf(matches);
   return matches
     .filter(({ relevance }) => relevance >= best * LEAST_SHARE_OF_BEST)
-    .map((match) => ({ match, worth: match.relevance * (1 + TRUST_WEIGHT * rankingTrustOf(match.history)) }))
+    .map((match) => ({ match, worth: worthOf(match) }))
     .sort((left, right) => right.worth - left.worth || tieBreak(left.match, right.match))
     .map(({ match }) => match);
+}
+
+/**
+ * Whether the first `wanted` of a ranking stay as they are whatever a search has not looked at.
+ * @param unseenRelevance no listing beyond the search's limit is more relevant than this
+ */
+export function isSettled(ranked: readonly RatedMatch[], wanted: number, unseenRelevance: number): boolean {
+  if (unseenRelevance < bestOf(ranked) * LEAST_SHARE_OF_BEST) return true;
+  const last = ranked[wanted - 1];
+  return last !== undefined && worthOf(last) > unseenRelevance * (1 + TRUST_WEIGHT);
+}
+
+function worthOf({ relevance, history }: RatedMatch): number {
+  return relevance * (1 + TRUST_WEIGHT * rankingTrustOf(history));
+}
+
+function bestOf(matches: readonly RatedMatch[]): number {
+  return matches.reduce((best, { relevance }) => Math.max(best, relevance), 0);
 }
 
 function tieBreak(left: RatedMatch, right: RatedMatch): number {

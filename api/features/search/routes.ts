@@ -5,7 +5,7 @@ import { addressOutput, networkSchema } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import { textSchema } from "../../http/text-schema.ts";
 import { discoveryScoreOf } from "../agents/score.ts";
-import { QUERY_MAX_LENGTH } from "../listings/schemas.ts";
+import { QUERY_MAX_LENGTH, USD_BOUND } from "../listings/schemas.ts";
 import type { RatedMatch } from "./ranking.ts";
 import type { DiscoverService } from "./service.ts";
 
@@ -27,7 +27,7 @@ const discoverBody = z.strictObject({
         .number()
         .min(0)
         .optional()
-        .meta({ description: "Dearest price of a unit, in units of each listing's own currency" }),
+        .meta({ description: `Dearest price of a unit. ${USD_BOUND}` }),
     })
     .optional(),
 });
@@ -64,10 +64,10 @@ const discover = defineRoute({
   budget: "search",
   body: discoverBody,
   responses: { 200: z.array(discoverResult) },
-  errors: ["search_unavailable", "service_unavailable"],
+  errors: ["search_unavailable", "chain_unavailable", "price_feed_unavailable", "service_unavailable"],
 }).handle(async ({ body: { query, filters = {} } }, { discovery }: DiscoverDeps) => {
-  const matches = await discovery.discover(query, filters);
-  return { status: 200, body: matches.slice(0, MAX_RESULTS).map(present) };
+  const matches = await discovery.discover(query, filters, MAX_RESULTS);
+  return { status: 200, body: matches.map(present) };
 });
 
 function present({ listing, relevance, history }: RatedMatch): z.input<typeof discoverResult> {

@@ -16,7 +16,10 @@ const ENDINGS = /(ations?|ings?|ers?|ors?|ies|ied|es|ed|ly|ments?|s|y|e)$/;
 // Not a stemming package: it goes with the present word index when a search engine replaces that.
 const MIN_STEM_LENGTH = 3;
 
-/** The stem of a word, so that "bookings" finds "booked"; null for a word that says nothing. */
+/**
+ * The stem of a word, so that "bookings" finds "booked"; null for a word that says nothing. Ours stays until an external
+ * engine brings its own: a stemming package instead would only shift the numbers that in-process-index.ts was set with.
+ */
 export function searchTerm(word: string): string | null {
   const lower = word.toLowerCase();
   if (STOP_WORDS.has(lower)) return null;

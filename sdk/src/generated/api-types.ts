@@ -1083,11 +1083,11 @@ export type GetApiV1ServicesData = {
     currency?: "USDC" | "USD" | "ETH" | "POL";
     deliveryType?: "webhook" | "api_response" | "async";
     /**
-     * In units of each listing's own currency
+     * In US dollars: ether counts by the price feed, and POL, which has none, never matches
      */
     minPrice?: number;
     /**
-     * In units of each listing's own currency
+     * In US dollars: ether counts by the price feed, and POL, which has none, never matches
      */
     maxPrice?: number;
     /**
@@ -1127,6 +1127,10 @@ export type GetApiV1ServicesErrors = {
    * `service_unavailable`: The service is not available at the moment
    *
    * `search_unavailable`: Search by meaning is not ready at the moment
+   *
+   * `chain_unavailable`: The chain cannot be read at the moment
+   *
+   * `price_feed_unavailable`: No fresh price is to be had for this token
    */
   503: Error;
 };
@@ -1508,7 +1512,7 @@ export type PostApiV1DiscoverData = {
        */
       minTrustScore?: number;
       /**
-       * Dearest price of a unit, in units of each listing's own currency
+       * Dearest price of a unit. In US dollars: ether counts by the price feed, and POL, which has none, never matches
        */
       maxPrice?: number;
     };
@@ -1545,6 +1549,10 @@ export type PostApiV1DiscoverErrors = {
    * `service_unavailable`: The service is not available at the moment
    *
    * `search_unavailable`: Search by meaning is not ready at the moment
+   *
+   * `chain_unavailable`: The chain cannot be read at the moment
+   *
+   * `price_feed_unavailable`: No fresh price is to be had for this token
    */
   503: Error;
 };

@@ -5,6 +5,7 @@ import { assert } from "chai";
 
 import type { Network } from "../../../api/config/constants.ts";
 import { embedPending } from "../../../api/features/search/embed-pending.ts";
+import { createListingIndex } from "../../../api/features/search/listing-index.ts";
 import { createThreadEncoder } from "../../../api/features/search/encoder.ts";
 import type { listingModel } from "../../../api/features/listings/model.ts";
 import { ApiError } from "../../../api/http/errors.ts";
@@ -334,11 +335,12 @@ describe("discovery", () => {
       const { standings } = api.container.services;
       const away = createDiscoverService({
         encoder,
-        index: { size: 0, put() {}, remove() {}, ids: () => [], match: () => [] },
+        index: createListingIndex(),
         standings,
+        etherPrice: () => Promise.reject(new Error("no price is needed")),
         log: api.container.log,
       });
-      const error = await rejectionOf(away.discover("anything", {}), ApiError);
+      const error = await rejectionOf(away.discover("anything", {}, 1), ApiError);
       assert.deepEqual([error.code, error.status], ["search_unavailable", 503]);
     });
   });

@@ -1,0 +1,55 @@
+import BigNumber from "bignumber.js";
+
+import type { EtherPrice } from "../../chain/ether-price.ts";
+import type { Currency } from "../../config/constants.ts";
+import { CURRENCY_DECIMALS } from "../../config/constants.ts";
+import { MAX_PRICE, exactDecimal } from "./price.ts";
+
+/** Prices in some currencies, both bounds included: decimals in units of the currency. */
+export interface PriceRange {
+  currencies: readonly Currency[];
+  min: string;
+  max: string;
+}
+
+/** Bounds of a price in US dollars, both included. */
+export interface UsdBounds {
+  minPrice?: number | undefined;
+  maxPrice?: number | undefined;
+}
+
+const DOLLARS: readonly Currency[] = ["USDC", "USD"];
+const ETHER: readonly Currency[] = ["ETH"];
+const CEIL = BigNumber.clone({ DECIMAL_PLACES: CURRENCY_DECIMALS.ETH, ROUNDING_MODE: BigNumber.ROUND_CEIL });
+const FLOOR = BigNumber.clone({ DECIMAL_PLACES: CURRENCY_DECIMALS.ETH, ROUNDING_MODE: BigNumber.ROUND_FLOOR });
+
+/**
+ * The prices whose USD value is within the bounds, a range for each unit (decision 23): a database and a search engine
+ * then compare prices as they are stored. No range has POL, which has no feed. The bounds in ether are rounded inwards to
+ * the decimals that a price can have, so no price changes sides.
+ * @returns undefined without bounds; an empty array when no price can match
+ * @throws ChainUnavailableError, PriceUnavailableError when ether may match and has no price that is at most a minute old
+ */
+export async function priceRanges(
+  { minPrice, maxPrice }: UsdBounds,
+  currencies: readonly Currency[],
+  etherPrice: EtherPrice,
+): Promise<PriceRange[] | undefined> {
+  if (minPrice === undefined && maxPrice === undefined) return undefined;
+  const min = exactDecimal(minPrice ?? 0);
+  const max = maxPrice === undefined ? undefined : exactDecimal(maxPrice);
+  const usd = currencies.includes("ETH") ? await etherPrice() : undefined;
+  return [
+    rangeOf(DOLLARS, min, max),
+    ...(usd === undefined ? [] : [rangeOf(ETHER, new CEIL(min).div(usd), max && new FLOOR(max).div(usd))]),
+  ].flatMap((range) => {
+    const wanted = range.currencies.filter((currency) => currencies.includes(currency));
+    return wanted.length === 0 || new BigNumber(range.min).gt(range.max) ? [] : [{ ...range, currencies: wanted }];
+  });
+}
+
+/** No price is above MAX_PRICE: a bound above it says no more, and would not fit what the database compares with. */
+function rangeOf(currencies: readonly Currency[], min: BigNumber, max: BigNumber | undefined): PriceRange {
+  const dearest = max === undefined || max.gt(MAX_PRICE) ? new BigNumber(MAX_PRICE) : max;
+  return { currencies, min: min.toFixed(), max: dearest.toFixed() };
+}
