@@ -14,7 +14,7 @@ import {
 const require = createRequire(import.meta.url);
 const solcSettings = {
   version: "0.8.37",
-  // The compiler comes from its npm package: nothing is downloaded.
+  // The compiler comes from its npm package, so nothing is downloaded.
   path: require.resolve("solc/soljson.js"),
   settings: {
     evmVersion: "prague",
@@ -23,7 +23,7 @@ const solcSettings = {
   },
 } as const;
 
-/** The mnemonic that anvil and Hardhat share: its keys are public and only for local chains. */
+/** The default mnemonic of anvil and Hardhat. Its keys are public: for local chains only. */
 const LOCAL_ACCOUNTS = { mnemonic: "test test test test test test test test test test test junk", count: 20 } as const;
 
 export default defineConfig({
@@ -66,7 +66,7 @@ export default defineConfig({
       accounts: [configVariable("DEPLOYER_PRIVATE_KEY")],
     },
   },
-  // Forks run by the rules of the head, on the live chains and on local ones that stand for them.
+  // Forks use the latest hardfork, on the live chains and on local ones that simulate them.
   chainDescriptors: {
     84532: { name: "Base Sepolia", chainType: "op", hardforkHistory: { isthmus: { blockNumber: 0 } } },
     8453: { name: "Base", chainType: "op", hardforkHistory: { isthmus: { blockNumber: 0 } } },
@@ -77,9 +77,9 @@ export default defineConfig({
     mocha: { reporter: "./scripts/testing/mocha-reporter.cjs", timeout: 120_000 },
     solidity: {
       profiles: {
-        // Short campaigns with the same seed every time; the long ones draw a seed and print it.
+        // Short campaigns use a fixed seed; long ones draw a seed and print it.
         default: { fuzz: { runs: 128 }, invariant: { runs: 8, depth: 64, failOnRevert: true } },
-        // Faults are looked for, not explained: no time is spent on the shortest sequence of calls.
+        // Mutation testing only needs to find faults, so it doesn't shrink the sequence of calls.
         mutation: {
           fuzz: { runs: 64 },
           invariant: { runs: 6, depth: 64, failOnRevert: true, shrinkRunLimit: 0 },

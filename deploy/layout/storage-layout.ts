@@ -64,7 +64,7 @@ export async function writeBaselines(
   if (conflicts.length > 0) {
     throw problem(
       `The baselines stay as they are: the storage of a deployed contract would be read as something else.\n` +
-        `${conflicts.join("\n")}\n--force records the layouts all the same, for contracts that are deployed anew`,
+        `${conflicts.join("\n")}\n--force records the layouts anyway, for contracts that are deployed from scratch`,
     );
   }
   for (const [name, layout] of Object.entries(layouts)) {

@@ -6,6 +6,6 @@ export interface Mutant {
   file: string;
   /** Text of the source, which must occur exactly once … */
   from: string;
-  /** … and what stands in its place. */
+  /** … and its replacement. */
   to: string;
 }
