@@ -6,35 +6,34 @@ import { type Outcome, run } from "../testing/run.ts";
 
 const solidity = await Array.fromAsync(glob("contracts/**/*.sol"));
 
-/** The checks by name. They need the generated bindings, so the contracts are compiled first. */
-const checks: [name: string, command: string, args: string[]][] = [
-  ["tsc", "tsc", ["--project", "tsconfig.json"]],
-  ["eslint", "eslint", ["--max-warnings", "0", "."]],
+/** A check of the sources: its name and its command. */
+type Check = [name: string, command: string, args: string[]];
+
+/** The checks that read the sources alone: they run beside the compile, which uses one core. */
+const ofSources: Check[] = [
   ["prettier", "prettier", ["--check", "--log-level", "warn", "."]],
   ["solhint", "solhint", ["--max-warnings", "0", ...solidity]],
+];
+/** The checks that read what the compile generated. */
+const ofGenerated: Check[] = [
+  ["tsc", "tsc", ["--project", "tsconfig.json"]],
+  ["eslint", "eslint", ["--max-warnings", "0", "."]],
   ["dependency-cruiser", "depcruise", ["api", "scripts", "deploy", "sdk/src", "test"]],
   ["knip", "knip", ["--treat-config-hints-as-errors"]],
   ["unused members", "node", ["scripts/quality/unused-members.ts"]],
   ["generated files", "node", ["scripts/quality/generated/check-generated.ts"]],
 ];
+const names = [...ofSources, ...ofGenerated].map(([name]) => name).join(", ");
 
 const HELP = `usage: npm run lint -- [--help]
 
-Compiles the contracts and runs every check of the sources except tests: ${checks.map(([name]) => name).join(", ")}.
+Compiles the contracts and runs every check of the sources except tests: ${names}.
   --help   this text`;
-
-const LANES = 2;
 
 /** Runs the checks two at a time, prints their results and returns the names of those that failed. */
 export async function lint(): Promise<string[]> {
-  const built = await run("hardhat", ["build"], { capture: true });
-  if (built.code !== 0) {
-    console.log(built.output);
-    return ["hardhat build"];
-  }
   const failed: string[] = [];
-  const queue = [...checks];
-  const lane = async (): Promise<void> => {
+  const runAll = async (queue: Check[]): Promise<void> => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const [name, command, args] = next;
       const outcome = await run(command, args, { capture: true });
@@ -42,7 +41,17 @@ export async function lint(): Promise<string[]> {
       if (outcome.code !== 0) failed.push(name);
     }
   };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  const waiting = [...ofGenerated];
+  const building = run("hardhat", ["build"], { capture: true });
+  const afterBuild = async (): Promise<void> => {
+    if ((await building).code === 0) await runAll(waiting);
+  };
+  await Promise.all([afterBuild(), runAll([...ofSources]).then(afterBuild)]);
+  const built = await building;
+  if (built.code !== 0) {
+    console.log(built.output);
+    failed.unshift("hardhat build");
+  }
   return failed;
 }
 
