@@ -45,7 +45,7 @@ interface Waiting {
   reject: (error: Error) => void;
 }
 
-/** The encoder in a worker thread of its own. The thread starts with the first text and anew after it has died. */
+/** The encoder in its own worker thread. The first text starts the thread, and the next one restarts it if it died. */
 export function createThreadEncoder(log: Logger): SentenceEncoder {
   const waiting = new Map<number, Waiting>();
   let worker: Worker | undefined;

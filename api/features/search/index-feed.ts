@@ -8,7 +8,7 @@ import type { ListingModel, ListingRecord } from "../listings/model.ts";
 import type { ListingIndex } from "./listing-index.ts";
 import { fromBytes } from "./vectors.ts";
 
-/** Keeps the index of this process like the listings of the database, whichever process changes them. */
+/** Keeps the index in step with the listings of the database, also when another process changes them. */
 export interface IndexFeed {
   /** Loads everything once; from then on changes are followed in the background. */
   start(): Promise<void>;
@@ -32,7 +32,7 @@ type Change = ChangeStreamDocument<ListingRecord>;
 
 /**
  * The feed by a change stream. The stream begins at the time before the load, so that no change falls between the two;
- * applying one twice does no harm. When a stream breaks for good, everything is loaded anew.
+ * applying one twice does no harm. When a stream breaks for good, everything is loaded again.
  */
 export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps): IndexFeed {
   let stream: ChangeStream<ListingRecord, Change> | undefined;
@@ -83,7 +83,7 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
         await follow(next);
       } catch (error) {
         if (isClosing()) return;
-        log.warn({ err: error }, "the search index lost its change stream and is loaded anew");
+        log.warn({ err: error }, "the search index lost its change stream and is loaded again");
       }
       isStreaming = false;
       await sleep(RELOAD_PAUSE_MS, undefined, { signal: closing.signal }).catch(() => undefined);

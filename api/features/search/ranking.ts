@@ -5,7 +5,7 @@ import type { Listing } from "../listings/listing.ts";
 /** A listing that answers a query, with what is known of its seller. */
 export interface RatedMatch {
   listing: Listing;
-  /** How well it answers, 0 to 1, whoever sells it. */
+  /** How well it answers, 0 to 1, by its text alone. */
   relevance: number;
   history: TradingHistory;
 }

@@ -30,7 +30,7 @@ const job = transaction
   })
   .meta({ id: "Job" });
 
-/** States in which a job concerns its seller; the others are history and stand in the transactions. */
+/** States in which a job concerns its seller; the others are history and are in the transactions. */
 const JOB_STATUSES = ["funded", "delivered", "disputed"] as const;
 
 const listJobs = defineRoute({

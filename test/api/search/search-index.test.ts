@@ -58,7 +58,7 @@ describe("the ranking of what a search finds", () => {
     assert.deepEqual([ranked.length, ranked[0]?.listing.id], [200_000, listingOf(7).id]);
   });
 
-  /** Discovery over listings of which these have a trusted seller, with how many candidates each search asked for. */
+  /** Discovery over listings, some with a trusted seller, and how many candidates each of its searches asked for. */
   async function discovery(cosines: readonly number[], trusted: readonly number[]) {
     const index = createListingIndex();
     for (const [n, cosine] of cosines.entries()) await index.put(listingOf(n), vectorOf(cosine));
