@@ -1,10 +1,11 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import type { z } from "zod";
 
 import type { Network } from "../config/constants.ts";
+import { untilAborted } from "../lib/stopping.ts";
 import { IndexerBehindError } from "./errors.ts";
 import { createGraphqlClient } from "./graphql-client.ts";
+import { createHeadWatcher } from "./head-watcher.ts";
+import { joinReads } from "./joined-reads.ts";
 import { AGENTS_QUERY, ESCROWS_QUERY, EVENTS_QUERY, META_QUERY } from "./queries.ts";
 import { agentsAnswer, escrowsAnswer, eventsAnswer, metaAnswer } from "./schemas.ts";
 import type { IndexedAgent, IndexedEscrow, IndexedEventWithEscrow, metaSchema } from "./schemas.ts";
@@ -25,15 +26,23 @@ export interface ReadAt {
   minBlock?: number;
   /** How long to wait for the subgraph to reach `minBlock`, in milliseconds; default 0. */
   waitMs?: number;
+  /** Ends the wait and the reading early; they reject with its reason. */
+  signal?: AbortSignal | undefined;
+  /**
+   * Which share of the connections a reading uses; default `reads`. Operations that wait for a move of their own use
+   * `moves`: a burst of them leaves the connections of all other reads free.
+   */
+  lane?: ReadLane;
 }
+
+/** Shares of the connections to a subgraph. */
+export type ReadLane = "reads" | "moves";
 
 /** Reads of one network's subgraph, bounded in time and retries. */
 export interface Indexer {
   readonly network: Network;
   /** How far the subgraph is. */
   head(): Promise<IndexedBlock>;
-  /** Waits until the subgraph has passed a block. Throws IndexerBehindError when it has not in time. */
-  waitForBlock(blockNumber: number, waitMs: number): Promise<IndexedBlock>;
   /** Escrows by lower-case id, those that exist, in one query however many are asked for. */
   escrows(ids: readonly string[], at?: ReadAt): Promise<{ block: IndexedBlock; escrows: Map<string, IndexedEscrow> }>;
   /** Up to `first` (at most 1000) events from an ordinal on, in chain order. */
@@ -55,9 +64,10 @@ export interface IndexerOptions {
 
 const DEFAULT_TIMEOUT_MS = 5_000;
 const DEFAULT_ATTEMPTS = 3;
-/** Pause between two questions whether a block is indexed. */
-const WAIT_POLL_MS = 25;
-const WAIT_POLL_MAX_MS = 250;
+/** Queries of each lane at the same time; the client has 32 connections. */
+const LANE_QUERIES: Readonly<Record<ReadLane, number>> = { reads: 24, moves: 4 };
+/** Escrows asked for in one query that several readings share. */
+const JOINED_IDS = 100;
 /** graph-node gives at most this many entities at once. */
 const PAGE_SIZE = 1_000;
 
@@ -83,18 +93,41 @@ export function createIndexer(options: IndexerOptions): Indexer {
     attempts: options.attempts ?? DEFAULT_ATTEMPTS,
   });
 
-  /** Repeats a reading while the subgraph says that it has not reached the block, until the time allowed is over. */
-  async function whenIndexed<T>(waitMs: number, read: () => Promise<T>): Promise<T> {
+  async function head(): Promise<IndexedBlock> {
+    const block = toBlock((await client.query(META_QUERY, { minBlock: 0 }, metaAnswer))._meta);
+    watcher.saw(block.number);
+    return block;
+  }
+
+  const watcher = createHeadWatcher({ network, readHead: async () => (await head()).number });
+
+  async function readEscrows(ids: readonly string[], minBlock: number) {
+    const variables = { ids: lowerCaseIds(ids), minBlock, first: PAGE_SIZE };
+    const answer = await client.query(ESCROWS_QUERY, variables, escrowsAnswer);
+    const block = toBlock(answer._meta);
+    watcher.saw(block.number);
+    return { block, escrows: new Map(answer.escrows.map((escrow) => [escrow.id, escrow])) };
+  }
+
+  const laneOf = (lane: ReadLane) =>
+    joinReads({ maxRunning: LANE_QUERIES[lane], maxIds: JOINED_IDS, read: readEscrows });
+  const lanes = { reads: laneOf("reads"), moves: laneOf("moves") };
+
+  /** Reads once the subgraph has reached the block, and again while the indexer that answers has not, until the time is over. */
+  async function whenIndexed<T>(
+    { minBlock = 0, waitMs = 0, signal }: ReadAt,
+    read: (minBlock: number) => Promise<T>,
+  ): Promise<T> {
     const giveUpAt = performance.now() + waitMs;
-    let pauseMs = WAIT_POLL_MS;
+    if (waitMs > 0 && !watcher.hasSeen(minBlock)) await watcher.reached(minBlock, { waitMs, signal });
     for (;;) {
       try {
-        return await read();
+        return await untilAborted(read(minBlock), signal);
       } catch (error) {
         const leftMs = giveUpAt - performance.now();
         if (!(error instanceof IndexerBehindError) || leftMs <= 0) throw error;
-        await sleep(Math.min(pauseMs, leftMs));
-        pauseMs = Math.min(pauseMs * 1.5, WAIT_POLL_MAX_MS);
+        watcher.sawOnly(error.indexedBlock ?? 0);
+        await watcher.reached(minBlock, { waitMs: leftMs, signal });
       }
     }
   }
@@ -102,38 +135,23 @@ export function createIndexer(options: IndexerOptions): Indexer {
   return {
     network,
 
-    async head() {
-      return toBlock((await client.query(META_QUERY, { minBlock: 0 }, metaAnswer))._meta);
-    },
+    head,
 
-    async waitForBlock(blockNumber, waitMs) {
-      const answer = await whenIndexed(waitMs, () => client.query(META_QUERY, { minBlock: blockNumber }, metaAnswer));
-      return toBlock(answer._meta);
-    },
-
-    async escrows(ids, { minBlock = 0, waitMs = 0 } = {}) {
-      const answer = await whenIndexed(waitMs, () =>
-        client.query(ESCROWS_QUERY, { ids: lowerCaseIds(ids), minBlock, first: PAGE_SIZE }, escrowsAnswer),
-      );
-      return {
-        block: toBlock(answer._meta),
-        escrows: new Map(answer.escrows.map((escrow) => [escrow.id, escrow])),
-      };
-    },
+    escrows: (ids, at = {}) => whenIndexed(at, (minBlock) => lanes[at.lane ?? "reads"](ids, minBlock)),
 
     async eventsFrom(ordinal, first) {
       const answer = await client.query(EVENTS_QUERY, { from: ordinal.toString(), first }, eventsAnswer);
       return { block: toBlock(answer._meta), events: answer.escrowEvents };
     },
 
-    async agents(wallets, { minBlock = 0, waitMs = 0 } = {}) {
+    async agents(wallets, at = {}) {
       const ids = lowerCaseIds(wallets);
       const pages = Array.from({ length: Math.max(1, Math.ceil(ids.length / PAGE_SIZE)) }, (_, page) =>
         ids.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE),
       );
       const answers = await Promise.all(
         pages.map((page) =>
-          whenIndexed(waitMs, () =>
+          whenIndexed(at, (minBlock) =>
             client.query(AGENTS_QUERY, { ids: page, minBlock, first: PAGE_SIZE }, agentsAnswer),
           ),
         ),

@@ -113,7 +113,7 @@ describe("lists of transactions", () => {
     const { transactionId } = await fundedDeal(own);
     await followTo(transactionId, "funded");
     const { blockNumber } = await deliverDeal(own, transactionId);
-    await api.container.indexers["base-sepolia"].waitForBlock(Number(blockNumber), 60_000);
+    await api.container.indexers["base-sepolia"].escrows([], { minBlock: Number(blockNumber), waitMs: 60_000 });
     const again = await api.request("POST", `/api/v1/transactions/${transactionId}/deliver`, {
       key: own.seller.apiKey,
       body: { responsePayload: { answer: 42 } },

@@ -1,0 +1,36 @@
+/** Why a wait ended before its time: the process is stopping. Another process answers the same request. */
+export class StoppingError extends Error {
+  override readonly name = "StoppingError";
+
+  constructor() {
+    super("The process is stopping");
+  }
+}
+
+/** Why a wait ended before its time: the client that asked has closed its connection. */
+export class ClientGoneError extends Error {
+  override readonly name = "ClientGoneError";
+
+  constructor() {
+    super("The client has closed the connection");
+  }
+}
+
+/**
+ * Settles like `promise`, or rejects with the signal's reason as soon as it is aborted. The work behind the promise goes
+ * on, and a failure of it is ignored then.
+ */
+export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => {
+    reject(signal.reason as Error);
+  };
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
