@@ -13,6 +13,7 @@ import type { ApiDescription } from "./http/openapi.ts";
 import type { PipelineSteps } from "./http/pipeline.ts";
 import { mountRoutes } from "./http/router.ts";
 import { IndexerBehindError, IndexerUnavailableError } from "./indexer/errors.ts";
+import { StoppingError } from "./lib/stopping.ts";
 
 /** Version of the HTTP API as the API description states it; the path prefix says `v1` (specification section 9). */
 const API_VERSION = "1.0.0";
@@ -46,6 +47,10 @@ function translateError(error: unknown): ApiError | undefined {
   if (error instanceof IndexerUnavailableError || error instanceof IndexerBehindError) {
     const details = { network: error.network };
     return new ApiError("indexer_unavailable", { details, retryAfterSeconds: 2, cause: error });
+  }
+  // Another process of the service, or this one after its restart, answers the same request.
+  if (error instanceof StoppingError) {
+    return new ApiError("service_unavailable", { retryAfterSeconds: 1, cause: error });
   }
   if (isDatabaseOutage(error)) return new ApiError("service_unavailable", { retryAfterSeconds: 5, cause: error });
   return undefined;

@@ -41,6 +41,7 @@ import type { JobDefinition } from "./jobs/define-job.ts";
 import { systemClock } from "./lib/clock.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { Logger } from "./lib/logger.ts";
+import { StoppingError } from "./lib/stopping.ts";
 import { DeadlineExceededError, withTimeout } from "./lib/timeout.ts";
 
 /** Every route of the API, in the order of its description. */
@@ -159,10 +160,10 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
     loops: parts.flatMap(({ loops = [] }) => loops),
     startSearch: () => search.start(),
     beginShutdown() {
-      stopping.abort();
+      stopping.abort(new StoppingError());
     },
     async close() {
-      stopping.abort();
+      stopping.abort(new StoppingError());
       await search.close();
       await Promise.all(NETWORKS.map((network) => indexers[network].close()));
       await connection.close();

@@ -4,6 +4,7 @@ import type { Readable } from "node:stream";
 import type { Middleware, ParameterizedContext } from "koa";
 
 import type { Logger } from "../lib/logger.ts";
+import { ClientGoneError } from "../lib/stopping.ts";
 import { readJsonBody } from "./body.ts";
 import type { AuthPolicy, Caller, HandlerResult, RouteDefinition, RouteRequest } from "./define-route.ts";
 import { validationError } from "./errors.ts";
@@ -129,7 +130,7 @@ async function runSteps<C extends StepContext>(steps: readonly Step<C>[], contex
 function stepContext(route: RouteDefinition<never>, context: Context, shutdown: AbortSignal): StepContext {
   const gone = new AbortController();
   context.res.once("close", () => {
-    gone.abort();
+    gone.abort(new ClientGoneError());
   });
   return {
     route,

@@ -116,8 +116,9 @@ export function createDelivery(options: DeliveryOptions) {
       agentId: string,
       transactionId: string,
       input: DeliveryInput,
+      signal?: AbortSignal,
     ): Promise<{ reading: Reading; onChain: boolean }> {
-      const reading = await reader.read(transactionId, agentId);
+      const reading = await reader.read(transactionId, agentId, { signal });
       if (reading.role !== "seller") {
         throw new ApiError("wrong_role", { details: { role: reading.role, required: "seller" } });
       }
@@ -130,7 +131,7 @@ export function createDelivery(options: DeliveryOptions) {
 
       const found = await reader.find(transactionId, agentId);
       try {
-        const after = await reader.current(found, { minBlock, waitMs: options.waitMs });
+        const after = await reader.current(found, { minBlock, moveWaitMs: options.waitMs, signal });
         await reader.remember(after);
         return { reading: after, onChain: after.record.escrow?.deliveredAt != null };
       } catch (error) {

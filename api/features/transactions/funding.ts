@@ -79,11 +79,14 @@ export function createFunding(options: FundingOptions) {
   }
 
   return {
-    /** Changes nothing but the block that later readings must include; calling it twice is harmless. */
-    async fund(agentId: string, transactionId: string, txHash: Hash): Promise<FundingAnswer> {
+    /**
+     * Changes nothing but the block that later readings must include; calling it twice is harmless. `signal` ends the
+     * wait for the subgraph early.
+     */
+    async fund(agentId: string, transactionId: string, txHash: Hash, signal?: AbortSignal): Promise<FundingAnswer> {
       const found = await reader.find(transactionId, agentId);
       if (found.role === "seller") {
-        await reader.read(transactionId, agentId);
+        await reader.read(transactionId, agentId, { signal });
         throw new ApiError("wrong_role", { details: { role: "seller", required: "buyer" } });
       }
       const { record } = found;
@@ -91,7 +94,11 @@ export function createFunding(options: FundingOptions) {
       if (check.kind !== "funded") return refuse(record, txHash, check);
       await transactions.updateOne({ _id: transactionId }, { $max: { minBlock: check.blockNumber } });
       try {
-        const reading = await reader.current(found, { minBlock: check.blockNumber, waitMs: options.waitMs });
+        const reading = await reader.current(found, {
+          minBlock: check.blockNumber,
+          moveWaitMs: options.waitMs,
+          signal,
+        });
         if (reading.record.escrow !== null) {
           await reader.remember(reading);
           return { kind: "verified", reading };

@@ -89,7 +89,7 @@ function indexedBlockOf({ network, escrow }: TransactionRecord, reached: Reached
 /** Lists transactions for their parties, from the copies that the follower keeps (decisions 15 and 41). */
 export function createListReader({ transactions, progress, indexers, waitMs }: ListReaderOptions) {
   /** The records whose copy is older than what a party told us about, read from each network's subgraph in one query. */
-  async function readBehind(records: TransactionRecord[], reached: Reached) {
+  async function readBehind(records: TransactionRecord[], reached: Reached, signal: AbortSignal | undefined) {
     const behind = records.filter((record) => record.minBlock > (reached.get(record.network) ?? 0));
     const networks = [...new Set(behind.map((record) => record.network))];
     const readings = await Promise.all(
@@ -97,7 +97,7 @@ export function createListReader({ transactions, progress, indexers, waitMs }: L
         const ofNetwork = behind.filter((record) => record.network === network);
         const { block, escrows } = await indexers[network].escrows(
           ofNetwork.map((record) => record.escrowId),
-          { minBlock: Math.max(...ofNetwork.map((record) => record.minBlock)), waitMs },
+          { minBlock: Math.max(...ofNetwork.map((record) => record.minBlock)), waitMs, signal },
         );
         return ofNetwork.map(
           (record) =>
@@ -116,6 +116,7 @@ export function createListReader({ transactions, progress, indexers, waitMs }: L
   return async function list(
     agentId: string,
     filter: ListFilter,
+    signal?: AbortSignal,
   ): Promise<{ entries: ListEntry[]; next: string | null }> {
     // Before the records: a copy is at least as new as a cursor that was read earlier.
     const reached = await progress.reached();
@@ -137,7 +138,7 @@ export function createListReader({ transactions, progress, indexers, waitMs }: L
       // A party may have told us about a move between two of the queries.
       if (record.minBlock >= (records.get(record._id)?.minBlock ?? 0)) records.set(record._id, record);
     }
-    const newer = await readBehind([...records.values()], reached);
+    const newer = await readBehind([...records.values()], reached, signal);
     const entries = [...records.values()]
       .map((copy): ListEntry => {
         const { record, indexedBlock } = newer.get(copy._id) ?? {

@@ -1,6 +1,7 @@
 import type { Connection } from "mongoose";
 
 import type { ChainClient } from "../../chain/chain-client.ts";
+import { createChainTime } from "../../chain/chain-time.ts";
 import type { Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -24,9 +25,15 @@ export interface TransactionTimings {
   indexWaitMs: number;
   /** Of a reading for a block that it must include, in milliseconds. */
   readWaitMs: number;
+  /** How old the time of a chain may be that deadlines are judged by, in milliseconds. */
+  chainTimeMaxAgeMs: number;
 }
 
-export const TRANSACTION_TIMINGS: TransactionTimings = { indexWaitMs: 10_000, readWaitMs: 5_000 };
+export const TRANSACTION_TIMINGS: TransactionTimings = {
+  indexWaitMs: 10_000,
+  readWaitMs: 5_000,
+  chainTimeMaxAgeMs: 500,
+};
 
 /** What transactions need. */
 export interface TransactionsModuleDeps {
@@ -48,9 +55,11 @@ export const transactionsModule = defineFeature({
   routes: transactionRoutes,
   create({ connection, chains, indexers, clock, recorder, progress, timings, ...options }: TransactionsModuleDeps) {
     const { endpoints, secrets, publicUrl } = options;
-    const { indexWaitMs, readWaitMs } = timings;
+    const { indexWaitMs, readWaitMs, chainTimeMaxAgeMs } = timings;
+    const chainTimeOf = (network: Network) => createChainTime({ chain: chains[network], maxAgeMs: chainTimeMaxAgeMs });
+    const chainTimes = { "base-sepolia": chainTimeOf("base-sepolia"), base: chainTimeOf("base") };
     const transactions = transactionModel(connection);
-    const reader = createTransactionReader({ transactions, indexers, chains, clock, waitMs: readWaitMs });
+    const reader = createTransactionReader({ transactions, indexers, chainTimes, clock, waitMs: readWaitMs });
     const service = createTransactionService({
       reader,
       list: createListReader({ transactions, progress, indexers, waitMs: readWaitMs }),

@@ -1,6 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
-import type { ChainClient } from "../../chain/chain-client.ts";
+import type { ChainTime } from "../../chain/chain-time.ts";
 import type { Network } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
@@ -16,7 +14,10 @@ export interface Reading {
   record: TransactionRecord;
   role: Role;
   indexedBlock: number;
-  /** Unix seconds of the chain: the latest of its latest block, the indexed block and the wall clock. */
+  /**
+   * Unix seconds of the chain: the latest of the wall clock and every block that this process has seen, among them the
+   * chain's latest block, asked for at most half a second ago.
+   */
   chainNow: number;
 }
 
@@ -24,14 +25,21 @@ export interface Reading {
 export interface ReaderOptions {
   transactions: TransactionModel;
   indexers: Readonly<Record<Network, Indexer>>;
-  chains: Readonly<Record<Network, Pick<ChainClient, "head">>>;
+  chainTimes: Readonly<Record<Network, ChainTime>>;
   clock: Clock;
   /** How long a reading waits for the subgraph to reach the block it needs, in milliseconds. */
   waitMs: number;
 }
 
-/** How long a reading waits for the time of the latest block. */
-const HEAD_PATIENCE_MS = 1_000;
+/** What a reading must include, and how it waits for it. */
+export interface ReadingAt {
+  /** The first block that it may be read at. */
+  minBlock?: number | undefined;
+  /** For a move of the caller's own: how long to wait for it, instead of `waitMs` of all readings. In milliseconds. */
+  moveWaitMs?: number;
+  /** Ends the wait early. */
+  signal?: AbortSignal | undefined;
+}
 
 /** What the seller does not see: a checkout that nobody paid for (decision 15). */
 export const UNFUNDED: readonly TransactionStatus[] = ["pending_funding", "expired"];
@@ -44,7 +52,7 @@ function roleOf(record: TransactionRecord, agentId: string): Role | undefined {
 
 /** Reads transactions for their parties: the terms from the database, the state from the subgraph (decisions 15 and 41). */
 export function createTransactionReader(options: ReaderOptions) {
-  const { transactions, indexers, clock } = options;
+  const { transactions, indexers, chainTimes, clock } = options;
 
   /** The record of a party, as it is stored. A stranger learns no more than that there is nothing (decision 33). */
   async function find(transactionId: string, agentId: string): Promise<{ record: TransactionRecord; role: Role }> {
@@ -54,41 +62,39 @@ export function createTransactionReader(options: ReaderOptions) {
     return { record, role };
   }
 
-  /** Time of the chain's latest block; 0 when the RPC does not say it at once: a reading does without. */
-  async function latestTimestamp(network: Network): Promise<number> {
-    const head = options.chains[network].head().then(
-      ({ timestamp }) => timestamp,
-      () => 0,
-    );
-    return Promise.race([head, sleep(HEAD_PATIENCE_MS, 0, { ref: false })]);
-  }
-
   /**
    * The record with the state that the subgraph has at or after the block that it needs: that of the call which a party
    * told of, and that of the last move which the copy already knows, whichever indexer answers.
    */
   async function current(
     found: { record: TransactionRecord; role: Role },
-    at: { minBlock?: number | undefined; waitMs?: number } = {},
+    { minBlock: atLeast = 0, moveWaitMs, signal }: ReadingAt = {},
   ): Promise<Reading> {
     const { record, role } = found;
-    const minBlock = Math.max(record.minBlock, record.escrow?.updatedBlock ?? 0, at.minBlock ?? 0);
-    const [{ block, escrows }, headTimestamp] = await Promise.all([
-      indexers[record.network].escrows([record.escrowId], { minBlock, waitMs: at.waitMs ?? options.waitMs }),
-      latestTimestamp(record.network),
+    const minBlock = Math.max(record.minBlock, record.escrow?.updatedBlock ?? 0, atLeast);
+    const chainTime = chainTimes[record.network];
+    const [{ block, escrows }] = await Promise.all([
+      indexers[record.network].escrows([record.escrowId], {
+        ...{ minBlock, signal },
+        ...(moveWaitMs === undefined ? { waitMs: options.waitMs } : { waitMs: moveWaitMs, lane: "moves" }),
+      }),
+      chainTime.latest(),
     ]);
+    chainTime.saw(block.timestamp ?? 0);
+    // Once more: the reading may have waited for seconds.
+    const latestTime = await chainTime.latest();
     const escrow = escrowOf(record, escrows);
     return {
       record: withChain(record, escrow),
       role,
       indexedBlock: block.number,
-      chainNow: Math.max(toUnixSeconds(clock.now()), block.timestamp ?? 0, headTimestamp),
+      chainNow: Math.max(toUnixSeconds(clock.now()), latestTime),
     };
   }
 
   /** A party's reading; what a seller may not see yet does not exist for it. */
-  async function read(transactionId: string, agentId: string, minBlock?: number): Promise<Reading> {
-    const reading = await current(await find(transactionId, agentId), { minBlock });
+  async function read(transactionId: string, agentId: string, at: ReadingAt = {}): Promise<Reading> {
+    const reading = await current(await find(transactionId, agentId), at);
     if (reading.role === "seller" && UNFUNDED.includes(reading.record.status)) throw new ApiError("not_found");
     return reading;
   }

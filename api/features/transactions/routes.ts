@@ -39,9 +39,9 @@ const listTransactions = defineRoute({
   query: listQuery,
   responses: { 200: transactionListAnswer },
   errors: ["indexer_unavailable"],
-}).handle(async ({ query, caller }, { transactions }: TransactionDeps) => {
+}).handle(async ({ query, caller, signal }, { transactions }: TransactionDeps) => {
   const { cursor, ...filter } = query;
-  const { entries, next } = await transactions.list(caller.agentId, { ...filter, after: cursor?.after });
+  const { entries, next } = await transactions.list(caller.agentId, { ...filter, after: cursor?.after }, signal);
   return {
     status: 200,
     body: {
@@ -66,8 +66,8 @@ const readTransaction = defineRoute({
   query: readQuery,
   responses: { 200: transactionWithActionsAnswer },
   errors: ["not_found", "indexer_unavailable"],
-}).handle(async ({ params, query, caller }, { transactions }: TransactionDeps) => {
-  const reading = await transactions.get(caller.agentId, params.id, query.minBlock);
+}).handle(async ({ params, query, caller, signal }, { transactions }: TransactionDeps) => {
+  const reading = await transactions.get(caller.agentId, params.id, { minBlock: query.minBlock, signal });
   const { record, role, indexedBlock, actions, jobAccess } = reading;
   const data = { ...presentTransaction(record, role, indexedBlock), actions: actions.map(presentAction) };
   return {
@@ -86,9 +86,9 @@ const readCriteria = defineRoute({
   params: transactionParams,
   responses: { 200: criteriaAnswer },
   errors: ["not_found", "criteria_not_available", "indexer_unavailable"],
-}).handle(async ({ params, caller }, { transactions }: TransactionDeps) => ({
+}).handle(async ({ params, caller, signal }, { transactions }: TransactionDeps) => ({
   status: 200,
-  body: { success: true, data: await transactions.criteria(caller.agentId, params.id) },
+  body: { success: true, data: await transactions.criteria(caller.agentId, params.id, signal) },
 }));
 
 const fundTransaction = defineRoute({
@@ -119,8 +119,8 @@ const fundTransaction = defineRoute({
     "chain_unavailable",
     "indexer_unavailable",
   ],
-}).handle(async ({ params, body, caller }, { transactions }: TransactionDeps) => {
-  const answer = await transactions.fund(caller.agentId, params.id, body.txHash);
+}).handle(async ({ params, body, caller, signal }, { transactions }: TransactionDeps) => {
+  const answer = await transactions.fund(caller.agentId, params.id, body.txHash, signal);
   if (answer.kind === "pending") {
     return {
       status: 202,
@@ -155,8 +155,8 @@ const deliverTransaction = defineRoute({
     "chain_unavailable",
     "indexer_unavailable",
   ],
-}).handle(async ({ params, body, caller }, { transactions }: TransactionDeps) => {
-  const { reading, onChain } = await transactions.deliver(caller.agentId, params.id, body);
+}).handle(async ({ params, body, caller, signal }, { transactions }: TransactionDeps) => {
+  const { reading, onChain } = await transactions.deliver(caller.agentId, params.id, body, signal);
   const data = presentTransaction(reading.record, reading.role, reading.indexedBlock);
   if (onChain) return { status: 200, body: { success: true, data } };
   const submitDelivery = submitDeliveryOf(reading.record) ?? null;
@@ -176,8 +176,8 @@ const confirmTransaction = defineRoute({
   body: confirmBody,
   responses: { 200: transactionAnswer },
   errors: ["not_found", "wrong_role", "not_accepted_on_chain", "chain_unavailable", "indexer_unavailable"],
-}).handle(async ({ params, caller }, { transactions }: TransactionDeps) => {
-  const { record, role, indexedBlock } = await transactions.confirm(caller.agentId, params.id);
+}).handle(async ({ params, caller, signal }, { transactions }: TransactionDeps) => {
+  const { record, role, indexedBlock } = await transactions.confirm(caller.agentId, params.id, signal);
   return { status: 200, body: { success: true, data: presentTransaction(record, role, indexedBlock) } };
 });
 
@@ -193,8 +193,8 @@ const claimAbandoned = defineRoute({
   params: transactionParams,
   responses: { 200: claimAbandonedAnswer },
   errors: ["not_found", "wrong_role", "indexer_unavailable"],
-}).handle(async ({ params, caller }, { transactions }: TransactionDeps) => {
-  const { call, opensAt, reason } = await transactions.claimAbandoned(caller.agentId, params.id);
+}).handle(async ({ params, caller, signal }, { transactions }: TransactionDeps) => {
+  const { call, opensAt, reason } = await transactions.claimAbandoned(caller.agentId, params.id, signal);
   const data = { ...call, claimable: reason === null, claimableAt: isoOrNull(opensAt), reason };
   return { status: 200, body: { success: true, data } };
 });
@@ -211,8 +211,8 @@ const finalize = defineRoute({
   params: transactionParams,
   responses: { 200: finalizeAnswer },
   errors: ["not_found", "indexer_unavailable"],
-}).handle(async ({ params, caller }, { transactions }: TransactionDeps) => {
-  const { call, opensAt, reason } = await transactions.finalize(caller.agentId, params.id);
+}).handle(async ({ params, caller, signal }, { transactions }: TransactionDeps) => {
+  const { call, opensAt, reason } = await transactions.finalize(caller.agentId, params.id, signal);
   const data = { ...call, finalizable: reason === null, finalizableAt: isoOrNull(opensAt), reason };
   return { status: 200, body: { success: true, data } };
 });

@@ -13,7 +13,7 @@ import type { createDelivery, DeliveryInput } from "./delivery.ts";
 import type { createFunding } from "./funding.ts";
 import type { createJobAccess, JobAccess } from "./job-access.ts";
 import type { ListReader } from "./list-reader.ts";
-import type { Reading, TransactionReader } from "./reader.ts";
+import type { Reading, ReadingAt, TransactionReader } from "./reader.ts";
 
 /** A call with the moment from which on the chain takes it. */
 export interface TimedCall extends Opening {
@@ -47,45 +47,46 @@ export function createTransactionService(options: TransactionServiceOptions) {
   const { reader } = options;
 
   /** The reading that confirm answers by: the subgraph's, waited for when the chain is ahead of it (decision 41). */
-  async function settledReading(agentId: string, transactionId: string): Promise<Reading> {
-    const reading = await reader.read(transactionId, agentId);
+  async function settledReading(agentId: string, transactionId: string, signal?: AbortSignal): Promise<Reading> {
+    const reading = await reader.read(transactionId, agentId, { signal });
     const { record } = reading;
     if (reading.role !== "buyer") throw new ApiError("wrong_role", { details: { role: "seller", required: "buyer" } });
     if (record.status === "released") return reading;
     const chain = options.chains[record.network];
     if ((await chain.escrowState(record.escrowId)) !== RELEASED) return reading;
     const { number } = await chain.head();
-    return reader.current({ record, role: reading.role }, { minBlock: number, waitMs: options.waitMs });
+    const at = { minBlock: number, moveWaitMs: options.waitMs, signal };
+    return reader.current({ record, role: reading.role }, at);
   }
 
   return {
     list: options.list,
 
-    fund: (agentId: string, transactionId: string, txHash: Hash) =>
-      options.funding.fund(agentId, transactionId, txHash),
+    fund: (agentId: string, transactionId: string, txHash: Hash, signal?: AbortSignal) =>
+      options.funding.fund(agentId, transactionId, txHash, signal),
 
-    deliver: (agentId: string, transactionId: string, input: DeliveryInput) =>
-      options.delivery.deliver(agentId, transactionId, input),
+    deliver: (agentId: string, transactionId: string, input: DeliveryInput, signal?: AbortSignal) =>
+      options.delivery.deliver(agentId, transactionId, input, signal),
 
     /** A transaction with what the caller may do next. */
-    async get(agentId: string, transactionId: string, minBlock?: number): Promise<DetailedReading> {
-      const reading = await reader.read(transactionId, agentId, minBlock);
-      if (minBlock !== undefined) await reader.remember(reading);
+    async get(agentId: string, transactionId: string, at: ReadingAt = {}): Promise<DetailedReading> {
+      const reading = await reader.read(transactionId, agentId, at);
+      if (at.minBlock !== undefined) await reader.remember(reading);
       const actions = nextActions(reading.record, reading.role, reading.chainNow);
       return { ...reading, actions, jobAccess: await options.jobAccess(reading) };
     },
 
     /** The criteria document whose hash the escrow carries (decision 5). */
-    async criteria(agentId: string, transactionId: string) {
-      const { record } = await reader.read(transactionId, agentId);
+    async criteria(agentId: string, transactionId: string, signal?: AbortSignal) {
+      const { record } = await reader.read(transactionId, agentId, { signal });
       if (record.criteriaJson === null) throw new ApiError("criteria_not_available");
       const criteria = JSON.parse(record.criteriaJson) as Record<string, unknown>;
       return { transactionId, criteriaHash: record.criteriaHash, criteria };
     },
 
     /** Only reads: answers when the chain says Released, and refuses before (specification row 10, decision 18). */
-    async confirm(agentId: string, transactionId: string): Promise<Reading> {
-      const reading = await settledReading(agentId, transactionId);
+    async confirm(agentId: string, transactionId: string, signal?: AbortSignal): Promise<Reading> {
+      const reading = await settledReading(agentId, transactionId, signal);
       const { record } = reading;
       if (record.status === "released") {
         await reader.remember(reading);
@@ -97,16 +98,16 @@ export function createTransactionService(options: TransactionServiceOptions) {
     },
 
     /** Calldata with which the buyer reclaims an undelivered job (specification row 11, decision 19). */
-    async claimAbandoned(agentId: string, transactionId: string): Promise<TimedCall> {
-      const { record, role, chainNow } = await reader.read(transactionId, agentId);
+    async claimAbandoned(agentId: string, transactionId: string, signal?: AbortSignal): Promise<TimedCall> {
+      const { record, role, chainNow } = await reader.read(transactionId, agentId, { signal });
       if (role !== "buyer") throw new ApiError("wrong_role", { details: { role, required: "buyer" } });
       const call = moveCall(callTarget(record), "claimAbandoned", record.escrowId);
       return { call, ...abandonmentOpening(record, chainNow) };
     },
 
     /** Calldata with which anyone releases after the dispute window (decision 19). */
-    async finalize(agentId: string, transactionId: string): Promise<TimedCall> {
-      const { record, chainNow } = await reader.read(transactionId, agentId);
+    async finalize(agentId: string, transactionId: string, signal?: AbortSignal): Promise<TimedCall> {
+      const { record, chainNow } = await reader.read(transactionId, agentId, { signal });
       const call = moveCall(callTarget(record), "finalize", record.escrowId);
       return { call, ...finalizationOpening(record, chainNow) };
     },

@@ -3,6 +3,7 @@ import type { Middleware } from "koa";
 import type { Clock } from "../../lib/clock.ts";
 import { newId } from "../../lib/ids.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { ClientGoneError } from "../../lib/stopping.ts";
 import { ApiError } from "../errors.ts";
 
 /** What the middleware keeps about a request. */
@@ -49,6 +50,8 @@ export function requestContext(log: Logger, clock: Clock, translate: ErrorTransl
     try {
       await next();
     } catch (error) {
+      // Nobody reads an answer any more, and nothing went wrong here.
+      if (error instanceof ClientGoneError) return;
       const known =
         error instanceof ApiError ? error : (translate(error) ?? new ApiError("internal_error", { cause: error }));
       if (known.status >= 500) context.state.log.error({ err: error }, known.message);

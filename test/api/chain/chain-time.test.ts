@@ -1,0 +1,70 @@
+// The time of a chain by which deadlines are judged: shared by every reading, and never back.
+import { assert } from "chai";
+
+import { createChainTime } from "../../../api/chain/chain-time.ts";
+
+const MAX_AGE_MS = 500;
+
+/** A chain and a clock that the test moves. */
+function bench() {
+  const state = { calls: 0, timestamp: 1_000, isDown: false, now: 0, hold: Promise.resolve<unknown>(undefined) };
+  const time = createChainTime({
+    chain: {
+      async head() {
+        state.calls += 1;
+        await state.hold;
+        if (state.isDown) throw new Error("no answer");
+        return { number: 1, hash: "0x", timestamp: state.timestamp };
+      },
+    },
+    maxAgeMs: MAX_AGE_MS,
+    monotonicNow: () => state.now,
+  });
+  return { state, time };
+}
+
+describe("the time of a chain", () => {
+  it("is asked for once, however many ask at the same time", async () => {
+    const { state, time } = bench();
+    const times = await Promise.all(Array.from({ length: 200 }, () => time.latest()));
+    assert.deepEqual([...new Set(times), state.calls], [1_000, 1]);
+  });
+
+  it("is asked for again when the answer is too old, counted from the question", async () => {
+    const { state, time } = bench();
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    state.hold = promise;
+    const first = time.latest();
+    state.now = 100;
+    resolve(undefined);
+    await first;
+    state.timestamp = 1_002;
+    state.now = MAX_AGE_MS - 1;
+    assert.deepEqual([await time.latest(), state.calls], [1_000, 1]);
+    state.now = MAX_AGE_MS;
+    assert.deepEqual([await time.latest(), state.calls], [1_002, 2]);
+  });
+
+  it("never goes back behind a block that was seen, in whichever way", async () => {
+    const { state, time } = bench();
+    await time.latest();
+    time.saw(1_010);
+    assert.strictEqual(await time.latest(), 1_010);
+    state.now = MAX_AGE_MS;
+    state.timestamp = 1_005;
+    assert.strictEqual(await time.latest(), 1_010);
+    time.saw(1_001);
+    assert.strictEqual(await time.latest(), 1_010);
+  });
+
+  it("is that of the last block seen while the RPC server fails, which is not asked each time", async () => {
+    const { state, time } = bench();
+    state.isDown = true;
+    time.saw(900);
+    for (let n = 0; n < 100; n += 1) assert.strictEqual(await time.latest(), 900);
+    assert.strictEqual(state.calls, 1);
+    state.isDown = false;
+    state.now = 1_000;
+    assert.deepEqual([await time.latest(), state.calls], [1_000, 2]);
+  });
+});
