@@ -1,5 +1,6 @@
 import {
   BaseError,
+  BlockNotFoundError,
   ContractFunctionRevertedError,
   erc20Abi,
   getAddress,
@@ -7,7 +8,7 @@ import {
   TransactionNotFoundError,
   TransactionReceiptNotFoundError,
 } from "viem";
-import type { Address, Hash, Hex, TransactionReceipt } from "viem";
+import type { Address, Block, Hash, Hex, TransactionReceipt } from "viem";
 
 import type { Network } from "../config/constants.ts";
 import { escrowAbi, priceFeedAbi, scoreAbi } from "./abis.ts";
@@ -18,7 +19,7 @@ import { PriceUnavailableError, TokenNotListedError, WrongChainError } from "./e
 import { createRpc } from "./rpc.ts";
 import type { RpcCall } from "./rpc.ts";
 
-/** The latest block of a chain. `timestamp` in unix seconds. */
+/** A block of a chain. `timestamp` in unix seconds. */
 export interface ChainHead {
   number: number;
   hash: Hash;
@@ -66,6 +67,10 @@ function valuationRefusal(token: Address, error: unknown): unknown {
   }
 }
 
+function toHead(block: Block<bigint, false, "latest">): ChainHead {
+  return { number: Number(block.number), hash: block.hash, timestamp: Number(block.timestamp) };
+}
+
 /**
  * Reads one settlement network by JSON-RPC. Every method throws ChainUnavailableError when the server cannot be
  * reached, or its subclass WrongChainError when the server serves another chain.
@@ -77,6 +82,8 @@ export interface ChainClient {
   /** Checks once which chain the server serves; every other call waits for the result. */
   assertChainId(): Promise<void>;
   head(): Promise<ChainHead>;
+  /** The block of this number; null above the latest one. */
+  block(blockNumber: number): Promise<ChainHead | null>;
   /** On-chain score of a wallet; 0 for an unknown wallet, may be negative (specification 2.5). */
   scoreOf(wallet: Address): Promise<bigint>;
   /**
@@ -143,9 +150,16 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
 
     assertChainId,
 
-    async head() {
-      const block = await rpc((client) => client.getBlock({ blockTag: "latest", includeTransactions: false }));
-      return { number: Number(block.number), hash: block.hash, timestamp: Number(block.timestamp) };
+    head: async () =>
+      toHead(await rpc((client) => client.getBlock({ blockTag: "latest", includeTransactions: false }))),
+
+    async block(blockNumber) {
+      try {
+        return toHead(await rpc((client) => client.getBlock({ blockNumber: BigInt(blockNumber) })));
+      } catch (error) {
+        if (error instanceof BlockNotFoundError) return null;
+        throw error;
+      }
     },
 
     scoreOf: (wallet) =>

@@ -6,7 +6,7 @@ import { IndexerBehindError } from "./errors.ts";
 import { createGraphqlClient } from "./graphql-client.ts";
 import { createHeadWatcher } from "./head-watcher.ts";
 import { joinReads } from "./joined-reads.ts";
-import { AGENTS_QUERY, ESCROWS_QUERY, EVENTS_QUERY, META_QUERY } from "./queries.ts";
+import { AGENTS_QUERY, CHANGED_AGENTS_QUERY, ESCROWS_QUERY, EVENTS_QUERY, META_QUERY } from "./queries.ts";
 import { agentsAnswer, escrowsAnswer, eventsAnswer, metaAnswer } from "./schemas.ts";
 import type { IndexedAgent, IndexedEscrow, IndexedEventWithEscrow, metaSchema } from "./schemas.ts";
 
@@ -35,6 +35,16 @@ export interface ReadAt {
   lane?: ReadLane;
 }
 
+/** A place in the order of agents by the block of their last change, and of one block by wallet. */
+export interface AgentPlace {
+  block: number;
+  /** Wallet, lower case. */
+  id: string;
+}
+
+/** The place of a wallet after every wallet: with it `after` begins with the next block. */
+export const AFTER_EVERY_WALLET = `0x${"ff".repeat(20)}`;
+
 /** Shares of the connections to a subgraph. */
 export type ReadLane = "reads" | "moves";
 
@@ -49,6 +59,8 @@ export interface Indexer {
   eventsFrom(ordinal: bigint, first: number): Promise<{ block: IndexedBlock; events: IndexedEventWithEscrow[] }>;
   /** Scores and counts by lower-case wallet address, those that are known, in one query a thousand wallets. */
   agents(wallets: readonly string[], at?: ReadAt): Promise<{ block: IndexedBlock; agents: Map<string, IndexedAgent> }>;
+  /** Up to `first` (at most 1000) agents after a place in the order of their last change, as they are now. */
+  changedAgents(after: AgentPlace, first: number): Promise<{ block: IndexedBlock; agents: IndexedAgent[] }>;
   close(): Promise<void>;
 }
 
@@ -163,6 +175,12 @@ export function createIndexer(options: IndexerOptions): Indexer {
         block: oldest,
         agents: new Map(answers.flatMap((answer) => answer.agents).map((agent) => [agent.id, agent])),
       };
+    },
+
+    async changedAgents({ block, id }, first) {
+      const variables = { block: block.toString(), id, first };
+      const answer = await client.query(CHANGED_AGENTS_QUERY, variables, agentsAnswer);
+      return { block: toBlock(answer._meta), agents: answer.agents };
     },
 
     close: () => client.close(),

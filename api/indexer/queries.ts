@@ -40,11 +40,27 @@ export const EVENTS_QUERY = `query Events($from: BigInt!, $first: Int!) {
   }
 }`;
 
+const AGENT_FIELDS = `
+  id score escrowsAsBuyer escrowsAsSeller released distinctCounterparties topCounterpartyCount settledCount
+  disputesWon disputesLost disputesSplit abandoned declined lateDeclines settledVolumeUsd updatedBlock`;
+
 /** Scores and settlement counts of wallets. */
 export const AGENTS_QUERY = `query Agents($ids: [Bytes!]!, $minBlock: Int!, $first: Int!) {
   ${META_AT_LEAST}
   agents(first: $first, where: {id_in: $ids}, block: {number_gte: $minBlock}) {
-    id score escrowsAsBuyer escrowsAsSeller released distinctCounterparties topCounterpartyCount settledCount
-    disputesWon disputesLost disputesSplit abandoned declined lateDeclines settledVolumeUsd updatedBlock
+    ${AGENT_FIELDS}
+  }
+}`;
+
+/** Agents after a place in the order of their last change. */
+export const CHANGED_AGENTS_QUERY = `query ChangedAgents($block: BigInt!, $id: Bytes!, $first: Int!) {
+  _meta { ${BLOCK} }
+  agents(
+    first: $first
+    where: {or: [{updatedBlock_gt: $block}, {updatedBlock: $block, id_gt: $id}]}
+    orderBy: updatedBlock
+    orderDirection: asc
+  ) {
+    ${AGENT_FIELDS}
   }
 }`;

@@ -58,12 +58,30 @@ export interface StandingRecord {
   syncedAt: Date;
 }
 
+/** A block that the sync of standings has reached. */
+export interface Checkpoint {
+  number: number;
+  hash: `0x${string}`;
+}
+
+/** How far the sync of standings is on a network. */
+export interface StandingCursorRecord {
+  _id: Network;
+  /** Blocks up to which every change is copied, the newest first. */
+  checkpoints: Checkpoint[];
+  /** A reading under way: the head at its beginning, and the last agent copied. Null between two readings. */
+  pass: { head: Checkpoint; after: { block: number; id: string } } | null;
+  /** Rises with every write: of two processes that read at the same time, one goes on. */
+  version: number;
+}
+
 /** The collections of agents, their keys and their standing. */
 export interface AgentModels {
   agents: Model<AgentRecord>;
   keys: Model<ApiKeyRecord>;
   nonces: Model<SignInNonceRecord>;
   standings: Model<StandingRecord>;
+  standingCursors: Model<StandingCursorRecord>;
 }
 
 const ENDED_KEYS_KEPT_SECONDS = 30 * 24 * 3_600;
@@ -124,10 +142,31 @@ export function createAgentModels(connection: Connection): AgentModels {
     },
     { ...options, collection: "standings" },
   );
+
+  const checkpoint = new Schema<Checkpoint>(
+    { number: { type: Number, ...required }, hash: { type: String, ...required } },
+    { _id: false },
+  );
+  const place = new Schema({ block: { type: Number, ...required }, id: { type: String, ...required } }, { _id: false });
+  const pass = new Schema<NonNullable<StandingCursorRecord["pass"]>>(
+    { head: { type: checkpoint, ...required }, after: { type: place, ...required } },
+    { _id: false },
+  );
+  const standingCursor = new Schema<StandingCursorRecord>(
+    {
+      _id: { type: String, enum: NETWORKS, ...required },
+      checkpoints: { type: [checkpoint], ...required },
+      pass: { type: pass, default: null },
+      version: { type: Number, ...required },
+    },
+    { ...options, collection: "standing_cursors" },
+  );
+
   return {
     agents: connection.model<AgentRecord>("Agent", agent),
     keys: connection.model<ApiKeyRecord>("ApiKey", key),
     nonces: connection.model<SignInNonceRecord>("SignInNonce", nonce),
     standings: connection.model<StandingRecord>("Standing", standing),
+    standingCursors: connection.model<StandingCursorRecord>("StandingCursor", standingCursor),
   };
 }

@@ -1,5 +1,6 @@
 import type { Connection } from "mongoose";
 
+import type { ChainClient } from "../../chain/chain-client.ts";
 import type { Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -9,12 +10,13 @@ import { agentJobs } from "./jobs.ts";
 import { createAgentModels } from "./model.ts";
 import { agentRoutes } from "./routes.ts";
 import type { AgentsDeps, ScoreReader } from "./routes.ts";
+import { createStandingsSync } from "./standings-sync.ts";
 import { createStandings } from "./standings.ts";
 
 /** What agents need. */
 export interface AgentsModuleDeps {
   connection: Connection;
-  chains: Readonly<Record<Network, ScoreReader>>;
+  chains: Readonly<Record<Network, ScoreReader & Pick<ChainClient, "block">>>;
   indexers: Readonly<Record<Network, Indexer>>;
   clock: Clock;
 }
@@ -26,7 +28,8 @@ export const agentsModule = defineFeature({
     const models = createAgentModels(connection);
     const directory = createAgentDirectory(models);
     const standings = createStandings({ models, indexers, clock });
+    const syncStandings = createStandingsSync({ models, copies: standings, indexers, chains });
     const services: AgentsDeps = { agents: directory, standings, scoreReaders: chains };
-    return { services, jobs: agentJobs(models, standings), models, directory, standings };
+    return { services, jobs: agentJobs(syncStandings), models, directory, standings };
   },
 });

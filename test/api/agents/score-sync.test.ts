@@ -80,4 +80,18 @@ describe("the discovery scores of the parties", () => {
     await ruleForBuyer(paymentInstructions.escrowId);
     assert.deepEqual(await changed(before), [2, 0.02, -2, 0]);
   });
+
+  it("show a score that changed on chain after the settlement, once the job has run", async () => {
+    const before = await scores();
+    // The score contract alone: no escrow moves, so that the follower has nothing to tell.
+    await chain.raiseScore(market.seller.walletAddress, 2);
+    const job = api.container.jobDefinitions.find(({ name }) => name === "agents.sync-standings");
+    assert.ok(job !== undefined);
+    const run = { data: undefined as never, log: api.container.log, signal: new AbortController().signal };
+    const [, , score = 0] = before;
+    await until("the job has copied it", async () => {
+      await job.run(run);
+      return (await scores())[2] === score + 2;
+    });
+  });
 });

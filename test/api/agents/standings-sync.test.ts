@@ -1,30 +1,29 @@
-// The job that copies every registered wallet's score from both subgraphs, page by page.
+// The job that copies the standings that changed on chain, from the last block it has copied on.
 import { randomBytes } from "node:crypto";
 
 import { assert } from "chai";
 import type { Connection } from "mongoose";
 
-import { NETWORKS } from "../../../api/config/constants.ts";
 import type { Network } from "../../../api/config/constants.ts";
 import { connectDatabase, createIndexes } from "../../../api/db/connection.ts";
 import { createAgentModels } from "../../../api/features/agents/model.ts";
 import type { AgentModels } from "../../../api/features/agents/model.ts";
-import { createStandings, syncEveryStanding } from "../../../api/features/agents/standings.ts";
-import type { Indexer } from "../../../api/indexer/indexer-client.ts";
+import { createStandingsSync } from "../../../api/features/agents/standings-sync.ts";
+import { createStandings } from "../../../api/features/agents/standings.ts";
 import { IndexerUnavailableError } from "../../../api/indexer/errors.ts";
 import { systemClock } from "../../../api/lib/clock.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
+import { FakeScores } from "../../fixtures/fake-scores.ts";
 import { readStack } from "../../fixtures/api.ts";
-import { indexersWith } from "../../fixtures/indexed-agents.ts";
+import { rejectionOf } from "../../fixtures/rejection.ts";
 
-/** Three pages. */
-const AGENTS = 2_100;
+const walletOf = (n: number): `0x${string}` => `0x${n.toString(16).padStart(40, "0")}`;
 
-describe("syncing every standing", () => {
+describe("the sync of standings", () => {
   let connection: Connection;
   let models: AgentModels;
-  const away = new Set<Network>();
-  const calls: Network[] = [];
+  let testnet: FakeScores;
+  let mainnet: FakeScores;
 
   before(async () => {
     const log = createLogger({ level: "silent", name: "test" });
@@ -32,63 +31,134 @@ describe("syncing every standing", () => {
     connection = await connectDatabase(mongodbUri, log, `test_standings_${randomBytes(6).toString("hex")}`);
     models = createAgentModels(connection);
     await createIndexes(connection);
-    const records = Array.from({ length: AGENTS }, (_, n) => ({
-      _id: `agt_${n}`,
-      walletKey: `0x${String(n).padStart(40, "0")}`,
-    }));
-    await models.agents.collection.insertMany(records as never[]);
+  });
+  beforeEach(async () => {
+    await Promise.all([models.standings.deleteMany({}), models.standingCursors.deleteMany({})]);
+    testnet = new FakeScores("base-sepolia");
+    mainnet = new FakeScores("base");
   });
   after(async () => {
     await connection.dropDatabase();
     await connection.close();
   });
 
-  /** Runs the job with these subgraphs away; gives how many wallets each network has copies of then. */
-  async function sync(...missing: Network[]) {
-    away.clear();
-    for (const network of missing) away.add(network);
-    calls.length = 0;
-    await models.standings.deleteMany({});
-    const known = indexersWith({ "base-sepolia": new Map(), base: new Map() });
-    const of = (network: Network): Pick<Indexer, "agents"> => ({
-      agents: (wallets) => {
-        calls.push(network);
-        if (away.has(network)) return Promise.reject(new IndexerUnavailableError(network, "it is away"));
-        return known[network].agents(wallets);
-      },
-    });
-    const indexers = { "base-sepolia": of("base-sepolia"), base: of("base") };
+  const parts = () => {
+    const indexers = { "base-sepolia": testnet, base: mainnet };
     const standings = createStandings({ models, indexers, clock: systemClock });
-    const failure: unknown = await syncEveryStanding(models, standings, new AbortController().signal).catch(
-      (error: unknown) => error,
-    );
-    const counts = NETWORKS.map((network) => models.standings.countDocuments({ network }));
-    const [testnet, mainnet] = await Promise.all(counts);
-    return { failure, testnet, mainnet };
+    return { standings, sync: createStandingsSync({ models, copies: standings, indexers, chains: indexers }) };
+  };
+  /** Runs the job once, like a process that has just started. */
+  const run = (signal = new AbortController().signal) => parts().sync(signal);
+  async function scores(network: Network, ...wallets: number[]): Promise<(number | undefined)[]> {
+    const found = await parts().standings.of(network, wallets.map(walletOf));
+    return wallets.map((n) => found.get(walletOf(n))?.score);
   }
 
-  it("reaches every wallet on both networks", async () => {
-    assert.deepEqual(await sync(), { failure: undefined, testnet: AGENTS, mainnet: AGENTS });
+  it("copies every agent at first, page by page, whether it is registered or not", async () => {
+    testnet.mine(new Map(Array.from({ length: 2_100 }, (_, n) => [walletOf(n), n])));
+    mainnet.mine(new Map([[walletOf(7), -3]]));
+    await run();
+    assert.deepEqual(testnet.pages, [1_000, 1_000, 100]);
+    assert.deepEqual(await scores("base-sepolia", 0, 999, 1_000, 2_099), [0, 999, 1_000, 2_099]);
+    assert.deepEqual(await scores("base", 7, 8), [-3, undefined]);
   });
 
-  for (const [missing, expected] of [
-    ["base", { testnet: AGENTS, mainnet: 0 }],
-    ["base-sepolia", { testnet: 0, mainnet: AGENTS }],
-  ] as const) {
-    it(`goes on to the last page on the other network while the subgraph of ${missing} is away, and fails at the end`, async () => {
-      const { failure, ...counts } = await sync(missing);
-      assert.deepEqual(counts, expected);
-      assert.ok(failure instanceof AggregateError && failure.errors[0] instanceof IndexerUnavailableError);
-      assert.match(failure.message, new RegExp(` on ${missing}$`));
-      // It is not waited for again on every page.
-      assert.strictEqual(calls.filter((network) => network === missing).length, 1);
+  it("reads only what has changed since the last run", async () => {
+    testnet.mine(new Map(Array.from({ length: 1_500 }, (_, n) => [walletOf(n), 1])));
+    await run();
+    testnet.mine();
+    testnet.mine(new Map([[walletOf(3), 2]]));
+    testnet.pages = [];
+    await run();
+    assert.deepEqual([testnet.pages, await scores("base-sepolia", 3)], [[1], [2]]);
+    testnet.pages = [];
+    await run();
+    assert.deepEqual([testnet.pages, testnet.lookups], [[], 0]);
+  });
+
+  it("goes on where it was interrupted", async () => {
+    testnet.mine(new Map(Array.from({ length: 2_500 }, (_, n) => [walletOf(n), 1])));
+    testnet.failAfterPages = 1;
+    assert.instanceOf(await rejectionOf(run()), AggregateError);
+    testnet.failAfterPages = Infinity;
+    testnet.pages = [];
+    await run();
+    assert.deepEqual(testnet.pages, [1_000, 500]);
+    assert.strictEqual(await models.standings.countDocuments({ network: "base-sepolia", score: 1 }), 2_500);
+  });
+
+  it("ends between two pages when the worker stops, and goes on there", async () => {
+    testnet.mine(new Map(Array.from({ length: 2_500 }, (_, n) => [walletOf(n), 1])));
+    const stopping = new AbortController();
+    testnet.afterPage = () => {
+      stopping.abort();
+    };
+    await run(stopping.signal);
+    assert.deepEqual(testnet.pages, [1_000]);
+    testnet.afterPage = () => undefined;
+    await run();
+    assert.deepEqual(testnet.pages, [1_000, 1_000, 500]);
+  });
+
+  it("takes an agent that changes between two pages as it is in the end", async () => {
+    testnet.mine(new Map(Array.from({ length: 1_500 }, (_, n) => [walletOf(n), 1])));
+    testnet.afterPage = () => {
+      testnet.afterPage = () => undefined;
+      testnet.mine(
+        new Map([
+          [walletOf(0), 5],
+          [walletOf(1_499), 6],
+        ]),
+      );
+    };
+    await run();
+    assert.deepEqual(await scores("base-sepolia", 0, 1, 1_499), [5, 1, 6]);
+  });
+
+  for (const depth of [1, 300, 5_000]) {
+    it(`takes back what a reorganisation of ${depth} blocks has removed, and only reads what it touched`, async () => {
+      testnet.mine(new Map(Array.from({ length: 50 }, (_, n) => [walletOf(n), 1])));
+      await run();
+      const forkAt = testnet.height;
+      testnet.mine(new Map([[walletOf(1), 2]]));
+      for (let n = 1; n < depth; n += 1) testnet.mine();
+      await run();
+      assert.deepEqual(await scores("base-sepolia", 1, 2), [2, 1]);
+      testnet.rollBackTo(forkAt);
+      // The new branch is shorter, and another agent has changed on it.
+      testnet.mine(new Map([[walletOf(2), 9]]));
+      testnet.pages = [];
+      await run();
+      assert.deepEqual(await scores("base-sepolia", 1, 2), [1, 9]);
+      assert.deepEqual([testnet.pages, testnet.lookups], [[1], 1]);
     });
   }
 
-  it("ends after the first page when both are away", async () => {
-    const { failure, ...counts } = await sync("base", "base-sepolia");
-    assert.deepEqual(counts, { testnet: 0, mainnet: 0 });
-    assert.ok(failure instanceof AggregateError && failure.errors.length === 2);
-    assert.strictEqual(calls.length, 2);
+  it("reads everything again when no block that it knows is left", async () => {
+    testnet.mine(new Map([[walletOf(1), 2]]));
+    await run();
+    testnet.rollBackTo(0);
+    testnet.mine(new Map([[walletOf(2), 3]]));
+    testnet.mine();
+    await run();
+    assert.deepEqual(await scores("base-sepolia", 1, 2), [0, 3]);
+  });
+
+  it("syncs the other network while one fails, and fails at the end with its name", async () => {
+    testnet.mine(new Map([[walletOf(1), 1]]));
+    mainnet.mine(new Map([[walletOf(1), 2]]));
+    testnet.failAfterPages = 0;
+    const failure = await rejectionOf(run(), AggregateError);
+    assert.match(failure.message, / on base-sepolia$/);
+    assert.instanceOf(failure.errors[0], IndexerUnavailableError);
+    assert.deepEqual([await scores("base-sepolia", 1), await scores("base", 1)], [[undefined], [2]]);
+  });
+
+  it("lets one of two processes that read at the same time go on", async () => {
+    testnet.mine(new Map(Array.from({ length: 3_500 }, (_, n) => [walletOf(n), 1])));
+    await Promise.all([run(), run()]);
+    await run();
+    assert.strictEqual(await models.standings.countDocuments({ network: "base-sepolia", score: 1 }), 3_500);
+    assert.strictEqual((await models.standingCursors.findById("base-sepolia").lean())?.pass, null);
   });
 });

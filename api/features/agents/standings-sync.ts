@@ -1,0 +1,144 @@
+import type { ChainClient } from "../../chain/chain-client.ts";
+import { NETWORKS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import { isDuplicateKey } from "../../db/connection.ts";
+import { AFTER_EVERY_WALLET } from "../../indexer/indexer-client.ts";
+import type { Indexer } from "../../indexer/indexer-client.ts";
+import type { AgentModels, Checkpoint, StandingCursorRecord } from "./model.ts";
+import type { StandingCopies } from "./standings.ts";
+
+/** What the sync needs. */
+export interface StandingsSyncDeps {
+  models: Pick<AgentModels, "standings" | "standingCursors">;
+  copies: StandingCopies;
+  indexers: Readonly<Record<Network, Pick<Indexer, "head" | "agents" | "changedAgents">>>;
+  /** Tells which checkpoints are still on chain. */
+  chains: Readonly<Record<Network, Pick<ChainClient, "block">>>;
+}
+
+/** Copies what changed on chain since the last run, on every network. */
+export type SyncStandings = (signal: AbortSignal) => Promise<void>;
+
+/** Agents of one query, what graph-node gives at most, and queries of one run: a long way is gone in several runs. */
+const PAGE_SIZE = 1_000;
+const MAX_PAGES = 100;
+/** Heads of earlier runs: after a reorganisation the sync goes back to the newest one that is still on chain. */
+const CHECKPOINTS_KEPT = 50;
+const BEFORE_ALL: Checkpoint = { number: -1, hash: "0x" };
+
+/** Another process has written the cursor in the meantime, and goes on. */
+class CursorMovedError extends Error {
+  override readonly name = "CursorMovedError";
+}
+
+/**
+ * The sync of standings: what the settlement events may have missed. It reads the agents that changed since the last
+ * run, page by page, and keeps its place in the database: killed anywhere, the next run goes on.
+ */
+export function createStandingsSync({ models, copies, indexers, chains }: StandingsSyncDeps): SyncStandings {
+  const { standings, standingCursors } = models;
+
+  async function loadCursor(network: Network): Promise<StandingCursorRecord> {
+    const stored = await standingCursors.findById(network).lean<StandingCursorRecord | null>();
+    return stored ?? { _id: network, checkpoints: [], pass: null, version: 0 };
+  }
+
+  async function writeCursor(cursor: StandingCursorRecord): Promise<StandingCursorRecord> {
+    const next = { ...cursor, version: cursor.version + 1 };
+    try {
+      const filter = { _id: cursor._id, version: cursor.version };
+      await standingCursors.replaceOne(filter, next, { upsert: true });
+      return next;
+    } catch (error) {
+      // The upsert found no record of this version, and one of another.
+      if (isDuplicateKey(error)) throw new CursorMovedError();
+      throw error;
+    }
+  }
+
+  async function isOnChain(network: Network, { number, hash }: Checkpoint): Promise<boolean> {
+    return (await chains[network].block(number))?.hash === hash;
+  }
+
+  /** The checkpoints that are still on chain: where one is, all before it are. */
+  async function survivorsOf(network: Network, checkpoints: readonly Checkpoint[]): Promise<Checkpoint[]> {
+    for (const [index, checkpoint] of checkpoints.entries()) {
+      if (await isOnChain(network, checkpoint)) return checkpoints.slice(index);
+    }
+    return [];
+  }
+
+  /** Reads the wallets again whose copies were read above a block, and takes what the subgraph says now. */
+  async function copyAgainAbove(network: Network, blockNumber: number): Promise<void> {
+    // The ids of a network are `<network>:<wallet>`.
+    let after = `${network}:`;
+    const end = `${network};`;
+    for (;;) {
+      const page = await standings
+        .find({ _id: { $gt: after, $lt: end }, indexedBlock: { $gt: blockNumber } }, { walletKey: 1 })
+        .sort({ _id: 1 })
+        .limit(PAGE_SIZE)
+        .lean();
+      const last = page.at(-1);
+      if (last === undefined) return;
+      const wallets = page.map(({ walletKey }) => walletKey);
+      const { block, agents } = await indexers[network].agents(wallets);
+      await copies.write(network, wallets, agents, block.number, { overNewer: true });
+      after = last._id;
+    }
+  }
+
+  /** Where this run begins: where the last one was interrupted, or a new reading from the last checkpoint on. */
+  async function begin(cursor: StandingCursorRecord): Promise<StandingCursorRecord> {
+    const network = cursor._id;
+    const heads = [...(cursor.pass === null ? [] : [cursor.pass.head]), ...cursor.checkpoints];
+    const survivors = await survivorsOf(network, heads);
+    if (cursor.pass !== null && survivors.length === heads.length) return cursor;
+    const base = survivors[0] ?? BEFORE_ALL;
+    if (survivors.length < heads.length) await copyAgainAbove(network, base.number);
+    const { number, hash } = await indexers[network].head();
+    if (hash === null) throw new RangeError(`The subgraph of ${network} gives its head without a hash`);
+    if (hash === base.hash) {
+      return survivors.length === heads.length
+        ? cursor
+        : writeCursor({ ...cursor, checkpoints: survivors, pass: null });
+    }
+    const pass = { head: { number, hash }, after: { block: base.number, id: AFTER_EVERY_WALLET } };
+    return writeCursor({ ...cursor, checkpoints: survivors, pass });
+  }
+
+  async function syncNetwork(network: Network, signal: AbortSignal): Promise<void> {
+    let cursor = await begin(await loadCursor(network));
+    for (let page = 0; page < MAX_PAGES && cursor.pass !== null && !signal.aborted; page += 1) {
+      const { head, after } = cursor.pass;
+      const { block, agents } = await indexers[network].changedAgents(after, PAGE_SIZE);
+      const byWallet = new Map(agents.map((agent) => [agent.id as string, agent]));
+      await copies.write(network, [...byWallet.keys()], byWallet, block.number);
+      const last = agents.at(-1);
+      const isLastPage = last === undefined || agents.length < PAGE_SIZE;
+      cursor = await writeCursor(
+        isLastPage
+          ? { ...cursor, checkpoints: [head, ...cursor.checkpoints].slice(0, CHECKPOINTS_KEPT), pass: null }
+          : { ...cursor, pass: { head, after: { block: last.updatedBlock, id: last.id } } },
+      );
+    }
+  }
+
+  /**
+   * A network whose chain or subgraph fails is left until the next run; the others are synced all the same.
+   * @throws AggregateError of what failed, after everything else is done
+   */
+  return async (signal) => {
+    const failures = new Map<Network, unknown>();
+    for (const network of NETWORKS) {
+      try {
+        await syncNetwork(network, signal);
+      } catch (error) {
+        if (!(error instanceof CursorMovedError)) failures.set(network, error);
+      }
+    }
+    if (failures.size > 0) {
+      throw new AggregateError(failures.values(), `Standings were not synced on ${[...failures.keys()].join(", ")}`);
+    }
+  };
+}
