@@ -215,7 +215,11 @@ function createFeatures(platform: Platform, timings: Timings) {
     },
   });
   const networks = networksModule.create({ chains, indexers, publicSubgraphUrls });
-  const health = healthModule.create({ connection, chains, indexers, search: search.state });
+  const health = healthModule.create({
+    ...{ connection, chains, indexers, log, now, search: search.state },
+    reached: () => chainProgress(connection).reached(),
+    outbox: () => outbox.state(),
+  });
   return {
     ...{
       agents,

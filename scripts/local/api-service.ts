@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { NETWORKS } from "./networks.ts";
 import type { NetworkName } from "./networks.ts";
 import { ROOT, SCRIPTS } from "./paths.ts";
 import type { StackSecrets } from "./secrets.ts";
@@ -19,7 +20,7 @@ export interface ApiOptions {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The HTTP API. Ready when it reports that all its dependencies are. */
+/** The HTTP API. It is ready when it reports itself and every network as ready. */
 export function apiService(options: ApiOptions, env: Environment): ServiceDefinition {
   const url = `http://127.0.0.1:${String(options.port)}`;
   return {
@@ -30,7 +31,10 @@ export function apiService(options: ApiOptions, env: Environment): ServiceDefini
     env: apiEnvironment(options, env),
     stage: 2,
     stop: { signal: "SIGTERM", timeoutMs: 3_000 },
-    isReady: async () => (await fetch(`${url}/ready`)).status === 200,
+    isReady: async () => {
+      const answers = NETWORKS.map(async (network) => fetch(`${url}/ready?network=${network}`));
+      return (await Promise.all(answers)).every(({ status }) => status === 200);
+    },
   };
 }
 

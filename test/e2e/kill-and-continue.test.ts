@@ -84,7 +84,10 @@ describe("a deal goes on after kill -9 and another start", () => {
     }
     await start();
     assert.strictEqual((await chain.client.getBlock({ blockNumber: 1n })).hash, firstBlock, "the chain is the same");
-    await until("everything answers", async () => (await api.request("GET", "/ready")).status === 200);
+    await until("everything answers", async () => {
+      const { status, body } = await api.request("GET", "/ready");
+      return status === 200 && Object.values<{ ok: boolean }>(body.networks).every(({ ok }) => ok);
+    });
   }
 
   /** Both copies of the chain's state hold the block: a kill may cut the newer one short. */

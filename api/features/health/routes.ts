@@ -1,12 +1,14 @@
 import { z } from "zod";
 
+import { NETWORKS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import { networkSchema, timestampOutput } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
-import { checkDependencies } from "./service.ts";
-import type { Dependency } from "./service.ts";
+import type { NetworkState, Readiness } from "./readiness.ts";
 
 /** What the health routes need. */
 export interface HealthDeps {
-  dependencies: readonly Dependency[];
+  readiness: () => Promise<Readiness>;
 }
 
 const shared = { method: "GET", tag: "Health", auth: "none", limitClass: "unlimited", budget: "none" } as const;
@@ -18,28 +20,87 @@ const health = defineRoute({
   responses: { 200: z.object({ status: z.literal("ok"), uptimeSeconds: z.number() }) },
 }).handle(() => ({ status: 200, body: { status: "ok", uptimeSeconds: Math.floor(process.uptime()) } }));
 
-const readiness = z.object({
+const count = z.number().int();
+const probed = z.object({
+  ok: z.boolean(),
+  latencyMs: count,
+  error: z.string().optional().meta({ description: "Kind of the failure; the log has the details" }),
+});
+
+const networkState = z.object({
+  ok: z.boolean().meta({ description: "Whether its chain and its subgraph can be read" }),
+  rpc: probed.extend({ headBlock: count.optional(), headTimestamp: timestampOutput.optional() }),
+  subgraph: probed.extend({
+    indexedBlock: count.optional(),
+    blocksBehind: count.nullable().optional().meta({ description: "How far the subgraph is behind the chain" }),
+  }),
+  follower: z
+    .object({
+      block: count.nullable().meta({ description: "Last block whose events have been applied" }),
+      lagBlocks: count.nullable(),
+      lagSeconds: count.nullable(),
+    })
+    .meta({ description: "How far events, webhooks and lists are behind the chain; null for what isn't known" }),
+});
+
+const readinessOutput = z.object({
   status: z.enum(["ready", "not_ready"]),
-  dependencies: z.array(
-    z.object({
-      name: z.string(),
-      ok: z.boolean(),
-      latencyMs: z.number(),
-      facts: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
-      error: z.string().optional(),
-    }),
-  ),
+  database: probed,
+  search: probed.extend({ listings: count.optional() }),
+  networks: z.object({ "base-sepolia": networkState, base: networkState }),
+  outbox: z
+    .object({
+      waiting: count.meta({ description: "Webhooks and other dispatches that are due, counted up to 10,000" }),
+      oldestSeconds: count.nullable().meta({ description: "How long the oldest of them has been due" }),
+    })
+    .nullable()
+    .meta({ description: "Null while the database is unavailable" }),
 });
 
 const ready = defineRoute({
   ...shared,
   path: "/ready",
-  summary: "Says whether every dependency answers, and how far each subgraph is behind its chain",
-  responses: { 200: readiness, 503: readiness },
-}).handle(async ({ log }, { dependencies }: HealthDeps) => {
-  const states = await checkDependencies(dependencies, log);
-  if (states.every(({ ok }) => ok)) return { status: 200, body: { status: "ready", dependencies: states } };
-  return { status: 503, body: { status: "not_ready", dependencies: states } };
+  summary: "Says whether the process can serve, and how each network is",
+  description:
+    "200 while database and search work and at least one network does: an outage of one network takes no process out of " +
+    "a load balancer. With `network` it is 200 only while that network works. A process looks at most once a second.",
+  query: z.strictObject({ network: networkSchema.optional() }),
+  responses: { 200: readinessOutput, 503: readinessOutput },
+}).handle(async ({ query }, deps: HealthDeps) => {
+  const readiness = await deps.readiness();
+  const { database, search, networks, outbox } = readiness;
+  const body = {
+    database: withoutFacts(database),
+    search: { ...withoutFacts(search), ...search.facts },
+    networks: { "base-sepolia": present(networks["base-sepolia"]), base: present(networks.base) },
+    outbox,
+  };
+  if (isReady(readiness, query.network)) return { status: 200, body: { status: "ready", ...body } };
+  return { status: 503, body: { status: "not_ready", ...body } };
 });
+
+/** Whether a load balancer may send requests: of one network, or of any. */
+function isReady({ database, search, networks }: Readiness, network: Network | undefined): boolean {
+  const needed = network === undefined ? NETWORKS : [network];
+  return database.ok && search.ok && needed.some((name) => networks[name].ok);
+}
+
+function withoutFacts({ ok, latencyMs, error }: { ok: boolean; latencyMs: number; error?: string }) {
+  return { ok, latencyMs, ...(error === undefined ? {} : { error }) };
+}
+
+function present({ ok, rpc, subgraph, follower }: NetworkState): z.input<typeof networkState> {
+  const { facts: head } = rpc;
+  const chain = head && {
+    headBlock: head.headBlock,
+    headTimestamp: new Date(head.headTimestamp * 1_000).toISOString(),
+  };
+  return {
+    ok,
+    rpc: { ...withoutFacts(rpc), ...chain },
+    subgraph: { ...withoutFacts(subgraph), ...subgraph.facts },
+    follower,
+  };
+}
 
 export const healthRoutes = [health, ready];

@@ -2757,7 +2757,9 @@ export type GetHealthResponse = GetHealthResponses[keyof GetHealthResponses];
 export type GetReadyData = {
   body?: never;
   path?: never;
-  query?: never;
+  query?: {
+    network?: Network;
+  };
   url: "/ready";
 };
 
@@ -2771,19 +2773,122 @@ export type GetReadyErrors = {
    */
   500: Error;
   /**
-   * Says whether every dependency answers, and how far each subgraph is behind its chain
+   * Says whether the process can serve, and how each network is
    */
   503: {
     status: "ready" | "not_ready";
-    dependencies: Array<{
-      name: string;
+    database: {
       ok: boolean;
       latencyMs: number;
-      facts?: {
-        [key: string]: string | number | boolean | null;
-      };
+      /**
+       * Kind of the failure; the log has the details
+       */
       error?: string;
-    }>;
+    };
+    search: {
+      ok: boolean;
+      latencyMs: number;
+      /**
+       * Kind of the failure; the log has the details
+       */
+      error?: string;
+      listings?: number;
+    };
+    networks: {
+      "base-sepolia": {
+        /**
+         * Whether its chain and its subgraph can be read
+         */
+        ok: boolean;
+        rpc: {
+          ok: boolean;
+          latencyMs: number;
+          /**
+           * Kind of the failure; the log has the details
+           */
+          error?: string;
+          headBlock?: number;
+          headTimestamp?: string;
+        };
+        subgraph: {
+          ok: boolean;
+          latencyMs: number;
+          /**
+           * Kind of the failure; the log has the details
+           */
+          error?: string;
+          indexedBlock?: number;
+          /**
+           * How far the subgraph is behind the chain
+           */
+          blocksBehind?: number | null;
+        };
+        /**
+         * How far events, webhooks and lists are behind the chain; null for what isn't known
+         */
+        follower: {
+          /**
+           * Last block whose events have been applied
+           */
+          block: number | null;
+          lagBlocks: number | null;
+          lagSeconds: number | null;
+        };
+      };
+      base: {
+        /**
+         * Whether its chain and its subgraph can be read
+         */
+        ok: boolean;
+        rpc: {
+          ok: boolean;
+          latencyMs: number;
+          /**
+           * Kind of the failure; the log has the details
+           */
+          error?: string;
+          headBlock?: number;
+          headTimestamp?: string;
+        };
+        subgraph: {
+          ok: boolean;
+          latencyMs: number;
+          /**
+           * Kind of the failure; the log has the details
+           */
+          error?: string;
+          indexedBlock?: number;
+          /**
+           * How far the subgraph is behind the chain
+           */
+          blocksBehind?: number | null;
+        };
+        /**
+         * How far events, webhooks and lists are behind the chain; null for what isn't known
+         */
+        follower: {
+          /**
+           * Last block whose events have been applied
+           */
+          block: number | null;
+          lagBlocks: number | null;
+          lagSeconds: number | null;
+        };
+      };
+    };
+    /**
+     * Null while the database is unavailable
+     */
+    outbox: {
+      /**
+       * Webhooks and other dispatches that are due, counted up to 10,000
+       */
+      waiting: number;
+      /**
+       * How long the oldest of them has been due
+       */
+      oldestSeconds: number | null;
+    } | null;
   };
 };
 
@@ -2791,19 +2896,122 @@ export type GetReadyError = GetReadyErrors[keyof GetReadyErrors];
 
 export type GetReadyResponses = {
   /**
-   * Says whether every dependency answers, and how far each subgraph is behind its chain
+   * Says whether the process can serve, and how each network is
    */
   200: {
     status: "ready" | "not_ready";
-    dependencies: Array<{
-      name: string;
+    database: {
       ok: boolean;
       latencyMs: number;
-      facts?: {
-        [key: string]: string | number | boolean | null;
-      };
+      /**
+       * Kind of the failure; the log has the details
+       */
       error?: string;
-    }>;
+    };
+    search: {
+      ok: boolean;
+      latencyMs: number;
+      /**
+       * Kind of the failure; the log has the details
+       */
+      error?: string;
+      listings?: number;
+    };
+    networks: {
+      "base-sepolia": {
+        /**
+         * Whether its chain and its subgraph can be read
+         */
+        ok: boolean;
+        rpc: {
+          ok: boolean;
+          latencyMs: number;
+          /**
+           * Kind of the failure; the log has the details
+           */
+          error?: string;
+          headBlock?: number;
+          headTimestamp?: string;
+        };
+        subgraph: {
+          ok: boolean;
+          latencyMs: number;
+          /**
+           * Kind of the failure; the log has the details
+           */
+          error?: string;
+          indexedBlock?: number;
+          /**
+           * How far the subgraph is behind the chain
+           */
+          blocksBehind?: number | null;
+        };
+        /**
+         * How far events, webhooks and lists are behind the chain; null for what isn't known
+         */
+        follower: {
+          /**
+           * Last block whose events have been applied
+           */
+          block: number | null;
+          lagBlocks: number | null;
+          lagSeconds: number | null;
+        };
+      };
+      base: {
+        /**
+         * Whether its chain and its subgraph can be read
+         */
+        ok: boolean;
+        rpc: {
+          ok: boolean;
+          latencyMs: number;
+          /**
+           * Kind of the failure; the log has the details
+           */
+          error?: string;
+          headBlock?: number;
+          headTimestamp?: string;
+        };
+        subgraph: {
+          ok: boolean;
+          latencyMs: number;
+          /**
+           * Kind of the failure; the log has the details
+           */
+          error?: string;
+          indexedBlock?: number;
+          /**
+           * How far the subgraph is behind the chain
+           */
+          blocksBehind?: number | null;
+        };
+        /**
+         * How far events, webhooks and lists are behind the chain; null for what isn't known
+         */
+        follower: {
+          /**
+           * Last block whose events have been applied
+           */
+          block: number | null;
+          lagBlocks: number | null;
+          lagSeconds: number | null;
+        };
+      };
+    };
+    /**
+     * Null while the database is unavailable
+     */
+    outbox: {
+      /**
+       * Webhooks and other dispatches that are due, counted up to 10,000
+       */
+      waiting: number;
+      /**
+       * How long the oldest of them has been due
+       */
+      oldestSeconds: number | null;
+    } | null;
   };
 };
 

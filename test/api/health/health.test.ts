@@ -3,10 +3,14 @@ import { privateKeyToAccount, generatePrivateKey } from "viem/accounts";
 
 import { createChainClient } from "../../../api/chain/chain-client.ts";
 import { readDeployment } from "../../../api/chain/deployment.ts";
+import { ChainUnavailableError } from "../../../api/chain/errors.ts";
+import { NETWORKS } from "../../../api/config/constants.ts";
 import type { Network } from "../../../api/config/constants.ts";
+import { createReadiness } from "../../../api/features/health/readiness.ts";
 import { createIndexer } from "../../../api/indexer/indexer-client.ts";
-import { assertError, readStack, startTestApi } from "../../fixtures/api.ts";
+import { assertError, assertInvalid, readStack, startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
+import { indexersWith } from "../../fixtures/indexed-agents.ts";
 import { until } from "../../fixtures/until.ts";
 
 const SCORE = "/api/v1/agents/score";
@@ -22,19 +26,110 @@ describe("health and readiness", () => {
   });
   after(() => api.close());
 
-  it("/health says that the process lives and /ready that each dependency answers", async () => {
+  it("/health says that the process lives, and /ready how database, search and each network are", async () => {
     assert.deepEqual((await api.request("GET", "/health")).body.status, "ok");
     // A check that takes its time is an answer of 503, too: what is meant here is the healthy one.
     const { body } = await until("everything answers", async () => {
       const answer = await api.request("GET", "/ready");
-      return answer.status === 200 && answer;
+      return answer.status === 200 && answer.body.networks["base-sepolia"].ok && answer.body.networks.base.ok && answer;
     });
-    const names = body.dependencies.map(({ name }: { name: string }) => name);
-    const chains = ["rpc:base-sepolia", "subgraph:base-sepolia", "rpc:base", "subgraph:base"];
-    for (const name of ["mongodb", ...chains]) assert.ok(names.includes(name), name);
-    for (const { name, facts } of body.dependencies) {
-      if (name.startsWith("subgraph:")) assert.strictEqual(typeof facts.blocksBehind, "number");
+    assert.deepEqual([body.status, body.database.ok, body.search.ok], ["ready", true, true]);
+    for (const network of NETWORKS) {
+      const { rpc, subgraph } = body.networks[network];
+      assert.strictEqual(subgraph.blocksBehind, Math.max(0, rpc.headBlock - subgraph.indexedBlock));
     }
+  });
+
+  describe("with fake chains", () => {
+    let faked: TestApi;
+    let heads = 0;
+    const down = new Set<Network>();
+    /** A chain at block 100 with a block every two seconds, unless it is down. */
+    const chainOf = async (network: Network) => {
+      const stack = await readStack();
+      const deployment = await readDeployment(stack.deployments[network], network);
+      const blockAt = (number: number) => ({ number, hash: "0x" as const, timestamp: 5_000 + number * 2 });
+      return {
+        ...createChainClient({ network, rpcUrl: NOWHERE, deployment }),
+        head() {
+          heads += 1;
+          if (down.has(network)) return Promise.reject(new ChainUnavailableError(network, undefined));
+          return Promise.resolve(blockAt(100));
+        },
+        block: (number: number) => Promise.resolve(blockAt(number)),
+      };
+    };
+
+    beforeEach(async () => {
+      down.clear();
+      const chains = { "base-sepolia": await chainOf("base-sepolia"), base: await chainOf("base") };
+      const known = { "base-sepolia": new Map(), base: new Map() };
+      faked = await startTestApi({ chains, indexers: indexersWith(known) });
+      heads = 0;
+    });
+    afterEach(() => faked.close());
+
+    it("an outage of one network leaves the process ready, and is one for a load balancer of that network", async () => {
+      down.add("base-sepolia");
+      const { status, body } = await faked.request("GET", "/ready");
+      const { "base-sepolia": testnet, base } = body.networks;
+      assert.deepEqual([status, testnet.ok, base.ok], [200, false, true]);
+      assert.deepEqual([testnet.rpc.error, testnet.subgraph.ok], ["ChainUnavailableError", true]);
+      assert.strictEqual((await faked.request("GET", "/ready?network=base")).status, 200);
+      const routed = await faked.request("GET", "/ready?network=base-sepolia");
+      assert.deepEqual([routed.status, routed.body.status], [503, "not_ready"]);
+      assertInvalid(await faked.request("GET", "/ready?network=mainnet"), "query.network");
+    });
+
+    it("an outage of every network is one of the process", async () => {
+      for (const network of NETWORKS) down.add(network);
+      const { status, body } = await faked.request("GET", "/ready");
+      assert.deepEqual([status, body.status, body.database.ok], [503, "not_ready", true]);
+    });
+
+    it("says how far the follower is behind the chain, in blocks and seconds", async () => {
+      const { cursors } = faked.container.features.chainFollower.models;
+      const cursor = { _id: "base", headNumber: 90, version: 1, updatedAt: new Date() };
+      await cursors.collection.insertOne(cursor as never);
+      const { networks } = (await faked.request("GET", "/ready")).body;
+      assert.deepEqual(networks.base.follower, { block: 90, lagBlocks: 10, lagSeconds: 20 });
+      assert.deepEqual(networks["base-sepolia"].follower, { block: null, lagBlocks: null, lagSeconds: null });
+    });
+
+    it("says how many dispatches are due and how old the oldest is, counted up to ten thousand", async () => {
+      const { dispatches } = faked.container.features.outbox.models;
+      const dueAt = (secondsAgo: number) => new Date(Date.now() - secondsAgo * 1_000);
+      const due = Array.from({ length: 10_100 }, (_, n) => ({
+        ...{ _id: `dlv_${n}`, status: "pending", dueAt: dueAt(n === 7 ? 3_600 : 60) },
+      }));
+      const others = [
+        { _id: "dlv_later", status: "pending", dueAt: dueAt(-3_600) },
+        { _id: "dlv_failed", status: "failed", dueAt: dueAt(7_200) },
+        { _id: "dlv_backup", status: "pending", dueAt: null },
+      ];
+      await dispatches.collection.insertMany([...due, ...others] as never[]);
+      const { waiting, oldestSeconds } = (await faked.request("GET", "/ready")).body.outbox;
+      assert.strictEqual(waiting, 10_000);
+      assert.isTrue(oldestSeconds >= 3_600 && oldestSeconds < 7_200, String(oldestSeconds));
+    });
+
+    it("looks at most once a second, however many ask", async () => {
+      const { connection, chains, indexers, log } = faked.container;
+      let elapsed = 0;
+      const read = createReadiness({
+        ...{ connection, chains, indexers, log, elapsedMs: () => elapsed, now: () => new Date() },
+        search: { listings: () => Promise.resolve(0), isFollowing: () => true },
+        reached: () => Promise.resolve(new Map()),
+        outbox: () => Promise.resolve({ waiting: 0, oldestDueAt: null }),
+      });
+      await Promise.all(Array.from({ length: 50 }, () => read()));
+      elapsed = 999;
+      await read();
+      assert.strictEqual(heads, NETWORKS.length);
+      elapsed = 1_000;
+      await read();
+      assert.strictEqual(heads, 2 * NETWORKS.length);
+    });
   });
 
   it("with the RPC servers away the score is a 503 with Retry-After, and readiness says which are away", async () => {
@@ -52,8 +147,7 @@ describe("health and readiness", () => {
     assert.ok(Number(score.headers.get("retry-after")) > 0);
     const ready = await other.request("GET", "/ready");
     assert.strictEqual(ready.status, 503);
-    const away = ready.body.dependencies.filter(({ ok }: { ok: boolean }) => !ok);
-    assert.ok(away.some(({ name }: { name: string }) => name === "rpc:base"));
+    assert.deepEqual([ready.body.networks.base.rpc.ok, ready.body.networks.base.subgraph.ok], [false, true]);
     assert.strictEqual((await other.request("GET", "/health")).status, 200);
     const networks = await other.request("GET", "/api/v1/networks");
     assert.deepEqual(
@@ -71,9 +165,7 @@ describe("health and readiness", () => {
     const other = await startTestApi({ indexers });
     const ready = await other.request("GET", "/ready");
     assert.strictEqual(ready.status, 503);
-    const away = ready.body.dependencies.filter(({ ok }: { ok: boolean }) => !ok);
-    const names = away.map(({ name }: { name: string }) => name);
-    for (const name of ["subgraph:base-sepolia", "subgraph:base"]) assert.ok(names.includes(name), names.join());
+    for (const network of NETWORKS) assert.isFalse(ready.body.networks[network].subgraph.ok);
     const { apiKey, agentId } = await other.registerAgent();
     assert.strictEqual((await other.request("GET", "/api/v1/services", { key: apiKey })).status, 200);
     assert.strictEqual((await other.request("GET", `${SCORE}?address=${freshWallet()}`)).status, 200);

@@ -1,0 +1,120 @@
+import type { Connection } from "mongoose";
+
+import type { ChainClient } from "../../chain/chain-client.ts";
+import type { Network } from "../../config/constants.ts";
+import type { Indexer } from "../../indexer/indexer-client.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { OutboxState } from "../outbox/state.ts";
+import { probe } from "./probe.ts";
+import type { Probe } from "./probe.ts";
+
+/** How far the copies of a network are behind its chain; null for what isn't known. */
+export interface FollowerState {
+  block: number | null;
+  lagBlocks: number | null;
+  lagSeconds: number | null;
+}
+
+/** How one network is. */
+export interface NetworkState {
+  /** Whether its chain and its subgraph can be read. */
+  ok: boolean;
+  rpc: Probe<{ headBlock: number; headTimestamp: number }>;
+  subgraph: Probe<{ indexedBlock: number; blocksBehind: number | null }>;
+  follower: FollowerState;
+}
+
+/** How the service is. */
+export interface Readiness {
+  database: Probe<object>;
+  search: Probe<{ listings: number }>;
+  networks: Readonly<Record<Network, NetworkState>>;
+  /** Null while the database is unavailable. */
+  outbox: { waiting: number; oldestSeconds: number | null } | null;
+}
+
+/** What readiness looks at. */
+export interface ReadinessSources {
+  connection: Connection;
+  chains: Readonly<Record<Network, Pick<ChainClient, "head" | "block">>>;
+  indexers: Readonly<Record<Network, Pick<Indexer, "head">>>;
+  search: { listings(): Promise<number>; isFollowing(): boolean };
+  /** The last block whose events the copies of a network have. */
+  reached: () => Promise<ReadonlyMap<Network, number>>;
+  outbox: () => Promise<OutboxState>;
+  now: () => Date;
+  /** Milliseconds of a monotonic clock. */
+  elapsedMs?: () => number;
+  log: Logger;
+}
+
+/** An answer is shared for so long: however often it is asked for, a process looks once a second. */
+const MAX_AGE_MS = 1_000;
+
+/** Looks at everything that the service needs. */
+export function createReadiness(sources: ReadinessSources): () => Promise<Readiness> {
+  const { connection, chains, indexers, search, log, elapsedMs = () => performance.now() } = sources;
+
+  async function readNetwork(network: Network, reached: Promise<number | undefined>): Promise<NetworkState> {
+    const rpc = probe(`rpc:${network}`, log, async () => {
+      const { number, timestamp } = await chains[network].head();
+      return { headBlock: number, headTimestamp: timestamp };
+    });
+    const subgraph = probe(`subgraph:${network}`, log, async () => {
+      const { number, hasIndexingErrors } = await indexers[network].head();
+      if (hasIndexingErrors) throw new Error(`The subgraph of ${network} has stopped with an indexing error`);
+      const head = (await rpc).facts?.headBlock;
+      return { indexedBlock: number, blocksBehind: head === undefined ? null : Math.max(0, head - number) };
+    });
+    const follower = readFollower(network, await reached, (await rpc).facts);
+    const state = { rpc: await rpc, subgraph: await subgraph, follower: await follower };
+    return { ok: state.rpc.ok && state.subgraph.ok, ...state };
+  }
+
+  async function readFollower(
+    network: Network,
+    block: number | undefined,
+    chain: { headBlock: number; headTimestamp: number } | undefined,
+  ): Promise<FollowerState> {
+    if (block === undefined || chain === undefined) return { block: block ?? null, lagBlocks: null, lagSeconds: null };
+    const lagBlocks = Math.max(0, chain.headBlock - block);
+    if (lagBlocks === 0) return { block, lagBlocks, lagSeconds: 0 };
+    const { facts } = await probe(`follower:${network}`, log, () => chains[network].block(block));
+    const lagSeconds = facts === undefined || facts === null ? null : chain.headTimestamp - facts.timestamp;
+    return { block, lagBlocks, lagSeconds };
+  }
+
+  async function look(): Promise<Readiness> {
+    const reached = probe("follower", log, () => sources.reached());
+    const reachedOn = async (network: Network) => (await reached).facts?.get(network);
+    const [database, index, outbox, testnet, mainnet] = await Promise.all([
+      probe("mongodb", log, () => connection.getClient().db("admin").command({ ping: 1 })),
+      probe("search", log, async () => {
+        if (!search.isFollowing()) throw new Error("The search index does not follow the listings");
+        return { listings: await search.listings() };
+      }),
+      probe("outbox", log, async () => {
+        const { waiting, oldestDueAt } = await sources.outbox();
+        const ageMs = oldestDueAt === null ? null : sources.now().getTime() - oldestDueAt.getTime();
+        return { waiting, oldestSeconds: ageMs === null ? null : Math.max(0, Math.floor(ageMs / 1_000)) };
+      }),
+      readNetwork("base-sepolia", reachedOn("base-sepolia")),
+      readNetwork("base", reachedOn("base")),
+    ]);
+    const networks = { "base-sepolia": testnet, base: mainnet };
+    return { database, search: index, networks, outbox: outbox.facts ?? null };
+  }
+
+  let latest: { readiness: Promise<Readiness>; until: number } | undefined;
+  return () => {
+    if (latest === undefined || elapsedMs() >= latest.until) {
+      const entry = { readiness: look(), until: Infinity };
+      latest = entry;
+      // Counted from the answer: a look that takes its time is shared, too.
+      void entry.readiness.finally(() => {
+        entry.until = elapsedMs() + MAX_AGE_MS;
+      });
+    }
+    return latest.readiness;
+  };
+}
