@@ -8,7 +8,7 @@ import { createHeadWatcher } from "./head-watcher.ts";
 import { joinReads } from "./joined-reads.ts";
 import { AGENTS_QUERY, CHANGED_AGENTS_QUERY, ESCROWS_QUERY, EVENTS_QUERY, META_QUERY } from "./queries.ts";
 import { agentsAnswer, escrowsAnswer, eventsAnswer, metaAnswer } from "./schemas.ts";
-import type { IndexedAgent, IndexedEscrow, IndexedEventWithEscrow, metaSchema } from "./schemas.ts";
+import type { IndexedAgent, IndexedEscrow, metaSchema, ReadEvent } from "./schemas.ts";
 
 /** The block that an answer of the subgraph was read at. `timestamp` in unix seconds. */
 export interface IndexedBlock {
@@ -56,7 +56,7 @@ export interface Indexer {
   /** Escrows by lower-case id, those that exist, in one query however many are asked for. */
   escrows(ids: readonly string[], at?: ReadAt): Promise<{ block: IndexedBlock; escrows: Map<string, IndexedEscrow> }>;
   /** Up to `first` (at most 1000) events from an ordinal on, in chain order. */
-  eventsFrom(ordinal: bigint, first: number): Promise<{ block: IndexedBlock; events: IndexedEventWithEscrow[] }>;
+  eventsFrom(ordinal: bigint, first: number): Promise<{ block: IndexedBlock; events: ReadEvent[] }>;
   /** Scores and counts by lower-case wallet address, those that are known, in one query a thousand wallets. */
   agents(wallets: readonly string[], at?: ReadAt): Promise<{ block: IndexedBlock; agents: Map<string, IndexedAgent> }>;
   /** Up to `first` (at most 1000) agents after a place in the order of their last change, as they are now. */

@@ -111,6 +111,24 @@ export type IndexedEvent = z.infer<typeof eventFields>;
 /** A move with the escrow as it is at the block of the reading, which may be past the move. */
 export type IndexedEventWithEscrow = IndexedEvent & { escrow: IndexedEscrow };
 
+/** A move that this version can't read, by its position alone. */
+export interface UnreadableEvent {
+  ordinal: bigint;
+  escrowId: `0x${string}`;
+  blockNumber: number;
+  blockHash: `0x${string}`;
+  /** What is wrong with it. */
+  problem: string;
+}
+
+/** A move of a page, whether or not it can be read. */
+export type ReadEvent = IndexedEventWithEscrow | UnreadableEvent;
+
+/** Says whether a move of a page could be read. */
+export function isReadable(event: ReadEvent): event is IndexedEventWithEscrow {
+  return !("problem" in event);
+}
+
 const agentFields = z.object({
   id: hex,
   score: bigInt,
@@ -140,8 +158,21 @@ export const escrowsAnswer = z.object({
   _meta: metaSchema,
   escrows: z.array(escrowWithEvents),
 });
+const eventWithEscrow = eventFields.extend({ escrow: escrowWithEvents });
+const eventPosition = eventFields.pick({ ordinal: true, escrowId: true, blockNumber: true, blockHash: true });
+
 export const eventsAnswer = z.object({
   _meta: metaSchema,
-  escrowEvents: z.array(eventFields.extend({ escrow: escrowWithEvents })),
+  // One move that can't be read must not keep the others of its page away.
+  escrowEvents: z.array(
+    z.unknown().transform((value, context): ReadEvent => {
+      const event = eventWithEscrow.safeParse(value);
+      if (event.success) return event.data;
+      const position = eventPosition.safeParse(value);
+      if (position.success) return { ...position.data, problem: z.prettifyError(event.error) };
+      context.addIssue({ code: "custom", message: z.prettifyError(position.error) });
+      return z.NEVER;
+    }),
+  ),
 });
 export const agentsAnswer = z.object({ _meta: metaSchema, agents: z.array(agentFields) });

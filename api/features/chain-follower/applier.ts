@@ -1,34 +1,31 @@
 import type { ClientSession, Connection } from "mongoose";
-import type { Hex } from "viem";
 
-import { withTransaction } from "../../db/connection.ts";
-import type { IndexedEscrow, IndexedEventWithEscrow } from "../../indexer/schemas.ts";
+import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
+import { insertPlain, writePlain } from "../../db/plain-writes.ts";
+import { ESCROW_EVENT_TYPES, isReadable } from "../../indexer/schemas.ts";
+import type { IndexedEscrow, IndexedEventWithEscrow, ReadEvent } from "../../indexer/schemas.ts";
 import type { Network } from "../../config/constants.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
 import type { EndpointDirectory, WalletDirectory } from "../transactions/ports.ts";
-import { termDifferences, withChain } from "../transactions/snapshot.ts";
-import { announceMove, announceWithdrawal, targetsOf } from "../transactions/announce.ts";
-import { eventId } from "../events/event-id.ts";
+import { termDifferences } from "../transactions/snapshot.ts";
+import type { EventRecorder } from "../events/recorder.ts";
+import { announcedIds, createDraft, moveId } from "./draft.ts";
+import type { Draft, DraftChanges } from "./draft.ts";
 import type { AppliedEventRecord, CursorRecord, FollowerModels } from "./model.ts";
-import { moveKey } from "./reconcile.ts";
-import type { Reconciliation } from "./reconcile.ts";
-import type { Announcement, EventRecorder } from "../events/recorder.ts";
-import { unsolicitedRecord } from "../transactions/unsolicited.ts";
+import { CursorMovedError, retryAfter, storedError, UnreadableMoveError } from "./quarantine.ts";
 
-/** Another process has moved the cursor: what this one knows is old. */
-export class CursorMovedError extends Error {
-  override readonly name = "CursorMovedError";
+/** Where the cursor stands after a write. */
+export type CursorPosition = Pick<CursorRecord, "anchor" | "headNumber" | "height" | "epoch" | "forkOrdinal">;
+
+/** The cursor before and after a write; `cursor` is undefined before the first one. */
+export interface CursorStep {
+  cursor: CursorRecord | undefined;
+  next: CursorPosition;
 }
 
-/** One step of the follower: what changed, and where it stands after it. */
-export interface Batch extends Pick<Reconciliation<IndexedEventWithEscrow>, "fresh" | "moved"> {
-  /** Applied moves that are no longer on chain. */
-  withdrawn: AppliedEventRecord[];
-  /** The escrows of the withdrawn moves as they are now, by id; one that is gone is missing. */
-  escrowsNow: ReadonlyMap<string, IndexedEscrow>;
-  /** The cursor that the batch starts from; undefined before the first one. */
-  cursor: CursorRecord | undefined;
-  next: Pick<CursorRecord, "nextOrdinal" | "headNumber">;
+/** What a write did. */
+export interface Applied extends Pick<DraftChanges, "freshCount" | "withdrawnCount" | "settledWallets"> {
+  cursor: CursorRecord;
 }
 
 /** What the applier works with. */
@@ -45,261 +42,210 @@ export interface ApplierOptions {
   now: () => Date;
 }
 
-/** Facts of other features that a batch needs, read before its transaction. */
-interface Directory {
-  agentIds: Map<string, string>;
-  endpointUrls: Map<string, string>;
+/** What one write loads and does. */
+interface Work {
+  escrowIds: readonly string[];
+  /** Ids of the applied moves to load; all moves of the escrows when left out. */
+  moveIds?: readonly string[];
+  /** Escrows that may need an unsolicited record, so that their wallets are looked up. */
+  escrows: readonly IndexedEscrow[];
+  /** Whether moves may be withdrawn. */
+  withdraws: boolean;
+  run: (draft: Draft, quarantined: ReadonlySet<string>, applied: readonly AppliedEventRecord[]) => void;
+  /** Written in the same transaction. */
+  also?: (session: ClientSession) => Promise<unknown>;
 }
-
-/** What a database transaction of the applier gathers before it writes. */
-interface Draft {
-  records: Map<string, TransactionRecord>;
-  created: Set<string>;
-  /** Records whose very terms are new, and not only what the chain makes of them. */
-  replaced: Set<string>;
-  changed: Set<string>;
-  /** Escrow ids that another escrow has than before. */
-  retaken: Set<string>;
-  applied: AppliedEventRecord[];
-  announcements: Announcement[];
-}
-
-/** Whose an escrow is. */
-interface Ownership {
-  /** The record with these very terms; undefined when the escrow concerns no agent. */
-  owner: TransactionRecord | undefined;
-  /** Records with other terms, whose escrow id the escrow has taken (decision 16). */
-  losers: TransactionRecord[];
-}
-
-/** Announcements that a withdrawn move may have made. */
-const ANNOUNCED_BY: Readonly<Record<AppliedEventRecord["type"], readonly string[]>> = {
-  EscrowCreated: ["escrow.funded"],
-  DeliverySubmitted: ["service.delivered", "delivery.submitted"],
-  EscrowReleased: ["escrow.released", "escrow.finalized"],
-  EscrowRefunded: ["escrow.refunded"],
-  EscrowAbandoned: ["escrow.abandoned"],
-  DisputeOpened: [],
-  EscrowResolved: [],
-};
 
 /**
- * Writes a batch: copies of transactions, events, deliveries, applied moves and the cursor, all in one database
- * transaction. Run again, or by two processes at once, it changes nothing more.
+ * Writes what moves change: copies of transactions, events, deliveries, applied moves and the cursor, all in one database
+ * transaction that succeeds for one process alone. Every method throws CursorMovedError when another process was faster;
+ * nothing is written then.
  */
 export function createApplier(options: ApplierOptions) {
   const { network, models, transactions } = options;
+  const quarantineId = (escrowId: string) => `${network}:${escrowId}`;
 
-  async function loadRecords(escrowIds: Hex[], session: ClientSession | null): Promise<TransactionRecord[]> {
-    if (escrowIds.length === 0) return [];
-    return transactions.find({ network, escrowId: { $in: escrowIds } }, null, { session }).lean<TransactionRecord[]>();
-  }
-
-  const escrowIdsOf = (batch: Batch): Hex[] => [
-    ...new Set([
-      ...[...batch.fresh, ...batch.moved].map(({ event }) => event.escrowId),
-      ...batch.withdrawn.map((applied) => applied.escrowId),
-    ]),
-  ];
-
-  async function readDirectory(batch: Batch): Promise<Directory> {
-    const parties = [...batch.fresh, ...batch.moved].flatMap(({ event }) => [event.buyer, event.seller]);
-    const records = await loadRecords(escrowIdsOf(batch), null);
-    const serviceIds = records.flatMap((record) => (record.serviceId === null ? [] : [record.serviceId]));
-    const [agentIds, endpointUrls] = await Promise.all([
-      parties.length === 0 ? new Map<string, string>() : options.wallets.agentIdsByWallet([...new Set(parties)]),
-      serviceIds.length === 0 ? new Map<string, string>() : options.endpoints.endpointUrls([...new Set(serviceIds)]),
-    ]);
-    return { agentIds, endpointUrls };
-  }
-
-  const recordsOf = (draft: Draft, escrowId: string) =>
-    [...draft.records.values()].filter((record) => record.escrowId === escrowId);
-
-  /** Whose an escrow is: the checkout's with these very terms, else an unsolicited one of its seller. */
-  function ownershipOf(draft: Draft, escrow: IndexedEscrow, directory: Directory): Ownership {
-    const own = recordsOf(draft, escrow.id);
-    const match = own.find((record) => termDifferences(record, escrow).length === 0);
-    if (match !== undefined) return { owner: match, losers: own.filter((record) => record !== match) };
-    const sellerAgentId = directory.agentIds.get(escrow.seller);
-    if (sellerAgentId === undefined) return { owner: undefined, losers: own };
-    const record = unsolicitedRecord(escrow, {
-      network,
-      chainId: options.chainId,
-      escrowContract: options.escrowContract,
-      sellerAgentId,
-      buyerAgentId: directory.agentIds.get(escrow.buyer) ?? null,
-      now: options.now(),
-    });
-    // The id was taken once before, by an escrow that a reorganisation has replaced by this one.
-    const earlier = own.find(({ unsolicited }) => unsolicited);
-    return {
-      owner: earlier === undefined ? record : { ...record, _id: earlier._id },
-      losers: own.filter(({ unsolicited }) => !unsolicited),
-    };
-  }
-
-  /** Puts the records of an escrow right and gives the one that its moves are kept with. */
-  function settleOwnership(draft: Draft, { owner, losers }: Ownership, escrow: IndexedEscrow) {
-    for (const loser of losers) {
-      if (loser.expiredBy !== "escrow_id_taken") change(draft, withChain(loser, escrow));
+  async function moveCursor({ cursor, next }: CursorStep, session: ClientSession): Promise<CursorRecord> {
+    const fields = { ...next, updatedAt: options.now() };
+    const moved: CursorRecord = { _id: network, ...fields, version: cursor === undefined ? 0 : cursor.version + 1 };
+    if (cursor === undefined) {
+      try {
+        await models.cursors.create([moved], { session });
+      } catch (error) {
+        if (isDuplicateKey(error)) throw new CursorMovedError(`${network} has a cursor already`, { cause: error });
+        throw error;
+      }
+      return moved;
     }
-    if (owner === undefined) return losers[0];
-    const stored = draft.records.get(owner._id);
-    if (stored === undefined) draft.created.add(owner._id);
-    else if (stored !== owner) draft.replaced.add(owner._id);
-    const updated = withChain(owner, escrow);
-    change(draft, updated);
-    return updated;
-  }
-
-  function change(draft: Draft, record: TransactionRecord): void {
-    draft.records.set(record._id, { ...record, updatedAt: options.now() });
-    draft.changed.add(record._id);
-  }
-
-  const targets = (record: TransactionRecord, directory: Directory) =>
-    targetsOf(record, record.serviceId === null ? null : (directory.endpointUrls.get(record.serviceId) ?? null));
-
-  const position = (event: IndexedEventWithEscrow) => ({
-    blockNumber: event.blockNumber,
-    blockHash: event.blockHash,
-    txHash: event.txHash,
-    timestamp: event.timestamp,
-  });
-
-  function applyFresh(draft: Draft, { event, incarnation }: Batch["fresh"][number], directory: Directory): void {
-    const ownership = ownershipOf(draft, event.escrow, directory);
-    const record = settleOwnership(draft, ownership, event.escrow);
-    if (record === undefined) return;
-    const silent = ownership.owner === undefined;
-    draft.applied.push({
-      _id: `${network}:${moveKey(event)}`,
-      network,
-      escrowId: event.escrowId,
-      type: event.type,
-      transactionId: record._id,
-      incarnation,
-      silent,
-      live: true,
-      ...position(event),
-    });
-    if (!silent) draft.announcements.push(...announceMove(record, event, incarnation, targets(record, directory)));
-  }
-
-  /** A move that was mined again: the same one elsewhere, or that of another escrow which has taken the id since. */
-  function applyMoved(draft: Draft, { event, applied }: Batch["moved"][number], directory: Directory): void {
-    const ownership = ownershipOf(draft, event.escrow, directory);
-    const stored = draft.records.get(applied.transactionId);
-    const isSame = stored !== undefined && ownership.owner === (applied.silent ? undefined : stored);
-    if (!isSame || draft.retaken.has(event.escrowId)) {
-      draft.retaken.add(event.escrowId);
-      const { incarnation } = applyWithdrawn(draft, applied, event.escrow, directory);
-      applyFresh(draft, { event, incarnation }, directory);
-      return;
-    }
-    draft.applied.push({ ...applied, ...position(event) });
-    settleOwnership(draft, ownership, event.escrow);
-  }
-
-  /** @param escrow the escrow of the id as it is now */
-  function applyWithdrawn(
-    draft: Draft,
-    applied: AppliedEventRecord,
-    escrow: IndexedEscrow | undefined,
-    directory: Directory,
-  ): AppliedEventRecord {
-    const incarnation = applied.silent ? applied.incarnation : applied.incarnation + 1;
-    const withdrawn = { ...applied, live: false, incarnation };
-    draft.applied.push(withdrawn);
-    // Those, too, that had lost the id to an escrow which is gone.
-    for (const record of recordsOf(draft, applied.escrowId)) change(draft, withChain(record, escrow));
-    const record = draft.records.get(applied.transactionId);
-    if (record === undefined || applied.silent) return withdrawn;
-    const eventIds = ANNOUNCED_BY[applied.type].map((type) =>
-      eventId({
-        network,
-        escrowContract: record.escrowContract,
-        escrowId: record.unsolicited ? `${record.escrowId}:unsolicited` : record.escrowId,
-        type,
-        incarnation: applied.incarnation,
-      }),
-    );
-    const fact = { type: applied.type, incarnation: applied.incarnation, eventIds };
-    draft.announcements.push(announceWithdrawal(record, fact, targets(record, directory), options.now()));
-    return withdrawn;
-  }
-
-  async function moveCursor(batch: Batch, session: ClientSession): Promise<void> {
-    const fields = { ...batch.next, updatedAt: options.now() };
-    if (batch.cursor === undefined) {
-      // Two first batches at once run into this document's _id.
-      await models.cursors.create([{ _id: network, ...fields, version: 0 }], { session });
-      return;
-    }
-    const { version } = batch.cursor;
-    const moved = await models.cursors.updateOne(
+    const { version } = cursor;
+    const found = await models.cursors.updateOne(
       { _id: network, version },
-      { $set: { ...fields, version: version + 1 } },
+      { $set: { ...fields, version: moved.version } },
       { session },
     );
-    if (moved.matchedCount === 0) throw new CursorMovedError(`The cursor of ${network} is past version ${version}`);
+    if (found.matchedCount === 0) throw new CursorMovedError(`The cursor of ${network} is past version ${version}`);
+    return moved;
   }
 
-  async function write(draft: Draft, session: ClientSession): Promise<void> {
-    const created = [...draft.created].flatMap((id) => draft.records.get(id) ?? []);
-    if (created.length > 0) await transactions.insertMany(created, { session });
-    const changed = [...draft.changed]
-      .filter((id) => !draft.created.has(id))
-      .flatMap((id) => draft.records.get(id) ?? []);
-    if (changed.length > 0) {
-      await transactions.bulkWrite(
-        changed.map((record) => {
-          const { _id, status, expiredBy, escrow, updatedAt } = record;
-          return draft.replaced.has(_id)
-            ? { replaceOne: { filter: { _id }, replacement: record } }
-            : { updateOne: { filter: { _id }, update: { $set: { status, expiredBy, escrow, updatedAt } } } };
-        }),
-        { session },
-      );
-    }
-    if (draft.applied.length > 0) {
-      await models.applied.bulkWrite(
-        draft.applied.map((record) => ({
-          replaceOne: { filter: { _id: record._id }, replacement: record, upsert: true },
+  /** The wallets of escrows that no checkout accounts for: those of checkouts are known. */
+  async function agentIdsOf(
+    escrows: readonly IndexedEscrow[],
+    records: readonly TransactionRecord[],
+  ): Promise<Map<string, string>> {
+    const byEscrow = Map.groupBy(records, ({ escrowId }) => escrowId as string);
+    const wallets = escrows
+      .filter((escrow) => !byEscrow.get(escrow.id)?.some((record) => termDifferences(record, escrow).length === 0))
+      .flatMap(({ buyer, seller }) => [buyer, seller]);
+    return wallets.length === 0 ? new Map() : options.wallets.agentIdsByWallet([...new Set(wallets)]);
+  }
+
+  async function loadDraft(work: Work, epoch: number, session: ClientSession) {
+    const escrowIds = [...new Set(work.escrowIds)];
+    const moveIds =
+      work.moveIds ??
+      escrowIds.flatMap((escrowId) => ESCROW_EVENT_TYPES.map((type) => moveId(network, { escrowId, type })));
+    const records = await transactions
+      .find({ network, escrowId: { $in: escrowIds as `0x${string}`[] } }, null, { session })
+      .lean<TransactionRecord[]>();
+    const applied = await models.applied
+      .find({ _id: { $in: moveIds } }, null, { session })
+      .lean<AppliedEventRecord[]>();
+    const held = await models.quarantine
+      .find({ _id: { $in: escrowIds.map(quarantineId) } }, { escrowId: 1 }, { session })
+      .lean();
+    const serviceIds = [...new Set(records.flatMap(({ serviceId }) => serviceId ?? []))];
+    const agentIds = await agentIdsOf(work.escrows, records);
+    const endpointUrls = serviceIds.length === 0 ? new Map() : await options.endpoints.endpointUrls(serviceIds);
+    const byId = new Map(records.map((record) => [record._id, record]));
+    const candidates = applied.flatMap((move) => {
+      const record = byId.get(move.transactionId);
+      if (!work.withdraws || !move.live || record === undefined) return [];
+      const recipients = [record.buyerAgentId, record.sellerAgentId];
+      return announcedIds(move, record).map((eventId) => ({ eventId, recipients }));
+    });
+    const announced = await options.recorder.recorded(candidates, session);
+    const { chainId, escrowContract } = options;
+    const draft = createDraft({
+      ...{ network, chainId, escrowContract, epoch, now: options.now() },
+      ...{ records, applied, agentIds, endpointUrls, announced },
+    });
+    return { draft, applied, quarantined: new Set<string>(held.map(({ escrowId }) => escrowId)) };
+  }
+
+  async function write(changes: DraftChanges, session: ClientSession): Promise<void> {
+    const { created, replaced, updated, applied } = changes;
+    await insertPlain(transactions, created, session);
+    await writePlain(
+      transactions,
+      [
+        ...replaced.map((record) => ({ replaceOne: { filter: { _id: record._id }, replacement: record } })),
+        ...updated.map(({ _id, status, expiredBy, escrow, updatedAt }) => ({
+          updateOne: { filter: { _id }, update: { $set: { status, expiredBy, escrow, updatedAt } } },
         })),
-        { session },
-      );
-    }
-    await options.recorder.record(draft.announcements, session);
+      ],
+      session,
+    );
+    await insertPlain(models.applied, applied.first, session);
+    await writePlain(
+      models.applied,
+      applied.changed.map((move) => ({ replaceOne: { filter: { _id: move._id }, replacement: move } })),
+      session,
+    );
+    await options.recorder.record(changes.announcements, session);
+  }
+
+  async function commit(step: CursorStep, work: Work): Promise<Applied> {
+    return withTransaction(options.connection, async (session) => {
+      const cursor = await moveCursor(step, session);
+      const { draft, applied, quarantined } = await loadDraft(work, step.next.epoch, session);
+      work.run(draft, quarantined, applied);
+      const changes = draft.changes();
+      await write(changes, session);
+      await work.also?.(session);
+      const { freshCount, withdrawnCount, settledWallets } = changes;
+      return { cursor, freshCount, withdrawnCount, settledWallets };
+    });
   }
 
   return {
+    /** Moves the cursor alone. */
+    async pass(step: CursorStep): Promise<CursorRecord> {
+      return withTransaction(options.connection, (session) => moveCursor(step, session));
+    },
+
     /**
-     * Applies a batch and moves the cursor. Throws CursorMovedError, or a duplicate key of the first cursor, when another
-     * process was faster; nothing is written then.
+     * Applies moves in chain order, except those of escrows in quarantine: these are read again when it ends.
+     * @throws UnreadableMoveError, and whatever else a move causes
      */
-    async apply(batch: Batch): Promise<void> {
-      const directory = await readDirectory(batch);
-      await withTransaction(options.connection, async (session) => {
-        await moveCursor(batch, session);
-        const records = await loadRecords(escrowIdsOf(batch), session);
-        const draft: Draft = {
-          records: new Map(records.map((record) => [record._id, record])),
-          created: new Set(),
-          replaced: new Set(),
-          changed: new Set(),
-          retaken: new Set(),
-          applied: [],
-          announcements: [],
-        };
-        for (const applied of batch.withdrawn) {
-          applyWithdrawn(draft, applied, batch.escrowsNow.get(applied.escrowId), directory);
-        }
-        for (const moved of batch.moved) applyMoved(draft, moved, directory);
-        for (const fresh of batch.fresh) applyFresh(draft, fresh, directory);
-        await write(draft, session);
+    async apply(step: CursorStep, events: readonly ReadEvent[]): Promise<Applied> {
+      const isReconciling = step.next.forkOrdinal !== null;
+      const readable = events.filter(isReadable);
+      return commit(step, {
+        escrowIds: events.map(({ escrowId }) => escrowId),
+        ...(isReconciling ? {} : { moveIds: readable.map((event) => moveId(network, event)) }),
+        escrows: readable.map(({ escrow }) => escrow),
+        withdraws: isReconciling,
+        run(draft, quarantined) {
+          const open = events.filter(({ escrowId }) => !quarantined.has(escrowId));
+          for (const event of open) if (!isReadable(event)) throw new UnreadableMoveError(event.problem);
+          const moves = open.filter(isReadable);
+          if (isReconciling) {
+            // Before anything new of an escrow: its moves that the new branch lacks.
+            const escrows = new Map(moves.map(({ escrow }) => [escrow.id, escrow]));
+            for (const [escrowId, escrow] of escrows) draft.withdrawMissing(escrowId, escrow);
+          }
+          for (const event of moves) draft.read(event);
+        },
+      });
+    },
+
+    /** Withdraws moves that the new branch lacks. Those of escrows in quarantine are compared when it ends. */
+    async withdraw(step: CursorStep, missing: readonly AppliedEventRecord[]): Promise<Applied> {
+      return commit(step, {
+        escrowIds: missing.map(({ escrowId }) => escrowId),
+        escrows: [],
+        withdraws: true,
+        run(draft, quarantined) {
+          for (const move of missing) {
+            if (quarantined.has(move.escrowId)) draft.confirm(move);
+            else draft.withdraw(move);
+          }
+        },
+      });
+    },
+
+    /** Puts an escrow into quarantine and moves the cursor past the move that failed. */
+    async quarantine(step: CursorStep, escrowId: string, error: unknown): Promise<CursorRecord> {
+      const now = options.now();
+      return withTransaction(options.connection, async (session) => {
+        const cursor = await moveCursor(step, session);
+        await models.quarantine.updateOne(
+          { _id: quarantineId(escrowId) },
+          {
+            $set: { error: storedError(error), attempts: 1, retryAt: retryAfter(1, now) },
+            $setOnInsert: { network, escrowId, createdAt: now },
+          },
+          { session, upsert: true },
+        );
+        return cursor;
+      });
+    },
+
+    /** Ends the quarantine of an escrow: applies all that the chain has of it and withdraws what it lacks. */
+    async release(step: CursorStep, escrowId: string, escrow: IndexedEscrow | undefined): Promise<Applied> {
+      return commit(step, {
+        escrowIds: [escrowId],
+        escrows: escrow === undefined ? [] : [escrow],
+        withdraws: true,
+        run(draft) {
+          draft.withdrawMissing(escrowId, escrow);
+          const moves = escrow?.events.map((event): IndexedEventWithEscrow => ({ ...event, escrow })) ?? [];
+          for (const move of moves) draft.read(move);
+        },
+        also: (session) => models.quarantine.deleteOne({ _id: quarantineId(escrowId) }, { session }),
       });
     },
   };
 }
+
+export type Applier = ReturnType<typeof createApplier>;

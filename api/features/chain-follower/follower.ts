@@ -1,26 +1,26 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Network } from "../../config/constants.ts";
-import { isDuplicateKey } from "../../db/connection.ts";
 import type { IndexedBlock, Indexer } from "../../indexer/indexer-client.ts";
-import type { IndexedEscrow, IndexedEventWithEscrow } from "../../indexer/schemas.ts";
-import type { Logger } from "../../lib/logger.ts";
-import { CursorMovedError } from "./applier.ts";
-import type { Batch, createApplier } from "./applier.ts";
+import type { ReadEvent } from "../../indexer/schemas.ts";
 import type { Lease } from "../../jobs/lease.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { TransactionModel } from "../transactions/model.ts";
+import type { Applied, Applier, CursorPosition } from "./applier.ts";
+import { anchorOf, continuationOf, findFork } from "./continuity.ts";
 import type { AppliedEventRecord, CursorRecord, FollowerModels } from "./model.ts";
-import { moveKey, reconcile } from "./reconcile.ts";
+import { payloadSizes, portionsOf } from "./portions.ts";
+import { CursorMovedError, isPoison, retryAfter, storedError } from "./quarantine.ts";
 
-/** Events of a block are numbered from `block * this` on (subgraph/schema.graphql). */
-const ORDINALS_PER_BLOCK = 1_000_000n;
-/** Events read at once: what graph-node gives at most. */
+/** Events read at once: the most that graph-node returns. */
 const PAGE_SIZE = 1_000;
-/** Moves written in one database transaction, and escrows asked for at once. */
-const BATCH_SIZE = 100;
-/** A head below the last one is waited out this long before the chain itself is asked whether it has become shorter. */
+const ORDINALS_PER_BLOCK = 1_000_000;
+/** How long to wait for a shorter head to recover before checking the chain itself. */
 const SHORTER_BRANCH_PATIENCE_MS = 60_000;
-/** The cursor is written without news at most this often: lists say with it how fresh they are. */
+/** The cursor is written without news at most this often: lists show with it how fresh they are. */
 const IDLE_CURSOR_MS = 1_000;
+/** Escrows in quarantine that one look tries again. */
+const RELEASES_PER_LOOK = 5;
 const LEADER_RETRY_MS = 500;
 const FAILURE_BASE_MS = 250;
 const FAILURE_MAX_MS = 5_000;
@@ -29,17 +29,16 @@ const FAILURE_MAX_MS = 5_000;
 export interface FollowerOptions {
   network: Network;
   indexer: Indexer;
-  /** Height of the chain by its own node: a subgraph that is behind is told from a chain that has become shorter. */
+  /** Height of the chain by its own node: tells a subgraph that is behind from a chain that has become shorter. */
   chainHeight: () => Promise<number>;
+  transactions: TransactionModel;
   models: FollowerModels;
-  applier: ReturnType<typeof createApplier>;
+  applier: Applier;
   lease: Lease;
   log: Logger;
   now: () => Date;
   /** Pause between two looks at the subgraph. */
   pollMs: number;
-  /** Blocks that are read again when the chain's head does not continue the last one seen. */
-  overlapBlocks: number;
   /** Called after each page with what was applied. */
   onStep?: (step: FollowerStep) => Promise<void>;
 }
@@ -51,13 +50,13 @@ export interface FollowerStep {
   withdrawn: number;
   /** Wallets whose deals have settled or lost their settlement. */
   settledWallets: string[];
-  /** True while further pages wait: what the chain has up to `head` is not all applied. */
+  /** True while further pages wait: what the chain has up to `head` isn't all applied. */
   hasMore: boolean;
 }
 
 /** Follows the events of one network into MongoDB. One leader at a time; see `run`. */
 export interface Follower {
-  /** Reads what is new and applies it, page by page to the end. For tests; gives what the last page brought. */
+  /** Reads what is new and applies it, page by page to the end. For tests; returns what the last page brought. */
   step(): Promise<FollowerStep>;
   /** Looks again and again, while this process has the lease, until the signal. Errors are logged and waited out. */
   run(signal: AbortSignal): Promise<void>;
@@ -65,183 +64,166 @@ export interface Follower {
   wake(): void;
 }
 
-const SETTLING = new Set(["EscrowReleased", "EscrowRefunded", "EscrowAbandoned", "EscrowResolved"]);
-
-const ordinalAfter = (head: IndexedBlock): bigint => BigInt(head.number + 1) * ORDINALS_PER_BLOCK;
-
-/** A reading of the overlap and of everything after it, between two of its pages. */
-interface Pass {
-  /** Where the next page begins. */
-  nextOrdinal: bigint;
-  /** First block whose applied moves have not been compared with the chain. */
-  nextBlock: number;
-  /** Head at the first page: what lies above it was read at another one. */
-  startHead: IndexedBlock;
-}
-
-type Work = Pick<Batch, "fresh" | "moved" | "withdrawn" | "escrowsNow">;
-
-/** Work in portions that one database transaction each can hold; at least one, so that the cursor moves. */
-function portionsOf({ withdrawn, moved, fresh, escrowsNow }: Work): Work[] {
-  const none: Work = { withdrawn: [], moved: [], fresh: [], escrowsNow };
-  const portions = [
-    ...chunksOf(withdrawn).map((part) => ({ ...none, withdrawn: part })),
-    ...chunksOf(moved).map((part) => ({ ...none, moved: part })),
-    ...chunksOf(fresh).map((part) => ({ ...none, fresh: part })),
-  ];
-  return portions.length === 0 ? [none] : portions;
-}
-
-function chunksOf<T>(items: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(items.length / BATCH_SIZE) }, (_, index) =>
-    items.slice(index * BATCH_SIZE, (index + 1) * BATCH_SIZE),
-  );
-}
-
-/** Wallets whose deals have settled. */
-function settledNow(fresh: Batch["fresh"]): string[] {
-  return fresh.filter(({ event }) => SETTLING.has(event.type)).flatMap(({ event }) => [event.buyer, event.seller]);
-}
-
-/** Wallets whose settlements were withdrawn while the escrow itself stayed. */
-function unsettledNow({ withdrawn, escrowsNow }: Pick<Batch, "withdrawn" | "escrowsNow">): string[] {
-  return withdrawn
-    .filter((record) => SETTLING.has(record.type))
-    .flatMap((record) => escrowsNow.get(record.escrowId) ?? [])
-    .flatMap((escrow) => [escrow.buyer, escrow.seller]);
-}
+const NO_POSITION: CursorPosition = { anchor: null, headNumber: 0, height: 0, epoch: 0, forkOrdinal: null };
 
 /** A follower of one network; see design.md, "The two ways through the house". */
 export function createFollower(options: FollowerOptions): Follower {
   const { network, indexer, models, applier, log } = options;
-  /** The head after the last complete look; its hash tells whether the next head continues it. */
-  let lastHead: IndexedBlock | undefined;
   let cursor: CursorRecord | undefined;
   let isCursorLoaded = false;
-  let pass: Pass | undefined;
+  /** Whether the look before this one left pages to read. */
+  let isCatchingUp = false;
   let shorterSince: number | undefined;
   let wakeUp = new AbortController();
 
-  async function loadCursor(): Promise<void> {
-    cursor = (await models.cursors.findOne({ _id: network }).lean()) ?? undefined;
-    isCursorLoaded = true;
-  }
-
   function forget(): void {
     isCursorLoaded = false;
-    lastHead = undefined;
-    pass = undefined;
   }
 
-  /** Applies a page in portions. The cursor passes the page with the last one: killed before, it is read again. */
-  async function apply(work: Work, end: Batch["next"]): Promise<void> {
-    const portions = portionsOf(work);
+  /** The position of the cursor with some fields changed. */
+  function position(fields: Partial<CursorPosition> = {}): CursorPosition {
+    const { anchor, headNumber, height, epoch, forkOrdinal } = cursor ?? NO_POSITION;
+    return { anchor, headNumber, height, epoch, forkOrdinal, ...fields };
+  }
+
+  function stepOf(head: IndexedBlock, hasMore: boolean, done: readonly Applied[] = []): FollowerStep {
+    return {
+      head,
+      applied: done.reduce((sum, { freshCount }) => sum + freshCount, 0),
+      withdrawn: done.reduce((sum, { withdrawnCount }) => sum + withdrawnCount, 0),
+      settledWallets: [...new Set(done.flatMap(({ settledWallets }) => [...settledWallets]))],
+      hasMore,
+    };
+  }
+
+  /** Quarantines an escrow: its moves wait, those of all others go on. */
+  async function quarantine(escrowId: string, error: unknown, next: CursorPosition): Promise<void> {
+    log.error({ err: error, network, escrowId }, "escrow quarantined: one of its moves can't be applied");
+    cursor = await applier.quarantine({ cursor, next }, escrowId, error);
+  }
+
+  /**
+   * Applies events in chain order. When that fails because of one of them, smaller and smaller parts are applied until it
+   * is found.
+   */
+  async function applyEvents(events: readonly ReadEvent[], end: CursorPosition): Promise<Applied[]> {
+    try {
+      const done = await applier.apply({ cursor, next: end }, events);
+      cursor = done.cursor;
+      return [done];
+    } catch (error) {
+      const [first] = events;
+      if (first === undefined || !isPoison(error)) throw error;
+      if (events.length === 1) {
+        await quarantine(first.escrowId, error, end);
+        return [];
+      }
+      const half = Math.ceil(events.length / 2);
+      const earlier = await applyEvents(events.slice(0, half), afterEvent(events[half - 1] ?? first, end.height));
+      return [...earlier, ...(await applyEvents(events.slice(half), end))];
+    }
+  }
+
+  /** The position after an event whose block may go on behind it. */
+  function afterEvent(event: ReadEvent, height: number): CursorPosition {
+    const headNumber = Math.max(position().headNumber, event.blockNumber - 1);
+    return position({ anchor: anchorOf(event), headNumber, height });
+  }
+
+  async function applyPage(events: readonly ReadEvent[], end: CursorPosition): Promise<Applied[]> {
+    const sizes = await payloadSizes(options.transactions, network, events);
+    const portions = portionsOf(events, (event) => sizes.weightOf(event));
+    const done: Applied[] = [];
     for (const [index, portion] of portions.entries()) {
-      const isLast = index === portions.length - 1;
-      const { nextOrdinal, headNumber } = isLast ? end : (cursor ?? { nextOrdinal: "0", headNumber: 0 });
-      const next = { nextOrdinal, headNumber };
-      await applier.apply({ ...portion, cursor, next });
-      const version = cursor === undefined ? 0 : cursor.version + 1;
-      cursor = { _id: network, ...next, version, updatedAt: options.now() };
+      const last = portion.at(-1);
+      if (last === undefined) continue;
+      done.push(...(await applyEvents(portion, index === portions.length - 1 ? end : afterEvent(last, end.height))));
+    }
+    return done;
+  }
+
+  /** Goes back to the last applied move that is still on chain. What lies above it is missing until a page has it. */
+  async function rewind(from: CursorRecord, head: IndexedBlock): Promise<void> {
+    const fork = await findFork({ network, indexer, applied: models.applied }, from);
+    const forkBlock = fork === null ? 0 : Math.floor(fork.ordinal / ORDINALS_PER_BLOCK);
+    log.warn({ network, head: head.number, readTo: from.headNumber, forkBlock }, "chain reorganised");
+    cursor = await applier.pass({
+      cursor,
+      next: position({
+        anchor: fork,
+        headNumber: Math.min(from.headNumber, forkBlock),
+        height: head.number,
+        epoch: from.epoch + 1,
+        forkOrdinal: fork?.ordinal ?? -1,
+      }),
+    });
+  }
+
+  /** Withdraws what the new branch, read to its head, lacks; false while more is missing than one look takes. */
+  async function withdrawMissing(done: Applied[]): Promise<boolean> {
+    const { forkOrdinal, epoch } = position();
+    if (forkOrdinal === null) return true;
+    const missing = await models.applied
+      .find({ network, live: true, ordinal: { $gt: forkOrdinal }, epoch: { $lt: epoch } })
+      .sort({ ordinal: -1 })
+      .limit(PAGE_SIZE)
+      .lean<AppliedEventRecord[]>();
+    for (const portion of portionsOf(missing, () => 0)) done.push(...(await withdrawPart(portion)));
+    if (missing.length === PAGE_SIZE) return false;
+    if (missing.length > 0) log.warn({ network, withdrawn: missing.length }, "moves withdrawn");
+    cursor = await applier.pass({ cursor, next: position({ forkOrdinal: null }) });
+    return true;
+  }
+
+  async function withdrawPart(missing: readonly AppliedEventRecord[]): Promise<Applied[]> {
+    try {
+      const done = await applier.withdraw({ cursor, next: position() }, missing);
+      cursor = done.cursor;
+      return [done];
+    } catch (error) {
+      const [first] = missing;
+      if (first === undefined || !isPoison(error)) throw error;
+      if (missing.length === 1) {
+        await quarantine(first.escrowId, error, position());
+        // Once more: the move is left to the end of the quarantine now.
+        return withdrawPart(missing);
+      }
+      const half = Math.ceil(missing.length / 2);
+      return [...(await withdrawPart(missing.slice(0, half))), ...(await withdrawPart(missing.slice(half)))];
     }
   }
 
-  const stepOf = (head: IndexedBlock, work: Work, hasMore: boolean): FollowerStep => ({
-    head,
-    applied: work.fresh.length,
-    withdrawn: work.withdrawn.length,
-    settledWallets: [...new Set([...settledNow(work.fresh), ...unsettledNow(work)])],
-    hasMore,
-  });
-
-  /** Compares a page with what was applied, and with the moves of these escrows that were withdrawn before. */
-  async function compare(events: IndexedEventWithEscrow[], blocks?: { from: number; to: number }) {
-    const keys = events.map((event) => `${network}:${moveKey(event)}`);
-    const [known, inBlocks] = await Promise.all([
-      models.applied.find({ _id: { $in: keys } }).lean(),
-      blocks === undefined
-        ? []
-        : // Nothing is applied above the cursor: these are the moves of the overlap at most, however many pages follow.
-          models.applied
-            .find({ network, live: true, blockNumber: { $gte: blocks.from, $lte: blocks.to } })
-            .lean<AppliedEventRecord[]>(),
-    ]);
-    return reconcile(events, known, inBlocks);
+  /** Tries escrows in quarantine again, everything up to the head being read. */
+  async function releaseQuarantined(head: IndexedBlock): Promise<Applied[]> {
+    const now = options.now();
+    const due = await models.quarantine
+      .find({ network, retryAt: { $lte: now } })
+      .sort({ retryAt: 1 })
+      .limit(RELEASES_PER_LOOK)
+      .lean();
+    const done: Applied[] = [];
+    for (const { _id, escrowId, attempts } of due) {
+      try {
+        const { block, escrows } = await indexer.escrows([escrowId], { minBlock: head.number });
+        // A reading at another head may show moves that were not read yet: the next look tries again.
+        if (block.hash === null || block.hash !== head.hash) break;
+        const released = await applier.release({ cursor, next: position() }, escrowId, escrows.get(escrowId));
+        cursor = released.cursor;
+        done.push(released);
+        log.info({ network, escrowId, attempts }, "escrow released from quarantine");
+      } catch (error) {
+        if (error instanceof CursorMovedError) throw error;
+        log.warn({ err: error, network, escrowId, attempts: attempts + 1 }, "escrow stays in quarantine");
+        await models.quarantine.updateOne(
+          { _id },
+          { $set: { error: storedError(error), attempts: attempts + 1, retryAt: retryAfter(attempts + 1, now) } },
+        );
+      }
+    }
+    return done;
   }
 
-  /**
-   * Which of the moves that a page lacks are no longer on chain, with their escrows as they are now. A move may be missing
-   * because it was mined again further up: its escrow still has it then, and a later page brings it.
-   */
-  async function withdrawnOf(missing: AppliedEventRecord[], head: IndexedBlock) {
-    const withdrawn: AppliedEventRecord[] = [];
-    const escrowsNow = new Map<string, IndexedEscrow>();
-    for (const part of chunksOf(missing)) {
-      const ids = [...new Set(part.map(({ escrowId }) => escrowId))];
-      const { escrows } = await indexer.escrows(ids, { minBlock: head.number });
-      for (const [id, escrow] of escrows) escrowsNow.set(id, escrow);
-      withdrawn.push(
-        ...part.filter(({ escrowId, type }) => !escrows.get(escrowId)?.events.some((event) => event.type === type)),
-      );
-    }
-    if (withdrawn.length > 0) log.warn({ network, withdrawn: withdrawn.map(({ _id }) => _id) }, "chain reorganised");
-    return { withdrawn, escrowsNow };
-  }
-
-  /** The head continues the last one: only what is new was read, and nothing can have been withdrawn. */
-  async function advance(head: IndexedBlock, events: IndexedEventWithEscrow[]): Promise<FollowerStep> {
-    const { fresh, moved } = events.length === 0 ? { fresh: [], moved: [] } : await compare(events);
-    const work = { fresh, moved, withdrawn: [], escrowsNow: new Map<string, IndexedEscrow>() };
-    const cursorAgeMs = cursor === undefined ? Infinity : options.now().getTime() - cursor.updatedAt.getTime();
-    if (events.length > 0 || cursorAgeMs >= IDLE_CURSOR_MS) {
-      await apply(work, { nextOrdinal: ordinalAfter(head).toString(), headNumber: head.number });
-    }
-    lastHead = head;
-    return stepOf(head, work, false);
-  }
-
-  /**
-   * The head does not continue the last one (a start, a gap, another branch): the overlap is read again and compared
-   * with what was applied, so that a block that was mined anew is noticed; then all that follows it. One page at a time,
-   * each applied before the next is read, so that a database however far behind catches up with bounded memory.
-   */
-  async function readPage(): Promise<FollowerStep> {
-    const firstBlock = cursor === undefined ? 0 : Math.max(0, cursor.headNumber - options.overlapBlocks);
-    const start = pass ?? { nextOrdinal: BigInt(firstBlock) * ORDINALS_PER_BLOCK, nextBlock: firstBlock };
-    const { block: head, events } = await indexer.eventsFrom(start.nextOrdinal, PAGE_SIZE);
-    const startHead = pass?.startHead ?? head;
-    // A branch that is still shorter, or a subgraph that is behind: what is missing may come in the next blocks.
-    const height = pass?.startHead.number ?? cursor?.headNumber ?? 0;
-    if (head.number < height && !(await isChainShorterThan(height))) {
-      if (pass !== undefined) forget();
-      return stepOf(head, { fresh: [], moved: [], withdrawn: [], escrowsNow: new Map() }, false);
-    }
-    shorterSince = undefined;
-    lastHead = undefined;
-
-    const next = events.length === PAGE_SIZE ? events.at(-1) : undefined;
-    // The page's last block may go on in the next page, which compares it.
-    const lastBlock = next === undefined ? Number.MAX_SAFE_INTEGER : next.blockNumber - 1;
-    const { fresh, moved, missing } = await compare(events, { from: start.nextBlock, to: lastBlock });
-    const work = { fresh, moved, ...(await withdrawnOf(missing, head)) };
-    if (next !== undefined) {
-      const nextOrdinal = next.ordinal + 1n;
-      // Never past the head of the first page: a chain that is reorganised between two pages is read again from there.
-      const headNumber = Math.max(cursor?.headNumber ?? 0, Math.min(lastBlock, startHead.number));
-      await apply(work, { nextOrdinal: nextOrdinal.toString(), headNumber });
-      pass = { nextOrdinal, nextBlock: next.blockNumber, startHead };
-      return stepOf(head, work, true);
-    }
-    // Pages of two heads together are no picture of one chain: the next look compares them once more.
-    const isSteady = pass === undefined || (head.hash !== null && head.hash === startHead.hash);
-    const headNumber = isSteady ? head.number : Math.min(head.number, startHead.number);
-    await apply(work, { nextOrdinal: ordinalAfter(head).toString(), headNumber });
-    pass = undefined;
-    lastHead = isSteady ? head : undefined;
-    return stepOf(head, work, false);
-  }
-
-  /** A subgraph that indexes anew, or another indexer behind the same address, takes nothing back from the chain. */
+  /** Tells a chain that has become shorter from a subgraph that indexes again, or another indexer at the same address. */
   async function isChainShorterThan(height: number): Promise<boolean> {
     const now = options.now().getTime();
     shorterSince ??= now;
@@ -254,12 +236,42 @@ export function createFollower(options: FollowerOptions): Follower {
   }
 
   async function look(): Promise<FollowerStep> {
-    if (!isCursorLoaded) await loadCursor();
-    if (pass !== undefined || cursor === undefined || lastHead === undefined) return readPage();
-    const { block, events } = await indexer.eventsFrom(BigInt(cursor.nextOrdinal), PAGE_SIZE);
-    const isSame = block.hash !== null && block.hash === lastHead.hash;
-    const isNext = block.parentHash !== null && block.parentHash === lastHead.hash;
-    return (isSame || isNext) && events.length < PAGE_SIZE ? advance(block, events) : readPage();
+    if (!isCursorLoaded) {
+      cursor = (await models.cursors.findOne({ _id: network }).lean<CursorRecord | null>()) ?? undefined;
+      isCursorLoaded = true;
+    }
+    const { anchor, height } = position();
+    const { block: head, events } = await indexer.eventsFrom(BigInt(anchor?.ordinal ?? 0), PAGE_SIZE);
+    if (head.number < height && !(await isChainShorterThan(height))) return stepOf(head, false);
+    shorterSince = undefined;
+
+    const fresh = continuationOf(anchor, events);
+    if (fresh === undefined) {
+      if (cursor !== undefined) await rewind(cursor, head);
+      return stepOf(head, true);
+    }
+    const last = events.at(-1);
+    if (events.length === PAGE_SIZE && last !== undefined) {
+      const done = await applyPage(fresh, afterEvent(last, head.number));
+      isCatchingUp = true;
+      return stepOf(head, true, done);
+    }
+    const end = position({
+      anchor: last === undefined ? null : anchorOf(last),
+      headNumber: head.number,
+      height: head.number,
+    });
+    const done = await applyPage(fresh, end);
+    if (fresh.length === 0 && isCursorDue()) cursor = await applier.pass({ cursor, next: end });
+    isCatchingUp = false;
+    const isWithdrawn = await withdrawMissing(done);
+    if (isWithdrawn) done.push(...(await releaseQuarantined(head)));
+    return stepOf(head, !isWithdrawn, done);
+  }
+
+  function isCursorDue(): boolean {
+    if (cursor === undefined || isCatchingUp || cursor.forkOrdinal !== null) return true;
+    return options.now().getTime() - cursor.updatedAt.getTime() >= IDLE_CURSOR_MS;
   }
 
   async function page(): Promise<FollowerStep> {
@@ -306,7 +318,7 @@ export function createFollower(options: FollowerOptions): Follower {
           if (!hasMore) await pause(options.pollMs, signal);
         } catch (error) {
           failures += 1;
-          const isRace = error instanceof CursorMovedError || isDuplicateKey(error);
+          const isRace = error instanceof CursorMovedError;
           log[isRace ? "info" : "error"](
             { err: error, network },
             isRace ? "another follower was faster" : "follower step failed",

@@ -5,7 +5,7 @@ import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import type { EscrowEventType } from "../../indexer/schemas.ts";
 
-/** A chain event that was applied to a transaction: what an overlap of the next reading is compared with. */
+/** A move of an escrow that was applied to its transaction. */
 export interface AppliedEventRecord {
   /** `<network>:<escrow id>:<type>`; an escrow makes each move at most once. */
   _id: string;
@@ -13,12 +13,14 @@ export interface AppliedEventRecord {
   escrowId: `0x${string}`;
   type: EscrowEventType;
   transactionId: string;
-  /** How often the move was withdrawn by a reorganisation after it had been announced. */
+  /** How often a reorganisation withdrew the move after it had been announced. */
   incarnation: number;
-  /** True for a move of an escrow that took the id of a checkout and concerns no agent: nobody was told of it. */
-  silent: boolean;
   /** False while the move is withdrawn. */
   live: boolean;
+  /** Epoch of the cursor in which the move was last read. */
+  epoch: number;
+  /** `blockNumber * 1000000 + logIndex`: position on the chain. */
+  ordinal: number;
   blockNumber: number;
   blockHash: `0x${string}`;
   txHash: `0x${string}`;
@@ -26,25 +28,57 @@ export interface AppliedEventRecord {
   timestamp: number;
 }
 
+/** A move by its position: as long as the chain has it in the same block, nothing up to that block has changed. */
+export interface Anchor {
+  ordinal: number;
+  blockHash: `0x${string}`;
+}
+
 /** How far the follower of a network is. */
 export interface CursorRecord {
   _id: Network;
-  /** Ordinal after the last applied event, as decimal string. */
-  nextOrdinal: string;
+  /** The last move that was read, which the next page has to continue; null before the first. */
+  anchor: Anchor | null;
   /** Highest block up to which everything was read. */
   headNumber: number;
-  /** Rises with every write: a follower that has lost its place cannot write over another's. */
+  /** Highest head seen. A subgraph below it is behind, or on a branch that is still shorter. */
+  height: number;
+  /** Rises with each reorganisation that removed moves. */
+  epoch: number;
+  /**
+   * While a reorganisation is followed: moves above this ordinal that no page of the present epoch had are missing on the
+   * new branch so far. Null when none is.
+   */
+  forkOrdinal: number | null;
+  /** Rises with every write: a follower that has lost its place can't overwrite another's. */
   version: number;
   updatedAt: Date;
 }
 
+/** An escrow whose moves wait because one of them couldn't be applied. */
+export interface QuarantineRecord {
+  /** `<network>:<escrow id>` */
+  _id: string;
+  network: Network;
+  escrowId: `0x${string}`;
+  /** Name, message and stack of the last failure. */
+  error: { name: string; message: string; stack: string | null };
+  /** How often applying its moves has failed. */
+  attempts: number;
+  /** When the follower tries again. An operator who sets it to a past date has it tried at once. */
+  retryAt: Date;
+  createdAt: Date;
+}
+
 export type AppliedEventModel = Model<AppliedEventRecord>;
 export type CursorModel = Model<CursorRecord>;
+export type QuarantineModel = Model<QuarantineRecord>;
 
 /** The collections of the chain follower. */
 export interface FollowerModels {
   applied: AppliedEventModel;
   cursors: CursorModel;
+  quarantine: QuarantineModel;
 }
 
 const required = { required: true } as const;
@@ -61,26 +95,59 @@ const appliedSchema = new Schema<AppliedEventRecord>(
     type: { type: String, ...required },
     transactionId: text,
     incarnation: count,
-    silent: { type: Boolean, default: false },
     live: { type: Boolean, ...required },
+    epoch: count,
+    ordinal: count,
     blockNumber: count,
     blockHash: text,
     txHash: text,
     timestamp: count,
   },
-  { collection: "applied_events", versionKey: false, strict: "throw" },
+  { collection: "chain_moves", versionKey: false, strict: "throw" },
 );
-appliedSchema.index({ network: 1, live: 1, blockNumber: 1 });
+appliedSchema.index({ network: 1, live: 1, ordinal: 1 });
+
+const anchorSchema = new Schema<Anchor>({ ordinal: count, blockHash: text }, { _id: false });
 
 const cursorSchema = new Schema<CursorRecord>(
-  { _id: network, nextOrdinal: text, headNumber: count, version: count, updatedAt: date },
-  { collection: "cursors", versionKey: false, strict: "throw" },
+  {
+    _id: network,
+    anchor: { type: anchorSchema, default: null },
+    headNumber: count,
+    height: count,
+    epoch: count,
+    forkOrdinal: { type: Number, default: null },
+    version: count,
+    updatedAt: date,
+  },
+  { collection: "chain_cursors", versionKey: false, strict: "throw" },
 );
+
+const quarantineSchema = new Schema<QuarantineRecord>(
+  {
+    _id: text,
+    network,
+    escrowId: text,
+    error: {
+      type: new Schema<QuarantineRecord["error"]>(
+        { name: text, message: { type: String, default: "" }, stack: { type: String, default: null } },
+        { _id: false },
+      ),
+      ...required,
+    },
+    attempts: count,
+    retryAt: date,
+    createdAt: date,
+  },
+  { collection: "quarantined_escrows", versionKey: false, strict: "throw" },
+);
+quarantineSchema.index({ network: 1, retryAt: 1 });
 
 /** The collections of the chain follower. */
 export function followerModels(connection: Connection): FollowerModels {
   return {
     applied: connection.model<AppliedEventRecord>("AppliedEvent", appliedSchema),
     cursors: connection.model<CursorRecord>("Cursor", cursorSchema),
+    quarantine: connection.model<QuarantineRecord>("QuarantinedEscrow", quarantineSchema),
   };
 }

@@ -21,8 +21,6 @@ import { createChainProgress } from "./progress.ts";
 export interface FollowerTimings {
   /** Pause between two looks at the subgraph, in milliseconds. */
   followerPollMs: number;
-  /** Blocks that are read again when the head does not continue the last one seen. */
-  overlapBlocks: number;
   /** How long a follower that died stays the leader, in milliseconds. */
   leaseMs: number;
   /** Least pause between two searches for checkouts that nobody funded, in milliseconds. */
@@ -31,7 +29,6 @@ export interface FollowerTimings {
 
 export const FOLLOWER_TIMINGS: FollowerTimings = {
   followerPollMs: 100,
-  overlapBlocks: 128,
   leaseMs: 5_000,
   expiryEveryMs: 5_000,
 };
@@ -80,12 +77,11 @@ export const chainFollowerModule = defineFeature({
         endpoints: options.endpoints,
       });
       return createFollower({
-        ...{ network, models, applier, log, now },
+        ...{ network, transactions, models, applier, log, now },
         indexer: indexers[network],
         chainHeight: async () => (await chain.head()).number,
         lease: createLease(leases, `follower:${network}`, options.processId, timings.leaseMs),
         pollMs: timings.followerPollMs,
-        overlapBlocks: timings.overlapBlocks,
         onStep: async ({ head, applied, withdrawn, settledWallets, hasMore }) => {
           if (applied + withdrawn > 0) options.onAnnounced();
           if (settledWallets.length > 0) {

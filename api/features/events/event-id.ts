@@ -23,3 +23,8 @@ export function eventId(identity: EventIdentity): string {
   const parts = [network, escrowContract.toLowerCase(), escrowId.toLowerCase(), type, String(incarnation)];
   return `evt_${sha256Hex(parts.join("|")).slice(0, ID_HEX_LENGTH)}`;
 }
+
+/** The id of an event in the log of one agent. */
+export function logEntryId(id: string, agentId: string): string {
+  return `${id}:${agentId}`;
+}

@@ -1,4 +1,5 @@
 import { validationError } from "../../http/errors.ts";
+import { logEntryId } from "./event-id.ts";
 import type { EventModel, EventRecord, EventType } from "./model.ts";
 
 /** What an agent asks the event log. */
@@ -22,7 +23,7 @@ export function eventsFilter(
   afterSeq?: number,
 ) {
   return {
-    recipients: agentId,
+    agentId,
     ...(transactionId === undefined ? {} : { transactionId }),
     ...(type === undefined ? {} : { type }),
     ...(afterSeq === undefined ? {} : { seq: { $gt: afterSeq } }),
@@ -33,7 +34,7 @@ export function eventsFilter(
 export function createEventLog(model: EventModel): EventLog {
   /** Position of an event of the caller's; another agent's event is as unknown as one that never was. */
   async function positionOf(agentId: string, eventId: string): Promise<number> {
-    const event = await model.findOne({ _id: eventId, recipients: agentId }, { seq: 1 }).lean();
+    const event = await model.findOne({ _id: logEntryId(eventId, agentId) }, { seq: 1 }).lean();
     if (event === null)
       throw validationError([{ path: "query.after", message: "Must be the id of an event of yours" }]);
     return event.seq;

@@ -17,18 +17,20 @@ export const EVENT_TYPES = [
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** Something that was announced to agents. Never changed. */
+/** An event in the log of one agent. Never changed; an event for two agents is two records. */
 export interface EventRecord {
-  /** `evt_…`, deterministic: the same happening has the same id however often it is found (decision 37). */
+  /** `<event id>:<agent id>` */
   _id: string;
-  /** Position in the log of all events, in the order in which they were written. */
+  /** `evt_…`, deterministic: the same happening has the same id however often it is found (decision 37). */
+  eventId: string;
+  /** The agent in whose log the event is. */
+  agentId: string;
+  /** Position in the agent's log: 1, 2, 3 and so on, in the order of the commits. */
   seq: number;
   type: EventType;
   transactionId: string;
   network: Network;
   escrowId: `0x${string}`;
-  /** Agents in whose log the event stands. */
-  recipients: string[];
   /** The body as it is sent, character by character. */
   bodyJson: string;
   /** When it happened: time of the block, or of the call. */
@@ -36,19 +38,20 @@ export interface EventRecord {
   createdAt: Date;
 }
 
-/** A named counter. */
-export interface CounterRecord {
+/** The length of an agent's log. */
+export interface LogLengthRecord {
+  /** Agent id. */
   _id: string;
-  value: number;
+  length: number;
 }
 
 export type EventModel = Model<EventRecord>;
-export type CounterModel = Model<CounterRecord>;
+export type LogLengthModel = Model<LogLengthRecord>;
 
 /** The collections of the event log. */
 export interface EventModels {
   events: EventModel;
-  counters: CounterModel;
+  lengths: LogLengthModel;
 }
 
 const required = { required: true } as const;
@@ -60,32 +63,32 @@ const network = { ...text, enum: NETWORKS };
 const eventSchema = new Schema<EventRecord>(
   {
     _id: text,
+    eventId: text,
+    agentId: text,
     seq: count,
     type: { ...text, enum: EVENT_TYPES },
     transactionId: text,
     network,
     escrowId: text,
-    recipients: { type: [String], ...required },
     bodyJson: text,
     occurredAt: date,
     createdAt: date,
   },
-  { collection: "events", versionKey: false, strict: "throw" },
+  { collection: "agent_events", versionKey: false, strict: "throw" },
 );
-eventSchema.index({ seq: 1 }, { unique: true });
-eventSchema.index({ recipients: 1, seq: 1 });
-eventSchema.index({ recipients: 1, transactionId: 1, seq: 1 });
-eventSchema.index({ recipients: 1, type: 1, seq: 1 });
+eventSchema.index({ agentId: 1, seq: 1 }, { unique: true });
+eventSchema.index({ agentId: 1, transactionId: 1, seq: 1 });
+eventSchema.index({ agentId: 1, type: 1, seq: 1 });
 
-const counterSchema = new Schema<CounterRecord>(
-  { _id: text, value: count },
-  { collection: "counters", versionKey: false, strict: "throw" },
+const lengthSchema = new Schema<LogLengthRecord>(
+  { _id: text, length: count },
+  { collection: "agent_event_lengths", versionKey: false, strict: "throw" },
 );
 
 /** The collections of the event log. */
 export function eventModels(connection: Connection): EventModels {
   return {
     events: connection.model<EventRecord>("Event", eventSchema),
-    counters: connection.model<CounterRecord>("Counter", counterSchema),
+    lengths: connection.model<LogLengthRecord>("EventLogLength", lengthSchema),
   };
 }

@@ -48,13 +48,13 @@ const listEvents = defineRoute({
     body: {
       success: true,
       data: events.map((record) => ({
-        id: record._id,
+        id: record.eventId,
         event: record.type,
         transactionId: record.transactionId,
         occurredAt: record.occurredAt.toISOString(),
         payload: JSON.parse(record.bodyJson) as Record<string, unknown>,
       })),
-      nextCursor: hasMore ? (events.at(-1)?._id ?? null) : null,
+      nextCursor: hasMore ? (events.at(-1)?.eventId ?? null) : null,
     },
   };
 });

@@ -1,5 +1,7 @@
+import { Types } from "mongoose";
 import type { ClientSession } from "mongoose";
 
+import { insertPlain } from "../../db/plain-writes.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 import type { DispatchKind, DispatchRecord, OutboxModels } from "./model.ts";
 
@@ -62,10 +64,11 @@ export function createOutboxWriter({ dispatches, arrivals }: OutboxModels): Outb
     async put(records, session) {
       if (records.length === 0) return;
       const agentIds = [...new Set(records.map(({ agentId }) => agentId))];
-      await dispatches.insertMany(records, { session });
-      await arrivals.insertMany(
-        agentIds.map((agentId) => ({ agentId })),
-        { session },
+      await insertPlain(dispatches, records, session);
+      await insertPlain(
+        arrivals,
+        agentIds.map((agentId) => ({ _id: new Types.ObjectId(), agentId })),
+        session,
       );
     },
   };

@@ -4,6 +4,9 @@ import type { DispatchTarget } from "../outbox/put.ts";
 import * as payloads from "./payloads.ts";
 import type { Announcement } from "../events/recorder.ts";
 
+/** What an announcement says of a move. */
+export type AnnouncedMove = Pick<IndexedEvent, "type" | "timestamp" | "proofHash" | "automatic" | "buyerAmount">;
+
 /** Where the webhooks of a transaction go: the listing's endpointUrl and the checkout's callbackUrl. */
 export interface TransactionTargets {
   seller: DispatchTarget[];
@@ -13,7 +16,10 @@ export interface TransactionTargets {
 /** The addresses of a transaction's parties; `endpointUrl` is the listing's at this moment. */
 export function targetsOf(record: TransactionRecord, endpointUrl: string | null): TransactionTargets {
   return {
-    seller: endpointUrl === null ? [] : [{ agentId: record.sellerAgentId, url: endpointUrl }],
+    seller:
+      endpointUrl === null || record.sellerAgentId === null
+        ? []
+        : [{ agentId: record.sellerAgentId, url: endpointUrl }],
     buyer:
       record.callbackUrl === null || record.buyerAgentId === null
         ? []
@@ -45,7 +51,7 @@ export function announceDelivered(
  */
 export function announceMove(
   record: TransactionRecord,
-  event: IndexedEvent,
+  event: AnnouncedMove,
   incarnation: number,
   targets: TransactionTargets,
 ): Announcement[] {

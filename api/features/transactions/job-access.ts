@@ -31,7 +31,7 @@ export function signJobToken(secret: string, claims: object): string {
 export function createJobAccess({ endpoints, secrets, issuer }: JobAccessOptions) {
   return async ({ record, role }: Pick<Reading, "record" | "role">): Promise<JobAccess | undefined> => {
     const isCallable = role === "buyer" && record.deliveryType === "api_response" && record.status === "funded";
-    if (!isCallable || record.serviceId === null) return undefined;
+    if (!isCallable || record.serviceId === null || record.sellerAgentId === null) return undefined;
     const url = (await endpoints.endpointUrls([record.serviceId])).get(record.serviceId);
     if (url === undefined) return undefined;
     const { secret } = await secrets.stateOf(record.sellerAgentId);

@@ -69,7 +69,7 @@ export interface TransactionRecord {
   deliveryType: string | null;
   /** Null only in an unsolicited escrow of a wallet that is not registered. */
   buyerAgentId: string | null;
-  sellerAgentId: string;
+  sellerAgentId: string | null;
   buyerAddress: `0x${string}`;
   sellerAddress: `0x${string}`;
   network: Network;
@@ -154,7 +154,7 @@ const schema = new Schema<TransactionRecord>(
     serviceTitle: textOrNull,
     deliveryType: textOrNull,
     buyerAgentId: textOrNull,
-    sellerAgentId: text,
+    sellerAgentId: textOrNull,
     buyerAddress: text,
     sellerAddress: text,
     network: { ...text, enum: NETWORKS },

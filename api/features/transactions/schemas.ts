@@ -74,7 +74,7 @@ const transactionFields = {
   serviceId: z.string().nullable(),
   serviceTitle: z.string().nullable(),
   buyerAgentId: z.string().nullable(),
-  sellerAgentId: z.string(),
+  sellerAgentId: z.string().nullable(),
   buyerAddress: address,
   sellerAddress: address,
   network: z.enum(NETWORKS),

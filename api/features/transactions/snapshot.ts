@@ -95,6 +95,12 @@ export function withChain(record: TransactionRecord, escrow: IndexedEscrow | und
   return { ...record, ...chainFields(record, escrow) };
 }
 
+/** The record with another state of its stored escrow; null: the chain has none. */
+export function withSnapshot(record: TransactionRecord, escrow: EscrowSnapshot | null): TransactionRecord {
+  if (escrow === null) return withChain(record, undefined);
+  return { ...record, status: STATUS_OF[escrow.state], expiredBy: null, escrow };
+}
+
 /** True when the escrow was funded in a block after the quote's end (decision 16). */
 export function isLate(record: TransactionRecord): boolean {
   return record.escrow !== null && record.quoteExpiresAt !== null && record.escrow.createdAt > record.quoteExpiresAt;

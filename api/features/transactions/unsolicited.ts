@@ -15,7 +15,7 @@ export function unsolicitedRecord(
     network: Network;
     chainId: number;
     escrowContract: `0x${string}`;
-    sellerAgentId: string;
+    sellerAgentId: string | null;
     buyerAgentId: string | null;
     now: Date;
   },

@@ -154,7 +154,7 @@ export type Transaction = {
   serviceId: string | null;
   serviceTitle: string | null;
   buyerAgentId: string | null;
-  sellerAgentId: string;
+  sellerAgentId: string | null;
   buyerAddress: string;
   sellerAddress: string;
   network: "base-sepolia" | "base";
@@ -269,7 +269,7 @@ export type TransactionWithActions = {
   serviceId: string | null;
   serviceTitle: string | null;
   buyerAgentId: string | null;
-  sellerAgentId: string;
+  sellerAgentId: string | null;
   buyerAddress: string;
   sellerAddress: string;
   network: "base-sepolia" | "base";
@@ -426,7 +426,7 @@ export type PendingDelivery = {
   serviceId: string | null;
   serviceTitle: string | null;
   buyerAgentId: string | null;
-  sellerAgentId: string;
+  sellerAgentId: string | null;
   buyerAddress: string;
   sellerAddress: string;
   network: "base-sepolia" | "base";

@@ -1,9 +1,10 @@
 import { assert } from "chai";
 
+import { PORTION_MOVES } from "../../../api/features/chain-follower/portions.ts";
 import type { TransactionRecord } from "../../../api/features/transactions/model.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import { FakeIndexer } from "../../fixtures/fake-indexer.ts";
-import { created, FollowerBench, foreignMoves, START } from "../../fixtures/follower.ts";
+import { created, FollowerBench, foreignMoves, killed, START } from "../../fixtures/follower.ts";
 
 /** What graph-node gives at most at once. */
 const PAGE = 1_000;
@@ -61,7 +62,7 @@ describe("the follower of the chain, far behind", () => {
     let pages = 0;
     bench.indexer.beforePage = () => {
       pages += 1;
-      if (pages > 3) throw new Error("killed");
+      if (pages > 3) throw killed();
     };
     await assert.isRejected(bench.follower().step(), /killed/);
     const stored = await bench.cursor();
@@ -73,30 +74,31 @@ describe("the follower of the chain, far behind", () => {
     bench.indexer.beforePage = (ordinal) => {
       asked.push(ordinal);
     };
-    await bench.follower({ overlapBlocks: 2 }).step();
-    assert.strictEqual(asked[0], 5n * ORDINALS_PER_BLOCK, "from the overlap on, and not from the beginning");
+    await bench.follower().step();
+    assert.strictEqual(asked[0], BigInt(stored?.anchor?.ordinal ?? 0), "from the last event read on");
     assert.strictEqual(await fundedOf(records), 10);
     assert.strictEqual((await bench.eventLog()).length, 10);
     assert.strictEqual((await bench.cursor())?.headNumber, bench.indexer.height);
   });
 
   it("goes on within a page, too, when it was killed between two of its database transactions", async () => {
-    const records = await bench.checkouts(250);
+    const records = await bench.checkouts(3 * PORTION_MOVES);
     bench.indexer.mine(records.map((record) => created(record)));
     let portions = 0;
     const recorder: typeof bench.recorder = {
+      ...bench.recorder,
       async record(announcements, session) {
         portions += 1;
-        if (portions === 3) throw new Error("killed");
+        if (portions === 3) throw killed();
         await bench.recorder.record(announcements, session);
       },
     };
     await assert.isRejected(bench.follower({ recorder }).step(), /killed/);
-    assert.strictEqual((await bench.eventLog()).length, 200);
+    assert.strictEqual((await bench.eventLog()).length, 2 * PORTION_MOVES);
     assert.strictEqual((await bench.cursor())?.headNumber, 0, "the cursor has not passed a block that is half applied");
     await bench.follower().step();
-    assert.strictEqual((await bench.eventLog()).length, 250);
-    assert.strictEqual(await fundedOf(records), 250);
+    assert.strictEqual((await bench.eventLog()).length, records.length);
+    assert.strictEqual(await fundedOf(records), records.length);
   });
 
   it("says that there is more until the last page", async () => {
@@ -173,7 +175,7 @@ describe("the follower of the chain, far behind", () => {
         for (const record of records.slice(1)) bench.indexer.mine([...foreignMoves(399), created(record)]);
         for (let n = 0; n < 30; n += 1) bench.indexer.mine(foreignMoves(100));
       }
-      if (pages === 5) throw new Error("killed");
+      if (pages === 5) throw killed();
     };
     await assert.isRejected(bench.follower().step(), /killed/);
     await bench.follower().step();

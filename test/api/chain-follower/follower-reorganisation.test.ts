@@ -32,13 +32,13 @@ describe("the follower of the chain", () => {
       assert.strictEqual(reorged?.type, "escrow.reorged");
       assert.deepEqual(reorged?.recipients.sort(), ["agt_buyer", "agt_seller"]);
       const body = JSON.parse(String(reorged?.bodyJson));
-      assert.deepEqual([body.withdrawn, body.withdrawnEventIds], ["EscrowCreated", [funded._id]]);
+      assert.deepEqual([body.withdrawn, body.withdrawnEventIds], ["EscrowCreated", [funded.eventId]]);
 
       bench.indexer.mine([created(record)]);
       await one.step();
       const again = (await bench.eventLog())[2];
       assert.strictEqual(again?.type, "escrow.funded");
-      assert.notStrictEqual(again?._id, funded._id, "a second announcement is a second event");
+      assert.notStrictEqual(again?.eventId, funded.eventId, "a second announcement is a second event");
       assert.strictEqual((await bench.read(record)).status, "funded");
       await bench.follower().step();
       assert.strictEqual((await bench.eventLog()).length, 3);

@@ -145,11 +145,11 @@ describe("lists in the database", () => {
       ({ events } = eventModels(connection));
       await createIndexes(connection);
       const records = Array.from({ length: STORED }, (_, seq) => ({
-        _id: `evt_${seq.toString(16).padStart(16, "0")}`,
+        _id: `evt_${seq}:agt_seller`,
         ...(seq % RARE === 0
           ? { type: "escrow.reorged", transactionId: "txn_rare" }
           : { type: "escrow.funded", transactionId: `txn_${seq}` }),
-        ...{ seq, recipients: ["agt_buyer", "agt_seller"] },
+        ...{ seq, agentId: "agt_seller" },
       }));
       await events.collection.insertMany(records as never[]);
     });

@@ -1,0 +1,54 @@
+import type { Network } from "../../config/constants.ts";
+import { isReadable } from "../../indexer/schemas.ts";
+import type { ReadEvent } from "../../indexer/schemas.ts";
+import type { TransactionModel } from "../transactions/model.ts";
+
+/** Most moves that one database transaction applies. */
+export const PORTION_MOVES = 200;
+/** Most bytes that one database transaction is expected to write. */
+export const PORTION_BYTES = 8 * 1024 * 1024;
+
+/** Splits items in order into portions of limited count and weight; an item above the weight is one alone. */
+export function portionsOf<T>(items: readonly T[], bytesOf: (item: T) => number): T[][] {
+  const portions: T[][] = [];
+  let portion: T[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const weight = bytesOf(item);
+    if (portion.length > 0 && (portion.length === PORTION_MOVES || bytes + weight > PORTION_BYTES)) {
+      portions.push(portion);
+      portion = [];
+      bytes = 0;
+    }
+    portion.push(item);
+    bytes += weight;
+  }
+  if (portion.length > 0) portions.push(portion);
+  return portions;
+}
+
+/** Moves whose event carries the whole payload of the deal: once in each party's log and in each webhook. */
+const CARRIES_PAYLOAD: ReadonlySet<string> = new Set(["EscrowCreated", "DeliverySubmitted"]);
+/** How often such a payload is read and written: the record, the log, a webhook and its backup. */
+const PAYLOAD_COPIES = 4;
+/** Of a move without a stored transaction. */
+const PLAIN_MOVE_BYTES = 4_096;
+
+/** How many bytes applying the events of a page reads and writes, by the records that are stored for them. */
+export async function payloadSizes(transactions: TransactionModel, network: Network, events: readonly ReadEvent[]) {
+  const escrowIds = [...new Set(events.map(({ escrowId }) => escrowId))];
+  const found =
+    escrowIds.length === 0
+      ? []
+      : await transactions.aggregate<{ escrowId: string; bytes: number }>([
+          { $match: { network, escrowId: { $in: escrowIds } } },
+          { $project: { _id: 0, escrowId: 1, bytes: { $bsonSize: "$$ROOT" } } },
+        ]);
+  const sizes = new Map(found.map(({ escrowId, bytes }) => [escrowId, bytes]));
+  return {
+    weightOf(event: ReadEvent): number {
+      const bytes = sizes.get(event.escrowId) ?? PLAIN_MOVE_BYTES;
+      return isReadable(event) && CARRIES_PAYLOAD.has(event.type) ? bytes * PAYLOAD_COPIES : bytes;
+    },
+  };
+}

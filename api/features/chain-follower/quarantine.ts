@@ -1,0 +1,57 @@
+import { MongoError, MongoInvalidArgumentError } from "mongodb";
+import mongoose from "mongoose";
+
+import { isDatabaseOutage } from "../../db/connection.ts";
+import type { QuarantineRecord } from "./model.ts";
+
+/** Another process has moved the cursor: what this one knows is old. */
+export class CursorMovedError extends Error {
+  override readonly name = "CursorMovedError";
+}
+
+/** The subgraph returned a move that this version can't read. */
+export class UnreadableMoveError extends Error {
+  override readonly name = "UnreadableMoveError";
+}
+
+/** Server errors that a document causes and not the state of the server: bad values, too large, duplicates. */
+const DOCUMENT_ERROR_CODES: ReadonlySet<unknown> = new Set([2, 9, 14, 121, 10_334, 11_000, 17_280, 17_419]);
+
+const RETRY_BASE_MS = 5_000;
+const RETRY_MAX_MS = 3_600_000;
+const MESSAGE_MAX_LENGTH = 2_000;
+const STACK_MAX_LENGTH = 8_000;
+
+/**
+ * Says whether applying a move failed because of the move itself, so that the same attempt fails again. An unavailable
+ * database, a lost connection or another process that was faster say nothing about the move.
+ */
+export function isPoison(error: unknown): boolean {
+  if (error instanceof CursorMovedError || isDatabaseOutage(error)) return false;
+  if (error instanceof MongoError) {
+    if (error.hasErrorLabel("TransientTransactionError") || error.hasErrorLabel("UnknownTransactionCommitResult")) {
+      return false;
+    }
+    return error instanceof MongoInvalidArgumentError || DOCUMENT_ERROR_CODES.has(error.code);
+  }
+  if (error instanceof mongoose.Error) {
+    const { ValidationError, CastError, StrictModeError } = mongoose.Error;
+    return error instanceof ValidationError || error instanceof CastError || error instanceof StrictModeError;
+  }
+  return error instanceof Error && error.name !== "AbortError";
+}
+
+/** When an escrow that has failed so many times is tried again. */
+export function retryAfter(attempts: number, now: Date): Date {
+  return new Date(now.getTime() + Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** Math.min(attempts - 1, 20)));
+}
+
+/** The part of an error that is stored for the operator. */
+export function storedError(error: unknown): QuarantineRecord["error"] {
+  const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+  return {
+    name,
+    message: message.slice(0, MESSAGE_MAX_LENGTH),
+    stack: stack?.slice(0, STACK_MAX_LENGTH) ?? null,
+  };
+}
