@@ -15,7 +15,7 @@ import { connectDatabase, createIndexes } from "./db/connection.ts";
 import { agentsModule } from "./features/agents/module.ts";
 import { authModule } from "./features/auth/module.ts";
 import { categoriesModule } from "./features/categories/module.ts";
-import { chainFollowerModule, chainProgress, FOLLOWER_TIMINGS } from "./features/chain-follower/module.ts";
+import { chainFollowerModule, chainProgress, FOLLOWER_TIMINGS, newcomersOf } from "./features/chain-follower/module.ts";
 import type { FollowerTimings } from "./features/chain-follower/module.ts";
 import { checkoutModule } from "./features/checkout/module.ts";
 import { docsModule } from "./features/docs/module.ts";
@@ -180,7 +180,10 @@ function createFeatures(platform: Platform, timings: Timings) {
 
   const agents = agentsModule.create({ connection, chains, indexers, clock });
   const { standings } = agents;
-  const auth = authModule.create({ connection, models: agents.models, clock, publicUrl });
+  const auth = authModule.create({
+    ...{ connection, clock, publicUrl, models: agents.models },
+    onRegistered: (agent, session) => newcomersOf(connection).add(agent, session),
+  });
   const etherPrice = createEtherPrice(chains, clock);
   const search = searchModule.create({ connection, standings, etherPrice, log });
   const { discovery, embedder } = search;

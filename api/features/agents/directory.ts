@@ -1,3 +1,5 @@
+import type { ClientSession } from "mongoose";
+
 import { ApiError } from "../../http/errors.ts";
 import type { AgentModels, AgentRecord } from "./model.ts";
 
@@ -6,7 +8,7 @@ export interface AgentDirectory {
   /** @throws ApiError `not_found` */
   byId(agentId: string): Promise<AgentRecord>;
   /** Agent ids by lower-case address, those that are registered, in one query. */
-  agentIdsByWallet(wallets: readonly string[]): Promise<Map<string, string>>;
+  agentIdsByWallet(wallets: readonly string[], session?: ClientSession): Promise<Map<string, string>>;
 }
 
 /** The agents of the database. */
@@ -17,9 +19,9 @@ export function createAgentDirectory({ agents }: Pick<AgentModels, "agents">): A
       if (agent === null) throw new ApiError("not_found", { details: { agentId } });
       return agent;
     },
-    async agentIdsByWallet(wallets) {
+    async agentIdsByWallet(wallets, session) {
       const walletKeys = [...new Set(wallets.map((wallet) => wallet.toLowerCase()))];
-      const found = await agents.find({ walletKey: { $in: walletKeys } }).lean();
+      const found = await agents.find({ walletKey: { $in: walletKeys } }, null, { session: session ?? null }).lean();
       return new Map(found.map((agent) => [agent.walletKey, agent._id]));
     },
   };

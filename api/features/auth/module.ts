@@ -8,6 +8,7 @@ import { createApiKeys } from "./keys.ts";
 import { authRoutes } from "./routes.ts";
 import type { AuthDeps } from "./routes.ts";
 import { createAuthService } from "./service.ts";
+import type { RegistrationListener } from "./service.ts";
 
 /** What authentication needs. */
 export interface AuthModuleDeps {
@@ -15,14 +16,15 @@ export interface AuthModuleDeps {
   models: AgentModels;
   clock: Clock;
   publicUrl: string;
+  onRegistered: RegistrationListener;
 }
 
 /** Registration and API keys. */
 export const authModule = defineFeature({
   routes: authRoutes,
-  create({ connection, models, clock, publicUrl }: AuthModuleDeps) {
+  create({ connection, models, clock, publicUrl, onRegistered }: AuthModuleDeps) {
     const apiKeys = createApiKeys(models, clock);
-    const auth = createAuthService({ connection, models, keys: apiKeys, clock, publicUrl });
+    const auth = createAuthService({ connection, models, keys: apiKeys, clock, publicUrl, onRegistered });
     const services: AuthDeps = { auth, apiKeys };
     return { services, authenticator: createAuthenticator(apiKeys) };
   },

@@ -1,4 +1,4 @@
-import type { Connection } from "mongoose";
+import type { ClientSession, Connection } from "mongoose";
 import { hashMessage, recoverPublicKey } from "viem";
 import type { Hex } from "viem";
 import { publicKeyToAddress } from "viem/accounts";
@@ -35,6 +35,12 @@ export interface AuthService {
   issueKey(request: KeyRequest): Promise<{ agentId: string; apiKey: string; othersEndAt: Date }>;
 }
 
+/** Called in the transaction of a registration. */
+export type RegistrationListener = (
+  agent: { agentId: string; wallet: string },
+  session: ClientSession,
+) => Promise<void>;
+
 /** What the service needs. */
 export interface AuthServiceDeps {
   connection: Connection;
@@ -42,10 +48,13 @@ export interface AuthServiceDeps {
   keys: ApiKeys;
   clock: Clock;
   publicUrl: string;
+  onRegistered: RegistrationListener;
 }
 
 /** Sign-in with the agent's own wallet (EIP-4361 text, EIP-191 signature). */
-export function createAuthService({ connection, models, keys, clock, publicUrl }: AuthServiceDeps): AuthService {
+export function createAuthService(deps: AuthServiceDeps): AuthService {
+  const { connection, models, keys, clock, publicUrl } = deps;
+
   /** Checks text and signature and gives the wallet's public key. */
   async function verify(purpose: SignInPurpose, message: string, signature: Hex) {
     const verdict = checkSignInMessage(message, { purpose, publicUrl, now: clock.now() });
@@ -86,6 +95,7 @@ export function createAuthService({ connection, models, keys, clock, publicUrl }
         const apiKey = await withTransaction(connection, async (session) => {
           await models.nonces.create([nonceRecord(accepted)], { session });
           await models.agents.create([agent], { session });
+          await deps.onRegistered({ agentId: agent._id, wallet: walletKey }, session);
           return keys.issue(agent, session);
         });
         return { agent, apiKey };

@@ -11,7 +11,8 @@ import { termDifferences } from "../transactions/snapshot.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { announcedIds, createDraft, moveId } from "./draft.ts";
 import type { Draft, DraftChanges } from "./draft.ts";
-import type { AppliedEventRecord, CursorRecord, FollowerModels } from "./model.ts";
+import type { AppliedEventRecord, CursorRecord, FollowerModels, NewcomerRecord } from "./model.ts";
+import { newcomerId, welcomeNewcomer } from "./newcomers.ts";
 import { CursorMovedError, retryAfter, storedError, UnreadableMoveError } from "./quarantine.ts";
 
 /** Where the cursor stands after a write. */
@@ -87,16 +88,28 @@ export function createApplier(options: ApplierOptions) {
     return moved;
   }
 
-  /** The wallets of escrows that no checkout accounts for: those of checkouts are known. */
+  /**
+   * Agents by wallet for escrows that no checkout accounts for, without newcomers. Read in the transaction: a wallet that
+   * registers after it finds the escrows as a newcomer.
+   */
   async function agentIdsOf(
     escrows: readonly IndexedEscrow[],
     records: readonly TransactionRecord[],
+    session: ClientSession,
   ): Promise<Map<string, string>> {
-    const byEscrow = Map.groupBy(records, ({ escrowId }) => escrowId as string);
-    const wallets = escrows
-      .filter((escrow) => !byEscrow.get(escrow.id)?.some((record) => termDifferences(record, escrow).length === 0))
-      .flatMap(({ buyer, seller }) => [buyer, seller]);
-    return wallets.length === 0 ? new Map() : options.wallets.agentIdsByWallet([...new Set(wallets)]);
+    const checkouts = Map.groupBy(
+      records.filter(({ unsolicited }) => !unsolicited),
+      ({ escrowId }) => escrowId as string,
+    );
+    const isCheckout = (escrow: IndexedEscrow) =>
+      checkouts.get(escrow.id)?.some((record) => termDifferences(record, escrow).length === 0) === true;
+    const wallets = escrows.flatMap((escrow) => (isCheckout(escrow) ? [] : [escrow.buyer, escrow.seller]));
+    if (wallets.length === 0) return new Map();
+    const agentIds = await options.wallets.agentIdsByWallet([...new Set(wallets)], session);
+    const newcomerIds = [...agentIds.keys()].map((wallet) => newcomerId(network, wallet));
+    const newcomers = await models.newcomers.find({ _id: { $in: newcomerIds } }, { wallet: 1 }, { session }).lean();
+    for (const { wallet } of newcomers) agentIds.delete(wallet);
+    return agentIds;
   }
 
   async function loadDraft(work: Work, epoch: number, session: ClientSession) {
@@ -114,7 +127,7 @@ export function createApplier(options: ApplierOptions) {
       .find({ _id: { $in: escrowIds.map(quarantineId) } }, { escrowId: 1 }, { session })
       .lean();
     const serviceIds = [...new Set(records.flatMap(({ serviceId }) => serviceId ?? []))];
-    const agentIds = await agentIdsOf(work.escrows, records);
+    const agentIds = await agentIdsOf(work.escrows, records, session);
     const endpointUrls = serviceIds.length === 0 ? new Map() : await options.endpoints.endpointUrls(serviceIds);
     const byId = new Map(records.map((record) => [record._id, record]));
     const candidates = applied.flatMap((move) => {
@@ -173,6 +186,16 @@ export function createApplier(options: ApplierOptions) {
       return withTransaction(options.connection, (session) => moveCursor(step, session));
     },
 
+    /** Moves the cursor back to a fork, and newcomers with it: moves above it may come in another order. */
+    async rewind(step: CursorStep): Promise<CursorRecord> {
+      const fork = step.next.anchor?.ordinal ?? -1;
+      return withTransaction(options.connection, async (session) => {
+        const cursor = await moveCursor(step, session);
+        await models.newcomers.updateMany({ network, after: { $gt: fork } }, { $set: { after: fork } }, { session });
+        return cursor;
+      });
+    },
+
     /**
      * Applies moves in chain order, except those of escrows in quarantine: these are read again when it ends.
      * @throws UnreadableMoveError, and whatever else a move causes
@@ -211,6 +234,22 @@ export function createApplier(options: ApplierOptions) {
             else draft.withdraw(move);
           }
         },
+      });
+    },
+
+    /**
+     * Gives a newcomer its next moves, in chain order, with the transactions that they belong to. Deletes the newcomer
+     * once it has them all: from then on it is an agent like any other.
+     * @returns the cursor, and whether there may be more
+     */
+    async welcome(step: CursorStep, newcomer: NewcomerRecord): Promise<{ cursor: CursorRecord; hasMore: boolean }> {
+      return withTransaction(options.connection, async (session) => {
+        const cursor = await moveCursor(step, session);
+        const hasMore = await welcomeNewcomer(
+          { ...options, newcomer, readTo: step.next.anchor?.ordinal ?? -1 },
+          session,
+        );
+        return { cursor, hasMore };
       });
     },
 

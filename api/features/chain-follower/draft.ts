@@ -24,7 +24,7 @@ export interface DraftFacts {
   now: Date;
   records: readonly TransactionRecord[];
   applied: readonly AppliedEventRecord[];
-  /** Agent ids by lower-case wallet. */
+  /** Agent ids by lower-case wallet for the parties of unsolicited escrows, without newcomers. */
   agentIds: ReadonlyMap<string, string>;
   /** endpointUrl by service id. */
   endpointUrls: ReadonlyMap<string, string>;
@@ -90,6 +90,14 @@ export function createDraft(facts: DraftFacts) {
       .sort((one, other) => other.ordinal - one.ordinal);
   const targets = (record: TransactionRecord) =>
     targetsOf(record, record.serviceId === null ? null : (facts.endpointUrls.get(record.serviceId) ?? null));
+
+  /** Leaves out the parties of an unsolicited escrow that are newcomers: they get its moves in their turn. */
+  const toPresent = (announcement: Announcement): Announcement => {
+    if (!announcement.record.unsolicited) return announcement;
+    const present = new Set(facts.agentIds.values());
+    const { recipients } = announcement;
+    return { ...announcement, recipients: recipients.filter((agentId) => agentId !== null && present.has(agentId)) };
+  };
 
   function change(record: TransactionRecord): void {
     records.set(record._id, { ...record, updatedAt: now });
@@ -178,8 +186,12 @@ export function createDraft(facts: DraftFacts) {
       incarnation,
       live: true,
       ...placeOf(event),
+      parties: [event.buyer, event.seller],
+      proofHash: event.proofHash,
+      automatic: event.automatic,
+      buyerAmount: event.buyerAmount?.toString() ?? null,
     });
-    announcements.push(...announceMove(record, event, incarnation, targets(record)));
+    announcements.push(...announceMove(record, event, incarnation, targets(record)).map(toPresent));
   }
 
   return {

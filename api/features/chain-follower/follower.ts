@@ -8,7 +8,7 @@ import type { Logger } from "../../lib/logger.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 import type { Applied, Applier, CursorPosition } from "./applier.ts";
 import { anchorOf, continuationOf, findFork } from "./continuity.ts";
-import type { AppliedEventRecord, CursorRecord, FollowerModels } from "./model.ts";
+import type { AppliedEventRecord, CursorRecord, FollowerModels, NewcomerRecord } from "./model.ts";
 import { payloadSizes, portionsOf } from "./portions.ts";
 import { CursorMovedError, isPoison, retryAfter, storedError } from "./quarantine.ts";
 
@@ -21,6 +21,8 @@ const SHORTER_BRANCH_PATIENCE_MS = 60_000;
 const IDLE_CURSOR_MS = 1_000;
 /** Escrows in quarantine that one look tries again. */
 const RELEASES_PER_LOOK = 5;
+/** Pause after a newcomer couldn't be given its moves. */
+const NEWCOMER_RETRY_MS = 60_000;
 const LEADER_RETRY_MS = 500;
 const FAILURE_BASE_MS = 250;
 const FAILURE_MAX_MS = 5_000;
@@ -147,7 +149,7 @@ export function createFollower(options: FollowerOptions): Follower {
     const fork = await findFork({ network, indexer, applied: models.applied }, from);
     const forkBlock = fork === null ? 0 : Math.floor(fork.ordinal / ORDINALS_PER_BLOCK);
     log.warn({ network, head: head.number, readTo: from.headNumber, forkBlock }, "chain reorganised");
-    cursor = await applier.pass({
+    cursor = await applier.rewind({
       cursor,
       next: position({
         anchor: fork,
@@ -223,6 +225,27 @@ export function createFollower(options: FollowerOptions): Follower {
     return done;
   }
 
+  /** Gives the next newcomer a part of its moves; true while it may lack more. */
+  async function welcomeNext(): Promise<boolean> {
+    const now = options.now();
+    const newcomer = await models.newcomers
+      .findOne({ network, dueAt: { $lte: now } })
+      .sort({ dueAt: 1 })
+      .lean<NewcomerRecord | null>();
+    if (newcomer === null || cursor === undefined) return false;
+    try {
+      const welcomed = await applier.welcome({ cursor, next: position() }, newcomer);
+      cursor = welcomed.cursor;
+      return welcomed.hasMore;
+    } catch (error) {
+      if (!isPoison(error)) throw error;
+      log.error({ err: error, network, agentId: newcomer.agentId }, "earlier moves of a new agent can't be announced");
+      const dueAt = new Date(now.getTime() + NEWCOMER_RETRY_MS);
+      await models.newcomers.updateOne({ _id: newcomer._id }, { $set: { dueAt } });
+      return false;
+    }
+  }
+
   /** Tells a chain that has become shorter from a subgraph that indexes again, or another indexer at the same address. */
   async function isChainShorterThan(height: number): Promise<boolean> {
     const now = options.now().getTime();
@@ -265,8 +288,9 @@ export function createFollower(options: FollowerOptions): Follower {
     if (fresh.length === 0 && isCursorDue()) cursor = await applier.pass({ cursor, next: end });
     isCatchingUp = false;
     const isWithdrawn = await withdrawMissing(done);
-    if (isWithdrawn) done.push(...(await releaseQuarantined(head)));
-    return stepOf(head, !isWithdrawn, done);
+    if (!isWithdrawn) return stepOf(head, true, done);
+    done.push(...(await releaseQuarantined(head)));
+    return stepOf(head, await welcomeNext(), done);
   }
 
   function isCursorDue(): boolean {

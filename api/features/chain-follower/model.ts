@@ -26,6 +26,13 @@ export interface AppliedEventRecord {
   txHash: `0x${string}`;
   /** Unix seconds of the block. */
   timestamp: number;
+  /** Wallets of buyer and seller, lower case. */
+  parties: `0x${string}`[];
+  /** What an announcement says of the move besides. */
+  proofHash: `0x${string}` | null;
+  automatic: boolean | null;
+  /** Token units as decimal string. */
+  buyerAmount: string | null;
 }
 
 /** A move by its position: as long as the chain has it in the same block, nothing up to that block has changed. */
@@ -55,6 +62,19 @@ export interface CursorRecord {
   updatedAt: Date;
 }
 
+/** A wallet that has registered and whose agent lacks the moves of its escrows from before. */
+export interface NewcomerRecord {
+  /** `<network>:<wallet>` */
+  _id: string;
+  network: Network;
+  wallet: `0x${string}`;
+  agentId: string;
+  /** Ordinal up to which the agent has the moves. */
+  after: number;
+  /** When the follower goes on; later than now after a failure. */
+  dueAt: Date;
+}
+
 /** An escrow whose moves wait because one of them couldn't be applied. */
 export interface QuarantineRecord {
   /** `<network>:<escrow id>` */
@@ -73,12 +93,14 @@ export interface QuarantineRecord {
 export type AppliedEventModel = Model<AppliedEventRecord>;
 export type CursorModel = Model<CursorRecord>;
 export type QuarantineModel = Model<QuarantineRecord>;
+export type NewcomerModel = Model<NewcomerRecord>;
 
 /** The collections of the chain follower. */
 export interface FollowerModels {
   applied: AppliedEventModel;
   cursors: CursorModel;
   quarantine: QuarantineModel;
+  newcomers: NewcomerModel;
 }
 
 const required = { required: true } as const;
@@ -102,10 +124,16 @@ const appliedSchema = new Schema<AppliedEventRecord>(
     blockHash: text,
     txHash: text,
     timestamp: count,
+    parties: { type: [String], ...required },
+    proofHash: { type: String, default: null },
+    automatic: { type: Boolean, default: null },
+    buyerAmount: { type: String, default: null },
   },
   { collection: "chain_moves", versionKey: false, strict: "throw" },
 );
 appliedSchema.index({ network: 1, live: 1, ordinal: 1 });
+// A wallet that registers is given its moves in chain order.
+appliedSchema.index({ network: 1, parties: 1, ordinal: 1 });
 
 const anchorSchema = new Schema<Anchor>({ ordinal: count, blockHash: text }, { _id: false });
 
@@ -143,11 +171,18 @@ const quarantineSchema = new Schema<QuarantineRecord>(
 );
 quarantineSchema.index({ network: 1, retryAt: 1 });
 
+const newcomerSchema = new Schema<NewcomerRecord>(
+  { _id: text, network, wallet: text, agentId: text, after: count, dueAt: date },
+  { collection: "chain_newcomers", versionKey: false, strict: "throw" },
+);
+newcomerSchema.index({ network: 1, dueAt: 1 });
+
 /** The collections of the chain follower. */
 export function followerModels(connection: Connection): FollowerModels {
   return {
     applied: connection.model<AppliedEventRecord>("AppliedEvent", appliedSchema),
     cursors: connection.model<CursorRecord>("Cursor", cursorSchema),
+    newcomers: connection.model<NewcomerRecord>("ChainNewcomer", newcomerSchema),
     quarantine: connection.model<QuarantineRecord>("QuarantinedEscrow", quarantineSchema),
   };
 }

@@ -15,6 +15,8 @@ import { createApplier } from "./applier.ts";
 import { createFollower } from "./follower.ts";
 import type { Follower } from "./follower.ts";
 import { followerModels } from "./model.ts";
+import { chainNewcomers } from "./newcomers.ts";
+import type { Newcomers } from "./newcomers.ts";
 import { createChainProgress } from "./progress.ts";
 
 /** Spans of the background work. Tests make them short. */
@@ -56,6 +58,11 @@ export interface ChainFollowerModuleDeps {
 /** How far the follower is: transactions ask it, and the follower is created after them. */
 export function chainProgress(connection: Connection): ChainProgress {
   return createChainProgress(followerModels(connection));
+}
+
+/** Where registrations note wallets whose earlier escrows the follower has to give them. */
+export function newcomersOf(connection: Connection): Newcomers {
+  return chainNewcomers(connection);
 }
 
 /** Follows the events of the chains into copies, events and outbox. */

@@ -7,7 +7,7 @@ import type { Network } from "../../config/constants.ts";
 /** Agents by the wallets that they registered with. */
 export interface WalletDirectory {
   /** Agent ids by lower-case address, those that are registered, in one query. */
-  agentIdsByWallet(wallets: readonly string[]): Promise<Map<string, string>>;
+  agentIdsByWallet(wallets: readonly string[], session?: ClientSession): Promise<Map<string, string>>;
 }
 
 /** Where sellers want their webhooks. */

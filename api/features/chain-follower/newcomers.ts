@@ -1,0 +1,110 @@
+import type { ClientSession, Connection } from "mongoose";
+
+import { NETWORKS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import { insertPlain } from "../../db/plain-writes.ts";
+import type { EventRecorder } from "../events/recorder.ts";
+import { announceMove } from "../transactions/announce.ts";
+import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
+import { followerModels } from "./model.ts";
+import type { AppliedEventRecord, FollowerModels, NewcomerRecord } from "./model.ts";
+
+/** Moves that a newcomer is given in one transaction. */
+export const WELCOME_MOVES = 200;
+
+/** Id of a newcomer on a network. */
+export function newcomerId(network: Network, wallet: string): string {
+  return `${network}:${wallet.toLowerCase()}`;
+}
+
+/** Notes wallets that register, in the transaction of the registration. */
+export interface Newcomers {
+  add(agent: { agentId: string; wallet: string }, session: ClientSession): Promise<void>;
+}
+
+/**
+ * Wallets that have registered and have not been given their earlier moves. The follower serves them between its own
+ * writes: every write of the follower that began before the registration is then done, and every later one sees it.
+ */
+export function chainNewcomers(connection: Connection): Newcomers {
+  const { newcomers } = followerModels(connection);
+  return {
+    async add({ agentId, wallet }, session) {
+      const records = NETWORKS.map((network): NewcomerRecord => ({
+        _id: newcomerId(network, wallet),
+        network,
+        wallet: wallet.toLowerCase() as `0x${string}`,
+        agentId,
+        after: -1,
+        dueAt: new Date(0),
+      }));
+      await insertPlain(newcomers, records, session);
+    },
+  };
+}
+
+/** What welcoming works with. */
+export interface WelcomeOptions {
+  transactions: TransactionModel;
+  models: FollowerModels;
+  recorder: EventRecorder;
+  newcomer: NewcomerRecord;
+  /** Ordinal of the last move that was read. */
+  readTo: number;
+}
+
+const NO_TARGETS = { seller: [], buyer: [] };
+
+/** The announcements of a move that a newcomer's log lacks. */
+function announcementsFor(agentId: string, move: AppliedEventRecord, record: TransactionRecord) {
+  const event = { ...move, buyerAmount: move.buyerAmount === null ? null : BigInt(move.buyerAmount) };
+  return announceMove(record, event, move.incarnation, NO_TARGETS)
+    .filter(({ recipients }) => recipients.includes(agentId))
+    .map((announcement) => ({ ...announcement, recipients: [agentId] }));
+}
+
+/** Gives a newcomer its next moves; false when there are none left. */
+export async function welcomeNewcomer(
+  { transactions, models, recorder, newcomer, readTo }: WelcomeOptions,
+  session: ClientSession,
+): Promise<boolean> {
+  const { _id, network, wallet, agentId, after } = newcomer;
+  const moves = await models.applied
+    .find({ network, parties: wallet, ordinal: { $gt: after, $lte: readTo } }, null, { session })
+    .sort({ ordinal: 1 })
+    .limit(WELCOME_MOVES)
+    .lean<AppliedEventRecord[]>();
+  const transactionIds = [...new Set(moves.map(({ transactionId }) => transactionId))];
+  const found = await transactions
+    .find({ _id: { $in: transactionIds }, unsolicited: true }, null, { session })
+    .lean<TransactionRecord[]>();
+  const records = found.map((record) => ({
+    ...record,
+    buyerAgentId: record.buyerAddress.toLowerCase() === wallet ? agentId : record.buyerAgentId,
+    sellerAgentId: record.sellerAddress.toLowerCase() === wallet ? agentId : record.sellerAgentId,
+  }));
+  if (records.length > 0) {
+    await transactions.bulkWrite(
+      records.map((record) => ({
+        updateOne: {
+          filter: { _id: record._id },
+          update: { $set: { buyerAgentId: record.buyerAgentId, sellerAgentId: record.sellerAgentId } },
+        },
+      })),
+      { session },
+    );
+  }
+  const byId = new Map(records.map((record) => [record._id, record]));
+  const announcements = moves.flatMap((move) => {
+    const record = byId.get(move.transactionId);
+    return record === undefined || !move.live ? [] : announcementsFor(agentId, move, record);
+  });
+  await recorder.record(announcements, session);
+  const last = moves.at(-1);
+  if (moves.length < WELCOME_MOVES || last === undefined) {
+    await models.newcomers.deleteOne({ _id }, { session });
+    return false;
+  }
+  await models.newcomers.updateOne({ _id }, { $set: { after: last.ordinal } }, { session });
+  return true;
+}
