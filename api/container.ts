@@ -221,6 +221,7 @@ function createFeatures(platform: Platform, timings: Timings) {
   const health = healthModule.create({
     ...{ connection, chains, indexers, log, now, search: search.state },
     reached: () => chainProgress(connection).reached(),
+    quarantined: (network) => chainFollower.quarantined(network),
     outbox: () => outbox.state(),
   });
   return {

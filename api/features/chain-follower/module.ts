@@ -65,6 +65,8 @@ export function newcomersOf(connection: Connection): Newcomers {
   return chainNewcomers(connection);
 }
 
+const QUARANTINED_COUNTED = 1_000;
+
 /** Follows the events of the chains into copies, events and outbox. */
 export const chainFollowerModule = defineFeature({
   routes: [],
@@ -113,6 +115,8 @@ export const chainFollowerModule = defineFeature({
         run: (signal: AbortSignal) => followers[network].run(signal),
       })),
       models,
+      /** Escrows of a network whose moves wait for an operator, counted up to a bound. */
+      quarantined: (network: Network) => models.quarantine.countDocuments({ network }, { limit: QUARANTINED_COUNTED }),
       followers,
     };
   },

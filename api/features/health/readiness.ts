@@ -13,6 +13,8 @@ export interface FollowerState {
   block: number | null;
   lagBlocks: number | null;
   lagSeconds: number | null;
+  /** Escrows whose moves wait because one of them couldn't be applied, counted up to a bound. */
+  quarantined: number | null;
 }
 
 /** How one network is. */
@@ -41,6 +43,7 @@ export interface ReadinessSources {
   search: { listings(): Promise<number>; isFollowing(): boolean };
   /** The last block whose events the copies of a network have. */
   reached: () => Promise<ReadonlyMap<Network, number>>;
+  quarantined: (network: Network) => Promise<number>;
   outbox: () => Promise<OutboxState>;
   now: () => Date;
   /** Milliseconds of a monotonic clock. */
@@ -76,12 +79,15 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
     block: number | undefined,
     chain: { headBlock: number; headTimestamp: number } | undefined,
   ): Promise<FollowerState> {
-    if (block === undefined || chain === undefined) return { block: block ?? null, lagBlocks: null, lagSeconds: null };
+    const { facts: quarantined = null } = await probe(`quarantine:${network}`, log, () => sources.quarantined(network));
+    if (block === undefined || chain === undefined) {
+      return { block: block ?? null, lagBlocks: null, lagSeconds: null, quarantined };
+    }
     const lagBlocks = Math.max(0, chain.headBlock - block);
-    if (lagBlocks === 0) return { block, lagBlocks, lagSeconds: 0 };
+    if (lagBlocks === 0) return { block, lagBlocks, lagSeconds: 0, quarantined };
     const { facts } = await probe(`follower:${network}`, log, () => chains[network].block(block));
     const lagSeconds = facts === undefined || facts === null ? null : chain.headTimestamp - facts.timestamp;
-    return { block, lagBlocks, lagSeconds };
+    return { block, lagBlocks, lagSeconds, quarantined };
   }
 
   async function look(): Promise<Readiness> {

@@ -39,6 +39,9 @@ const networkState = z.object({
       block: count.nullable().meta({ description: "Last block whose events have been applied" }),
       lagBlocks: count.nullable(),
       lagSeconds: count.nullable(),
+      quarantined: count.nullable().meta({
+        description: "Escrows whose moves wait because one of them couldn't be applied, counted up to 1,000",
+      }),
     })
     .meta({ description: "How far events, webhooks and lists are behind the chain; null for what isn't known" }),
 });

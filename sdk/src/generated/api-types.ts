@@ -2833,6 +2833,10 @@ export type GetReadyErrors = {
           block: number | null;
           lagBlocks: number | null;
           lagSeconds: number | null;
+          /**
+           * Escrows whose moves wait because one of them couldn't be applied, counted up to 1,000
+           */
+          quarantined: number | null;
         };
       };
       base: {
@@ -2873,6 +2877,10 @@ export type GetReadyErrors = {
           block: number | null;
           lagBlocks: number | null;
           lagSeconds: number | null;
+          /**
+           * Escrows whose moves wait because one of them couldn't be applied, counted up to 1,000
+           */
+          quarantined: number | null;
         };
       };
     };
@@ -2956,6 +2964,10 @@ export type GetReadyResponses = {
           block: number | null;
           lagBlocks: number | null;
           lagSeconds: number | null;
+          /**
+           * Escrows whose moves wait because one of them couldn't be applied, counted up to 1,000
+           */
+          quarantined: number | null;
         };
       };
       base: {
@@ -2996,6 +3008,10 @@ export type GetReadyResponses = {
           block: number | null;
           lagBlocks: number | null;
           lagSeconds: number | null;
+          /**
+           * Escrows whose moves wait because one of them couldn't be applied, counted up to 1,000
+           */
+          quarantined: number | null;
         };
       };
     };

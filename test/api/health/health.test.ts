@@ -87,13 +87,16 @@ describe("health and readiness", () => {
       assert.deepEqual([status, body.status, body.database.ok], [503, "not_ready", true]);
     });
 
-    it("says how far the follower is behind the chain, in blocks and seconds", async () => {
+    it("says how far the follower is behind the chain, and how many escrows are in quarantine", async () => {
       const { cursors } = faked.container.features.chainFollower.models;
       const cursor = { _id: "base", headNumber: 90, version: 1, updatedAt: new Date() };
       await cursors.collection.insertOne(cursor as never);
+      const { quarantine } = faked.container.features.chainFollower.models;
+      await quarantine.collection.insertMany([1, 2].map((n) => ({ _id: `base:${n}`, network: "base" })) as never[]);
       const { networks } = (await faked.request("GET", "/ready")).body;
-      assert.deepEqual(networks.base.follower, { block: 90, lagBlocks: 10, lagSeconds: 20 });
-      assert.deepEqual(networks["base-sepolia"].follower, { block: null, lagBlocks: null, lagSeconds: null });
+      assert.deepEqual(networks.base.follower, { block: 90, lagBlocks: 10, lagSeconds: 20, quarantined: 2 });
+      const unknown = { block: null, lagBlocks: null, lagSeconds: null, quarantined: 0 };
+      assert.deepEqual(networks["base-sepolia"].follower, unknown);
     });
 
     it("says how many dispatches are due and how old the oldest is, counted up to ten thousand", async () => {
@@ -120,6 +123,7 @@ describe("health and readiness", () => {
         ...{ connection, chains, indexers, log, elapsedMs: () => elapsed, now: () => new Date() },
         search: { listings: () => Promise.resolve(0), isFollowing: () => true },
         reached: () => Promise.resolve(new Map()),
+        quarantined: () => Promise.resolve(0),
         outbox: () => Promise.resolve({ waiting: 0, oldestDueAt: null }),
       });
       await Promise.all(Array.from({ length: 50 }, () => read()));
