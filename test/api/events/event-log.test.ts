@@ -1,0 +1,75 @@
+import { randomBytes } from "node:crypto";
+
+import { assert } from "chai";
+
+import { withTransaction } from "../../../api/db/connection.ts";
+import type { Announcement } from "../../../api/features/events/recorder.ts";
+import { bytes32, ESCROW_CONTRACT, FollowerBench } from "../../fixtures/follower.ts";
+
+describe("the event logs of agents", () => {
+  let bench: FollowerBench;
+
+  before(async () => {
+    bench = await FollowerBench.open();
+  });
+  after(() => bench.close());
+  beforeEach(() => bench.reset());
+
+  const announcementFor = (...recipients: string[]): Announcement => {
+    const transactionId = `txn_${randomBytes(16).toString("hex")}`;
+    return {
+      type: "escrow.funded",
+      record: {
+        ...{ _id: transactionId, network: "base-sepolia", escrowContract: ESCROW_CONTRACT },
+        ...{ escrowId: bytes32(), unsolicited: false },
+      },
+      body: { event: "escrow.funded", transactionId },
+      ...{ incarnation: 0, recipients, targets: [], occurredAt: bench.clock },
+    };
+  };
+  const record = (...announcements: Announcement[]) =>
+    withTransaction(bench.connection, (session) => bench.recorder.record(announcements, session));
+  const positionsOf = async (agentId: string) =>
+    (await bench.models.events.find({ agentId }).sort({ seq: 1 }).lean()).map(({ seq }) => seq);
+  const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+  it("[D37] are written for different agents at the same time, neither waiting for the other", async () => {
+    const [one, other] = await Promise.all([bench.connection.startSession(), bench.connection.startSession()]);
+    try {
+      one.startTransaction({ readConcern: { level: "snapshot" } });
+      other.startTransaction({ readConcern: { level: "snapshot" } });
+      await bench.recorder.record([announcementFor("agt_one")], one);
+      await bench.recorder.record([announcementFor("agt_other")], other);
+      await other.commitTransaction();
+      await one.commitTransaction();
+    } finally {
+      await Promise.all([one.endSession(), other.endSession()]);
+    }
+    assert.deepEqual(await Promise.all(["agt_one", "agt_other"].map(positionsOf)), [[1], [1]]);
+  });
+
+  it("[D37] have no gap and no position twice when many write to the same ones, the first entries included", async () => {
+    const writes = upTo(40).map((n) =>
+      record(announcementFor("agt_one"), announcementFor(n % 2 === 0 ? "agt_two" : "agt_three", "agt_one")),
+    );
+    await Promise.all(writes);
+    assert.deepEqual(await positionsOf("agt_one"), upTo(80));
+    assert.deepEqual(await positionsOf("agt_two"), upTo(20));
+    assert.deepEqual(await positionsOf("agt_three"), upTo(20));
+  });
+
+  it("[D37] take an event once, however often it is recorded, and later for an agent that lacked it", async () => {
+    const announcement = announcementFor("agt_one");
+    await record(announcement, announcement);
+    await record({ ...announcement, recipients: ["agt_two", null, "agt_one"] });
+    const entries = await bench.models.events.find().sort({ agentId: 1 }).lean();
+    assert.deepEqual(
+      entries.map(({ agentId, seq }) => [agentId, seq]),
+      [
+        ["agt_one", 1],
+        ["agt_two", 1],
+      ],
+    );
+    assert.strictEqual(entries[0]?.eventId, entries[1]?.eventId);
+  });
+});
