@@ -122,25 +122,6 @@ describe("jobs", () => {
     for (const { name } of api.container.jobDefinitions) assert.match(name, /^[a-z]+\.[a-z-]+$/);
   });
 
-  it("agents.sync-standings copies what the subgraphs say of every registered wallet", async () => {
-    const agents = [await api.registerAgent(), await api.registerAgent()];
-    for (const [index, { walletAddress }] of agents.entries()) {
-      const score = BigInt(20 + index);
-      known["base-sepolia"].set(walletAddress.toLowerCase(), indexedAgent(walletAddress, { score }));
-    }
-    const { standings } = api.container.services;
-    const job = api.container.jobDefinitions.find(({ name }) => name === "agents.sync-standings");
-    assert.ok(job);
-    await job.run({ data: undefined as never, log: api.container.log, signal: new AbortController().signal });
-    const wallets = agents.map(({ walletAddress }) => walletAddress);
-    const copies = await standings.of("base-sepolia", wallets);
-    assert.deepEqual(
-      wallets.map((wallet) => copies.get(wallet.toLowerCase())?.score),
-      [20, 21],
-    );
-    assert.strictEqual((await standings.of("base", wallets)).size, 2);
-  });
-
   it("a copy is never replaced by one that was read at an earlier block", async () => {
     const { walletAddress } = await api.registerAgent();
     const { standings } = api.container.services;
