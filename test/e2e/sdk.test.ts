@@ -191,7 +191,11 @@ describe("the client", () => {
       mine.map(({ transactionId }) => transactionId),
       [deal.transactionId],
     );
-    const told = await collect(seller.agent.events({ transactionId: deal.transactionId }));
+    // The log follows the chain; the answers of deals don't wait for it.
+    const told = await until("the release is in the seller's log", async () => {
+      const events = await collect(seller.agent.events({ transactionId: deal.transactionId }));
+      return events.length > 1 && events;
+    });
     assert.deepEqual(
       told.map(({ event }) => event),
       ["escrow.funded", "escrow.released"],
