@@ -1,4 +1,4 @@
-/** Imports run one way: lib ← config ← {db, chain, indexer, http, jobs} ← features ← container ← app ← {server, worker}. */
+/** Imports run one way: lib ← config ← {db, chain, indexer, http, jobs} ← features ← container ← app ← {server, worker, quarantine}. */
 const layers = [
   ["lib", "^api/lib/"],
   ["config", "^api/config/"],
@@ -6,7 +6,7 @@ const layers = [
   ["features", "^api/features/"],
   ["container", "^api/container\\.ts$"],
   ["app", "^api/app\\.ts$"],
-  ["processes", "^api/(server|worker)\\.ts$"],
+  ["processes", "^api/(server|worker|quarantine)\\.ts$"],
 ];
 
 module.exports = {
@@ -37,7 +37,7 @@ module.exports = {
       name: "features-by-their-module",
       comment: "Container, app and processes know a feature by its module.ts alone (style: 21).",
       severity: "error",
-      from: { path: "^api/(container|app|server|worker)\\.ts$" },
+      from: { path: "^api/(container|app|server|worker|quarantine)\\.ts$" },
       to: { path: "^api/features/", pathNot: "^api/features/(feature\\.ts$|[^/]+/module\\.ts$)" },
     },
     {

@@ -87,18 +87,7 @@ export interface Env {
  * @throws ConfigurationError naming every missing or invalid variable
  */
 export function loadEnv(source: Readonly<Record<string, string | undefined>> = process.env): Env {
-  // An empty variable counts as unset: shells and compose files pass unset variables as empty.
-  const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== undefined && value !== ""));
-  const parsed = variables.safeParse(given);
-  if (!parsed.success) {
-    throw new ConfigurationError(
-      parsed.error.issues.map((issue) => {
-        const name = issue.path.join(".");
-        return given[name] === undefined ? `${name} is missing` : `${name} ${issue.message}`;
-      }),
-    );
-  }
-  const env = parsed.data;
+  const env = readVariables(variables, source);
   if (env.NODE_ENV === "production") refuseWeakProduction(env.WEBHOOK_SIGNING_SECRET);
   return {
     mode: env.NODE_ENV,
@@ -119,6 +108,27 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     webhookAllowPrivateHosts: env.WEBHOOK_ALLOW_PRIVATE_HOSTS,
     followerPollMs: env.FOLLOWER_POLL_MS,
   };
+}
+
+/**
+ * Reads the address of the database, for commands that need nothing else.
+ * @throws ConfigurationError when it is missing or invalid
+ */
+export function loadDatabaseUri(source: Readonly<Record<string, string | undefined>> = process.env): string {
+  return readVariables(variables.pick({ MONGODB_URI: true }), source).MONGODB_URI;
+}
+
+function readVariables<T>(schema: z.ZodType<T>, source: Readonly<Record<string, string | undefined>>): T {
+  // An empty variable counts as unset: shells and compose files pass unset variables as empty.
+  const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== undefined && value !== ""));
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw new ConfigurationError(
+    parsed.error.issues.map((issue) => {
+      const name = issue.path.join(".");
+      return given[name] === undefined ? `${name} is missing` : `${name} ${issue.message}`;
+    }),
+  );
 }
 
 function hasCredentials({ username, password }: URL): boolean {

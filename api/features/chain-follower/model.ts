@@ -85,7 +85,7 @@ export interface QuarantineRecord {
   error: { name: string; message: string; stack: string | null };
   /** How often applying its moves has failed. */
   attempts: number;
-  /** When the follower tries again. An operator who sets it to a past date has it tried at once. */
+  /** When the follower tries again. `npm run quarantine -- retry` sets it to the past. */
   retryAt: Date;
   createdAt: Date;
 }

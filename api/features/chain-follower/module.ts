@@ -18,6 +18,11 @@ import { followerModels } from "./model.ts";
 import { chainNewcomers } from "./newcomers.ts";
 import type { Newcomers } from "./newcomers.ts";
 import { createChainProgress } from "./progress.ts";
+import { quarantineControl } from "./quarantine-control.ts";
+import type { QuarantineControl } from "./quarantine-control.ts";
+
+export type { QuarantineRecord as QuarantinedEscrow } from "./model.ts";
+export type { QuarantineControl } from "./quarantine-control.ts";
 
 /** Spans of the background work. Tests make them short. */
 export interface FollowerTimings {
@@ -63,6 +68,11 @@ export function chainProgress(connection: Connection): ChainProgress {
 /** Where registrations note wallets whose earlier escrows the follower has to give them. */
 export function newcomersOf(connection: Connection): Newcomers {
   return chainNewcomers(connection);
+}
+
+/** What an operator's command works with. */
+export function quarantineOf(connection: Connection): QuarantineControl {
+  return quarantineControl(connection);
 }
 
 const QUARANTINED_COUNTED = 1_000;

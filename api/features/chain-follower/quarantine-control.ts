@@ -1,0 +1,65 @@
+import type { Connection } from "mongoose";
+
+import type { Network } from "../../config/constants.ts";
+import { followerModels } from "./model.ts";
+import type { QuarantineRecord } from "./model.ts";
+
+/** Due before everything else, whatever the clocks of this machine and of the follower say. */
+const AT_ONCE = new Date(0);
+
+/** Which quarantined escrows are meant; without a field, all. */
+export interface QuarantineSelection {
+  network?: Network | undefined;
+  escrowIds?: readonly `0x${string}`[] | undefined;
+}
+
+/** What became of the escrows that an operator asked to retry. */
+export interface RetryOutcome {
+  /** Applied: no longer in quarantine. */
+  released: QuarantineRecord[];
+  /** Tried, and failed again; with the new error. */
+  failed: QuarantineRecord[];
+  /** Not tried yet: the follower hasn't got to them, or no worker runs. */
+  waiting: QuarantineRecord[];
+}
+
+/** What an operator does with quarantined escrows. The follower of a worker does the retrying. */
+export interface QuarantineControl {
+  /** The selected escrows, oldest first. */
+  list(selection: QuarantineSelection): Promise<QuarantineRecord[]>;
+  /** Makes these escrows due now. */
+  retry(escrows: readonly QuarantineRecord[]): Promise<void>;
+  /** What has become of these escrows since `retry`. */
+  outcomeOf(escrows: readonly QuarantineRecord[]): Promise<RetryOutcome>;
+}
+
+/** The quarantine of a database. */
+export function quarantineControl(connection: Connection): QuarantineControl {
+  const { quarantine } = followerModels(connection);
+  const idsOf = (escrows: readonly QuarantineRecord[]) => escrows.map(({ _id }) => _id);
+  return {
+    list({ network, escrowIds }) {
+      const filter = {
+        ...(network === undefined ? {} : { network }),
+        ...(escrowIds === undefined ? {} : { escrowId: { $in: [...escrowIds] } }),
+      };
+      return quarantine.find(filter).sort({ createdAt: 1, _id: 1 }).lean<QuarantineRecord[]>();
+    },
+
+    async retry(escrows) {
+      await quarantine.updateMany({ _id: { $in: idsOf(escrows) } }, { $set: { retryAt: AT_ONCE } });
+    },
+
+    async outcomeOf(escrows) {
+      const left = await quarantine.find({ _id: { $in: idsOf(escrows) } }).lean<QuarantineRecord[]>();
+      const leftIds = new Set(idsOf(left));
+      // A failed attempt sets the time of the next one.
+      const isTried = ({ retryAt }: QuarantineRecord) => retryAt.getTime() !== AT_ONCE.getTime();
+      return {
+        released: escrows.filter(({ _id }) => !leftIds.has(_id)),
+        failed: left.filter(isTried),
+        waiting: left.filter((record) => !isTried(record)),
+      };
+    },
+  };
+}
