@@ -2,21 +2,21 @@ import type { RouteDefinition } from "../http/define-route.ts";
 import type { BackgroundLoop } from "../jobs/background-loop.ts";
 import type { JobDefinition } from "../jobs/define-job.ts";
 
-/** What a feature gives to the application. Further fields are what other features may use of it. */
+/** What a feature gives to the application. Any further fields are for other features to use. */
 export interface FeatureParts {
-  /** What the handlers of its routes are given, by name. */
+  /** What the handlers of its routes get, by name. */
   services: object;
-  /** For the worker. */
+  /** Run by the worker. */
   jobs?: readonly JobDefinition<never>[];
-  /** For the worker. */
+  /** Run by the worker. */
   loops?: readonly BackgroundLoop[];
   /** Its collections by name. */
   models?: object;
 }
 
 /**
- * A feature as `features/<name>/module.ts` declares it. The routes are known before anything is connected, for the API
- * description; `create` wires the rest.
+ * A feature as declared in `features/<name>/module.ts`. Its routes are known before anything is connected, because the
+ * API description needs them; `create` wires the rest.
  */
 export interface FeatureModule<Routes extends readonly RouteDefinition<never>[], Deps, Parts extends FeatureParts> {
   routes: Routes;

@@ -7,11 +7,11 @@ import type { AgentModels, AgentRecord } from "./model.ts";
 export interface AgentDirectory {
   /** @throws ApiError `not_found` */
   byId(agentId: string): Promise<AgentRecord>;
-  /** Agent ids by lower-case address, those that are registered, in one query. */
+  /** Agent ids of the registered wallets by lower-case address, in one query. */
   agentIdsByWallet(wallets: readonly string[], session?: ClientSession): Promise<Map<string, string>>;
 }
 
-/** The agents of the database. */
+/** Finds agents in the database. */
 export function createAgentDirectory({ agents }: Pick<AgentModels, "agents">): AgentDirectory {
   return {
     async byId(agentId) {

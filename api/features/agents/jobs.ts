@@ -3,7 +3,7 @@ import type { SyncStandings } from "./standings-sync.ts";
 
 const SYNC_EVERY_MS = 60_000;
 
-/** The jobs of agents. */
+/** Jobs of the agents feature. */
 export function agentJobs(syncStandings: SyncStandings): JobDefinition[] {
   return [
     {

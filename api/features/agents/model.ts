@@ -16,12 +16,12 @@ export interface AgentRecord {
   walletKey: string;
   /** Uncompressed secp256k1 key, `0x04…`. */
   publicKey: `0x${string}`;
-  /** How many API keys were issued. Each issue writes it, so that two at the same moment cannot both commit unseen. */
+  /** How many API keys were issued. Every issue writes it, so two at the same moment conflict and one is retried. */
   keysIssued: number;
   createdAt: Date;
 }
 
-/** An API key, by its hash alone (decision 21). */
+/** An API key, stored as its hash (decision 21). */
 export interface ApiKeyRecord {
   /** Key id, `key_…`. */
   _id: string;
@@ -30,19 +30,19 @@ export interface ApiKeyRecord {
   agentId: string;
   walletAddress: `0x${string}`;
   createdAt: Date;
-  /** From this moment on the key is invalid; null for a key without an end. */
+  /** When the key becomes invalid; null if it doesn't expire. */
   expiresAt: Date | null;
 }
 
-/** A nonce of a signed message: used once by its wallet. */
+/** A nonce that a wallet has used in a signed message. Each is accepted once. */
 export interface SignInNonceRecord {
   /** `<lower-case wallet>:<nonce>`. */
   _id: string;
-  /** When the message it stands in can no longer be accepted; the record is dropped after it. */
+  /** When its message becomes too old to be accepted. MongoDB deletes the record after that. */
   expiresAt: Date;
 }
 
-/** Copy of what the subgraph says of a wallet on one network; never the authority. */
+/** Copy of what the subgraph says about a wallet on one network. It is never the authority. */
 export interface StandingRecord {
   /** `<network>:<lower-case wallet>`. */
   _id: string;
@@ -53,29 +53,29 @@ export interface StandingRecord {
   distinctCounterparties: number;
   topCounterpartyCount: number;
   settledCount: number;
-  /** Block of the subgraph that the copy was read at. */
+  /** Subgraph block at which the copy was read. */
   indexedBlock: number;
   syncedAt: Date;
 }
 
-/** A block that the sync of standings has reached. */
+/** A block that the standings sync has reached. */
 export interface Checkpoint {
   number: number;
   hash: `0x${string}`;
 }
 
-/** How far the sync of standings is on a network. */
+/** How far the standings sync has come on a network. */
 export interface StandingCursorRecord {
   _id: Network;
-  /** Blocks up to which every change is copied, the newest first. */
+  /** Blocks up to which every change has been copied, newest first. */
   checkpoints: Checkpoint[];
-  /** A reading under way: the head at its beginning, and the last agent copied. Null between two readings. */
+  /** The pass in progress: the head when it started and the last agent copied. Null between passes. */
   pass: { head: Checkpoint; after: { block: number; id: string } } | null;
-  /** Rises with every write: of two processes that read at the same time, one goes on. */
+  /** Rises with every write. If two processes read the same version, only one of them can write the next. */
   version: number;
 }
 
-/** The collections of agents, their keys and their standing. */
+/** The collections of agents, their keys and their standings. */
 export interface AgentModels {
   agents: Model<AgentRecord>;
   keys: Model<ApiKeyRecord>;
@@ -119,7 +119,7 @@ export function createAgentModels(connection: Connection): AgentModels {
   );
   key.index({ keyHash: 1 }, { unique: true });
   key.index({ agentId: 1 });
-  // Ended keys are kept for a month to tell when they ended; to a caller they are invalid from the first moment on.
+  // Ended keys stay for a month as a record of when they ended. They are invalid from the moment they end.
   key.index({ expiresAt: 1 }, { expireAfterSeconds: ENDED_KEYS_KEPT_SECONDS });
 
   const nonce = new Schema<SignInNonceRecord>(

@@ -13,7 +13,7 @@ import type { AgentsDeps, ScoreReader } from "./routes.ts";
 import { createStandingsSync } from "./standings-sync.ts";
 import { createStandings } from "./standings.ts";
 
-/** What agents need. */
+/** Dependencies of the agents feature. */
 export interface AgentsModuleDeps {
   connection: Connection;
   chains: Readonly<Record<Network, ScoreReader & Pick<ChainClient, "block">>>;
@@ -21,7 +21,7 @@ export interface AgentsModuleDeps {
   clock: Clock;
 }
 
-/** Registered agents, their scores and how they have traded. */
+/** Registered agents, their scores and their trading history. */
 export const agentsModule = defineFeature({
   routes: agentRoutes,
   create({ connection, chains, indexers, clock }: AgentsModuleDeps) {

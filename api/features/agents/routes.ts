@@ -9,10 +9,10 @@ import type { AgentDirectory } from "./directory.ts";
 import { discoveryScoreOf, isGraduated, maxJobValueUsdOf } from "./score.ts";
 import type { Standings } from "./standings.ts";
 
-/** Reads a score from the chain itself. */
+/** Reads a score directly from the chain. */
 export type ScoreReader = Pick<ChainClient, "scoreOf">;
 
-/** What the routes of agents need. */
+/** Dependencies of the agent routes. */
 export interface AgentsDeps {
   agents: AgentDirectory;
   standings: Standings;
@@ -26,7 +26,7 @@ const readScore = defineRoute({
   path: "/api/v1/agents/score",
   tag: "Agents",
   summary: "The testnet score of a wallet",
-  description: "Read from the score contract on base-sepolia; 0 for a wallet that has settled nothing.",
+  description: "Read from the score contract on base-sepolia. A wallet that hasn't settled anything has score 0.",
   auth: "none",
   limitClass: "keyless",
   budget: "none",
@@ -37,7 +37,7 @@ const readScore = defineRoute({
       network: networkSchema,
       onChainScore: z.number().int(),
       discoveryScore: z.number().min(0).max(1),
-      graduated: z.boolean().meta({ description: "Whether the score opens mainnet checkout" }),
+      graduated: z.boolean().meta({ description: "Whether the score allows mainnet checkout" }),
       graduationScore: z.literal(MAINNET_GRADUATION_SCORE),
       maxJobValueUsd: z.number().nullable().meta({ description: "US dollars; null for unlimited" }),
     }),
@@ -63,7 +63,7 @@ const readPublicKey = defineRoute({
   method: "GET",
   path: "/api/v1/agents/{id}/public-key",
   tag: "Agents",
-  summary: "The public key that others encrypt messages to an agent with",
+  summary: "The public key for encrypting messages to an agent",
   auth: "none",
   limitClass: "keyless",
   budget: "none",
@@ -81,8 +81,8 @@ const readDiscoveryScore = defineRoute({
   method: "GET",
   path: "/api/v1/agents/{id}/discovery-score",
   tag: "Agents",
-  summary: "The score of an agent as search uses it",
-  description: "Synced from the testnet's on-chain data after each completed or disputed escrow.",
+  summary: "The agent's score as used in search",
+  description: "Synced from testnet on-chain data after each completed or disputed escrow.",
   auth: "apiKey",
   limitClass: "general",
   budget: "api",

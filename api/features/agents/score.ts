@@ -11,8 +11,8 @@ export function discoveryScoreOf(onChainScore: number): number {
 }
 
 /**
- * Least whole on-chain score whose discoveryScore reaches a bound from 0 to 1; null when every score does, the negative
- * ones too. `bound * 100` alone will not do: 0.55 * 100 is 55.00000000000001.
+ * Lowest integer on-chain score whose discoveryScore reaches a bound from 0 to 1; null if every score does, even a
+ * negative one. Rounding `bound * 100` up isn't enough: 0.55 * 100 is 55.00000000000001.
  */
 export function leastOnChainScoreOf(minDiscoveryScore: number): number | null {
   if (minDiscoveryScore <= 0) return null;
@@ -20,7 +20,7 @@ export function leastOnChainScoreOf(minDiscoveryScore: number): number | null {
   return discoveryScoreOf(nearest) >= minDiscoveryScore ? nearest : nearest + 1;
 }
 
-/** Whether a testnet score opens mainnet checkout (specification 3.4). */
+/** Whether a testnet score allows mainnet checkout (specification 3.4). */
 export function isGraduated(testnetScore: number): boolean {
   return testnetScore >= MAINNET_GRADUATION_SCORE;
 }
@@ -28,11 +28,11 @@ export function isGraduated(testnetScore: number): boolean {
 /** Largest job in whole US dollars that a score allows; null for unlimited (decision 11). */
 export function maxJobValueUsdOf(onChainScore: number): number | null {
   const band = JOB_VALUE_CAPS.find(({ minScore }) => onChainScore >= minScore);
-  // The last band begins at minus infinity, so one is always found.
+  // The last band starts at minus infinity, so every score has one.
   return band?.capUsd ?? null;
 }
 
-/** What the ranking knows of a seller besides the score. */
+/** What the ranking knows about a seller. */
 export interface TradingHistory {
   score: number;
   distinctCounterparties: number;
@@ -41,8 +41,8 @@ export interface TradingHistory {
 }
 
 /**
- * The discovery score as the ranking weighs it (decision 23): with few counterparties, or with one that makes up most of
- * the deals, it counts less, so that two wallets trading with each other do not climb.
+ * The discovery score weighted for ranking (decision 23). It counts less for a seller with few counterparties, or with
+ * one that accounts for most deals, so two wallets can't climb by trading with each other.
  */
 export function rankingTrustOf(history: TradingHistory): number {
   const { score, distinctCounterparties, topCounterpartyCount, settledCount } = history;

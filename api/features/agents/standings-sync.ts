@@ -7,33 +7,33 @@ import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { AgentModels, Checkpoint, StandingCursorRecord } from "./model.ts";
 import type { StandingCopies } from "./standings.ts";
 
-/** What the sync needs. */
+/** Dependencies of the standings sync. */
 export interface StandingsSyncDeps {
   models: Pick<AgentModels, "standings" | "standingCursors">;
   copies: StandingCopies;
   indexers: Readonly<Record<Network, Pick<Indexer, "head" | "agents" | "changedAgents">>>;
-  /** Tells which checkpoints are still on chain. */
+  /** Used to check which checkpoints are still on chain. */
   chains: Readonly<Record<Network, Pick<ChainClient, "block">>>;
 }
 
 /** Copies what changed on chain since the last run, on every network. */
 export type SyncStandings = (signal: AbortSignal) => Promise<void>;
 
-/** Agents of one query, what graph-node gives at most, and queries of one run: a long way is gone in several runs. */
+/** Agents per query (graph-node's maximum) and queries per run. A long backlog takes several runs. */
 const PAGE_SIZE = 1_000;
 const MAX_PAGES = 100;
-/** Heads of earlier runs: after a reorganisation the sync goes back to the newest one that is still on chain. */
+/** Heads of earlier runs. After a reorganisation the sync goes back to the newest one that is still on chain. */
 const CHECKPOINTS_KEPT = 50;
 const BEFORE_ALL: Checkpoint = { number: -1, hash: "0x" };
 
-/** Another process has written the cursor in the meantime, and goes on. */
+/** Another process has written the cursor in the meantime and continues from there. */
 class CursorMovedError extends Error {
   override readonly name = "CursorMovedError";
 }
 
 /**
- * The sync of standings: what the settlement events may have missed. It reads the agents that changed since the last
- * run, page by page, and keeps its place in the database: killed anywhere, the next run goes on.
+ * The standings sync catches what the settlement events missed. It reads the agents that changed since the last run,
+ * page by page, and keeps its place in the database. If it is killed, the next run continues.
  */
 export function createStandingsSync({ models, copies, indexers, chains }: StandingsSyncDeps): SyncStandings {
   const { standings, standingCursors } = models;
@@ -50,7 +50,7 @@ export function createStandingsSync({ models, copies, indexers, chains }: Standi
       await standingCursors.replaceOne(filter, next, { upsert: true });
       return next;
     } catch (error) {
-      // The upsert found no record of this version, and one of another.
+      // The stored record has another version, so the upsert tried to insert a second one.
       if (isDuplicateKey(error)) throw new CursorMovedError();
       throw error;
     }
@@ -60,7 +60,7 @@ export function createStandingsSync({ models, copies, indexers, chains }: Standi
     return (await chains[network].block(number))?.hash === hash;
   }
 
-  /** The checkpoints that are still on chain: where one is, all before it are. */
+  /** The checkpoints that are still on chain. If one is, so are all earlier ones. */
   async function survivorsOf(network: Network, checkpoints: readonly Checkpoint[]): Promise<Checkpoint[]> {
     for (const [index, checkpoint] of checkpoints.entries()) {
       if (await isOnChain(network, checkpoint)) return checkpoints.slice(index);
@@ -68,7 +68,7 @@ export function createStandingsSync({ models, copies, indexers, chains }: Standi
     return [];
   }
 
-  /** Reads the wallets again whose copies were read above a block, and takes what the subgraph says now. */
+  /** Copies again each wallet whose copy was read above a block, as the subgraph has it now. */
   async function copyAgainAbove(network: Network, blockNumber: number): Promise<void> {
     // The ids of a network are `<network>:<wallet>`.
     let after = `${network}:`;
@@ -88,7 +88,7 @@ export function createStandingsSync({ models, copies, indexers, chains }: Standi
     }
   }
 
-  /** Where this run begins: where the last one was interrupted, or a new reading from the last checkpoint on. */
+  /** Where this run starts: where the last one was interrupted, or a new pass from the last checkpoint. */
   async function begin(cursor: StandingCursorRecord): Promise<StandingCursorRecord> {
     const network = cursor._id;
     const heads = [...(cursor.pass === null ? [] : [cursor.pass.head]), ...cursor.checkpoints];
@@ -97,7 +97,7 @@ export function createStandingsSync({ models, copies, indexers, chains }: Standi
     const base = survivors[0] ?? BEFORE_ALL;
     if (survivors.length < heads.length) await copyAgainAbove(network, base.number);
     const { number, hash } = await indexers[network].head();
-    if (hash === null) throw new RangeError(`The subgraph of ${network} gives its head without a hash`);
+    if (hash === null) throw new RangeError(`The subgraph of ${network} reports its head without a hash`);
     if (hash === base.hash) {
       return survivors.length === heads.length
         ? cursor
@@ -125,8 +125,8 @@ export function createStandingsSync({ models, copies, indexers, chains }: Standi
   }
 
   /**
-   * A network whose chain or subgraph fails is left until the next run; the others are synced all the same.
-   * @throws AggregateError of what failed, after everything else is done
+   * If a network's chain or subgraph fails, that network waits for the next run. The others are synced.
+   * @throws AggregateError of all failures, after the other networks are done
    */
   return async (signal) => {
     const failures = new Map<Network, unknown>();

@@ -4,19 +4,19 @@ import type { IndexedAgent } from "../../indexer/schemas.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { AgentModels, StandingRecord } from "./model.ts";
 
-/** Copies of what the subgraphs say of wallets: what ranking, filters and the discovery score read. */
+/** Copies of what the subgraphs say about wallets, read by ranking, filters and the discovery score. */
 export interface Standings {
   /** Reads wallets from a network's subgraph and stores what it says. Called after each settlement. */
   sync(network: Network, wallets: readonly string[]): Promise<void>;
-  /** Copies by lower-case wallet; wallets that were never copied are missing and count as score 0. */
+  /** Copies by lower-case wallet. A wallet that was never copied is missing and counts as score 0. */
   of(network: Network, wallets: readonly string[]): Promise<Map<string, StandingRecord>>;
 }
 
 /** Writes copies. */
 export interface StandingCopies {
   /**
-   * Stores what the subgraph says of wallets at a block; one that it doesn't know has settled nothing. A copy that was
-   * read at a later block stays, except with `overNewer`: after a reorganisation the later block is gone.
+   * Stores what the subgraph says about wallets at a block. A wallet that it doesn't know has settled nothing. A copy
+   * that was read at a later block stays, except with `overNewer`: after a reorganisation the later block is gone.
    * @param agents by lower-case wallet
    */
   write(
@@ -28,14 +28,14 @@ export interface StandingCopies {
   ): Promise<void>;
 }
 
-/** What the standings need: the subgraphs are where scores are read in bulk. */
+/** Dependencies of the standings. Scores are read in bulk from the subgraphs. */
 export interface StandingsDeps {
   models: Pick<AgentModels, "standings">;
   indexers: Readonly<Record<Network, Pick<Indexer, "agents">>>;
   clock: Clock;
 }
 
-/** The standings of the database, filled from the subgraphs. */
+/** Standings stored in the database and filled from the subgraphs. */
 export function createStandings({ models: { standings }, indexers, clock }: StandingsDeps): Standings & StandingCopies {
   const write: StandingCopies["write"] = async (network, wallets, agents, indexedBlock, { overNewer = false } = {}) => {
     if (wallets.length === 0) return;
@@ -91,7 +91,7 @@ function copyOf(
   };
 }
 
-/** Keeps the stored copy when it was read at a later block than this one: two processes may sync at the same time. */
+/** Keeps the stored copy if it was read at a later block than this one: two processes may sync at the same time. */
 function unlessNewer(copy: StandingRecord) {
   const isNewer = { $gt: [{ $ifNull: ["$indexedBlock", -1] }, copy.indexedBlock] };
   return { $cond: [isNewer, "$$ROOT", { $literal: copy }] };

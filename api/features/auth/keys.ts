@@ -9,20 +9,20 @@ import type { Clock } from "../../lib/clock.ts";
 import { newId } from "../../lib/ids.ts";
 import type { AgentModels, AgentRecord } from "../agents/model.ts";
 
-/** API keys of agents. */
+/** The API keys of agents. */
 export interface ApiKeys extends KeyDirectory {
   /**
-   * Makes a key for an agent within a transaction. The key itself is given out here and kept nowhere. Of two issues at
-   * the same moment, in whichever processes, one runs again after the other and sees its key.
+   * Issues a key to an agent within a transaction. The key itself is returned here and never stored. When two are
+   * issued at the same moment, even by different processes, one is retried after the other and sees its key.
    */
   issue(agent: Pick<AgentRecord, "_id" | "walletAddress">, session: ClientSession): Promise<string>;
-  /** Ends every other key of an agent at a moment, those that end earlier excepted. */
+  /** Ends the agent's other keys at a moment, unless they end earlier anyway. */
   endOthers(agentId: string, keptKeyHash: string, at: Date, session: ClientSession): Promise<void>;
   /** Ends a key now. */
   revoke(keyId: string): Promise<Date>;
 }
 
-/** The keys of the database. */
+/** API keys stored in the database. */
 export function createApiKeys({ agents, keys }: Pick<AgentModels, "agents" | "keys">, clock: Clock): ApiKeys {
   const isUnexpired = () => ({ $or: [{ expiresAt: null }, { expiresAt: { $gt: clock.now() } }] });
   return {
@@ -41,7 +41,8 @@ export function createApiKeys({ agents, keys }: Pick<AgentModels, "agents" | "ke
         createdAt: now,
         expiresAt: null,
       };
-      // Every issue writes the agent's own record: without that, two of them would write nothing that the other reads.
+      // Every issue writes the agent's record, so that two at the same moment conflict. Nothing else that they write
+      // would.
       await agents.updateOne({ _id: agent._id }, { $inc: { keysIssued: 1 } }, { session });
       await keys.create([record], { session });
       return apiKey;

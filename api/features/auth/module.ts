@@ -10,7 +10,7 @@ import type { AuthDeps } from "./routes.ts";
 import { createAuthService } from "./service.ts";
 import type { RegistrationListener } from "./service.ts";
 
-/** What authentication needs. */
+/** Dependencies of the auth feature. */
 export interface AuthModuleDeps {
   connection: Connection;
   models: AgentModels;

@@ -7,7 +7,7 @@ import { textSchema } from "../../http/text-schema.ts";
 import type { ApiKeys } from "./keys.ts";
 import type { AuthService } from "./service.ts";
 
-/** What the routes of registration and keys need. */
+/** Dependencies of the routes for registration and keys. */
 export interface AuthDeps {
   auth: AuthService;
   apiKeys: ApiKeys;
@@ -38,7 +38,7 @@ const publicKeyOutput = z
 const apiKeyOutput = z
   .string()
   .regex(/^svc_[0-9a-f]{64}$/)
-  .meta({ description: "Shown this once; only its hash is kept" });
+  .meta({ description: "Shown only this once: the service stores just its hash" });
 
 const register = defineRoute({
   method: "POST",
@@ -46,7 +46,7 @@ const register = defineRoute({
   tag: "Agents",
   summary: "Registers a wallet as an agent",
   description:
-    'The statement of the signed message contains the word "register". The public key is recovered from the signature. ' +
+    'The statement of the signed message must contain the word "register". The public key is recovered from the signature. ' +
     "One wallet is one agent.",
   auth: "none",
   limitClass: "keyless",
@@ -84,10 +84,10 @@ const issueKey = defineRoute({
   method: "POST",
   path: "/api/v1/auth/keys",
   tag: "Agents",
-  summary: "Gives a new API key against a signature of the wallet",
+  summary: "Issues a new API key for a signature of the wallet",
   description:
-    'The statement of the signed message contains the words "API key". The other keys of the agent end after ' +
-    "`revokeOthersAfterSeconds`, at once by default.",
+    'The statement of the signed message must contain the words "API key". The agent\'s other keys end after ' +
+    "`revokeOthersAfterSeconds`, which is 0 by default.",
   auth: "none",
   limitClass: "keyless",
   budget: "none",
@@ -114,7 +114,7 @@ const revokeKey = defineRoute({
   method: "DELETE",
   path: "/api/v1/auth/keys",
   tag: "Agents",
-  summary: "Revokes the key that the request carries",
+  summary: "Revokes the key that the request is made with",
   auth: "apiKey",
   limitClass: "general",
   budget: "api",

@@ -13,7 +13,7 @@ import type { ApiKeys } from "./keys.ts";
 import { checkSignInMessage } from "./sign-in-message.ts";
 import type { AcceptableMessage, SignInPurpose } from "./sign-in-message.ts";
 
-/** A registration as it was asked for (decision 21). */
+/** A request to register an agent (decision 21). */
 export interface Registration {
   agentName: string;
   walletAddress: `0x${string}`;
@@ -29,7 +29,7 @@ export interface KeyRequest {
   revokeOthersAfterSeconds: number;
 }
 
-/** Registers agents and gives out keys against signatures of their wallets. */
+/** Registers agents and issues keys for signatures of their wallets. */
 export interface AuthService {
   register(registration: Registration): Promise<{ agent: AgentRecord; apiKey: string }>;
   issueKey(request: KeyRequest): Promise<{ agentId: string; apiKey: string; othersEndAt: Date }>;
@@ -41,7 +41,7 @@ export type RegistrationListener = (
   session: ClientSession,
 ) => Promise<void>;
 
-/** What the service needs. */
+/** Dependencies of the auth service. */
 export interface AuthServiceDeps {
   connection: Connection;
   models: AgentModels;
@@ -55,7 +55,7 @@ export interface AuthServiceDeps {
 export function createAuthService(deps: AuthServiceDeps): AuthService {
   const { connection, models, keys, clock, publicUrl } = deps;
 
-  /** Checks text and signature and gives the wallet's public key. */
+  /** Checks text and signature, and recovers the wallet's public key. */
   async function verify(purpose: SignInPurpose, message: string, signature: Hex) {
     const verdict = checkSignInMessage(message, { purpose, publicUrl, now: clock.now() });
     if ("faults" in verdict) throw new ApiError("sign_in_message_invalid", { details: verdict.faults });
@@ -100,7 +100,7 @@ export function createAuthService(deps: AuthServiceDeps): AuthService {
         });
         return { agent, apiKey };
       } catch (error) {
-        // Two registrations of one wallet at the same moment: the unique index lets one through.
+        // When one wallet registers twice at the same moment, the unique index accepts only one.
         if (isDuplicateKey(error, "walletKey")) throw new ApiError("wallet_already_registered", { cause: error });
         if (isDuplicateKey(error)) throw new ApiError("nonce_already_used", { cause: error });
         throw error;
@@ -128,7 +128,7 @@ export function createAuthService(deps: AuthServiceDeps): AuthService {
   };
 }
 
-/** The uncompressed public key (`0x04…`) that made an EIP-191 signature; undefined when it is none at all. */
+/** The uncompressed public key (`0x04…`) behind an EIP-191 signature; undefined if no key can have made it. */
 async function recoverKey(message: string, signature: Hex): Promise<Hex | undefined> {
   try {
     return await recoverPublicKey({ hash: hashMessage(message), signature });

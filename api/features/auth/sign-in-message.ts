@@ -7,21 +7,21 @@ import { CHAIN_IDS, NETWORKS, SIGN_IN_MAX_AGE_SECONDS } from "../../config/const
 /** What a signed message is for; its statement has to name it (decision 21). */
 export type SignInPurpose = "register" | "issue_key";
 
-/** Clocks of clients may be this far ahead of ours. */
+/** How far a client's clock may be ahead of ours. */
 const CLOCK_SKEW_SECONDS = 60;
 const MAX_STATEMENT_LENGTH = 500;
-/** EIP-4361 asks for at least 8 characters; more than 64 have no use. */
+/** EIP-4361 requires at least 8 characters. The upper bound keeps the stored nonces short. */
 const NONCE = /^[A-Za-z0-9]{8,128}$/;
 
-/** A message that may be accepted once its signature is right. */
+/** A message that can be accepted if its signature is valid. */
 export interface AcceptableMessage {
   address: Address;
   nonce: string;
-  /** From this moment on the message would be refused anyway. */
+  /** After this moment the message is refused for its age. */
   unusableAfter: Date;
 }
 
-/** What the message has to say. */
+/** What the message must say. */
 export interface SignInExpectation {
   purpose: SignInPurpose;
   /** Address under which clients reach the API. */
@@ -29,7 +29,7 @@ export interface SignInExpectation {
   now: Date;
 }
 
-/** A message is either acceptable or has faults, all of which are told. */
+/** An acceptable message, or everything that is wrong with it. */
 export type SignInVerdict = { message: AcceptableMessage } | { faults: string[] };
 
 const PURPOSE_RULES: Readonly<Record<SignInPurpose, { fits: (statement: string) => boolean; text: string }>> = {
@@ -39,19 +39,19 @@ const PURPOSE_RULES: Readonly<Record<SignInPurpose, { fits: (statement: string) 
   },
   issue_key: {
     fits: (statement) => /\bAPI key\b/i.test(statement) && !/\bregister\b/i.test(statement),
-    text: 'statement must name its purpose with the words "API key" and must not be one for a registration',
+    text: 'statement must name its purpose with the words "API key" and must not contain "register"',
   },
 };
 
 /**
  * Reads an EIP-4361 message and checks that it was made for this service, for this purpose, on a supported chain and
- * within the last ten minutes (decision 21). The signature and the first use of the nonce are checked by the caller.
+ * within the last ten minutes (decision 21). The caller checks the signature and that the nonce is new.
  */
 export function checkSignInMessage(text: string, expectation: SignInExpectation): SignInVerdict {
   const fields = parseSiweMessage(text);
   const { address, domain, uri, version, chainId, nonce, issuedAt, statement } = fields;
   if (address === undefined || issuedAt === undefined || nonce === undefined || hasSecondSuffix(text)) {
-    return { faults: ["the text is no EIP-4361 message"] };
+    return { faults: ["the text isn't an EIP-4361 message"] };
   }
   const { now, publicUrl, purpose } = expectation;
   const service = new URL(publicUrl);
@@ -78,14 +78,14 @@ export function checkSignInMessage(text: string, expectation: SignInExpectation)
   return { message: { address: getAddress(address), nonce, unusableAfter } };
 }
 
-/** A text that could be read in two ways is refused: what the wallet showed its owner might not be what we read. */
+/** Finds texts that can be read in two ways: the wallet may have shown its owner something other than what we read. */
 function hasSecondSuffix(text: string): boolean {
   return text.split("\n").filter((line) => line.startsWith("URI: ") || line.startsWith("Nonce: ")).length !== 2;
 }
 
 const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
 
-/** The service's own address; on a machine's loopback, where nobody else can be, each of the loopback's names. */
+/** The service's own address. A loopback address has all the loopback's names, as nobody else can use them. */
 function originsOf(service: URL): URL[] {
   if (!LOOPBACK_NAMES.includes(service.hostname)) return [service];
   return LOOPBACK_NAMES.map((hostname) => {
@@ -99,7 +99,7 @@ function isOfOrigin(uri: string | undefined, origin: string): boolean {
   return uri !== undefined && URL.canParse(uri) && new URL(uri).origin === origin;
 }
 
-/** An invalid date compares false with everything and so is never fresh. */
+/** An invalid date is never fresh: every comparison with it is false. */
 function isFresh(issuedAt: Date, now: Date): boolean {
   const ageSeconds = (now.getTime() - issuedAt.getTime()) / 1_000;
   return ageSeconds <= SIGN_IN_MAX_AGE_SECONDS && ageSeconds >= -CLOCK_SKEW_SECONDS;

@@ -5,13 +5,13 @@ import { keccak256, stringToBytes } from "viem";
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { Listing } from "../listings/listing.ts";
 
-/** What a buyer may add to the terms: a JSON Schema of the result, and checks in words (decision 5). */
+/** What a buyer may add to the terms: a JSON Schema for the result, and checks in words (decision 5). */
 export interface BuyerCriteria {
   schema?: Record<string, unknown> | undefined;
   checks?: string[] | undefined;
 }
 
-/** What the parties agree on; its hash goes on chain and the resolver judges by it (specification 1, decision 5). */
+/** What the parties agree on. Its hash goes on chain, and the resolver judges by it (specification 1, decision 5). */
 export interface CriteriaDocument {
   serviceId: string;
   sellerAgentId: string;
@@ -26,7 +26,7 @@ export interface CriteriaDocument {
   criteria: BuyerCriteria | null;
 }
 
-/** The document of a checkout: every field is there, null when the buyer gave nothing. */
+/** The criteria document of a checkout. It has every field; those that the buyer left out are null. */
 export function criteriaDocument(
   listing: Listing,
   order: {
@@ -41,7 +41,7 @@ export function criteriaDocument(
     title: listing.title,
     description: listing.description,
     category: listing.category,
-    // The number that the seller wrote: prices have no more digits than a JSON number carries exactly.
+    // The number that the seller wrote: a price has no more digits than a JSON number keeps exactly.
     price: Number(listing.price),
     priceUnit: listing.priceUnit,
     currency: listing.currency,
@@ -59,7 +59,7 @@ export function criteriaHashOf(document: CriteriaDocument): `0x${string}` {
 const ajv = new Ajv2020({ strict: false, addUsedSchema: false });
 ajv.addMetaSchema(draft7);
 
-/** What is wrong with a JSON Schema (2020-12, or draft-07 when it says so); undefined when it is one. */
+/** What is wrong with a JSON Schema (2020-12, or draft-07 if it declares that); undefined if it is valid. */
 export function schemaFault(schema: Record<string, unknown>): string | undefined {
   try {
     if (ajv.validateSchema(schema) === true) return undefined;

@@ -4,19 +4,19 @@ import { callTarget } from "../transactions/actions.ts";
 import type { TransactionRecord } from "../transactions/model.ts";
 import { termsOf } from "../transactions/snapshot.ts";
 
-/** The function that relays a signed funding, in the human-readable form that wallets' libraries parse. */
+/** The function that relays a signed funding, in the human-readable form that wallet libraries parse. */
 const RELAY_FUNCTION =
   "function createEscrowWithAuthorization((bytes32 escrowId, address buyer, address seller, uint256 amount, " +
   "address token, uint256 deadline, uint256 disputeWindow, uint256 abandonmentGrace, bytes32 criteriaHash) terms, " +
   "uint256 validAfter, uint256 validBefore, bytes signature)";
 
-/** Valid from the start: the quote's end alone bounds it (decision 13). */
+/** The signature is valid at once and expires when the quote does (decision 13). */
 const VALID_AFTER = 0;
 
 /**
- * What funding without gas takes (decision 13): the buyer signs `typedData`, and anyone sends `relay` with the signature.
- * The signature covers every term: a relayer cannot change one.
- * @param domain of the token; null when it takes no authorizations
+ * What funding without gas needs (decision 13): the buyer signs `typedData`, and anyone sends `relay` with the
+ * signature. The signature covers every term, so a relayer can't change any.
+ * @param domain of the token; null if it doesn't support authorizations
  */
 export function gaslessFunding(record: TransactionRecord, domain: TokenDomain | null) {
   if (domain === null || record.quoteExpiresAt === null) return null;
@@ -47,7 +47,7 @@ export function gaslessFunding(record: TransactionRecord, domain: TokenDomain | 
         validBefore: String(validity.validBefore),
       },
       dataTemplate: createEscrowWithAuthorizationTemplate(terms, validity),
-      description: "Deposit the buyer's token in escrow for the seller, on the buyer's signature",
+      description: "Deposit the buyer's token in escrow for the seller, authorized by the buyer's signature",
     },
   };
 }

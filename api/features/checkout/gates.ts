@@ -17,8 +17,8 @@ const PRICE_RETRY_SECONDS = 60;
 const PAUSE_RETRY_SECONDS = 60;
 
 /**
- * Mainnet checkout needs a testnet score of at least 10, read from the score contract itself (specification 3.4,
- * decision 3). When its RPC cannot be reached the error flies: 503 with Retry-After.
+ * Mainnet checkout requires a testnet score of at least 10, read directly from the score contract (specification 3.4,
+ * decision 3). If its RPC is unreachable, the client's error becomes a 503 with Retry-After.
  */
 export async function requireGraduation(
   network: Network,
@@ -33,7 +33,7 @@ export async function requireGraduation(
   });
 }
 
-/** The deposit must fit what the token and the contract take (decision 10). */
+/** The deposit must be within what the token and the contract accept (decision 10). */
 function requireAmountInRange({ amount }: Quote, minimum: bigint): void {
   if (amount >= minimum && amount <= MAX_AMOUNT) return;
   throw new ApiError("amount_out_of_range", {
@@ -56,9 +56,10 @@ async function limitsOf(chain: ChainClient, parties: CheckoutParties, quote: Quo
 }
 
 /**
- * What `createEscrow` would refuse: a token that is no longer listed, a deposit out of range, any escrow while the contract is paused (decision 14), a job above the lower cap of
- * both parties, or one against the seller's own terms. The contract measures the time to deliver from the block that
- * funds, which may be the last of the quote: what the seller asks for must be left then.
+ * Refuses what `createEscrow` would refuse: a token that is no longer listed, a deposit out of range, any escrow while
+ * the contract is paused (decision 14), a job above the lower of both parties' caps, or one against the seller's own
+ * terms. The contract measures the time to deliver from the funding block. That may be the last block of the quote, and
+ * the seller's minimum must still be left then.
  * @param deliverySeconds from now to the deadline
  */
 export async function requireWithinLimits(
@@ -85,7 +86,7 @@ export async function requireWithinLimits(
     throw new ApiError("seller_terms_not_met", {
       details: {
         ...{ paused, minAmountUsd: minAmountUsd.toString(), usdDecimals: 6, minDeliverySeconds },
-        // The least deliveryDeadlineSeconds of a checkout: what the seller asks for after the whole quote.
+        // The lowest deliveryDeadlineSeconds that works: the seller's minimum after the whole quote.
         minDeliveryDeadlineSeconds,
       },
     });

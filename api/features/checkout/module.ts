@@ -10,7 +10,7 @@ import { checkoutRoutes } from "./routes.ts";
 import type { CheckoutDeps } from "./routes.ts";
 import { createCheckoutService } from "./service.ts";
 
-/** What checkout needs. */
+/** Dependencies of the checkout feature. */
 export interface CheckoutModuleDeps {
   connection: Connection;
   chains: Readonly<Record<Network, ChainClient>>;
@@ -19,7 +19,7 @@ export interface CheckoutModuleDeps {
   findListing: (serviceId: string) => Promise<Listing>;
 }
 
-/** From a listing to a transaction with the terms of its escrow. */
+/** Turns a listing into a transaction with the terms of its escrow. */
 export const checkoutModule = defineFeature({
   routes: checkoutRoutes,
   create({ connection, chains, clock, findListing }: CheckoutModuleDeps) {

@@ -12,7 +12,7 @@ export interface Quote {
   amount: bigint;
   /** Part of the deposit that goes to the treasury at creation. */
   fee: bigint;
-  /** What the seller gets on release, and the buyer on a refund. */
+  /** What the seller gets on release or the buyer on a refund. */
   locked: bigint;
 }
 
@@ -57,7 +57,7 @@ export function sameUnitAmount(price: string, quantity: number, decimals: number
   return ceilDiv(digits * BigInt(quantity) * pow10(decimals), pow10(scale));
 }
 
-/** Token units of a price in US dollars, at a price of the token in US dollars; rounded up. */
+/** Converts a price in US dollars to token units, at the token's price in US dollars. Rounds up. */
 export function usdToTokenAmount(
   priceUsd: string,
   quantity: number,
@@ -68,7 +68,7 @@ export function usdToTokenAmount(
   return ceilDiv(digits * BigInt(quantity) * pow10(token.decimals) * pow10(at.decimals), pow10(scale) * at.answer);
 }
 
-/** Units of a dollar token for a price in ether, at a price of ether in US dollars; rounded up. */
+/** Converts a price in ether to units of a dollar token, at the price of ether in US dollars. Rounds up. */
 export function etherToUsdAmount(
   priceEther: string,
   quantity: number,
@@ -80,8 +80,8 @@ export function etherToUsdAmount(
 }
 
 /**
- * Quotes a listing in the token that the buyer pays with (decision 2): USDC and USD listings are 1:1 in USDC, ETH
- * listings 1:1 in WETH; the other pairs convert by the ETH/USD feed of the settlement network.
+ * Quotes a listing in the token that the buyer pays with (decision 2). USDC and USD listings are 1:1 in USDC, and ETH
+ * listings 1:1 in WETH. Other pairs are converted with the ETH/USD feed of the settlement network.
  * @throws ApiError `currency_not_settleable`, `payment_method_not_supported`; PriceUnavailableError
  */
 export async function quoteListing(

@@ -6,7 +6,7 @@ import { gaslessFunding } from "./gasless.ts";
 import { checkoutAnswer, checkoutBody } from "./schemas.ts";
 import type { CheckoutService } from "./service.ts";
 
-/** What the checkout route needs. */
+/** Dependencies of the checkout route. */
 export interface CheckoutDeps {
   checkout: CheckoutService;
 }
@@ -38,14 +38,14 @@ const checkout = defineRoute({
   method: "POST",
   path: "/api/v1/checkout",
   tag: "Checkout",
-  summary: "Checks out a service: makes a transaction and the terms of its escrow",
+  summary: "Checks out a service: creates a transaction and the terms of its escrow",
   description:
-    "The buyer's wallet sends `calls` in their order, waits for the receipt and tells `fundEndpoint`. A wallet without " +
-    "gas signs `gasless.typedData` instead, and any other wallet sends `gasless.relay` with the signature. The quote holds " +
-    "for 15 minutes. The 2% fee is part of `amount` and is never given back; `refundableAmount` is. A seller who asks " +
-    "for a least time to deliver must still have it when the escrow is funded at the quote's end: " +
-    "`deliveryDeadlineSeconds` is then at least that time and 15 minutes (409 `seller_terms_not_met` names it as " +
-    "`minDeliveryDeadlineSeconds`).",
+    "The buyer's wallet sends `calls` in order, waits for the receipt and posts its hash to `fundEndpoint`. A wallet " +
+    "without gas signs `gasless.typedData` instead, and any other wallet sends `gasless.relay` with the signature. The " +
+    "quote holds for 15 minutes. The 2% fee is part of `amount` and is never refunded; `refundableAmount` is the rest. " +
+    "If the seller requires a minimum time to deliver, it must still be left when the escrow is funded at the quote's " +
+    "end: `deliveryDeadlineSeconds` must then be at least that time plus 15 minutes (409 `seller_terms_not_met` gives it " +
+    "as `minDeliveryDeadlineSeconds`).",
   auth: "apiKey",
   limitClass: "checkout",
   budget: "transaction",

@@ -28,7 +28,7 @@ export const checkoutBody = z.strictObject({
   disputeWindow: seconds(DISPUTE_WINDOW_SECONDS),
   abandonmentGrace: seconds(ABANDONMENT_GRACE_SECONDS),
   deliveryDeadlineSeconds: seconds(DELIVERY_DEADLINE_SECONDS),
-  network: networkSchema.optional().meta({ description: "Must be the network of the service when given" }),
+  network: networkSchema.optional().meta({ description: "If given, must be the network of the service" }),
   criteria: z
     .strictObject({
       schema: jsonObject.optional().meta({ description: "JSON Schema that the result must match" }),
@@ -83,11 +83,11 @@ const gaslessFunding = z
           validAfter: units,
           validBefore: units,
         })
-        .meta({ description: "The arguments; the signature follows as the last one" }),
+        .meta({ description: "The arguments, to be followed by the signature" }),
       dataTemplate: z.string().meta({
         description:
-          "Calldata for the signature of a plain wallet: put its 130 hexadecimal digits, without 0x, in place of " +
-          "`{signature}`. For the signature of a contract wallet, encode `args`",
+          "Calldata for a plain wallet's signature: replace `{signature}` with its 130 hexadecimal digits, without 0x. " +
+          "For a contract wallet's signature, encode `args`",
       }),
       description: z.string(),
     }),
@@ -110,15 +110,15 @@ export const checkoutAnswer = dataOf(
       fundEndpoint: z.string(),
       network: networkSchema,
       chainId: z.int(),
-      deadline: z.int().meta({ description: "Unix seconds until which the seller may deliver" }),
+      deadline: z.int().meta({ description: "Last moment at which the seller may deliver, in unix seconds" }),
       quoteExpiresAt: z.iso.datetime(),
-      platformFee: units.meta({ description: "Part of the deposit that is never given back" }),
+      platformFee: units.meta({ description: "Part of the deposit that is never refunded" }),
       refundableAmount: units.meta({
-        description: "What a refund or an abandonment gives back: the deposit less the fee",
+        description: "What the buyer gets back on a refund or an abandonment: the deposit minus the fee",
       }),
-      calls: z.array(contractCall).meta({ description: "approve and createEscrow, ready to be sent in this order" }),
+      calls: z.array(contractCall).meta({ description: "approve and createEscrow, to be sent in this order" }),
       gasless: gaslessFunding.nullable().meta({
-        description: "Instead of `calls`: a signature that anyone may relay. Null for a token without EIP-3009",
+        description: "An alternative to `calls`: a signature that anyone may relay. Null for a token without EIP-3009",
       }),
     }),
   }),

@@ -25,11 +25,11 @@ export type Order = z.output<typeof checkoutBody>;
 /** A transaction that waits for its funding. */
 export interface CheckedOut {
   record: TransactionRecord;
-  /** Domain of the token's signatures; null when it takes none: then the deposit needs gas. */
+  /** EIP-712 domain of the token; null if the token doesn't support authorizations, so the deposit needs gas. */
   tokenDomain: TokenDomain | null;
 }
 
-/** What checkout needs. */
+/** Dependencies of the checkout service. */
 export interface CheckoutOptions {
   /** @throws ApiError `not_found` */
   findListing: (serviceId: string) => Promise<Listing>;
@@ -40,7 +40,7 @@ export interface CheckoutOptions {
 
 const ESCROW_ID_BYTES = 32;
 
-/** What can be refused without asking a chain. */
+/** Refuses what can be refused without reading a chain. */
 function requireOrderable(listing: Listing, buyer: Caller, order: Order): void {
   if (listing.status !== "active") throw new ApiError("service_not_active", { details: { status: listing.status } });
   if (listing.sellerAgentId === buyer.agentId) throw new ApiError("self_purchase");
@@ -54,7 +54,7 @@ function requireOrderable(listing: Listing, buyer: Caller, order: Order): void {
   if (fault !== undefined) throw validationError([{ path: "body.criteria.schema", message: fault }]);
 }
 
-/** Makes a transaction with the terms of its escrow (specification row 7, decisions 1 to 5). */
+/** Creates a transaction with the terms of its escrow (specification row 7, decisions 1 to 5). */
 export function createCheckoutService(options: CheckoutOptions) {
   const { chains, transactions, clock } = options;
 
@@ -74,8 +74,8 @@ export function createCheckoutService(options: CheckoutOptions) {
       const quote = await quoteListing(chain, listing, order, now);
       const parties = { buyer: buyer.walletAddress, seller: listing.sellerAddress };
       await requireWithinLimits(chain, parties, quote, order.deliveryDeadlineSeconds);
-      // The gate of verified agents (specification 5.8, decision 32) stands here: it goes by the job's value in USD that
-      // the line above reads from the contract.
+      // The gate for verified agents (specification 5.8, decision 32) belongs here: it needs the job's value in USD,
+      // which the line above reads from the contract.
       await requireBalance(chain, buyer.walletAddress, quote);
 
       const tokenDomain = await chain.tokenDomain(quote.token.address);
@@ -124,5 +124,5 @@ export function createCheckoutService(options: CheckoutOptions) {
   };
 }
 
-/** Makes transactions. */
+/** Creates transactions at checkout. */
 export type CheckoutService = ReturnType<typeof createCheckoutService>;

@@ -8,7 +8,7 @@ import { defineRoute } from "../../http/define-route.ts";
 import type { RawResult } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
 
-/** What the documentation routes need. */
+/** Dependencies of the documentation routes. */
 export interface DocsDeps {
   /** The OpenAPI document. */
   apiDescription: Readonly<Record<string, unknown>> & { openapi: string };
@@ -59,7 +59,7 @@ const openApiDocument = defineRoute({
 const docsPage = defineRoute({
   ...shared,
   path: "/docs",
-  summary: "This API description, to browse",
+  summary: "This API description as a web page",
   produces: "text/html",
   responses: { 200: z.string() },
 }).handle(() => asset("text/html; charset=utf-8", PAGE));
@@ -69,7 +69,7 @@ const ASSETS = ["swagger-ui.css", "swagger-ui-bundle.js", "start.js"];
 const docsAsset = defineRoute({
   ...shared,
   path: "/docs/{file}",
-  summary: "Scripts and styles of the browsable description",
+  summary: "Scripts and styles of that web page",
   produces: "text/javascript",
   params: z.strictObject({ file: z.string().min(1).max(100).meta({ examples: ASSETS }) }),
   responses: { 200: z.string() },

@@ -2,7 +2,7 @@ import { validationError } from "../../http/errors.ts";
 import { logEntryId } from "./event-id.ts";
 import type { EventModel, EventRecord, EventType } from "./model.ts";
 
-/** What an agent asks the event log. */
+/** A query of an agent to the event log. */
 export interface EventQuery {
   /** Id of the last event seen. */
   after?: string | undefined;
@@ -16,7 +16,7 @@ export interface EventLog {
   list(agentId: string, query: EventQuery): Promise<{ events: EventRecord[]; hasMore: boolean }>;
 }
 
-/** What a list asks of the stored events; `afterSeq` is the position of the last event seen. */
+/** The database filter of a list; `afterSeq` is the position of the last event seen. */
 export function eventsFilter(
   agentId: string,
   { type, transactionId }: Pick<EventQuery, "type" | "transactionId">,
@@ -30,13 +30,13 @@ export function eventsFilter(
   };
 }
 
-/** The event log on its collection. */
+/** The event log stored in a collection. */
 export function createEventLog(model: EventModel): EventLog {
-  /** Position of an event of the caller's; another agent's event is as unknown as one that never was. */
+  /** Position of one of the caller's events. Another agent's event gets the same error as one that doesn't exist. */
   async function positionOf(agentId: string, eventId: string): Promise<number> {
     const event = await model.findOne({ _id: logEntryId(eventId, agentId) }, { seq: 1 }).lean();
     if (event === null)
-      throw validationError([{ path: "query.after", message: "Must be the id of an event of yours" }]);
+      throw validationError([{ path: "query.after", message: "Must be the id of one of your events" }]);
     return event.seq;
   }
 

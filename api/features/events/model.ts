@@ -17,23 +17,23 @@ export const EVENT_TYPES = [
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** An event in the log of one agent. Never changed; an event for two agents is two records. */
+/** An event in one agent's log. It never changes. An event for two agents is two records. */
 export interface EventRecord {
   /** `<event id>:<agent id>` */
   _id: string;
-  /** `evt_…`, deterministic: the same happening has the same id however often it is found (decision 37). */
+  /** `evt_…`, deterministic: the same move gives the same id every time it is found (decision 37). */
   eventId: string;
-  /** The agent in whose log the event is. */
+  /** The agent whose log has the event. */
   agentId: string;
-  /** Position in the agent's log: 1, 2, 3 and so on, in the order of the commits. */
+  /** Position in the agent's log: 1, 2, 3 and so on, in commit order. */
   seq: number;
   type: EventType;
   transactionId: string;
   network: Network;
   escrowId: `0x${string}`;
-  /** The body as it is sent, character by character. */
+  /** The exact body that is sent. */
   bodyJson: string;
-  /** When it happened: time of the block, or of the call. */
+  /** When it happened: the time of the block or of the API call. */
   occurredAt: Date;
   createdAt: Date;
 }

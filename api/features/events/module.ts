@@ -8,10 +8,10 @@ import { createEventRecorder } from "./recorder.ts";
 import { eventRoutes } from "./routes.ts";
 import type { EventDeps } from "./routes.ts";
 
-/** What the event log needs. */
+/** Dependencies of the events feature. */
 export interface EventsModuleDeps {
   connection: Connection;
-  /** The outbox that events are put into together with the log. */
+  /** Takes the dispatches of events, in the transaction that writes the log. */
   outbox: OutboxWriter;
   now: () => Date;
 }

@@ -7,10 +7,10 @@ import type { DispatchTarget, OutboxWriter } from "../outbox/put.ts";
 import { eventId, logEntryId } from "./event-id.ts";
 import type { EventModels, EventRecord, EventType } from "./model.ts";
 
-/** The body of an event: what section 6 of the specification names, then what decision 37 adds. */
+/** The body of an event: the fields of specification section 6, then those that decision 37 adds. */
 export type EventBody = Record<string, unknown> & { event: string; transactionId: string };
 
-/** The escrow that an event is about, as its transaction has it. */
+/** The escrow that an event is about, as recorded in its transaction. */
 export interface EventSubject {
   /** Transaction id. */
   _id: string;
@@ -21,13 +21,13 @@ export interface EventSubject {
   unsolicited: boolean;
 }
 
-/** An event to be recorded, with the agents in whose log it stands and the addresses that it is sent to. */
+/** An event to be recorded, with the agents whose logs get it and the addresses that it is sent to. */
 export interface Announcement {
   type: EventType;
   record: EventSubject;
   body: EventBody;
   incarnation: number;
-  /** Tells events of one type and incarnation apart, where an escrow can have several; see `escrow.reorged`. */
+  /** Distinguishes events of one type and incarnation where an escrow can have several; see `escrow.reorged`. */
   qualifier?: string;
   recipients: readonly (string | null)[];
   targets: readonly DispatchTarget[];
@@ -60,17 +60,17 @@ export interface EventCandidate {
 /** Writes events and their dispatches together. */
 export interface EventRecorder {
   /**
-   * Adds to the log of each recipient what it lacks, in the given order, and puts the dispatches into the outbox, all in
-   * the caller's transaction. Every recording writes the length of each log that it extends, so that two at once can't
-   * both commit: a log's order is the order of the commits, and no reader sees a gap close behind it. Recordings for
-   * different agents don't disturb each other.
+   * Adds the missing events to each recipient's log, in the given order, and puts their dispatches into the outbox, all
+   * in the caller's transaction. Every recording writes the length of each log that it extends, so two at once can't
+   * both commit. A log is therefore in commit order, and no event appears behind a position that a reader has passed.
+   * Recordings for different agents don't conflict.
    */
   record(announcements: readonly Announcement[], session: ClientSession): Promise<void>;
-  /** Ids of those events that are in the log of one of their possible recipients. */
+  /** Ids of the events that are already in the log of at least one of their possible recipients. */
   recorded(candidates: readonly EventCandidate[], session: ClientSession): Promise<Set<string>>;
 }
 
-/** An announcement in the log of one of its recipients. */
+/** An announcement for one recipient's log. */
 interface Entry {
   eventId: string;
   agentId: string;
@@ -93,9 +93,9 @@ export function createEventRecorder(
   outbox: OutboxWriter,
   now: () => Date,
 ): EventRecorder {
-  /** Extends the logs of agents; returns for each the position after which it continues. */
+  /** Extends the logs of agents, and returns the previous length of each. */
   async function extend(counts: ReadonlyMap<string, number>, session: ClientSession): Promise<Map<string, number>> {
-    // In one order everywhere, so that two recordings for the same agents meet at the first of them.
+    // The order is the same everywhere, so two recordings for the same agents conflict at the first of them.
     const agentIds = [...counts.keys()].sort();
     const stored = await lengths.find({ _id: { $in: agentIds } }, null, { session }).lean();
     await writePlain(

@@ -6,7 +6,7 @@ import { pageLimit } from "../../http/query-params.ts";
 import type { EventLog } from "./log.ts";
 import { EVENT_TYPES } from "./model.ts";
 
-/** What the event routes need. */
+/** Dependencies of the event routes. */
 export interface EventDeps {
   eventLog: EventLog;
 }

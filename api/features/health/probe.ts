@@ -1,19 +1,19 @@
 import type { Logger } from "../../lib/logger.ts";
 import { withTimeout } from "../../lib/timeout.ts";
 
-/** How one thing that the service needs is. */
+/** The state of one dependency of the service. */
 export interface Probe<Facts> {
   ok: boolean;
   latencyMs: number;
-  /** What it said; undefined when it is unavailable. */
+  /** What it reported; undefined if it is unavailable. */
   facts?: Facts;
-  /** Kind of the failure. The details are in the log: they may name inner addresses. */
+  /** Name of the failure. Details are only in the log, because they may contain internal addresses. */
   error?: string;
 }
 
 const PROBE_TIMEOUT_MS = 2_000;
 
-/** Asks one dependency, no longer than two seconds. Never throws. */
+/** Checks one dependency within two seconds. Never throws. */
 export async function probe<Facts>(name: string, log: Logger, check: () => Promise<Facts>): Promise<Probe<Facts>> {
   const startedAt = performance.now();
   const latencyMs = () => Math.round(performance.now() - startedAt);

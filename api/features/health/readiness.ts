@@ -8,7 +8,7 @@ import type { OutboxState } from "../outbox/state.ts";
 import { probe } from "./probe.ts";
 import type { Probe } from "./probe.ts";
 
-/** How far the copies of a network are behind its chain; null for what isn't known. */
+/** How far the copies of a network are behind its chain; null where that isn't known. */
 export interface FollowerState {
   block: number | null;
   lagBlocks: number | null;
@@ -17,7 +17,7 @@ export interface FollowerState {
   quarantined: number | null;
 }
 
-/** How one network is. */
+/** The state of one network. */
 export interface NetworkState {
   /** Whether its chain and its subgraph can be read. */
   ok: boolean;
@@ -26,7 +26,7 @@ export interface NetworkState {
   follower: FollowerState;
 }
 
-/** How the service is. */
+/** The state of the service. */
 export interface Readiness {
   database: Probe<object>;
   search: Probe<{ listings: number }>;
@@ -35,13 +35,13 @@ export interface Readiness {
   outbox: { waiting: number; oldestSeconds: number | null } | null;
 }
 
-/** What readiness looks at. */
+/** What readiness is read from. */
 export interface ReadinessSources {
   connection: Connection;
   chains: Readonly<Record<Network, Pick<ChainClient, "head" | "block">>>;
   indexers: Readonly<Record<Network, Pick<Indexer, "head">>>;
   search: { listings(): Promise<number>; isFollowing(): boolean };
-  /** The last block whose events the copies of a network have. */
+  /** For each network, the last block whose events have been applied. */
   reached: () => Promise<ReadonlyMap<Network, number>>;
   quarantined: (network: Network) => Promise<number>;
   outbox: () => Promise<OutboxState>;
@@ -51,10 +51,10 @@ export interface ReadinessSources {
   log: Logger;
 }
 
-/** An answer is shared for so long: however often it is asked for, a process looks once a second. */
+/** How long an answer is shared. Under any load, a process checks at most once a second. */
 const MAX_AGE_MS = 1_000;
 
-/** Looks at everything that the service needs. */
+/** Checks everything that the service depends on. */
 export function createReadiness(sources: ReadinessSources): () => Promise<Readiness> {
   const { connection, chains, indexers, search, log, elapsedMs = () => performance.now() } = sources;
 
@@ -96,7 +96,7 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
     const [database, index, outbox, testnet, mainnet] = await Promise.all([
       probe("mongodb", log, () => connection.getClient().db("admin").command({ ping: 1 })),
       probe("search", log, async () => {
-        if (!search.isFollowing()) throw new Error("The search index does not follow the listings");
+        if (!search.isFollowing()) throw new Error("The search index doesn't follow the listings");
         return { listings: await search.listings() };
       }),
       probe("outbox", log, async () => {
@@ -116,7 +116,7 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
     if (latest === undefined || elapsedMs() >= latest.until) {
       const entry = { readiness: look(), until: Infinity };
       latest = entry;
-      // Counted from the answer: a look that takes its time is shared, too.
+      // Counted from the answer, so that a slow check is shared too.
       void entry.readiness.finally(() => {
         entry.until = elapsedMs() + MAX_AGE_MS;
       });

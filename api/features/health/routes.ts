@@ -6,7 +6,7 @@ import { networkSchema, timestampOutput } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import type { NetworkState, Readiness } from "./readiness.ts";
 
-/** What the health routes need. */
+/** Dependencies of the health routes. */
 export interface HealthDeps {
   readiness: () => Promise<Readiness>;
 }
@@ -16,7 +16,7 @@ const shared = { method: "GET", tag: "Health", auth: "none", limitClass: "unlimi
 const health = defineRoute({
   ...shared,
   path: "/health",
-  summary: "Says that the process is alive",
+  summary: "Reports that the process is alive",
   responses: { 200: z.object({ status: z.literal("ok"), uptimeSeconds: z.number() }) },
 }).handle(() => ({ status: 200, body: { status: "ok", uptimeSeconds: Math.floor(process.uptime()) } }));
 
@@ -24,7 +24,7 @@ const count = z.number().int();
 const probed = z.object({
   ok: z.boolean(),
   latencyMs: count,
-  error: z.string().optional().meta({ description: "Kind of the failure; the log has the details" }),
+  error: z.string().optional().meta({ description: "Name of the failure; the log has the details" }),
 });
 
 const networkState = z.object({
@@ -43,7 +43,7 @@ const networkState = z.object({
         description: "Escrows whose moves wait because one of them couldn't be applied, counted up to 1,000",
       }),
     })
-    .meta({ description: "How far events, webhooks and lists are behind the chain; null for what isn't known" }),
+    .meta({ description: "How far events, webhooks and lists are behind the chain; null where that isn't known" }),
 });
 
 const readinessOutput = z.object({
@@ -63,10 +63,10 @@ const readinessOutput = z.object({
 const ready = defineRoute({
   ...shared,
   path: "/ready",
-  summary: "Says whether the process can serve, and how each network is",
+  summary: "Reports whether the process can serve, and the state of each network",
   description:
-    "200 while database and search work and at least one network does: an outage of one network takes no process out of " +
-    "a load balancer. With `network` it is 200 only while that network works. A process looks at most once a second.",
+    "200 while the database, search and at least one network work, so an outage of one network doesn't take a process " +
+    "out of a load balancer. With `network`, 200 only while that network works. A process checks at most once a second.",
   query: z.strictObject({ network: networkSchema.optional() }),
   responses: { 200: readinessOutput, 503: readinessOutput },
 }).handle(async ({ query }, deps: HealthDeps) => {
@@ -82,7 +82,7 @@ const ready = defineRoute({
   return { status: 503, body: { status: "not_ready", ...body } };
 });
 
-/** Whether a load balancer may send requests: of one network, or of any. */
+/** Whether a load balancer may send requests: those for one network, or for any. */
 function isReady({ database, search, networks }: Readiness, network: Network | undefined): boolean {
   const needed = network === undefined ? NETWORKS : [network];
   return database.ok && search.ok && needed.some((name) => networks[name].ok);

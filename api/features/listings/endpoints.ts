@@ -1,12 +1,12 @@
 import type { ListingModel } from "./model.ts";
 
-/** Where sellers want the webhooks of their listings. */
+/** Where sellers want the webhooks for their listings. */
 export interface EndpointDirectory {
-  /** endpointUrl by listing id, those that have one, in one query. */
+  /** endpointUrl by listing id for the listings that have one, in one query. */
   endpointUrls(serviceIds: readonly string[]): Promise<Map<string, string>>;
 }
 
-/** The addresses that the listings of the database name at this moment. */
+/** Reads the current addresses from the stored listings. */
 export function createEndpointDirectory(listings: ListingModel): EndpointDirectory {
   return {
     async endpointUrls(serviceIds) {

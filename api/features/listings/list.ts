@@ -20,30 +20,30 @@ import type { ListingPosition, ListingSort, listListingsQuery } from "./schemas.
 
 export type ListingQuery = z.output<typeof listListingsQuery>;
 
-/** A page of listings and the place where the next one begins. */
+/** A page of listings and the position where the next page starts. */
 export interface ListingPage {
   listings: Listing[];
   next: ListingPosition | null;
 }
 
-/** What a search may leave out before it ranks. */
+/** What a search can filter by before it ranks. */
 export interface SearchFilter extends UsdBounds {
   category?: string | undefined;
   network?: Network | undefined;
   sellerId?: string | undefined;
   currency?: Currency | undefined;
   deliveryType?: DeliveryType | undefined;
-  /** Least discoveryScore of the seller on the listing's network. */
+  /** Minimum discoveryScore of the seller on the listing's network. */
   minTrustScore?: number | undefined;
 }
 
 /** Finds active listings by meaning. */
 export interface ListingSearch {
-  /** The ids of the best listings, best first, `limit` at most. */
+  /** The ids of the best listings, best first, at most `limit`. */
   findIds(query: string, filter: SearchFilter, limit: number): Promise<string[]>;
 }
 
-/** What a list needs. */
+/** Dependencies of listing lists. */
 export interface ListDeps {
   listings: ListingModel;
   search: ListingSearch;
@@ -51,9 +51,11 @@ export interface ListDeps {
   etherPrice: EtherPrice;
 }
 
-/** How many listings are read at once to leave out those of sellers without the score. */
+/** How many listings are read at once when sellers are filtered by score. */
 const RATED_AT_ONCE = 500;
-/** So many of these at most for one page: it may then be short, and its cursor goes on where they end. */
+/**
+ * How many are read for one page at most. The page may then be short, and its cursor continues where the reading ended.
+ */
 const RATED_AT_MOST = 5_000;
 
 /** Lists or searches listings (decision 23). */
@@ -84,7 +86,7 @@ async function listStored(caller: Caller, query: ListingQuery, deps: ListDeps): 
   return { listings: page, next: hasMore ? positionOf(sort, last) : null };
 }
 
-/** The first listings of some ranges, in the order of the sort. */
+/** The first listings of several ranges in sort order. */
 async function readRanges(
   listings: ListingModel,
   ranges: readonly ListingRange[],
@@ -100,7 +102,7 @@ async function readRanges(
   return found.flat().map(toListing).sort(compare).slice(0, limit);
 }
 
-/** Those listings whose seller has at least this on-chain score on the listing's network (decision 20). */
+/** The listings whose seller has at least this on-chain score on the listing's network (decision 20). */
 async function withScore(listed: Listing[], minScore: number, standings: ListDeps["standings"]): Promise<Listing[]> {
   const networks = [...new Set(listed.map(({ network }) => network))];
   const scores = await Promise.all(
@@ -132,19 +134,19 @@ async function listFound(text: string, query: ListingQuery, { listings, search }
 type Filter = QueryFilter<ListingRecord>;
 type Order = Record<string, 1 | -1>;
 
-/** A part of a list that the database reads as one range, or a few merged ones, of an index. */
+/** A part of a list that the database reads as one index range, or as a few merged ones. */
 export interface ListingRange {
   filter: Filter;
   order: Order;
 }
 
-/** The orders of stored listings; each is that of an index, read forwards or backwards. */
+/** The orders of stored listings. Each is the order of an index, read forwards or backwards. */
 const LISTING_ORDERS: Readonly<Record<ListingSort, Order>> = {
   newest: { _id: -1 },
   oldest: { _id: 1 },
   price_asc: { price: 1, _id: 1 },
   price_desc: { price: -1, _id: -1 },
-  // Without q there is no relevance: the schema refuses it.
+  // Never used: the schema accepts relevance only with q.
   relevance: { _id: -1 },
 };
 
@@ -152,7 +154,7 @@ const byId = (left: Listing, right: Listing): number => (left.id < right.id ? -1
 const byPrice = (left: Listing, right: Listing): number =>
   new BigNumber(left.price).comparedTo(right.price) || byId(left, right);
 
-/** The same orders for listings that were read from several ranges. */
+/** The same orders, for merging listings from several ranges. */
 const COMPARE: Readonly<Record<ListingSort, (left: Listing, right: Listing) => number>> = {
   newest: (left, right) => byId(right, left),
   oldest: byId,
@@ -162,9 +164,9 @@ const COMPARE: Readonly<Record<ListingSort, (left: Listing, right: Listing) => n
 };
 
 /**
- * What a list reads of the stored listings, the seller's score excepted: ranges whose first entries together are the page.
- * Each names every field of its index, with all its values where the query leaves it open, so that the database merges
- * ordered ranges instead of looking through what the filter leaves out (see the indexes in model.ts).
+ * The stored listings that match a query, apart from the seller's score, as ranges whose first entries make up the
+ * page. Each range gives every field of its index a value, or all values if the query leaves it open. The database can
+ * then merge ordered ranges instead of scanning what the filter excludes (see the indexes in model.ts).
  */
 export function listingRanges(
   caller: Caller,
@@ -201,8 +203,8 @@ export function listingRanges(
 }
 
 /**
- * Paused and archived listings are out of search for everybody but their seller, who sees all of his own.
- * @returns undefined when the query asks for the hidden listings of somebody else
+ * Paused and archived listings are hidden from everyone but their seller.
+ * @returns undefined if the query asks for somebody else's hidden listings
  */
 function sellerAndStatuses(caller: Caller, { status, sellerId }: ListingQuery): Filter | undefined {
   const isOwn = sellerId === caller.agentId;
@@ -213,7 +215,7 @@ function sellerAndStatuses(caller: Caller, { status, sellerId }: ListingQuery): 
   return { ...(seller === undefined ? {} : { sellerAgentId: seller }), status: { $in: statuses } };
 }
 
-/** What follows a place in a list. After a price come the rest of those that cost the same, and those beyond. */
+/** What follows a position in a list. After a price come the other listings at the same price, then the next prices. */
 function afterPosition(
   sort: ListingSort,
   position: ListingPosition | undefined,

@@ -24,7 +24,7 @@ export interface Listing {
   updatedAt: Date;
 }
 
-/** The listing of a stored record. */
+/** Converts a stored record to a listing. */
 export function toListing(record: Omit<ListingRecord, "embedding">): Listing {
   const { _id: id, price, sellerAgentId, sellerAddress, title, description, category, priceUnit, currency } = record;
   const { deliveryType, callbackRequired, endpointUrl, network, status, createdAt, updatedAt } = record;
@@ -35,7 +35,7 @@ export function toListing(record: Omit<ListingRecord, "embedding">): Listing {
   };
 }
 
-/** The text that search by meaning looks at: what is offered, its kind in words, and how. */
+/** The text that semantic search embeds: title, category in words, and description. */
 export function searchTextOf(listing: Pick<Listing, "title" | "description" | "category">): string {
   return `${listing.title}. ${categoryWords(listing.category)}. ${listing.description}`;
 }

@@ -8,7 +8,7 @@ export type PriceUnit = (typeof PRICE_UNITS)[number];
 export type DeliveryType = (typeof DELIVERY_TYPES)[number];
 export type ServiceStatus = (typeof SERVICE_STATUSES)[number];
 
-/** What search by meaning knows of a listing's text. */
+/** The embedding of a listing's text, for semantic search. */
 export interface StoredEmbedding {
   /** The encoder that made it. */
   model: string;
@@ -23,7 +23,7 @@ export interface ListingRecord {
   sellerAgentId: string;
   /** Checksum form. */
   sellerAddress: `0x${string}`;
-  /** Lower-case form of the seller's wallet, by which standings are kept. */
+  /** Lower-case form of the seller's wallet, the key of its standings. */
   sellerKey: string;
   title: string;
   description: string;
@@ -38,9 +38,9 @@ export interface ListingRecord {
   endpointUrl: string | null;
   network: Network;
   status: ServiceStatus;
-  /** Rises with every change: a write that was based on an older one is refused. */
+  /** Rises with every change. A write based on an older revision is refused. */
   revision: number;
-  /** Null while the text waits to be embedded: then the listing is found by its words alone. */
+  /** Null while the text waits to be embedded. Until then search finds the listing only by its words. */
   embedding: StoredEmbedding | null;
   createdAt: Date;
   updatedAt: Date;
@@ -80,13 +80,13 @@ const listing = new Schema<ListingRecord>(
   { versionKey: false, strict: "throw", collection: "listings" },
 );
 /*
- * Lists (see listingRanges in list.ts). A listing is written seldom and listed often, so each of the three families (all,
- * one category, one seller) has an index by age and one by price, and no filter has an index of its own: `status`,
- * `network`, `currency` and `deliveryType` have 72 combinations, and a list that leaves some open reads the ranges of all
- * their values in one ordered merge (MongoDB merges 200 at most, which is why a category isn't left open that way). The
- * indexes by age carry the price, and those of a seller the category, so that a filter on these costs entries of an index
- * and no documents. For prices in the order of age MongoDB takes the index that ends sooner: by age when many listings
- * match, by price when few do.
+ * Indexes for lists (see listingRanges in list.ts). A listing is written seldom and listed often, so each of the three
+ * kinds of list (all, one category, one seller) has one index by age and one by price. No filter has an index of its
+ * own: `status`, `network`, `currency` and `deliveryType` have 72 combinations, and a list that leaves some open reads
+ * the ranges of all their values in one ordered merge. MongoDB merges at most 200 ranges, so a category can't be left
+ * open in this way. The indexes by age include the price, and those of a seller the category, so filtering by these
+ * reads index entries and no documents. For a price filter in order of age, MongoDB uses the index that finishes first:
+ * by age when many listings match, by price when few do.
  */
 const FACETS = { status: 1, network: 1, currency: 1, deliveryType: 1 } as const;
 listing.index({ ...FACETS, _id: -1, price: 1 });

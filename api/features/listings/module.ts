@@ -11,7 +11,7 @@ import type { ServicesDeps } from "./routes.ts";
 import { createListingService } from "./service.ts";
 import type { ListingEmbedder } from "./service.ts";
 
-/** What listings need. */
+/** Dependencies of the listings feature. */
 export interface ListingsModuleDeps extends Pick<ListDeps, "search" | "standings" | "etherPrice"> {
   connection: Connection;
   embedder: ListingEmbedder;

@@ -5,14 +5,14 @@ import type { Currency } from "../../config/constants.ts";
 import { CURRENCY_DECIMALS } from "../../config/constants.ts";
 import { MAX_PRICE, exactDecimal } from "./price.ts";
 
-/** Prices in some currencies, both bounds included: decimals in units of the currency. */
+/** Prices in some currencies. Both bounds are inclusive decimals in units of the currency. */
 export interface PriceRange {
   currencies: readonly Currency[];
   min: string;
   max: string;
 }
 
-/** Bounds of a price in US dollars, both included. */
+/** Inclusive bounds of a price in US dollars. */
 export interface UsdBounds {
   minPrice?: number | undefined;
   maxPrice?: number | undefined;
@@ -24,11 +24,11 @@ const CEIL = BigNumber.clone({ DECIMAL_PLACES: CURRENCY_DECIMALS.ETH, ROUNDING_M
 const FLOOR = BigNumber.clone({ DECIMAL_PLACES: CURRENCY_DECIMALS.ETH, ROUNDING_MODE: BigNumber.ROUND_FLOOR });
 
 /**
- * The prices whose USD value is within the bounds, a range for each unit (decision 23): a database and a search engine
- * then compare prices as they are stored. No range has POL, which has no feed. The bounds in ether are rounded inwards to
- * the decimals that a price can have, so no price changes sides.
- * @returns undefined without bounds; an empty array when no price can match
- * @throws ChainUnavailableError, PriceUnavailableError when ether may match and has no price that is at most a minute old
+ * The prices whose USD value is within the bounds, as a range for each unit (decision 23). The database and the search
+ * index can then compare prices as they are stored. POL has no feed, so no range includes it. Bounds in ether are
+ * rounded inwards to the decimals that a price can have, so rounding never changes whether a price matches.
+ * @returns undefined without bounds; an empty array if no price can match
+ * @throws ChainUnavailableError, PriceUnavailableError if ether could match and has no price from the last minute
  */
 export async function priceRanges(
   { minPrice, maxPrice }: UsdBounds,
@@ -48,7 +48,9 @@ export async function priceRanges(
   });
 }
 
-/** No price is above MAX_PRICE: a bound above it says no more, and would not fit what the database compares with. */
+/**
+ * Caps the upper bound at MAX_PRICE. No price is higher, and a higher bound may exceed what the database can compare.
+ */
 function rangeOf(currencies: readonly Currency[], min: BigNumber, max: BigNumber | undefined): PriceRange {
   const dearest = max === undefined || max.gt(MAX_PRICE) ? new BigNumber(MAX_PRICE) : max;
   return { currencies, min: min.toFixed(), max: dearest.toFixed() };

@@ -3,15 +3,15 @@ import BigNumber from "bignumber.js";
 import { CURRENCY_DECIMALS } from "../../config/constants.ts";
 import type { Currency } from "../../config/constants.ts";
 
-/** Dearest price a unit may have, in units of its currency. */
+/** Maximum price of a unit, in units of its currency. */
 export const MAX_PRICE = 1_000_000_000;
 
-/** A JSON number carries so many significant digits exactly; with more it would not be the number that was written. */
+/** How many significant digits a JSON number keeps exactly. With more, it may differ from what the client wrote. */
 const MAX_SIGNIFICANT_DIGITS = 15;
 
 /**
- * What is wrong with a price in a currency; undefined when it is fine. A price has no more decimal places than the token
- * it settles in, so that no part of it is lost at checkout.
+ * What is wrong with a price in a currency; undefined if it is valid. A price can't have more decimal places than the
+ * token that it settles in, so checkout loses no part of it.
  */
 export function priceFault(price: BigNumber, currency: Currency): string | undefined {
   const decimals = CURRENCY_DECIMALS[currency];
@@ -22,7 +22,7 @@ export function priceFault(price: BigNumber, currency: Currency): string | undef
   return undefined;
 }
 
-/** A number of a request as an exact decimal: the shortest one that is this number, which is what the client wrote. */
+/** A number from a request as an exact decimal: the shortest that parses to it, which is what the client wrote. */
 export function exactDecimal(price: number): BigNumber {
   return new BigNumber(String(price));
 }

@@ -9,7 +9,7 @@ import { presentListing } from "./presenter.ts";
 import { createListingBody, listingOutput, listListingsQuery, patchListingBody } from "./schemas.ts";
 import type { ListingService } from "./service.ts";
 
-/** What the routes of services need. */
+/** Dependencies of the service routes. */
 export interface ServicesDeps {
   services: ListingService;
   listServices: (caller: Caller, query: ListingQuery) => Promise<ListingPage>;
@@ -23,7 +23,7 @@ const createService = defineRoute({
   method: "POST",
   path: "/api/v1/services",
   summary: "Lists a service",
-  description: "The listing is active at once and found by search within 60 seconds.",
+  description: "The listing is active at once. Search finds it within 60 seconds.",
   body: createListingBody,
   responses: { 201: dataOf(listingOutput) },
 }).handle(async ({ body, caller }, { services }: ServicesDeps) => ({
@@ -36,7 +36,8 @@ const listServices = defineRoute({
   method: "GET",
   path: "/api/v1/services",
   summary: "Lists services, or searches them with `q`",
-  description: "With `minTrustScore` a page may be short, or empty, while `nextCursor` still leads on to more.",
+  description:
+    "With `minTrustScore` a page may be short or empty even if there are more: follow `nextCursor` until it is null.",
   query: listListingsQuery,
   responses: { 200: listOf(listingOutput) },
   errors: ["search_unavailable", "chain_unavailable", "price_feed_unavailable"],
@@ -56,7 +57,7 @@ const readService = defineRoute({
   ...shared,
   method: "GET",
   path: "/api/v1/services/{id}",
-  summary: "Reads a service, whatever its status",
+  summary: "Reads a service of any status",
   params: serviceParams,
   responses: { 200: dataOf(listingOutput) },
   errors: ["not_found"],
@@ -69,8 +70,8 @@ const changeService = defineRoute({
   ...shared,
   method: "PATCH",
   path: "/api/v1/services/{id}",
-  summary: "Changes one's own service",
-  description: "`status` takes `active` and `paused`; a service is archived by DELETE. An archived service is final.",
+  summary: "Changes a service of the caller",
+  description: "`status` can be `active` or `paused`; DELETE archives a service. An archived service can't be changed.",
   params: serviceParams,
   body: patchListingBody,
   responses: { 200: dataOf(listingOutput) },
@@ -84,7 +85,7 @@ const archiveService = defineRoute({
   ...shared,
   method: "DELETE",
   path: "/api/v1/services/{id}",
-  summary: "Delists one's own service for good",
+  summary: "Archives a service of the caller permanently",
   params: serviceParams,
   responses: { 200: dataOf(listingOutput) },
   errors: ["not_found", "wrong_role", "service_archived", "service_unavailable"],

@@ -31,8 +31,8 @@ const writableFields = {
   priceUnit: z.enum(PRICE_UNITS),
   currency,
   deliveryType: z.enum(DELIVERY_TYPES),
-  callbackRequired: z.boolean().meta({ description: "Whether a checkout must name a callbackUrl" }),
-  endpointUrl: webUrlSchema.nullable().meta({ description: "Where incoming jobs are posted" }),
+  callbackRequired: z.boolean().meta({ description: "Whether a checkout must give a callbackUrl" }),
+  endpointUrl: webUrlSchema.nullable().meta({ description: "Where the platform posts incoming jobs" }),
   network: networkSchema,
 };
 
@@ -69,7 +69,7 @@ export const listingOutput = z
     currency,
     deliveryType: z.enum(DELIVERY_TYPES),
     callbackRequired: z.boolean(),
-    endpointUrl: z.string().nullable().optional().meta({ description: "Shown to the seller alone" }),
+    endpointUrl: z.string().nullable().optional().meta({ description: "Shown only to the seller" }),
     network: networkSchema,
     status: z.enum(SERVICE_STATUSES),
     sellerAgentId: z.string(),
@@ -83,10 +83,10 @@ export const listingOutput = z
 export const LISTING_SORTS = ["newest", "oldest", "price_asc", "price_desc", "relevance"] as const;
 export type ListingSort = (typeof LISTING_SORTS)[number];
 
-/** Longest query of a search in characters. */
+/** Maximum length of a search query in characters. */
 export const QUERY_MAX_LENGTH = 1_000;
 
-/** A place in a list: after an id, after a price and an id, or after so many results of a search. */
+/** A position in a list: after an id, after a price and an id, or after a number of search results. */
 const position = z.strictObject({
   sort: z.enum(LISTING_SORTS),
   id: z.string().max(64).optional(),
@@ -99,12 +99,12 @@ const position = z.strictObject({
 export type ListingPosition = z.output<typeof position>;
 
 /** How a price filter compares (decision 23). */
-export const USD_BOUND = "In US dollars: ether counts by the price feed, and POL, which has none, never matches";
+export const USD_BOUND = "In US dollars. Ether is converted with the price feed; POL has no feed and never matches";
 
 /** Query of GET /api/v1/services (decision 23). */
 export const listListingsQuery = z
   .strictObject({
-    q: textSchema({ max: QUERY_MAX_LENGTH, multiline: true }).optional().meta({ description: "Search by meaning" }),
+    q: textSchema({ max: QUERY_MAX_LENGTH, multiline: true }).optional().meta({ description: "Semantic search query" }),
     category: category.optional(),
     network: networkSchema.optional(),
     sellerId: z.string().min(1).max(64).optional(),
@@ -116,11 +116,11 @@ export const listListingsQuery = z
     deliveryType: z.enum(DELIVERY_TYPES).optional(),
     minPrice: queryNumber({ min: 0, description: USD_BOUND }).optional(),
     maxPrice: queryNumber({ min: 0, description: USD_BOUND }).optional(),
-    minTrustScore: queryNumber({ min: 0, max: 1, description: "Least discoveryScore of the seller" }).optional(),
+    minTrustScore: queryNumber({ min: 0, max: 1, description: "Minimum discoveryScore of the seller" }).optional(),
     sort: z
       .enum(LISTING_SORTS)
       .optional()
-      .meta({ description: "`relevance` with `q` and only then, otherwise `newest` by default" }),
+      .meta({ description: "Always `relevance` with `q`; without it, `newest` by default and never `relevance`" }),
     limit: pageLimit,
     cursor: pageCursor(position).optional(),
   })
@@ -130,16 +130,17 @@ export const listListingsQuery = z
     };
     const { q, status, minPrice, maxPrice, cursor } = query;
     const sort = sortOf(query);
-    if (q === undefined && query.sort === "relevance") fault("sort", "relevance needs q");
+    if (q === undefined && query.sort === "relevance") fault("sort", "relevance requires q");
     if (q !== undefined && query.sort !== undefined && sort !== "relevance")
-      fault("sort", "a search sorts by relevance");
+      fault("sort", "a search can only be sorted by relevance");
     if (q !== undefined && status !== undefined && status !== "active")
-      fault("status", "a search finds active services");
-    if (minPrice !== undefined && maxPrice !== undefined && minPrice > maxPrice) fault("minPrice", "is above maxPrice");
-    if (cursor !== undefined && cursor.sort !== sort) fault("cursor", "belongs to a list in another order");
+      fault("status", "a search finds only active services");
+    if (minPrice !== undefined && maxPrice !== undefined && minPrice > maxPrice)
+      fault("minPrice", "is greater than maxPrice");
+    if (cursor !== undefined && cursor.sort !== sort) fault("cursor", "belongs to a list with another sort order");
   });
 
-/** The order that a list is in. */
+/** The sort order of a list. */
 export function sortOf(query: { q?: string | undefined; sort?: ListingSort | undefined }): ListingSort {
   return query.sort ?? (query.q === undefined ? "newest" : "relevance");
 }

@@ -15,9 +15,9 @@ import type { createListingBody, patchListingBody } from "./schemas.ts";
 export type NewListing = z.output<typeof createListingBody>;
 export type ListingPatch = z.output<typeof patchListingBody>;
 
-/** Turns a listing's text into what search by meaning compares. */
+/** Embeds a listing's text for semantic search. */
 export interface ListingEmbedder {
-  /** Null when that cannot be done at the moment: the listing is stored all the same and embedded by a job. */
+  /** Null if that isn't possible at the moment. The listing is stored anyway, and a job embeds it later. */
   embed(text: string): Promise<StoredEmbedding | null>;
 }
 
@@ -28,21 +28,21 @@ export interface ListingService {
   get(id: string): Promise<Listing>;
   /** @throws ApiError `not_found`, `wrong_role`, `service_archived`, `validation_error` */
   change(seller: Caller, id: string, patch: ListingPatch): Promise<Listing>;
-  /** Delists for good. @throws ApiError `not_found`, `wrong_role`, `service_archived` */
+  /** Archives permanently. @throws ApiError `not_found`, `wrong_role`, `service_archived` */
   archive(seller: Caller, id: string): Promise<Listing>;
 }
 
-/** What the service needs. */
+/** Dependencies of the listing service. */
 export interface ListingServiceDeps {
   listings: ListingModel;
   embedder: ListingEmbedder;
   clock: Clock;
 }
 
-/** A change that lost against another one is tried again on what that one left; so often at most. */
+/** How often a change is tried when concurrent changes keep winning. */
 const CHANGE_ATTEMPTS = 5;
 
-/** The listings of the database. */
+/** Listings stored in the database. */
 export function createListingService({ listings, embedder, clock }: ListingServiceDeps): ListingService {
   async function find(id: string): Promise<ListingRecord> {
     const record = await listings.findById(id).lean();
@@ -57,7 +57,7 @@ export function createListingService({ listings, embedder, clock }: ListingServi
     return record;
   }
 
-  /** Writes a change on the revision it was made from; undefined when another change came first. */
+  /** Writes a change to the revision that it was based on; undefined if another change came first. */
   async function write(record: ListingRecord, change: Partial<ListingRecord>): Promise<Listing | undefined> {
     const written = await listings
       .findOneAndUpdate(
@@ -120,7 +120,7 @@ export function createListingService({ listings, embedder, clock }: ListingServi
   };
 }
 
-/** The price after a change of price or currency; each may make the other wrong. */
+/** The price after a change of price or currency, as each can make the other invalid. */
 function checkedPrice(record: ListingRecord, { price, currency }: ListingPatch): Types.Decimal128 {
   const next = price === undefined ? new BigNumber(record.price.toString()) : exactDecimal(price);
   const fault = priceFault(next, currency ?? record.currency);

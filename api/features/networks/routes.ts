@@ -8,14 +8,14 @@ import { defineRoute } from "../../http/define-route.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import { withTimeout } from "../../lib/timeout.ts";
 
-/** What the network route needs. */
+/** Dependencies of the network route. */
 export interface NetworksDeps {
   chains: Readonly<Record<Network, Pick<ChainClient, "chainId" | "deployment" | "head">>>;
   indexers: Readonly<Record<Network, Pick<Indexer, "head">>>;
   publicSubgraphUrls: Readonly<Record<Network, string | null>>;
 }
 
-/** Maximum wait for a chain or a subgraph; an unknown value is null. */
+/** Maximum wait for a chain or a subgraph. After that its value is null. */
 const PROBE_TIMEOUT_MS = 2_000;
 
 const blockNumber = z.number().int().nullable();
@@ -27,9 +27,9 @@ const networkOutput = z.object({
   contracts: z.object({ escrow: addressOutput, score: addressOutput, resolver: addressOutput }),
   tokens: z.array(z.object({ symbol: z.string(), address: addressOutput, decimals: z.number().int() })),
   explorerUrl: z.url(),
-  subgraphUrl: z.url().nullable().meta({ description: "GraphQL of the subgraph; null when none is public" }),
-  headBlock: blockNumber.meta({ description: "Latest block of the chain; null when its RPC server is away" }),
-  indexedBlock: blockNumber.meta({ description: "Latest block of the subgraph; null when it is away" }),
+  subgraphUrl: z.url().nullable().meta({ description: "GraphQL endpoint of the subgraph; null if it isn't public" }),
+  headBlock: blockNumber.meta({ description: "Latest block of the chain; null if its RPC server is unavailable" }),
+  indexedBlock: blockNumber.meta({ description: "Latest block of the subgraph; null if it is unavailable" }),
   blocksBehind: blockNumber.meta({ description: "How far the subgraph is behind the chain" }),
 });
 
@@ -37,7 +37,7 @@ const listNetworks = defineRoute({
   method: "GET",
   path: "/api/v1/networks",
   tag: "Networks",
-  summary: "The settlement networks with their contracts, tokens and how far each subgraph is",
+  summary: "The settlement networks with their contracts, tokens and subgraph progress",
   auth: "none",
   limitClass: "keyless",
   budget: "none",
@@ -73,7 +73,7 @@ async function numberOf(what: string, head: () => Promise<{ number: number }>): 
   try {
     return (await withTimeout(what, PROBE_TIMEOUT_MS, head)).number;
   } catch {
-    // The null means that it is unavailable; /ready reports why.
+    // Null means unavailable; /ready reports why.
     return null;
   }
 }

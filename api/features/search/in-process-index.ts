@@ -4,33 +4,33 @@ import type { Match, SearchIndex } from "./search-index.ts";
 import { cosine } from "./vectors.ts";
 import { searchTerm, wordsOf } from "./words.ts";
 
-/** What the index needs to know of its documents. */
+/** What the index needs to know about its documents. */
 export interface InProcessIndexOptions<Document, Filter> {
-  /** The texts whose words count, by name. */
+  /** The texts to index, by name. */
   textsOf(document: Document): Readonly<Record<string, string>>;
-  /** The names of these texts, each with how much its words weigh. */
+  /** The weight of each text's words, by the text's name. */
   weights: Readonly<Record<string, number>>;
   passes(document: Document, filter: Filter): boolean;
 }
 
 /*
- * The numbers below were set on the first query of each case in test/fixtures/relevance.ts; the test measures the second
- * ones, which took no part in it.
+ * The numbers below were tuned on the first query of each case in test/fixtures/relevance.ts. The test measures with
+ * the second queries, which weren't used for tuning.
  */
 
-/** Cosine from which on a document counts as an answer. Unrelated English sentences stay below it. */
+/** Minimum cosine of a document that answers a query. Unrelated English sentences stay below it. */
 const LEAST_COSINE = 0.28;
-/** The same for a query of words that the encoder knows by their syllables alone: gibberish stays below it. */
+/** The same for a query whose words the encoder knows only by their syllables. Gibberish stays below it. */
 const LEAST_COSINE_OF_UNKNOWN_WORDS = 0.42;
 const LEAST_KNOWN_WORD_SHARE = 0.3;
-/** Share of a query's words that a document must contain to count as an answer whatever its meaning. */
+/** Share of a query's words that makes a document an answer regardless of its meaning. */
 const LEAST_WORD_COVERAGE = 0.5;
-/** What matching words add to the cosine at most. */
+/** Maximum that matching words add to the cosine. */
 const WORD_WEIGHT = 0.25;
-/** Word score (BM25) that gives half of that. */
+/** Word score (BM25) that adds half of that. */
 const HALF_WORD_SCORE = 10;
 
-/** An index in the memory of this process. Each search compares every document that passes the filter. */
+/** An index in this process's memory. Each search compares every document that passes the filter. */
 export function createInProcessIndex<Document extends { id: string }, Filter>(
   options: InProcessIndexOptions<Document, Filter>,
 ): SearchIndex<Document, Filter> {
@@ -80,7 +80,7 @@ function byRelevance<Document extends { id: string }>(left: Match<Document>, rig
   return right.relevance - left.relevance || (right.document.id < left.document.id ? -1 : 1);
 }
 
-/** For each document that shares a word: BM25 brought to 0..1, and the share of the query's words that it contains. */
+/** For each document that shares a word: BM25 scaled to 0..1, and the share of the query's words that it contains. */
 function scoreWords(words: MiniSearch, query: string): Map<string, { score: number; coverage: number }> {
   const terms = new Set(wordsOf(query).flatMap((word) => searchTerm(word) ?? []));
   if (terms.size === 0) return new Map();

@@ -8,20 +8,20 @@ import type { ListingModel, ListingRecord } from "../listings/model.ts";
 import type { ListingIndex } from "./listing-index.ts";
 import { fromBytes } from "./vectors.ts";
 
-/** Keeps the index in step with the listings of the database, also when another process changes them. */
+/** Keeps the index in step with the stored listings, including changes by other processes. */
 export interface IndexFeed {
-  /** Loads everything once; from then on changes are followed in the background. */
+  /** Loads everything once, then follows changes in the background. */
   start(): Promise<void>;
-  /** Whether changes are being followed: false before the start and while a lost stream is taken up again. */
+  /** Whether changes are being followed: false before the start and while a lost stream is being restored. */
   isFollowing(): boolean;
   close(): Promise<void>;
 }
 
-/** What the feed needs. */
+/** Dependencies of the feed. */
 export interface IndexFeedDeps {
   listings: ListingModel;
   index: ListingIndex;
-  /** Name of the encoder's model: vectors of another one are not used. */
+  /** Name of the encoder's model. Vectors of other models are ignored. */
   model: string;
   log: Logger;
 }
@@ -31,8 +31,8 @@ const RELOAD_PAUSE_MS = 1_000;
 type Change = ChangeStreamDocument<ListingRecord>;
 
 /**
- * The feed by a change stream. The stream begins at the time before the load, so that no change falls between the two;
- * applying one twice does no harm. When a stream breaks for good, everything is loaded again.
+ * A feed based on a change stream. The stream starts at a time before the load, so no change is missed between the two,
+ * and applying a change twice is harmless. If a stream breaks for good, everything is loaded again.
  */
 export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps): IndexFeed {
   let stream: ChangeStream<ListingRecord, Change> | undefined;
@@ -52,7 +52,7 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
 
   async function load(): Promise<Timestamp> {
     const before: { operationTime?: Timestamp } = await listings.db.getClient().db("admin").command({ ping: 1 });
-    if (before.operationTime === undefined) throw new Error("The database gives no operation time");
+    if (before.operationTime === undefined) throw new Error("The database doesn't report its operation time");
     const stale = new Set(await index.ids());
     for await (const record of listings.find({ status: "active" }).lean().cursor()) {
       await apply(record);
@@ -70,7 +70,7 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
     isStreaming = true;
     for await (const change of stream) {
       if (change.operationType === "delete") await index.remove(change.documentKey._id);
-      // A document that was deleted since the change has none to look up; its deletion follows.
+      // A document that has been deleted since the change has no full version. Its deletion follows.
       else if ("fullDocument" in change && change.fullDocument) await apply(change.fullDocument);
     }
   }
@@ -83,7 +83,7 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
         await follow(next);
       } catch (error) {
         if (isClosing()) return;
-        log.warn({ err: error }, "the search index lost its change stream and is loaded again");
+        log.warn({ err: error }, "the search index lost its change stream and is being reloaded");
       }
       isStreaming = false;
       await sleep(RELOAD_PAUSE_MS, undefined, { signal: closing.signal }).catch(() => undefined);
@@ -106,7 +106,7 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
   };
 }
 
-/** Stored bytes come as a Buffer from mongoose and as BSON Binary from a change stream. */
+/** Stored bytes are a Buffer from mongoose and a BSON Binary from a change stream. */
 function bytesOf(stored: unknown): Uint8Array {
   if (stored instanceof Uint8Array) return stored;
   const { buffer } = stored as { buffer: Uint8Array };

@@ -3,10 +3,10 @@ import { embedPending } from "./embed-pending.ts";
 import type { EmbedPendingDeps } from "./embed-pending.ts";
 
 const EMBED_EVERY_MS = 5_000;
-/** A first run with a new model embeds every listing. */
+/** Long enough for the first run with a new model, which embeds every listing. */
 const LOCK_LIFETIME_MS = 10 * 60_000;
 
-/** The jobs of search. */
+/** Jobs of the search feature. */
 export function searchJobs(deps: EmbedPendingDeps): JobDefinition[] {
   return [
     {

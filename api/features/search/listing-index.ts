@@ -7,7 +7,7 @@ import type { PriceRange } from "../listings/price-filter.ts";
 import { createInProcessIndex } from "./in-process-index.ts";
 import type { SearchIndex } from "./search-index.ts";
 
-/** What the search engine leaves out of a search for listings. A field that is undefined leaves nothing out. */
+/** The part of a listing filter that the search engine applies. An undefined field excludes nothing. */
 export interface ListingFilter extends Pick<
   SearchFilter,
   "category" | "network" | "sellerId" | "currency" | "deliveryType"
@@ -16,12 +16,12 @@ export interface ListingFilter extends Pick<
   prices?: readonly PriceRange[] | undefined;
 }
 
-/** The active listings. */
+/** An index of the active listings. */
 export type ListingIndex = SearchIndex<Listing, ListingFilter>;
 
 const TITLE_WEIGHT = 2;
 
-/** The active listings in the memory of this process. */
+/** An index of the active listings in this process's memory. */
 export function createListingIndex(): ListingIndex {
   return createInProcessIndex<Listing, ListingFilter>({
     textsOf: ({ title, description, category }) => ({ title, description, category: categoryWords(category) }),

@@ -13,7 +13,7 @@ import { discoverRoutes } from "./routes.ts";
 import type { DiscoverDeps } from "./routes.ts";
 import { createDiscoverService, createListingEmbedder } from "./service.ts";
 
-/** What search needs. */
+/** Dependencies of the search feature. */
 export interface SearchModuleDeps {
   connection: Connection;
   standings: Standings;
@@ -21,7 +21,7 @@ export interface SearchModuleDeps {
   log: Logger;
 }
 
-/** Discovery by meaning over the listings. */
+/** Semantic discovery of listings. */
 export const searchModule = defineFeature({
   routes: discoverRoutes,
   create({ connection, standings, etherPrice, log }: SearchModuleDeps) {

@@ -2,22 +2,22 @@ import type { TradingHistory } from "../agents/score.ts";
 import { discoveryScoreOf, rankingTrustOf } from "../agents/score.ts";
 import type { Listing } from "../listings/listing.ts";
 
-/** A listing that answers a query, with what is known of its seller. */
+/** A listing that answers a query, with its seller's history. */
 export interface RatedMatch {
   listing: Listing;
-  /** How well it answers, 0 to 1, by its text alone. */
+  /** How well its text answers the query, 0 to 1. */
   relevance: number;
   history: TradingHistory;
 }
 
-/** Answers that are less than this share as relevant as the best one are left out. */
+/** Answers whose relevance is below this share of the best one's are dropped. */
 const LEAST_SHARE_OF_BEST = 0.6;
-/** What a seller of full trust gains over an unknown one, as a share of the relevance. */
+/** How much a fully trusted seller gains over an unknown one, as a share of the relevance. */
 const TRUST_WEIGHT = 0.3;
 
 /**
- * Best first: relevance, raised by the trust in the seller (decision 23). Between equals the higher discoveryScore comes
- * first, then the newer listing.
+ * Ranks by relevance, raised by the trust in the seller, best first (decision 23). Among equals the higher
+ * discoveryScore comes first, then the newer listing.
  */
 export function rank(matches: readonly RatedMatch[]): RatedMatch[] {
   const best = bestOf(matches);
@@ -29,8 +29,8 @@ export function rank(matches: readonly RatedMatch[]): RatedMatch[] {
 }
 
 /**
- * Whether the first `wanted` of a ranking stay as they are whatever a search has not looked at.
- * @param unseenRelevance no listing beyond the search's limit is more relevant than this
+ * Whether listings beyond the search's limit can no longer change the first `wanted` of a ranking.
+ * @param unseenRelevance upper bound for the relevance of those listings
  */
 export function isSettled(ranked: readonly RatedMatch[], wanted: number, unseenRelevance: number): boolean {
   if (unseenRelevance < bestOf(ranked) * LEAST_SHARE_OF_BEST) return true;

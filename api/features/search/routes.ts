@@ -9,25 +9,25 @@ import { QUERY_MAX_LENGTH, USD_BOUND } from "../listings/schemas.ts";
 import type { RatedMatch } from "./ranking.ts";
 import type { DiscoverService } from "./service.ts";
 
-/** What the discovery route needs. */
+/** Dependencies of the discovery route. */
 export interface DiscoverDeps {
   discovery: Pick<DiscoverService, "discover">;
 }
 
-/** Longest answer. Further results have to be asked for by a narrower query. */
+/** Maximum number of results. A narrower query finds others. */
 const MAX_RESULTS = 50;
 const RELEVANCE_DIGITS = 4;
 
 const discoverBody = z.strictObject({
-  query: textSchema({ max: QUERY_MAX_LENGTH, multiline: true }).meta({ description: "What is wanted, in English" }),
+  query: textSchema({ max: QUERY_MAX_LENGTH, multiline: true }).meta({ description: "What to find, in English" }),
   filters: z
     .strictObject({
-      minTrustScore: z.number().min(0).max(1).optional().meta({ description: "Least discoveryScore of the seller" }),
+      minTrustScore: z.number().min(0).max(1).optional().meta({ description: "Minimum discoveryScore of the seller" }),
       maxPrice: z
         .number()
         .min(0)
         .optional()
-        .meta({ description: `Dearest price of a unit. ${USD_BOUND}` }),
+        .meta({ description: `Maximum price of a unit. ${USD_BOUND}` }),
     })
     .optional(),
 });
@@ -46,7 +46,7 @@ export const discoverResult = z
     deliveryType: z.enum(DELIVERY_TYPES),
     sellerAgentId: z.string(),
     sellerAddress: addressOutput,
-    discoveryScore: z.number().min(0).max(1).meta({ description: "Of the seller, on the listing's network" }),
+    discoveryScore: z.number().min(0).max(1).meta({ description: "The seller's, on the listing's network" }),
     relevance: z.number().min(0).max(1),
   })
   .meta({ id: "DiscoverResult" });
@@ -57,8 +57,8 @@ const discover = defineRoute({
   tag: "Discovery",
   summary: "Finds active services by meaning, best first",
   description:
-    "Free of charge. Filters leave out before the ranking, which raises relevance by the seller's discoveryScore. " +
-    "An empty array means that nothing matches. No key is needed; with one, the call counts towards the caller's budget.",
+    "Free of charge. Filters apply before the ranking, which raises relevance by the seller's discoveryScore. " +
+    "An empty array means no match. No key is needed; with one, the call counts towards the caller's budget.",
   auth: "optionalApiKey",
   limitClass: "discover",
   budget: "search",

@@ -1,6 +1,6 @@
 import type { Encoding } from "./encoder.ts";
 
-/** A query in both forms that an engine compares: its words and its meaning. */
+/** A query in the two forms that an engine compares: its words and its meaning. */
 export interface SearchQuery {
   text: string;
   encoding: Encoding;
@@ -9,29 +9,30 @@ export interface SearchQuery {
 /** A document that answers a query. */
 export interface Match<Document> {
   document: Document;
-  /** How well it answers, 0 to 1, by its text alone. */
+  /** How well its text answers the query, 0 to 1. */
   relevance: number;
 }
 
 /**
- * Documents, searched by meaning and by words. An engine in another process fits behind it: every call is asynchronous,
- * and a filter is data that the engine can translate to its own language.
+ * Searches documents by meaning and by words. An engine in another process can implement it: every call is
+ * asynchronous, and a filter is data that the engine can translate to its own language.
  */
 export interface SearchIndex<Document, Filter> {
-  /** Adds a document or replaces it. Without a vector it is found by its words alone. */
+  /** Adds or replaces a document. Without a vector, search finds it only by its words. */
   put(document: Document, vector: Float32Array | null): Promise<void>;
   remove(id: string): Promise<void>;
   ids(): Promise<string[]>;
   count(): Promise<number>;
   /**
-   * The `limit` most relevant of the documents that pass the filter and answer the query, most relevant first; of equal
-   * ones the greater id comes first.
+   * Finds the `limit` most relevant documents that pass the filter and answer the query, most relevant first. Among
+   * equals the greater id comes first.
    *
-   * - The filter applies before the limit: what it leaves out takes no place.
-   * - Nothing beyond the limit is more relevant than the last match. A caller that ranks by more than relevance, such as
-   *   trust in a seller, asks again with a greater limit until no document beyond it could still win.
-   * - Fewer matches than `limit` means that there are no others.
-   * - The engine decides which documents answer a query; a query that nothing answers gives an empty array.
+   * - The filter applies before the limit.
+   * - Nothing beyond the limit is more relevant than the last match. A caller that ranks by more than relevance, such
+   * as
+   *   trust in a seller, searches again with a higher limit until no document beyond it could still win.
+   * - Fewer than `limit` matches means that there are no others.
+   * - The engine decides which documents answer a query. Without any, the array is empty.
    */
   search(query: SearchQuery, filter: Filter, limit: number): Promise<Match<Document>[]>;
 }

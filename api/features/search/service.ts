@@ -17,13 +17,15 @@ import type { RatedMatch } from "./ranking.ts";
 import type { Match } from "./search-index.ts";
 import { toBytes } from "./vectors.ts";
 
-/** Finds active services by meaning (specification row 12). */
+/** Semantic search for active services (specification row 12). */
 export interface DiscoverService extends ListingSearch {
-  /** Best first, `limit` at most. @throws ApiError `search_unavailable`; ChainUnavailableError, PriceUnavailableError */
+  /**
+   * At most `limit`, best first. @throws ApiError `search_unavailable`; ChainUnavailableError, PriceUnavailableError
+   */
   discover(query: string, filter: SearchFilter, limit: number): Promise<RatedMatch[]>;
 }
 
-/** What discovery needs. */
+/** Dependencies of discovery. */
 export interface DiscoverServiceDeps {
   encoder: SentenceEncoder;
   index: ListingIndex;
@@ -32,14 +34,14 @@ export interface DiscoverServiceDeps {
   log: Logger;
 }
 
-/** Candidates that the first search asks for, at least and for each answer that is wanted. */
+/** Candidates of the first search: a minimum, and a number for each answer that the caller wants. */
 const LEAST_CANDIDATES = 200;
 const CANDIDATES_PER_ANSWER = 4;
 const CANDIDATE_GROWTH = 8;
-/** Candidates whose sellers one request looks at, at most: the most relevant ones. */
+/** Maximum number of candidates whose sellers one request reads. The most relevant ones come first. */
 const MOST_CANDIDATES = 5_000;
 
-/** Discovery over the listings of an index. Filters leave out before anything is ranked. */
+/** Discovery of the listings in an index. Filters apply before the ranking. */
 export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverService {
   const { encoder, index, standings, etherPrice, log } = deps;
 
@@ -47,14 +49,14 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     try {
       return await encoder.encode(query);
     } catch (error) {
-      log.error({ err: error }, "a query could not be encoded");
+      log.error({ err: error }, "couldn't encode a query");
       throw new ApiError("search_unavailable", { retryAfterSeconds: 2, cause: error });
     }
   }
 
   /**
-   * The index knows the relevance alone, the ranking the trust in sellers too, and a minTrustScore may leave out most
-   * candidates: more of them are asked for until none beyond them can be among the answers.
+   * The index orders by relevance alone. The ranking adds trust in sellers, and minTrustScore may drop most candidates.
+   * So the search asks for more candidates until none beyond them can be among the answers.
    */
   async function discover(text: string, filter: SearchFilter, limit: number): Promise<RatedMatch[]> {
     const { category, network, sellerId, currency, deliveryType } = filter;
@@ -83,7 +85,7 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
   };
 }
 
-/** Matches with what is known of their sellers on the listing's own network (decision 20). */
+/** Adds each seller's history on the listing's own network (decision 20). */
 async function rate(matches: readonly Match<Listing>[], standings: Standings): Promise<RatedMatch[]> {
   const found = await Promise.all(
     NETWORKS.map(async (network) => {
@@ -100,7 +102,7 @@ async function rate(matches: readonly Match<Listing>[], standings: Standings): P
   });
 }
 
-/** Embeds listings with the encoder; what fails is logged and left to the job `search.embed-pending`. */
+/** Embeds listings with the encoder. It logs a failure and leaves the listing to the job `search.embed-pending`. */
 export function createListingEmbedder(encoder: SentenceEncoder, log: Logger): ListingEmbedder {
   return {
     async embed(text) {
@@ -108,7 +110,7 @@ export function createListingEmbedder(encoder: SentenceEncoder, log: Logger): Li
         const { vector } = await encoder.encode(text);
         return { model: encoder.model, vector: toBytes(vector) };
       } catch (error) {
-        log.warn({ err: error }, "a listing waits to be embedded");
+        log.warn({ err: error }, "couldn't embed a listing; it is pending");
         return null;
       }
     },

@@ -3,7 +3,7 @@ export function wordsOf(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
-/** Words that say nothing about what is searched for. */
+/** Words that say nothing about what a query is looking for. */
 const STOP_WORDS = new Set(
   (
     "a about all an and any are as at be by can could did do does find for from get give had has have help how i if in " +
@@ -13,12 +13,12 @@ const STOP_WORDS = new Set(
 );
 
 const ENDINGS = /(ations?|ings?|ers?|ors?|ies|ied|es|ed|ly|ments?|s|y|e)$/;
-// Not a stemming package: it goes with the present word index when a search engine replaces that.
 const MIN_STEM_LENGTH = 3;
 
 /**
- * The stem of a word, so that "bookings" finds "booked"; null for a word that says nothing. Ours stays until an external
- * engine brings its own: a stemming package instead would only shift the numbers that in-process-index.ts was set with.
+ * The stem of a word, so that "bookings" finds "booked"; null for a stop word. It isn't a package because an external
+ * engine will bring its own stemmer, and a package would invalidate the numbers tuned in in-process-index.ts until
+ * then.
  */
 export function searchTerm(word: string): string | null {
   const lower = word.toLowerCase();
@@ -27,13 +27,13 @@ export function searchTerm(word: string): string | null {
   return stem.length >= MIN_STEM_LENGTH ? stem : lower;
 }
 
-/** Marks the beginning of a word in the encoder's vocabulary. */
+/** Marks the start of a word in the encoder's vocabulary. */
 const WORD_START = "\u2581";
 const SHORTEST_COUNTED_WORD = 3;
 
 /**
- * Which share of a text's words the encoder knows as words. It cuts all others into syllables: rare words keep some of
- * their meaning that way, gibberish and other languages than English get one by chance.
+ * Share of a text's words that the encoder knows as words. It splits all others into syllables. Rare words keep some of
+ * their meaning that way; gibberish and languages other than English get a random one.
  */
 export function knownWordShare(text: string, vocabulary: ReadonlySet<string>): number {
   const words = wordsOf(text).filter((word) => word.length >= SHORTEST_COUNTED_WORD);

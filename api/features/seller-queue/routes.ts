@@ -30,7 +30,7 @@ const job = transaction
   })
   .meta({ id: "Job" });
 
-/** States in which a job concerns its seller; the others are history and are in the transactions. */
+/** States in which the seller has open work. Transactions in other states are in the transaction list. */
 const JOB_STATUSES = ["funded", "delivered", "disputed"] as const;
 
 const listJobs = defineRoute({
@@ -38,7 +38,7 @@ const listJobs = defineRoute({
   path: "/api/v1/jobs",
   tag: "Jobs",
   summary: "Lists the caller's jobs as a seller, newest first",
-  description: "The queue that an agent polls: by default what is funded and waits for its delivery.",
+  description: "The queue for a seller to poll. By default it lists funded jobs that wait for delivery.",
   auth: "apiKey",
   limitClass: "general",
   budget: "api",

@@ -5,16 +5,17 @@ import ipaddr from "ipaddr.js";
 import { isUnknownHost } from "./host-resolver.ts";
 import type { ResolvedAddress, ResolveHost } from "./host-resolver.ts";
 
-/** Whether a URL may be sent to: the addresses to connect to, or why not. */
+/** The result of an address check: the addresses to connect to, or why sending isn't allowed. */
 export type AddressVerdict = { allowed: true; addresses: ResolvedAddress[] } | { allowed: false; reason: string };
 
-/** The part of IPv6 that has been given out for the public internet. */
+/** The part of IPv6 that is assigned to the public internet. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * Whether an address is on the public internet. Everything that has a special purpose is not: private, loopback,
- * link-local, carrier-grade NAT, multicast, documentation, and IPv6 forms that carry an IPv4 address inside (NAT64,
- * 6to4, Teredo, the IPv4-compatible `::/96`), which could lead to a private one. An IPv4-mapped address is judged as the IPv4 address in it.
+ * Whether an address is on the public internet. Special-purpose addresses aren't: private, loopback, link-local,
+ * carrier-grade NAT, multicast, documentation, and IPv6 forms that contain an IPv4 address (NAT64, 6to4, Teredo, the
+ * IPv4-compatible `::/96`), which could lead to a private one. An IPv4-mapped address is checked as the IPv4 address
+ * that it contains.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
@@ -26,10 +27,11 @@ export function isPublicAddress(address: string): boolean {
 const withoutBrackets = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, "$1");
 
 /**
- * The address check of specification section 6 and decision 39: the name is resolved now, and every address of the
- * answer must be public. When the DNS does not answer, that error flies: the name may be all right a moment later.
- * @param allowedPrivateHosts names and addresses of WEBHOOK_ALLOW_PRIVATE_HOSTS: a name is let through whatever it
- *   resolves to, an address whatever name resolves to it
+ * The address check of specification section 6 and decision 39. It resolves the name now and requires every address of
+ * the answer to be public. If the DNS doesn't answer, it throws that error, because the name may resolve a moment
+ * later.
+ * @param allowedPrivateHosts names and addresses from WEBHOOK_ALLOW_PRIVATE_HOSTS: a name is allowed regardless of what
+ *   it resolves to, and an address regardless of the name that resolves to it
  */
 export async function checkAddress(
   url: URL,

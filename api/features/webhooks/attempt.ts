@@ -3,7 +3,7 @@ import type { Send } from "../outbox/dispatcher.ts";
 import type { WebhookSecrets } from "./secrets.ts";
 import type { WebhookSender } from "./sender.ts";
 
-/** Sends a dispatch of the outbox as a webhook, signed with its agent's secret of this moment. */
+/** Sends a dispatch from the outbox as a webhook, signed with its agent's current secret. */
 export function createWebhookSend(sender: WebhookSender, secrets: WebhookSecrets, now: () => Date): Send {
   return async ({ agentId, url, eventId, bodyJson }, signal) => {
     const { secret } = await secrets.stateOf(agentId);

@@ -3,28 +3,28 @@ import type { z } from "zod";
 import type { DispatchModel, DispatchRecord } from "../outbox/model.ts";
 import type { dispatchListQuery } from "./schemas.ts";
 
-/** What an agent asks its log of dispatches. */
+/** A query of an agent to its dispatch log. */
 export type DispatchQuery = z.output<typeof dispatchListQuery>;
 
-/** One page of the log of dispatches and the place where the next begins. */
+/** A page of the dispatch log and the position where the next page starts. */
 export interface DispatchPage {
   dispatches: DispatchRecord[];
   next: { createdAt: number; id: string } | null;
 }
 
-/** The attempts of the last seven days to the caller's own addresses, newest first (decisions 38 and 39). */
+/** The attempts of the last seven days to the caller's addresses, newest first (decisions 38 and 39). */
 export interface DispatchLog {
   list(agentId: string, query: DispatchQuery): Promise<DispatchPage>;
 }
 
-/** What a list asks of the stored dispatches. */
+/** The database filter of a list. */
 export function dispatchesFilter(agentId: string, { transactionId, status, cursor }: DispatchQuery) {
   const createdAt = cursor === undefined ? undefined : new Date(cursor.createdAt);
   return {
     agentId,
     ...(transactionId === undefined ? {} : { transactionId }),
     ...(status === undefined ? {} : { status }),
-    // The first condition says nothing new, but bounds the range of the index whichever way the second one is read.
+    // The first condition is redundant, but it bounds the index range however MongoDB plans the second one.
     ...(cursor === undefined || createdAt === undefined
       ? {}
       : {
@@ -34,10 +34,10 @@ export function dispatchesFilter(agentId: string, { transactionId, status, curso
   };
 }
 
-/** The order of the log of dispatches, newest first. */
+/** The order of the dispatch log: newest first. */
 export const DISPATCH_ORDER = { createdAt: -1, _id: -1 } as const;
 
-/** The log of dispatches on its collection. */
+/** The dispatch log stored in a collection. */
 export function createDispatchLog(model: DispatchModel): DispatchLog {
   return {
     async list(agentId, query) {

@@ -6,38 +6,38 @@ export interface ResolvedAddress {
   family: 4 | 6;
 }
 
-/** Asks for every address of a name, anew each time, until the signal. */
+/** Resolves a name to all its addresses, without a cache, until the signal aborts. */
 export type ResolveHost = (hostname: string, signal: AbortSignal) => Promise<ResolvedAddress[]>;
 
 /** Settings of the resolver. */
 export interface HostResolverOptions {
-  /** Names that the machine itself is asked for, its hosts file included: the operator's own, never an agent's. */
+  /** Names that the machine itself resolves, including its hosts file. The operator sets them, never an agent. */
   systemHosts: readonly string[];
-  /** Longest time for all questions about one name, in milliseconds; default 5 s. */
+  /** Maximum time for all queries about one name, in milliseconds; default 5 s. */
   timeoutMs?: number;
-  /** DNS servers as `address:port`; those of the machine when left out. */
+  /** DNS servers as `address:port`; by default those of the machine. */
   servers?: readonly string[];
 }
 
 const DEFAULT_TIMEOUT_MS = 5_000;
-/** A server that does not answer within this time is asked once more. */
+/** A server that doesn't answer within this time is asked once more. */
 const TRY_TIMEOUT_MS = 2_000;
 const TRIES = 2;
 
-/** Codes that say that the name, or an address of this family, does not exist. */
+/** Codes for a name that doesn't exist or has no address of this family. */
 const NOTHING_THERE = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"]);
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown }).code);
 
-/** True when the DNS has said that there is no such name; false when it has not said anything. */
+/** True if the DNS answered that the name doesn't exist; false if it didn't answer. */
 export function isUnknownHost(error: unknown): boolean {
   return NOTHING_THERE.has(codeOf(error));
 }
 
 /**
- * Asks the DNS by sockets of its own. `dns.lookup` occupies one of the process' few threads until the name's own server
- * has answered: an agent whose server takes its time would hold up every other name, file and cipher. Nothing is kept
- * from one question to the next, so that each sending sees the name as it is now.
+ * Queries the DNS over its own sockets. `dns.lookup` occupies one of the process's few threads until the name's server
+ * has answered, so one agent's slow server would hold up every other name, file and cipher. Nothing is cached, so each
+ * send sees the name as it is now.
  */
 export function createHostResolver(options: HostResolverOptions): ResolveHost {
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
@@ -61,9 +61,9 @@ export function createHostResolver(options: HostResolverOptions): ResolveHost {
           : [],
       );
       if (addresses.length > 0) return addresses;
-      // Silence about one family says more than "nothing there" about the other: it may be the name's only one.
+      // No answer about one family outweighs "nothing there" about the other: the name may have only the first.
       const failures = answers.flatMap((answer): unknown[] => (answer.status === "rejected" ? [answer.reason] : []));
-      if (timedOut.aborted) throw new Error(`the DNS gave no answer within ${timeoutMs} ms`);
+      if (timedOut.aborted) throw new Error(`the DNS didn't answer within ${timeoutMs} ms`);
       throw failures.find((error) => !isUnknownHost(error)) ?? failures[0];
     } finally {
       signal.removeEventListener("abort", cancel);

@@ -5,10 +5,10 @@ import type { Connection, Model } from "mongoose";
 export interface WebhookSecretRecord {
   /** Agent id. */
   _id: string;
-  /** Position of the master in WEBHOOK_SIGNING_SECRET, and the rotation counter, of the secret that signs now. */
+  /** The secret that signs now: the position of its master in WEBHOOK_SIGNING_SECRET, and its rotation counter. */
   masterVersion: number;
   rotation: number;
-  /** The secret that will sign from `activatesAt` on; null without a rotation under way. */
+  /** The secret that signs from `activatesAt` on; null if no rotation is in progress. */
   next: { masterVersion: number; rotation: number; activatesAt: Date } | null;
 }
 

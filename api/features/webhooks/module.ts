@@ -11,17 +11,17 @@ import type { WebhookDeps } from "./routes.ts";
 import { createWebhookSecrets } from "./secrets.ts";
 import { createWebhookSender } from "./sender.ts";
 
-/** What webhooks need. */
+/** Dependencies of the webhooks feature. */
 export interface WebhooksModuleDeps {
   connection: Connection;
   now: () => Date;
-  /** The outbox that webhooks wait in. */
+  /** The outbox where webhooks wait. */
   outbox: { models: { dispatches: DispatchModel }; dispatcher: (send: Send) => Dispatcher };
   signingSecrets: readonly string[];
   allowedPrivateHosts: readonly string[];
 }
 
-/** Signed webhooks: how they are sent, their log and the secrets. */
+/** Signed webhooks: sending, log and secrets. */
 export const webhooksModule = defineFeature({
   routes: webhookRoutes,
   create({ connection, now, outbox, signingSecrets, allowedPrivateHosts }: WebhooksModuleDeps) {

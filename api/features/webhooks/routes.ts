@@ -5,7 +5,7 @@ import type { DispatchLog } from "./dispatch-log.ts";
 import { dispatchListAnswer, dispatchListQuery, emptyBody, secretAnswer } from "./schemas.ts";
 import type { WebhookSecrets, WebhookSecretState } from "./secrets.ts";
 
-/** What the webhook routes need. */
+/** Dependencies of the webhook routes. */
 export interface WebhookDeps {
   webhookSecrets: WebhookSecrets;
   dispatchLog: DispatchLog;
@@ -54,8 +54,9 @@ const rotateSecret = defineRoute({
   ...general,
   method: "POST",
   path: "/api/v1/webhooks/secret/rotate",
-  summary: "Makes the next webhook secret",
-  description: "The old one goes on signing until the new one is activated, or for 24 hours. A repeat changes nothing.",
+  summary: "Creates the next webhook secret",
+  description:
+    "The old secret keeps signing until the new one is activated, but at most 24 hours. A repeat changes nothing.",
   body: emptyBody,
   responses: { 200: secretAnswer },
   errors: ["service_unavailable"],
@@ -68,7 +69,7 @@ const activateSecret = defineRoute({
   ...general,
   method: "POST",
   path: "/api/v1/webhooks/secret/activate",
-  summary: "Lets the next webhook secret sign from now on",
+  summary: "Activates the next webhook secret",
   body: emptyBody,
   responses: { 200: secretAnswer },
   errors: ["service_unavailable"],
@@ -82,7 +83,7 @@ const listDispatches = defineRoute({
   method: "GET",
   path: "/api/v1/webhooks/deliveries",
   summary: "Lists the deliveries to the caller's addresses, newest first",
-  description: "The last seven days, with every attempt. A target that failed the address check is seen here alone.",
+  description: "The last seven days, with every attempt. A target that failed the address check appears only here.",
   query: dispatchListQuery,
   responses: { 200: dispatchListAnswer },
 }).handle(async ({ caller, query }, { dispatchLog }: WebhookDeps) => {

@@ -6,7 +6,7 @@ import { ATTEMPT_OUTCOMES, DISPATCH_KINDS, DISPATCH_STATUSES } from "../outbox/m
 
 const secret = z.string().regex(/^whsec_[0-9a-f]{64}$/);
 
-/** The secret that signs the caller's webhooks, and the one that follows. */
+/** The secret that signs the caller's webhooks, and the next one. */
 export const secretAnswer = dataOf(
   z.object({
     secret: secret.meta({ description: "Verifies X-Service-Signature now" }),
@@ -14,7 +14,7 @@ export const secretAnswer = dataOf(
     next: z
       .object({ secret, rotation: z.int(), activatesAt: z.iso.datetime() })
       .nullable()
-      .meta({ description: "Signs once it is activated, at the latest from activatesAt on" }),
+      .meta({ description: "Signs once it is activated, and from activatesAt at the latest" }),
   }),
 );
 
@@ -42,7 +42,7 @@ const dispatch = z
 
 export const dispatchListAnswer = listOf(dispatch);
 
-/** Place in the log of dispatches: the last entry of the page before. */
+/** Position in the dispatch log: the last entry of the previous page. */
 const position = z.strictObject({ createdAt: z.int(), id: z.string().max(100) });
 
 export const dispatchListQuery = z.strictObject({
@@ -52,5 +52,5 @@ export const dispatchListQuery = z.strictObject({
   cursor: pageCursor(position).optional(),
 });
 
-/** rotate and activate take nothing. */
+/** Body of rotate and activate, which take no fields. */
 export const emptyBody = z.strictObject({});

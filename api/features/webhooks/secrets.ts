@@ -4,7 +4,7 @@ import { isDuplicateKey } from "../../db/connection.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { WebhookSecretModel, WebhookSecretRecord } from "./model.ts";
 
-/** Which secret signs, and whether another one follows. */
+/** The secret that signs, and the next one if there is one. */
 export interface WebhookSecretState {
   /** The secret that signs now: `whsec_` and 64 hexadecimal digits. */
   secret: string;
@@ -14,33 +14,33 @@ export interface WebhookSecretState {
 
 /** The signing secrets of the agents (decision 38). */
 export interface WebhookSecrets {
-  /** The secrets of an agent. Throws ApiError `service_unavailable` when the service has no master. */
+  /** The secrets of an agent. @throws ApiError `service_unavailable` if the service has no master */
   stateOf(agentId: string): Promise<WebhookSecretState>;
-  /** Makes the next secret; it signs once it is activated, or 24 hours later. A repeat changes nothing. */
+  /** Creates the next secret. It signs once it is activated, or after 24 hours. A repeat changes nothing. */
   rotate(agentId: string): Promise<WebhookSecretState>;
   /**
-   * Lets the next secret sign from now on. Without one it changes nothing, and neither when that one was activated by
-   * another call in the meantime: a secret that was handed out later waits for an activation of its own.
+   * Lets the next secret sign from now on. Changes nothing if there is none, or if another call has activated it in the
+   * meantime: a secret issued after that waits for its own activation.
    */
   activate(agentId: string): Promise<WebhookSecretState>;
 }
 
-/** How long the old secret goes on signing when nobody activates the new one. */
+/** How long the old secret keeps signing if nobody activates the new one. */
 export const ROTATION_GRACE_MS = 24 * 3_600 * 1000;
 const SECRET_BYTES = 32;
-/** A change that lost against another one is tried again on what that one left; so often at most. */
+/** How often a change is tried when concurrent changes keep winning. */
 const CHANGE_ATTEMPTS = 10;
 
 /**
- * The secret of an agent: HKDF-SHA256 of a master. Whoever knows one agent's secret learns neither the master nor any
- * other agent's, so no receiver can forge a webhook to another.
+ * An agent's secret: HKDF-SHA256 of a master. It reveals neither the master nor any other agent's secret, so no
+ * receiver can forge a webhook to another.
  */
 export function deriveWebhookSecret(master: string, agentId: string, rotation: number): string {
   const info = `webhook-signing|${agentId}|${rotation}`;
   return `whsec_${Buffer.from(hkdfSync("sha256", master, "", info, SECRET_BYTES)).toString("hex")}`;
 }
 
-/** The secrets of agents, from the masters in WEBHOOK_SIGNING_SECRET; the position in the list is the version. */
+/** Secrets derived from the masters in WEBHOOK_SIGNING_SECRET. A master's version is its position in that list. */
 export function createWebhookSecrets(
   model: WebhookSecretModel,
   masters: readonly string[],
@@ -78,7 +78,7 @@ export function createWebhookSecrets(
     };
   }
 
-  /** Writes a record in the place of the one that it was made from; false when another change came first. */
+  /** Replaces the record that a change was based on; false if another change came first. */
   async function replace(stored: WebhookSecretRecord | null, record: WebhookSecretRecord): Promise<boolean> {
     const { _id, rotation, next } = stored ?? { _id: record._id, rotation: 0, next: null };
     const asRead = { _id, rotation, "next.rotation": next?.rotation ?? null };
@@ -91,7 +91,7 @@ export function createWebhookSecrets(
     }
   }
 
-  /** Makes a change of what is stored, which is undefined when nothing is to be changed. */
+  /** Applies a change to the stored record. `changeOf` returns undefined to change nothing. */
   async function change(
     agentId: string,
     changeOf: (record: WebhookSecretRecord) => WebhookSecretRecord | undefined,
@@ -100,7 +100,7 @@ export function createWebhookSecrets(
       const { stored, record } = await read(agentId);
       const changed = changeOf(record);
       if (changed === undefined) return present(record);
-      // Derived first: without its master a secret must not be stored.
+      // Derived before it is stored, because this throws if the secret's master is missing.
       const state = present(changed);
       if (await replace(stored, changed)) return state;
     }

@@ -9,7 +9,7 @@ import { createHostResolver } from "./host-resolver.ts";
 import type { ResolvedAddress, ResolveHost } from "./host-resolver.ts";
 import { signWebhook } from "./signature.ts";
 
-/** What is sent where. */
+/** A webhook to send. */
 export interface OutgoingWebhook {
   url: string;
   eventId: string;
@@ -22,8 +22,8 @@ export interface OutgoingWebhook {
 /** Sends signed webhooks to addresses that pass the address check. */
 export interface WebhookSender {
   /**
-   * One attempt. Never throws: whatever goes wrong is its result.
-   * @param stop breaks the attempt off
+   * Makes one attempt. Never throws: a failure is in the result.
+   * @param stop aborts the attempt
    */
   send(webhook: OutgoingWebhook, stop?: AbortSignal): Promise<AttemptResult>;
 }
@@ -32,17 +32,17 @@ export interface WebhookSender {
 export interface WebhookSenderOptions {
   allowedPrivateHosts: readonly string[];
   resolve?: ResolveHost;
-  /** Milliseconds after which an attempt is given up, name resolution included; default 10 s (specification 6). */
+  /** Timeout of an attempt in milliseconds, including name resolution; default 10 s (specification 6). */
   timeoutMs?: number;
 }
 
 const MAX_ERROR_LENGTH = 200;
-/** Of an answer only the status counts; so many bytes of its body are read and thrown away. */
+/** Only the status of an answer counts. At most this many bytes of its body are read, and discarded. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /**
- * A lookup that knows only the addresses that were checked: a name that resolves to something else a moment later
- * changes nothing (specification 9, DNS rebinding). TLS still verifies the certificate against the name.
+ * A lookup that returns only the checked addresses, so it doesn't matter if the name resolves to something else a
+ * moment later (specification 9, DNS rebinding). TLS still verifies the certificate against the name.
  */
 export function pinnedLookup(addresses: readonly ResolvedAddress[]): LookupFunction {
   return (_hostname, options, callback) => {
@@ -62,7 +62,7 @@ function describe(error: unknown): string {
   return text.slice(0, MAX_ERROR_LENGTH);
 }
 
-/** A sender of webhooks. Each attempt resolves the name anew and has a connection of its own. */
+/** A sender that resolves the name again and opens its own connection for every attempt. */
 export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
   const resolve = options.resolve ?? createHostResolver({ systemHosts: options.allowedPrivateHosts });
   const timeoutMs = options.timeoutMs ?? WEBHOOK_ATTEMPT_TIMEOUT_MS;
@@ -77,7 +77,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       pipelining: 0,
     });
     try {
-      // undici's request follows no redirect: a 3xx is an answer that does not acknowledge.
+      // undici's request doesn't follow redirects, so a 3xx counts as not acknowledged.
       const response = await request(url, {
         method: "POST",
         dispatcher,
@@ -90,7 +90,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
         },
         body: webhook.bodyJson,
       });
-      // The status is all that counts; an answer body that never ends must not hold the attempt.
+      // Only the status counts. A body that never ends must not hold up the attempt.
       response.body.on("error", () => undefined);
       response.body.destroy();
       const { statusCode } = response;
@@ -115,7 +115,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
   };
 }
 
-/** Waits for work that cannot be stopped itself, but not past the signal. */
+/** Waits for work that can't be stopped, but only until the signal aborts. */
 async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   return Promise.race([

@@ -15,9 +15,9 @@ export function signWebhook(secret: string, rawBody: string, timestamp: number):
 }
 
 /**
- * Whether a received webhook was signed with the secret, by the rules for receivers (specification section 6, rule 3):
- * the header splits at the comma into `t` and `v1`, |now - t| is at most 300 seconds, and the HMAC is compared in
- * constant time. A receiver answers 401 when this is false.
+ * Whether a received webhook was signed with the secret, following the receiver rules (specification section 6, rule
+ * 3): the header splits at the comma into `t` and `v1`, |now - t| is at most 300 seconds, and the HMAC is compared in
+ * constant time. A receiver answers 401 if this is false.
  * @param rawBody the body as it arrived, before any parsing
  * @param now unix seconds
  */

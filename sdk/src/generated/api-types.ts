@@ -36,7 +36,7 @@ export type Service = {
   deliveryType: "webhook" | "api_response" | "async";
   callbackRequired: boolean;
   /**
-   * Shown to the seller alone
+   * Shown only to the seller
    */
   endpointUrl?: string | null;
   network: Network;
@@ -60,7 +60,7 @@ export type DiscoverResult = {
   sellerAgentId: string;
   sellerAddress: string;
   /**
-   * Of the seller, on the listing's network
+   * The seller's, on the listing's network
    */
   discoveryScore: number;
   relevance: number;
@@ -124,7 +124,7 @@ export type GaslessFunding = {
      */
     abi: string;
     /**
-     * The arguments; the signature follows as the last one
+     * The arguments, to be followed by the signature
      */
     args: {
       terms: {
@@ -142,7 +142,7 @@ export type GaslessFunding = {
       validBefore: string;
     };
     /**
-     * Calldata for the signature of a plain wallet: put its 130 hexadecimal digits, without 0x, in place of `{signature}`. For the signature of a contract wallet, encode `args`
+     * Calldata for a plain wallet's signature: replace `{signature}` with its 130 hexadecimal digits, without 0x. For a contract wallet's signature, encode `args`
      */
     dataTemplate: string;
     description: string;
@@ -690,7 +690,7 @@ export type PostApiV1AuthRegisterResponses = {
     success: true;
     agentId: string;
     /**
-     * Shown this once; only its hash is kept
+     * Shown only this once: the service stores just its hash
      */
     apiKey: string;
     walletAddress: string;
@@ -743,7 +743,7 @@ export type DeleteApiV1AuthKeysError = DeleteApiV1AuthKeysErrors[keyof DeleteApi
 
 export type DeleteApiV1AuthKeysResponses = {
   /**
-   * Revokes the key that the request carries
+   * Revokes the key that the request is made with
    */
   200: {
     success: true;
@@ -811,13 +811,13 @@ export type PostApiV1AuthKeysError = PostApiV1AuthKeysErrors[keyof PostApiV1Auth
 
 export type PostApiV1AuthKeysResponses = {
   /**
-   * Gives a new API key against a signature of the wallet
+   * Issues a new API key for a signature of the wallet
    */
   201: {
     success: true;
     agentId: string;
     /**
-     * Shown this once; only its hash is kept
+     * Shown only this once: the service stores just its hash
      */
     apiKey: string;
     /**
@@ -865,7 +865,7 @@ export type GetApiV1AgentsScoreResponses = {
     onChainScore: number;
     discoveryScore: number;
     /**
-     * Whether the score opens mainnet checkout
+     * Whether the score allows mainnet checkout
      */
     graduated: boolean;
     graduationScore: 10;
@@ -911,7 +911,7 @@ export type GetApiV1AgentsByIdPublicKeyError =
 
 export type GetApiV1AgentsByIdPublicKeyResponses = {
   /**
-   * The public key that others encrypt messages to an agent with
+   * The public key for encrypting messages to an agent
    */
   200: {
     agentId: string;
@@ -961,7 +961,7 @@ export type GetApiV1AgentsByIdDiscoveryScoreError =
 
 export type GetApiV1AgentsByIdDiscoveryScoreResponses = {
   /**
-   * The score of an agent as search uses it
+   * The agent's score as used in search
    */
   200: {
     agentId: string;
@@ -1029,7 +1029,7 @@ export type GetApiV1ServicesData = {
   path?: never;
   query?: {
     /**
-     * Search by meaning
+     * Semantic search query
      */
     q?: string;
     category?:
@@ -1083,19 +1083,19 @@ export type GetApiV1ServicesData = {
     currency?: "USDC" | "USD" | "ETH" | "POL";
     deliveryType?: "webhook" | "api_response" | "async";
     /**
-     * In US dollars: ether counts by the price feed, and POL, which has none, never matches
+     * In US dollars. Ether is converted with the price feed; POL has no feed and never matches
      */
     minPrice?: number;
     /**
-     * In US dollars: ether counts by the price feed, and POL, which has none, never matches
+     * In US dollars. Ether is converted with the price feed; POL has no feed and never matches
      */
     maxPrice?: number;
     /**
-     * Least discoveryScore of the seller
+     * Minimum discoveryScore of the seller
      */
     minTrustScore?: number;
     /**
-     * `relevance` with `q` and only then, otherwise `newest` by default
+     * Always `relevance` with `q`; without it, `newest` by default and never `relevance`
      */
     sort?: "newest" | "oldest" | "price_asc" | "price_desc" | "relevance";
     /**
@@ -1207,11 +1207,11 @@ export type PostApiV1ServicesData = {
     currency?: "USDC" | "USD" | "ETH" | "POL";
     deliveryType?: "webhook" | "api_response" | "async";
     /**
-     * Whether a checkout must name a callbackUrl
+     * Whether a checkout must give a callbackUrl
      */
     callbackRequired?: boolean;
     /**
-     * Where incoming jobs are posted
+     * Where the platform posts incoming jobs
      */
     endpointUrl?: string | null;
     network?: Network;
@@ -1318,7 +1318,7 @@ export type DeleteApiV1ServicesByIdError = DeleteApiV1ServicesByIdErrors[keyof D
 
 export type DeleteApiV1ServicesByIdResponses = {
   /**
-   * Delists one's own service for good
+   * Archives a service of the caller permanently
    */
   200: {
     success: true;
@@ -1364,7 +1364,7 @@ export type GetApiV1ServicesByIdError = GetApiV1ServicesByIdErrors[keyof GetApiV
 
 export type GetApiV1ServicesByIdResponses = {
   /**
-   * Reads a service, whatever its status
+   * Reads a service of any status
    */
   200: {
     success: true;
@@ -1428,11 +1428,11 @@ export type PatchApiV1ServicesByIdData = {
     currency?: "USDC" | "USD" | "ETH" | "POL";
     deliveryType?: "webhook" | "api_response" | "async";
     /**
-     * Whether a checkout must name a callbackUrl
+     * Whether a checkout must give a callbackUrl
      */
     callbackRequired?: boolean;
     /**
-     * Where incoming jobs are posted
+     * Where the platform posts incoming jobs
      */
     endpointUrl?: string | null;
     network?: Network;
@@ -1490,7 +1490,7 @@ export type PatchApiV1ServicesByIdError = PatchApiV1ServicesByIdErrors[keyof Pat
 
 export type PatchApiV1ServicesByIdResponses = {
   /**
-   * Changes one's own service
+   * Changes a service of the caller
    */
   200: {
     success: true;
@@ -1503,16 +1503,16 @@ export type PatchApiV1ServicesByIdResponse = PatchApiV1ServicesByIdResponses[key
 export type PostApiV1DiscoverData = {
   body: {
     /**
-     * What is wanted, in English
+     * What to find, in English
      */
     query: string;
     filters?: {
       /**
-       * Least discoveryScore of the seller
+       * Minimum discoveryScore of the seller
        */
       minTrustScore?: number;
       /**
-       * Dearest price of a unit. In US dollars: ether counts by the price feed, and POL, which has none, never matches
+       * Maximum price of a unit. In US dollars. Ether is converted with the price feed; POL has no feed and never matches
        */
       maxPrice?: number;
     };
@@ -1593,7 +1593,7 @@ export type PostApiV1CheckoutData = {
      */
     deliveryDeadlineSeconds?: number;
     /**
-     * Must be the network of the service when given
+     * If given, must be the network of the service
      */
     network?: Network;
     criteria?: {
@@ -1684,7 +1684,7 @@ export type PostApiV1CheckoutError = PostApiV1CheckoutErrors[keyof PostApiV1Chec
 
 export type PostApiV1CheckoutResponses = {
   /**
-   * Checks out a service: makes a transaction and the terms of its escrow
+   * Checks out a service: creates a transaction and the terms of its escrow
    */
   200: {
     success: true;
@@ -1706,24 +1706,24 @@ export type PostApiV1CheckoutResponses = {
         network: Network;
         chainId: number;
         /**
-         * Unix seconds until which the seller may deliver
+         * Last moment at which the seller may deliver, in unix seconds
          */
         deadline: number;
         quoteExpiresAt: string;
         /**
-         * Part of the deposit that is never given back
+         * Part of the deposit that is never refunded
          */
         platformFee: string;
         /**
-         * What a refund or an abandonment gives back: the deposit less the fee
+         * What the buyer gets back on a refund or an abandonment: the deposit minus the fee
          */
         refundableAmount: string;
         /**
-         * approve and createEscrow, ready to be sent in this order
+         * approve and createEscrow, to be sent in this order
          */
         calls: Array<ContractCall>;
         /**
-         * Instead of `calls`: a signature that anyone may relay. Null for a token without EIP-3009
+         * An alternative to `calls`: a signature that anyone may relay. Null for a token without EIP-3009
          */
         gasless: GaslessFunding | null;
       };
@@ -2454,7 +2454,7 @@ export type GetApiV1WebhooksSecretResponses = {
       secret: string;
       rotation: number;
       /**
-       * Signs once it is activated, at the latest from activatesAt on
+       * Signs once it is activated, and from activatesAt at the latest
        */
       next: {
         secret: string;
@@ -2510,7 +2510,7 @@ export type PostApiV1WebhooksSecretRotateError =
 
 export type PostApiV1WebhooksSecretRotateResponses = {
   /**
-   * Makes the next webhook secret
+   * Creates the next webhook secret
    */
   200: {
     success: true;
@@ -2521,7 +2521,7 @@ export type PostApiV1WebhooksSecretRotateResponses = {
       secret: string;
       rotation: number;
       /**
-       * Signs once it is activated, at the latest from activatesAt on
+       * Signs once it is activated, and from activatesAt at the latest
        */
       next: {
         secret: string;
@@ -2578,7 +2578,7 @@ export type PostApiV1WebhooksSecretActivateError =
 
 export type PostApiV1WebhooksSecretActivateResponses = {
   /**
-   * Lets the next webhook secret sign from now on
+   * Activates the next webhook secret
    */
   200: {
     success: true;
@@ -2589,7 +2589,7 @@ export type PostApiV1WebhooksSecretActivateResponses = {
       secret: string;
       rotation: number;
       /**
-       * Signs once it is activated, at the latest from activatesAt on
+       * Signs once it is activated, and from activatesAt at the latest
        */
       next: {
         secret: string;
@@ -2681,7 +2681,7 @@ export type GetApiV1NetworksError = GetApiV1NetworksErrors[keyof GetApiV1Network
 
 export type GetApiV1NetworksResponses = {
   /**
-   * The settlement networks with their contracts, tokens and how far each subgraph is
+   * The settlement networks with their contracts, tokens and subgraph progress
    */
   200: {
     success: true;
@@ -2701,15 +2701,15 @@ export type GetApiV1NetworksResponses = {
       }>;
       explorerUrl: string;
       /**
-       * GraphQL of the subgraph; null when none is public
+       * GraphQL endpoint of the subgraph; null if it isn't public
        */
       subgraphUrl: string | null;
       /**
-       * Latest block of the chain; null when its RPC server is away
+       * Latest block of the chain; null if its RPC server is unavailable
        */
       headBlock: number | null;
       /**
-       * Latest block of the subgraph; null when it is away
+       * Latest block of the subgraph; null if it is unavailable
        */
       indexedBlock: number | null;
       /**
@@ -2744,7 +2744,7 @@ export type GetHealthError = GetHealthErrors[keyof GetHealthErrors];
 
 export type GetHealthResponses = {
   /**
-   * Says that the process is alive
+   * Reports that the process is alive
    */
   200: {
     status: "ok";
@@ -2773,7 +2773,7 @@ export type GetReadyErrors = {
    */
   500: Error;
   /**
-   * Says whether the process can serve, and how each network is
+   * Reports whether the process can serve, and the state of each network
    */
   503: {
     status: "ready" | "not_ready";
@@ -2781,7 +2781,7 @@ export type GetReadyErrors = {
       ok: boolean;
       latencyMs: number;
       /**
-       * Kind of the failure; the log has the details
+       * Name of the failure; the log has the details
        */
       error?: string;
     };
@@ -2789,7 +2789,7 @@ export type GetReadyErrors = {
       ok: boolean;
       latencyMs: number;
       /**
-       * Kind of the failure; the log has the details
+       * Name of the failure; the log has the details
        */
       error?: string;
       listings?: number;
@@ -2804,7 +2804,7 @@ export type GetReadyErrors = {
           ok: boolean;
           latencyMs: number;
           /**
-           * Kind of the failure; the log has the details
+           * Name of the failure; the log has the details
            */
           error?: string;
           headBlock?: number;
@@ -2814,7 +2814,7 @@ export type GetReadyErrors = {
           ok: boolean;
           latencyMs: number;
           /**
-           * Kind of the failure; the log has the details
+           * Name of the failure; the log has the details
            */
           error?: string;
           indexedBlock?: number;
@@ -2824,7 +2824,7 @@ export type GetReadyErrors = {
           blocksBehind?: number | null;
         };
         /**
-         * How far events, webhooks and lists are behind the chain; null for what isn't known
+         * How far events, webhooks and lists are behind the chain; null where that isn't known
          */
         follower: {
           /**
@@ -2848,7 +2848,7 @@ export type GetReadyErrors = {
           ok: boolean;
           latencyMs: number;
           /**
-           * Kind of the failure; the log has the details
+           * Name of the failure; the log has the details
            */
           error?: string;
           headBlock?: number;
@@ -2858,7 +2858,7 @@ export type GetReadyErrors = {
           ok: boolean;
           latencyMs: number;
           /**
-           * Kind of the failure; the log has the details
+           * Name of the failure; the log has the details
            */
           error?: string;
           indexedBlock?: number;
@@ -2868,7 +2868,7 @@ export type GetReadyErrors = {
           blocksBehind?: number | null;
         };
         /**
-         * How far events, webhooks and lists are behind the chain; null for what isn't known
+         * How far events, webhooks and lists are behind the chain; null where that isn't known
          */
         follower: {
           /**
@@ -2904,7 +2904,7 @@ export type GetReadyError = GetReadyErrors[keyof GetReadyErrors];
 
 export type GetReadyResponses = {
   /**
-   * Says whether the process can serve, and how each network is
+   * Reports whether the process can serve, and the state of each network
    */
   200: {
     status: "ready" | "not_ready";
@@ -2912,7 +2912,7 @@ export type GetReadyResponses = {
       ok: boolean;
       latencyMs: number;
       /**
-       * Kind of the failure; the log has the details
+       * Name of the failure; the log has the details
        */
       error?: string;
     };
@@ -2920,7 +2920,7 @@ export type GetReadyResponses = {
       ok: boolean;
       latencyMs: number;
       /**
-       * Kind of the failure; the log has the details
+       * Name of the failure; the log has the details
        */
       error?: string;
       listings?: number;
@@ -2935,7 +2935,7 @@ export type GetReadyResponses = {
           ok: boolean;
           latencyMs: number;
           /**
-           * Kind of the failure; the log has the details
+           * Name of the failure; the log has the details
            */
           error?: string;
           headBlock?: number;
@@ -2945,7 +2945,7 @@ export type GetReadyResponses = {
           ok: boolean;
           latencyMs: number;
           /**
-           * Kind of the failure; the log has the details
+           * Name of the failure; the log has the details
            */
           error?: string;
           indexedBlock?: number;
@@ -2955,7 +2955,7 @@ export type GetReadyResponses = {
           blocksBehind?: number | null;
         };
         /**
-         * How far events, webhooks and lists are behind the chain; null for what isn't known
+         * How far events, webhooks and lists are behind the chain; null where that isn't known
          */
         follower: {
           /**
@@ -2979,7 +2979,7 @@ export type GetReadyResponses = {
           ok: boolean;
           latencyMs: number;
           /**
-           * Kind of the failure; the log has the details
+           * Name of the failure; the log has the details
            */
           error?: string;
           headBlock?: number;
@@ -2989,7 +2989,7 @@ export type GetReadyResponses = {
           ok: boolean;
           latencyMs: number;
           /**
-           * Kind of the failure; the log has the details
+           * Name of the failure; the log has the details
            */
           error?: string;
           indexedBlock?: number;
@@ -2999,7 +2999,7 @@ export type GetReadyResponses = {
           blocksBehind?: number | null;
         };
         /**
-         * How far events, webhooks and lists are behind the chain; null for what isn't known
+         * How far events, webhooks and lists are behind the chain; null where that isn't known
          */
         follower: {
           /**
@@ -3087,7 +3087,7 @@ export type GetDocsError = GetDocsErrors[keyof GetDocsErrors];
 
 export type GetDocsResponses = {
   /**
-   * This API description, to browse
+   * This API description as a web page
    */
   200: string;
 };
@@ -3122,7 +3122,7 @@ export type GetDocsByFileError = GetDocsByFileErrors[keyof GetDocsByFileErrors];
 
 export type GetDocsByFileResponses = {
   /**
-   * Scripts and styles of the browsable description
+   * Scripts and styles of that web page
    */
   200: Blob | File;
 };
