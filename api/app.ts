@@ -15,13 +15,13 @@ import { mountRoutes } from "./http/router.ts";
 import { IndexerBehindError, IndexerUnavailableError } from "./indexer/errors.ts";
 import { StoppingError } from "./lib/stopping.ts";
 
-/** Version of the HTTP API as the API description states it; the path prefix says `v1` (specification section 9). */
+/** Version of the HTTP API in the API description. The path prefix is `v1` (specification section 9). */
 const API_VERSION = "1.0.0";
 
 /** Every route of the API. The type checks that the application provides what their handlers need. */
 export const routes: readonly RouteDefinition<Services & DocsDeps>[] = featureRoutes;
 
-/** The API description of all routes; api/openapi.json is its committed form. */
+/** The API description of all routes, committed as api/openapi.json. */
 export function apiDescription(): ApiDescription {
   return describeApi(routes, API_VERSION);
 }
@@ -48,7 +48,7 @@ function translateError(error: unknown): ApiError | undefined {
     const details = { network: error.network };
     return new ApiError("indexer_unavailable", { details, retryAfterSeconds: 2, cause: error });
   }
-  // Another process of the service, or this one after its restart, answers the same request.
+  // Another process of the service, or this one after its restart, can answer the same request.
   if (error instanceof StoppingError) {
     return new ApiError("service_unavailable", { retryAfterSeconds: 1, cause: error });
   }
@@ -56,12 +56,12 @@ function translateError(error: unknown): ApiError | undefined {
   return undefined;
 }
 
-/** The steps of the pipeline until there are policies. */
+/** The pipeline without policies. */
 const NO_STEPS: PipelineSteps = { beforeAuthentication: [], afterAuthentication: [], afterValidation: [] };
 
 /**
- * The HTTP application on a wired container.
- * @param steps rate limits, budgets, x402, idempotency and request signatures, each at its place in the pipeline
+ * Creates the HTTP application for a wired container.
+ * @param steps rate limits, budgets, x402, idempotency and request signatures, each in its place in the pipeline
  */
 export function createApp(container: Container, steps = NO_STEPS): Koa {
   const app = new Koa({ proxy: container.env.trustedProxies > 0, maxIpsCount: container.env.trustedProxies });
@@ -74,7 +74,7 @@ export function createApp(container: Container, steps = NO_STEPS): Koa {
   });
   for (const middleware of mounted) app.use(middleware);
   app.on("error", (error: unknown) => {
-    container.log.error({ err: error }, "answer could not be sent");
+    container.log.error({ err: error }, "couldn't send the answer");
   });
   return app;
 }

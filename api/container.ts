@@ -61,7 +61,7 @@ export const featureRoutes = [
   ...docsModule.routes,
 ];
 
-/** Durations of waits and background work. Tests shorten them. */
+/** Durations for waits and background work. Tests shorten them. */
 export type Timings = TransactionTimings & FollowerTimings & OutboxTimings;
 
 /** The default timings. */
@@ -90,7 +90,7 @@ export interface Platform {
   chains: Readonly<Record<Network, ChainClient>>;
   indexers: Readonly<Record<Network, Indexer>>;
   jobs: JobSystem;
-  /** Aborted as soon as the process begins to stop. */
+  /** Aborted as soon as the process starts to stop. */
   shutdown: AbortSignal;
 }
 
@@ -104,7 +104,7 @@ export interface Container extends Platform {
   loops: readonly BackgroundLoop[];
   /** The features themselves, for tests that drive their background work step by step. */
   features: Features;
-  /** Loads the search index and keeps it up to date: for processes that answer searches. */
+  /** Loads the search index and keeps it up to date. Only processes that answer searches need it. */
   startSearch(): Promise<void>;
   /** Ends everything that waits or streams; call `close` afterwards. */
   beginShutdown(): void;
@@ -112,7 +112,9 @@ export interface Container extends Platform {
   close(): Promise<void>;
 }
 
-/** What a container is made from. Tests replace the clock, the database name, and chains or subgraphs by typed fakes. */
+/**
+ * Settings of a container. Tests set the clock and the database name, and replace chains or subgraphs with typed fakes.
+ */
 export interface ContainerOptions {
   env: Env;
   log: Logger;
@@ -123,7 +125,7 @@ export interface ContainerOptions {
   timings?: Partial<Timings>;
 }
 
-/** Maximum wait at start for the chain id, in milliseconds. */
+/** Maximum wait for the chain id at start, in milliseconds. */
 const CHAIN_ID_PATIENCE_MS = 3_000;
 const PROCESS_ID_BYTES = 4;
 
@@ -263,7 +265,7 @@ async function connectChains(env: Env): Promise<Readonly<Record<Network, ChainCl
   return chains;
 }
 
-/** A wrong chain fails the start; an unavailable server does not, because it may come back. */
+/** Fails the start for a wrong chain, but not for an unavailable server, which may come back. */
 async function refuseWrongChain(chain: ChainClient): Promise<void> {
   try {
     await withTimeout(`rpc:${chain.network}`, CHAIN_ID_PATIENCE_MS, () => chain.assertChainId());

@@ -10,16 +10,16 @@ import type { Container } from "./container.ts";
 import { runProcess, stopInOrder } from "./lib/process.ts";
 import { createLogger } from "./lib/logger.ts";
 
-/** A client must have sent its whole request within this time. */
+/** How long a client may take to send its whole request. */
 const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** How long in-flight requests may take after a stop. */
+/** How long in-flight requests may take once the process stops. */
 const DRAIN_TIMEOUT_MS = 5_000;
 /** How long the connections may take to close. */
 const CLOSE_LIMIT_MS = 2_000;
 
-/** The listening HTTP side of a container. */
+/** The HTTP server of a container. */
 export interface RunningServer {
   server: Server;
   /** The listening port. */

@@ -16,7 +16,7 @@ import { escrowAbi } from "./abis.ts";
 import type { CallTarget, EscrowTerms } from "./calldata.ts";
 import type { RpcCall } from "./rpc.ts";
 
-/** What a token's EIP-712 signatures are bound to, besides chain and address. */
+/** The parts of a token's EIP-712 domain other than chain and address. */
 export interface TokenDomain {
   name: string;
   version: string;
@@ -27,7 +27,7 @@ export interface BuyerTerms extends EscrowTerms {
   buyer: Address;
 }
 
-/** Terms as `createEscrowWithAuthorization` takes them. */
+/** The terms as a parameter of `createEscrowWithAuthorization`. */
 const TERMS = getAbiItem({ abi: escrowAbi, name: "authorizationNonce" }).inputs[0];
 
 /** `AUTHORIZATION_TYPEHASH` in contracts/escrow/EscrowCreation.sol. */
@@ -38,7 +38,7 @@ const AUTHORIZATION_TYPEHASH = keccak256(
   ),
 );
 
-/** The getters of a token with EIP-3009, as USDC has them. */
+/** The getters of an EIP-3009 token such as USDC. */
 const authorizingTokenAbi = parseAbi([
   "function name() view returns (string)",
   "function version() view returns (string)",
@@ -53,8 +53,8 @@ const RECEIVE_TYPEHASH = keccak256(
 );
 
 /**
- * The EIP-712 domain of a token that takes EIP-3009 authorizations, read from the token itself; null for one that
- * doesn't, or whose domain isn't made of name, version, chain and address: a signature over it would be worth nothing.
+ * Reads the EIP-712 domain of a token that supports EIP-3009 authorizations. Returns null for a token that doesn't, and
+ * for one whose domain isn't made of name, version, chain and address, because a signature over those would be invalid.
  */
 export async function readTokenDomain(rpc: RpcCall, token: Address, chainId: number): Promise<TokenDomain | null> {
   const read = <Name extends (typeof authorizingTokenAbi)[number]["name"]>(functionName: Name) =>
@@ -74,7 +74,7 @@ export async function readTokenDomain(rpc: RpcCall, token: Address, chainId: num
   }
 }
 
-/** A token without the function reverts, or its fallback answers nothing. */
+/** A token without the function reverts, or its fallback returns nothing. */
 function isUnknownFunction(error: unknown): boolean {
   if (!(error instanceof BaseError)) return false;
   const found = error.walk(
@@ -105,13 +105,13 @@ export function authorizationNonce(target: CallTarget, terms: BuyerTerms): Hex {
   );
 }
 
-/** When an authorization is valid: after the one and before the other, unix seconds. */
+/** When an authorization is valid: strictly between two times in unix seconds. */
 export interface Validity {
   validAfter: number;
   validBefore: number;
 }
 
-/** What a buyer's wallet signs to fund an escrow without gas: EIP-3009 as `eth_signTypedData_v4` takes it. */
+/** What a buyer's wallet signs to fund an escrow without gas: EIP-3009 typed data for `eth_signTypedData_v4`. */
 export function receiveAuthorization(target: CallTarget, terms: BuyerTerms, domain: TokenDomain, validity: Validity) {
   return {
     domain: { ...domain, chainId: target.chainId, verifyingContract: terms.token },

@@ -9,17 +9,17 @@ export interface ContractCall {
   data: Hex;
   value: "0";
   chainId: number;
-  /** Describes the call in plain words. */
+  /** What the call does, in plain words. */
   description: string;
 }
 
-/** Where a call goes. */
+/** The contract and chain that a call is for. */
 export interface CallTarget {
   chainId: number;
   escrowContract: Address;
 }
 
-/** The terms that `createEscrow` takes; amounts in token units, times in unix seconds, durations in seconds. */
+/** The terms that `createEscrow` takes. Amounts are in token units, times in unix seconds, durations in seconds. */
 export interface EscrowTerms {
   escrowId: Hex;
   seller: Address;
@@ -46,7 +46,7 @@ export function approveCall(target: CallTarget, token: Address, amount: bigint):
     data: encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [target.escrowContract, amount] }),
     value: "0",
     chainId: target.chainId,
-    description: "Allow the escrow contract to draw the deposit",
+    description: "Allow the escrow contract to transfer the deposit",
   };
 }
 
@@ -75,12 +75,12 @@ export function submitDeliveryCall(target: CallTarget, escrowId: Hex, proofHash:
   return escrowCall(target, data, "Commit to the delivery; the dispute window starts");
 }
 
-/** The moves that take only the escrow id, with a description of each. */
+/** The moves that take only the escrow id, each with its description. */
 const MOVES = {
   accept: "Accept the delivery and pay the seller",
   finalize: "Release the funds to the seller after the dispute window",
-  claimAbandoned: "Reclaim the funds of a job that was never delivered",
-  refund: "Decline the job and give the funds back to the buyer",
+  claimAbandoned: "Reclaim the deposit, without the fee, of a job that was never delivered",
+  refund: "Decline the job and refund the buyer",
   openDispute: "Dispute the delivery; the funds are frozen until a ruling",
 } as const;
 

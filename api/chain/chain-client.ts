@@ -32,11 +32,11 @@ export interface EscrowLimits {
   paused: boolean;
   /** Minimum deposit in token units. */
   minAmount: bigint;
-  /** USD value of the deposit by the token's feed. */
+  /** USD value of the deposit, at the price of the token's feed. */
   valueUsd: bigint;
-  /** The lower cap of both parties; null when unlimited. */
+  /** The lower of both parties' caps; null for unlimited. */
   capUsd: bigint | null;
-  /** The party that the cap comes from. */
+  /** The party whose cap it is. */
   cappedAgent: Address;
   sellerTerms: { minAmountUsd: bigint; minDeliverySeconds: number; paused: boolean };
 }
@@ -48,7 +48,7 @@ export interface FeedPrice {
   updatedAt: number;
 }
 
-/** What the JSON-RPC server knows of a transaction hash. */
+/** What the JSON-RPC server knows about a transaction hash. */
 export type ReceiptLookup =
   { status: "unknown" } | { status: "pending" } | { status: "mined"; receipt: TransactionReceipt };
 
@@ -59,7 +59,7 @@ function valuationRefusal(token: Address, error: unknown): unknown {
   if (!(revert instanceof ContractFunctionRevertedError)) return error;
   switch (revert.data?.errorName) {
     case "InvalidPrice":
-      return new PriceUnavailableError(`No price of ${token}`, { cause: error });
+      return new PriceUnavailableError(`No price for ${token}`, { cause: error });
     case "TokenNotListed":
       return new TokenNotListedError(`${token} is not listed`, { cause: error });
     default:
@@ -72,8 +72,8 @@ function toHead(block: Block<bigint, false, "latest">): ChainHead {
 }
 
 /**
- * Reads one settlement network by JSON-RPC. Every method throws ChainUnavailableError when the server cannot be
- * reached, or its subclass WrongChainError when the server serves another chain.
+ * Reads one settlement network by JSON-RPC. Every method throws ChainUnavailableError if the server is unreachable, or
+ * its subclass WrongChainError if the server serves another chain.
  */
 export interface ChainClient {
   readonly network: Network;
@@ -82,24 +82,25 @@ export interface ChainClient {
   /** Checks once which chain the server serves; every other call waits for the result. */
   assertChainId(): Promise<void>;
   head(): Promise<ChainHead>;
-  /** The block of this number; null above the latest one. */
+  /** The block with this number; null above the latest one. */
   block(blockNumber: number): Promise<ChainHead | null>;
-  /** On-chain score of a wallet; 0 for an unknown wallet, may be negative (specification 2.5). */
+  /** On-chain score of a wallet. 0 for an unknown wallet, and it may be negative (specification 2.5). */
   scoreOf(wallet: Address): Promise<bigint>;
   /**
-   * Pause, least deposit, value, caps and seller terms that `createEscrow` would check for this deposit, in one round
-   * trip. Throws PriceUnavailableError when the token's feed has no usable price, and TokenNotListedError.
+   * Reads what `createEscrow` would check for this deposit in one round trip: pause, minimum deposit, value, caps and
+   * seller terms.
+   * @throws PriceUnavailableError if the token's feed has no usable price, TokenNotListedError
    */
   escrowLimits(terms: { buyer: Address; seller: Address; token: Address; amount: bigint }): Promise<EscrowLimits>;
   tokenBalance(token: Address, owner: Address): Promise<bigint>;
-  /** The EIP-712 domain of a token that takes EIP-3009 authorizations, read once; null for one that doesn't. */
+  /** The EIP-712 domain of a token that supports EIP-3009 authorizations, read once; null for a token that doesn't. */
   tokenDomain(token: Address): Promise<TokenDomain | null>;
   /** The latest USD price of a token that has a feed. */
   price(token: DeployedToken): Promise<FeedPrice>;
-  /** The state code of an escrow at the latest block, 0 when it was never created (specification 3.1). */
+  /** The state code of an escrow at the latest block; 0 if it was never created (specification 3.1). */
   escrowState(escrowId: Hex): Promise<number>;
   lookupReceipt(txHash: Hash): Promise<ReceiptLookup>;
-  /** The listed token of a symbol, ignoring case. */
+  /** The listed token with a symbol, ignoring case. */
   token(symbol: string): DeployedToken | undefined;
 }
 

@@ -3,29 +3,29 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ChainClient } from "./chain-client.ts";
 
 /**
- * The time of a chain as this process knows it, in unix seconds. It never goes back: a deadline that a block seen here
- * has passed stays passed, whichever node or indexer answers next.
+ * A chain's time as known to this process, in unix seconds. It never goes back: once a block has passed a deadline, the
+ * deadline stays passed, even if another node or indexer that is behind answers next.
  */
 export interface ChainTime {
   /**
-   * The latest block's time, asked for at most `maxAgeMs` ago, in one RPC call however many ask. While the RPC server is
-   * silent it is the time of the latest block seen; 0 when none was.
+   * The latest block's time, read at most `maxAgeMs` ago. Concurrent callers share one RPC call. While the RPC server
+   * doesn't answer, it is the time of the latest block seen, or 0 if there was none.
    */
   latest(): Promise<number>;
-  /** Takes note of the time of a block that was seen elsewhere, for example in the subgraph. */
+  /** Records the time of a block that was seen elsewhere, for example in the subgraph. */
   saw(timestamp: number): void;
 }
 
 /** Settings and collaborators of a chain's time. */
 export interface ChainTimeOptions {
   chain: Pick<ChainClient, "head">;
-  /** How old the answer of the RPC server may be, in milliseconds. */
+  /** Maximum age of the RPC server's answer, in milliseconds. */
   maxAgeMs: number;
   /** Milliseconds of a monotonic clock. */
   monotonicNow?: () => number;
 }
 
-/** A caller doesn't wait longer for the RPC server, and after a failure no other call is made for as long. */
+/** Maximum wait of a caller for the RPC server, and the pause after a failed call. */
 const PATIENCE_MS = 1_000;
 
 /** The shared time of one chain. */
@@ -40,13 +40,13 @@ export function createChainTime(options: ChainTimeOptions): ChainTime {
   }
 
   async function ask(): Promise<void> {
-    // Counted from the question: the answer is at least as new.
+    // Counted from the request: the answer is at least as new.
     const askedAt = monotonicNow();
     try {
       saw((await chain.head()).timestamp);
       freshUntil = askedAt + maxAgeMs;
     } catch {
-      // A reading does without; /ready reports the outage.
+      // The last known time is used instead; /ready reports the outage.
       freshUntil = monotonicNow() + PATIENCE_MS;
     } finally {
       refresh = undefined;

@@ -33,18 +33,18 @@ const deploymentSchema = z.object({
     .min(1),
 });
 
-/** A token that the deployment lists. `minAmount` in token units, `maxPriceAge` in seconds. */
+/** A token that the deployment lists. `minAmount` is in token units, `maxPriceAge` in seconds. */
 export interface DeployedToken {
   symbol: string;
   address: `0x${string}`;
   decimals: number;
-  /** USD price feed; the zero address when one token counts as one US dollar. */
+  /** USD price feed; the zero address if one token counts as one US dollar. */
   feed: `0x${string}`;
   maxPriceAge: number;
   minAmount: bigint;
 }
 
-/** What `hardhat deploy` wrote for one network: addresses of the proxies and the tokens of new escrows. */
+/** What `hardhat deploy` wrote for one network: the addresses of the proxies, and the tokens for new escrows. */
 export interface Deployment {
   network: Network;
   chainId: number;
@@ -55,19 +55,19 @@ export interface Deployment {
   tokens: DeployedToken[];
 }
 
-/** Reads and validates the deployment file of a network. Throws DeploymentFileError with the file and every fault. */
+/** Reads and validates a network's deployment file. @throws DeploymentFileError naming the file and every fault */
 export async function readDeployment(path: string, network: Network): Promise<Deployment> {
   let text: string;
   try {
     text = await readFile(path, "utf8");
   } catch (cause) {
-    throw new DeploymentFileError(`Deployment file ${path} cannot be read: deploy the contracts first`, { cause });
+    throw new DeploymentFileError(`Can't read deployment file ${path}: deploy the contracts first`, { cause });
   }
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    throw new DeploymentFileError(`Deployment file ${path} is no JSON`, { cause });
+    throw new DeploymentFileError(`Deployment file ${path} isn't JSON`, { cause });
   }
   const parsed = deploymentSchema.safeParse(json);
   if (!parsed.success) {
@@ -76,8 +76,8 @@ export async function readDeployment(path: string, network: Network): Promise<De
   const { contracts, ...rest } = parsed.data;
   if (rest.network !== network || rest.chainId !== CHAIN_IDS[network]) {
     throw new DeploymentFileError(
-      `Deployment file ${path} is of ${rest.network} (chain ${rest.chainId}); ` +
-        `that of ${network} (chain ${CHAIN_IDS[network]}) is needed here`,
+      `Deployment file ${path} is for ${rest.network} (chain ${rest.chainId}), ` +
+        `but ${network} (chain ${CHAIN_IDS[network]}) is expected here`,
     );
   }
   return {

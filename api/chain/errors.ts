@@ -1,11 +1,11 @@
 import type { Network } from "../config/constants.ts";
 
-/** The JSON-RPC server of a network did not respond within the bounded retries. */
+/** A network's JSON-RPC server didn't respond within the bounded retries. */
 export class ChainUnavailableError extends Error {
   override readonly name: string = "ChainUnavailableError";
   readonly network: Network;
 
-  constructor(network: Network, cause: unknown, message = `The JSON-RPC server of ${network} cannot be reached`) {
+  constructor(network: Network, cause: unknown, message = `The JSON-RPC server of ${network} is unreachable`) {
     super(message, { cause });
     this.network = network;
   }
@@ -21,10 +21,10 @@ export class WrongChainError extends ChainUnavailableError {
   }
 }
 
-/** The price feed of a token has no usable answer, so the contract cannot value it. */
+/** A token's price feed has no usable answer, so the contract can't value the token. */
 export class PriceUnavailableError extends Error {
   override readonly name = "PriceUnavailableError";
-  /** What the client may know: the token, and how old its price is. */
+  /** Facts for the client: the token and the age of its price. */
   readonly facts: Readonly<Record<string, string | number>> | undefined;
 
   constructor(message: string, { facts, ...options }: ErrorOptions & { facts?: PriceUnavailableError["facts"] } = {}) {

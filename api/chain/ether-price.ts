@@ -9,17 +9,17 @@ import { PriceUnavailableError } from "./errors.ts";
 import { freshPrice } from "./fresh-price.ts";
 
 /**
- * US dollars for one ether by the on-chain feed, read at most a minute ago (decision 23).
+ * The price of one ether in US dollars from the on-chain feed, read at most a minute ago (decision 23).
  * @throws ChainUnavailableError, PriceUnavailableError
  */
 export type EtherPrice = () => Promise<BigNumber>;
 
 const MAX_AGE_MS = 60_000;
-/** A price of this age is still given, and the next one is read meanwhile: short outages of the chain go unnoticed. */
+/** Age at which the next price is read in the background. Until it arrives, or in a short outage, this one is used. */
 const REFRESH_AGE_MS = 30_000;
 const WRAPPED_ETHER = "WETH";
 
-/** The price of ether, kept for at most a minute. Requests at the same moment share one reading. */
+/** Caches the price of ether for at most a minute. Concurrent requests share one read. */
 export function createEtherPrice(chains: Readonly<Record<Network, ChainClient>>, clock: Clock): EtherPrice {
   let known: { usd: BigNumber; readAt: number } | undefined;
   let reading: Promise<BigNumber> | undefined;
@@ -29,7 +29,7 @@ export function createEtherPrice(chains: Readonly<Record<Network, ChainClient>>,
     const found = [MAINNET, ...NETWORKS]
       .map((network) => ({ chain: chains[network], token: chains[network].token(WRAPPED_ETHER) }))
       .find(({ token }) => token !== undefined);
-    if (found?.token === undefined) throw new PriceUnavailableError("No network lists a token with a price of ether");
+    if (found?.token === undefined) throw new PriceUnavailableError("No network lists a token with an ether price");
     const { chain, token } = found;
     const { timestamp } = await chain.head();
     const { answer, decimals } = await freshPrice(chain, token, Math.max(timestamp, toUnixSeconds(clock.now())));
@@ -45,7 +45,7 @@ export function createEtherPrice(chains: Readonly<Record<Network, ChainClient>>,
       reading = undefined;
     });
     if (known === undefined || ageMs > MAX_AGE_MS) return reading;
-    // Its failure concerns nobody yet: the next call reads again.
+    // A failure is ignored here, because nobody needs the new price yet. The next call reads again.
     reading.catch(() => undefined);
     return Promise.resolve(known.usd);
   };

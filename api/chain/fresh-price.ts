@@ -3,9 +3,9 @@ import type { DeployedToken } from "./deployment.ts";
 import { PriceUnavailableError } from "./errors.ts";
 
 /**
- * The latest price of a token's feed.
+ * The latest price from a token's feed.
  * @param chainNow unix seconds
- * @throws PriceUnavailableError when the answer is older than the token's `maxPriceAge`, or isn't a price
+ * @throws PriceUnavailableError if the answer is older than the token's `maxPriceAge`, or isn't a price
  */
 export async function freshPrice(chain: ChainClient, token: DeployedToken, chainNow: number): Promise<FeedPrice> {
   const price = await chain.price(token);

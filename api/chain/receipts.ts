@@ -5,7 +5,7 @@ import { escrowAbi } from "./abis.ts";
 import type { EscrowTerms } from "./calldata.ts";
 import type { ChainClient } from "./chain-client.ts";
 
-/** A term on which the escrow on chain differs from its checkout. */
+/** A term in which the escrow on chain differs from its checkout. */
 export interface TermDifference {
   term: "buyer" | "seller" | "token" | "amount" | "deadline" | "disputeWindow" | "abandonmentGrace" | "criteriaHash";
   expected: string;
@@ -18,7 +18,7 @@ export type FundingCheck =
   | { kind: "funded"; blockNumber: number }
   /** No node of this network has seen the hash. */
   | { kind: "unknown" }
-  /** It is not in a block yet. */
+  /** It isn't in a block yet. */
   | { kind: "pending" }
   /** It reverted. */
   | { kind: "failed"; blockNumber: number }
@@ -34,7 +34,7 @@ export interface FundingTerms extends EscrowTerms {
   buyer: Address;
 }
 
-/** The values of an escrow that its checkout sets, as read from the chain or the subgraph. */
+/** The values of an escrow that its checkout determines, as read from the chain or the subgraph. */
 export type CreatedTerms = Record<TermDifference["term"], string | bigint>;
 
 /** Compares every term of a checkout with the created escrow; an empty array means that they match. */
@@ -59,7 +59,7 @@ function escrowLogs(receipt: TransactionReceipt, escrowContract: Address) {
 }
 
 /**
- * Checks by the logs of a receipt whether it funded the escrow of a checkout. The sender does not matter: a relayed
+ * Checks from a receipt's logs whether it funded the escrow of a checkout. The sender doesn't matter: a relayed
  * `createEscrowWithAuthorization` counts like `createEscrow` (specification row 8, decision 16).
  */
 export async function checkFunding(chain: ChainClient, txHash: Hash, terms: FundingTerms): Promise<FundingCheck> {
@@ -89,10 +89,10 @@ export type DeliveryCheck =
   | { kind: "unknown" }
   | { kind: "pending" }
   | { kind: "failed"; blockNumber: number }
-  /** It submitted no delivery of this escrow. */
+  /** It didn't submit a delivery for this escrow. */
   | { kind: "otherEscrow" };
 
-/** Checks by the logs of a receipt whether it submitted the delivery of an escrow. */
+/** Checks from a receipt's logs whether it submitted the delivery of an escrow. */
 export async function checkDelivery(chain: ChainClient, txHash: Hash, escrowId: Hex): Promise<DeliveryCheck> {
   const lookup = await chain.lookupReceipt(txHash);
   if (lookup.status !== "mined") return { kind: lookup.status };

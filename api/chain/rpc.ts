@@ -16,7 +16,7 @@ import type { Network } from "../config/constants.ts";
 import { retry } from "../lib/retry.ts";
 import { ChainUnavailableError } from "./errors.ts";
 
-/** Bounds of the calls to one JSON-RPC server. */
+/** Limits for calls to one JSON-RPC server. */
 export interface RpcOptions {
   network: Network;
   rpcUrl: string;
@@ -26,7 +26,7 @@ export interface RpcOptions {
   attempts: number;
 }
 
-/** Runs a call with bounded retries. Throws ChainUnavailableError when the server stays unreachable. */
+/** Runs a call with bounded retries. @throws ChainUnavailableError if the server stays unreachable */
 export type RpcCall = <T>(call: (client: PublicClient<HttpTransport>) => Promise<T>) => Promise<T>;
 
 const BASE_DELAY_MS = 100;
@@ -50,7 +50,7 @@ function isUnreachable(error: unknown): boolean {
 /** A read-only JSON-RPC client. Calls made in the same tick share one HTTP request. */
 export function createRpc(options: RpcOptions): RpcCall {
   const client = createPublicClient({
-    // viem's own retries wait without jitter: `retry` below does it instead.
+    // viem's own retries have no jitter, so `retry` below is used instead.
     transport: http(options.rpcUrl, { timeout: options.timeoutMs, retryCount: 0, batch: true }),
   });
   return async (call) => {

@@ -1,10 +1,10 @@
-/** Numbers and names of the specification, each with its section. The API defines them nowhere else. */
+/** Numbers and names from the specification, each with its section. The API doesn't define them anywhere else. */
 
 /** Network values (section 1): the testnet and the mainnet only. */
 export const NETWORKS = ["base-sepolia", "base"] as const;
 export type Network = (typeof NETWORKS)[number];
 
-/** The testnet (section 1): its score opens the mainnet (section 3.4). */
+/** The testnet (section 1). A score there is required for the mainnet (section 3.4). */
 export const TESTNET: Network = "base-sepolia";
 /** The mainnet (section 1). */
 export const MAINNET: Network = "base";
@@ -34,7 +34,7 @@ export const PRICE_UNITS = ["per_request", "per_document", "per_hour", "per_outp
 export const CURRENCIES = ["USDC", "USD", "ETH", "POL"] as const;
 export type Currency = (typeof CURRENCIES)[number];
 
-/** Decimal places that a price may have: those of the token it settles in (section 1, decision 2). */
+/** Decimal places that a price may have: those of the token that it settles in (section 1, decision 2). */
 export const CURRENCY_DECIMALS: Readonly<Record<Currency, number>> = { USDC: 6, USD: 6, ETH: 18, POL: 18 };
 
 /** Delivery types (section 2.2). */
@@ -54,14 +54,14 @@ export const DELIVERY_DEADLINE_SECONDS = { min: 1_800, max: 2_592_000, default: 
 /** How long a quote is valid, in seconds (decision 2). */
 export const QUOTE_SECONDS = 900;
 
-/** The testnet score that opens mainnet checkout (section 3.4). */
+/** The testnet score that mainnet checkout requires (section 3.4). */
 export const MAINNET_GRADUATION_SCORE = 10;
 
 /** On-chain score at which the discovery score reaches 1 (section 2.5). */
 export const FULL_DISCOVERY_SCORE = 100;
 
 /**
- * Job value caps in whole US dollars by on-chain score, highest first (section 8.4, decision 11). `null`: unlimited.
+ * Job value caps in whole US dollars by on-chain score, highest first (section 8.4, decision 11). `null` is unlimited.
  * A score below the last bound gets the last cap.
  */
 export const JOB_VALUE_CAPS: readonly { minScore: number; capUsd: number | null }[] = [

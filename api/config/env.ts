@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import type { Network } from "./constants.ts";
 
-/** Thrown when the environment is invalid. The message names each variable and what is wrong with it. */
+/** Thrown when the environment is invalid. The message names each faulty variable and says what is wrong. */
 export class ConfigurationError extends Error {
   constructor(problems: readonly string[]) {
     super(`The configuration is not usable:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
@@ -12,10 +12,10 @@ export class ConfigurationError extends Error {
 
 const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http or https address" });
 
-/** A URL that is shown publicly: it must not contain a secret. */
+/** A public URL, so it must not contain a secret. */
 const publicHttpUrl = httpUrl.refine(
   (url) => !URL.canParse(url) || !hasCredentials(new URL(url)),
-  "is given to everyone and must have no user name and password",
+  "is public and must not contain a user name or password",
 );
 
 const commaSeparated = z.string().transform((text) =>

@@ -17,8 +17,8 @@ const SOCKET_TIMEOUT_MS = 30_000;
 const DEFAULT_DATABASE = "marketplace";
 
 /**
- * Opens the connection and rejects a server without transactions: related records, events and cursors are written in
- * one transaction, which needs a replica set or a sharded cluster.
+ * Opens the connection and rejects a server without transactions. Related records, events and cursors are written in
+ * one transaction, which requires a replica set or a sharded cluster.
  * @param databaseName overrides the name in the address
  * @throws DatabaseUnusableError
  */
@@ -27,7 +27,7 @@ export async function connectDatabase(uri: string, log: Logger, databaseName?: s
     dbName: databaseName ?? databaseNameOf(uri),
     autoIndex: false,
     autoCreate: false,
-    // Without a connection a query fails immediately instead of waiting in the client's buffer.
+    // Without a connection, a query fails immediately instead of waiting in the client's buffer.
     bufferCommands: false,
     serverSelectionTimeoutMS: SERVER_SELECTION_TIMEOUT_MS,
     socketTimeoutMS: SOCKET_TIMEOUT_MS,
@@ -92,19 +92,19 @@ export async function withTransaction<T>(
 
 const DUPLICATE_KEY = 11_000;
 
-/** True when a write violated a unique index, or the one on `field` when given. */
+/** Whether a write violated a unique index, or the one on `field` if that is given. */
 export function isDuplicateKey(error: unknown, field?: string): boolean {
   const { code, keyPattern } = error as { code?: unknown; keyPattern?: Record<string, unknown> };
   return code === DUPLICATE_KEY && (field === undefined || keyPattern?.[field] !== undefined);
 }
 
-/** Codes of errors from writing to a socket that the server has closed; the driver does not wrap them. */
+/** Codes of errors from writing to a socket that the server has closed. The driver doesn't wrap them. */
 const CLOSED_SOCKET_CODES: readonly unknown[] = [
   ...["EPIPE", "ECONNRESET", "ETIMEDOUT"],
   ...["ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"],
 ];
 
-/** True when an error means that the database is unavailable and a retry may succeed. */
+/** Whether an error means that the database is unavailable and a retry may succeed. */
 export function isDatabaseOutage(error: unknown): boolean {
   return (
     error instanceof MongoNetworkError ||

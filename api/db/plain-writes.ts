@@ -1,15 +1,17 @@
 import type { AnyBulkWriteOperation, Document } from "mongodb";
 import type { ClientSession, Model } from "mongoose";
 
-// Mongoose builds and validates an object for every document that it writes, which takes several times as long as the
-// write itself. Where many records are written whole, and their types say what they are, the driver writes them.
+// Mongoose builds and validates an object for every document, which takes several times as long as the write itself.
+// Where many complete records are written and their types are enough of a check, the driver writes them directly.
 
-/** Inserts records as they are. */
+/** Inserts records without validation by Mongoose. */
 export async function insertPlain<T>(model: Model<T>, records: readonly T[], session: ClientSession): Promise<void> {
   if (records.length > 0) await model.collection.insertMany(records as never[], { session });
 }
 
-/** Runs updates and replacements as they are, in any order: each has to concern another document. */
+/**
+ * Runs updates and replacements without validation by Mongoose, in any order. Each must affect a different document.
+ */
 export async function writePlain<T>(
   model: Model<T>,
   operations: readonly AnyBulkWriteOperation<T & Document>[],

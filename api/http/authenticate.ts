@@ -7,23 +7,23 @@ import type { Authenticator, DistinctHeaders } from "./pipeline.ts";
 const API_KEY = new RegExp(`^${API_KEY_PREFIX}[0-9a-fA-F]{${API_KEY_HEX_LENGTH}}$`);
 const BEARER = /^Bearer (.+)$/i;
 
-/** Finds the owner of a key that is neither revoked nor expired, by the hash of the key. */
+/** Finds the owner of a key by its hash, if the key is neither revoked nor expired. */
 export interface KeyDirectory {
   findCaller(keyHash: string): Promise<Caller | undefined>;
 }
 
 /**
- * The hash under which a key is stored and found (decision 21). Keys carry 256 random bits, so one round of SHA-256
- * is enough, and looking up the hash tells nothing about a key through the time it takes.
+ * The hash under which a key is stored and found (decision 21). Keys have 256 random bits, so one round of SHA-256 is
+ * enough, and the time of a lookup by hash reveals nothing about a key.
  */
 export function hashApiKey(apiKey: string): string {
   return sha256Hex(apiKey);
 }
 
 /**
- * Authenticates by `X-API-Key` or `Authorization: Bearer` (section 5.2). A key with anything around it, whitespace
- * included, is invalid (section 5.3). A request may repeat its key; with two different ones it is unclear who calls, so
- * neither counts.
+ * Authenticates by `X-API-Key` or `Authorization: Bearer` (section 5.2). A key with anything around it, even
+ * whitespace, is invalid (section 5.3). A request may repeat its key. With two different keys the caller is ambiguous,
+ * so neither counts.
  */
 export function createAuthenticator(keys: KeyDirectory): Authenticator {
   return {
@@ -41,7 +41,7 @@ export function createAuthenticator(keys: KeyDirectory): Authenticator {
   };
 }
 
-/** The different keys of a request. Beside an `X-API-Key`, credentials of another scheme are not ours to judge. */
+/** The distinct keys of a request. With an `X-API-Key`, credentials of another scheme are ignored. */
 function presentedKeys(headers: DistinctHeaders): Set<string> {
   const preferred = headers["x-api-key"] ?? [];
   const bearer = (headers["authorization"] ?? []).flatMap((line) => {

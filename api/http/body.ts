@@ -9,7 +9,7 @@ import { MAX_BODY_BYTES } from "../config/constants.ts";
 import { ApiError, validationError } from "./errors.ts";
 import { repeatedFieldIssues, structureIssues } from "./validation.ts";
 
-/** A JSON body: its bytes after content decoding, and their value. */
+/** A JSON body: its bytes after content decoding, and the parsed value. */
 export interface JsonBody {
   bytes: Buffer;
   json: unknown;
@@ -18,8 +18,8 @@ export interface JsonBody {
 const DECOMPRESSORS = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress } as const;
 
 /**
- * Reads the JSON body of a request. An empty body counts as an empty object, so that each missing field is named.
- * Koa's body parser isn't used: it replaces invalid UTF-8, so a payload would be stored with another text than was sent.
+ * Reads the JSON body of a request. An empty body counts as an empty object, so the error names each missing field.
+ * Koa's body parser isn't used because it replaces invalid UTF-8, so a stored payload could differ from what was sent.
  * @throws ApiError `unsupported_media_type`, `payload_too_large`, `malformed_json`, `validation_error`
  */
 export async function readJsonBody(context: Pick<ParameterizedContext, "req" | "request" | "get">): Promise<JsonBody> {
@@ -42,7 +42,7 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
   if (encoding === "identity") return limited(request, length === undefined ? {} : { length });
   if (!Object.hasOwn(DECOMPRESSORS, encoding)) throw new ApiError("unsupported_media_type");
   const decompressed = DECOMPRESSORS[encoding as keyof typeof DECOMPRESSORS]();
-  // Not `pipeline`: it would close the connection together with a body that is refused, before the answer.
+  // Not `pipeline`: if the body is refused, it would close the connection before the answer is sent.
   const abort = (error: Error) => decompressed.destroy(error);
   request.once("error", abort).pipe(decompressed);
   try {
@@ -71,7 +71,7 @@ function decodeUtf8(bytes: Buffer): string {
   }
 }
 
-/** Only objects and arrays are bodies: a lone text or number is refused like what isn't JSON. */
+/** Only objects and arrays are accepted as bodies. A lone string or number is refused like malformed JSON. */
 function parse(text: string): unknown {
   let json: unknown;
   try {

@@ -9,8 +9,8 @@ export const networkSchema = z
   .meta({ id: "Network", description: "`base-sepolia` is the testnet, `base` the mainnet" });
 
 /**
- * A wallet or contract address; what leaves has the checksum form. Small letters alone and capital letters alone carry
- * no checksum; mixed ones must have the right one (EIP-55), so that a mistyped address is noticed.
+ * A wallet or contract address, converted to its checksum form. All lower case or all upper case has no checksum. Mixed
+ * case must have the right one (EIP-55), so that a mistyped address is noticed.
  */
 export const addressSchema = z
   .string()
@@ -32,14 +32,14 @@ export const addressOutput = z.templateLiteral(["0x", z.string()]).meta({
   override: { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" },
 });
 
-/** A moment in an answer, ISO 8601. */
+/** A time in an answer, ISO 8601. */
 export const timestampOutput = z.iso.datetime();
 
 const MAX_URL_LENGTH = 2_048;
 
 /**
- * An http or https address without credentials. Whether it may be sent to is decided at each sending (decision 39), so
- * that a name that changes its address later is caught.
+ * An http or https address without credentials. The address check runs before each send (decision 39), so it also
+ * catches a name that changes its address later.
  */
 export const webUrlSchema = z
   .string()
@@ -67,7 +67,7 @@ export function dataOf<Data extends z.ZodType>(data: Data) {
   return z.object({ success: z.literal(true), data });
 }
 
-/** Free-form JSON object, kept as it came. */
+/** A free-form JSON object, kept as received. */
 export const jsonObject = z
   .custom<Record<string, unknown>>(
     (value) => typeof value === "object" && value !== null && !Array.isArray(value),

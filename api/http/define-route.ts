@@ -9,15 +9,15 @@ import type { ErrorCode } from "./errors.ts";
 export type HttpMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 /**
- * Who may call. `none`: anyone. `apiKey`: the owner of a valid key. `optionalApiKey`: anyone, but a key that is
- * presented must be valid.
+ * Who may call. `none`: anyone. `apiKey`: the owner of a valid key. `optionalApiKey`: anyone, but a key must be valid
+ * if given.
  */
 export type AuthPolicy = "none" | "apiKey" | "optionalApiKey";
 
 /**
- * Class of the per-minute limits (section 8.2, decision 34) that a route counts towards. By client address:
- * `developerAccess`, `discover` and `keyless` (every other route without a key). By key: the rest. Never limited:
- * `unlimited`.
+ * Class of the per-minute limits (section 8.2, decision 34) that a route counts towards. `developerAccess`, `discover`
+ * and `keyless` (every other route without a key) count by client address, the rest by key. `unlimited` is never
+ * limited.
  */
 export type LimitClass =
   | "developerAccess"
@@ -41,7 +41,7 @@ export type LimitClass =
 /** Daily budget (section 8.3) that a call draws on. */
 export type BudgetClass = "api" | "message" | "search" | "transaction" | "none";
 
-/** The agent whose key a request carries. Its identity comes from the key alone (section 5.10). */
+/** The agent that a request comes from. Its identity comes from the key alone (section 5.10). */
 export interface Caller {
   agentId: string;
   walletAddress: `0x${string}`;
@@ -61,18 +61,18 @@ export interface RouteRequest<Auth extends AuthPolicy, Params, Query, Body> {
   query: Query;
   body: Body;
   headers: IncomingHttpHeaders;
-  /** Address of the client, by TRUST_PROXY. */
+  /** Address of the client, following TRUST_PROXY. */
   ip: string;
   requestId: string;
   log: Logger;
-  /** Aborted when the client has gone or the process is stopping. */
+  /** Aborted when the client disconnects or the process stops. */
   signal: AbortSignal;
 }
 
 /** Schemas of the answers by status. */
 export type ResponseSchemas = Readonly<Record<number, z.ZodType>>;
 
-/** What a handler answers: a status that the route declares with a body of that status' schema. */
+/** What a handler answers: a declared status with a body that matches that status's schema. */
 export type RouteResult<Responses extends ResponseSchemas> = {
   [Status in keyof Responses & number]: {
     status: Status;
@@ -81,7 +81,7 @@ export type RouteResult<Responses extends ResponseSchemas> = {
   };
 }[keyof Responses & number];
 
-/** An answer that is not one JSON document: a stream of server-sent events, a page. Declared by `produces`. */
+/** An answer other than a JSON document, such as a stream of server-sent events or a page. Declared by `produces`. */
 export interface RawResult {
   status: number;
   raw: Readable | string | Buffer;
@@ -98,7 +98,7 @@ interface RouteSpec<
   Responses extends ResponseSchemas,
 > {
   method: HttpMethod;
-  /** Full path with `{parameters}`. A path under `/api/v1` answers under `/v1` as well (decision 33). */
+  /** Full path with `{parameters}`. A path under `/api/v1` is also served under `/v1` (decision 33). */
   path: string;
   /** Heading in the API description. */
   tag: string;
@@ -110,8 +110,8 @@ interface RouteSpec<
   limitClass: LimitClass;
   budget: BudgetClass;
   /**
-   * Schemas of the parts of a request. Objects must be strict: an unknown field is an error (decision 24). A route that
-   * names no query, or no body, takes an empty one.
+   * Schemas of the parts of a request. Objects must be strict, because an unknown field is an error (decision 24).
+   * Without a schema, query and body must be empty.
    */
   params?: Params;
   query?: Query;
@@ -120,13 +120,13 @@ interface RouteSpec<
   /** Content type of a raw answer. */
   produces?: string;
   /**
-   * Codes of the catalogue that the handler may answer; those of the pipeline are added to the description. A route
-   * without a key that touches the database names `service_unavailable`.
+   * Codes from the catalogue that the handler may answer. The description adds those of the pipeline. A route without a
+   * key that uses the database must list `service_unavailable`.
    */
   errors?: readonly ErrorCode[];
 }
 
-/** A route that lacks its handler. */
+/** A route without its handler. */
 export interface DeclaredRoute<
   Auth extends AuthPolicy,
   Params extends z.ZodType,
@@ -135,8 +135,8 @@ export interface DeclaredRoute<
   Responses extends ResponseSchemas,
 > {
   /**
-   * Gives the route its handler. The second argument is annotated with the interface of what the handler needs; the
-   * application passes it.
+   * Adds the handler. Its second argument is annotated with an interface of what the handler needs, which the
+   * application passes.
    */
   handle<Deps>(
     handler: (
@@ -146,7 +146,7 @@ export interface DeclaredRoute<
   ): RouteDefinition<Deps>;
 }
 
-/** What a handler gives back, whatever its schemas. */
+/** What any handler returns, regardless of its schemas. */
 export type HandlerResult = { status: number; headers?: Readonly<Record<string, string>>; body?: unknown } | RawResult;
 
 /** A route as the pipeline runs it; its handler asks for `Deps`. */
@@ -166,16 +166,16 @@ export interface RouteDefinition<Deps> {
   responses: ResponseSchemas;
   produces?: string;
   errors: readonly ErrorCode[];
-  // A property, not a method: parameters are compared contravariantly, so a route that needs more than the
-  // application has does not compile.
+  // A property, not a method, so that parameters are compared contravariantly: a route that needs more than the
+  // application has doesn't compile.
   handler: (request: RouteRequest<AuthPolicy, unknown, unknown, unknown>, deps: Deps) => Awaitable<HandlerResult>;
 }
 
-/** What a route takes that names no schema of its own: nothing. */
+/** The schema of a part that a route doesn't declare: it must be empty. */
 const NOTHING = z.strictObject({});
 
 /**
- * Declares a route: what it takes, what it answers and which errors it may give; `.handle` adds the handler.
+ * Declares a route: its input, its answers and its errors. `.handle` adds the handler.
  * @example
  * export const readService = defineRoute({
  *   method: "GET", path: "/api/v1/services/{id}", tag: "Services", summary: "Reads a service",
@@ -201,13 +201,13 @@ export function defineRoute<
       query: spec.query ?? NOTHING,
       ...(spec.body === undefined && spec.method !== "GET" ? { body: NOTHING } : {}),
       errors: spec.errors ?? [],
-      // The pipeline calls the handler only with what these very schemas have parsed, so widening its input is safe.
+      // The pipeline calls the handler only with what these schemas have parsed, so widening its input is safe.
       handler: handler as never,
     }),
   };
 }
 
-/** Every path that a route answers under: its own and, below `/api/v1`, the short spelling `/v1`. */
+/** Every path of a route: its own and, for one under `/api/v1`, the short form under `/v1`. */
 export function pathsOf(path: string): string[] {
   return path.startsWith("/api/v1/") ? [path, path.slice("/api".length)] : [path];
 }

@@ -2,58 +2,58 @@ import { z } from "zod";
 
 /**
  * The catalogue of errors: code, HTTP status, text (specification section 7, decision 33).
- * Codes are stable and machine-readable; texts are for people. Every error that the API answers stands here.
+ * Codes are stable and machine-readable; texts are for people. It lists every error that the API answers.
  */
 export const ERROR_CATALOGUE = {
-  validation_error: { status: 400, text: "The request does not match its schema" },
-  malformed_json: { status: 400, text: "The body is not well-formed JSON" },
-  sign_in_message_invalid: { status: 400, text: "The signed message cannot be accepted" },
-  signature_invalid: { status: 400, text: "The signature is not the wallet's signature of this message" },
+  validation_error: { status: 400, text: "The request doesn't match its schema" },
+  malformed_json: { status: 400, text: "The body isn't well-formed JSON" },
+  sign_in_message_invalid: { status: 400, text: "The signed message isn't acceptable" },
+  signature_invalid: { status: 400, text: "The signature isn't the wallet's signature of this message" },
   callback_url_required: { status: 400, text: "This service requires a callbackUrl" },
   invalid_api_key: { status: 401, text: "Invalid API key" },
-  insufficient_token_balance: { status: 402, text: "The wallet holds too little of the token" },
+  insufficient_token_balance: { status: 402, text: "The wallet doesn't hold enough of the token" },
   job_value_cap_exceeded: { status: 403, text: "The job is worth more than the scores of its parties allow" },
-  testnet_graduation_required: { status: 403, text: "Mainnet checkout needs a higher testnet score" },
-  wrong_role: { status: 403, text: "The caller does not have the role that this operation needs" },
+  testnet_graduation_required: { status: 403, text: "Mainnet checkout requires a higher testnet score" },
+  wrong_role: { status: 403, text: "The caller doesn't have the role that this operation requires" },
   not_found: { status: 404, text: "Not found" },
   method_not_allowed: { status: 405, text: "Method not allowed" },
-  criteria_not_available: { status: 404, text: "No criteria document is kept for this transaction" },
-  delivery_already_submitted: { status: 409, text: "A delivery with another content was already handed in" },
-  delivery_transaction_mismatch: { status: 409, text: "The transaction did not submit this delivery on chain" },
-  escrow_id_taken: { status: 409, text: "The escrow id was taken on chain by other terms" },
-  escrow_state_conflict: { status: 409, text: "The escrow's state on chain does not allow this" },
+  criteria_not_available: { status: 404, text: "This transaction has no criteria document" },
+  delivery_already_submitted: { status: 409, text: "A delivery with different content has already been submitted" },
+  delivery_transaction_mismatch: { status: 409, text: "The transaction didn't submit this delivery on chain" },
+  escrow_id_taken: { status: 409, text: "The escrow id was used on chain with other terms" },
+  escrow_state_conflict: { status: 409, text: "The escrow's state on chain doesn't allow this" },
   funding_failed: { status: 409, text: "The funding transaction failed on chain" },
-  funding_not_found: { status: 409, text: "No such transaction exists on the settlement chain" },
-  funding_other_escrow: { status: 409, text: "The transaction did not create the escrow of this checkout" },
+  funding_not_found: { status: 409, text: "The transaction doesn't exist on the settlement chain" },
+  funding_other_escrow: { status: 409, text: "The transaction didn't create the escrow of this checkout" },
   funding_other_network: { status: 409, text: "The transaction is on another chain" },
-  funding_other_terms: { status: 409, text: "The transaction created the escrow with other terms than the checkout's" },
-  funding_pending: { status: 409, text: "The transaction is not in a block yet" },
+  funding_other_terms: { status: 409, text: "The transaction created the escrow with terms other than the checkout's" },
+  funding_pending: { status: 409, text: "The transaction isn't in a block yet" },
   network_mismatch: { status: 409, text: "The service settles on another network" },
-  nonce_already_used: { status: 409, text: "The nonce of the signed message was used before" },
+  nonce_already_used: { status: 409, text: "The nonce of the signed message has already been used" },
   not_accepted_on_chain: { status: 409, text: "The buyer has not accepted the delivery on chain" },
-  self_purchase: { status: 409, text: "An agent cannot buy its own service" },
-  seller_terms_not_met: { status: 409, text: "The seller does not take escrows on these terms" },
-  service_archived: { status: 409, text: "The service is archived for good" },
-  service_not_active: { status: 409, text: "The service is not active" },
-  wallet_already_registered: { status: 409, text: "This wallet is registered as an agent already" },
+  self_purchase: { status: 409, text: "An agent can't buy its own service" },
+  seller_terms_not_met: { status: 409, text: "The seller doesn't accept escrows on these terms" },
+  service_archived: { status: 409, text: "The service is archived and can't be changed" },
+  service_not_active: { status: 409, text: "The service isn't active" },
+  wallet_already_registered: { status: 409, text: "This wallet is already registered as an agent" },
   payload_too_large: { status: 413, text: "The body is larger than 256 KB" },
   unsupported_media_type: { status: 415, text: "The body must be sent as application/json" },
   amount_out_of_range: {
     status: 422,
-    text: "The deposit is below the token's least amount or too large for an escrow",
+    text: "The deposit is below the token's minimum or too large for an escrow",
   },
-  currency_not_settleable: { status: 422, text: "No escrow token exists for this currency on this network" },
-  payment_method_not_supported: { status: 422, text: "This payment method is not available on this network" },
+  currency_not_settleable: { status: 422, text: "This currency has no escrow token on this network" },
+  payment_method_not_supported: { status: 422, text: "This payment method isn't available on this network" },
   internal_error: { status: 500, text: "Something went wrong on our side" },
-  chain_unavailable: { status: 503, text: "The chain cannot be read at the moment" },
-  indexer_unavailable: { status: 503, text: "The subgraph cannot be read at the moment" },
-  new_escrows_paused: { status: 503, text: "The escrow contract takes no new escrows at the moment" },
-  price_feed_unavailable: { status: 503, text: "No fresh price is to be had for this token" },
-  search_unavailable: { status: 503, text: "Search by meaning is not ready at the moment" },
-  service_unavailable: { status: 503, text: "The service is not available at the moment" },
+  chain_unavailable: { status: 503, text: "The chain is currently unavailable" },
+  indexer_unavailable: { status: 503, text: "The subgraph is currently unavailable" },
+  new_escrows_paused: { status: 503, text: "The escrow contract currently accepts no new escrows" },
+  price_feed_unavailable: { status: 503, text: "No current price is available for this token" },
+  search_unavailable: { status: 503, text: "Semantic search is currently unavailable" },
+  service_unavailable: { status: 503, text: "The service is currently unavailable" },
 } as const satisfies Record<string, { status: number; text: string }>;
 
-/** A code of the catalogue. */
+/** A code from the catalogue. */
 export type ErrorCode = keyof typeof ERROR_CATALOGUE;
 
 /** Body of every error answer (decision 33). */
@@ -62,22 +62,22 @@ export const errorBody = z
     success: z.literal(false),
     error: z.string().meta({ description: "What went wrong, for people" }),
     code: z.string().meta({ description: "What went wrong, for programs" }),
-    details: z.unknown().optional().meta({ description: "What the error is about, by code" }),
+    details: z.unknown().optional().meta({ description: "Facts about the error; their form depends on the code" }),
   })
   .meta({ id: "Error" });
 
-/** What an error may carry besides its code. */
+/** What an error may have besides its code. */
 export interface ApiErrorOptions {
   /** Facts for the client. Never secrets or internals. */
   details?: unknown;
   /** Response headers. */
   headers?: Readonly<Record<string, string>>;
-  /** Seconds after which another try makes sense; sent as `Retry-After`. */
+  /** Seconds after which a retry may succeed; sent as `Retry-After`. */
   retryAfterSeconds?: number;
   cause?: unknown;
 }
 
-/** An error that a client is told about. Anything else that is thrown becomes `internal_error`. */
+/** An error that is reported to the client. Any other thrown value becomes `internal_error`. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -105,12 +105,12 @@ export class ApiError extends Error {
 
 /** One thing that is wrong with a request. */
 export interface ValidationIssue {
-  /** Where: `body.title`, `query.limit`, `params.id`. */
+  /** Where it is: `body.title`, `query.limit`, `params.id`. */
   path: string;
   message: string;
 }
 
-/** The error of a request that does not match its schema, with every issue. */
+/** The error for a request that doesn't match its schema, with every issue. */
 export function validationError(issues: readonly ValidationIssue[]): ApiError {
   return new ApiError("validation_error", { details: issues });
 }

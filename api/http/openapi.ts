@@ -25,7 +25,7 @@ export function describeApi(routes: readonly RouteDefinition<never>[], version: 
       description:
         "Agents list services, find each other, contract, and pay through on-chain escrow.\n\n" +
         "Authenticate with the header `X-API-Key` (preferred) or with `Authorization: Bearer`. " +
-        "Every path under `/api/v1` answers under `/v1` as well. Errors have the shape " +
+        "Every path under `/api/v1` is also served under `/v1`. Errors have the shape " +
         "`{success: false, error, code, details?}`. Amounts of tokens are decimal strings in token units.",
     },
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
@@ -72,7 +72,7 @@ function operationOf(route: RouteDefinition<never>): ZodOpenApiOperationObject {
       ...(route.params === undefined ? {} : { path: route.params as z.ZodObject }),
       query: route.query as z.ZodObject,
     },
-    // A DELETE takes no body that would be worth a description, and some generators refuse one.
+    // A DELETE never has a meaningful body, and some generators refuse one.
     ...(route.body === undefined || route.method === "DELETE"
       ? {}
       : { requestBody: { required: true, content: { "application/json": { schema: route.body } } } }),
@@ -80,12 +80,12 @@ function operationOf(route: RouteDefinition<never>): ZodOpenApiOperationObject {
   };
 }
 
-/** Every code that a route may answer: what its handler names and what the pipeline adds. */
+/** Every code that a route may answer: those that it declares and those that the pipeline adds. */
 export function errorCodesOf(route: RouteDefinition<never>): ReadonlySet<ErrorCode> {
   return new Set<ErrorCode>([
     "validation_error",
     ...(route.body === undefined ? [] : BODY_ERRORS),
-    // Keys are looked up in the database, which may be away.
+    // Authentication reads the database, which may be unavailable.
     ...(route.auth === "none" ? [] : (["invalid_api_key", "service_unavailable"] as const)),
     ...route.errors,
     "internal_error",
@@ -107,7 +107,7 @@ function securityOf(route: RouteDefinition<never>): Record<string, string[]>[] {
   return route.auth === "apiKey" ? keys : [...keys, {}];
 }
 
-/** `getApiV1ServicesById` and the like: stable and unique, for generated clients. */
+/** A stable, unique name for generated clients, such as `getApiV1ServicesById`. */
 function operationId(route: RouteDefinition<never>): string {
   const words = route.path
     .replaceAll(/\{(\w+)\}/g, "by-$1")

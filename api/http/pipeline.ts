@@ -12,40 +12,40 @@ import type { ValidationIssue } from "./errors.ts";
 import type { RequestState } from "./middleware/request-context.ts";
 import { issuesOf } from "./validation.ts";
 
-/** An answer on its way out: checked against its schema and serialised, not sent yet. */
+/** An answer that is checked against its schema and serialised, but not sent yet. */
 export interface Answer {
   status: number;
-  /** Content type; undefined when `headers` name it. */
+  /** Content type; undefined if `headers` has it. */
   type: string | undefined;
   headers: Readonly<Record<string, string>>;
   /** JSON text; a stream only from a route that `produces` one. */
   body: string | Buffer | Readable;
 }
 
-/** What a step between two fixed steps of the pipeline learns of a request. */
+/** What a custom step of the pipeline knows about a request. */
 export interface StepContext {
   readonly route: RouteDefinition<never>;
-  /** Undefined before authentication, and where no key is needed and none was given. */
+  /** Undefined before authentication, and for a request without a key on a route that doesn't require one. */
   readonly caller: Caller | undefined;
   readonly method: string;
   /** As requested, without the query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** Address of the client, by TRUST_PROXY. */
+  /** Address of the client, following TRUST_PROXY. */
   readonly ip: string;
   readonly requestId: string;
   readonly log: Logger;
-  /** Aborted when the client has gone or the process is stopping. */
+  /** Aborted when the client disconnects or the process stops. */
   readonly signal: AbortSignal;
   /** Sets a header of the response, whether that becomes an answer or an error. */
   setHeader(name: string, value: string): void;
 }
 
-/** What a step learns of a request that matches its schemas. */
+/** What a step knows about a request that matches its schemas. */
 export interface ValidatedContext extends StepContext {
   /** The parts of the request as the route's schemas parsed them. */
   readonly input: RequestInput;
-  /** Bytes of the body after content decoding; undefined for a route that takes none. */
+  /** Bytes of the body after content decoding; undefined for a route without a body. */
   readonly bodyBytes: Buffer | undefined;
 }
 
@@ -53,9 +53,9 @@ export interface ValidatedContext extends StepContext {
 export type Next = () => Promise<Answer>;
 
 /**
- * A step answers with what `next` gives, as it is or with other headers; with an answer of its own, and the handler does
- * not run; or it throws an ApiError. An error of what follows passes through it: a step that has something to undo
- * catches it and throws it again.
+ * A step returns the answer of `next`, possibly with other headers. Or it returns its own answer, and the handler
+ * doesn't run. Or it throws an ApiError. Errors of later steps propagate through it: a step that has something to undo
+ * catches and rethrows them.
  * @example
  * const replay: Step<ValidatedContext> = async (context, next) => (await storedAnswer(context)) ?? next();
  */
@@ -65,15 +65,15 @@ export type Step<Context extends StepContext = StepContext> = (context: Context,
  * The pipeline of a route, in this order:
  *
  *  1. request id, access log, error envelope   (api/http/middleware, for every request, unknown paths included)
- *  2. `beforeAuthentication` steps             place of the limits per client address (section 8.2)
+ *  2. `beforeAuthentication` steps             for the limits per client address (section 8.2)
  *  3. authenticate                             key → caller, 401 otherwise
- *  4. `afterAuthentication` steps              place of the limits per key and of request signatures (decision 42)
+ *  4. `afterAuthentication` steps              for the limits per key and for request signatures (decision 42)
  *  5. parse and validate params, query, body   400, 413, 415
- *  6. `afterValidation` steps                  place of budget, x402 and idempotency, in this order
+ *  6. `afterValidation` steps                  for budget, x402 and idempotency, in this order
  *  7. handler
- *  8. the answer is parsed with its schema     what the schema does not name is not sent; a mismatch is a 500
+ *  8. parse the answer with its schema         fields that it doesn't name are dropped; a mismatch is a 500
  *
- * Steps run in the order of their array. The answer is sent once every step has given it back.
+ * Steps run in array order. The answer is sent once every step has returned.
  */
 export interface PipelineSteps {
   beforeAuthentication: readonly Step[];
@@ -81,16 +81,16 @@ export interface PipelineSteps {
   afterValidation: readonly Step<ValidatedContext>[];
 }
 
-/** The values of each header, one for each time that a request names it. */
+/** The values of each header: one for each time that a request has it. */
 export type DistinctHeaders = Readonly<Record<string, string[] | undefined>>;
 
 /** Finds the caller of a request. */
 export interface Authenticator {
-  /** @throws ApiError `invalid_api_key` when a key is needed or presented and none is valid */
+  /** @throws ApiError `invalid_api_key` if a key is required or given and none is valid */
   authenticate(policy: AuthPolicy, headers: DistinctHeaders): Promise<Caller | undefined>;
 }
 
-/** What the pipeline needs. */
+/** Dependencies of the pipeline. */
 export interface PipelineOptions {
   authenticator: Authenticator;
   steps: PipelineSteps;
@@ -177,7 +177,7 @@ async function serialise(route: RouteDefinition<never>, result: HandlerResult): 
   const { status, headers = {} } = result;
   if ("raw" in result) return { status, type: route.produces, headers, body: result.raw };
   const schema = route.responses[status];
-  if (schema === undefined) throw new Error(`${route.method} ${route.path} does not declare status ${status}`);
+  if (schema === undefined) throw new Error(`${route.method} ${route.path} doesn't declare status ${status}`);
   return { status, type: "application/json", headers, body: JSON.stringify(await schema.parseAsync(result.body)) };
 }
 

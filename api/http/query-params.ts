@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { PAGE_LIMIT } from "../config/constants.ts";
 
-/** A number in a query or path, where everything is text: an ordinary decimal, without exponent or white space. */
+/** A number in a query or path, where everything is text: a plain decimal without exponent or white space. */
 export function queryNumber(bounds: { min?: number; max?: number; description?: string } = {}) {
   const { min = -Number.MAX_VALUE, max = Number.MAX_VALUE, description } = bounds;
   return z
@@ -27,15 +27,15 @@ export function queryInteger(bounds: { min: number; max: number; description?: s
 }
 
 /** `limit` of a list (decision 23). */
-export const pageLimit = queryInteger({ min: 1, max: PAGE_LIMIT.max, description: "Entries a page" }).default(
+export const pageLimit = queryInteger({ min: 1, max: PAGE_LIMIT.max, description: "Entries per page" }).default(
   PAGE_LIMIT.default,
 );
 
 const MAX_CURSOR_LENGTH = 500;
 
 /**
- * `cursor` of a list: the `nextCursor` of the page before. Its content, base64url of JSON, is checked with a schema but
- * is no secret and no promise: it names a place in an order, and whoever makes one up sees nothing more by it.
+ * `cursor` of a list: the `nextCursor` of the previous page. Its content, base64url of JSON, is checked with a schema.
+ * It is only a position in a list and needs no secrecy: a made-up cursor reveals nothing more.
  */
 export function pageCursor<Position>(position: z.ZodType<Position>) {
   return z
@@ -47,7 +47,7 @@ export function pageCursor<Position>(position: z.ZodType<Position>) {
       context.addIssue({ code: "custom", message: "Must be the nextCursor of an earlier page of the same list" });
       return z.NEVER;
     })
-    .meta({ override: { type: "string" }, description: "`nextCursor` of the page before" });
+    .meta({ override: { type: "string" }, description: "`nextCursor` of the previous page" });
 }
 
 function decode(text: string): unknown {

@@ -8,8 +8,8 @@ import { runRoute } from "./pipeline.ts";
 import type { PipelineOptions } from "./pipeline.ts";
 
 /**
- * Mounts routes under every spelling of their paths. A path that no route has is 404, a known path with another
- * method is 405 with `Allow`.
+ * Mounts routes under every form of their paths. An unknown path is 404. A known path with another method is 405 with
+ * `Allow`.
  */
 export function mountRoutes<Deps>(
   routes: readonly RouteDefinition<Deps>[],
@@ -30,7 +30,7 @@ export function mountRoutes<Deps>(
   return [router.routes() as Middleware, unmatched];
 }
 
-/** Fixed paths before those with parameters, so that `/agents/score` is never taken for an agent's id. */
+/** Sorts fixed paths before those with parameters, so that `/agents/score` doesn't match as an agent's id. */
 function bySpecificity<Deps>(routes: readonly RouteDefinition<Deps>[]): RouteDefinition<Deps>[] {
   const parameters = (route: RouteDefinition<Deps>) => route.path.split("{").length;
   return [...routes].sort((left, right) => parameters(left) - parameters(right));

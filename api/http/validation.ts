@@ -2,10 +2,10 @@ import type { z } from "zod";
 
 import type { ValidationIssue } from "./errors.ts";
 
-/** Deepest nesting of objects and arrays that a body may have. */
+/** Maximum nesting of objects and arrays in a body. */
 export const MAX_BODY_DEPTH = 32;
 
-/** The issues of one part of a request (`body`, `query`, `params`); an unknown field is one issue each. */
+/** The issues of one part of a request (`body`, `query`, `params`). Each unknown field is an issue of its own. */
 export function issuesOf(part: string, error: z.ZodError): ValidationIssue[] {
   return error.issues.flatMap((issue) => {
     const path = [part, ...issue.path.map(String)].join(".");
@@ -15,33 +15,34 @@ export function issuesOf(part: string, error: z.ZodError): ValidationIssue[] {
 }
 
 /**
- * Refuses what no schema looks at inside free-form objects: nesting that would exhaust the stack of code that walks the
- * value later, texts that are not Unicode (a lone surrogate cannot be stored or hashed without changing it), and
- * `__proto__` as a field name (an assignment would change the prototype instead). Walks without recursion.
+ * Refuses what no schema checks inside free-form objects: nesting so deep that later code could overflow its stack,
+ * text that isn't Unicode (a lone surrogate can't be stored or hashed unchanged), and `__proto__` as a field name
+ * (assigning it would change the prototype). Doesn't recurse.
  */
 export function structureIssues(body: unknown): ValidationIssue[] {
   const pending: { value: unknown; path: string; depth: number }[] = [{ value: body, path: "body", depth: 1 }];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const { value, path, depth } = next;
     if (typeof value === "string" && !value.isWellFormed())
-      return [{ path, message: "Text is not well-formed Unicode" }];
+      return [{ path, message: "Text isn't well-formed Unicode" }];
     if (typeof value === "number" && !Number.isFinite(value)) return [{ path, message: "Number is too large" }];
     if (typeof value !== "object" || value === null) continue;
     if (depth > MAX_BODY_DEPTH) return [{ path: "body", message: `Nested deeper than ${MAX_BODY_DEPTH} levels` }];
     for (const [key, child] of Object.entries(value)) {
-      if (!key.isWellFormed()) return [{ path, message: "A field name is not well-formed Unicode" }];
-      if (key === "__proto__") return [{ path: `${path}.${key}`, message: "This field name is not allowed" }];
+      if (!key.isWellFormed()) return [{ path, message: "A field name isn't well-formed Unicode" }];
+      if (key === "__proto__") return [{ path: `${path}.${key}`, message: "This field name isn't allowed" }];
       pending.push({ value: child, path: `${path}.${key}`, depth: depth + 1 });
     }
   }
   return [];
 }
 
-/** An object or array that a scan is inside: the names of its fields so far, or the index of the element. */
+/** An object or array that the scan is inside of: the field names seen so far, or the index of the element. */
 type OpenValue = { names: Set<string>; awaitsName: boolean; at: string } | { names?: never; at: number };
 
 /**
- * The first field that an object has twice: JSON.parse keeps the last one, so what was sent would be stored changed.
+ * Finds the first field that an object has twice. JSON.parse keeps only the last one, so the stored value would differ
+ * from what was sent.
  * @param text well-formed JSON
  */
 export function repeatedFieldIssues(text: string): ValidationIssue[] {
@@ -81,7 +82,7 @@ export function repeatedFieldIssues(text: string): ValidationIssue[] {
   return [];
 }
 
-/** Place of the quotation mark that ends the string which starts at a place. */
+/** Index of the quotation mark that ends the string starting at an index. */
 function endOfString(text: string, start: number): number {
   let index = start + 1;
   while (text[index] !== '"') index += text[index] === "\\" ? 2 : 1;

@@ -5,28 +5,28 @@ import type { Network } from "../config/constants.ts";
 import { retry } from "../lib/retry.ts";
 import { IndexerBehindError, IndexerUnavailableError } from "./errors.ts";
 
-/** Bounds of the calls to one subgraph. */
+/** Address of one subgraph, and limits for calls to it. */
 export interface GraphqlOptions {
   network: Network;
-  /** Address that queries are posted to, `…/subgraphs/name/marketplace/base-sepolia` on the local stack. */
+  /** URL for queries, `…/subgraphs/name/marketplace/base-sepolia` on the local stack. */
   url: string;
-  /** Milliseconds after which one attempt is given up. */
+  /** Timeout of one attempt in milliseconds. */
   timeoutMs: number;
-  /** Attempts of one query, the first included. */
+  /** Attempts per query, including the first. */
   attempts: number;
 }
 
-/** Posts queries to one subgraph and checks the form of what comes back. */
+/** Posts queries to one subgraph and validates the answers. */
 export interface GraphqlClient {
   /**
-   * Throws IndexerBehindError when the query asks for a block not yet indexed, IndexerUnavailableError when the
-   * subgraph cannot be reached, has failed, or answers in another shape.
+   * @throws IndexerBehindError if the query asks for a block that isn't indexed yet
+   * @throws IndexerUnavailableError if the subgraph is unreachable, has failed, or its answer has an unexpected shape
    */
   query<T>(document: string, variables: Record<string, unknown>, schema: z.ZodType<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-/** A failure that another attempt may cure. */
+/** A failure that a retry may fix. */
 class TransientError extends Error {}
 
 const BASE_DELAY_MS = 50;
@@ -37,7 +37,7 @@ const envelope = z.object({
   errors: z.array(z.object({ message: z.string() })).optional(),
 });
 
-// graph-node's text for a block that it has not reached: HTTP 200 with this error.
+// graph-node's error text for a block that it hasn't reached. The HTTP status is 200.
 const BEHIND =
   /has only indexed up to block number (\d+) and data for block number (\d+) is therefore not yet available/;
 const BEHIND_SHORT = /has only indexed up to block number (\d+)/;
@@ -53,7 +53,8 @@ function throwFor(network: Network, messages: string[], neededBlock: number): ne
   throw new TransientError(messages.join("; "));
 }
 
-// Not graphql-request: it has no connection pool, timeout per attempt or schemas of answers, so nearly all of this would stay.
+// Not graphql-request: without a connection pool, timeouts per attempt or answer schemas, it would replace little of
+// this.
 /** A client with its own connection pool, a timeout per attempt and bounded retries with jitter. */
 export function createGraphqlClient(options: GraphqlOptions): GraphqlClient {
   const { network } = options;
@@ -77,7 +78,7 @@ export function createGraphqlClient(options: GraphqlOptions): GraphqlClient {
     }
     if (status !== 200) throw new TransientError(`HTTP ${status}`);
     const answer = envelope.safeParse(json);
-    if (!answer.success) throw new TransientError("the answer is no GraphQL answer");
+    if (!answer.success) throw new TransientError("the answer isn't a GraphQL answer");
     if (answer.data.errors !== undefined && answer.data.errors.length > 0) {
       throwFor(
         network,

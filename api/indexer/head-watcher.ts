@@ -4,42 +4,42 @@ import type { Network } from "../config/constants.ts";
 import { untilAborted } from "../lib/stopping.ts";
 import { IndexerBehindError } from "./errors.ts";
 
-/** How long a wait lasts at most. */
+/** Limits of a wait. */
 export interface HeadWait {
-  /** Milliseconds. */
+  /** Maximum wait in milliseconds. */
   waitMs: number;
-  /** Ends the wait early; the wait rejects with its reason. */
+  /** Ends the wait early, which then rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Follows the head of one subgraph for every request of this process that waits for a block: one query at a time however
- * many wait, and none while nobody does.
+ * Follows the head of one subgraph for all requests of this process that wait for a block. It runs one query at a time
+ * for any number of waiters, and none without waiters.
  */
 export interface HeadWatcher {
-  /** Whether an answer has shown this block already. */
+  /** Whether an answer has already included this block. */
   hasSeen(blockNumber: number): boolean;
-  /** Takes note of the block that an answer was read at. */
+  /** Records the block at which an answer was read. */
   saw(blockNumber: number): void;
-  /** Takes note that an indexer is only this far: blocks were withdrawn, or another indexer answered. */
+  /** Records that an indexer is only at this block: blocks were withdrawn, or another indexer answered. */
   sawOnly(blockNumber: number): void;
   /**
-   * Resolves with the next answer that shows the block.
-   * @throws IndexerBehindError when no answer has shown it in time; the last error of the subgraph when it failed then
+   * Resolves with the next answer that includes the block.
+   * @throws IndexerBehindError if no answer included it in time; if the last query failed, that query's error instead
    */
   reached(blockNumber: number, wait: HeadWait): Promise<void>;
 }
 
-/** Settings and collaborators of a watcher. */
+/** Dependencies of a watcher. */
 export interface HeadWatcherOptions {
   network: Network;
-  /** Asks the subgraph for its latest block. */
+  /** Reads the subgraph's latest block. */
   readHead: () => Promise<number>;
-  /** Waits between two queries; tests step it. */
+  /** Waits between queries; tests step it. */
   pause?: (milliseconds: number) => Promise<unknown>;
 }
 
-/** First pause between two queries in milliseconds; it grows while the head stands still. At most 20 queries a second. */
+/** First pause between queries in milliseconds. It grows while the head doesn't move. At most 20 queries a second. */
 const MIN_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 250;
 const PAUSE_GROWTH = 1.5;
@@ -54,7 +54,7 @@ export function createHeadWatcher(options: HeadWatcherOptions): HeadWatcher {
   const { network, readHead, pause = (milliseconds) => sleep(milliseconds, undefined, { ref: false }) } = options;
   const waiters = new Set<Waiter>();
   let seen = 0;
-  /** The error of the last query; undefined when it succeeded. */
+  /** The error of the last query; undefined if it succeeded. */
   let failure: Error | undefined;
   let isWatching = false;
 
@@ -74,7 +74,7 @@ export function createHeadWatcher(options: HeadWatcherOptions): HeadWatcher {
     }
   }
 
-  /** The pause after the last query runs before the watch ends, so that a new waiter cannot shorten it. */
+  /** Ends only after the pause that follows the last query, so that a new waiter can't shorten that pause. */
   async function watch(): Promise<void> {
     if (isWatching) return;
     isWatching = true;

@@ -10,56 +10,56 @@ import { AGENTS_QUERY, CHANGED_AGENTS_QUERY, ESCROWS_QUERY, EVENTS_QUERY, META_Q
 import { agentsAnswer, escrowsAnswer, eventsAnswer, metaAnswer } from "./schemas.ts";
 import type { IndexedAgent, IndexedEscrow, metaSchema, ReadEvent } from "./schemas.ts";
 
-/** The block that an answer of the subgraph was read at. `timestamp` in unix seconds. */
+/** The block at which the subgraph read an answer. `timestamp` is in unix seconds. */
 export interface IndexedBlock {
   number: number;
-  /** Null when the subgraph does not say it for this kind of query. */
+  /** Null if the subgraph doesn't report it for this kind of query. */
   hash: `0x${string}` | null;
   parentHash: `0x${string}` | null;
   timestamp: number | null;
-  /** True once a handler has failed; the subgraph then stands still. */
+  /** True once a handler has failed. The subgraph has then stopped. */
   hasIndexingErrors: boolean;
 }
 
-/** The first block that an answer has to include; the latest indexed one when left out. */
+/** The block that an answer must include; by default it is the latest indexed one. */
 export interface ReadAt {
   minBlock?: number;
   /** How long to wait for the subgraph to reach `minBlock`, in milliseconds; default 0. */
   waitMs?: number;
-  /** Ends the wait and the reading early; they reject with its reason. */
+  /** Ends the wait and the read early, which then reject with the signal's reason. */
   signal?: AbortSignal | undefined;
   /**
-   * Which share of the connections a reading uses; default `reads`. Operations that wait for a move of their own use
-   * `moves`: a burst of them leaves the connections of all other reads free.
+   * The share of the connections that a read uses; default `reads`. Operations that wait for their own move use
+   * `moves`, so a burst of them leaves connections for all other reads.
    */
   lane?: ReadLane;
 }
 
-/** A place in the order of agents by the block of their last change, and of one block by wallet. */
+/** A position in the order of agents: by the block of their last change, then by wallet. */
 export interface AgentPlace {
   block: number;
   /** Wallet, lower case. */
   id: string;
 }
 
-/** The place of a wallet after every wallet: with it `after` begins with the next block. */
+/** Sorts after every wallet, so that a list after this position starts with the next block. */
 export const AFTER_EVERY_WALLET = `0x${"ff".repeat(20)}`;
 
 /** Shares of the connections to a subgraph. */
 export type ReadLane = "reads" | "moves";
 
-/** Reads of one network's subgraph, bounded in time and retries. */
+/** Reads one network's subgraph with bounded time and retries. */
 export interface Indexer {
   readonly network: Network;
-  /** How far the subgraph is. */
+  /** The latest block that the subgraph has indexed. */
   head(): Promise<IndexedBlock>;
-  /** Escrows by lower-case id, those that exist, in one query however many are asked for. */
+  /** The escrows that exist, by lower-case id, in a single query. */
   escrows(ids: readonly string[], at?: ReadAt): Promise<{ block: IndexedBlock; escrows: Map<string, IndexedEscrow> }>;
-  /** Up to `first` (at most 1000) events from an ordinal on, in chain order. */
+  /** Up to `first` (at most 1000) events in chain order, starting at an ordinal. */
   eventsFrom(ordinal: bigint, first: number): Promise<{ block: IndexedBlock; events: ReadEvent[] }>;
-  /** Scores and counts by lower-case wallet address, those that are known, in one query a thousand wallets. */
+  /** Scores and counts of the known wallets, by lower-case address, with a query for each thousand wallets. */
   agents(wallets: readonly string[], at?: ReadAt): Promise<{ block: IndexedBlock; agents: Map<string, IndexedAgent> }>;
-  /** Up to `first` (at most 1000) agents after a place in the order of their last change, as they are now. */
+  /** Up to `first` (at most 1000) agents after a position in the order of their last change, as they are now. */
   changedAgents(after: AgentPlace, first: number): Promise<{ block: IndexedBlock; agents: IndexedAgent[] }>;
   close(): Promise<void>;
 }
@@ -68,19 +68,19 @@ export interface Indexer {
 export interface IndexerOptions {
   network: Network;
   url: string;
-  /** Milliseconds after which one attempt is given up; default 5000. */
+  /** Timeout of one attempt in milliseconds; default 5000. */
   timeoutMs?: number;
-  /** Attempts of one query, the first included; default 3. */
+  /** Attempts per query, including the first; default 3. */
   attempts?: number;
 }
 
 const DEFAULT_TIMEOUT_MS = 5_000;
 const DEFAULT_ATTEMPTS = 3;
-/** Queries of each lane at the same time; the client has 32 connections. */
+/** Concurrent queries per lane. The client has 32 connections. */
 const LANE_QUERIES: Readonly<Record<ReadLane, number>> = { reads: 24, moves: 4 };
-/** Escrows asked for in one query that several readings share. */
+/** Maximum number of escrows in one query that several reads share. */
 const JOINED_IDS = 100;
-/** graph-node gives at most this many entities at once. */
+/** graph-node returns at most this many entities at once. */
 const PAGE_SIZE = 1_000;
 
 function toBlock(meta: z.infer<typeof metaSchema>): IndexedBlock {
@@ -125,7 +125,7 @@ export function createIndexer(options: IndexerOptions): Indexer {
     joinReads({ maxRunning: LANE_QUERIES[lane], maxIds: JOINED_IDS, read: readEscrows });
   const lanes = { reads: laneOf("reads"), moves: laneOf("moves") };
 
-  /** Reads once the subgraph has reached the block, and again while the indexer that answers has not, until the time is over. */
+  /** Reads once the subgraph has reached the block. Until the timeout, it reads again if another indexer is behind. */
   async function whenIndexed<T>(
     { minBlock = 0, waitMs = 0, signal }: ReadAt,
     read: (minBlock: number) => Promise<T>,

@@ -1,6 +1,6 @@
 import { IndexerBehindError } from "./errors.ts";
 
-/** One reading that waits for its turn. */
+/** A read that waits for its turn. */
 interface Entry<Answer> {
   ids: readonly string[];
   minBlock: number;
@@ -10,19 +10,19 @@ interface Entry<Answer> {
 
 /** Settings of a lane. */
 export interface JoinedReadsOptions<Answer> {
-  /** Queries at the same time, at most. */
+  /** Maximum number of concurrent queries. */
   maxRunning: number;
-  /** Ids of one query, at most; a single reading may have more. */
+  /** Maximum number of ids in a shared query. A single read may have more. */
   maxIds: number;
   read: (ids: readonly string[], minBlock: number) => Promise<Answer>;
 }
 
-/** Reads entities by id at or after a block. The answer may hold others that were asked for at the same time. */
+/** Reads entities by id at or after a block. The answer may include others that were requested at the same time. */
 export type JoinedReads<Answer> = (ids: readonly string[], minBlock: number) => Promise<Answer>;
 
 /**
- * A lane of readings by id. A reading starts at once while few are under way; those that have to wait for their turn
- * share queries, so that a burst costs a handful of queries and a fixed share of the connections.
+ * A lane of reads by id. A read starts immediately while few are running. Reads that have to wait share queries, so a
+ * burst costs a handful of queries and a fixed share of the connections.
  */
 export function joinReads<Answer>({ maxRunning, maxIds, read }: JoinedReadsOptions<Answer>): JoinedReads<Answer> {
   let queue: Entry<Answer>[] = [];
@@ -39,7 +39,7 @@ export function joinReads<Answer>({ maxRunning, maxIds, read }: JoinedReadsOptio
     return batch;
   }
 
-  /** An indexer that is too far behind for one reading may do for the others of its query: those go on alone. */
+  /** If the indexer is too far behind for one read, the other reads of the query may still succeed. They run again. */
   function refuse(batch: readonly Entry<Answer>[], error: unknown): void {
     const indexedBlock = batch.length > 1 && error instanceof IndexerBehindError ? error.indexedBlock : null;
     for (const entry of batch) {

@@ -1,4 +1,4 @@
-/** The queries that the API puts to a subgraph (schema: subgraph/schema.graphql). */
+/** The API's subgraph queries (schema: subgraph/schema.graphql). */
 
 const BLOCK = `block { number hash timestamp parentHash } hasIndexingErrors`;
 const META_AT_LEAST = `_meta(block: {number_gte: $minBlock}) { ${BLOCK} }`;
@@ -16,7 +16,7 @@ const EVENT_FIELDS = `
 // No escrow makes more than five moves.
 const MOVES = `events(first: 20, orderBy: ordinal, orderDirection: asc) { ${EVENT_FIELDS} }`;
 
-/** How far the subgraph is, at or after a block. */
+/** The latest indexed block, at or after a block. */
 export const META_QUERY = `query Meta($minBlock: Int!) { ${META_AT_LEAST} }`;
 
 /** Escrows by id with their events, all read at one block that is at or after `minBlock`. */
@@ -28,7 +28,7 @@ export const ESCROWS_QUERY = `query Escrows($ids: [Bytes!]!, $minBlock: Int!, $f
   }
 }`;
 
-/** Events from an ordinal on, in chain order, each with the escrow as it is at the block of the reading. */
+/** Events in chain order starting at an ordinal, each with its escrow as of the block of the read. */
 export const EVENTS_QUERY = `query Events($from: BigInt!, $first: Int!) {
   _meta { ${BLOCK} }
   escrowEvents(first: $first, where: {ordinal_gte: $from}, orderBy: ordinal, orderDirection: asc) {
@@ -52,7 +52,7 @@ export const AGENTS_QUERY = `query Agents($ids: [Bytes!]!, $minBlock: Int!, $fir
   }
 }`;
 
-/** Agents after a place in the order of their last change. */
+/** Agents after a position in the order of their last change. */
 export const CHANGED_AGENTS_QUERY = `query ChangedAgents($block: BigInt!, $id: Bytes!, $first: Int!) {
   _meta { ${BLOCK} }
   agents(

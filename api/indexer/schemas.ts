@@ -36,7 +36,7 @@ const bigInt = z
   .string()
   .regex(/^-?\d+$/)
   .transform((text) => BigInt(text));
-/** Unix seconds, spans in seconds and block numbers: BigInt in the subgraph, safe integers here. */
+/** Unix seconds, durations in seconds and block numbers: BigInt in the subgraph, safe integers here. */
 const integer = z.string().regex(/^\d+$/).transform(Number).pipe(z.int());
 
 export const metaSchema = z.object({
@@ -104,14 +104,17 @@ const escrowFields = z.object({
   updatedBlock: integer,
 });
 
-/** An escrow as the chain has it at the indexed block, its moves in chain order: amounts in token units, times unix seconds, addresses lower case. */
+/**
+ * An escrow at the indexed block, with its moves in chain order. Amounts are in token units, times in unix seconds,
+ * addresses in lower case.
+ */
 export type IndexedEscrow = z.infer<typeof escrowFields> & { events: IndexedEvent[] };
 /** One move of an escrow. */
 export type IndexedEvent = z.infer<typeof eventFields>;
-/** A move with the escrow as it is at the block of the reading, which may be past the move. */
+/** A move with its escrow as of the block of the read, which may be later than the move. */
 export type IndexedEventWithEscrow = IndexedEvent & { escrow: IndexedEscrow };
 
-/** A move that this version can't read, by its position alone. */
+/** A move that this version can't read. Only its position is known. */
 export interface UnreadableEvent {
   ordinal: bigint;
   escrowId: `0x${string}`;
@@ -121,10 +124,10 @@ export interface UnreadableEvent {
   problem: string;
 }
 
-/** A move of a page, whether or not it can be read. */
+/** A move in a page, readable or not. */
 export type ReadEvent = IndexedEventWithEscrow | UnreadableEvent;
 
-/** Says whether a move of a page could be read. */
+/** Whether a move in a page could be read. */
 export function isReadable(event: ReadEvent): event is IndexedEventWithEscrow {
   return !("problem" in event);
 }
@@ -163,7 +166,7 @@ const eventPosition = eventFields.pick({ ordinal: true, escrowId: true, blockNum
 
 export const eventsAnswer = z.object({
   _meta: metaSchema,
-  // One move that can't be read must not keep the others of its page away.
+  // One unreadable move must not block the others in its page.
   escrowEvents: z.array(
     z.unknown().transform((value, context): ReadEvent => {
       const event = eventWithEscrow.safeParse(value);

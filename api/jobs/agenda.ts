@@ -18,8 +18,7 @@ export interface JobSystem extends JobQueue {
   /** Starts running jobs in this process. */
   start(definitions: readonly JobDefinition<never>[], signal: AbortSignal): Promise<void>;
   /**
-   * Takes no new jobs, releases reserved ones and waits a few seconds at most for running ones. No job starts after the
-   * call.
+   * Releases reserved jobs and waits at most a few seconds for running ones. No job starts after the call.
    */
   stop(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import type { Connection, Model } from "mongoose";
 
 import { isDuplicateKey } from "../db/connection.ts";
 
-/** A right that one process holds at a time. */
+/** The stored state of a lease. */
 export interface LeaseRecord {
   _id: string;
   owner: string;
@@ -26,18 +26,18 @@ export function leaseModel(connection: Connection): LeaseModel {
   return connection.model<LeaseRecord>("Lease", leaseSchema);
 }
 
-/** A right that at most one process holds at a time, by the database's clock. */
+/** A right that at most one process holds at a time, according to the database's clock. */
 export interface Lease {
   /** Acquires or renews the lease. False while another process holds it. */
   acquire(): Promise<boolean>;
-  /** Releases the lease, so that another process need not wait for it to expire. */
+  /** Releases the lease, so that another process doesn't have to wait until it expires. */
   release(): Promise<void>;
 }
 
 /**
- * A lease stored as a document. Leadership only saves work: what stops a follower that was paused past its lease is the
- * version of its cursor.
- * @param ttlMs how long a process that died keeps the lease, in milliseconds
+ * A lease stored as a document. A lease only saves work: the version of its cursor is what stops a follower that was
+ * paused past its lease.
+ * @param ttlMs how long a process keeps the lease after it dies, in milliseconds
  */
 export function createLease(leases: LeaseModel, name: string, owner: string, ttlMs: number): Lease {
   let renewAt = 0;
@@ -46,7 +46,7 @@ export function createLease(leases: LeaseModel, name: string, owner: string, ttl
       if (performance.now() < renewAt) return true;
       renewAt = 0;
       try {
-        // The update itself decides, by the database's clock: a missing `expiresAt` sorts before every date.
+        // The update decides by the database's clock. A missing `expiresAt` sorts before every date.
         const isMine = { $or: [{ $eq: ["$owner", owner] }, { $lte: ["$expiresAt", "$$NOW"] }] };
         const held = await leases.findOneAndUpdate(
           { _id: name },

@@ -21,7 +21,7 @@ const SECRET_FIELDS = [
 const WEB_ADDRESS = /\b(https?|wss?|mongodb(?:\+srv)?):\/\/(?:[^\s/"'`@]*@)?([^\s/"'`)\]?#,]+)[^\s"'`)\],]*/gi;
 const MAX_ERROR_DEPTH = 5;
 
-/** Removes keys from the URLs in a value of an error. */
+/** Removes keys from the URLs in a field of an error. */
 function withoutAddressKeys(value: unknown, depth = 0): unknown {
   if (typeof value === "string") return value.replace(WEB_ADDRESS, "$1://$2/…");
   if (typeof value !== "object" || value === null) return value;
@@ -44,7 +44,7 @@ export interface LoggerOptions {
   level: string;
   /** The process that logs: `api` or `worker`. */
   name: string;
-  /** Where lines go; standard output by default. */
+  /** Where lines are written; standard output by default. */
   destination?: DestinationStream;
 }
 

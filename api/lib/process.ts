@@ -20,14 +20,14 @@ export async function runProcess(log: Logger, start: () => Promise<() => Promise
     stopping = true;
     log.info({ reason }, "stopping");
     setTimeout(() => {
-      log.error("could not stop in time");
+      log.error("couldn't stop in time");
       process.exit(1);
     }, FORCED_EXIT_MS).unref();
     const stopped = stop === undefined ? Promise.resolve() : stop();
     stopped.then(
       () => process.exit(code),
       (error: unknown) => {
-        log.error({ err: error }, "could not stop in order");
+        log.error({ err: error }, "couldn't stop cleanly");
         process.exit(1);
       },
     );
@@ -65,15 +65,15 @@ export interface StopStep {
 }
 
 /**
- * Stops one part after another. A part that fails or doesn't end in time is left as it is, so that those after it are
- * still stopped: whatever a process leaves undone, the next one takes up, as after a crash.
+ * Stops one part after another. If a part fails or doesn't end in time, the next ones are still stopped. The next
+ * process finishes what this one leaves undone, as after a crash.
  */
 export async function stopInOrder(log: Logger, steps: readonly StopStep[]): Promise<void> {
   for (const { name, limitMs, stop } of steps) {
     try {
       await withTimeout(name, limitMs, stop);
     } catch (error) {
-      log.warn({ err: error, step: name }, "a part of the process was not stopped in order");
+      log.warn({ err: error, step: name }, "a part of the process didn't stop cleanly");
     }
   }
 }

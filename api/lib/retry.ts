@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-// Not p-retry: it draws its jitter from 1 to 2 times the delay instead of from zero, and decides about a TypeError by itself.
+// Not p-retry: its jitter is 1 to 2 times the delay instead of starting at zero, and it has its own rule for TypeError.
 /** How a call is retried: at most `attempts` runs, with full jitter between them. */
 export interface RetryOptions {
   /** Total number of runs, including the first. */
@@ -9,9 +9,9 @@ export interface RetryOptions {
   baseDelayMs: number;
   /** Upper bound of any delay. */
   maxDelayMs: number;
-  /** False for an error that another run cannot fix. */
+  /** False for an error that another run can't fix. */
   isRetryable: (error: unknown) => boolean;
-  /** Source of the jitter, from 0 to 1. */
+  /** Random numbers from 0 to 1 for the jitter. */
   random?: () => number;
 }
 

@@ -1,4 +1,4 @@
-/** Why a wait ended before its time: the process is stopping. Another process answers the same request. */
+/** A wait ended early because the process is stopping. Another process can answer the same request. */
 export class StoppingError extends Error {
   override readonly name = "StoppingError";
 
@@ -7,7 +7,7 @@ export class StoppingError extends Error {
   }
 }
 
-/** Why a wait ended before its time: the client that asked has closed its connection. */
+/** A wait ended early because the client closed its connection. */
 export class ClientGoneError extends Error {
   override readonly name = "ClientGoneError";
 
@@ -17,8 +17,8 @@ export class ClientGoneError extends Error {
 }
 
 /**
- * Settles like `promise`, or rejects with the signal's reason as soon as it is aborted. The work behind the promise goes
- * on, and a failure of it is ignored then.
+ * Settles like `promise`, or rejects with the signal's reason as soon as it aborts. The work behind the promise then
+ * continues, and its failure is ignored.
  */
 export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;

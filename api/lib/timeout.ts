@@ -5,14 +5,14 @@ export class DeadlineExceededError extends Error {
   readonly timeoutMs: number;
 
   constructor(what: string, timeoutMs: number) {
-    super(`${what} did not answer within ${timeoutMs} ms`);
+    super(`${what} didn't answer within ${timeoutMs} ms`);
     this.timeoutMs = timeoutMs;
   }
 }
 
 /**
- * Runs an operation with a timeout in milliseconds. Its signal is aborted on timeout, so that the operation can release
- * its sockets.
+ * Runs an operation with a timeout in milliseconds. On timeout its signal aborts, so that the operation can release its
+ * sockets.
  * @throws DeadlineExceededError on timeout
  */
 export async function withTimeout<T>(

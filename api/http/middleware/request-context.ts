@@ -10,19 +10,19 @@ import { ApiError } from "../errors.ts";
 export interface RequestState {
   requestId: string;
   log: Logger;
-  /** Path of the route that took the request, with its parameters unnamed: what the access log groups by. */
+  /** Path of the matched route with its parameters as placeholders. The access log can be grouped by it. */
   route?: string;
   agentId?: string | undefined;
 }
 
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** Finds the answer for an error that a lower layer throws without knowing of HTTP; undefined when it knows none. */
+/** Translates an error from a layer that knows nothing about HTTP; undefined if it has no translation. */
 export type ErrorTranslator = (error: unknown) => ApiError | undefined;
 
 /**
- * Gives each request an id (a client's own `X-Request-Id` when it is well-formed), writes one access line when it has
- * been answered, and turns every error into the envelope of decision 33.
+ * Gives each request an id (the client's `X-Request-Id` if it is well-formed), logs one line when the request has been
+ * answered, and turns every error into the envelope of decision 33.
  */
 export function requestContext(log: Logger, clock: Clock, translate: ErrorTranslator): Middleware<RequestState> {
   return async (context, next) => {
@@ -50,7 +50,7 @@ export function requestContext(log: Logger, clock: Clock, translate: ErrorTransl
     try {
       await next();
     } catch (error) {
-      // Nobody reads an answer any more, and nothing went wrong here.
+      // The client is gone, so nobody reads an answer, and nothing went wrong here.
       if (error instanceof ClientGoneError) return;
       const known =
         error instanceof ApiError ? error : (translate(error) ?? new ApiError("internal_error", { cause: error }));

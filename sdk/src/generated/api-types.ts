@@ -20,7 +20,7 @@ export type Error = {
    */
   code: string;
   /**
-   * What the error is about, by code
+   * Facts about the error; their form depends on the code
    */
   details?: unknown;
 };
@@ -647,19 +647,19 @@ export type PostApiV1AuthRegisterData = {
 
 export type PostApiV1AuthRegisterErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    *
-   * `malformed_json`: The body is not well-formed JSON
+   * `malformed_json`: The body isn't well-formed JSON
    *
-   * `sign_in_message_invalid`: The signed message cannot be accepted
+   * `sign_in_message_invalid`: The signed message isn't acceptable
    *
-   * `signature_invalid`: The signature is not the wallet's signature of this message
+   * `signature_invalid`: The signature isn't the wallet's signature of this message
    */
   400: Error;
   /**
-   * `wallet_already_registered`: This wallet is registered as an agent already
+   * `wallet_already_registered`: This wallet is already registered as an agent
    *
-   * `nonce_already_used`: The nonce of the signed message was used before
+   * `nonce_already_used`: The nonce of the signed message has already been used
    */
   409: Error;
   /**
@@ -675,7 +675,7 @@ export type PostApiV1AuthRegisterErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -712,9 +712,9 @@ export type DeleteApiV1AuthKeysData = {
 
 export type DeleteApiV1AuthKeysErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    *
-   * `malformed_json`: The body is not well-formed JSON
+   * `malformed_json`: The body isn't well-formed JSON
    */
   400: Error;
   /**
@@ -734,7 +734,7 @@ export type DeleteApiV1AuthKeysErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -772,13 +772,13 @@ export type PostApiV1AuthKeysData = {
 
 export type PostApiV1AuthKeysErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    *
-   * `malformed_json`: The body is not well-formed JSON
+   * `malformed_json`: The body isn't well-formed JSON
    *
-   * `sign_in_message_invalid`: The signed message cannot be accepted
+   * `sign_in_message_invalid`: The signed message isn't acceptable
    *
-   * `signature_invalid`: The signature is not the wallet's signature of this message
+   * `signature_invalid`: The signature isn't the wallet's signature of this message
    */
   400: Error;
   /**
@@ -786,7 +786,7 @@ export type PostApiV1AuthKeysErrors = {
    */
   404: Error;
   /**
-   * `nonce_already_used`: The nonce of the signed message was used before
+   * `nonce_already_used`: The nonce of the signed message has already been used
    */
   409: Error;
   /**
@@ -802,7 +802,7 @@ export type PostApiV1AuthKeysErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -840,7 +840,7 @@ export type GetApiV1AgentsScoreData = {
 
 export type GetApiV1AgentsScoreErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -848,7 +848,7 @@ export type GetApiV1AgentsScoreErrors = {
    */
   500: Error;
   /**
-   * `chain_unavailable`: The chain cannot be read at the moment
+   * `chain_unavailable`: The chain is currently unavailable
    */
   503: Error;
 };
@@ -889,7 +889,7 @@ export type GetApiV1AgentsByIdPublicKeyData = {
 
 export type GetApiV1AgentsByIdPublicKeyErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -901,7 +901,7 @@ export type GetApiV1AgentsByIdPublicKeyErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -933,7 +933,7 @@ export type GetApiV1AgentsByIdDiscoveryScoreData = {
 
 export type GetApiV1AgentsByIdDiscoveryScoreErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -949,9 +949,9 @@ export type GetApiV1AgentsByIdDiscoveryScoreErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    *
-   * `indexer_unavailable`: The subgraph cannot be read at the moment
+   * `indexer_unavailable`: The subgraph is currently unavailable
    */
   503: Error;
 };
@@ -983,7 +983,7 @@ export type GetApiV1CategoriesData = {
 
 export type GetApiV1CategoriesErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -1099,11 +1099,11 @@ export type GetApiV1ServicesData = {
      */
     sort?: "newest" | "oldest" | "price_asc" | "price_desc" | "relevance";
     /**
-     * Entries a page
+     * Entries per page
      */
     limit?: number;
     /**
-     * `nextCursor` of the page before
+     * `nextCursor` of the previous page
      */
     cursor?: string;
   };
@@ -1112,7 +1112,7 @@ export type GetApiV1ServicesData = {
 
 export type GetApiV1ServicesErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -1124,13 +1124,13 @@ export type GetApiV1ServicesErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    *
-   * `search_unavailable`: Search by meaning is not ready at the moment
+   * `search_unavailable`: Semantic search is currently unavailable
    *
-   * `chain_unavailable`: The chain cannot be read at the moment
+   * `chain_unavailable`: The chain is currently unavailable
    *
-   * `price_feed_unavailable`: No fresh price is to be had for this token
+   * `price_feed_unavailable`: No current price is available for this token
    */
   503: Error;
 };
@@ -1223,9 +1223,9 @@ export type PostApiV1ServicesData = {
 
 export type PostApiV1ServicesErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    *
-   * `malformed_json`: The body is not well-formed JSON
+   * `malformed_json`: The body isn't well-formed JSON
    */
   400: Error;
   /**
@@ -1245,7 +1245,7 @@ export type PostApiV1ServicesErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -1275,9 +1275,9 @@ export type DeleteApiV1ServicesByIdData = {
 
 export type DeleteApiV1ServicesByIdErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    *
-   * `malformed_json`: The body is not well-formed JSON
+   * `malformed_json`: The body isn't well-formed JSON
    */
   400: Error;
   /**
@@ -1285,7 +1285,7 @@ export type DeleteApiV1ServicesByIdErrors = {
    */
   401: Error;
   /**
-   * `wrong_role`: The caller does not have the role that this operation needs
+   * `wrong_role`: The caller doesn't have the role that this operation requires
    */
   403: Error;
   /**
@@ -1293,7 +1293,7 @@ export type DeleteApiV1ServicesByIdErrors = {
    */
   404: Error;
   /**
-   * `service_archived`: The service is archived for good
+   * `service_archived`: The service is archived and can't be changed
    */
   409: Error;
   /**
@@ -1309,7 +1309,7 @@ export type DeleteApiV1ServicesByIdErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -1339,7 +1339,7 @@ export type GetApiV1ServicesByIdData = {
 
 export type GetApiV1ServicesByIdErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -1355,7 +1355,7 @@ export type GetApiV1ServicesByIdErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -1447,9 +1447,9 @@ export type PatchApiV1ServicesByIdData = {
 
 export type PatchApiV1ServicesByIdErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    *
-   * `malformed_json`: The body is not well-formed JSON
+   * `malformed_json`: The body isn't well-formed JSON
    */
   400: Error;
   /**
@@ -1457,7 +1457,7 @@ export type PatchApiV1ServicesByIdErrors = {
    */
   401: Error;
   /**
-   * `wrong_role`: The caller does not have the role that this operation needs
+   * `wrong_role`: The caller doesn't have the role that this operation requires
    */
   403: Error;
   /**
@@ -1465,7 +1465,7 @@ export type PatchApiV1ServicesByIdErrors = {
    */
   404: Error;
   /**
-   * `service_archived`: The service is archived for good
+   * `service_archived`: The service is archived and can't be changed
    */
   409: Error;
   /**
@@ -1481,7 +1481,7 @@ export type PatchApiV1ServicesByIdErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -1524,9 +1524,9 @@ export type PostApiV1DiscoverData = {
 
 export type PostApiV1DiscoverErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    *
-   * `malformed_json`: The body is not well-formed JSON
+   * `malformed_json`: The body isn't well-formed JSON
    */
   400: Error;
   /**
@@ -1546,13 +1546,13 @@ export type PostApiV1DiscoverErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    *
-   * `search_unavailable`: Search by meaning is not ready at the moment
+   * `search_unavailable`: Semantic search is currently unavailable
    *
-   * `chain_unavailable`: The chain cannot be read at the moment
+   * `chain_unavailable`: The chain is currently unavailable
    *
-   * `price_feed_unavailable`: No fresh price is to be had for this token
+   * `price_feed_unavailable`: No current price is available for this token
    */
   503: Error;
 };
@@ -1613,9 +1613,9 @@ export type PostApiV1CheckoutData = {
 
 export type PostApiV1CheckoutErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    *
-   * `malformed_json`: The body is not well-formed JSON
+   * `malformed_json`: The body isn't well-formed JSON
    *
    * `callback_url_required`: This service requires a callbackUrl
    */
@@ -1625,11 +1625,11 @@ export type PostApiV1CheckoutErrors = {
    */
   401: Error;
   /**
-   * `insufficient_token_balance`: The wallet holds too little of the token
+   * `insufficient_token_balance`: The wallet doesn't hold enough of the token
    */
   402: Error;
   /**
-   * `testnet_graduation_required`: Mainnet checkout needs a higher testnet score
+   * `testnet_graduation_required`: Mainnet checkout requires a higher testnet score
    *
    * `job_value_cap_exceeded`: The job is worth more than the scores of its parties allow
    */
@@ -1639,13 +1639,13 @@ export type PostApiV1CheckoutErrors = {
    */
   404: Error;
   /**
-   * `service_not_active`: The service is not active
+   * `service_not_active`: The service isn't active
    *
-   * `self_purchase`: An agent cannot buy its own service
+   * `self_purchase`: An agent can't buy its own service
    *
    * `network_mismatch`: The service settles on another network
    *
-   * `seller_terms_not_met`: The seller does not take escrows on these terms
+   * `seller_terms_not_met`: The seller doesn't accept escrows on these terms
    */
   409: Error;
   /**
@@ -1657,11 +1657,11 @@ export type PostApiV1CheckoutErrors = {
    */
   415: Error;
   /**
-   * `currency_not_settleable`: No escrow token exists for this currency on this network
+   * `currency_not_settleable`: This currency has no escrow token on this network
    *
-   * `payment_method_not_supported`: This payment method is not available on this network
+   * `payment_method_not_supported`: This payment method isn't available on this network
    *
-   * `amount_out_of_range`: The deposit is below the token's least amount or too large for an escrow
+   * `amount_out_of_range`: The deposit is below the token's minimum or too large for an escrow
    */
   422: Error;
   /**
@@ -1669,13 +1669,13 @@ export type PostApiV1CheckoutErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    *
-   * `new_escrows_paused`: The escrow contract takes no new escrows at the moment
+   * `new_escrows_paused`: The escrow contract currently accepts no new escrows
    *
-   * `price_feed_unavailable`: No fresh price is to be had for this token
+   * `price_feed_unavailable`: No current price is available for this token
    *
-   * `chain_unavailable`: The chain cannot be read at the moment
+   * `chain_unavailable`: The chain is currently unavailable
    */
   503: Error;
 };
@@ -1751,11 +1751,11 @@ export type GetApiV1TransactionsData = {
     network?: "base-sepolia" | "base";
     serviceId?: string;
     /**
-     * Entries a page
+     * Entries per page
      */
     limit?: number;
     /**
-     * `nextCursor` of the page before
+     * `nextCursor` of the previous page
      */
     cursor?: string;
   };
@@ -1764,7 +1764,7 @@ export type GetApiV1TransactionsData = {
 
 export type GetApiV1TransactionsErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -1776,9 +1776,9 @@ export type GetApiV1TransactionsErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    *
-   * `indexer_unavailable`: The subgraph cannot be read at the moment
+   * `indexer_unavailable`: The subgraph is currently unavailable
    */
   503: Error;
 };
@@ -1817,7 +1817,7 @@ export type GetApiV1TransactionsByIdData = {
 
 export type GetApiV1TransactionsByIdErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -1833,9 +1833,9 @@ export type GetApiV1TransactionsByIdErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    *
-   * `indexer_unavailable`: The subgraph cannot be read at the moment
+   * `indexer_unavailable`: The subgraph is currently unavailable
    */
   503: Error;
 };
@@ -1866,7 +1866,7 @@ export type GetApiV1TransactionsByIdCriteriaData = {
 
 export type GetApiV1TransactionsByIdCriteriaErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -1876,7 +1876,7 @@ export type GetApiV1TransactionsByIdCriteriaErrors = {
   /**
    * `not_found`: Not found
    *
-   * `criteria_not_available`: No criteria document is kept for this transaction
+   * `criteria_not_available`: This transaction has no criteria document
    */
   404: Error;
   /**
@@ -1884,9 +1884,9 @@ export type GetApiV1TransactionsByIdCriteriaErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    *
-   * `indexer_unavailable`: The subgraph cannot be read at the moment
+   * `indexer_unavailable`: The subgraph is currently unavailable
    */
   503: Error;
 };
@@ -1926,9 +1926,9 @@ export type PostApiV1TransactionsByIdFundData = {
 
 export type PostApiV1TransactionsByIdFundErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    *
-   * `malformed_json`: The body is not well-formed JSON
+   * `malformed_json`: The body isn't well-formed JSON
    */
   400: Error;
   /**
@@ -1936,11 +1936,11 @@ export type PostApiV1TransactionsByIdFundErrors = {
    */
   401: Error;
   /**
-   * `insufficient_token_balance`: The wallet holds too little of the token
+   * `insufficient_token_balance`: The wallet doesn't hold enough of the token
    */
   402: Error;
   /**
-   * `wrong_role`: The caller does not have the role that this operation needs
+   * `wrong_role`: The caller doesn't have the role that this operation requires
    */
   403: Error;
   /**
@@ -1948,17 +1948,17 @@ export type PostApiV1TransactionsByIdFundErrors = {
    */
   404: Error;
   /**
-   * `funding_not_found`: No such transaction exists on the settlement chain
+   * `funding_not_found`: The transaction doesn't exist on the settlement chain
    *
-   * `funding_pending`: The transaction is not in a block yet
+   * `funding_pending`: The transaction isn't in a block yet
    *
    * `funding_failed`: The funding transaction failed on chain
    *
    * `funding_other_network`: The transaction is on another chain
    *
-   * `funding_other_escrow`: The transaction did not create the escrow of this checkout
+   * `funding_other_escrow`: The transaction didn't create the escrow of this checkout
    *
-   * `funding_other_terms`: The transaction created the escrow with other terms than the checkout's
+   * `funding_other_terms`: The transaction created the escrow with terms other than the checkout's
    */
   409: Error;
   /**
@@ -1974,11 +1974,11 @@ export type PostApiV1TransactionsByIdFundErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    *
-   * `chain_unavailable`: The chain cannot be read at the moment
+   * `chain_unavailable`: The chain is currently unavailable
    *
-   * `indexer_unavailable`: The subgraph cannot be read at the moment
+   * `indexer_unavailable`: The subgraph is currently unavailable
    */
   503: Error;
 };
@@ -2022,9 +2022,9 @@ export type PostApiV1TransactionsByIdDeliverData = {
 
 export type PostApiV1TransactionsByIdDeliverErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    *
-   * `malformed_json`: The body is not well-formed JSON
+   * `malformed_json`: The body isn't well-formed JSON
    */
   400: Error;
   /**
@@ -2032,7 +2032,7 @@ export type PostApiV1TransactionsByIdDeliverErrors = {
    */
   401: Error;
   /**
-   * `wrong_role`: The caller does not have the role that this operation needs
+   * `wrong_role`: The caller doesn't have the role that this operation requires
    */
   403: Error;
   /**
@@ -2040,11 +2040,11 @@ export type PostApiV1TransactionsByIdDeliverErrors = {
    */
   404: Error;
   /**
-   * `escrow_state_conflict`: The escrow's state on chain does not allow this
+   * `escrow_state_conflict`: The escrow's state on chain doesn't allow this
    *
-   * `delivery_already_submitted`: A delivery with another content was already handed in
+   * `delivery_already_submitted`: A delivery with different content has already been submitted
    *
-   * `delivery_transaction_mismatch`: The transaction did not submit this delivery on chain
+   * `delivery_transaction_mismatch`: The transaction didn't submit this delivery on chain
    */
   409: Error;
   /**
@@ -2060,11 +2060,11 @@ export type PostApiV1TransactionsByIdDeliverErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    *
-   * `chain_unavailable`: The chain cannot be read at the moment
+   * `chain_unavailable`: The chain is currently unavailable
    *
-   * `indexer_unavailable`: The subgraph cannot be read at the moment
+   * `indexer_unavailable`: The subgraph is currently unavailable
    */
   503: Error;
 };
@@ -2105,9 +2105,9 @@ export type PostApiV1TransactionsByIdConfirmData = {
 
 export type PostApiV1TransactionsByIdConfirmErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    *
-   * `malformed_json`: The body is not well-formed JSON
+   * `malformed_json`: The body isn't well-formed JSON
    */
   400: Error;
   /**
@@ -2115,7 +2115,7 @@ export type PostApiV1TransactionsByIdConfirmErrors = {
    */
   401: Error;
   /**
-   * `wrong_role`: The caller does not have the role that this operation needs
+   * `wrong_role`: The caller doesn't have the role that this operation requires
    */
   403: Error;
   /**
@@ -2139,11 +2139,11 @@ export type PostApiV1TransactionsByIdConfirmErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    *
-   * `chain_unavailable`: The chain cannot be read at the moment
+   * `chain_unavailable`: The chain is currently unavailable
    *
-   * `indexer_unavailable`: The subgraph cannot be read at the moment
+   * `indexer_unavailable`: The subgraph is currently unavailable
    */
   503: Error;
 };
@@ -2175,7 +2175,7 @@ export type GetApiV1TransactionsByIdClaimAbandonedData = {
 
 export type GetApiV1TransactionsByIdClaimAbandonedErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -2183,7 +2183,7 @@ export type GetApiV1TransactionsByIdClaimAbandonedErrors = {
    */
   401: Error;
   /**
-   * `wrong_role`: The caller does not have the role that this operation needs
+   * `wrong_role`: The caller doesn't have the role that this operation requires
    */
   403: Error;
   /**
@@ -2195,9 +2195,9 @@ export type GetApiV1TransactionsByIdClaimAbandonedErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    *
-   * `indexer_unavailable`: The subgraph cannot be read at the moment
+   * `indexer_unavailable`: The subgraph is currently unavailable
    */
   503: Error;
 };
@@ -2243,7 +2243,7 @@ export type GetApiV1TransactionsByIdFinalizeData = {
 
 export type GetApiV1TransactionsByIdFinalizeErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -2259,9 +2259,9 @@ export type GetApiV1TransactionsByIdFinalizeErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    *
-   * `indexer_unavailable`: The subgraph cannot be read at the moment
+   * `indexer_unavailable`: The subgraph is currently unavailable
    */
   503: Error;
 };
@@ -2303,11 +2303,11 @@ export type GetApiV1JobsData = {
     status?: "funded" | "delivered" | "disputed";
     network?: Network;
     /**
-     * Entries a page
+     * Entries per page
      */
     limit?: number;
     /**
-     * `nextCursor` of the page before
+     * `nextCursor` of the previous page
      */
     cursor?: string;
   };
@@ -2316,7 +2316,7 @@ export type GetApiV1JobsData = {
 
 export type GetApiV1JobsErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -2328,9 +2328,9 @@ export type GetApiV1JobsErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    *
-   * `indexer_unavailable`: The subgraph cannot be read at the moment
+   * `indexer_unavailable`: The subgraph is currently unavailable
    */
   503: Error;
 };
@@ -2369,7 +2369,7 @@ export type GetApiV1EventsData = {
       | "escrow.reorged";
     transactionId?: string;
     /**
-     * Entries a page
+     * Entries per page
      */
     limit?: number;
   };
@@ -2378,7 +2378,7 @@ export type GetApiV1EventsData = {
 
 export type GetApiV1EventsErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -2390,7 +2390,7 @@ export type GetApiV1EventsErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -2422,7 +2422,7 @@ export type GetApiV1WebhooksSecretData = {
 
 export type GetApiV1WebhooksSecretErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -2434,7 +2434,7 @@ export type GetApiV1WebhooksSecretErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -2478,9 +2478,9 @@ export type PostApiV1WebhooksSecretRotateData = {
 
 export type PostApiV1WebhooksSecretRotateErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    *
-   * `malformed_json`: The body is not well-formed JSON
+   * `malformed_json`: The body isn't well-formed JSON
    */
   400: Error;
   /**
@@ -2500,7 +2500,7 @@ export type PostApiV1WebhooksSecretRotateErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -2546,9 +2546,9 @@ export type PostApiV1WebhooksSecretActivateData = {
 
 export type PostApiV1WebhooksSecretActivateErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    *
-   * `malformed_json`: The body is not well-formed JSON
+   * `malformed_json`: The body isn't well-formed JSON
    */
   400: Error;
   /**
@@ -2568,7 +2568,7 @@ export type PostApiV1WebhooksSecretActivateErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -2610,11 +2610,11 @@ export type GetApiV1WebhooksDeliveriesData = {
     transactionId?: string;
     status?: "pending" | "acknowledged" | "failed" | "dropped";
     /**
-     * Entries a page
+     * Entries per page
      */
     limit?: number;
     /**
-     * `nextCursor` of the page before
+     * `nextCursor` of the previous page
      */
     cursor?: string;
   };
@@ -2623,7 +2623,7 @@ export type GetApiV1WebhooksDeliveriesData = {
 
 export type GetApiV1WebhooksDeliveriesErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -2635,7 +2635,7 @@ export type GetApiV1WebhooksDeliveriesErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is not available at the moment
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -2668,7 +2668,7 @@ export type GetApiV1NetworksData = {
 
 export type GetApiV1NetworksErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -2731,7 +2731,7 @@ export type GetHealthData = {
 
 export type GetHealthErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -2765,7 +2765,7 @@ export type GetReadyData = {
 
 export type GetReadyErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -3042,7 +3042,7 @@ export type GetOpenapiJsonData = {
 
 export type GetOpenapiJsonErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -3074,7 +3074,7 @@ export type GetDocsData = {
 
 export type GetDocsErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**
@@ -3105,7 +3105,7 @@ export type GetDocsByFileData = {
 
 export type GetDocsByFileErrors = {
   /**
-   * `validation_error`: The request does not match its schema
+   * `validation_error`: The request doesn't match its schema
    */
   400: Error;
   /**

@@ -13,7 +13,7 @@ describe("a configuration that takes one network for the other", () => {
     const swapped = { "base-sepolia": deployments.base, base: deployments["base-sepolia"] };
     const error = await rejectionOf(startTestApi({ env: { deploymentFiles: swapped } }), DeploymentFileError);
     assert.include(error.message, deployments.base);
-    assert.match(error.message, /is of base \(chain 8453\); that of base-sepolia \(chain 84532\) is needed here/);
+    assert.match(error.message, /is for base \(chain 8453\), but base-sepolia \(chain 84532\) is expected here/);
   });
 
   it("with the RPC servers swapped nothing starts, and the message names variable and chains", async () => {
