@@ -15,7 +15,7 @@ import type { Job, LoggedEvent, Network, Transaction } from "./records.ts";
 import type { Wallet } from "./wallet.ts";
 import { WebhookSettings } from "./webhook-settings.ts";
 
-/** What an agent is made of; `Marketplace.agent` and `Marketplace.register` give it. */
+/** The parts of an agent. `Marketplace.agent` and `Marketplace.register` provide them. */
 export interface AgentParts {
   /** Carries the agent's key. */
   http: Http;
@@ -37,7 +37,7 @@ export type EventFilter = NonNullable<wire.GetApiV1EventsData["query"]>;
 /** Discovery score of an agent (specification 2.5). */
 export type DiscoveryScore = wire.GetApiV1AgentsByIdDiscoveryScoreResponse;
 
-/** A registered agent: an API key and, to move money, its wallet. Every call may throw `ApiError` and its kin. */
+/** A registered agent: an API key and, to move money, its wallet. Every call may throw a `MarketplaceError`. */
 export class Agent {
   /** Services on offer. */
   readonly listings: Listings;
@@ -57,7 +57,7 @@ export class Agent {
   }
 
   /**
-   * Checks a service out: agrees on terms that hold for 15 minutes (specification 2.3). `Deal.fund` then pays.
+   * Checks out a service. The terms hold for 15 minutes (specification 2.3). `Deal.fund` then pays.
    * Errors: `service_not_active`, `self_purchase`, `callback_url_required`, `insufficient_token_balance`,
    * `job_value_cap_exceeded`, `testnet_graduation_required`, `seller_terms_not_met`, `currency_not_settleable`.
    */
@@ -68,7 +68,7 @@ export class Agent {
     return this.#open(termsOfCheckout(data, wallet.account.address));
   }
 
-  /** A deal that this agent is a party of. Errors: `not_found`. */
+  /** A deal to which this agent is a party. Errors: `not_found`. */
   async deal(transactionId: string, options: CallOptions = {}): Promise<Deal> {
     const path = `/api/v1/transactions/${encodeURIComponent(transactionId)}`;
     const { data } = await this.#parts.http.get<wire.GetApiV1TransactionsByIdResponse>(path, options);
@@ -94,7 +94,7 @@ export class Agent {
     });
   }
 
-  /** The agent's events, oldest first, complete and in order; ends with the last one so far (decision 25). */
+  /** The agent's events so far, oldest first, complete and in order (decision 25). */
   events(
     { after, ...filter }: EventFilter = {},
     options: CallOptions = {},
@@ -109,13 +109,13 @@ export class Agent {
     return this.#parts.http.get(`/api/v1/agents/${encodeURIComponent(agentId)}/discovery-score`, options);
   }
 
-  /** Revokes the key that this agent uses. It answers no call afterwards. */
+  /** Revokes the key that this agent uses. Later calls with it fail. */
   async revokeKey(options: CallOptions = {}): Promise<{ agentId: string; revokedAt: string }> {
     const request = { method: "DELETE", path: "/api/v1/auth/keys", ...options } as const;
     return (await this.#parts.http.send<wire.DeleteApiV1AuthKeysResponse>(request)).body.data;
   }
 
-  /** The escrow contract on the wallet's chain, for calls that no deal makes. */
+  /** The escrow contract on the wallet's chain, for calls outside of a deal. */
   async escrowContract(options: CallOptions = {}): Promise<EscrowContract> {
     const wallet = this.#requireWallet();
     const networks = await networksOf(this.#parts.http, options);
@@ -124,12 +124,12 @@ export class Agent {
     return new EscrowContract(wallet, this.#trusted(found.network, found.contracts.escrow));
   }
 
-  /** Draws what failed payouts left to the wallet in a token (decision 9). Errors: `NothingToWithdraw`. */
+  /** Withdraws what failed payouts credited to the wallet in a token (decision 9). Errors: `NothingToWithdraw`. */
   async withdraw(token: Address, options: CallOptions = {}): Promise<TransactionReceipt> {
     return (await this.escrowContract(options)).withdraw(token);
   }
 
-  /** Any call with the agent's key: for routes that are newer than this package. */
+  /** Makes any call with the agent's key, for routes that are newer than this package. */
   request<Body>(request: ApiRequest): Promise<ApiResponse<Body>> {
     return this.#parts.http.send<Body>(request);
   }

@@ -2,18 +2,18 @@ import { sha256, stringToHex } from "viem";
 import type { Hex } from "viem";
 
 /**
- * RFC 8785 canonical JSON: the same text for the same value, in whatever order its keys are. Written here because the
- * package `canonicalize` asks for Node 22; JSON.stringify writes numbers and strings as the RFC wants them.
- * @throws TypeError for what has no JSON form (undefined, functions, bigint) and for half of a surrogate pair
+ * RFC 8785 canonical JSON: the same text for the same value, regardless of key order. Written here because the package
+ * `canonicalize` requires Node 22. JSON.stringify already writes numbers and strings as the RFC requires.
+ * @throws TypeError for a value without a JSON form (undefined, functions, bigint) and for half of a surrogate pair
  */
 export function canonicalJson(value: unknown): string {
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) throw new TypeError("The value has no JSON form");
-  // Read back, so that the hash covers what a request body carries: dates as text, no undefined properties.
+  // Parsed again, so that the hash covers what a request body contains: dates as text, no undefined properties.
   return canonical(JSON.parse(text));
 }
 
-/** `deliveryProof` of a payload: SHA-256 of its canonical JSON, the usual proof hash on chain (decision 17). */
+/** The `deliveryProof` of a payload: SHA-256 of its canonical JSON, usually the proof hash on chain (decision 17). */
 export function deliveryProofOf(responsePayload: Record<string, unknown>): Hex {
   return sha256(stringToHex(canonicalJson(responsePayload)));
 }
@@ -28,6 +28,6 @@ function canonical(value: unknown): string {
 }
 
 function canonicalText(text: string): string {
-  if (!text.isWellFormed()) throw new TypeError("A string holds half of a surrogate pair");
+  if (!text.isWellFormed()) throw new TypeError("A string contains half of a surrogate pair");
   return JSON.stringify(text);
 }

@@ -16,13 +16,13 @@ import { Patience, poll } from "./waiting.ts";
 import type { Attempt, WaitOptions } from "./waiting.ts";
 import type { Wallet } from "./wallet.ts";
 
-/** What the parties of a deal agreed on. Amounts in token units. */
+/** What the parties of a deal agreed on. Amounts are in token units. */
 export interface DealTerms extends EscrowTerms {
   transactionId: string;
   network: Network;
   chainId: number;
   escrowContract: Address;
-  /** Part of the deposit that is never given back. */
+  /** Part of the deposit that is never refunded. */
   platformFee: bigint;
   /** What the seller gets on release, or the buyer on a refund or an abandonment. */
   refundableAmount: bigint;
@@ -30,38 +30,38 @@ export interface DealTerms extends EscrowTerms {
   quoteExpiresAt: string | null;
 }
 
-/** How long a verb waits for the chain and the API together, and who hears of the transactions it sends. */
+/** How long a verb waits for the chain and the API together, and a callback for the transactions that it sends. */
 export interface VerbOptions extends WaitOptions {
-  /** Called after each block that took one of the wallet's transactions, for logs. */
+  /** Called for logging once a block includes one of the wallet's transactions. */
   onReceipt?: ((step: string, receipt: TransactionReceipt) => void) | undefined;
 }
 
 /** Options of the verbs that pay. */
 export interface FundOptions extends VerbOptions {
-  /** Token units; a dearer deal is refused before anything is signed. */
+  /** Maximum deposit in token units. A larger one is refused before anything is signed. */
   maxAmount?: bigint | undefined;
 }
 
-/** The call of `claimAbandoned` and from when on the chain takes it (decision 19). */
+/** The call of `claimAbandoned` and when the chain starts to accept it (decision 19). */
 export type ClaimAbandonedCall = Parsed<wire.GetApiV1TransactionsByIdClaimAbandonedResponse["data"]>;
-/** The call of `finalize` and from when on the chain takes it (decision 19). */
+/** The call of `finalize` and when the chain starts to accept it (decision 19). */
 export type FinalizeCall = Parsed<wire.GetApiV1TransactionsByIdFinalizeResponse["data"]>;
 
-/** Statuses that no move leaves (specification 3.2). */
+/** Final statuses (specification 3.2). */
 const FINAL: readonly TransactionStatus[] = ["released", "refunded", "resolved", "abandoned"];
 /** Statuses of a deal whose escrow exists. */
 const FUNDED: readonly TransactionStatus[] = ["funded", "delivered", "disputed", ...FINAL];
-/** The API reads the chain through a node that may be a block behind the wallet's. */
+/** Codes that mean "not yet": the API's node may be a block behind the wallet's. */
 const FUNDING_LAG: readonly (string | undefined)[] = ["funding_pending", "funding_not_found"];
 const DELIVERY_LAG: readonly (string | undefined)[] = ["delivery_transaction_mismatch"];
 const ACCEPT_LAG: readonly (string | undefined)[] = ["not_accepted_on_chain"];
 
 /**
- * A deal as one of its parties moves it on. A verb sends the wallet's transaction, waits for its block and returns the
- * transaction as the API shows it from that block on. Verbs can be repeated: what is already on chain isn't sent again.
+ * A deal from the view of one of its parties. A verb sends the wallet's transaction, waits for its block and returns
+ * the API's transaction as of that block. Verbs can be repeated: what is already on chain isn't sent again.
  *
- * Errors of all verbs: `RefusedError` (no wallet, another chain), `ContractRevertedError` (the contract's own, by name),
- * `TransactionRevertedError`, `ApiError`, `TimeoutError`, and the signal's reason.
+ * Errors of all verbs: `RefusedError` (no wallet, wrong chain), `ContractRevertedError` (the contract's error, by
+ * name), `TransactionRevertedError`, `ApiError`, `TimeoutError`, and the signal's reason.
  */
 export class Deal {
   readonly terms: DealTerms;
@@ -78,21 +78,21 @@ export class Deal {
     return this.terms.transactionId;
   }
 
-  /** The escrow contract as this agent's wallet uses it. */
+  /** The escrow contract, called by this agent's wallet. */
   get escrow(): EscrowContract {
     return new EscrowContract(this.#requireWallet(), this.terms.escrowContract);
   }
 
   // ---- Reading -------------------------------------------------------------------------------
 
-  /** The transaction with what this agent may do next. */
+  /** The transaction and what this agent may do next. */
   async read({ minBlock, ...options }: CallOptions & { minBlock?: bigint } = {}): Promise<TransactionWithActions> {
     return this.#read({ query: { minBlock }, ...options });
   }
 
   /**
    * Waits for a status.
-   * @throws DealEndedError when the deal has ended in another one
+   * @throws DealEndedError if the deal has ended in another status
    * @throws TimeoutError
    */
   async waitForStatus(
@@ -110,8 +110,8 @@ export class Deal {
   }
 
   /**
-   * The agreed requirements, held against `criteriaHash` (decision 5).
-   * @throws RefusedError when the document isn't the one that the escrow commits to
+   * The agreed requirements, verified against `criteriaHash` (decision 5).
+   * @throws RefusedError if the document isn't the one that the escrow commits to
    */
   async criteria(options: CallOptions = {}): Promise<Record<string, unknown>> {
     const path = this.#path("/criteria");
@@ -153,8 +153,8 @@ export class Deal {
   }
 
   /**
-   * Signs the deposit instead of sending it: whoever gets the authorization can create this escrow, and nothing else,
-   * until the quote ends (decision 13). It costs no gas. See `relayCall`.
+   * Signs the deposit instead of sending it. Until the quote ends, anyone with the authorization can create this escrow
+   * and nothing else (decision 13). It costs no gas. See `relayCall`.
    */
   async authorizeFunding({ maxAmount }: Pick<FundOptions, "maxAmount"> = {}): Promise<FundingAuthorization> {
     const { escrowContract, quoteExpiresAt } = this.terms;
@@ -164,7 +164,7 @@ export class Deal {
     return signFunding(this.#requireWallet(), escrowContract, this.terms, { validBefore });
   }
 
-  /** Funds by the wallet's signature while `relayer` sends the transaction and pays the gas (decision 13). */
+  /** Funds with the wallet's signature. `relayer` sends the transaction and pays the gas (decision 13). */
   async fundGasless({ relayer, maxAmount, ...options }: FundOptions & { relayer: Wallet }): Promise<Transaction> {
     const patience = this.#patience("gasless funding", options);
     if (await this.#isCreated(this.escrow)) return this.waitForStatus(FUNDED, this.#rest(patience));
@@ -177,8 +177,8 @@ export class Deal {
   }
 
   /**
-   * Has the API verify a funding by its transaction hash, and waits until it has (decision 16). Errors: `funding_failed`,
-   * `funding_other_network`, `funding_other_escrow`, `funding_other_terms`.
+   * Has the API verify a funding by its transaction hash, and waits for the result (decision 16). Errors:
+   * `funding_failed`, `funding_other_network`, `funding_other_escrow`, `funding_other_terms`.
    */
   async reportFunding(txHash: Hex, options: WaitOptions = {}): Promise<Transaction> {
     return this.#post<wire.Transaction>(
@@ -196,7 +196,7 @@ export class Deal {
     return this.#post<wire.Transaction>("/confirm", {}, patience, ACCEPT_LAG);
   }
 
-  /** Confirms a delivery that was accepted on chain before. Errors: `not_accepted_on_chain`. */
+  /** Confirms a delivery that has been accepted on chain. Errors: `not_accepted_on_chain`. */
   async confirm(options: WaitOptions = {}): Promise<Transaction> {
     return this.#post<wire.Transaction>("/confirm", {}, this.#patience("the confirmation", options), []);
   }
@@ -206,7 +206,7 @@ export class Deal {
     return this.#settle("openDispute", "Disputed", options);
   }
 
-  /** Reclaims an undelivered job after deadline and grace, less the fee (decision 7). */
+  /** Reclaims the deposit of an undelivered job, without the fee, after deadline and grace (decision 7). */
   claimAbandoned(options: VerbOptions = {}): Promise<Transaction> {
     return this.#settle("claimAbandoned", "Abandoned", options);
   }
@@ -214,9 +214,9 @@ export class Deal {
   // ---- The seller's verbs --------------------------------------------------------------------
 
   /**
-   * Hands the result over and commits to it on chain (specification section 4, step 4). The payload is written once;
-   * the buyer reads it from the commitment on. The proof hash is the payload's `deliveryProof` (decision 17).
-   * Errors: `delivery_already_submitted`, `escrow_state_conflict`.
+   * Submits the result and commits to it on chain (specification section 4, step 4). The payload can't be changed
+   * later. The buyer can read it once the chain has the commitment. The proof hash is the payload's `deliveryProof`
+   * (decision 17). Errors: `delivery_already_submitted`, `escrow_state_conflict`.
    */
   async deliver(responsePayload: Record<string, unknown>, options: VerbOptions = {}): Promise<Transaction> {
     const patience = this.#patience("the delivery", options);
@@ -230,7 +230,7 @@ export class Deal {
     return this.#delivered({ responsePayload, txHash: receipt.transactionHash }, patience);
   }
 
-  /** Hands the result over without a transaction: for sellers who commit to it in their own way (decision 17). */
+  /** Submits the result without a transaction, for sellers who commit to it in their own way (decision 17). */
   async handOver(responsePayload: Record<string, unknown>, options: CallOptions = {}): Promise<Transaction> {
     const request = { isIdempotent: true, ...options };
     const answer = await this.#http.post<{ data: wire.Transaction }>(
@@ -241,7 +241,7 @@ export class Deal {
     return parseRecord(answer.data);
   }
 
-  /** Declines a funded job: the buyer gets the deposit back, less the fee (decision 6). */
+  /** Declines a funded job: the buyer gets the deposit back, without the fee (decision 6). */
   refund(options: VerbOptions = {}): Promise<Transaction> {
     return this.#settle("refund", "Refunded", options);
   }
@@ -255,7 +255,7 @@ export class Deal {
 
   // ---- Internal ------------------------------------------------------------------------------
 
-  /** Makes a move and waits until the API shows the state of its block. */
+  /** Makes a move and waits until the API has reached its block. */
   async #settle(move: EscrowMove, target: EscrowState, options: VerbOptions): Promise<Transaction> {
     const patience = this.#patience(move, options);
     const receipt = await this.#move(move, target, patience, options);
@@ -263,7 +263,7 @@ export class Deal {
     return poll(patience, async () => ({ result: await this.#read({ query, ...this.#limits(patience) }) }));
   }
 
-  /** Undefined when the escrow is already there. */
+  /** Undefined if the escrow already exists. */
   async #move(
     move: EscrowMove,
     target: EscrowState,
@@ -282,7 +282,9 @@ export class Deal {
     return this.#post<wire.Transaction>("/deliver", body, patience, DELIVERY_LAG);
   }
 
-  /** Posts until the API has caught up with the chain: 200 rather than 202, and none of the codes that mean "not yet". */
+  /**
+   * Repeats a POST until the API has caught up with the chain: it answers 200, not 202 or a code that means "not yet".
+   */
   #post<Wire extends object>(
     path: string,
     body: object,
@@ -331,7 +333,7 @@ export class Deal {
     return new Patience(`${what} of transaction ${this.transactionId}`, options);
   }
 
-  /** The poll decides on repetitions, and no attempt outlasts the wait. */
+  /** Requests aren't retried, because the poll repeats them, and no attempt outlasts the wait. */
   #limits({ signal, remainingMs }: Patience) {
     return { signal, timeoutMs: remainingMs, retry: { maxAttempts: 1 } };
   }
@@ -345,7 +347,7 @@ export class Deal {
   }
 }
 
-/** The terms that a checkout answers with. */
+/** Reads the terms from the answer of a checkout. */
 export function termsOfCheckout(checkout: wire.PostApiV1CheckoutResponse["data"], buyer: Address): DealTerms {
   const { transactionId, paymentInstructions } = checkout;
   const terms = parseRecord(paymentInstructions);
@@ -369,7 +371,7 @@ export function termsOfCheckout(checkout: wire.PostApiV1CheckoutResponse["data"]
   };
 }
 
-/** The terms of a transaction that exists. */
+/** Reads the terms from an existing transaction. */
 export function termsOfTransaction(record: wire.Transaction): DealTerms {
   const transaction = parseRecord(record);
   const { transactionId, network, chainId, escrowContract, escrowId, token, amount, quoteExpiresAt } = transaction;

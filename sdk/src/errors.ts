@@ -1,32 +1,32 @@
 import type { Hex } from "viem";
 
-/** Base of every error that this package throws on purpose. Contract calls that viem rejects become one, too. */
+/** Base class of this package's errors, including those for contract calls that viem rejects. */
 export class MarketplaceError extends Error {
   override readonly name: string = "MarketplaceError";
 }
 
-/** What an {@link ApiError} is made of. */
+/** The parts of an {@link ApiError}. */
 export interface ApiFailure {
   method: string;
   path: string;
   status: number;
-  /** Parsed body, or its text when it isn't JSON. */
+  /** Parsed body, or its text if it isn't JSON. */
   body: unknown;
   retryAfterSeconds: number | undefined;
 }
 
-/** The API answered with an error (specification section 7). `code` decides what to do; `message` is for people. */
+/** The API answered with an error (specification section 7). `code` is for programs, `message` for people. */
 export class ApiError extends MarketplaceError {
   override readonly name = "ApiError";
   /** HTTP status. */
   readonly status: number;
-  /** Code of the error catalogue, for example `service_not_active`; undefined when a proxy or CDN answered instead. */
+  /** Code from the error catalogue, for example `service_not_active`; undefined if a proxy or CDN answered instead. */
   readonly code: string | undefined;
-  /** What the error is about, by code. For `validation_error` every issue. */
+  /** Facts about the error; their form depends on the code. For `validation_error`, every issue. */
   readonly details: unknown;
-  /** Seconds after which another attempt makes sense, from `Retry-After`. */
+  /** Seconds after which a retry may succeed, from `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
-  /** The whole body. A 402 of a spent budget has no code and says here how to pay. */
+  /** The whole body. A 402 for a used-up budget has no code; its body says how to pay. */
   readonly body: unknown;
 
   constructor({ method, path, status, body, retryAfterSeconds }: ApiFailure) {
@@ -40,7 +40,7 @@ export class ApiError extends MarketplaceError {
   }
 }
 
-/** No answer arrived: the connection failed or broke. The request may have been carried out. */
+/** No answer arrived because the connection failed. The request may have been carried out. */
 export class NetworkError extends MarketplaceError {
   override readonly name = "NetworkError";
 }
@@ -48,7 +48,7 @@ export class NetworkError extends MarketplaceError {
 /** Something took longer than its timeout. */
 export class TimeoutError extends MarketplaceError {
   override readonly name = "TimeoutError";
-  /** Milliseconds that were allowed. */
+  /** The timeout in milliseconds. */
   readonly timeoutMs: number;
 
   constructor(what: string, timeoutMs: number, options?: ErrorOptions) {
@@ -57,7 +57,7 @@ export class TimeoutError extends MarketplaceError {
   }
 }
 
-/** The deal ended in another way, so the awaited status can't come any more. */
+/** The deal ended in another status, so the awaited one can't be reached any more. */
 export class DealEndedError extends MarketplaceError {
   override readonly name = "DealEndedError";
   /** The final status of the transaction. */
@@ -69,11 +69,11 @@ export class DealEndedError extends MarketplaceError {
   }
 }
 
-/** A contract refuses the call: the error of `IEscrow` by name, with its values. */
+/** A contract refused the call. Has the name and values of its error, as declared in `IEscrow`. */
 export class ContractRevertedError extends MarketplaceError {
   override readonly name = "ContractRevertedError";
   readonly functionName: string;
-  /** For example `DeadlinePassed`; undefined when the contract gave none that this package knows. */
+  /** For example `DeadlinePassed`; undefined if this package doesn't know the contract's error. */
   readonly errorName: string | undefined;
   readonly args: readonly unknown[];
 
@@ -97,15 +97,15 @@ export class TransactionRevertedError extends MarketplaceError {
   }
 }
 
-/** The call asks for what this client can't or won't do: no wallet, another chain, terms beyond a limit it was given. */
+/** The client itself refuses the call: no wallet, the wrong chain, or terms beyond a given limit. */
 export class RefusedError extends MarketplaceError {
   override readonly name = "RefusedError";
 }
 
-/** Statuses that say "not now" and nothing about the request. */
+/** Statuses that mean "not now", regardless of the request. */
 const TRANSIENT_STATUSES: readonly number[] = [429, 502, 503, 504];
 
-/** Whether another attempt can succeed without any change. It is safe only if the request is idempotent. */
+/** Whether a retry of the same request can succeed. It is safe only if the request is idempotent. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ApiError) return TRANSIENT_STATUSES.includes(error.status);
   return error instanceof NetworkError || error instanceof TimeoutError;

@@ -7,7 +7,7 @@ import type { EscrowTerms, FundingAuthorization } from "./terms.ts";
 import { write } from "./wallet.ts";
 import type { ReceiptOptions, Wallet } from "./wallet.ts";
 
-/** States of an escrow; the position is the code on chain (specification 3.1). */
+/** States of an escrow. The position in the list is the code on chain (specification 3.1). */
 export const ESCROW_STATES = [
   "None",
   "Funded",
@@ -21,7 +21,7 @@ export const ESCROW_STATES = [
 /** State of an escrow on chain. */
 export type EscrowState = (typeof ESCROW_STATES)[number];
 
-/** An escrow as the contract keeps it. Amounts in token units, times in unix seconds, spans in seconds. */
+/** An escrow as stored in the contract. Amounts are in token units, times in unix seconds, durations in seconds. */
 export interface Escrow {
   state: EscrowState;
   buyer: Address;
@@ -29,7 +29,7 @@ export interface Escrow {
   token: Address;
   /** Gross deposit. */
   amount: bigint;
-  /** 2% of the deposit, rounded up; never given back. */
+  /** 2% of the deposit, rounded up; never refunded. */
   fee: bigint;
   /** What the seller gets on release, or the buyer on a refund. */
   locked: bigint;
@@ -44,11 +44,11 @@ export interface Escrow {
   criteriaHash: Hex;
 }
 
-/** Moves that take nothing but the escrow id. */
+/** Moves that take only the escrow id. */
 export type EscrowMove = "accept" | "finalize" | "refund" | "claimAbandoned" | "openDispute";
 
 /**
- * The escrow contract as one wallet uses it, without the API. Each call waits for its block; errors are
+ * The escrow contract, called by one wallet and without the API. Each call waits for its block. Its errors are
  * `ContractRevertedError` (named as in `IEscrow`), `TransactionRevertedError` and `TimeoutError`.
  */
 export class EscrowContract {
@@ -60,7 +60,7 @@ export class EscrowContract {
     this.address = address;
   }
 
-  /** The escrow; its state is `None` when the id was never used. */
+  /** The escrow. Its state is `None` if the id was never used. */
   async get(escrowId: Hex): Promise<Escrow> {
     const { state, ...escrow } = await readContract(this.#wallet, {
       address: this.address,
@@ -71,7 +71,7 @@ export class EscrowContract {
     return { ...escrow, state: ESCROW_STATES[state] ?? "None" };
   }
 
-  /** Lets the contract draw `amount` token units of the wallet; undefined when it already may. */
+  /** Allows the contract to transfer `amount` token units from the wallet; undefined if it already may. */
   async approve(token: Address, amount: bigint, options?: ReceiptOptions): Promise<TransactionReceipt | undefined> {
     const allowed = await readContract(this.#wallet, {
       address: token,
@@ -84,14 +84,14 @@ export class EscrowContract {
     return write(this.#wallet, { address: token, abi: erc20Abi, functionName: "approve", args }, options);
   }
 
-  /** Deposits the token as its buyer; `approve` comes first. */
+  /** Deposits the token as the buyer. Call `approve` first. */
   createEscrow(terms: Omit<EscrowTerms, "buyer">, options?: ReceiptOptions): Promise<TransactionReceipt> {
     const { escrowId, seller, amount, token, deadline, disputeWindow, abandonmentGrace, criteriaHash } = terms;
     const args = [escrowId, seller, amount, token, deadline, disputeWindow, abandonmentGrace, criteriaHash];
     return this.#write("createEscrow", args, options);
   }
 
-  /** Deposits a buyer's token by his signature; this wallet pays the gas (decision 13). */
+  /** Deposits a buyer's token with the buyer's signature. This wallet pays the gas (decision 13). */
   createEscrowWithAuthorization(
     authorization: FundingAuthorization,
     options?: ReceiptOptions,
@@ -100,14 +100,14 @@ export class EscrowContract {
     return this.#write("createEscrowWithAuthorization", [terms, validAfter, validBefore, signature], options);
   }
 
-  /** Commits its seller to a delivery; the dispute window starts. */
+  /** Commits the seller to a delivery and starts the dispute window. */
   submitDelivery(escrowId: Hex, proofHash: Hex, options?: ReceiptOptions): Promise<TransactionReceipt> {
     return this.#write("submitDelivery", [escrowId, proofHash], options);
   }
 
   /**
-   * Makes a move: `accept` and `openDispute` (buyer, within the window), `finalize` (anyone, after it), `refund` (seller,
-   * before a delivery), `claimAbandoned` (buyer, after deadline and grace).
+   * Makes a move: `accept` and `openDispute` (buyer, within the window), `finalize` (anyone, after it), `refund`
+   * (seller, before a delivery), `claimAbandoned` (buyer, after deadline and grace).
    */
   move(move: EscrowMove, escrowId: Hex, options?: ReceiptOptions): Promise<TransactionReceipt> {
     return this.#write(move, [escrowId], options);
@@ -124,7 +124,7 @@ export class EscrowContract {
     });
   }
 
-  /** Draws the wallet's credit in a token. */
+  /** Withdraws the wallet's credit in a token. */
   withdraw(token: Address, options?: ReceiptOptions): Promise<TransactionReceipt> {
     return this.#write("withdraw", [token], options);
   }

@@ -29,7 +29,7 @@ const tokenAbi = parseAbi([
   "function DOMAIN_SEPARATOR() view returns (bytes32)",
 ]);
 
-/** Nonce of the authorization: the hash of every term with chain and contract, as `authorizationNonce` computes it. */
+/** Nonce of the authorization: the hash of every term with chain and contract, as the escrow contract computes it. */
 export function authorizationNonce(chainId: number, escrowContract: Address, terms: EscrowTerms): Hex {
   const types = ["bytes32", "uint256", "address", "bytes32", "address", "address", "uint256", "address"];
   const rest = ["uint256", "uint256", "uint256", "bytes32"];
@@ -55,8 +55,8 @@ export function authorizationNonce(chainId: number, escrowContract: Address, ter
 }
 
 /**
- * Signs an EIP-3009 `ReceiveWithAuthorization` of the deposit. It costs the buyer no gas and needs no approval.
- * @throws RefusedError when the wallet isn't the buyer's, or the token has no EIP-3009 (WETH)
+ * Signs an EIP-3009 `ReceiveWithAuthorization` for the deposit. The buyer needs neither gas nor an approval.
+ * @throws RefusedError if the wallet isn't the buyer's, or the token doesn't support EIP-3009 (WETH)
  */
 export async function signFunding(
   wallet: Wallet,
@@ -85,7 +85,7 @@ export async function signFunding(
   return { chainId: chain.id, escrowContract, terms, validAfter, validBefore, signature };
 }
 
-/** The call that a relayer sends; it can't change any term. */
+/** The call for a relayer to send. The relayer can't change any term. */
 export function relayCall(authorization: FundingAuthorization): PreparedCall & { chainId: number } {
   const { chainId, escrowContract, terms, validAfter, validBefore, signature } = authorization;
   const data = encodeFunctionData({
@@ -96,7 +96,7 @@ export function relayCall(authorization: FundingAuthorization): PreparedCall & {
   return { chainId, to: escrowContract, data, value: 0n };
 }
 
-/** The token's EIP-712 domain, read from the chain and held against its separator. */
+/** The token's EIP-712 domain, read from the chain and verified against its separator. */
 async function tokenDomain(wallet: Wallet, token: Address): Promise<TypedDataDomain> {
   const read = <Name extends "name" | "version" | "DOMAIN_SEPARATOR">(functionName: Name) =>
     readContract(wallet, { address: token, abi: tokenAbi, functionName });

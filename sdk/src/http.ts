@@ -7,14 +7,14 @@ import { pause } from "./waiting.ts";
 export interface HttpOptions {
   /** Address of the API, for example `https://market.example`. */
   url: string;
-  /** Milliseconds that one attempt may take, its body included; 30,000 by default. */
+  /** Timeout of one attempt in milliseconds, including the body; 30,000 by default. */
   timeoutMs?: number | undefined;
   retry?: RetryOptions | undefined;
   /** Replaces the global `fetch`. */
   fetch?: typeof globalThis.fetch | undefined;
 }
 
-/** What every call takes. */
+/** Options of every call. */
 export interface CallOptions {
   /** Aborting rejects the call with the signal's reason. */
   signal?: AbortSignal | undefined;
@@ -28,17 +28,17 @@ export interface ApiRequest extends CallOptions {
   /** Sent as JSON. */
   body?: object | undefined;
   /**
-   * Whether sending the request twice does no more than sending it once; by default GET alone. Others are repeated only
-   * after an answer which says that nothing was done.
+   * Whether sending the request twice has the same effect as sending it once; by default only for GET. Other requests
+   * are repeated only after an answer that says that nothing was done.
    */
   isIdempotent?: boolean;
-  /** Replaces the limits of the connection. */
+  /** Replaces the connection's retry settings. */
   retry?: RetryOptions | undefined;
-  /** Replaces the timeout of one attempt when shorter, in milliseconds. */
+  /** A shorter timeout for one attempt, in milliseconds. A longer one has no effect. */
   timeoutMs?: number | undefined;
 }
 
-/** An answer of a 2xx status. */
+/** An answer with a 2xx status. */
 export interface ApiResponse<Body> {
   status: number;
   headers: Headers;
@@ -65,10 +65,10 @@ export class Http {
   }
 
   /**
-   * Sends a request, again where that is safe and can help.
+   * Sends a request, and retries it where that is safe and can help.
    * @throws ApiError for every answer that isn't 2xx
-   * @throws NetworkError when no answer came
-   * @throws TimeoutError when an attempt took too long
+   * @throws NetworkError if no answer arrived
+   * @throws TimeoutError if an attempt took too long
    */
   async send<Body>(request: ApiRequest): Promise<ApiResponse<Body>> {
     const policy = request.retry === undefined ? this.#retry : new RetryPolicy(request.retry);
@@ -144,7 +144,7 @@ function addressOf(base: string, path: string, query: object = {}): URL {
   return url;
 }
 
-/** The body as JSON; the text itself when a proxy answered with something else. */
+/** The body as JSON, or its text if a proxy answered with something else. */
 function parsed(text: string, headers: Headers): unknown {
   if (headers.get("content-type")?.includes("application/json") !== true) return text;
   try {

@@ -22,7 +22,7 @@ export class Listings {
     this.#http = http;
   }
 
-  /** Offers a service; search finds it after at most a minute. Errors: `validation_error`. */
+  /** Offers a service. Search finds it within a minute. Errors: `validation_error`. */
   async create(listing: NewListing, options: CallOptions = {}): Promise<Listing> {
     const { data } = await this.#http.post<wire.PostApiV1ServicesResponse>(PATH, listing, options);
     return data;
@@ -33,23 +33,23 @@ export class Listings {
     return (await this.#http.get<wire.GetApiV1ServicesByIdResponse>(pathOf(id), options)).data;
   }
 
-  /** Changes one's own listing. Errors: `not_found`, `wrong_role`, `service_archived`, `validation_error`. */
+  /** Changes a listing of the agent. Errors: `not_found`, `wrong_role`, `service_archived`, `validation_error`. */
   async update(id: string, changes: ListingChanges, options: CallOptions = {}): Promise<Listing> {
     const request = { method: "PATCH", path: pathOf(id), body: changes, isIdempotent: true, ...options } as const;
     return (await this.#http.send<wire.PatchApiV1ServicesByIdResponse>(request)).body.data;
   }
 
-  /** Hides it from search; `resume` brings it back. Errors as of `update`. */
+  /** Hides a listing from search until `resume`. Same errors as `update`. */
   pause(id: string, options: CallOptions = {}): Promise<Listing> {
     return this.update(id, { status: "paused" }, options);
   }
 
-  /** Shows a paused listing again. Errors as of `update`. */
+  /** Shows a paused listing again. Same errors as `update`. */
   resume(id: string, options: CallOptions = {}): Promise<Listing> {
     return this.update(id, { status: "active" }, options);
   }
 
-  /** Delists it for good. Errors: `not_found`, `wrong_role`, `service_archived`. */
+  /** Archives a listing permanently. Errors: `not_found`, `wrong_role`, `service_archived`. */
   async archive(id: string, options: CallOptions = {}): Promise<Listing> {
     const request = { method: "DELETE", path: pathOf(id), ...options } as const;
     return (await this.#http.send<wire.DeleteApiV1ServicesByIdResponse>(request)).body.data;

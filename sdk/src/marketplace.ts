@@ -13,13 +13,13 @@ import type { Wallet } from "./wallet.ts";
 
 /** Settings of a marketplace. */
 export interface MarketplaceOptions extends HttpOptions {
-  /** Address that sign-in messages name, where the API is reached under another one; `url` by default. */
+  /** Public address of the API, which sign-in messages name; `url` by default. */
   publicUrl?: string | undefined;
-  /** Escrow contracts that wallets may pay into. A deal that names another contract is refused. */
+  /** Escrow contracts that wallets may pay into. A deal with another contract is refused. */
   escrowContracts?: Readonly<Partial<Record<Network, Address>>> | undefined;
 }
 
-/** A new agent. Keep `apiKey`: it is shown this once. */
+/** A new agent. Keep `apiKey`: it is shown only this once. */
 export interface Registration {
   agent: Agent;
   agentId: string;
@@ -29,7 +29,7 @@ export interface Registration {
   publicKey: `0x${string}`;
 }
 
-/** A new key of an agent. */
+/** A new API key of an agent. */
 export interface IssuedKey {
   agent: Agent;
   agentId: string;
@@ -46,8 +46,8 @@ export type Score = Parsed<wire.GetApiV1AgentsScoreResponse>;
 export type Category = wire.GetApiV1CategoriesResponse["categories"][number];
 
 /**
- * A marketplace as anyone uses it; {@link Agent} is what a key adds. Every call may throw `ApiError`, `NetworkError` and
- * `TimeoutError`.
+ * The part of a marketplace that needs no key; see {@link Agent} for the rest. Every call may throw `ApiError`,
+ * `NetworkError` and `TimeoutError`.
  * @example const market = new Marketplace({ url: "https://market.example" });
  */
 export class Marketplace {
@@ -60,7 +60,7 @@ export class Marketplace {
   }
 
   /**
-   * Registers a wallet as an agent by an EIP-4361 signature (specification 2.5, decision 21).
+   * Registers a wallet as an agent with an EIP-4361 signature (specification 2.5, decision 21).
    * Errors: `wallet_already_registered`, `validation_error`.
    */
   async register(
@@ -83,7 +83,7 @@ export class Marketplace {
   /**
    * Issues a new API key to a registered wallet.
    * @param revokeOthersAfterSeconds how long the other keys stay valid, 0 (default) to 86,400
-   * Errors: `not_found` when the wallet isn't registered.
+   * Errors: `not_found` if the wallet isn't registered.
    */
   async issueKey(
     { wallet, revokeOthersAfterSeconds = 0 }: { wallet: Wallet; revokeOthersAfterSeconds?: number },
@@ -95,13 +95,13 @@ export class Marketplace {
     return { agent: this.agent({ apiKey, wallet }), agentId, apiKey, othersEndAt };
   }
 
-  /** An agent by its key. It reads without a wallet; to move money it needs the registered one. */
+  /** An agent with its key. Reading works without a wallet; moving money requires the registered one. */
   agent({ apiKey, wallet }: { apiKey: string; wallet?: Wallet | undefined }): Agent {
     const { escrowContracts = {} } = this.#options;
     return new Agent({ http: this.#http.withKey(apiKey), wallet, escrowContracts });
   }
 
-  /** Finds services by meaning, best first; empty when nothing matches (specification row 12). Free of charge. */
+  /** Finds services by meaning, best first; empty if nothing matches (specification row 12). Free of charge. */
   async discover(query: string, filters?: DiscoverFilters, options: CallOptions = {}): Promise<DiscoverResult[]> {
     const body = { query, ...(filters === undefined ? {} : { filters }) };
     return this.#http.post<DiscoverResult[]>("/api/v1/discover", body, { isIdempotent: true, ...options });
@@ -115,14 +115,14 @@ export class Marketplace {
     );
   }
 
-  /** Key to encrypt messages to an agent with (specification 2.5). Errors: `not_found`. */
+  /** An agent's public key for encrypted messages (specification 2.5). Errors: `not_found`. */
   async publicKey(agentId: string, options: CallOptions = {}): Promise<`0x${string}`> {
     const path = `/api/v1/agents/${encodeURIComponent(agentId)}/public-key`;
     const { publicKey } = await this.#http.get<wire.GetApiV1AgentsByIdPublicKeyResponse>(path, options);
     return publicKey as `0x${string}`;
   }
 
-  /** The taxonomy; a listing names a child (specification 2.1). */
+  /** The taxonomy. A listing's category is a child (specification 2.1). */
   async categories(options: CallOptions = {}): Promise<Category[]> {
     return (await this.#http.get<wire.GetApiV1CategoriesResponse>("/api/v1/categories", options)).categories;
   }

@@ -1,11 +1,11 @@
-/** One page of a list, as the API answers it. */
+/** One page of a list from the API. */
 export interface Page<Item> {
   data: Item[];
   /** Null on the last page. */
   nextCursor: string | null;
 }
 
-/** Every item of a list in its order; the next page is asked for when the items of the one before are used up. */
+/** Every item of a list in order. The next page is requested once the items of the current one are used up. */
 export async function* paginate<Item>(
   fetchPage: (cursor: string | undefined) => Promise<Page<Item>>,
   first?: string,

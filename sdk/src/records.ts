@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 
 import type * as wire from "./generated/api-types.ts";
 
-/** Fields with amounts of a token in its smallest units: decimal strings in JSON, `bigint` here. */
+/** Fields with token amounts in the smallest units: decimal strings in JSON, `bigint` here. */
 const AMOUNT_FIELDS = [
   "amount",
   "lockedAmount",
@@ -34,7 +34,7 @@ type HexField =
   | "to"
   | "data";
 
-/** A record of the API with `bigint` amounts and typed addresses and hashes. */
+/** A record from the API with `bigint` amounts and typed addresses and hashes. */
 export type Parsed<Wire> = {
   [Key in keyof Wire]: Key extends AmountField
     ? bigint | Extract<Wire[Key], null>
@@ -43,7 +43,7 @@ export type Parsed<Wire> = {
       : Wire[Key];
 };
 
-/** Reads the amounts of a record. The record's other fields stay as they are. */
+/** Converts the amounts of a record to `bigint`. Its other fields stay as they are. */
 export function parseRecord<Wire extends object>(record: Wire): Parsed<Wire> {
   const parsed = { ...record } as Record<string, unknown>;
   for (const field of AMOUNT_FIELDS) {
@@ -53,28 +53,28 @@ export function parseRecord<Wire extends object>(record: Wire): Parsed<Wire> {
   return parsed as Parsed<Wire>;
 }
 
-/** A network on which deals settle. */
+/** A network where deals settle. */
 export type Network = wire.Network;
 /** A listing (specification 2.2). `price` is in units of `currency` per `priceUnit`. */
 export type Listing = wire.Service;
 /** A result of discover (decision 23). */
 export type DiscoverResult = wire.DiscoverResult;
-/** A transaction as its parties read it (decision 15). Amounts in token units. */
+/** A transaction (decision 15). Amounts are in token units. */
 export type Transaction = Parsed<wire.Transaction>;
 /** Status of a transaction. */
 export type TransactionStatus = Transaction["status"];
 /** Something the caller may do next with a transaction. */
 export type Action = Parsed<wire.TransactionWithActions["actions"][number]>;
-/** A transaction with what the caller may do next. */
+/** A transaction and what the caller may do next. */
 export type TransactionWithActions = Omit<Parsed<wire.TransactionWithActions>, "actions"> & { actions: Action[] };
-/** An entry of the seller queue (decision 25). `lockedAmount` in token units. */
+/** An entry in the seller queue (decision 25). `lockedAmount` is in token units. */
 export type Job = Parsed<wire.Job>;
-/** An entry of the event log. `payload` is the body of its webhook, amounts as decimal strings. */
+/** An entry in the event log. `payload` is the body of its webhook, with amounts as decimal strings. */
 export type LoggedEvent = wire.Event;
 /** One webhook to the caller with its attempts. */
 export type WebhookDelivery = wire.WebhookDelivery;
 
-/** Reads a transaction with its actions. */
+/** Converts a transaction and its actions. */
 export function parseTransaction(record: wire.TransactionWithActions): TransactionWithActions {
   return { ...parseRecord(record), actions: record.actions.map(parseRecord) };
 }

@@ -1,21 +1,24 @@
 import { ApiError, isTransient } from "./errors.ts";
 
-// Written here because the retry packages at hand don't decide by the answer's code, nor keep to `Retry-After` and
-// give up when it is too long, which is most of what follows.
+// Written here because retry packages neither decide by the answer's code nor follow `Retry-After` up to a limit, which
+// is most of what this file does.
 
-/** When and how often a request is repeated. */
+/** When and how often a request is retried. */
 export interface RetryOptions {
-  /** Attempts in all, the first included; 4 by default. 1 never repeats. */
+  /** Total number of attempts, including the first; 4 by default. 1 disables retries. */
   maxAttempts?: number | undefined;
-  /** Upper end of the first random pause in milliseconds; it doubles with each attempt. 200 by default. */
+  /** Upper bound of the first random pause in milliseconds; it doubles with each attempt. 200 by default. */
   baseDelayMs?: number | undefined;
-  /** Longest random pause in milliseconds; 10,000 by default. */
+  /** Maximum random pause in milliseconds; 10,000 by default. */
   maxDelayMs?: number | undefined;
-  /** A longer `Retry-After` (in milliseconds) isn't waited for: the error is thrown at once. 60,000 by default. */
+  /**
+   * Maximum `Retry-After` to wait for, in milliseconds; 60,000 by default. With a longer one the error is thrown at
+   * once.
+   */
   maxRetryAfterMs?: number | undefined;
 }
 
-/** Answers of 503 that the API gives before it has changed anything, so that any request may follow again. */
+/** Codes of 503 answers that the API gives before it changes anything, so any request can be retried. */
 const REFUSED_BEFORE_WORK: readonly (string | undefined)[] = [
   "chain_unavailable",
   "indexer_unavailable",
@@ -23,7 +26,7 @@ const REFUSED_BEFORE_WORK: readonly (string | undefined)[] = [
   "search_unavailable",
 ];
 
-/** Decides on repetitions of requests. */
+/** Decides whether a request is retried. */
 export class RetryPolicy {
   readonly #maxAttempts: number;
   readonly #baseDelayMs: number;
@@ -38,9 +41,9 @@ export class RetryPolicy {
   }
 
   /**
-   * Milliseconds to wait before the next attempt; undefined when the error is final.
+   * Milliseconds to wait before the next attempt; undefined if the error is final.
    * @param attempt the attempt that failed, counted from 1
-   * @param isIdempotent whether sending the request twice does no more than sending it once
+   * @param isIdempotent whether sending the request twice has the same effect as sending it once
    * @param random 0 to 1, replaced in tests
    */
   delayMs(error: unknown, attempt: number, isIdempotent: boolean, random = Math.random()): number | undefined {
@@ -49,7 +52,7 @@ export class RetryPolicy {
     const longest = Math.min(this.#maxDelayMs, this.#baseDelayMs * 2 ** (attempt - 1));
     const jitterMs = random * longest;
     const askedMs = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
-    // Full jitter; after a Retry-After it is added, so that callers who were refused together don't return together.
+    // Full jitter, added to a Retry-After, so that callers who were refused together don't all return together.
     return askedMs > this.#maxRetryAfterMs ? undefined : askedMs + jitterMs;
   }
 }
@@ -59,7 +62,7 @@ function wasRefusedBeforeWork(error: unknown): boolean {
   return error.status === 429 || (error.status === 503 && REFUSED_BEFORE_WORK.includes(error.code));
 }
 
-/** Seconds of a `Retry-After` header, which holds seconds or a date; undefined when there is none. */
+/** Seconds of a `Retry-After` header, which contains seconds or a date; undefined without the header. */
 export function retryAfterSecondsOf(header: string | null, now = Date.now()): number | undefined {
   if (header === null) return undefined;
   if (/^\d+$/.test(header.trim())) return Number(header);

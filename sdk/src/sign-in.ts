@@ -3,7 +3,7 @@ import type { Hex } from "viem";
 
 import type { Wallet } from "./wallet.ts";
 
-/** What a signed message is for. The API accepts a message for this purpose alone (decision 21). */
+/** What a signed message is for. The API accepts it for nothing else (decision 21). */
 export type SignInPurpose = "register" | "issueKey";
 
 const STATEMENTS: Readonly<Record<SignInPurpose, string>> = {
@@ -11,14 +11,14 @@ const STATEMENTS: Readonly<Record<SignInPurpose, string>> = {
   issueKey: "Issue a new API key for this wallet's agent.",
 };
 
-/** A signed EIP-4361 text. It is good once and for ten minutes. */
+/** A signed EIP-4361 text. It is valid for ten minutes and can be used once. */
 export interface SignedMessage {
   message: string;
   /** EIP-191 signature. */
   signature: Hex;
 }
 
-/** Signs an EIP-4361 text that names the service and its purpose. */
+/** Signs an EIP-4361 text that names the service and the purpose. */
 export async function signIn(wallet: Wallet, serviceUrl: string, purpose: SignInPurpose): Promise<SignedMessage> {
   const { host, origin } = new URL(serviceUrl);
   const { account, chain } = wallet;

@@ -5,12 +5,12 @@ export interface EscrowTerms {
   escrowId: Hex;
   buyer: Address;
   seller: Address;
-  /** Gross deposit in token units, the 2% fee included. */
+  /** Gross deposit in token units, including the 2% fee. */
   amount: bigint;
   token: Address;
-  /** Unix seconds until which the seller may deliver. */
+  /** Last moment at which the seller may deliver, in unix seconds. */
   deadline: bigint;
-  /** Seconds after the delivery in which the buyer may accept or dispute. */
+  /** Seconds after the delivery during which the buyer may accept or dispute. */
   disputeWindow: bigint;
   /** Seconds after the deadline before the buyer may reclaim. */
   abandonmentGrace: bigint;

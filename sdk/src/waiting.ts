@@ -2,7 +2,7 @@ import { ApiError, isTransient, TimeoutError } from "./errors.ts";
 
 /** How long to wait, and how to end the wait early. */
 export interface WaitOptions {
-  /** Milliseconds; 60,000 by default. */
+  /** Maximum wait in milliseconds; 60,000 by default. */
   timeoutMs?: number | undefined;
   /** Aborting rejects the call with the signal's reason. What is on chain by then stays there. */
   signal?: AbortSignal | undefined;
@@ -11,7 +11,7 @@ export interface WaitOptions {
 /** Default of {@link WaitOptions.timeoutMs}. */
 export const DEFAULT_WAIT_MS = 60_000;
 
-/** Time left of a wait. */
+/** Keeps track of the time that is left for a wait. */
 export class Patience {
   readonly signal: AbortSignal | undefined;
   readonly #what: string;
@@ -31,8 +31,8 @@ export class Patience {
   }
 
   /**
-   * Pauses before the next attempt, no longer than the time left.
-   * @throws TimeoutError when no time is left; `cause` is what the last attempt failed with
+   * Pauses before the next attempt, but not longer than the time left.
+   * @throws TimeoutError if no time is left; `cause` is the error of the last attempt
    */
   async pause(ms: number, cause?: unknown): Promise<void> {
     const left = this.#endsAt - performance.now();
@@ -41,7 +41,7 @@ export class Patience {
   }
 }
 
-/** What an attempt found: a result, or that it's too early. */
+/** The outcome of an attempt: a result, or that it is too early. */
 export type Attempt<Result> = { result: Result } | { retryAfterSeconds?: number | undefined };
 
 const FIRST_POLL_MS = 100;
@@ -49,7 +49,7 @@ const LONGEST_POLL_MS = 2_000;
 
 /**
  * Repeats an attempt until it has a result. The pauses grow to two seconds and are never shorter than `Retry-After`.
- * @param isLag errors that mean "not yet"; transient ones by default
+ * @param isLag whether an error means "not yet"; by default the transient ones do
  * @throws TimeoutError
  */
 export async function poll<Result>(
@@ -66,7 +66,7 @@ export async function poll<Result>(
       retryAfterSeconds = found.retryAfterSeconds;
     } catch (error) {
       if (!isLag(error)) throw error;
-      // The wait itself cuts its last attempt short, which explains less than the answer before.
+      // The end of the wait aborts the last attempt, so the previous answer explains more.
       if (lag === undefined || !(error instanceof TimeoutError)) lag = error;
       retryAfterSeconds = error instanceof ApiError ? error.retryAfterSeconds : undefined;
     }
@@ -74,7 +74,7 @@ export async function poll<Result>(
   }
 }
 
-/** Waits for `ms` milliseconds. Rejects with the signal's reason when it is aborted. */
+/** Waits for `ms` milliseconds. Rejects with the signal's reason if it aborts. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = (): void => {

@@ -4,10 +4,10 @@ import { waitForTransactionReceipt } from "viem/actions";
 
 import { ContractRevertedError, TimeoutError, TransactionRevertedError } from "./errors.ts";
 
-/** A viem wallet client that has an account and a chain. Keys never leave it. */
+/** A viem wallet client with an account and a chain. Keys never leave it. */
 export type Wallet = WalletClient<Transport, Chain, Account>;
 
-/** A call that any wallet can send as it stands. */
+/** A call that any wallet can send as is. */
 export interface PreparedCall {
   to: Address;
   data: Hex;
@@ -32,9 +32,9 @@ const RECEIPT_TIMEOUT_MS = 180_000;
 
 /**
  * Sends a contract call and waits until it is in a block.
- * @throws ContractRevertedError when the contract refuses it; nothing is sent then
- * @throws TransactionRevertedError when it reverted in its block
- * @throws TimeoutError when no block took it in time; it may still be mined
+ * @throws ContractRevertedError if the contract refuses it; nothing is sent then
+ * @throws TransactionRevertedError if it reverted in its block
+ * @throws TimeoutError if no block included it in time; it may still be mined
  */
 export async function write(
   wallet: Wallet,
@@ -49,7 +49,7 @@ export async function write(
   }
 }
 
-/** Sends a prepared call and waits until it is in a block. Errors as of {@link write}. */
+/** Sends a prepared call and waits until it is in a block. Same errors as {@link write}. */
 export async function sendCall(
   wallet: Wallet,
   call: PreparedCall,
@@ -81,7 +81,7 @@ async function receiptOf(
   }
 }
 
-/** The contract's own error inside one of viem; any other error as it is. */
+/** The contract's error inside a viem error; any other error unchanged. */
 function explained(functionName: string, error: unknown): unknown {
   if (!(error instanceof BaseError)) return error;
   const revert = error.walk((part) => part instanceof ContractFunctionRevertedError);

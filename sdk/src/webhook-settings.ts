@@ -4,14 +4,14 @@ import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
 import type { WebhookDelivery } from "./records.ts";
 
-/** The secret that signs an agent's webhooks, and the next one while it rotates (decision 38). */
+/** The secret that signs an agent's webhooks, and the next one during a rotation (decision 38). */
 export type WebhookSecret = wire.GetApiV1WebhooksSecretResponse["data"];
 /** Filters of the delivery log. */
 export type WebhookDeliveryFilter = Omit<NonNullable<wire.GetApiV1WebhooksDeliveriesData["query"]>, "cursor">;
 
 const PATH = "/api/v1/webhooks";
 
-/** An agent's webhook secret and what was sent to its addresses. */
+/** An agent's webhook secret, and the log of deliveries to its addresses. */
 export class WebhookSettings {
   readonly #http: Http;
 
@@ -19,12 +19,12 @@ export class WebhookSettings {
     this.#http = http;
   }
 
-  /** The current secret. Errors: `service_unavailable` when the service signs nothing. */
+  /** The current secret. Errors: `service_unavailable` if the service has no signing secret. */
   async secret(options: CallOptions = {}): Promise<WebhookSecret> {
     return (await this.#http.get<wire.GetApiV1WebhooksSecretResponse>(`${PATH}/secret`, options)).data;
   }
 
-  /** Makes the next secret; the old one signs until `activateSecret`, 24 hours at most. A repeat changes nothing. */
+  /** Creates the next secret. The old one signs until `activateSecret`, at most 24 hours. A repeat changes nothing. */
   async rotateSecret(options: CallOptions = {}): Promise<WebhookSecret> {
     return this.#change("rotate", options);
   }

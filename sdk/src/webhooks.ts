@@ -1,4 +1,4 @@
-// Everything that a webhook receiver needs. It uses Web Crypto alone, so it runs outside Node as well.
+// Everything that a webhook receiver needs. It uses only Web Crypto, so it also runs outside Node.
 import { MarketplaceError } from "./errors.ts";
 
 /** Header with the signature (specification section 6). */
@@ -11,7 +11,7 @@ export const SIGNATURE_TOLERANCE_SECONDS = 300;
 /** Why a webhook isn't trusted. */
 export type WebhookFault = "missing_signature" | "malformed_signature" | "stale" | "wrong_signature" | "malformed_body";
 
-/** The webhook isn't from the service, or not a fresh one. Answer 401. */
+/** The webhook isn't from the service, or it is too old. Answer 401. */
 export class WebhookVerificationError extends MarketplaceError {
   override readonly name = "WebhookVerificationError";
   readonly fault: WebhookFault;
@@ -22,35 +22,35 @@ export class WebhookVerificationError extends MarketplaceError {
   }
 }
 
-/** Body of a webhook: the fields of section 6 and decision 37 by event. Amounts are decimal strings of token units. */
+/** Body of a webhook: the event's fields from section 6 and decision 37. Amounts are decimal strings in token units. */
 export interface WebhookEvent {
   event: string;
   transactionId: string;
   [field: string]: unknown;
 }
 
-/** A webhook as it arrived. */
+/** A received webhook. */
 export interface IncomingWebhook {
-  /** The body before any parsing: a byte more or less and no signature fits. */
+  /** The raw body, unparsed: the signature covers every byte. */
   rawBody: string | Uint8Array;
   /** Value of {@link SIGNATURE_HEADER}. */
   signature: string | null | undefined;
-  /** The agent's secret; while it rotates, the current and the next one. */
+  /** The agent's secret; during a rotation, the current and the next one. */
   secret: string | readonly string[];
 }
 
-/** Settings of the verification. */
+/** Settings for the verification. */
 export interface VerificationOptions {
-  /** Seconds; {@link SIGNATURE_TOLERANCE_SECONDS} by default. */
+  /** Tolerance in seconds; {@link SIGNATURE_TOLERANCE_SECONDS} by default. */
   toleranceSeconds?: number;
   /** Milliseconds since 1970, replaced in tests. */
   now?: number;
 }
 
 /**
- * Verifies a webhook by the receiver's rules of specification section 6 and returns its body. The comparison takes the
- * same time wherever the signatures differ.
- * @throws WebhookVerificationError when it can't be trusted
+ * Verifies a webhook by the receiver rules of specification section 6 and returns its body. Signatures are compared in
+ * constant time.
+ * @throws WebhookVerificationError if the webhook can't be trusted
  */
 export async function verifyWebhook(
   webhook: IncomingWebhook,
