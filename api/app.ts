@@ -70,6 +70,7 @@ export function createApp(container: Container, steps = NO_STEPS): Koa {
   const mounted = mountRoutes(routes, deps, {
     authenticator: container.authenticator,
     shutdown: container.shutdown,
+    drainEnd: container.drainEnd,
     steps,
   });
   for (const middleware of mounted) app.use(middleware);

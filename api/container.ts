@@ -106,8 +106,12 @@ export interface Container extends Platform {
   features: Features;
   /** Loads the search index and keeps it up to date. Only processes that answer searches need it. */
   startSearch(): Promise<void>;
-  /** Ends everything that waits or streams; call `close` afterwards. */
+  /** Aborted when requests that are still under way have to be answered. */
+  drainEnd: AbortSignal;
+  /** Ends everything that waits or streams; call `endDrain` and `close` afterwards. */
   beginShutdown(): void;
+  /** Answers the requests that wait for a system which doesn't answer. */
+  endDrain(): void;
   /** Ends background work and closes connections. */
   close(): Promise<void>;
 }
@@ -135,6 +139,7 @@ const PROCESS_ID_BYTES = 4;
  */
 export async function createContainer(options: ContainerOptions): Promise<Container> {
   const stopping = new AbortController();
+  const draining = new AbortController();
   const platform = await connectPlatform(options, stopping.signal);
   const { env, connection, indexers } = platform;
   const features = createFeatures(platform, { ...TIMINGS, followerPollMs: env.followerPollMs, ...options.timings });
@@ -161,8 +166,12 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
     jobDefinitions: parts.flatMap(({ jobs = [] }) => jobs),
     loops: parts.flatMap(({ loops = [] }) => loops),
     startSearch: () => search.start(),
+    drainEnd: draining.signal,
     beginShutdown() {
       stopping.abort(new StoppingError());
+    },
+    endDrain() {
+      draining.abort(new StoppingError());
     },
     async close() {
       stopping.abort(new StoppingError());

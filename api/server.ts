@@ -14,7 +14,9 @@ import { createLogger } from "./lib/logger.ts";
 const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** How long in-flight requests may take once the process stops. */
+/** How long in-flight requests may take once the process stops; those that take longer are answered 503. */
+const DRAIN_MS = 4_000;
+/** When the connections are cut whose clients don't read their answers. */
 const DRAIN_TIMEOUT_MS = 5_000;
 /** How long the connections may take to close. */
 const CLOSE_LIMIT_MS = 2_000;
@@ -46,21 +48,26 @@ export async function listen(container: Container, host: string, port: number): 
   return {
     server,
     port: typeof address === "object" && address !== null ? address.port : port,
-    stop: () => stopServer(server),
+    stop: () =>
+      stopServer(server, () => {
+        container.endDrain();
+      }),
   };
 }
 
-async function stopServer(server: Server): Promise<void> {
+async function stopServer(server: Server, endDrain: () => void): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => {
       resolve();
     });
   });
   server.closeIdleConnections();
+  const answer = setTimeout(endDrain, DRAIN_MS);
   const force = setTimeout(() => {
     server.closeAllConnections();
   }, DRAIN_TIMEOUT_MS);
   await closed;
+  clearTimeout(answer);
   clearTimeout(force);
 }
 

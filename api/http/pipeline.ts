@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import type { Middleware, ParameterizedContext } from "koa";
 
 import type { Logger } from "../lib/logger.ts";
-import { ClientGoneError } from "../lib/stopping.ts";
+import { ClientGoneError, untilAborted } from "../lib/stopping.ts";
 import { readJsonBody } from "./body.ts";
 import type { AuthPolicy, Caller, HandlerResult, RouteDefinition, RouteRequest } from "./define-route.ts";
 import { validationError } from "./errors.ts";
@@ -94,8 +94,10 @@ export interface Authenticator {
 export interface PipelineOptions {
   authenticator: Authenticator;
   steps: PipelineSteps;
-  /** Aborted when the process stops. */
+  /** Aborted when the process begins to stop. */
   shutdown: AbortSignal;
+  /** Aborted when the drain is nearly over: what is still under way is answered with the signal's reason. */
+  drainEnd: AbortSignal;
 }
 
 type Context = ParameterizedContext<RequestState>;
@@ -107,7 +109,7 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
     const context = koaContext as unknown as Context;
     context.state.route = route.path;
     const before = stepContext(route, context, options.shutdown);
-    const answer = await runSteps(beforeAuthentication, before, async () => {
+    const answering = runSteps(beforeAuthentication, before, async () => {
       const caller = await options.authenticator.authenticate(route.auth, context.req.headersDistinct);
       context.state.agentId = caller?.agentId;
       const authenticated = { ...before, caller };
@@ -118,7 +120,8 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
         );
       });
     });
-    send(context, answer);
+    // Chain, subgraph or database may never answer. The caller gets a 503 then instead of a connection that is cut.
+    send(context, await untilAborted(answering, options.drainEnd));
   };
 }
 

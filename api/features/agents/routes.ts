@@ -42,7 +42,7 @@ const readScore = defineRoute({
       maxJobValueUsd: z.number().nullable().meta({ description: "US dollars; null for unlimited" }),
     }),
   },
-  errors: ["chain_unavailable"],
+  errors: ["chain_unavailable", "service_unavailable"],
 }).handle(async ({ query: { address } }, { scoreReaders }: Pick<AgentsDeps, "scoreReaders">) => {
   const onChainScore = Number(await scoreReaders[TESTNET].scoreOf(address));
   return {

@@ -849,6 +849,8 @@ export type GetApiV1AgentsScoreErrors = {
   500: Error;
   /**
    * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
