@@ -1,8 +1,8 @@
 // `npm test`: every check and every test, with the sum of all runners' counts on the last line.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism, constants } from "node:os";
-import { dirname, join } from "node:path";
 import { glob } from "node:fs/promises";
+import { availableParallelism, constants } from "node:os";
+import { dirname, join, relative } from "node:path";
 
 import { readArguments, refuseArguments } from "./command/arguments.ts";
 import { findFreePorts } from "./local/ports.ts";
@@ -10,7 +10,8 @@ import { PORTS_PER_STACK } from "./local/stack-ports.ts";
 import { startStack } from "./local/stack.ts";
 import { lint } from "./quality/lint.ts";
 import { conformance, conformancePage } from "./testing/conformance.ts";
-import { runMochaFiles } from "./testing/mocha-stage.ts";
+import { inTurn, runJobs } from "./testing/jobs.ts";
+import type { Job } from "./testing/jobs.ts";
 import {
   RESULTS_DIR,
   appendResult,
@@ -25,28 +26,47 @@ import type { Recorded, TestResult } from "./testing/results.ts";
 import { retryFailed } from "./testing/retry.ts";
 import type { FlakyTest } from "./testing/retry.ts";
 import { run } from "./testing/run.ts";
+import { expectedSeconds, runTestFile } from "./testing/test-file.ts";
 
 const STAGES = ["lint", "contracts", "subgraph", "api", "sdk", "e2e"] as const;
 type Stage = (typeof STAGES)[number];
 
 const HELP = `usage: npm test -- [--only ${STAGES.join("|")}] [--retry-failed] [--json FILE] [files …]
 
-Runs the checks (lint), the contract tests, those of the client, and those of subgraph, API and whole deals against a stack
-of their own (own ports, own data under .local/test), beside a running \`npm start\` if there is one. The last line is the sum of all
-counts. A full run also holds the results against test/spec-lines.tsv.
-  --only STAGE   one stage alone; may be given several times
-  --retry-failed run each file with a failed test once more, with nothing beside it; what then passes is listed as flaky,
-                 and the counts are those of the last runs
-  --json FILE    also write the measures there as one JSON object: cores, seconds, and those and the counts of each stage
-  files          run these test files only (with --only)
-  --help         this text`;
+Runs the checks (lint), the contract tests, and the tests of subgraph, API, client and whole deals. Test files run side by
+side, one for each core. They use stacks of their own (own ports, data under .local/test), so \`npm start\` may run at the
+same time. The last line sums up all counts. A full run also compares the results with test/spec-lines.tsv.
+  --only STAGE    run this stage alone; may be repeated
+  --retry-failed  rerun each file with a failed test once, alone; tests that then pass are listed as flaky, and the counts
+                  are those of the last runs
+  --json FILE     also write the measures to this file as one JSON object: cores, seconds, and the seconds and counts of
+                  each stage; stages that run side by side overlap
+  files           run these test files only (with --only)
+  --help          this text`;
 
 const DATA_DIR = join(".local", "test");
-/** Services of the stack that the tests of a stage need; the API is left out where a test builds its own. */
-const SERVICES: Record<"infrastructure" | "everything", string[] | undefined> = {
-  infrastructure: ["chains", "graph", "mongo"],
-  everything: undefined,
-};
+/** Deals on one stack, whose clock they move and whose chain they roll back: they run one at a time. */
+const isDeal = ({ file }: { file: string }): boolean => file.startsWith("test/e2e/deals/");
+/** Tests against a stack that the runner starts; the others need none or start their own. */
+const sharesStack = (file: string): boolean => /^test\/(subgraph|api|e2e\/deals)\//.test(file);
+
+/** Stages whose tests run side by side, as many as the machine has cores. */
+interface Phase {
+  title: string;
+  stages: readonly Stage[];
+  /** Services of the stack that the phase shares; all by default. */
+  services?: string[];
+}
+
+const PHASES: readonly Phase[] = [
+  {
+    title: "contracts, subgraph and API",
+    stages: ["contracts", "subgraph", "api"],
+    // API tests start the API themselves.
+    services: ["chains", "graph", "mongo"],
+  },
+  { title: "client and whole deals", stages: ["sdk", "e2e"] },
+];
 
 const { values, positionals: files } = readArguments(
   HELP,
@@ -58,97 +78,142 @@ if (unknown.length > 0) {
   refuseArguments(`--only: unknown stage "${unknown.join('", "')}" (one of ${STAGES.join(", ")})`);
 }
 if (files.length > 0 && values.only?.length !== 1) {
-  refuseArguments(`Single files need the one stage that they belong to: --only ${STAGES.join("|")}`);
+  refuseArguments(`Files need the one stage that they belong to: --only ${STAGES.join("|")}`);
 }
 for (const file of files) if (!existsSync(file)) refuseArguments(`There is no file ${file}.`);
 const chosen = STAGES.filter((stage) => values.only === undefined || values.only.includes(stage));
 const started = performance.now();
 const failures: string[] = [];
 const flaky: FlakyTest[] = [];
-// The processes of test files are ended as this one exits, which a signal alone wouldn't make it do.
+// Exiting kills the processes of test files; a signal alone would leave them running.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(signal, () => process.exit(128 + constants.signals[signal]));
 }
 
-/** Seconds of a stage's checks or tests, without the start of the stack that they run against. */
+const begunAt: Partial<Record<Stage, number>> = {};
+/** Seconds of each stage, from its first check or test to its last. */
 const secondsOf: Partial<Record<Stage, number>> = {};
 
 function banner(text: string): void {
   console.log(`\n── ${text} ──`);
 }
 
-/** Says how the tests of a stage ended, once those that failed have had their second run. */
-async function closeStage(stage: Stage, begun: number, rerun: (file: string) => Promise<TestResult[]>): Promise<void> {
-  if (values["retry-failed"] === true) flaky.push(...(await retryFailed(stage, rerun)));
-  const seconds = (performance.now() - begun) / 1000;
-  secondsOf[stage] = seconds;
-  const counts = count(readResults(stage));
-  if (counts.passed + counts.failed + counts.skipped === 0) failures.push(`${stage}: no test ran`);
-  const { passed, failed, skipped } = counts;
-  console.log(`\n${stage}: ${passed} passed, ${failed} failed, ${skipped} skipped in ${seconds.toFixed(0)} s`);
+/** Runs a part of a stage and extends the stage's time to its end. */
+async function timed(stage: Stage, work: () => Promise<void>): Promise<void> {
+  const begun = (begunAt[stage] ??= performance.now());
+  await work();
+  secondsOf[stage] = (performance.now() - begun) / 1000;
 }
 
-/** Runs the contract tests; a failure that no test accounts for (a crash, a compile error) is one of its own. */
-async function runContracts(): Promise<void> {
-  const begun = performance.now();
-  const contracts = async (testFiles: string[], resultsPath: string): Promise<Recorded & { code: number }> => {
-    const env = { TEST_STAGE: "contracts", TEST_RESULTS: resultsPath };
-    const { code } = await run("node", ["scripts/testing/contracts.ts", ...testFiles], { env });
-    return { code, ...readRecorded(resultsPath) };
+/** A stack that the tests share. */
+interface TestStack {
+  /** The file with its facts. */
+  facts: string;
+  /** Aborted when one of its services has ended by itself: without it every test would run into its timeout. */
+  lost: AbortSignal;
+  stop: () => Promise<void>;
+}
+
+/** Starts a stack; undefined when that failed, which counts as a failure of the run. */
+async function openStack(only: string[] | undefined): Promise<TestStack | undefined> {
+  const report = (error: unknown): void => {
+    console.error(error);
+    failures.push(`the stack: ${error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error)}`);
   };
-  const { code, results, unfinished } = await contracts(files, resultsFile("contracts"));
+  try {
+    const dir = join(DATA_DIR, only === undefined ? "full" : "infrastructure");
+    const stack = await startStack({ dir, portBase: await findFreePorts(PORTS_PER_STACK), only, fresh: true });
+    const loss = new AbortController();
+    stack.failure.catch((error: unknown) => {
+      report(error);
+      loss.abort();
+    });
+    return { facts: stack.factsPath, lost: loss.signal, stop: () => stack.stop() };
+  } catch (error) {
+    report(error);
+    return undefined;
+  }
+}
+
+/** Runs contract tests; the output is shown as it comes unless other tests run beside it. */
+async function runContracts(testFiles: string[], resultsPath: string, capture: boolean): Promise<Recorded> {
+  const env = { TEST_STAGE: "contracts", TEST_RESULTS: resultsPath };
+  const { code, output } = await run("node", ["scripts/testing/contracts.ts", ...testFiles], { env, capture });
+  if (capture) console.log(`\ncontracts\n${output.trimEnd()}`);
+  const { results, unfinished } = readRecorded(resultsPath);
+  // A crash or a compile error is a failure of its own.
   if (code !== 0 && results.every(({ status }) => status !== "failed")) {
     const place = unfinished === undefined ? "" : `, in ${unfinished.file}: ${unfinished.title}`;
     failures.push(`contracts: the runner ended with code ${code}${place}`);
   }
-  await closeStage("contracts", begun, async (file) => {
-    const path = join(RESULTS_DIR, "contracts.retry");
-    rmSync(path, { force: true });
-    return (await contracts([file], path)).results;
-  });
+  return { results, unfinished };
 }
 
-async function runMocha(stage: Stage, lanes: number, { file: stackFile, lost }: RunningStack): Promise<void> {
-  lost.throwIfAborted();
-  const begun = performance.now();
-  const found = files.length > 0 ? files : (await Array.fromAsync(glob(`test/${stage}/**/*.test.ts`))).sort();
-  const runFiles = async (testFiles: readonly string[]): Promise<TestResult[]> =>
-    runMochaFiles({ stage, files: testFiles, lanes, env: { TEST_STACK: stackFile }, signal: lost });
-  for (const result of await runFiles(found)) appendResult(resultsFile(stage), result);
-  await closeStage(stage, begun, (file) => runFiles([file]));
+async function rerunContracts(file: string): Promise<TestResult[]> {
+  const path = join(RESULTS_DIR, "contracts.retry");
+  rmSync(path, { force: true });
+  return (await runContracts([file], path, false)).results;
 }
 
-/** The stack that a stage runs against. */
-interface RunningStack {
-  /** The file with its facts. */
+/** A test file that mocha runs. */
+interface TestFile {
+  stage: Stage;
   file: string;
-  /** Aborted when one of its services has ended by itself. */
-  lost: AbortSignal;
 }
 
-/** Without one of its services every test would run into its timeout: the stage ends, and the service is named. */
-async function withStack(only: string[] | undefined, body: (stack: RunningStack) => Promise<void>): Promise<void> {
-  const dir = join(DATA_DIR, only === undefined ? "full" : "infrastructure");
-  try {
-    const stack = await startStack({ dir, portBase: await findFreePorts(PORTS_PER_STACK), only, fresh: true });
-    const loss = new AbortController();
-    const work = body({ file: stack.factsPath, lost: loss.signal });
-    try {
-      await Promise.race([work, stack.failure]);
-    } catch (error) {
-      loss.abort();
-      await work.catch(() => undefined);
-      throw error;
-    } finally {
-      await stack.stop();
-    }
-  } catch (error) {
-    console.error(error);
-    failures.push(`the stack: ${error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error)}`);
+async function testFilesOf(stage: Stage): Promise<TestFile[]> {
+  const found = files.length > 0 ? files : await Array.fromAsync(glob(`test/${stage}/**/*.test.ts`));
+  return found.map((file) => ({ stage, file: relative(".", file) }));
+}
+
+/** Runs the tests of a phase and, when that is wanted, those that failed once more; says how each stage ended. */
+async function runPhase({ title, stages, services }: Phase): Promise<void> {
+  const chosenStages = stages.filter((stage) => chosen.includes(stage));
+  if (chosenStages.length === 0) return;
+  banner(title);
+  const mochaStages = chosenStages.filter((stage) => stage !== "contracts");
+  const found = (await Promise.all(mochaStages.map(testFilesOf))).flat();
+  const stack = found.some(({ file }) => sharesStack(file)) ? await openStack(services) : undefined;
+
+  const runFile = (stage: Stage, file: string): Promise<TestResult[]> => {
+    const signal = stack?.lost ?? new AbortController().signal;
+    return runTestFile({ stage, file, env: { TEST_STACK: stack?.facts ?? "" }, signal });
+  };
+  const jobOf = ({ stage, file }: TestFile): Job => ({
+    expectedSeconds: expectedSeconds(file),
+    run: () =>
+      timed(stage, async () => {
+        if (sharesStack(file) && stack?.lost.aborted !== false) return;
+        for (const result of await runFile(stage, file)) appendResult(resultsFile(stage), result);
+      }),
+  });
+  const contracts: Job = {
+    expectedSeconds: Infinity,
+    run: () =>
+      timed("contracts", async () => {
+        await runContracts(files, resultsFile("contracts"), chosenStages.length > 1);
+      }),
+  };
+  const [deals, others] = [found.filter(isDeal), found.filter((test) => !isDeal(test))];
+  const jobs = [inTurn(deals.map(jobOf)), ...others.map(jobOf)];
+  await runJobs(chosenStages.includes("contracts") ? [contracts, ...jobs] : jobs, availableParallelism());
+
+  for (const stage of chosenStages) {
+    await closeStage(stage, stage === "contracts" ? rerunContracts : (file) => runFile(stage, file));
   }
+  await stack?.stop();
 }
 
-/** A full run must prove what it says that it proves. */
+/** Says how the tests of a stage ended, once those that failed have had their second run. */
+async function closeStage(stage: Stage, rerun: (file: string) => Promise<TestResult[]>): Promise<void> {
+  if (values["retry-failed"] === true) flaky.push(...(await retryFailed(stage, rerun)));
+  const { passed, failed, skipped } = count(readResults(stage));
+  if (passed + failed + skipped === 0) failures.push(`${stage}: no test ran`);
+  const seconds = (secondsOf[stage] ?? 0).toFixed(0);
+  console.log(`\n${stage}: ${passed} passed, ${failed} failed, ${skipped} skipped in ${seconds} s`);
+}
+
+/** Compares the results of a full run with the facts that its titles cite. */
 function checkConformance(): void {
   banner("conformance");
   const found = conformance(readAllResults());
@@ -160,7 +225,7 @@ function checkConformance(): void {
   if (problems.length === 0) console.log(`  ✓ every fact is proven or pending, ${page} is fresh`);
 }
 
-/** The measures of this run as one JSON object; a failed check counts as on the last line. */
+/** Writes the measures of this run as one JSON object. A failed check counts as on the last line. */
 function writeMeasures(file: string): void {
   const stages = Object.fromEntries(
     chosen.map((stage) => {
@@ -179,31 +244,9 @@ function writeMeasures(file: string): void {
 for (const stage of chosen) clearResults(stage);
 if (chosen.includes("lint")) {
   banner("checks");
-  const begun = performance.now();
-  failures.push(...(await lint()).map((name) => `check: ${name}`));
-  secondsOf.lint = (performance.now() - begun) / 1000;
+  await timed("lint", async () => void failures.push(...(await lint()).map((name) => `check: ${name}`)));
 }
-if (chosen.includes("contracts")) {
-  banner("contracts");
-  await runContracts();
-}
-if (chosen.includes("subgraph") || chosen.includes("api")) {
-  banner("subgraph and API, on a stack of their own");
-  await withStack(SERVICES.infrastructure, async (stack) => {
-    if (chosen.includes("subgraph")) await runMocha("subgraph", 1, stack);
-    if (chosen.includes("api")) await runMocha("api", availableParallelism(), stack);
-  });
-}
-if (chosen.includes("sdk")) {
-  banner("client, without a stack");
-  await runMocha("sdk", 1, { file: "", lost: new AbortController().signal });
-}
-if (chosen.includes("e2e")) {
-  banner("whole deals");
-  await withStack(SERVICES.everything, async (stack) => {
-    await runMocha("e2e", 1, stack);
-  });
-}
+for (const phase of PHASES) await runPhase(phase);
 if (chosen.length === STAGES.length && files.length === 0) checkConformance();
 
 const ran = chosen.filter((stage) => stage !== "lint");
@@ -218,6 +261,6 @@ for (const failure of failures) console.log(`failed: ${failure}`);
 const seconds = (performance.now() - started) / 1000;
 if (values.json !== undefined) writeMeasures(values.json);
 console.log(`Took ${seconds.toFixed(0)} s on ${availableParallelism()} cores.`);
-// A failed check counts among the failed; a passed one is no test and is not counted.
+// A failed check counts as a failed test; a passed check isn't counted.
 console.log(`${counts.passed} passed, ${counts.failed + failures.length} failed, ${counts.skipped} skipped`);
 process.exit(counts.failed + failures.length === 0 ? 0 : 1);

@@ -1,5 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { join } from "node:path";
+
+import { takeLock } from "./lock.ts";
+import { CACHE_DIR } from "./paths.ts";
 
 /** A loopback port that the stack needs. */
 export interface PortUse {
@@ -64,17 +68,18 @@ export async function assertPortsFree(uses: readonly PortUse[], howToChange: str
 
 // Not get-port: it finds single ports, and a stack needs a run of them.
 /**
- * The first of `count` consecutive free ports. They are below the system's ephemeral range (from 32768), where an
- * outgoing connection could take one at any moment. Each process starts at a different port, so that concurrent tests
- * don't collide.
+ * The first of `count` (at most 40) consecutive free ports. They are below the system's ephemeral range (from 32768),
+ * where an outgoing connection could take one at any moment. Each range goes to one caller and stays with its process
+ * until that ends, because a stack leaves its ports free while it restarts.
  */
 export async function findFreePorts(count: number): Promise<number> {
-  for (let attempt = 0; attempt < 200; attempt += 1) {
+  for (let attempt = 0; attempt < 250; attempt += 1) {
     const first = 22_000 + ((process.pid * 40 + attempt * 1_240) % 10_000);
+    if (takeLock(join(CACHE_DIR, "ports", `${String(first)}.lock`)) !== undefined) continue;
     const ports = Array.from({ length: count }, (_, offset) => first + offset);
     if ((await Promise.all(ports.map(isPortFree))).every(Boolean)) return first;
   }
-  throw new Error(`found no ${count} free ports in a row`);
+  throw new Error(`found no ${String(count)} free ports in a row`);
 }
 
 /** Why this process can't listen on a port, on loopback or on all addresses; undefined when it can. */

@@ -81,7 +81,7 @@ describe("a mistake in the arguments", () => {
     [["scripts/demo.ts", "--scenario", "haste"], /^--scenario: "haste" is none of accepted, auto-release, abandoned/],
     [["scripts/demo.ts", "--stack", "no/such/file.json"], /start the marketplace with `npm start` first/],
     [["scripts/test.ts", "--only", "everything"], /^--only: unknown stage "everything" \(one of lint, contracts,/],
-    [["scripts/test.ts", "test/e2e/commands.test.ts"], /^Single files need the one stage that they belong to/],
+    [["scripts/test.ts", "test/e2e/commands.test.ts"], /^Files need the one stage that they belong to/],
     [["scripts/test.ts", "--only", "api", "test/api/none.test.ts"], /^There is no file test\/api\/none\.test\.ts/],
     [["test/bench/start.ts", "--port-base", "70000"], noPort("70000")],
     [["test/bench/latency.ts", "--deals", "few"], /^--deals must be a whole number from 1 to 100000, not "few"/],

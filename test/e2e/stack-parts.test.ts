@@ -107,6 +107,12 @@ describe("what is started", () => {
   });
 });
 
+describe("free ports", () => {
+  it("go to one caller, although nothing listens on them yet", async () => {
+    assert.notStrictEqual(await findFreePorts(2), await findFreePorts(2));
+  });
+});
+
 describe("what the API is told", () => {
   const networks = (value: string) => ({ "base-sepolia": value, base: value });
   const options = {

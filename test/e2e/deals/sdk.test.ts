@@ -23,14 +23,14 @@ import {
   sendCall,
   SIGNATURE_HEADER,
   verifyWebhook,
-} from "../../sdk/src/index.ts";
-import type { Agent, Deal, NewListing, Registration, Wallet, WebhookEvent } from "../../sdk/src/index.ts";
-import { readStack } from "../fixtures/api.ts";
-import { rejectionOf } from "../fixtures/rejection.ts";
-import { installSdk } from "../fixtures/sdk-package.ts";
-import { openChain } from "../fixtures/stack.ts";
-import type { TestChain } from "../fixtures/stack.ts";
-import { until } from "../fixtures/until.ts";
+} from "../../../sdk/src/index.ts";
+import type { Agent, Deal, NewListing, Registration, Wallet, WebhookEvent } from "../../../sdk/src/index.ts";
+import { readStack } from "../../fixtures/api.ts";
+import { rejectionOf } from "../../fixtures/rejection.ts";
+import { installSdk } from "../../fixtures/sdk-package.ts";
+import { openChain } from "../../fixtures/stack.ts";
+import type { TestChain } from "../../fixtures/stack.ts";
+import { until } from "../../fixtures/until.ts";
 
 const run = promisify(execFile);
 /** A busy machine may need long until the subgraph has a block. */

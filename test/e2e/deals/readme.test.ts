@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 
 import { assert } from "chai";
 
-import { type StackFacts, readStackFacts } from "../../scripts/demo/stack-facts.ts";
+import { type StackFacts, readStackFacts } from "../../../scripts/demo/stack-facts.ts";
 
 const run = promisify(execFile);
 

@@ -2,15 +2,15 @@
 
 import { assert } from "chai";
 
-import type { TestAgent } from "../fixtures/api.ts";
-import { createEscrow, fundedDeal, openMarket, readTransaction } from "../fixtures/deals.ts";
-import type { DealApi } from "../fixtures/deals.ts";
-import { startReceiver } from "../fixtures/receiver.ts";
-import type { TestReceiver } from "../fixtures/receiver.ts";
-import { remoteApi } from "../fixtures/remote-api.ts";
-import { openChain } from "../fixtures/stack.ts";
-import type { TestChain } from "../fixtures/stack.ts";
-import { until } from "../fixtures/until.ts";
+import type { TestAgent } from "../../fixtures/api.ts";
+import { createEscrow, fundedDeal, openMarket, readTransaction } from "../../fixtures/deals.ts";
+import type { DealApi } from "../../fixtures/deals.ts";
+import { startReceiver } from "../../fixtures/receiver.ts";
+import type { TestReceiver } from "../../fixtures/receiver.ts";
+import { remoteApi } from "../../fixtures/remote-api.ts";
+import { openChain } from "../../fixtures/stack.ts";
+import type { TestChain } from "../../fixtures/stack.ts";
+import { until } from "../../fixtures/until.ts";
 
 /** Blocks mined on the new branch beyond the length of the old one. */
 const AHEAD = 3;

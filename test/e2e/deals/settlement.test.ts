@@ -3,8 +3,8 @@
 import { assert } from "chai";
 import type { TransactionReceipt } from "viem";
 
-import { assertError } from "../fixtures/api.ts";
-import type { TestAgent } from "../fixtures/api.ts";
+import { assertError } from "../../fixtures/api.ts";
+import type { TestAgent } from "../../fixtures/api.ts";
 import {
   act,
   checkOut,
@@ -14,14 +14,14 @@ import {
   fundedDeal,
   openMarket,
   readTransaction,
-} from "../fixtures/deals.ts";
-import type { CheckoutData, DealApi, Market } from "../fixtures/deals.ts";
-import { startReceiver } from "../fixtures/receiver.ts";
-import type { TestReceiver } from "../fixtures/receiver.ts";
-import { remoteApi } from "../fixtures/remote-api.ts";
-import { openChain, tokenFlows } from "../fixtures/stack.ts";
-import type { TestChain } from "../fixtures/stack.ts";
-import { until } from "../fixtures/until.ts";
+} from "../../fixtures/deals.ts";
+import type { CheckoutData, DealApi, Market } from "../../fixtures/deals.ts";
+import { startReceiver } from "../../fixtures/receiver.ts";
+import type { TestReceiver } from "../../fixtures/receiver.ts";
+import { remoteApi } from "../../fixtures/remote-api.ts";
+import { openChain, tokenFlows } from "../../fixtures/stack.ts";
+import type { TestChain } from "../../fixtures/stack.ts";
+import { until } from "../../fixtures/until.ts";
 
 describe("a deal that time settles", () => {
   let api: DealApi;

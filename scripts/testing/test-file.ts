@@ -1,0 +1,35 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { runMochaFile } from "./mocha-file.ts";
+import type { FileRun } from "./mocha-file.ts";
+import { RESULTS_DIR } from "./results.ts";
+import type { TestResult } from "./results.ts";
+
+/** For a whole file: those that restart a stack several times take minutes on a loaded machine. */
+const FILE_LIMIT_MS = 900_000;
+const DURATIONS = join(RESULTS_DIR, "durations.json");
+/** Guesses the duration of a file that never ran: large files tend to be the slow ones. */
+const BYTES_PER_SECOND = 2_000;
+
+/**
+ * Runs one test file, prints what it printed and returns its results. A process for each file costs about a second; in
+ * return no file can disturb the next one, and a hanging file can be killed.
+ */
+export async function runTestFile(run: Omit<FileRun, "limitMs">): Promise<TestResult[]> {
+  const { file, results, output, seconds } = await runMochaFile({ ...run, limitMs: FILE_LIMIT_MS });
+  mkdirSync(RESULTS_DIR, { recursive: true });
+  writeFileSync(DURATIONS, `${JSON.stringify({ ...readDurations(), [file]: seconds }, undefined, 2)}\n`);
+  console.log(`\n${file} (${seconds.toFixed(1)} s)\n${output.trimEnd()}`);
+  return results;
+}
+
+/** Seconds that a test file took in its last run; without one, a guess by its size. */
+export function expectedSeconds(file: string): number {
+  return readDurations()[file] ?? statSync(file).size / BYTES_PER_SECOND;
+}
+
+function readDurations(): Record<string, number> {
+  if (!existsSync(DURATIONS)) return {};
+  return JSON.parse(readFileSync(DURATIONS, "utf8")) as Record<string, number>;
+}
