@@ -1,7 +1,8 @@
 import { assert } from "chai";
 
-import { signInMessage, startTestApi } from "../../fixtures/api.ts";
+import { startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
+import { keyRequestBody } from "../../fixtures/sign-in.ts";
 
 const KEYS = "/api/v1/auth/keys";
 const ROUNDS = 4;
@@ -20,16 +21,11 @@ describe("keys asked for at the same moment", () => {
     await apis[0].close();
   });
 
-  async function keyRequest(agent: TestAgent, extra: Record<string, unknown> = {}) {
-    const message = signInMessage(agent.walletAddress, { statement: "Issue an API key for this agent." });
-    return { message, signature: await agent.account.signMessage({ message }), ...extra };
-  }
-
   /** Asks both processes for keys of one wallet at once; gives those that were issued. */
   async function askAtOnce(agent: TestAgent, extra: Record<string, unknown> = {}): Promise<string[]> {
-    const bodies = await Promise.all(Array.from({ length: AT_ONCE }, () => keyRequest(agent, extra)));
+    const bodies = await Promise.all(Array.from({ length: AT_ONCE }, () => keyRequestBody(agent.account)));
     const answers = await Promise.all(
-      bodies.map((body, index) => apis[index % 2 === 0 ? 0 : 1].request("POST", KEYS, { body })),
+      bodies.map((body, index) => apis[index % 2 === 0 ? 0 : 1].request("POST", KEYS, { body: { ...body, ...extra } })),
     );
     for (const answer of answers) assert.strictEqual(answer.status, 201, answer.text);
     return answers.map(({ body }) => (body as { apiKey: string }).apiKey);

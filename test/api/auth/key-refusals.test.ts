@@ -3,8 +3,10 @@
 
 import { assert } from "chai";
 
-import { assertError, signInMessage, startTestApi } from "../../fixtures/api.ts";
-import type { Answer, SignInFields, TestAgent, TestApi } from "../../fixtures/api.ts";
+import { assertError, startTestApi } from "../../fixtures/api.ts";
+import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
+import { KEY_STATEMENT, signInMessage } from "../../fixtures/sign-in.ts";
+import type { SignInFields } from "../../fixtures/sign-in.ts";
 import { changesNothing } from "../../fixtures/stored.ts";
 
 const KEYS = "/api/v1/auth/keys";
@@ -22,7 +24,7 @@ describe("a key is refused", () => {
   after(() => api.close());
 
   const text = (fields: SignInFields = {}) =>
-    signInMessage(agent.walletAddress, { statement: "Issue an API key for this agent.", ...fields });
+    signInMessage(agent.walletAddress, { statement: KEY_STATEMENT, ...fields });
   const ask = async (message: string, signer: TestAgent): Promise<Answer> =>
     api.request("POST", KEYS, { body: { message, signature: await signer.account.signMessage({ message }) } });
 

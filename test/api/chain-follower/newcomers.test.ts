@@ -1,10 +1,11 @@
 import { assert } from "chai";
 
 import { WELCOME_MOVES } from "../../../api/features/chain-follower/newcomers.ts";
-import { registrationBody, startTestApi } from "../../fixtures/api.ts";
+import { startTestApi } from "../../fixtures/api.ts";
 import { FakeIndexer } from "../../fixtures/fake-indexer.ts";
 import type { Move } from "../../fixtures/fake-indexer.ts";
 import { bytes32, FollowerBench, foreignMoves, START, STRANGER } from "../../fixtures/follower.ts";
+import { registrationBody } from "../../fixtures/sign-in.ts";
 
 type Hex = `0x${string}`;
 const NEW_BUYER: Hex = `0x${"ab".repeat(20)}`;

@@ -11,6 +11,7 @@ import { connectDatabase } from "../../../api/db/connection.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { findFreePorts } from "../../../scripts/local/ports.ts";
 import { readStack } from "../../fixtures/api.ts";
+import { networkVariables } from "../../fixtures/environment.ts";
 
 const silent = createLogger({ level: "silent", name: "test" });
 const STRONG_SECRET = "0123456789abcdef0123456789abcdef";
@@ -32,12 +33,7 @@ describe("processes", () => {
     return {
       PATH: process.env["PATH"] ?? "",
       ...{ PORT: String(await findFreePorts(1)), MONGODB_URI: uri.href, WEBHOOK_SIGNING_SECRET: STRONG_SECRET },
-      RPC_URL_BASE_SEPOLIA: stack.networks["base-sepolia"].rpcUrl,
-      RPC_URL_BASE: stack.networks.base.rpcUrl,
-      SUBGRAPH_URL_BASE_SEPOLIA: stack.networks["base-sepolia"].subgraphUrl,
-      SUBGRAPH_URL_BASE: stack.networks.base.subgraphUrl,
-      DEPLOYMENT_BASE_SEPOLIA: stack.deployments["base-sepolia"],
-      DEPLOYMENT_BASE: stack.deployments.base,
+      ...networkVariables(stack),
     };
   }
 

@@ -6,15 +6,9 @@ import { assert } from "chai";
 
 import { routes } from "../../../api/app.ts";
 import { errorCodesOf } from "../../../api/http/openapi.ts";
-import {
-  assertError,
-  listingBody,
-  readStack,
-  registrationBody,
-  signInMessage,
-  startTestApi,
-} from "../../fixtures/api.ts";
+import { assertError, listingBody, readStack, startTestApi } from "../../fixtures/api.ts";
 import type { RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";
+import { keyRequestBody, registrationBody } from "../../fixtures/sign-in.ts";
 
 /** The stack's database behind a door that can be shut. */
 async function doorToDatabase(mongodbUri: string) {
@@ -76,8 +70,7 @@ describe("while the database is away", () => {
     agent = await api.registerAgent();
     const listed = await api.request("POST", "/api/v1/services", { key: agent.apiKey, body: listingBody() });
     assert.strictEqual(listed.status, 201, listed.text);
-    const message = signInMessage(agent.walletAddress, { statement: "Issue an API key for this agent." });
-    const newKey = { message, signature: await agent.account.signMessage({ message }) };
+    const newKey = await keyRequestBody(agent.account);
     keyless = {
       "POST /api/v1/auth/register": ["/api/v1/auth/register", { body: (await registrationBody()).body }],
       "POST /api/v1/auth/keys": ["/api/v1/auth/keys", { body: newKey }],

@@ -1,8 +1,9 @@
 // Texts and addresses that could deceive a reader: 400 with the field's name.
 import { assert } from "chai";
 
-import { assertInvalid, listingBody, registrationBody, startTestApi } from "../../fixtures/api.ts";
+import { assertInvalid, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
+import { registrationBody } from "../../fixtures/sign-in.ts";
 
 const SCORE = "/api/v1/agents/score";
 const RIGHT = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";

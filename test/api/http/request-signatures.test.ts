@@ -1,9 +1,10 @@
 import { assert } from "chai";
 
-import { registrationBody, startTestApi } from "../../fixtures/api.ts";
+import { startTestApi } from "../../fixtures/api.ts";
 import type { RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";
 import { act, deliverDeal, fundedDeal, openMarket, readTransaction } from "../../fixtures/deals.ts";
 import type { DealApi } from "../../fixtures/deals.ts";
+import { registrationBody } from "../../fixtures/sign-in.ts";
 import { openChain } from "../../fixtures/stack.ts";
 
 const COVERED = '("@method" "@target-uri" "content-digest");keyid="agent";alg="ecdsa-p256-sha256"';

@@ -1,5 +1,6 @@
-import { assertInvalid, listingBody, registrationBody, startTestApi } from "../../fixtures/api.ts";
+import { assertInvalid, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
+import { registrationBody } from "../../fixtures/sign-in.ts";
 
 /** How a caller of the retired referral platform would name who brought him, and who sells. */
 const FIELDS = ["referrer", "referrerId", "referralCode", "merchant", "merchantId"];

@@ -4,9 +4,10 @@ import { randomBytes } from "node:crypto";
 import { assert } from "chai";
 import { MongoClient } from "mongodb";
 
-import { readStack, registrationBody } from "../../fixtures/api.ts";
+import { readStack } from "../../fixtures/api.ts";
 import { startApiProcess } from "../../fixtures/api-process.ts";
 import type { ApiProcess } from "../../fixtures/api-process.ts";
+import { registrationBody } from "../../fixtures/sign-in.ts";
 import { routeTo } from "../../fixtures/stall.ts";
 import type { StallingRoute } from "../../fixtures/stall.ts";
 
