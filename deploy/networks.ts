@@ -77,7 +77,7 @@ export const NETWORKS: Record<SettlementNetwork, NetworkFacts> = {
 /** A network that `hardhat deploy` accepts. */
 export interface DeployTarget {
   settlement: SettlementNetwork;
-  /** True for a local chain, whose tokens are mocks at the live addresses. */
+  /** True for a local chain, which gets the tokens at the live addresses. */
   local: boolean;
   /** True where the owner must be a timelock under a multisig (decision 14). */
   timelocked: boolean;

@@ -1,21 +1,14 @@
-import type { Provider, Signer } from "ethers";
 import { concat, parseEther, parseUnits } from "ethers";
 
 import { MockPriceFeed__factory } from "../../typechain-types/factories/contracts/mocks/MockPriceFeed__factory.ts";
-import { MockUsdc__factory } from "../../typechain-types/factories/contracts/mocks/MockUsdc__factory.ts";
-import { MockWeth9__factory } from "../../typechain-types/factories/contracts/mocks/MockWeth9__factory.ts";
-import type { SettlementNetwork, TokenFacts } from "../networks.ts";
+import type { SettlementNetwork } from "../networks.ts";
 import { NETWORKS } from "../networks.ts";
-import { hasCode } from "../system/code.ts";
-import type { RpcRequest } from "../system/connection.ts";
-import { CREATE2_FACTORY, CREATE2_FACTORY_CODE, ensureCreated } from "../system/create2.ts";
+import { ensureCreated } from "../system/create2.ts";
+import { type LocalChain, mintUsdc, placeCopy, placeFactory, placeUsdc, placeWeth9 } from "./local-tokens.ts";
 
 /** The inputs of preparing a local chain. */
-export interface LocalChainOptions {
+export interface LocalChainOptions extends LocalChain {
   network: SettlementNetwork;
-  deployer: Signer;
-  provider: Provider;
-  request: RpcRequest;
   accounts: readonly string[];
   log: (line: string) => void;
 }
@@ -33,34 +26,26 @@ const WETH_EACH = parseEther("100");
  * Leaves what already exists unchanged.
  */
 export async function prepareLocalChain(options: LocalChainOptions): Promise<void> {
-  const { provider, request } = options;
-  if (!(await hasCode(provider, CREATE2_FACTORY))) {
-    await request("hardhat_setCode", [CREATE2_FACTORY, CREATE2_FACTORY_CODE]);
-  }
+  await placeFactory(options);
   for (const token of NETWORKS[options.network].tokens) {
-    if (token.symbol === "USDC") await placeUsdc(options, token);
-    else await placeWeth(options, token);
+    if (token.symbol === "USDC") await fundInUsdc(options, token.address);
+    else await fundInWeth(options, token.address);
     if (token.feed !== null) await placeFeed(options, token.feed);
   }
 }
 
-async function placeUsdc(options: LocalChainOptions, token: TokenFacts): Promise<void> {
-  const args = MockUsdc__factory.createInterface().encodeDeploy([USDC_NAME[options.network]]);
-  await place(options, "USDC", token.address, concat([MockUsdc__factory.bytecode, args]));
-
-  const usdc = MockUsdc__factory.connect(token.address, options.deployer);
+async function fundInUsdc(options: LocalChainOptions, address: string): Promise<void> {
+  const usdc = await placeUsdc(options, address, USDC_NAME[options.network]);
   const sent = [];
   for (const account of options.accounts.slice(0, FUNDED_ACCOUNTS)) {
-    if ((await usdc.balanceOf(account)) === 0n) sent.push(await usdc.mint(account, USDC_EACH));
+    if ((await usdc.balanceOf(account)) === 0n) sent.push(await mintUsdc(usdc, options.deployer, account, USDC_EACH));
   }
   await Promise.all(sent.map((transaction) => transaction.wait()));
   if (sent.length > 0) options.log(`minted USDC for ${sent.length} accounts`);
 }
 
-async function placeWeth(options: LocalChainOptions, token: TokenFacts): Promise<void> {
-  await place(options, "WETH", token.address, MockWeth9__factory.bytecode);
-
-  const weth = MockWeth9__factory.connect(token.address, options.deployer);
+async function fundInWeth(options: LocalChainOptions, address: string): Promise<void> {
+  const weth = await placeWeth9(options, address);
   const empty: string[] = [];
   for (const account of options.accounts.slice(0, FUNDED_ACCOUNTS)) {
     if ((await weth.balanceOf(account)) === 0n) empty.push(account);
@@ -72,17 +57,10 @@ async function placeWeth(options: LocalChainOptions, token: TokenFacts): Promise
   options.log(`wrapped ether for ${empty.length} accounts`);
 }
 
+/** Puts a feed at the live one's address. It keeps its configuration in its code. */
 async function placeFeed(options: LocalChainOptions, address: string): Promise<void> {
   const args = MockPriceFeed__factory.createInterface().encodeDeploy([8, LOCAL_ETH_USD]);
-  await place(options, "ETH/USD feed", address, concat([MockPriceFeed__factory.bytecode, args]));
-}
-
-/** Puts a mock's code at the live contract's address. The mocks keep their configuration in their code. */
-async function place(options: LocalChainOptions, name: string, address: string, initCode: string): Promise<void> {
-  const { deployer, provider, request, log } = options;
-  const original = await ensureCreated(deployer, provider, initCode);
-  const code = await provider.getCode(original.address);
-  if ((await provider.getCode(address)) === code) return;
-  await request("hardhat_setCode", [address, code]);
-  log(`placed ${name} at ${address}`);
+  const initCode = concat([MockPriceFeed__factory.bytecode, args]);
+  const original = await ensureCreated(options.deployer, options.provider, initCode);
+  await placeCopy(options, original.address, address);
 }

@@ -1,10 +1,12 @@
 import type { ContractTransactionResponse } from "ethers";
 
+import { deployUsdc, tokenAddress } from "../contracts/fixtures/tokens.ts";
 import { type GasSetup, used } from "./gas-setup.ts";
 
 /** On `base`: 48 hours. */
 const TIMELOCK_SECONDS = 172_800;
 const SYSTEM_ROLE = 0;
+const ANOTHER_TOKEN = tokenAddress("USDC", "base-sepolia");
 const RELEASED = 0;
 
 /** Measures what owner, pauser and proposed holders can do, each first step with the role's holder of the deployment. */
@@ -30,7 +32,7 @@ async function measurePause({ contracts: { escrow }, wallets }: GasSetup): Promi
 async function measureTokens({ connection, contracts, wallets }: GasSetup): Promise<Record<string, number>> {
   const escrow = contracts.escrow.connect(wallets.owner);
   const feed = await connection.ethers.deployContract("MockPriceFeed", [8, 10n ** 8n]);
-  const token = await (await connection.ethers.deployContract("MockUsdc", ["Another Coin"])).getAddress();
+  const token = await (await deployUsdc(connection, ANOTHER_TOKEN)).getAddress();
   const config = { feed: await feed.getAddress(), maxPriceAge: 86_400, decimals: 6, listed: true, minAmount: 10_000 };
   return {
     listToken: await used(escrow.listToken(token, config)),

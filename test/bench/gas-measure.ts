@@ -28,6 +28,10 @@ const WETH_OF_9_USD = 3n * 10n ** 15n;
 const SMALL_CREATION = "createEscrow (job of $10)";
 /** The sum that the aim is about, as a row of the report. */
 export const WHOLE_DEAL = "create + deliver + accept";
+/** The same deal when the approval was for its amount alone, whose slot the deposit empties. */
+export const DEAL_BY_EXACT_APPROVAL = `${WHOLE_DEAL} (exact approval)`;
+/** The same deal in a token that is a plain contract. */
+export const DEAL_IN_PLAIN_TOKEN = `${WHOLE_DEAL} (plain ERC-20)`;
 
 /**
  * Measures every operation behind the proxies with everything on: score contract, caps that read both scores (a job of
@@ -41,6 +45,8 @@ export async function measureGas(): Promise<GasReport> {
     ...(await measureTroubles(setup)),
     // Last: an abandonment takes the score that jobs above $10 need.
     ...(await measureEndings(setup)),
+    ...(await measureExactApproval(await gasSetup())),
+    [DEAL_IN_PLAIN_TOKEN]: await wholeDeal(await gasSetup({ isPlain: true }), AMOUNT),
     ...(await measureWethDeals(await gasSetup())),
     // On a chain of its own: the roles change hands.
     ...(await measureAdministration(await gasSetup())),
@@ -91,19 +97,36 @@ async function measureCreations(setup: GasSetup): Promise<Record<string, number>
 }
 
 /** Whole deals in WETH: one above the lowest cap, whose amount takes a fourth slot, and one below both bounds. */
-async function measureWethDeals({ contracts, wallets, addresses, steps }: GasSetup): Promise<Record<string, number>> {
-  const whole = async (amount: bigint) => {
-    const deal = await steps.terms(amount, addresses.weth);
-    return (
-      (await used(steps.create(deal))) +
-      (await used(contracts.escrow.connect(wallets.seller).submitDelivery(deal.escrowId, steps.hash()))) +
-      (await used(contracts.escrow.connect(wallets.buyer).accept(deal.escrowId)))
-    );
-  };
+async function measureWethDeals(setup: GasSetup): Promise<Record<string, number>> {
+  const { weth } = setup.addresses;
   return {
-    [`${WHOLE_DEAL} (WETH)`]: await whole(WETH_OF_15_USD),
-    [`${WHOLE_DEAL} (WETH job of $9)`]: await whole(WETH_OF_9_USD),
+    [`${WHOLE_DEAL} (WETH)`]: await wholeDeal(setup, WETH_OF_15_USD, weth),
+    [`${WHOLE_DEAL} (WETH job of $9)`]: await wholeDeal(setup, WETH_OF_9_USD, weth),
   };
+}
+
+/** A deal whose buyer approves its amount first, as checkout proposes. */
+async function measureExactApproval(setup: GasSetup): Promise<Record<string, number>> {
+  const { contracts, wallets, addresses } = setup;
+  const usdc = contracts.usdc.connect(wallets.buyer);
+  await usdc.approve(addresses.escrow, 0);
+  return {
+    "approve (exact amount)": await used(usdc.approve(addresses.escrow, AMOUNT)),
+    [DEAL_BY_EXACT_APPROVAL]: await wholeDeal(setup, AMOUNT),
+  };
+}
+
+async function wholeDeal(
+  { contracts, wallets, addresses, steps }: GasSetup,
+  amount: bigint,
+  token = addresses.usdc,
+): Promise<number> {
+  const deal = await steps.terms(amount, token);
+  return (
+    (await used(steps.create(deal))) +
+    (await used(contracts.escrow.connect(wallets.seller).submitDelivery(deal.escrowId, steps.hash()))) +
+    (await used(contracts.escrow.connect(wallets.buyer).accept(deal.escrowId)))
+  );
 }
 
 async function authorization(

@@ -1,6 +1,9 @@
 import { type ContractFactory, type ContractTransactionResponse, keccak256, toBeHex } from "ethers";
 import hre from "hardhat";
 
+import { mintUsdc } from "../../deploy/run/local-tokens.ts";
+import { deployUsdc, deployWeth9, tokenAddress } from "../contracts/fixtures/tokens.ts";
+
 /** The chain begins here, so that times have the same bytes in every run. */
 const INITIAL_DATE = "2027-01-15T08:00:00Z";
 /** Spans in seconds that every measured escrow has. */
@@ -12,18 +15,27 @@ const USDC = 10n ** 6n;
 /** A deposit above the lowest cap: its creation reads the scores of both parties. */
 export const AMOUNT = 20n * USDC;
 
+interface GasSetupOptions {
+  escrowFactory?: ContractFactory;
+  isPlain?: boolean;
+}
+
 /**
  * A fresh chain with the three proxies, two parties with a past, seller terms, and other escrows in the contract.
- * `escrowFactory` replaces the escrow contract's implementation by another build of it.
+ * `escrowFactory` replaces the escrow contract's implementation by another build of it, and `isPlain` USDC by a token
+ * without a proxy, a pause or a deny list.
  */
-export async function gasSetup(escrowFactory?: ContractFactory) {
+export async function gasSetup({ escrowFactory, isPlain = false }: GasSetupOptions = {}) {
   const connection = await hre.network.create({ network: "default", override: { initialDate: INITIAL_DATE } });
   const { ethers, networkHelpers } = connection;
   const [owner, treasury, pauser, system, admin, buyer, seller, relayer] = await ethers.getSigners();
   if (!owner || !treasury || !pauser || !system || !admin || !buyer || !seller || !relayer) throw new Error("signers");
 
-  const usdc = await ethers.deployContract("MockUsdc", ["USD Coin"]);
-  const weth = await ethers.deployContract("MockWeth9");
+  const plain = await ethers.deployContract("PlainToken");
+  const usdc = isPlain
+    ? await ethers.getContractAt("IUsdc", await plain.getAddress())
+    : await deployUsdc(connection, tokenAddress("USDC"));
+  const weth = await deployWeth9(connection, tokenAddress("WETH"));
   const feed = await ethers.deployContract("MockPriceFeed", [8, 3_000n * 10n ** 8n]);
   const implementations = await Promise.all(
     (["EscrowV2", "ScoreV2", "ResolverV2"] as const).map(async (name) => {
@@ -62,7 +74,9 @@ export async function gasSetup(escrowFactory?: ContractFactory) {
   const usdcAddress = await usdc.getAddress();
   const wethAddress = await weth.getAddress();
 
-  for (const party of [buyer, seller, treasury]) await usdc.mint(party.address, 10_000n * USDC);
+  for (const { address } of [buyer, seller, treasury]) {
+    await (isPlain ? plain.mint(address, 10_000n * USDC) : mintUsdc(usdc, owner, address, 10_000n * USDC));
+  }
   for (const party of [buyer, seller, treasury]) await weth.connect(party).deposit({ value: 10n ** 18n });
   await usdc.connect(buyer).approve(escrowAddress, ethers.MaxUint256);
   await weth.connect(buyer).approve(escrowAddress, ethers.MaxUint256);

@@ -67,7 +67,7 @@ async function creationWithout(part: string, lines: RegExp[]): Promise<number> {
     source = shorter;
   }
   const { abi } = await hre.artifacts.readArtifact("EscrowV2");
-  const setup = await gasSetup(new ContractFactory(abi as never, compile(source)));
+  const setup = await gasSetup({ escrowFactory: new ContractFactory(abi as never, compile(source)) });
   return used(setup.steps.create(await setup.steps.terms(AMOUNT, setup.addresses.usdc)));
 }
 

@@ -7,8 +7,8 @@ import { differencesOf } from "../../../deploy/check/check.ts";
 import type { Deployment } from "../../../deploy/system/deployment-file.ts";
 import { EscrowV2__factory } from "../../../typechain-types/factories/contracts/EscrowV2__factory.ts";
 import { MockPriceFeed__factory } from "../../../typechain-types/factories/contracts/mocks/MockPriceFeed__factory.ts";
-import { MockUsdc__factory } from "../../../typechain-types/factories/contracts/mocks/MockUsdc__factory.ts";
-import { MockWeth9__factory } from "../../../typechain-types/factories/contracts/mocks/MockWeth9__factory.ts";
+import { IUsdc__factory } from "../../../typechain-types/factories/contracts/mocks/IUsdc__factory.ts";
+import { IWeth9__factory } from "../../../typechain-types/factories/contracts/mocks/IWeth9__factory.ts";
 import type { DeployChain } from "../fixtures/deployment.ts";
 import { deployChain, mortal } from "../fixtures/deployment.ts";
 
@@ -72,7 +72,7 @@ describe("hardhat deploy on a local chain", function () {
     it("places a USDC with the live name and funds the accounts, 0 to 9", async () => {
       const { signers, run, ethers } = chain;
       await run();
-      const usdc = MockUsdc__factory.connect(USDC_BASE_SEPOLIA, ethers.provider);
+      const usdc = IUsdc__factory.connect(USDC_BASE_SEPOLIA, ethers.provider);
       expect([await usdc.name(), await usdc.symbol(), await usdc.decimals()]).to.deep.equal(["USDC", "USDC", 6n]);
       for (const { address } of signers.slice(0, 10)) expect(await usdc.balanceOf(address)).to.equal(10n ** 12n);
     });
@@ -195,8 +195,8 @@ describe("hardhat deploy on a local chain", function () {
         ["USDC", USDC_BASE, ethers.ZeroAddress],
         ["WETH", WETH_BASE, FEED_BASE],
       ]);
-      const usdc = MockUsdc__factory.connect(USDC_BASE, ethers.provider);
-      const weth = MockWeth9__factory.connect(WETH_BASE, ethers.provider);
+      const usdc = IUsdc__factory.connect(USDC_BASE, ethers.provider);
+      const weth = IWeth9__factory.connect(WETH_BASE, ethers.provider);
       const feed = MockPriceFeed__factory.connect(FEED_BASE, ethers.provider);
       expect(await usdc.name()).to.equal("USD Coin");
       for (const { address } of signers.slice(0, 10)) expect(await weth.balanceOf(address)).to.equal(10n ** 20n);
@@ -222,7 +222,7 @@ async function settlesDeal(chain: DeployChain, deployment: Deployment, token: st
   const [, , , , , buyer, seller] = signers;
   if (!buyer || !seller) throw new Error("The test chain has too few accounts");
   const escrow = EscrowV2__factory.connect(deployment.contracts.escrow.proxy, buyer);
-  const erc20 = MockUsdc__factory.connect(token, buyer);
+  const erc20 = IUsdc__factory.connect(token, buyer);
   const escrowId = ethers.hexlify(ethers.randomBytes(32));
   const deadline = BigInt((await ethers.provider.getBlock("latest"))?.timestamp ?? 0) + 86_400n;
   await erc20.approve(escrow, amount);

@@ -1,7 +1,9 @@
-import { JsonRpcProvider, type TypedDataDomain, type TypedDataField } from "ethers";
+import { id, JsonRpcProvider, Mnemonic, type TypedDataDomain, type TypedDataField } from "ethers";
 import { network } from "hardhat";
 
 import { NETWORKS, type SettlementNetwork, type TokenFacts } from "../../../deploy/networks.ts";
+import { placeUsdc } from "../../../deploy/run/local-tokens.ts";
+import type { IUsdc } from "../../../typechain-types/contracts/mocks/IUsdc.ts";
 
 /** What the tests of a fork work on: a chain to fork, pinned at a block, and the contracts deployed there, if any. */
 export interface ForkSource {
@@ -14,27 +16,6 @@ export interface ForkSource {
   escrow?: string;
 }
 
-/** The part of live USDC that the tests use beside ERC-20 and EIP-3009. */
-const USDC_ABI = [
-  "function mint(address recipient, uint256 amount)",
-  "function masterMinter() view returns (address)",
-  "function configureMinter(address minter, uint256 allowance) returns (bool)",
-  "function blacklister() view returns (address)",
-  "function blacklist(address account)",
-  "function unBlacklist(address account)",
-  "function balanceOf(address account) view returns (uint256)",
-  "function approve(address spender, uint256 amount) returns (bool)",
-  "function name() view returns (string)",
-  "function version() view returns (string)",
-  "function authorizationState(address authorizer, bytes32 nonce) view returns (bool)",
-  "function receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)",
-];
-/** The part of WETH9 that the tests use beside the part that it shares with USDC. */
-const WETH_ABI = [
-  "function deposit() payable",
-  "function balanceOf(address account) view returns (uint256)",
-  "function approve(address spender, uint256 amount) returns (bool)",
-];
 const AUTHORIZATION: Record<string, TypedDataField[]> = {
   ReceiveWithAuthorization: [
     { name: "from", type: "address" },
@@ -46,6 +27,22 @@ const AUTHORIZATION: Record<string, TypedDataField[]> = {
   ],
 };
 const ETHER = 10n ** 18n;
+/**
+ * Wallets of these tests alone. On live networks everyone knows the keys of the usual test accounts, and some of those
+ * accounts delegate to a contract (EIP-7702), which then decides about their signatures.
+ */
+const MNEMONIC = Mnemonic.fromEntropy(id("forks of the agent marketplace").slice(0, 34)).phrase;
+/** Where the USDC of local chains is put beside the one of the fork. */
+const LOCAL_USDC = "0x10ca100000000000000000000000000000000001";
+
+/** An EIP-3009 message, valid from the beginning. */
+interface Authorization {
+  from: string;
+  to: string;
+  value: bigint;
+  validBefore: bigint;
+  nonce: string;
+}
 
 /** Forks a chain at its block; every account, token and contract there can be acted upon without changing it. */
 export async function forkOf(source: ForkSource) {
@@ -56,6 +53,7 @@ export async function forkOf(source: ForkSource) {
     override: {
       chainId,
       hardfork: source.hardfork,
+      accounts: { mnemonic: MNEMONIC },
       forking: { url: source.url, blockNumber: source.blockNumber },
       // The clock goes on from the pinned block: the feed's answer is as fresh as it was there.
       initialDate: await dateOf(source),
@@ -67,7 +65,7 @@ export async function forkOf(source: ForkSource) {
   if (!deployer || !treasury || !buyer || !seller || !stranger) throw new Error("the fork has no accounts");
   const usdcFacts = tokens.find(({ symbol }) => symbol === "USDC");
   if (!usdcFacts) throw new Error("no USDC on this network");
-  const usdc = new ethers.Contract(usdcFacts.address, USDC_ABI, buyer);
+  const usdc = await ethers.getContractAt("IUsdc", usdcFacts.address, buyer);
   const wethFacts = tokens.find(({ symbol }) => symbol === "WETH");
 
   /** Acts in the name of any address. */
@@ -107,31 +105,25 @@ export async function forkOf(source: ForkSource) {
     return deployment.escrow();
   }
 
-  /** Gives a wallet USDC: the mock mints for anybody, the live token by its master minter. */
-  const fund = async (recipient: string, amount: bigint): Promise<void> => {
-    const isMock = await usdc
-      .getFunction("masterMinter")
-      .staticCall()
-      .then(
-        () => false,
-        () => true,
-      );
-    if (isMock) {
-      await usdc.getFunction("mint").send(recipient, amount);
-      return;
-    }
-    const minter = await as((await usdc.getFunction("masterMinter").staticCall()) as string);
-    await (usdc.connect(minter) as typeof usdc).getFunction("configureMinter").send(minter.address, amount);
-    await (usdc.connect(minter) as typeof usdc).getFunction("mint").send(recipient, amount);
+  /** Gives a wallet USDC as Circle does: the master minter configures a minter, here itself, which mints. */
+  const fund = async (recipient: string, amount: bigint, token = usdc): Promise<void> => {
+    const minter = await as(await token.masterMinter());
+    await token.connect(minter).configureMinter(minter, amount);
+    await token.connect(minter).mint(recipient, amount);
   };
 
-  const balanceOf = (account: string): Promise<bigint> =>
-    usdc.getFunction("balanceOf").staticCall(account) as Promise<bigint>;
+  const balanceOf = (account: string): Promise<bigint> => usdc.balanceOf(account);
 
   /** The token's own role shuts an address out, or lets it in again. */
   const deny = async (account: string, verb: "blacklist" | "unBlacklist"): Promise<void> => {
-    const role = await as((await usdc.getFunction("blacklister").staticCall()) as string);
-    await (usdc.connect(role) as typeof usdc).getFunction(verb).send(account);
+    await usdc.connect(await as(await usdc.blacklister()))[verb](account);
+  };
+
+  /** The USDC of local chains, on this fork beside the forked one. */
+  const placeLocalUsdc = async (): Promise<IUsdc> => {
+    const request = (method: string, params: unknown[]) => provider.request({ method, params });
+    const name = await usdc.name();
+    return (await placeUsdc({ deployer, provider: ethers.provider, request }, LOCAL_USDC, name)).connect(buyer);
   };
 
   let counter = 0;
@@ -153,8 +145,7 @@ export async function forkOf(source: ForkSource) {
 
   const create = async (made: Terms): Promise<void> => {
     if (made.token === usdcFacts.address) await fund(made.buyer, made.amount);
-    const erc20 = new ethers.Contract(made.token, USDC_ABI, buyer);
-    await erc20.getFunction("approve").send(await escrow.getAddress(), made.amount);
+    await (usdc.attach(made.token) as IUsdc).approve(escrow, made.amount);
     const { escrowId, amount, token, deadline, disputeWindow, abandonmentGrace, criteriaHash } = made;
     await escrow
       .connect(buyer)
@@ -164,26 +155,29 @@ export async function forkOf(source: ForkSource) {
   /** WETH of this network: its address, and the buyer wraps ether for a deposit. */
   const weth = wethFacts && {
     address: wethFacts.address,
-    contract: new ethers.Contract(wethFacts.address, WETH_ABI, buyer),
+    contract: await ethers.getContractAt("IWeth9", wethFacts.address, buyer),
   };
 
-  /** The buyer's EIP-3009 signature over all terms, by the domain that the token itself names. */
-  const authorize = async (made: Terms, validBefore: bigint): Promise<string> => {
+  /** The buyer's EIP-3009 signature, by the domain that the token itself names. */
+  const signAuthorization = async (message: Authorization, token = usdc): Promise<string> => {
     const domain: TypedDataDomain = {
-      name: (await usdc.getFunction("name").staticCall()) as string,
-      version: (await usdc.getFunction("version").staticCall()) as string,
+      name: await token.name(),
+      version: await token.version(),
       chainId,
-      verifyingContract: usdcFacts.address,
+      verifyingContract: await token.getAddress(),
     };
-    return buyer.signTypedData(domain, AUTHORIZATION, {
+    return buyer.signTypedData(domain, AUTHORIZATION, { ...message, validAfter: 0n });
+  };
+
+  /** The buyer's EIP-3009 signature over all terms. */
+  const authorize = async (made: Terms, validBefore: bigint): Promise<string> =>
+    signAuthorization({
       from: made.buyer,
       to: await escrow.getAddress(),
       value: made.amount,
-      validAfter: 0n,
       validBefore,
       nonce: await escrow.authorizationNonce(made),
     });
-  };
 
   return {
     connection,
@@ -200,7 +194,9 @@ export async function forkOf(source: ForkSource) {
     deny,
     terms,
     create,
+    signAuthorization,
     authorize,
+    placeLocalUsdc,
   };
 }
 

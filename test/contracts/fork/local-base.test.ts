@@ -32,6 +32,18 @@ for (const settlement of ["base-sepolia", "base"] as const satisfies SettlementN
 
     itSettlesDeals(settlement, () => Promise.resolve(source()));
 
+    it("deploys on the fork of a chain that has the tokens alone, and settles a deal there", async () => {
+      const { settlement: network, url, blockNumber, hardfork } = source();
+      const fork = await forkOf({ settlement: network, url, blockNumber, hardfork });
+      expect(await fork.escrow.getAddress()).not.to.equal(chain.deployment.contracts.escrow.proxy);
+      const deal = await fork.terms(5_000_000n);
+      await fork.create(deal);
+      await fork.escrow.connect(fork.wallets.seller).submitDelivery(deal.escrowId, deal.criteriaHash);
+      await fork.escrow.connect(fork.wallets.buyer).accept(deal.escrowId);
+      expect(await fork.balanceOf(fork.wallets.seller.address)).to.equal(4_900_000n);
+      await fork.connection.close();
+    });
+
     it("would act on the deployed contracts of a live network, from the block in which they stand", async () => {
       const dir = await mkdtemp(path.join(os.tmpdir(), "live-source-"));
       try {

@@ -14,10 +14,9 @@ import { findFreePorts } from "../../../scripts/local/ports.ts";
 
 /** Names of the networks of hardhat.config.ts that simulate the live ones. */
 const LOCAL_TARGETS: Record<SettlementNetwork, string> = { "base-sepolia": "localBaseSepolia", base: "localBase" };
-const USDC_NAMES: Record<SettlementNetwork, string> = { "base-sepolia": "USDC", base: "USD Coin" };
 const START_TIMEOUT_MS = 30_000;
 
-/** A local chain that simulates Base, with the contracts deployed and a USDC that has a deny-list. */
+/** A local chain that simulates Base, with the contracts deployed. */
 export interface LocalBase {
   url: string;
   deployment: Deployment;
@@ -57,12 +56,6 @@ export async function startLocalBase(settlement: SettlementNetwork): Promise<Loc
       networksFile: path.join(dir, "networks.json"),
       log: () => undefined,
     });
-    const usdc = deployment.tokens.find(({ symbol }) => symbol === "USDC");
-    if (!usdc) throw new Error("no USDC was listed");
-    const withDenyList = await ethers.deployContract("DenyListUsdc", [USDC_NAMES[settlement]]);
-    await withDenyList.waitForDeployment();
-    const code = await ethers.provider.getCode(await withDenyList.getAddress());
-    await provider.request({ method: "hardhat_setCode", params: [usdc.address, code] });
     await provider.request({ method: "evm_mine", params: [] });
     const blockNumber = await ethers.provider.getBlockNumber();
     return {

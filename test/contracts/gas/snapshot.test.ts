@@ -3,7 +3,13 @@ import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import hre from "hardhat";
 
-import { type GasReport, measureGas, WHOLE_DEAL } from "../../bench/gas-measure.ts";
+import {
+  DEAL_BY_EXACT_APPROVAL,
+  DEAL_IN_PLAIN_TOKEN,
+  type GasReport,
+  measureGas,
+  WHOLE_DEAL,
+} from "../../bench/gas-measure.ts";
 import {
   EXPLAINED_ABOVE,
   explainedParts,
@@ -15,6 +21,9 @@ import { isKnown } from "../../bench/gas-without.ts";
 
 const CODE_SIZE_LIMIT = 24_576;
 const AIM = 270_000;
+/** What deals of these contracts use with the code of Base's USDC. */
+const ON_BASE = { [WHOLE_DEAL]: 298_720, [DEAL_BY_EXACT_APPROVAL]: 293_920 };
+const TOLERANCE = 0.02;
 const MOST_OF_A_PART = 5_000;
 
 function committed(): GasSnapshot {
@@ -45,8 +54,14 @@ describe("gas of the operations", () => {
     expect(stalePages({ ...report, without: snapshot.without })).to.deep.equal([]);
   });
 
-  it("is at most 270,000 for create, deliver and accept", () => {
-    expect(report.gas[WHOLE_DEAL]).to.be.at.most(AIM);
+  it("is at most 270,000 for create, deliver and accept in a plain token", () => {
+    expect(report.gas[DEAL_IN_PLAIN_TOKEN]).to.be.at.most(AIM);
+  });
+
+  it("is what deals use with the USDC of Base, within 2%", () => {
+    for (const [deal, gas] of Object.entries(ON_BASE)) {
+      expect(report.gas[deal], deal).to.be.closeTo(gas, Math.floor(gas * TOLERANCE));
+    }
   });
 
   it("is explained above 242,000 by parts of at most 5,000, each of them named in docs/operations/gas.md", () => {
@@ -58,7 +73,7 @@ describe("gas of the operations", () => {
       expect(page).to.include(`<!-- part:${name} -->`);
       explained += gas;
     }
-    expect(explained).to.be.at.least((report.gas[WHOLE_DEAL] ?? 0) - EXPLAINED_ABOVE);
+    expect(explained).to.be.at.least((report.gas[DEAL_IN_PLAIN_TOKEN] ?? 0) - EXPLAINED_ABOVE);
   });
 
   it("leaves every contract within the limit of code size", () => {

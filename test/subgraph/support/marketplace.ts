@@ -10,10 +10,11 @@ import {
 } from "ethers";
 import type { ContractTransactionResponse, Signer, TransactionReceipt } from "ethers";
 
+import { mintUsdc } from "../../../deploy/run/local-tokens.ts";
 import { LOCAL_MNEMONIC } from "../../../scripts/local/chain.ts";
 import type { StackFacts } from "../../../scripts/local/facts.ts";
 import type { NetworkName } from "../../../scripts/local/networks.ts";
-import { MockUsdc__factory } from "../../../typechain-types/factories/contracts/mocks/MockUsdc__factory.ts";
+import { IUsdc__factory } from "../../../typechain-types/factories/contracts/mocks/IUsdc__factory.ts";
 import { IEscrow__factory } from "../../../typechain-types/factories/contracts/interfaces/IEscrow__factory.ts";
 import { IResolver__factory } from "../../../typechain-types/factories/contracts/interfaces/IResolver__factory.ts";
 import type { IEscrow } from "../../../typechain-types/contracts/interfaces/IEscrow.ts";
@@ -88,10 +89,10 @@ export class Marketplace {
   /** A new wallet with 1 ETH and 1,000 USDC that lets the escrow contract draw them. */
   async newParty(): Promise<Party> {
     const wallet = new Wallet(hexlify(randomBytes(32)), this.provider);
-    const usdc = MockUsdc__factory.connect(this.usdc, this.#funder);
+    const usdc = IUsdc__factory.connect(this.usdc, this.#funder);
     const sent = [
       await this.#funder.sendTransaction({ to: wallet.address, value: parseEther("1") }),
-      await usdc.mint(wallet.address, 1_000_000_000n),
+      await mintUsdc(usdc, this.#funder, wallet.address, 1_000_000_000n),
     ];
     await Promise.all(sent.map((transaction) => transaction.wait()));
     await confirmed(usdc.connect(wallet).approve(this.#escrow, 1_000_000_000n));

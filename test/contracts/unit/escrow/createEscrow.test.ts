@@ -138,9 +138,9 @@ describe("EscrowV2.createEscrow", () => {
       const { escrow, usdc, actors } = market;
       for (const allowance of [0n, USDC - 1n]) {
         await usdc.connect(actors.buyer).approve(escrow, allowance);
-        await expect(sendCreate(market, await termsOf(market)))
-          .to.be.revertedWithCustomError(usdc, "ERC20InsufficientAllowance")
-          .withArgs(escrow, allowance, USDC);
+        await expect(sendCreate(market, await termsOf(market))).to.be.revertedWith(
+          "ERC20: transfer amount exceeds allowance",
+        );
       }
       await usdc.connect(actors.buyer).approve(escrow, USDC);
       await sendCreate(market, await termsOf(market));
@@ -151,9 +151,9 @@ describe("EscrowV2.createEscrow", () => {
       const { usdc, actors, escrow } = market;
       const balance = await usdc.balanceOf(actors.buyer);
       await usdc.connect(actors.buyer).transfer(actors.stranger, balance - USDC + 1n);
-      await expect(sendCreate(market, await termsOf(market)))
-        .to.be.revertedWithCustomError(usdc, "ERC20InsufficientBalance")
-        .withArgs(actors.buyer, USDC - 1n, USDC);
+      await expect(sendCreate(market, await termsOf(market))).to.be.revertedWith(
+        "ERC20: transfer amount exceeds balance",
+      );
       expect(await usdc.balanceOf(escrow)).to.equal(0n);
     });
 

@@ -1,6 +1,7 @@
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { expect } from "chai";
 
+import { mintUsdc } from "../../../../deploy/run/local-tokens.ts";
 import { ethers, loadFixture } from "../../fixtures/chain.ts";
 import type { Terms } from "../../fixtures/deals.ts";
 import { State, USDC, at, now, sendCreate, termsOf } from "../../fixtures/deals.ts";
@@ -93,7 +94,7 @@ describe("EscrowV2.createEscrowWithAuthorization", () => {
     const market = await loadFixture(signedMarket);
     const { escrow, usdc, actors, quoteEnd } = market;
     const wallet = await ethers.deployContract("SmartWallet", [actors.buyer]);
-    await usdc.mint(wallet, USDC);
+    await mintUsdc(usdc, actors.owner, await wallet.getAddress(), USDC);
     const terms = await termsOf(market, { buyer: await wallet.getAddress() });
     await relay(market, terms, await authorize(market, terms, actors.buyer, quoteEnd));
     expect((await escrow.getEscrow(terms.escrowId)).buyer).to.equal(await wallet.getAddress());
@@ -112,42 +113,36 @@ describe("EscrowV2.createEscrowWithAuthorization", () => {
   for (const [field, change] of changes) {
     it(`refuses a relayer who changes ${field} [D13]`, async () => {
       const market = await loadFixture(signedMarket);
-      const { usdc, actors, terms, authorization } = market;
+      const { terms, authorization } = market;
       const changed = { ...terms, [field]: change(terms, market) };
-      await expect(relay(market, changed, authorization))
-        .to.be.revertedWithCustomError(usdc, "InvalidAuthorizationSignature")
-        .withArgs(actors.buyer);
+      await expect(relay(market, changed, authorization)).to.be.revertedWith("FiatTokenV2: invalid signature");
     });
   }
 
   it("refuses a relayer who names another buyer [D13]", async () => {
     const market = await loadFixture(signedMarket);
-    const { usdc, actors, terms, authorization } = market;
-    await expect(relay(market, { ...terms, buyer: actors.otherBuyer.address }, authorization))
-      .to.be.revertedWithCustomError(usdc, "InvalidAuthorizationSignature")
-      .withArgs(actors.otherBuyer);
+    const { actors, terms, authorization } = market;
+    await expect(relay(market, { ...terms, buyer: actors.otherBuyer.address }, authorization)).to.be.revertedWith(
+      "FiatTokenV2: invalid signature",
+    );
   });
 
   it("refuses another's signature [D13]", async () => {
     const market = await loadFixture(signedMarket);
-    const { usdc, actors, terms, quoteEnd } = market;
+    const { actors, terms, quoteEnd } = market;
     const forged = await authorize(market, terms, actors.stranger, quoteEnd);
-    await expect(relay(market, terms, forged))
-      .to.be.revertedWithCustomError(usdc, "InvalidAuthorizationSignature")
-      .withArgs(actors.buyer);
+    await expect(relay(market, terms, forged)).to.be.revertedWith("FiatTokenV2: invalid signature");
   });
 
   it("ends with the quote: one second before validBefore works, validBefore does not [D13]", async () => {
     const market = await loadFixture(signedMarket);
-    const { escrow, usdc, terms, quoteEnd, authorization } = market;
+    const { escrow, terms, quoteEnd, authorization } = market;
     await at(quoteEnd - 1n);
     await relay(market, terms, authorization);
     const late = await termsOf(market);
     const expired = await authorize(market, late, market.actors.buyer, quoteEnd);
     await at(quoteEnd);
-    await expect(relay(market, late, expired))
-      .to.be.revertedWithCustomError(usdc, "AuthorizationExpired")
-      .withArgs(quoteEnd, quoteEnd);
+    await expect(relay(market, late, expired)).to.be.revertedWith("FiatTokenV2: authorization is expired");
     expect((await escrow.getEscrow(late.escrowId)).state).to.equal(State.None);
   });
 
@@ -191,9 +186,7 @@ describe("EscrowV2.createEscrowWithAuthorization", () => {
         nonce,
         signature,
       ),
-    )
-      .to.be.revertedWithCustomError(usdc, "CallerNotPayee")
-      .withArgs(actors.stranger, escrow);
+    ).to.be.revertedWith("FiatTokenV2: caller must be the payee");
   });
 
   it("keeps every check of createEscrow on the terms", async () => {
