@@ -173,6 +173,18 @@ export function itSettlesDeals(settlement: SettlementNetwork, sourceOf: () => Pr
       expect(await held(treasury)).to.equal(treasuryBefore + WETH_AMOUNT / 50n);
       expect(await held(wallets.seller.address)).to.equal(sellerBefore + WETH_AMOUNT - WETH_AMOUNT / 50n);
     });
+
+    it("refuses an authorization in WETH, whose unknown functions succeed without moving money", async () => {
+      const { escrow, wallets, weth } = fork;
+      if (!weth) throw new Error("Base has WETH");
+      await weth.contract.deposit({ value: WETH_AMOUNT });
+      await weth.contract.approve(escrow, WETH_AMOUNT);
+      const deal = await fork.terms(WETH_AMOUNT, weth.address);
+      const attempt = escrow
+        .connect(wallets.stranger)
+        .createEscrowWithAuthorization.staticCall(deal, 0n, deal.deadline, PROOF);
+      await refused(attempt, "TransferAmountMismatch");
+    });
   }
 
   it("carries open escrows and scores through an upgrade of all three contracts that are deployed", async () => {
