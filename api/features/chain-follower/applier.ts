@@ -15,7 +15,7 @@ import type { AppliedEventRecord, CursorRecord, FollowerModels, NewcomerRecord }
 import { newcomerId, welcomeNewcomer } from "./newcomers.ts";
 import { CursorMovedError, retryAfter, storedError, UnreadableMoveError } from "./quarantine.ts";
 
-/** Where the cursor stands after a write. */
+/** The position of the cursor after a write. */
 export type CursorPosition = Pick<CursorRecord, "anchor" | "headNumber" | "height" | "epoch" | "forkOrdinal">;
 
 /** The cursor before and after a write; `cursor` is undefined before the first one. */
@@ -24,12 +24,12 @@ export interface CursorStep {
   next: CursorPosition;
 }
 
-/** What a write did. */
+/** The result of a write. */
 export interface Applied extends Pick<DraftChanges, "freshCount" | "withdrawnCount" | "settledWallets"> {
   cursor: CursorRecord;
 }
 
-/** What the applier works with. */
+/** Dependencies of the applier. */
 export interface ApplierOptions {
   network: Network;
   chainId: number;
@@ -43,12 +43,12 @@ export interface ApplierOptions {
   now: () => Date;
 }
 
-/** What one write loads and does. */
+/** What one write loads and changes. */
 interface Work {
   escrowIds: readonly string[];
-  /** Ids of the applied moves to load; all moves of the escrows when left out. */
+  /** Ids of the applied moves to load; by default all moves of the escrows. */
   moveIds?: readonly string[];
-  /** Escrows that may need an unsolicited record, so that their wallets are looked up. */
+  /** Escrows that may need an unsolicited record, whose wallets are therefore looked up. */
   escrows: readonly IndexedEscrow[];
   /** Whether moves may be withdrawn. */
   withdraws: boolean;
@@ -58,9 +58,9 @@ interface Work {
 }
 
 /**
- * Writes what moves change: copies of transactions, events, deliveries, applied moves and the cursor, all in one database
- * transaction that succeeds for one process alone. Every method throws CursorMovedError when another process was faster;
- * nothing is written then.
+ * Writes what moves change: copies of transactions, events, dispatches, applied moves and the cursor, all in one
+ * database transaction that succeeds for only one process. If another process was faster, every method throws
+ * CursorMovedError and writes nothing.
  */
 export function createApplier(options: ApplierOptions) {
   const { network, models, transactions } = options;
@@ -73,7 +73,7 @@ export function createApplier(options: ApplierOptions) {
       try {
         await models.cursors.create([moved], { session });
       } catch (error) {
-        if (isDuplicateKey(error)) throw new CursorMovedError(`${network} has a cursor already`, { cause: error });
+        if (isDuplicateKey(error)) throw new CursorMovedError(`${network} already has a cursor`, { cause: error });
         throw error;
       }
       return moved;
@@ -89,8 +89,8 @@ export function createApplier(options: ApplierOptions) {
   }
 
   /**
-   * Agents by wallet for escrows that no checkout accounts for, without newcomers. Read in the transaction: a wallet that
-   * registers after it finds the escrows as a newcomer.
+   * Agents by wallet for escrows without a checkout, excluding newcomers. Read in the transaction, so a wallet that
+   * registers after it gets the escrows as a newcomer.
    */
   async function agentIdsOf(
     escrows: readonly IndexedEscrow[],
@@ -181,12 +181,12 @@ export function createApplier(options: ApplierOptions) {
   }
 
   return {
-    /** Moves the cursor alone. */
+    /** Only moves the cursor. */
     async pass(step: CursorStep): Promise<CursorRecord> {
       return withTransaction(options.connection, (session) => moveCursor(step, session));
     },
 
-    /** Moves the cursor back to a fork, and newcomers with it: moves above it may come in another order. */
+    /** Moves the cursor back to a fork, and newcomers too, because moves above it may come in another order. */
     async rewind(step: CursorStep): Promise<CursorRecord> {
       const fork = step.next.anchor?.ordinal ?? -1;
       return withTransaction(options.connection, async (session) => {
@@ -197,8 +197,8 @@ export function createApplier(options: ApplierOptions) {
     },
 
     /**
-     * Applies moves in chain order, except those of escrows in quarantine: these are read again when it ends.
-     * @throws UnreadableMoveError, and whatever else a move causes
+     * Applies moves in chain order, except those of escrows in quarantine, which are read again when it ends.
+     * @throws UnreadableMoveError, or any other error that a move causes
      */
     async apply(step: CursorStep, events: readonly ReadEvent[]): Promise<Applied> {
       const isReconciling = step.next.forkOrdinal !== null;
@@ -213,7 +213,7 @@ export function createApplier(options: ApplierOptions) {
           for (const event of open) if (!isReadable(event)) throw new UnreadableMoveError(event.problem);
           const moves = open.filter(isReadable);
           if (isReconciling) {
-            // Before anything new of an escrow: its moves that the new branch lacks.
+            // Before anything new of an escrow, withdraw its moves that the new branch lacks.
             const escrows = new Map(moves.map(({ escrow }) => [escrow.id, escrow]));
             for (const [escrowId, escrow] of escrows) draft.withdrawMissing(escrowId, escrow);
           }
@@ -238,8 +238,8 @@ export function createApplier(options: ApplierOptions) {
     },
 
     /**
-     * Gives a newcomer its next moves, in chain order, with the transactions that they belong to. Deletes the newcomer
-     * once it has them all: from then on it is an agent like any other.
+     * Gives a newcomer its next moves in chain order, with the transactions that they belong to. Deletes the newcomer
+     * record once it has them all; after that it is an ordinary agent.
      * @returns the cursor, and whether there may be more
      */
     async welcome(step: CursorStep, newcomer: NewcomerRecord): Promise<{ cursor: CursorRecord; hasMore: boolean }> {
@@ -270,7 +270,9 @@ export function createApplier(options: ApplierOptions) {
       });
     },
 
-    /** Ends the quarantine of an escrow: applies all that the chain has of it and withdraws what it lacks. */
+    /**
+     * Ends an escrow's quarantine: applies all its moves on chain and withdraws those that aren't on chain any more.
+     */
     async release(step: CursorStep, escrowId: string, escrow: IndexedEscrow | undefined): Promise<Applied> {
       return commit(step, {
         escrowIds: [escrowId],

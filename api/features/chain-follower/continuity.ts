@@ -4,9 +4,9 @@ import type { ReadEvent } from "../../indexer/schemas.ts";
 import type { Anchor, AppliedEventModel, CursorRecord } from "./model.ts";
 
 /**
- * The events of a page that follow the last one read; undefined when the page doesn't continue it. A page begins with
- * that last event. A block's hash covers every block below it: while the chain has the event in the same block, all that
- * was read before is still on chain, however many pages and heads ago.
+ * The events of a page that follow the last one read; undefined if the page doesn't continue from it. A page starts
+ * with that last event. A block's hash covers every block below it, so while the chain has the event in the same block,
+ * everything that was read before is still on chain.
  */
 export function continuationOf(anchor: Anchor | null, events: readonly ReadEvent[]): ReadEvent[] | undefined {
   if (anchor === null) return [...events];
@@ -23,7 +23,7 @@ export function anchorOf(event: ReadEvent): Anchor {
 const isSame = (anchor: Anchor, event: ReadEvent): boolean =>
   BigInt(anchor.ordinal) === event.ordinal && anchor.blockHash === event.blockHash;
 
-/** What the search for the fork asks. */
+/** What the search for the fork reads. */
 export interface ForkSearch {
   network: Network;
   indexer: Pick<Indexer, "eventsFrom">;
@@ -31,14 +31,14 @@ export interface ForkSearch {
 }
 
 /**
- * The last applied move that is still on chain; null when none is. Gallops back from the newest, then bisects, so that a
- * reorganisation of any depth costs a few small readings.
+ * The last applied move that is still on chain; null if none is. Gallops back from the newest, then bisects, so a
+ * reorganisation of any depth costs only a few small reads.
  */
 export async function findFork(
   { network, indexer, applied }: ForkSearch,
   cursor: CursorRecord,
 ): Promise<Anchor | null> {
-  // While an earlier reorganisation is followed, what was applied above its fork is of several branches.
+  // While an earlier reorganisation is being followed, the moves applied above its fork are from several branches.
   const newest = cursor.forkOrdinal ?? cursor.anchor?.ordinal ?? 0;
   const moveAt = (rank: number): Promise<Anchor | null> =>
     applied

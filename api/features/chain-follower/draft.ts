@@ -9,12 +9,12 @@ import { unsolicitedRecord } from "../transactions/unsolicited.ts";
 import type { AppliedEventRecord } from "./model.ts";
 import { escrowAfter, isSettling, withoutMove } from "./moment.ts";
 
-/** An escrow makes each kind of move at most once, so this names a move wherever it was mined. */
+/** An escrow makes each kind of move at most once, so this names a move in any block. */
 export function moveId(network: Network, move: { escrowId: string; type: EscrowEventType }): string {
   return `${network}:${move.escrowId}:${move.type}`;
 }
 
-/** What a draft starts from: what is stored of the escrows that it is about. */
+/** What a draft starts from: the stored state of its escrows. */
 export interface DraftFacts {
   network: Network;
   chainId: number;
@@ -28,14 +28,14 @@ export interface DraftFacts {
   agentIds: ReadonlyMap<string, string>;
   /** endpointUrl by service id. */
   endpointUrls: ReadonlyMap<string, string>;
-  /** Those of the events that a withdrawal could concern which were announced. */
+  /** The announced events among those that a withdrawal could affect. */
   announced: ReadonlySet<string>;
 }
 
 /** What a draft changes. */
 export interface DraftChanges {
   created: TransactionRecord[];
-  /** Records whose very terms are new, and not only what the chain says of them. */
+  /** New records, as opposed to records with only a new state. */
   replaced: TransactionRecord[];
   updated: TransactionRecord[];
   /** Moves that were never applied before, and others. */
@@ -47,13 +47,13 @@ export interface DraftChanges {
   settledWallets: ReadonlySet<string>;
 }
 
-/** The record that an escrow belongs to, and those with other terms whose escrow id it has taken (decision 16). */
+/** The record that an escrow belongs to, and the records with other terms whose id it has taken (decision 16). */
 interface Ownership {
   owner: TransactionRecord;
   losers: TransactionRecord[];
 }
 
-/** Announcements that a move may have made. */
+/** Announcements that a move may have caused. */
 const ANNOUNCED_BY: Readonly<Record<EscrowEventType, readonly string[]>> = {
   EscrowCreated: ["escrow.funded"],
   DeliverySubmitted: ["service.delivered", "delivery.submitted"],
@@ -69,7 +69,7 @@ export function announcedIds(move: AppliedEventRecord, record: TransactionRecord
   return ANNOUNCED_BY[move.type].map((type) => eventIdOf(record, type, move.incarnation));
 }
 
-/** Works out in memory what moves of escrows change; nothing is read or written. */
+/** Computes in memory what moves of escrows change. It reads and writes nothing. */
 export function createDraft(facts: DraftFacts) {
   const { network, epoch, now } = facts;
   const records = new Map(facts.records.map((record) => [record._id, record]));
@@ -91,7 +91,7 @@ export function createDraft(facts: DraftFacts) {
   const targets = (record: TransactionRecord) =>
     targetsOf(record, record.serviceId === null ? null : (facts.endpointUrls.get(record.serviceId) ?? null));
 
-  /** Leaves out the parties of an unsolicited escrow that are newcomers: they get its moves in their turn. */
+  /** Leaves out newcomers among the parties of an unsolicited escrow. They get its moves in their turn. */
   const toPresent = (announcement: Announcement): Announcement => {
     if (!announcement.record.unsolicited) return announcement;
     const present = new Set(facts.agentIds.values());
@@ -109,7 +109,7 @@ export function createDraft(facts: DraftFacts) {
     changedMoves.add(move._id);
   }
 
-  /** The checkout with these very terms, else an unsolicited record. */
+  /** The checkout with exactly these terms, or else an unsolicited record. */
   function ownershipOf(escrow: IndexedEscrow): Ownership {
     const own = recordsOf(escrow.id);
     const match = own.find((record) => termDifferences(record, escrow).length === 0);
@@ -122,7 +122,7 @@ export function createDraft(facts: DraftFacts) {
       buyerAgentId: facts.agentIds.get(escrow.buyer) ?? null,
       now,
     });
-    // The id was taken once before, by an escrow that a reorganisation has replaced by this one.
+    // The id was taken before, by an escrow that a reorganisation replaced with this one.
     const earlier = own.find(({ unsolicited }) => unsolicited);
     return {
       owner: earlier === undefined ? record : { ...record, _id: earlier._id },
@@ -130,7 +130,7 @@ export function createDraft(facts: DraftFacts) {
     };
   }
 
-  /** Brings the records of an escrow to the moment after a move; returns the one that the move belongs to. */
+  /** Updates an escrow's records to the state after a move, and returns the one that the move belongs to. */
   function settleOwnership({ owner, losers }: Ownership, escrow: IndexedEscrow): TransactionRecord {
     for (const loser of losers) {
       if (loser.expiredBy !== "escrow_id_taken") change(withChain(loser, escrow));
@@ -159,7 +159,7 @@ export function createDraft(facts: DraftFacts) {
     withdrawnCount += 1;
     if (record !== undefined) change(withSnapshot(record, withoutMove(record.escrow, move.type)));
     if (move.type === "EscrowCreated") {
-      // Checkouts that had lost the id to this escrow have it back.
+      // Checkouts that lost the id to this escrow get it back.
       for (const loser of recordsOf(move.escrowId)) {
         if (loser._id !== move.transactionId) change(withSnapshot(loser, null));
       }
@@ -197,13 +197,13 @@ export function createDraft(facts: DraftFacts) {
   return {
     withdraw,
 
-    /** Withdraws the moves of an escrow that the chain no longer has, the last one first. */
+    /** Withdraws the moves of an escrow that are no longer on chain, the last one first. */
     withdrawMissing(escrowId: string, escrow: IndexedEscrow | undefined): void {
       const onChain = new Set(escrow?.events.map(({ type }) => type));
       for (const move of liveMovesOf(escrowId)) if (!onChain.has(move.type)) withdraw(move);
     },
 
-    /** Applies a move that was read: a new one, one that was mined again elsewhere, or one that is known. */
+    /** Applies a move that was read: a new one, one that was mined again in another block, or a known one. */
     read(event: IndexedEventWithEscrow): void {
       const known = applied.get(moveId(network, event));
       if (known?.live === true) {
@@ -218,14 +218,14 @@ export function createDraft(facts: DraftFacts) {
           settleOwnership(ownership, escrowAfter(event.escrow, event.ordinal));
           return;
         }
-        // Another escrow has taken the id on this branch: the moves of the earlier one are gone with it.
+        // Another escrow has taken the id on this branch, so the moves of the earlier one are gone.
         for (const move of liveMovesOf(event.escrowId)) withdraw(move);
       }
       const incarnation = applied.get(moveId(network, event))?.incarnation ?? 0;
       applyFresh(event, ownershipOf(event.escrow), incarnation);
     },
 
-    /** Marks a move as read in the present epoch without a change. */
+    /** Marks a move as read in the current epoch without changing it. */
     confirm(move: AppliedEventRecord): void {
       keep({ ...move, epoch });
     },

@@ -12,14 +12,14 @@ import type { AppliedEventRecord, CursorRecord, FollowerModels, NewcomerRecord }
 import { payloadSizes, portionsOf } from "./portions.ts";
 import { CursorMovedError, isPoison, retryAfter, storedError } from "./quarantine.ts";
 
-/** Events read at once: the most that graph-node returns. */
+/** Events per read: graph-node's maximum. */
 const PAGE_SIZE = 1_000;
 const ORDINALS_PER_BLOCK = 1_000_000;
 /** How long to wait for a shorter head to recover before checking the chain itself. */
 const SHORTER_BRANCH_PATIENCE_MS = 60_000;
-/** The cursor is written without news at most this often: lists show with it how fresh they are. */
+/** How often the cursor is written without news, at most. Lists use it to show how current they are. */
 const IDLE_CURSOR_MS = 1_000;
-/** Escrows in quarantine that one look tries again. */
+/** Maximum number of quarantined escrows that one step tries again. */
 const RELEASES_PER_LOOK = 5;
 /** Pause after a newcomer couldn't be given its moves. */
 const NEWCOMER_RETRY_MS = 60_000;
@@ -27,11 +27,11 @@ const LEADER_RETRY_MS = 500;
 const FAILURE_BASE_MS = 250;
 const FAILURE_MAX_MS = 5_000;
 
-/** Settings and collaborators of the follower of one network. */
+/** Settings and dependencies of a network's follower. */
 export interface FollowerOptions {
   network: Network;
   indexer: Indexer;
-  /** Height of the chain by its own node: tells a subgraph that is behind from a chain that has become shorter. */
+  /** The chain's height according to its node: distinguishes a subgraph that is behind from a shortened chain. */
   chainHeight: () => Promise<number>;
   transactions: TransactionModel;
   models: FollowerModels;
@@ -39,41 +39,43 @@ export interface FollowerOptions {
   lease: Lease;
   log: Logger;
   now: () => Date;
-  /** Pause between two looks at the subgraph. */
+  /** Pause between reads of the subgraph, in milliseconds. */
   pollMs: number;
   /** Called after each page with what was applied. */
   onStep?: (step: FollowerStep) => Promise<void>;
 }
 
-/** What one page of the subgraph's events brought. */
+/** The result of one page of the subgraph's events. */
 export interface FollowerStep {
   head: IndexedBlock;
   applied: number;
   withdrawn: number;
   /** Wallets whose deals have settled or lost their settlement. */
   settledWallets: string[];
-  /** True while further pages wait: what the chain has up to `head` isn't all applied. */
+  /** True if there are more pages, so that not everything up to `head` has been applied. */
   hasMore: boolean;
 }
 
 /** Follows the events of one network into MongoDB. One leader at a time; see `run`. */
 export interface Follower {
-  /** Reads what is new and applies it, page by page to the end. For tests; returns what the last page brought. */
+  /** Reads and applies everything new, page by page. For tests; returns the result of the last page. */
   step(): Promise<FollowerStep>;
-  /** Looks again and again, while this process has the lease, until the signal. Errors are logged and waited out. */
+  /**
+   * Repeats steps until the signal aborts, while this process has the lease. Logs errors and continues after a pause.
+   */
   run(signal: AbortSignal): Promise<void>;
-  /** Ends the present pause: something is known to have happened. */
+  /** Ends the current pause, because something is known to have happened. */
   wake(): void;
 }
 
 const NO_POSITION: CursorPosition = { anchor: null, headNumber: 0, height: 0, epoch: 0, forkOrdinal: null };
 
-/** A follower of one network; see design.md, "The two ways through the house". */
+/** A follower of one network; see docs/architecture.md, "The two ways through". */
 export function createFollower(options: FollowerOptions): Follower {
   const { network, indexer, models, applier, log } = options;
   let cursor: CursorRecord | undefined;
   let isCursorLoaded = false;
-  /** Whether the look before this one left pages to read. */
+  /** Whether the previous step left pages to read. */
   let isCatchingUp = false;
   let shorterSince: number | undefined;
   let wakeUp = new AbortController();
@@ -98,15 +100,15 @@ export function createFollower(options: FollowerOptions): Follower {
     };
   }
 
-  /** Quarantines an escrow: its moves wait, those of all others go on. */
+  /** Quarantines an escrow: its moves wait, and those of all others continue. */
   async function quarantine(escrowId: string, error: unknown, next: CursorPosition): Promise<void> {
     log.error({ err: error, network, escrowId }, "escrow quarantined: one of its moves can't be applied");
     cursor = await applier.quarantine({ cursor, next }, escrowId, error);
   }
 
   /**
-   * Applies events in chain order. When that fails because of one of them, smaller and smaller parts are applied until it
-   * is found.
+   * Applies events in chain order. If one of them fails, it applies smaller and smaller parts until it finds that
+   * event.
    */
   async function applyEvents(events: readonly ReadEvent[], end: CursorPosition): Promise<Applied[]> {
     try {
@@ -126,7 +128,7 @@ export function createFollower(options: FollowerOptions): Follower {
     }
   }
 
-  /** The position after an event whose block may go on behind it. */
+  /** The position after an event whose block may have further events. */
   function afterEvent(event: ReadEvent, height: number): CursorPosition {
     const headNumber = Math.max(position().headNumber, event.blockNumber - 1);
     return position({ anchor: anchorOf(event), headNumber, height });
@@ -144,7 +146,9 @@ export function createFollower(options: FollowerOptions): Follower {
     return done;
   }
 
-  /** Goes back to the last applied move that is still on chain. What lies above it is missing until a page has it. */
+  /**
+   * Goes back to the last applied move that is still on chain. The moves above it are missing until a page has them.
+   */
   async function rewind(from: CursorRecord, head: IndexedBlock): Promise<void> {
     const fork = await findFork({ network, indexer, applied: models.applied }, from);
     const forkBlock = fork === null ? 0 : Math.floor(fork.ordinal / ORDINALS_PER_BLOCK);
@@ -161,7 +165,7 @@ export function createFollower(options: FollowerOptions): Follower {
     });
   }
 
-  /** Withdraws what the new branch, read to its head, lacks; false while more is missing than one look takes. */
+  /** Withdraws the moves that a fully read new branch lacks; false if more are missing than fit in one step. */
   async function withdrawMissing(done: Applied[]): Promise<boolean> {
     const { forkOrdinal, epoch } = position();
     if (forkOrdinal === null) return true;
@@ -187,7 +191,7 @@ export function createFollower(options: FollowerOptions): Follower {
       if (first === undefined || !isPoison(error)) throw error;
       if (missing.length === 1) {
         await quarantine(first.escrowId, error, position());
-        // Once more: the move is left to the end of the quarantine now.
+        // Tried again, now without the move, which waits until the quarantine ends.
         return withdrawPart(missing);
       }
       const half = Math.ceil(missing.length / 2);
@@ -195,7 +199,7 @@ export function createFollower(options: FollowerOptions): Follower {
     }
   }
 
-  /** Tries escrows in quarantine again, everything up to the head being read. */
+  /** Retries quarantined escrows. Everything up to the head must have been read. */
   async function releaseQuarantined(head: IndexedBlock): Promise<Applied[]> {
     const now = options.now();
     const due = await models.quarantine
@@ -207,7 +211,7 @@ export function createFollower(options: FollowerOptions): Follower {
     for (const { _id, escrowId, attempts } of due) {
       try {
         const { block, escrows } = await indexer.escrows([escrowId], { minBlock: head.number });
-        // A reading at another head may show moves that were not read yet: the next look tries again.
+        // A read at another head may include moves that haven't been read yet: the next step tries again.
         if (block.hash === null || block.hash !== head.hash) break;
         const released = await applier.release({ cursor, next: position() }, escrowId, escrows.get(escrowId));
         cursor = released.cursor;
@@ -225,7 +229,7 @@ export function createFollower(options: FollowerOptions): Follower {
     return done;
   }
 
-  /** Gives the next newcomer a part of its moves; true while it may lack more. */
+  /** Gives the next newcomer some of its moves; true if there may be more. */
   async function welcomeNext(): Promise<boolean> {
     const now = options.now();
     const newcomer = await models.newcomers
@@ -246,7 +250,7 @@ export function createFollower(options: FollowerOptions): Follower {
     }
   }
 
-  /** Tells a chain that has become shorter from a subgraph that indexes again, or another indexer at the same address. */
+  /** Distinguishes a shortened chain from a subgraph that indexes again, or another indexer at the same address. */
   async function isChainShorterThan(height: number): Promise<boolean> {
     const now = options.now().getTime();
     shorterSince ??= now;
@@ -304,7 +308,7 @@ export function createFollower(options: FollowerOptions): Follower {
       await options.onStep?.(done);
       return done;
     } catch (error) {
-      // Whatever went wrong, the next look begins with the cursor as it is stored.
+      // After any error, the next step starts from the stored cursor.
       forget();
       throw error;
     }
@@ -352,7 +356,7 @@ export function createFollower(options: FollowerOptions): Follower {
         }
       }
       await options.lease.release().catch((error: unknown) => {
-        log.warn({ err: error, network }, "lease not released");
+        log.warn({ err: error, network }, "couldn't release the lease");
       });
     },
   };

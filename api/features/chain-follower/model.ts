@@ -28,33 +28,33 @@ export interface AppliedEventRecord {
   timestamp: number;
   /** Wallets of buyer and seller, lower case. */
   parties: `0x${string}`[];
-  /** What an announcement says of the move besides. */
+  /** Further facts about the move for its announcement. */
   proofHash: `0x${string}` | null;
   automatic: boolean | null;
-  /** Token units as decimal string. */
+  /** Token units as a decimal string. */
   buyerAmount: string | null;
 }
 
-/** A move by its position: as long as the chain has it in the same block, nothing up to that block has changed. */
+/** A move's position. As long as the chain has the move in the same block, nothing up to that block has changed. */
 export interface Anchor {
   ordinal: number;
   blockHash: `0x${string}`;
 }
 
-/** How far the follower of a network is. */
+/** How far a network's follower has come. */
 export interface CursorRecord {
   _id: Network;
-  /** The last move that was read, which the next page has to continue; null before the first. */
+  /** The last move that was read. The next page must continue from it. Null before the first. */
   anchor: Anchor | null;
   /** Highest block up to which everything was read. */
   headNumber: number;
-  /** Highest head seen. A subgraph below it is behind, or on a branch that is still shorter. */
+  /** The highest head seen. A subgraph below it is behind, or on a branch that is still shorter. */
   height: number;
   /** Rises with each reorganisation that removed moves. */
   epoch: number;
   /**
-   * While a reorganisation is followed: moves above this ordinal that no page of the present epoch had are missing on the
-   * new branch so far. Null when none is.
+   * Set while a reorganisation is being followed: moves above this ordinal are so far missing on the new branch, unless
+   * a page of the current epoch had them. Otherwise null.
    */
   forkOrdinal: number | null;
   /** Rises with every write: a follower that has lost its place can't overwrite another's. */
@@ -62,7 +62,7 @@ export interface CursorRecord {
   updatedAt: Date;
 }
 
-/** A wallet that has registered and whose agent lacks the moves of its escrows from before. */
+/** A registered wallet whose agent hasn't been given the earlier moves of its escrows yet. */
 export interface NewcomerRecord {
   /** `<network>:<wallet>` */
   _id: string;
@@ -71,7 +71,7 @@ export interface NewcomerRecord {
   agentId: string;
   /** Ordinal up to which the agent has the moves. */
   after: number;
-  /** When the follower goes on; later than now after a failure. */
+  /** When the follower continues; in the future after a failure. */
   dueAt: Date;
 }
 
@@ -132,7 +132,7 @@ const appliedSchema = new Schema<AppliedEventRecord>(
   { collection: "chain_moves", versionKey: false, strict: "throw" },
 );
 appliedSchema.index({ network: 1, live: 1, ordinal: 1 });
-// A wallet that registers is given its moves in chain order.
+// A newly registered wallet gets its moves in chain order.
 appliedSchema.index({ network: 1, parties: 1, ordinal: 1 });
 
 const anchorSchema = new Schema<Anchor>({ ordinal: count, blockHash: text }, { _id: false });

@@ -24,13 +24,13 @@ import type { QuarantineControl } from "./quarantine-control.ts";
 export type { QuarantineRecord as QuarantinedEscrow } from "./model.ts";
 export type { QuarantineControl } from "./quarantine-control.ts";
 
-/** Spans of the background work. Tests make them short. */
+/** Durations for the background work. Tests shorten them. */
 export interface FollowerTimings {
-  /** Pause between two looks at the subgraph, in milliseconds. */
+  /** Pause between reads of the subgraph, in milliseconds. */
   followerPollMs: number;
-  /** How long a follower that died stays the leader, in milliseconds. */
+  /** How long a follower remains the leader after it dies, in milliseconds. */
   leaseMs: number;
-  /** Least pause between two searches for checkouts that nobody funded, in milliseconds. */
+  /** Minimum pause between searches for checkouts that nobody funded, in milliseconds. */
   expiryEveryMs: number;
 }
 
@@ -40,7 +40,7 @@ export const FOLLOWER_TIMINGS: FollowerTimings = {
   expiryEveryMs: 5_000,
 };
 
-/** What following needs. */
+/** Dependencies of the chain follower. */
 export interface ChainFollowerModuleDeps {
   connection: Connection;
   chains: Readonly<Record<Network, ChainClient>>;
@@ -55,22 +55,22 @@ export interface ChainFollowerModuleDeps {
   endpoints: EndpointDirectory;
   /** Called when deals of these wallets have settled. */
   onSettled: (network: Network, wallets: readonly string[]) => Promise<void>;
-  /** Called when something was put into the outbox. */
+  /** Called after something is put into the outbox. */
   onAnnounced: () => void;
   timings: FollowerTimings;
 }
 
-/** How far the follower is: transactions ask it, and the follower is created after them. */
+/** How far the follower has come. It exists before the follower, because transactions need it. */
 export function chainProgress(connection: Connection): ChainProgress {
   return createChainProgress(followerModels(connection));
 }
 
-/** Where registrations note wallets whose earlier escrows the follower has to give them. */
+/** Where registrations record wallets, so that the follower gives them their earlier escrows. */
 export function newcomersOf(connection: Connection): Newcomers {
   return chainNewcomers(connection);
 }
 
-/** What an operator's command works with. */
+/** The quarantine as used by the operator's command. */
 export function quarantineOf(connection: Connection): QuarantineControl {
   return quarantineControl(connection);
 }
@@ -104,12 +104,12 @@ export const chainFollowerModule = defineFeature({
         onStep: async ({ head, applied, withdrawn, settledWallets, hasMore }) => {
           if (applied + withdrawn > 0) options.onAnnounced();
           if (settledWallets.length > 0) {
-            // A copy of what the subgraph says; a job of the agents repeats it.
+            // Standings are only copies, and a job of the agents feature syncs them again.
             await options.onSettled(network, settledWallets).catch((error: unknown) => {
-              log.warn({ err: error, network }, "standings not synced");
+              log.warn({ err: error, network }, "couldn't sync standings");
             });
           }
-          // Before the last page the funding of a checkout may still be among the events that wait.
+          // Until the last page has been read, a checkout's funding may still be among the waiting events.
           if (hasMore || head.timestamp === null || performance.now() - expiredAt < timings.expiryEveryMs) return;
           expiredAt = performance.now();
           await expireQuotes(transactions, network, head.timestamp, now());

@@ -18,12 +18,12 @@ const SETTLING: ReadonlySet<EscrowEventType> = new Set<EscrowEventType>([
   "EscrowResolved",
 ]);
 
-/** Says whether a move ends its escrow. */
+/** Whether a move ends its escrow. */
 export function isSettling(type: EscrowEventType): boolean {
   return SETTLING.has(type);
 }
 
-/** Facts of an escrow that a move sets, and that are unset before it. */
+/** The facts of an escrow that each move sets. */
 interface MoveFacts {
   proofHash: unknown;
   deliveredAt: unknown;
@@ -34,7 +34,7 @@ interface MoveFacts {
   buyerPercent: unknown;
 }
 
-/** The facts that are unset while an escrow has made these moves alone. */
+/** The facts that are still unset after only these moves. */
 function unsetBy(types: ReadonlySet<EscrowEventType>): Partial<Record<keyof MoveFacts, null>> {
   return {
     ...(types.has("DeliverySubmitted") ? {} : { proofHash: null, deliveredAt: null }),
@@ -46,8 +46,8 @@ function unsetBy(types: ReadonlySet<EscrowEventType>): Partial<Record<keyof Move
 }
 
 /**
- * An escrow as it was right after a move. A page shows escrows as they are at its head: a copy that showed moves which
- * were not applied would keep them when a reorganisation removes them before they are read.
+ * An escrow as it was right after a move. A page has escrows as of its head. A copy with moves that haven't been
+ * applied would keep them if a reorganisation removed them before they are read.
  */
 export function escrowAfter(escrow: IndexedEscrow, ordinal: bigint): IndexedEscrow {
   const last = escrow.events.at(-1);
@@ -67,7 +67,7 @@ export function escrowAfter(escrow: IndexedEscrow, ordinal: bigint): IndexedEscr
   };
 }
 
-/** A stored escrow without one of its moves; null without its creation, as nothing is left of it then. */
+/** A stored escrow without one of its moves; null without its creation, because then nothing is left. */
 export function withoutMove(snapshot: EscrowSnapshot | null, type: EscrowEventType): EscrowSnapshot | null {
   if (snapshot === null || type === "EscrowCreated") return null;
   const moves = snapshot.moves.filter((move) => move.type !== type);

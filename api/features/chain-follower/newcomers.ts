@@ -9,7 +9,7 @@ import type { TransactionModel, TransactionRecord } from "../transactions/model.
 import { followerModels } from "./model.ts";
 import type { AppliedEventRecord, FollowerModels, NewcomerRecord } from "./model.ts";
 
-/** Moves that a newcomer is given in one transaction. */
+/** How many moves a newcomer gets in one transaction. */
 export const WELCOME_MOVES = 200;
 
 /** Id of a newcomer on a network. */
@@ -17,14 +17,14 @@ export function newcomerId(network: Network, wallet: string): string {
   return `${network}:${wallet.toLowerCase()}`;
 }
 
-/** Notes wallets that register, in the transaction of the registration. */
+/** Records newly registered wallets, in the transaction of the registration. */
 export interface Newcomers {
   add(agent: { agentId: string; wallet: string }, session: ClientSession): Promise<void>;
 }
 
 /**
- * Wallets that have registered and have not been given their earlier moves. The follower serves them between its own
- * writes: every write of the follower that began before the registration is then done, and every later one sees it.
+ * Registered wallets that haven't been given their earlier moves yet. The follower serves them between its own writes,
+ * so each of its writes either ended before that or sees the registration.
  */
 export function chainNewcomers(connection: Connection): Newcomers {
   const { newcomers } = followerModels(connection);
@@ -43,7 +43,7 @@ export function chainNewcomers(connection: Connection): Newcomers {
   };
 }
 
-/** What welcoming works with. */
+/** Dependencies of giving newcomers their moves. */
 export interface WelcomeOptions {
   transactions: TransactionModel;
   models: FollowerModels;
@@ -63,7 +63,7 @@ function announcementsFor(agentId: string, move: AppliedEventRecord, record: Tra
     .map((announcement) => ({ ...announcement, recipients: [agentId] }));
 }
 
-/** Gives a newcomer its next moves; false when there are none left. */
+/** Gives a newcomer its next moves; false if there are none left. */
 export async function welcomeNewcomer(
   { transactions, models, recorder, newcomer, readTo }: WelcomeOptions,
   session: ClientSession,

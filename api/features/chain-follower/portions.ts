@@ -3,12 +3,12 @@ import { isReadable } from "../../indexer/schemas.ts";
 import type { ReadEvent } from "../../indexer/schemas.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 
-/** Most moves that one database transaction applies. */
+/** Maximum number of moves that one database transaction applies. */
 export const PORTION_MOVES = 200;
-/** Most bytes that one database transaction is expected to write. */
+/** Maximum number of bytes that one database transaction is expected to write. */
 export const PORTION_BYTES = 8 * 1024 * 1024;
 
-/** Splits items in order into portions of limited count and weight; an item above the weight is one alone. */
+/** Splits items in order into portions of limited count and weight. A heavier item is a portion of its own. */
 export function portionsOf<T>(items: readonly T[], bytesOf: (item: T) => number): T[][] {
   const portions: T[][] = [];
   let portion: T[] = [];
@@ -27,14 +27,14 @@ export function portionsOf<T>(items: readonly T[], bytesOf: (item: T) => number)
   return portions;
 }
 
-/** Moves whose event carries the whole payload of the deal: once in each party's log and in each webhook. */
+/** Moves whose event contains the deal's whole payload: once in each party's log and in each webhook. */
 const CARRIES_PAYLOAD: ReadonlySet<string> = new Set(["EscrowCreated", "DeliverySubmitted"]);
-/** How often such a payload is read and written: the record, the log, a webhook and its backup. */
+/** How many times such a payload is read and written: the record, the log, a webhook and its backup. */
 const PAYLOAD_COPIES = 4;
-/** Of a move without a stored transaction. */
+/** Bytes for a move without a stored transaction. */
 const PLAIN_MOVE_BYTES = 4_096;
 
-/** How many bytes applying the events of a page reads and writes, by the records that are stored for them. */
+/** How many bytes are read and written to apply a page's events, estimated from their stored records. */
 export async function payloadSizes(transactions: TransactionModel, network: Network, events: readonly ReadEvent[]) {
   const escrowIds = [...new Set(events.map(({ escrowId }) => escrowId))];
   const found =

@@ -2,7 +2,7 @@ import type { Network } from "../../config/constants.ts";
 import type { ChainProgress } from "../transactions/ports.ts";
 import type { FollowerModels } from "./model.ts";
 
-/** How far the follower is, by what it has written. */
+/** How far the follower has come, read from what it has written. */
 export function createChainProgress({ applied, cursors }: FollowerModels): ChainProgress {
   return {
     async reached() {

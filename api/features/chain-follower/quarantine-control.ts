@@ -4,16 +4,16 @@ import type { Network } from "../../config/constants.ts";
 import { followerModels } from "./model.ts";
 import type { QuarantineRecord } from "./model.ts";
 
-/** Due before everything else, whatever the clocks of this machine and of the follower say. */
+/** Due before everything else, regardless of the clocks of this machine and of the follower. */
 const AT_ONCE = new Date(0);
 
-/** Which quarantined escrows are meant; without a field, all. */
+/** Selects quarantined escrows; without any field, all of them. */
 export interface QuarantineSelection {
   network?: Network | undefined;
   escrowIds?: readonly `0x${string}`[] | undefined;
 }
 
-/** What became of the escrows that an operator asked to retry. */
+/** The result for the escrows that an operator asked to retry. */
 export interface RetryOutcome {
   /** Applied: no longer in quarantine. */
   released: QuarantineRecord[];
@@ -23,17 +23,17 @@ export interface RetryOutcome {
   waiting: QuarantineRecord[];
 }
 
-/** What an operator does with quarantined escrows. The follower of a worker does the retrying. */
+/** An operator's control over quarantined escrows. A worker's follower does the retrying. */
 export interface QuarantineControl {
   /** The selected escrows, oldest first. */
   list(selection: QuarantineSelection): Promise<QuarantineRecord[]>;
   /** Makes these escrows due now. */
   retry(escrows: readonly QuarantineRecord[]): Promise<void>;
-  /** What has become of these escrows since `retry`. */
+  /** The result for these escrows since `retry`. */
   outcomeOf(escrows: readonly QuarantineRecord[]): Promise<RetryOutcome>;
 }
 
-/** The quarantine of a database. */
+/** The quarantine stored in a database. */
 export function quarantineControl(connection: Connection): QuarantineControl {
   const { quarantine } = followerModels(connection);
   const idsOf = (escrows: readonly QuarantineRecord[]) => escrows.map(({ _id }) => _id);

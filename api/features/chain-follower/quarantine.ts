@@ -4,7 +4,7 @@ import mongoose from "mongoose";
 import { isDatabaseOutage } from "../../db/connection.ts";
 import type { QuarantineRecord } from "./model.ts";
 
-/** Another process has moved the cursor: what this one knows is old. */
+/** Another process has moved the cursor, so this one's state is outdated. */
 export class CursorMovedError extends Error {
   override readonly name = "CursorMovedError";
 }
@@ -14,7 +14,7 @@ export class UnreadableMoveError extends Error {
   override readonly name = "UnreadableMoveError";
 }
 
-/** Server errors that a document causes and not the state of the server: bad values, too large, duplicates. */
+/** Server errors caused by a document rather than by the server's state: bad values, too large, duplicates. */
 const DOCUMENT_ERROR_CODES: ReadonlySet<unknown> = new Set([2, 9, 14, 121, 10_334, 11_000, 17_280, 17_419]);
 
 const RETRY_BASE_MS = 5_000;
@@ -23,8 +23,8 @@ const MESSAGE_MAX_LENGTH = 2_000;
 const STACK_MAX_LENGTH = 8_000;
 
 /**
- * Says whether applying a move failed because of the move itself, so that the same attempt fails again. An unavailable
- * database, a lost connection or another process that was faster say nothing about the move.
+ * Whether applying a move failed because of the move itself, so that a retry would fail again. An unavailable database,
+ * a lost connection or a faster process don't count as the move's fault.
  */
 export function isPoison(error: unknown): boolean {
   if (error instanceof CursorMovedError || isDatabaseOutage(error)) return false;
@@ -41,7 +41,7 @@ export function isPoison(error: unknown): boolean {
   return error instanceof Error && error.name !== "AbortError";
 }
 
-/** When an escrow that has failed so many times is tried again. */
+/** When an escrow is tried again after this many failures. */
 export function retryAfter(attempts: number, now: Date): Date {
   return new Date(now.getTime() + Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** Math.min(attempts - 1, 20)));
 }

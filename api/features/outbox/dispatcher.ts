@@ -8,31 +8,31 @@ import type { Outbox } from "./outbox.ts";
 import { countSlots } from "./slots.ts";
 import type { SlotLimits } from "./slots.ts";
 
-/** Makes one attempt. Never throws for what the receiver does: that is its result. */
+/** Makes one attempt. It never throws because of the receiver, whose failures are results. */
 export type Send = (dispatch: DispatchRecord, signal: AbortSignal) => Promise<AttemptResult>;
 
-/** Settings and collaborators of the dispatcher. */
+/** Settings and dependencies of the dispatcher. */
 export interface DispatcherOptions {
   outbox: Outbox;
   lanes: Lanes;
   send: Send;
   log: Logger;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   elapsedMs: () => number;
   /** Names this process in leases. */
   owner: string;
-  /** Pause between two looks at an empty outbox. */
+  /** Pause between checks of an empty outbox, in milliseconds. */
   pollMs: number;
   slots: SlotLimits;
 }
 
-/** Sends what the outbox holds. Several may run at once, in one process and in many. */
+/** Sends the contents of the outbox. Several may run at once, in one process or in many. */
 export interface Dispatcher {
   /** Sends everything that is due now and waits for it. For tests. */
   drain(): Promise<number>;
-  /** Ends the present pause: something was put into the outbox. */
+  /** Ends the current pause, because something was put into the outbox. */
   wake(): void;
-  /** Sends what becomes due, until the signal; then waits for the attempts under way and hands back what has not ended. */
+  /** Sends what becomes due until the signal aborts. Then waits for running attempts and returns unfinished ones. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -42,36 +42,38 @@ interface Turn {
   holder: string;
   isSlow: boolean;
   width: number;
-  /** Whether an answer of this turn was prompt, and whether one was not. */
+  /** Whether any answer of this turn was prompt, and whether any was slow. */
   wasPrompt: boolean;
   hasHung: boolean;
-  /** Whether its lane has nothing left but what arrives from now on. */
+  /** Whether its lane is empty, except for what arrives from now on. */
   isEmpty: boolean;
-  /** Counts what made the lane's future unknown again, so that a look that began before does not call it empty. */
+  /**
+   * Rises whenever the lane may have something new, so that a check that started earlier doesn't report it as empty.
+   */
   changes: number;
-  /** When something last arrived in the lane, as far as this turn knows. */
+  /** When something last arrived in the lane, as known to this turn. */
   arrivedAt: number;
-  /** When it last looked into the lane. */
+  /** When it last checked the lane. */
   lookedAt: number;
   startedAt: number;
   running: Map<Promise<void>, { dispatch: DispatchRecord; startedAt: number }>;
   startTimes: Iterable<number>;
-  /** Ends the wait of the turn: something arrived for its lane. */
+  /** Ends the turn's wait, because something arrived for its lane. */
   more: PromiseWithResolvers<void>;
 }
 
 const FAILURE_PAUSE_MS = 1_000;
-/** Lanes claimed in one look. */
+/** Maximum number of lanes claimed at once. */
 const CLAIMS_PER_LOOK = 64;
-/** A turn begins no attempt later than this; with the time of an attempt, well within a lane's lease. */
+/** How long a turn starts attempts. Together with the time of an attempt, it is well within a lane's lease. */
 const TURN_MS = 10_000;
-/** How often a turn with attempts under way looks for what became due meanwhile. */
+/** How often a turn with running attempts checks for what has become due in the meantime. */
 const LOOK_AGAIN_MS = 1_000;
-/** How long a stopping worker waits for the attempts under way, and then for the database to take them back. */
+/** How long a stopping worker waits for running attempts, and then for the database to take them back. */
 const STOP_PATIENCE_MS = 3_000;
 const HAND_BACK_PATIENCE_MS = 2_000;
 
-/** Waits for work, but not past the signal: undefined then. */
+/** Waits for work until the signal aborts; undefined if it does. */
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   const aborted = Promise.withResolvers<undefined>();
   const end = (): void => {
@@ -105,7 +107,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     turn.isEmpty = false;
   }
 
-  /** What the time of an answer says about the lane. */
+  /** Records whether an answer was prompt or slow. */
   function judge(turn: Turn, tookMs: number): void {
     if (tookMs > options.slots.promptMs) {
       turn.hasHung = true;
@@ -120,19 +122,19 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   async function attempt(dispatch: DispatchRecord, turn: Turn): Promise<void> {
     const { signal } = breakOff;
     try {
-      // Before the attempt: a worker that dies in it leaves the backup due all the same.
+      // Before the attempt, so that the backup is due even if the worker dies during it.
       if (await outbox.scheduleBackup(dispatch)) change(turn);
       const sentAt = elapsedMs();
       const result = await options.send(dispatch, signal);
-      // What was broken off is handed back, not judged.
+      // An aborted attempt is returned to the outbox and has no outcome.
       if (signal.aborted) return;
       judge(turn, elapsedMs() - sentAt);
       if ((await outbox.finish(dispatch, result)) === "pending") change(turn);
       log.info({ dispatch: dispatch._id, event: dispatch.eventType, kind: dispatch.kind, ...result }, "webhook");
     } catch (error) {
-      // The lease ends by itself and the dispatch is tried again.
+      // The lease expires, and then the dispatch is tried again.
       change(turn);
-      log.error({ err: error, dispatch: dispatch._id }, "webhook attempt broke off");
+      log.error({ err: error, dispatch: dispatch._id }, "webhook attempt failed");
     }
   }
 
@@ -142,7 +144,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     turn.running.set(work, { dispatch, startedAt: elapsedMs() });
   }
 
-  /** Begins attempts until nothing is due in the lane or the turn has all that it may have. */
+  /** Starts attempts until nothing is due in the lane or the turn has as many as it may have. */
   async function fill(turn: Turn): Promise<void> {
     while (!turn.isEmpty && !isStopping && elapsedMs() - turn.startedAt < TURN_MS) {
       const room = slots().roomOf(turn);
@@ -170,8 +172,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const isSlow = turn.hasHung || (turn.isSlow && !turn.wasPrompt);
       await lanes.release(agentId, holder, { isSlow, width, isEmpty });
     } catch (error) {
-      // The lease of the lane ends by itself.
-      log.error({ err: error, agentId }, "a turn of the outbox broke off");
+      // The lane's lease expires by itself.
+      log.error({ err: error, agentId }, "a turn of the outbox failed");
       await Promise.all(turn.running.keys());
     }
   }
@@ -192,7 +194,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     turns.set(turn, work);
   }
 
-  /** Lets turns that wait for slow answers look into their lanes when there is or may be something new. */
+  /** Makes turns that wait for slow answers check their lanes if there may be something new. */
   async function lookAgain(): Promise<void> {
     const arrivals = await lanes.arrivals([...turns.keys()]);
     for (const turn of turns.keys()) {
@@ -205,7 +207,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
   }
 
-  /** One look at the outbox: gives turns to lanes that wait while there are slots. Returns how many. */
+  /** Checks the outbox once: gives turns to waiting lanes while there are slots. Returns how many. */
   async function look(): Promise<number> {
     await lanes.admit();
     await lookAgain();
@@ -221,7 +223,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return begun;
   }
 
-  /** Waits for the attempts under way, then breaks off the rest and lets the next worker have them at once. */
+  /**
+   * Waits for running attempts, then aborts the rest and returns them, so that the next worker can take them at once.
+   */
   async function stop(): Promise<void> {
     isStopping = true;
     await Promise.race([Promise.all(turns.values()), sleep(STOP_PATIENCE_MS, undefined, { ref: false })]);
@@ -229,7 +233,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (open.length === 0) return;
     const dispatches = open.flatMap(({ running }) => [...running.values()].map(({ dispatch }) => dispatch));
     breakOff.abort();
-    log.info({ lanes: open.length, attempts: dispatches.length }, "attempts broken off");
+    log.info({ lanes: open.length, attempts: dispatches.length }, "attempts aborted");
     const handedBack = outbox.handBack(dispatches).then(() =>
       lanes.handBack(
         open.map(({ holder }) => holder),
@@ -238,8 +242,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     );
     await Promise.race([handedBack, sleep(HAND_BACK_PATIENCE_MS, undefined, { ref: false })]).catch(
       (error: unknown) => {
-        // The leases end by themselves.
-        log.error({ err: error }, "attempts not handed back");
+        // The leases expire by themselves.
+        log.error({ err: error }, "couldn't return attempts");
       },
     );
   }
@@ -262,15 +266,15 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       breakOff = new AbortController();
       while (!signal.aborted) {
         let pauseMs = options.pollMs;
-        // Before the look: what is put in during it ends the pause after it.
+        // Before the check, so that what is put in during it ends the next pause.
         wakeUp = new AbortController();
         try {
-          // A database that doesn't answer must not keep a stop waiting. What the look still brings begins no attempt.
+          // A database that doesn't answer must not delay the stop. A check that still succeeds starts no attempt.
           const begun = (await untilAborted(look(), signal)) ?? 0;
-          // As many as one look takes: more may be waiting.
+          // The check took as many as it may, so more may be waiting.
           if (begun >= CLAIMS_PER_LOOK) pauseMs = 0;
         } catch (error) {
-          log.error({ err: error }, "outbox cannot be read");
+          log.error({ err: error }, "can't read the outbox");
           pauseMs = FAILURE_PAUSE_MS;
         }
         await sleep(pauseMs, undefined, { signal: AbortSignal.any([signal, wakeUp.signal]) }).catch(() => undefined);

@@ -1,17 +1,17 @@
-/** Later than every lane or dispatch that waits for nothing: those have no date at all. */
+/** A lower bound that excludes lanes and dispatches without a date, which wait for nothing. */
 const EARLIEST = new Date(0);
 
-/** Selects records whose date has come, by the clock of the database. Reads one range of an index on the field. */
+/** Selects records whose date has come, by the database's clock. Reads one range of an index on the field. */
 export function isDue(field: "dueAt" | "nextDueAt") {
   return { [field]: { $gte: EARLIEST }, $expr: { $lte: [`$${field}`, "$$NOW"] } };
 }
 
-/** Selects records that have a date, past or to come. */
+/** Selects records that have a date, past or future. */
 export function isScheduled(field: "dueAt") {
   return { [field]: { $gte: EARLIEST } };
 }
 
-/** A date so many milliseconds from now, by the clock of the database. */
+/** The date a number of milliseconds from now, by the database's clock. */
 export function fromNow(ms: number) {
   return { $add: ["$$NOW", ms] };
 }

@@ -2,43 +2,43 @@ import { fromNow, isDue } from "./due.ts";
 import type { LaneRecord, OutboxModels } from "./model.ts";
 import { waitingInLane } from "./outbox.ts";
 
-/** Attempts at once of a lane whose receiver has not shown yet that it answers promptly. */
+/** Concurrent attempts of a lane whose receiver hasn't answered promptly yet. */
 export const NARROW_WIDTH = 2;
-/** Attempts at once of a lane whose receiver answers promptly. */
+/** Concurrent attempts of a lane whose receiver answers promptly. */
 export const FULL_WIDTH = 8;
-/** Arrivals that one look brings to their lanes. */
+/** Arrivals that are moved to their lanes at once. */
 const ARRIVALS_PER_LOOK = 1_000;
 
-/** How a turn leaves its lane. */
+/** The state in which a turn leaves its lane. */
 export interface TurnEnd extends Pick<LaneRecord, "isSlow" | "width"> {
-  /** Whether nothing is left in it, but for what may have arrived during the turn. */
+  /** Whether the lane is empty, except for what may have arrived during the turn. */
   isEmpty: boolean;
 }
 
 /** The queues of the agents, each served by one worker at a time. */
 export interface Lanes {
-  /** Tells the lanes what has arrived for them. Several workers may do it at once. Returns how many arrivals it read. */
+  /** Updates the lanes with their arrivals. Several workers may do it at once. Returns how many arrivals it read. */
   admit(): Promise<number>;
   /**
-   * Takes the lanes that have waited longest; nobody else serves them before the lease ends.
+   * Takes the lanes that have waited longest. Nobody else serves them before the lease ends.
    * @param isSlow takes slow lanes, or prompt ones
-   * @param newHolder names a turn; each lane's is its own
+   * @param newHolder creates the name of a turn; each lane gets its own
    */
   claim(isSlow: boolean, limit: number, newHolder: () => string): Promise<LaneRecord[]>;
-  /** When something last arrived in the lanes of these turns, by holder; nothing for those where nothing did. */
+  /** When something last arrived in the lanes of these turns, by holder; without those where nothing did. */
   arrivals(turns: readonly { agentId: string; holder: string }[]): Promise<Map<string, number>>;
   /**
-   * Ends a turn: the lane goes to the end of the line when something is due, else it waits until then. Without effect
-   * when the turn's lease has passed to another worker.
+   * Ends a turn. The lane goes to the end of the line if something is due; otherwise it waits until something is. Has
+   * no effect if another worker has taken over the lease.
    */
   release(agentId: string, holder: string, end: TurnEnd): Promise<void>;
-  /** Ends turns in the middle: their lanes are due at once. */
+  /** Ends turns early: their lanes are due at once. */
   handBack(holders: readonly string[], agentIds: readonly string[]): Promise<void>;
 }
 
 /**
- * The lanes on their collections.
- * @param leaseMs how long a turn may take; above the time in which it begins attempts and that of its last attempt
+ * The lanes stored in their collections.
+ * @param leaseMs maximum duration of a turn; longer than the time in which it starts attempts plus that of an attempt
  */
 export function createLanes({ dispatches, lanes, arrivals }: OutboxModels, leaseMs: number): Lanes {
   const isHeld = { $and: [{ $gt: ["$holder", null] }, { $gt: ["$nextDueAt", "$$NOW"] }] };
@@ -58,7 +58,7 @@ export function createLanes({ dispatches, lanes, arrivals }: OutboxModels, lease
                   isSlow: { $ifNull: ["$isSlow", false] },
                   width: { $ifNull: ["$width", NARROW_WIDTH] },
                   holder: { $ifNull: ["$holder", null] },
-                  // $min passes over null.
+                  // $min ignores null.
                   nextDueAt: { $cond: [isHeld, "$nextDueAt", { $min: ["$nextDueAt", "$$NOW"] }] },
                   arrivedAt: { $cond: [isHeld, "$$NOW", null] },
                 },
@@ -69,7 +69,7 @@ export function createLanes({ dispatches, lanes, arrivals }: OutboxModels, lease
         })),
         { ordered: false },
       );
-      // Last: a worker that dies before this leaves the arrivals to the next one.
+      // Done last, so that a worker that dies before this leaves the arrivals to the next one.
       await arrivals.deleteMany({ _id: { $in: arrived.map(({ _id }) => _id) } });
       return arrived.length;
     },

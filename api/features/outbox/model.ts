@@ -1,7 +1,7 @@
 import { Schema } from "mongoose";
 import type { Connection, Model, Types } from "mongoose";
 
-/** How one attempt ended. `interrupted`: the worker stopped or died before it could say. */
+/** How an attempt ended. `interrupted`: the worker stopped or died before it had an outcome. */
 export const ATTEMPT_OUTCOMES = [
   "running",
   "acknowledged",
@@ -19,7 +19,7 @@ export interface Attempt {
   outcome: AttemptOutcome;
   /** HTTP status of the answer; null without one. */
   statusCode: number | null;
-  /** Why it was not acknowledged, for the owner. */
+  /** Why it wasn't acknowledged, for the owner. */
   error: string | null;
 }
 
@@ -44,7 +44,7 @@ export interface DispatchRecord {
   eventId: string;
   eventType: string;
   transactionId: string;
-  /** The agent whose address and secret it is, and whose lane it waits in. */
+  /** The agent that the dispatch is for. Its secret signs it, and it waits in this agent's lane. */
   agentId: string;
   url: string;
   kind: DispatchKind;
@@ -52,38 +52,38 @@ export interface DispatchRecord {
   bodyJson: string;
   status: DispatchStatus;
   /**
-   * Earliest moment of the next attempt. While an attempt runs, the end of its lease: what is under way is not due. Null
-   * while a backup waits for the immediate attempt.
+   * Earliest time of the next attempt. While an attempt runs, it is the end of its lease, so a running attempt isn't
+   * due. Null while a backup waits for the immediate attempt.
    */
   dueAt: Date | null;
   attempts: Attempt[];
-  /** The turn that makes the present attempt; null between attempts. */
+  /** The turn that makes the current attempt; null between attempts. */
   holder: string | null;
   createdAt: Date;
 }
 
 /**
- * The queue of one agent. One worker at a time serves it, in turns, so that an agent's share of the work is bounded
- * across all processes and a claim looks at lanes, never at what waits in them.
+ * The queue of one agent. One worker at a time serves it, in turns. This bounds an agent's share of the work across all
+ * processes, and a claim reads only lanes, never what waits in them.
  */
 export interface LaneRecord {
   /** Agent id. */
   _id: string;
-  /** True when a receiver kept the last turn waiting: the lane is then served from the slots of slow lanes. */
+  /** True if a receiver kept the last turn waiting. The lane is then served from the slots for slow lanes. */
   isSlow: boolean;
-  /** Attempts at once, doubled by each prompt answer. */
+  /** Concurrent attempts; doubled by each prompt answer. */
   width: number;
-  /** When the lane wants a turn; null when nothing waits. During a turn, the end of the turn's lease. */
+  /** When the lane is due for a turn; null if nothing waits. During a turn, the end of the turn's lease. */
   nextDueAt: Date | null;
   /** The turn that serves the lane; null between turns. */
   holder: string | null;
-  /** When dispatches last arrived during the present turn. */
+  /** When dispatches last arrived during the current turn. */
   arrivedAt: Date | null;
 }
 
 /**
- * Says that dispatches were put into an agent's lane. It is inserted with them and lanes are written later, so that a
- * transaction that announces events never waits for another one.
+ * Records that dispatches were put into an agent's lane. It is inserted together with them and the lanes are updated
+ * later, so transactions that announce events never wait for each other.
  */
 export interface ArrivalRecord {
   _id: Types.ObjectId;
@@ -101,7 +101,7 @@ export interface OutboxModels {
   arrivals: ArrivalModel;
 }
 
-/** Attempts are listed for seven days (decision 38). */
+/** The log keeps attempts for seven days (decision 38). */
 const KEPT_SECONDS = 7 * 24 * 3_600;
 
 const text = { type: String, required: true } as const;
@@ -137,13 +137,13 @@ const dispatchSchema = new Schema<DispatchRecord>(
   { collection: "outbox_dispatches", versionKey: false, strict: "throw" },
 );
 const isPending = { partialFilterExpression: { status: "pending" } };
-// A lane takes its next one.
+// For taking a lane's next dispatch.
 dispatchSchema.index({ agentId: 1, dueAt: 1 }, isPending);
-// The backlog is counted from keys alone.
+// For counting the backlog from index keys alone.
 dispatchSchema.index({ status: 1, dueAt: 1 }, isPending);
 dispatchSchema.index({ agentId: 1, createdAt: -1, _id: -1 });
 dispatchSchema.index({ agentId: 1, transactionId: 1, createdAt: -1, _id: -1 });
-// An agent looks for the few that failed or were dropped among all that arrived.
+// For an agent that looks for the few failed or dropped ones among all dispatches.
 dispatchSchema.index({ agentId: 1, status: 1, createdAt: -1, _id: -1 });
 dispatchSchema.index({ eventId: 1 });
 dispatchSchema.index({ createdAt: 1 }, { expireAfterSeconds: KEPT_SECONDS });

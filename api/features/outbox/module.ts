@@ -12,16 +12,16 @@ import { createOutboxWriter } from "./put.ts";
 import { SLOT_LIMITS } from "./slots.ts";
 import { outboxState } from "./state.ts";
 
-/** Spans of the background work. Tests make them short. */
+/** Durations for the background work. Tests shorten them. */
 export interface OutboxTimings {
-  /** Pause between two looks at an empty outbox, in milliseconds. */
+  /** Pause between checks of an empty outbox, in milliseconds. */
   outboxPollMs: number;
   outbox: OutboxOptions;
 }
 
 export const OUTBOX_TIMINGS: OutboxTimings = { outboxPollMs: 100, outbox: OUTBOX_DEFAULTS };
 
-/** What the outbox needs. */
+/** Dependencies of the outbox. */
 export interface OutboxModuleDeps {
   connection: Connection;
   log: Logger;
@@ -31,7 +31,7 @@ export interface OutboxModuleDeps {
   timings: OutboxTimings;
 }
 
-/** What is on its way to agents: one lane an agent, served in turns. Features say how theirs is sent. */
+/** Dispatches on their way to agents: one lane per agent, served in turns. Features define how theirs are sent. */
 export const outboxModule = defineFeature({
   routes: [],
   create({ connection, log, now, processId, timings }: OutboxModuleDeps) {
@@ -42,7 +42,7 @@ export const outboxModule = defineFeature({
       writer: createOutboxWriter(models),
       /** The backlog and its age, for readiness and metrics. */
       state: () => outboxState(models.dispatches, now()),
-      /** What sends the outbox in the way that is given. */
+      /** Creates a dispatcher that sends in the given way. */
       dispatcher: (send: Send): Dispatcher =>
         createDispatcher({
           outbox: createOutbox(models.dispatches, timings.outbox),

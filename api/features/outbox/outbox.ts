@@ -3,9 +3,9 @@ import { fromNow, isDue, isScheduled } from "./due.ts";
 import type { AttemptOutcome, AttemptResult, DispatchModel, DispatchRecord, DispatchStatus } from "./model.ts";
 import { backupIdOf } from "./put.ts";
 
-/** Bounds of the outbox. */
+/** Time limits of the outbox. */
 export interface OutboxOptions {
-  /** How long nobody else may send a dispatch that was taken, or serve a lane; above what either can take. */
+  /** Lease of a taken dispatch or lane, in milliseconds; longer than either can take. */
   leaseMs: number;
   /** Pause before the one retry. */
   retryDelayMs: number;
@@ -19,39 +19,39 @@ export const OUTBOX_DEFAULTS: OutboxOptions = {
   backupDelayMs: FUNDED_BACKUP_DELAY_MS,
 };
 
-/** Outcomes that the retry is counted by. */
+/** Outcomes that count towards the retry. */
 const COUNTED: ReadonlySet<AttemptOutcome> = new Set(["refused", "unreachable"]);
-/** A dispatch that kills its worker each time is given up after so many attempts. */
+/** Maximum number of attempts, for a dispatch that kills its worker each time. */
 const MAX_ATTEMPTS = 5;
 
-/** What a turn got from its lane. */
+/** What a turn takes from its lane. */
 export interface Taken {
   dispatches: DispatchRecord[];
   /** Whether anything else waits in the lane, due now or later. */
   hasMore: boolean;
 }
 
-/** The dispatches that wait, taken under leases by the clock of the database. */
+/** The waiting dispatches, taken under leases by the database's clock. */
 export interface Outbox {
   /**
-   * Takes the next due dispatches of a lane and notes that attempts begin; nobody else gets them before the lease ends.
-   * An attempt whose worker died is noted as `interrupted` and does not count as the one retry; after too many of them
-   * the dispatch has failed.
+   * Takes the next due dispatches of a lane and records the start of their attempts. Nobody else gets them before the
+   * lease ends. An attempt whose worker died is recorded as `interrupted` and doesn't count as the one retry; after too
+   * many of them the dispatch has failed.
    * @param holder the turn that takes them
    */
   take(agentId: string, holder: string, limit: number): Promise<Taken>;
   /**
-   * Makes the backup of a dispatch due, counted from this attempt. Harmless when it is due already. False when there is
-   * none.
+   * Schedules the backup of a dispatch, counted from this attempt. Harmless if it is already scheduled. False if there
+   * is none.
    */
   scheduleBackup(dispatch: DispatchRecord): Promise<boolean>;
-  /** Notes how the attempt ended and what follows: nothing, or the one retry, which leaves it `pending`. */
+  /** Records how the attempt ended. The dispatch stays `pending` if the one retry follows. */
   finish(dispatch: DispatchRecord, result: AttemptResult): Promise<DispatchStatus>;
-  /** Notes that attempts were broken off by their worker; the dispatches are due at once. */
+  /** Records that their worker aborted attempts. The dispatches are due at once. */
   handBack(dispatches: readonly DispatchRecord[]): Promise<void>;
 }
 
-/** What follows an attempt (specification 6: one retry; any 2xx acknowledges). */
+/** The status after an attempt (specification 6: one retry; any 2xx acknowledges). */
 export function statusAfter(attempts: readonly { outcome: AttemptOutcome }[], result: AttemptResult): DispatchStatus {
   if (result.outcome === "acknowledged") return "acknowledged";
   if (result.outcome === "dropped") return "dropped";
@@ -59,12 +59,12 @@ export function statusAfter(attempts: readonly { outcome: AttemptOutcome }[], re
   return failures > WEBHOOK_RETRIES || attempts.length + 1 >= MAX_ATTEMPTS ? "failed" : "pending";
 }
 
-/** Which dispatches wait in a lane; in the order of `dueAt`, an index has them one after another. */
+/** Selects the dispatches that wait in a lane. An index has them in the order of `dueAt`. */
 export function waitingInLane(agentId: string) {
   return { agentId, status: "pending" as const, ...isScheduled("dueAt") };
 }
 
-/** The attempts with those that run marked as interrupted. */
+/** The attempts, with running ones marked as interrupted. */
 const INTERRUPTED = {
   $map: {
     input: "$attempts",
@@ -78,19 +78,19 @@ const INTERRUPTED = {
   },
 };
 
-/** The outbox on its collection. */
+/** The outbox stored in its collection. */
 export function createOutbox(model: DispatchModel, options: OutboxOptions): Outbox {
-  /** A dispatch as the turn took it: past the lease another turn may have begun an attempt of its own. */
+  /** Selects a dispatch while the turn holds it. After the lease, another turn may have started its own attempt. */
   const asTaken = ({ _id, holder, attempts }: DispatchRecord) => ({
     _id,
     holder,
     attempts: { $size: attempts.length },
   });
 
-  /** Begins an attempt, or notes that there were too many. Null when another turn was first. */
+  /** Starts an attempt, or records that there were too many. Null if another turn was first. */
   function beginAttempt(_id: string, holder: string): Promise<DispatchRecord | null> {
     const begun = { startedAt: "$$NOW", finishedAt: null, outcome: "running", statusCode: null, error: null };
-    // A worker that dies in each attempt never comes to say so: the next one does.
+    // A worker that dies during an attempt can't record that. The next one does.
     const isSpent = { $gte: [{ $size: "$attempts" }, MAX_ATTEMPTS] };
     return model
       .findOneAndUpdate(
@@ -112,7 +112,7 @@ export function createOutbox(model: DispatchModel, options: OutboxOptions): Outb
 
   return {
     async take(agentId, holder, limit) {
-      // One more than wanted tells whether the lane is empty afterwards.
+      // Reading one more shows whether the lane is empty afterwards.
       const waiting = await model
         .find(waitingInLane(agentId), { isDue: { $lte: ["$dueAt", "$$NOW"] } })
         .sort({ dueAt: 1 })

@@ -1,34 +1,34 @@
 import { NARROW_WIDTH } from "./lanes.ts";
 
-/** How many attempts a process makes at once. An attempt that waits costs a socket and no work, so they may be many. */
+/** How many attempts a process makes at once. There can be many, because a waiting attempt costs only a socket. */
 export interface SlotLimits {
-  /** Attempts under way at once. */
+  /** Concurrent attempts. */
   total: number;
-  /** Of these, attempts of slow lanes and attempts that have waited longer than `promptMs`. */
+  /** How many of these may belong to slow lanes or have waited longer than `promptMs`. */
   slow: number;
   /** An answer within this time is prompt, in milliseconds. */
   promptMs: number;
 }
 
 /**
- * Twenty times the forty receivers that once held up everybody, twice over. A receiver that hangs gets here once as a
- * stranger; from then on it shares the slow half with its like.
+ * Half of the slots are for slow lanes: more than six times the forty hanging receivers that once held up everybody. A
+ * hanging receiver uses the other half only once, before it is known to be slow.
  */
 export const SLOT_LIMITS: SlotLimits = { total: 512, slow: 256, promptMs: 2_000 };
 
-/** The part of a turn that slots are counted by. */
+/** The part of a turn that counts towards slots. */
 export interface SlotHolder {
   isSlow: boolean;
   width: number;
-  /** When its attempts under way began, in milliseconds of any one clock. */
+  /** When its running attempts started, in milliseconds of a monotonic clock. */
   startTimes: Iterable<number>;
 }
 
-/** A snapshot of the slots of a process. */
+/** A snapshot of a process's slots. */
 export interface Slots {
   /** Lanes that may be given a turn now. */
   free(isSlow: boolean): number;
-  /** How many more attempts a turn may begin. */
+  /** How many more attempts a turn may start. */
   roomOf(turn: SlotHolder): number;
 }
 
@@ -42,7 +42,7 @@ function countOf({ startTimes }: SlotHolder, promptMs: number, now: number): { u
   return { underWay, hanging };
 }
 
-/** Counts the slots that turns hold: each at least one, so that a turn that was just given finds its slot. */
+/** Counts the slots that turns hold. Each holds at least one, so that a new turn has a slot. */
 export function countSlots(turns: Iterable<SlotHolder>, { total, slow, promptMs }: SlotLimits, now: number): Slots {
   let used = 0;
   let usedBySlow = 0;
@@ -58,7 +58,7 @@ export function countSlots(turns: Iterable<SlotHolder>, { total, slow, promptMs 
     roomOf(turn) {
       const { underWay, hanging } = countOf(turn, promptMs, now);
       const width = hanging > 0 ? Math.min(turn.width, NARROW_WIDTH) : turn.width;
-      // Without an attempt under way it still holds one slot.
+      // Without a running attempt it still holds one slot.
       const idle = underWay === 0 ? 1 : 0;
       return Math.max(0, Math.min(width - underWay, idle + free(turn.isSlow)));
     },

@@ -1,18 +1,18 @@
 import type { DispatchModel } from "./model.ts";
 
-/** How much the outbox is behind. */
+/** How far behind the outbox is. */
 export interface OutboxState {
-  /** Dispatches that are due and not under way; counted up to 10,000. */
+  /** Dispatches that are due and not being attempted; counted up to 10,000. */
   waiting: number;
-  /** Since when the one that has waited longest is due; null when none waits. */
+  /** When the one that has waited longest became due; null if none waits. */
   oldestDueAt: Date | null;
 }
 
-/** More are not counted: the number has said enough. */
+/** Counting stops here. */
 const COUNTED_AT_MOST = 10_000;
 const BACKLOG = { status: 1, dueAt: 1 } as const;
 
-/** Which dispatches are behind; an index holds all that the count and the oldest need. */
+/** Selects overdue dispatches. An index covers both the count and the oldest. */
 export function dueBy(now: Date) {
   return { status: "pending" as const, dueAt: { $gte: new Date(0), $lte: now } };
 }

@@ -8,11 +8,11 @@ import { termsOf } from "./snapshot.ts";
 /** A party's side of a transaction. */
 export type Role = "buyer" | "seller";
 
-/** A step that a party's wallet takes, as a call that it can send as it stands. */
+/** A step that a party's wallet takes, as a call that it can send as is. */
 export interface CallAction extends ContractCall {
   action:
     "approve" | "createEscrow" | "submitDelivery" | "accept" | "openDispute" | "finalize" | "claimAbandoned" | "refund";
-  /** Last second, in unix seconds, in which the chain takes the call; null when it stays open. */
+  /** Last second in which the chain accepts the call, in unix seconds; null if it stays open. */
   availableUntil: number | null;
 }
 
@@ -24,14 +24,14 @@ export interface RequestAction {
   /** JSON Schema of the body. */
   bodySchema: Readonly<Record<string, unknown>>;
   description: string;
-  /** Last second, in unix seconds, in which the service takes the request; null when it stays open. */
+  /** Last second in which the service accepts the request, in unix seconds; null if it stays open. */
   availableUntil: number | null;
 }
 
 /** Something a party may do next. */
 export type Action = CallAction | RequestAction;
 
-/** Where the calls of a transaction go. */
+/** The contract and chain that a transaction's calls are for. */
 export function callTarget(record: TransactionRecord): CallTarget {
   return { chainId: record.chainId, escrowContract: record.escrowContract };
 }
@@ -45,13 +45,13 @@ export function fundingCalls(record: TransactionRecord): { approve: ContractCall
   };
 }
 
-/** The commitment to a payload that was handed over; undefined before it. */
+/** The call that commits to a submitted payload; undefined before the payload. */
 export function submitDeliveryOf(record: TransactionRecord): ContractCall | undefined {
   if (record.deliveryProof === null) return undefined;
   return submitDeliveryCall(callTarget(record), record.escrowId, record.deliveryProof);
 }
 
-/** How the seller hands a payload over; undefined once it is stored. */
+/** The request with which the seller submits a payload; undefined once it is stored. */
 function deliverRequest(record: TransactionRecord, availableUntil: number | null): RequestAction | undefined {
   if (record.deliveryProof !== null) return undefined;
   return {
@@ -59,14 +59,14 @@ function deliverRequest(record: TransactionRecord, availableUntil: number | null
     method: "POST",
     path: `/api/v1/transactions/${record._id}/deliver`,
     bodySchema: DELIVER_BODY_SCHEMA,
-    description: "Hand over the result; the answer has the call of submitDelivery, whose hash depends on the result",
+    description: "Submit the result; the answer has the submitDelivery call, whose hash depends on the result",
     availableUntil,
   };
 }
 
 /**
- * What a party may do next, by the state of the escrow and the time of the chain (specification 3.2). A seller first
- * hands the payload over (`deliver`); the commitment to it (`submitDelivery`) is ready from then on.
+ * What a party may do next, based on the escrow's state and the chain's time (specification 3.2). A seller first
+ * submits the payload (`deliver`). After that the call that commits to it (`submitDelivery`) is ready.
  * @param now unix seconds
  */
 export function nextActions(record: TransactionRecord, role: Role, now: number): Action[] {
@@ -122,7 +122,7 @@ function settlementActions(record: TransactionRecord, role: Role, now: number): 
   return role === "buyer" ? [move(record, "accept", end), move(record, "openDispute", end)] : [];
 }
 
-/** A seller who committed to a delivery on chain first may still hand the payload over. */
+/** A seller who first committed to a delivery on chain may still submit the payload. */
 function missingPayload(record: TransactionRecord, role: Role): Action[] {
   const request = role === "seller" ? deliverRequest(record, null) : undefined;
   return request === undefined ? [] : [request];

@@ -4,7 +4,7 @@ import type { DispatchTarget } from "../outbox/put.ts";
 import * as payloads from "./payloads.ts";
 import type { Announcement } from "../events/recorder.ts";
 
-/** What an announcement says of a move. */
+/** The parts of a move that an announcement needs. */
 export type AnnouncedMove = Pick<IndexedEvent, "type" | "timestamp" | "proofHash" | "automatic" | "buyerAmount">;
 
 /** Where the webhooks of a transaction go: the listing's endpointUrl and the checkout's callbackUrl. */
@@ -13,7 +13,7 @@ export interface TransactionTargets {
   buyer: DispatchTarget[];
 }
 
-/** The addresses of a transaction's parties; `endpointUrl` is the listing's at this moment. */
+/** The addresses of a transaction's parties. `endpointUrl` is the listing's current one. */
 export function targetsOf(record: TransactionRecord, endpointUrl: string | null): TransactionTargets {
   return {
     seller:
@@ -27,7 +27,7 @@ export function targetsOf(record: TransactionRecord, endpointUrl: string | null)
   };
 }
 
-/** What `service.delivered` says once the delivery is on chain and its payload has been handed over. */
+/** The announcement of `service.delivered`, once the delivery is on chain and its payload is stored. */
 export function announceDelivered(
   record: TransactionRecord,
   delivery: { timestamp: number; incarnation: number },
@@ -46,8 +46,8 @@ export function announceDelivered(
 }
 
 /**
- * What a move on chain announces, to whom (specification 6, decision 37). Moves of a dispute announce nothing here: the
- * dispute's own record does.
+ * What a move on chain announces and to whom (specification 6, decision 37). Moves of a dispute announce nothing here,
+ * because the dispute's record does.
  */
 export function announceMove(
   record: TransactionRecord,
@@ -106,7 +106,7 @@ export function announceMove(
   }
 }
 
-/** Tells both parties that a move which had been announced is no longer on chain. */
+/** Tells both parties that an announced move is no longer on chain. */
 export function announceWithdrawal(
   record: TransactionRecord,
   withdrawn: { type: string; incarnation: number; eventIds: string[] },

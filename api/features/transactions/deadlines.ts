@@ -1,7 +1,7 @@
 import type { TransactionRecord } from "./model.ts";
 
-// The contract compares with the time of the block that holds the call: a move is open while now <= its end, and the
-// counter-move from the next second on (decisions 6 and 7). All times are unix seconds.
+// The contract compares deadlines with the time of the block that includes the call. A move is open while now <= its
+// end, and the counter-move from the next second on (decisions 6 and 7). All times are unix seconds.
 
 /** Last second in which the buyer may accept or dispute; null before the delivery. */
 export function windowEnd(record: TransactionRecord): number | null {
@@ -25,7 +25,7 @@ export function claimableAt(record: TransactionRecord): number {
   return graceEnd(record) + 1;
 }
 
-/** Why the chain does not take a move now. */
+/** Why the chain doesn't accept a move now. */
 export const MOVE_REASONS = [
   "not_funded",
   "expired",
@@ -39,7 +39,7 @@ export type MoveReason = (typeof MOVE_REASONS)[number];
 
 /** Whether a move can be made (decision 19). */
 export interface Opening {
-  /** First second in which the chain takes the move; null where it can't be made in the deal's state. */
+  /** First second in which the chain accepts the move; null if the deal's state rules the move out. */
   opensAt: number | null;
   /** Null while the move is open. */
   reason: MoveReason | null;

@@ -16,7 +16,7 @@ import type { TransactionModel, TransactionRecord, TransactionStatus } from "./m
 import type { ChainProgress } from "./ports.ts";
 import type { Reading, TransactionReader } from "./reader.ts";
 
-/** What deliver needs. */
+/** Dependencies of deliver. */
 export interface DeliveryOptions {
   connection: Connection;
   transactions: TransactionModel;
@@ -29,14 +29,14 @@ export interface DeliveryOptions {
   waitMs: number;
 }
 
-/** What the seller hands over. */
+/** What the seller submits. */
 export interface DeliveryInput {
   responsePayload: Record<string, unknown>;
-  /** Transaction that submitted the delivery on chain, when the seller wants the answer to wait for it. */
+  /** Transaction that submitted the delivery on chain. If given, the answer waits for it. */
   txHash?: Hash | undefined;
 }
 
-/** States in which a payload may still be handed over: the escrow exists and was not given back. */
+/** States in which a payload may still be submitted: the escrow exists and wasn't refunded. */
 const OPEN_TO_PAYLOAD: readonly TransactionStatus[] = ["funded", "delivered", "disputed", "released", "resolved"];
 
 /** Code of the state Funded on chain (specification 3.1). */
@@ -47,7 +47,7 @@ export function deliveryProofOf(responsePayload: Record<string, unknown>): `0x${
   return `0x${sha256Hex(canonicalJson(responsePayload))}`;
 }
 
-/** Takes the seller's payload, once (specification row 9, decision 17). */
+/** Stores the seller's payload, once (specification row 9, decision 17). */
 export function createDelivery(options: DeliveryOptions) {
   const { transactions, reader, clock } = options;
 
@@ -56,13 +56,13 @@ export function createDelivery(options: DeliveryOptions) {
       throw new ApiError("escrow_state_conflict", { details: { status: record.status } });
     }
     if (record.status !== "funded" || chainNow <= record.deadline) return;
-    // A delivery of the last moment may be on chain and not in the subgraph yet.
+    // A delivery at the last moment may be on chain but not in the subgraph yet.
     if ((await options.chains[record.network].escrowState(record.escrowId)) !== FUNDED) return;
     const details = { status: record.status, reason: "deadline_passed", deadline: record.deadline, now: chainNow };
     throw new ApiError("escrow_state_conflict", { details });
   }
 
-  /** Block of the transaction that submitted the delivery; refuses a hash that did not. */
+  /** Block of the transaction that submitted the delivery. Refuses the hash of any other transaction. */
   async function submittedIn(record: TransactionRecord, txHash: Hash): Promise<number> {
     const check = await checkDelivery(options.chains[record.network], txHash, record.escrowId);
     if (check.kind === "delivered") return check.blockNumber;
@@ -74,8 +74,9 @@ export function createDelivery(options: DeliveryOptions) {
   }
 
   /**
-   * Writes the payload once and, when the chain's delivery has been applied already, its event. The follower, applying
-   * the delivery at the same moment, writes the same document: one of both runs again and sees the other's work.
+   * Writes the payload once. If the delivery on chain has already been applied, it also records the event. A follower
+   * that applies the delivery at the same moment writes the same document, so one of the two is retried and sees the
+   * other's work.
    */
   async function store(record: TransactionRecord, payload: Record<string, unknown>, proof: Hash): Promise<void> {
     await withTransaction(options.connection, async (session) => {
@@ -111,7 +112,7 @@ export function createDelivery(options: DeliveryOptions) {
   }
 
   return {
-    /** `onChain` is false while the chain, or the subgraph, does not know the delivery yet. */
+    /** `onChain` is false as long as the chain or the subgraph doesn't have the delivery. */
     async deliver(
       agentId: string,
       transactionId: string,

@@ -1,12 +1,12 @@
 import type { Network } from "../../config/constants.ts";
 import type { TransactionModel } from "./model.ts";
 
-/** A checkout counts as never funded so many seconds after its quote's end, by the time of the indexed chain. */
+/** How many seconds after its quote's end a checkout counts as never funded, by the time of the indexed chain. */
 export const EXPIRY_MARGIN_SECONDS = 120;
 
 /**
- * Expires the checkouts of a network whose quote is over and whose escrow the chain has not seen by then. An escrow that
- * is funded later all the same brings its transaction back as `funded` with `late: true` (decision 16).
+ * Expires a network's checkouts whose quote has ended without an escrow on chain. If the escrow is funded later anyway,
+ * its transaction comes back as `funded` with `late: true` (decision 16).
  * @param headTimestamp unix seconds of the block up to which every event has been applied
  * @returns how many expired
  */

@@ -12,11 +12,11 @@ import type { TransactionModel, TransactionRecord } from "./model.ts";
 import type { Reading, TransactionReader } from "./reader.ts";
 import { termsOf } from "./snapshot.ts";
 
-/** The answer of fund: verified, or verified and not yet in the subgraph. */
+/** The answer of fund: verified, or verified but not in the subgraph yet. */
 export type FundingAnswer =
   { kind: "verified"; reading: Reading } | { kind: "pending"; record: TransactionRecord; retryAfterSeconds: number };
 
-/** What fund needs. */
+/** Dependencies of fund. */
 export interface FundingOptions {
   transactions: TransactionModel;
   reader: TransactionReader;
@@ -43,7 +43,7 @@ export function createFunding(options: FundingOptions) {
     return undefined;
   }
 
-  /** Why a createEscrow failed, when it is that the wallet holds too little: sending it again would not help. */
+  /** Throws if a createEscrow failed because the wallet doesn't hold enough: sending it again wouldn't help. */
   async function requireBalance(record: TransactionRecord): Promise<void> {
     const chain = chains[record.network];
     if ((await chain.escrowState(record.escrowId)) !== 0) return;
@@ -74,14 +74,14 @@ export function createFunding(options: FundingOptions) {
       case "otherTerms":
         throw new ApiError("funding_other_terms", { details: { ...facts, differences: check.differences } });
       case "funded":
-        throw new RangeError("unreachable: a verified funding is not refused");
+        throw new RangeError("unreachable: a verified funding isn't refused");
     }
   }
 
   return {
     /**
-     * Changes nothing but the block that later readings must include; calling it twice is harmless. `signal` ends the
-     * wait for the subgraph early.
+     * Changes only the block that later reads must include, so calling it twice is harmless. `signal` ends the wait for
+     * the subgraph early.
      */
     async fund(agentId: string, transactionId: string, txHash: Hash, signal?: AbortSignal): Promise<FundingAnswer> {
       const found = await reader.find(transactionId, agentId);
@@ -103,11 +103,11 @@ export function createFunding(options: FundingOptions) {
           await reader.remember(reading);
           return { kind: "verified", reading };
         }
-        // The receipt's block was replaced between the two readings.
+        // The receipt's block was replaced between the two reads.
       } catch (error) {
         if (!(error instanceof IndexerBehindError)) throw error;
       }
-      // Funded late, a checkout that has expired comes back: the money is on chain (decision 16).
+      // An expired checkout that is funded late comes back, because the money is on chain (decision 16).
       const status = record.status === "expired" ? "pending_funding" : record.status;
       return {
         kind: "pending",

@@ -4,14 +4,14 @@ import type { EndpointDirectory } from "./ports.ts";
 import type { WebhookSecrets } from "../webhooks/secrets.ts";
 import type { Reading } from "./reader.ts";
 
-/** Where the buyer of an `api_response` service calls the seller itself, and what it shows there (decision 24). */
+/** Where the buyer of an `api_response` service calls the seller directly, and with which token (decision 24). */
 export interface JobAccess {
   url: string;
-  /** Compact JWS (HS256) under the seller's webhook secret: the seller verifies it without asking us. */
+  /** Compact JWS (HS256) with the seller's webhook secret, so the seller can verify it without asking us. */
   jobToken: string;
 }
 
-/** What job access needs. */
+/** Dependencies of job access. */
 export interface JobAccessOptions {
   endpoints: EndpointDirectory;
   secrets: Pick<WebhookSecrets, "stateOf">;
@@ -27,7 +27,7 @@ export function signJobToken(secret: string, claims: object): string {
   return `${signed}.${createHmac("sha256", secret).update(signed).digest("base64url")}`;
 }
 
-/** Gives the buyer of a funded `api_response` job the seller's address; undefined for everybody and everything else. */
+/** Gives the buyer of a funded `api_response` job the seller's address; undefined in all other cases. */
 export function createJobAccess({ endpoints, secrets, issuer }: JobAccessOptions) {
   return async ({ record, role }: Pick<Reading, "record" | "role">): Promise<JobAccess | undefined> => {
     const isCallable = role === "buyer" && record.deliveryType === "api_response" && record.status === "funded";

@@ -8,14 +8,14 @@ import type { ChainProgress, Reached } from "./ports.ts";
 import { UNFUNDED, escrowOf } from "./reader.ts";
 import { withChain } from "./snapshot.ts";
 
-/** What a list asks for. */
+/** The query of a list. */
 export interface ListFilter {
   status?: TransactionStatus | undefined;
   role?: Role | undefined;
   network?: Network | undefined;
   serviceId?: string | undefined;
   limit: number;
-  /** Last id of the page before. */
+  /** Last id of the previous page. */
   after?: string | undefined;
 }
 
@@ -26,22 +26,22 @@ export interface ListEntry {
   indexedBlock: number | null;
 }
 
-/** What listing needs. */
+/** Dependencies of the lists. */
 export interface ListReaderOptions {
   transactions: TransactionModel;
   progress: Pick<ChainProgress, "reached">;
   indexers: Readonly<Record<Network, Indexer>>;
-  /** How long a list waits for the subgraph to reach the block it needs, in milliseconds. */
+  /** How long a list waits for the subgraph to reach the block that it needs, in milliseconds. */
   waitMs: number;
 }
 
-/** What a seller sees: everything but a checkout that nobody paid for (decision 15). */
+/** What a seller sees: everything except unpaid checkouts (decision 15). */
 const SEEN_BY_SELLER = TRANSACTION_STATUSES.filter((status) => !UNFUNDED.includes(status));
 
 /**
- * The transactions of an agent whose copy matches the filter: a query for each side. It names every field of its index
- * before `_id`, with all its values where the filter leaves it open: MongoDB merges these ranges in order and reads little
- * more than the page (see the indexes in model.ts). One query for both sides would not be planned that way.
+ * The transactions of an agent whose copy matches the filter, as one query per side. Each gives every index field
+ * before `_id` a value, or all values if the filter leaves it open. MongoDB merges these ranges in order and reads
+ * little more than the page (see the indexes in model.ts). It wouldn't plan a single query for both sides that way.
  */
 export function byCopy(agentId: string, filter: ListFilter) {
   const sides = [
@@ -59,7 +59,7 @@ export function byCopy(agentId: string, filter: ListFilter) {
     }));
 }
 
-/** The transactions of an agent that a party has told us about later than their copy is, whatever the copy says. */
+/** The transactions of an agent whose copy is older than what a party has reported, regardless of the copy's status. */
 export function behindParty(agentId: string, filter: ListFilter, reached: Reached) {
   const sides = [{ buyerAgentId: agentId }, { sellerAgentId: agentId }].slice(
     filter.role === "seller" ? 1 : 0,
@@ -67,7 +67,7 @@ export function behindParty(agentId: string, filter: ListFilter, reached: Reache
   );
   const networks = filter.network === undefined ? NETWORKS : [filter.network];
   const { serviceId, after } = filter;
-  // One branch for each side and network, as each has its range of an index.
+  // One branch for each side and network, because each is a range of an index.
   const branches = sides.flatMap((side) =>
     networks.map((network) => ({
       ...side,
@@ -80,15 +80,15 @@ export function behindParty(agentId: string, filter: ListFilter, reached: Reache
   return { $or: branches };
 }
 
-/** The block that an entry of a list is as new as: the follower may write copies before it moves its cursor. */
+/** The block as of which a list entry is current. The follower may write copies before it moves its cursor. */
 function indexedBlockOf({ network, escrow }: TransactionRecord, reached: Reached): number | null {
   const block = Math.max(reached.get(network) ?? -1, escrow?.updatedBlock ?? -1);
   return block < 0 ? null : block;
 }
 
-/** Lists transactions for their parties, from the copies that the follower keeps (decisions 15 and 41). */
+/** Lists transactions for their parties from the follower's copies (decisions 15 and 41). */
 export function createListReader({ transactions, progress, indexers, waitMs }: ListReaderOptions) {
-  /** The records whose copy is older than what a party told us about, read from each network's subgraph in one query. */
+  /** The records whose copy is older than what a party has reported, read with one query per network's subgraph. */
   async function readBehind(records: TransactionRecord[], reached: Reached, signal: AbortSignal | undefined) {
     const behind = records.filter((record) => record.minBlock > (reached.get(record.network) ?? 0));
     const networks = [...new Set(behind.map((record) => record.network))];
@@ -109,16 +109,16 @@ export function createListReader({ transactions, progress, indexers, waitMs }: L
   }
 
   /**
-   * A page of an agent's transactions, newest first. A transaction whose copy is too old is read from the subgraph, and
-   * its status there decides whether it is in the list.
-   * @returns the entries, at most `limit`, and the id after which the next page begins; null on the last page
+   * A page of an agent's transactions, newest first. If a transaction's copy is too old, it is read from the subgraph,
+   * and its status there decides whether it is in the list.
+   * @returns at most `limit` entries, and the id after which the next page starts; null on the last page
    */
   return async function list(
     agentId: string,
     filter: ListFilter,
     signal?: AbortSignal,
   ): Promise<{ entries: ListEntry[]; next: string | null }> {
-    // Before the records: a copy is at least as new as a cursor that was read earlier.
+    // Read before the records: a copy is at least as new as a cursor that was read earlier.
     const reached = await progress.reached();
     const found = await Promise.all(
       [...byCopy(agentId, filter), behindParty(agentId, filter, reached)].map((query) =>
@@ -129,13 +129,13 @@ export function createListReader({ transactions, progress, indexers, waitMs }: L
           .lean<TransactionRecord[]>(),
       ),
     );
-    // What lies beyond the last record of a query that has more is for the next page.
+    // If a query has more records, everything after its last one belongs to the next page.
     const ends = found.flatMap((records) => records[filter.limit]?._id ?? []).sort();
     const end = ends.at(-1) ?? null;
     const records = new Map<string, TransactionRecord>();
     for (const record of found.flat()) {
       if (end !== null && record._id < end) continue;
-      // A party may have told us about a move between two of the queries.
+      // A party may have reported a move between two of the queries.
       if (record.minBlock >= (records.get(record._id)?.minBlock ?? 0)) records.set(record._id, record);
     }
     const newer = await readBehind([...records.values()], reached, signal);

@@ -20,7 +20,7 @@ export const TRANSACTION_STATUSES = [
 ] as const;
 export type TransactionStatus = (typeof TRANSACTION_STATUSES)[number];
 
-/** One move of the escrow on chain. `at` in unix seconds. */
+/** One move of the escrow on chain. `at` is in unix seconds. */
 export interface ChainMove {
   type: EscrowEventType;
   at: number;
@@ -28,7 +28,7 @@ export interface ChainMove {
   blockNumber: number;
 }
 
-/** The escrow as the subgraph has it. Times in unix seconds, amounts in token units as decimal strings. */
+/** The escrow in the subgraph. Times are in unix seconds, amounts in token units as decimal strings. */
 export interface EscrowSnapshot {
   state: EscrowState;
   valueUsd: string;
@@ -38,7 +38,7 @@ export interface EscrowSnapshot {
   deliveredAt: number | null;
   disputedAt: number | null;
   settledAt: number | null;
-  /** True when a release came by the end of the dispute window; null without a release. */
+  /** True if the end of the dispute window released the funds; null without a release. */
   automatic: boolean | null;
   outcome: DisputeOutcome | null;
   buyerPercent: number | null;
@@ -56,8 +56,8 @@ export interface SettlementToken {
 }
 
 /**
- * A deal between two agents. The terms are fixed at checkout; what the chain decides afterwards is `escrow`, a copy for
- * listing that the follower keeps: the subgraph is the authority (decision 15).
+ * A deal between two agents. Checkout fixes the terms. What the chain decides after that is in `escrow`, a copy for
+ * lists that the follower updates. The subgraph is the authority (decision 15).
  */
 export interface TransactionRecord {
   /** `txn_…` */
@@ -67,7 +67,7 @@ export interface TransactionRecord {
   serviceId: string | null;
   serviceTitle: string | null;
   deliveryType: string | null;
-  /** Null only in an unsolicited escrow of a wallet that is not registered. */
+  /** Null only for an unsolicited escrow from an unregistered wallet. */
   buyerAgentId: string | null;
   sellerAgentId: string | null;
   buyerAddress: `0x${string}`;
@@ -90,23 +90,23 @@ export interface TransactionRecord {
   disputeWindow: number;
   /** Seconds. */
   abandonmentGrace: number;
-  /** Unix seconds until which the seller may deliver. */
+  /** Last moment at which the seller may deliver, in unix seconds. */
   deadline: number;
-  /** Unix seconds until which the terms may be funded; null without a checkout. */
+  /** Last moment at which the terms may be funded, in unix seconds; null without a checkout. */
   quoteExpiresAt: number | null;
   callbackUrl: string | null;
-  /** JSON texts: free-form documents are kept as they came, whatever their keys and numbers. */
+  /** JSON texts, because free-form documents are kept as received, with any keys and numbers. */
   requestPayloadJson: string | null;
   responsePayloadJson: string | null;
   /** SHA-256 of the canonical JSON of the response payload, 0x hex. */
   deliveryProof: `0x${string}` | null;
-  /** When the seller handed the payload over. */
+  /** When the seller submitted the payload. */
   payloadReceivedAt: Date | null;
   status: TransactionStatus;
-  /** Why a transaction is `expired` besides the time that passed. */
+  /** Why a transaction is `expired`: its quote ended, or its escrow id was taken. */
   expiredBy: "quote" | "escrow_id_taken" | null;
   escrow: EscrowSnapshot | null;
-  /** The first block that a reading must include: the latest one that a party told us about or was answered with (decision 41). */
+  /** The block that a read must include: the latest one that a party has reported or been shown (decision 41). */
   minBlock: number;
   createdAt: Date;
   updatedAt: Date;
@@ -189,19 +189,19 @@ const schema = new Schema<TransactionRecord>(
   },
   { collection: "transactions", versionKey: false, strict: "throw" },
 );
-// An escrow id that others took is a second, unsolicited record beside the checkout that lost it.
+// If others take an escrow id, their escrow is a second, unsolicited record beside the checkout that lost it.
 schema.index({ network: 1, escrowId: 1, unsolicited: 1 }, { unique: true });
 /*
- * Lists (see byCopy in list-reader.ts). Every move of an escrow rewrites its entries in each index with `status`, so
- * there are two for a side and not one for each filter: `network` and `status` have few values, and a list that leaves
- * one open reads the ranges of all its values in one ordered merge. A service has a range of its own, so that the busiest
- * one does not slow the list of another. Unfunded checkouts lie in ranges that a seller's list never reads.
+ * Indexes for lists (see byCopy in list-reader.ts). Every move of an escrow rewrites its entries in each index with
+ * `status`, so there are two for each side and not one for each filter. `network` and `status` have few values, and a
+ * list that leaves one open reads the ranges of all its values in one ordered merge. Each service has its own range, so
+ * the busiest one doesn't slow down another's list. A seller's list never reads the ranges of unfunded checkouts.
  */
 schema.index({ buyerAgentId: 1, network: 1, status: 1, _id: -1 });
 schema.index({ sellerAgentId: 1, network: 1, status: 1, _id: -1 });
 schema.index({ buyerAgentId: 1, serviceId: 1, network: 1, status: 1, _id: -1 });
 schema.index({ sellerAgentId: 1, serviceId: 1, network: 1, status: 1, _id: -1 });
-// What a party told us about and the follower has not reached yet: few, and none most of the time.
+// What a party has reported and the follower hasn't reached yet: few records, usually none.
 schema.index({ buyerAgentId: 1, network: 1, minBlock: 1 });
 schema.index({ sellerAgentId: 1, network: 1, minBlock: 1 });
 schema.index({ network: 1, status: 1, quoteExpiresAt: 1 });

@@ -19,13 +19,13 @@ import { transactionRoutes } from "./routes.ts";
 import type { TransactionDeps } from "./routes.ts";
 import { createTransactionService } from "./service.ts";
 
-/** Longest waits of requests. Tests make them short. */
+/** Maximum waits of requests. Tests shorten them. */
 export interface TransactionTimings {
-  /** Of fund, deliver and confirm for the subgraph, in milliseconds (decision 16). */
+  /** How long fund, deliver and confirm wait for the subgraph, in milliseconds (decision 16). */
   indexWaitMs: number;
-  /** Of a reading for a block that it must include, in milliseconds. */
+  /** How long a read waits for a block that it must include, in milliseconds. */
   readWaitMs: number;
-  /** How old the time of a chain may be that deadlines are judged by, in milliseconds. */
+  /** Maximum age of the chain's time when it is compared with deadlines, in milliseconds. */
   chainTimeMaxAgeMs: number;
 }
 
@@ -35,7 +35,7 @@ export const TRANSACTION_TIMINGS: TransactionTimings = {
   chainTimeMaxAgeMs: 500,
 };
 
-/** What transactions need. */
+/** Dependencies of the transactions feature. */
 export interface TransactionsModuleDeps {
   connection: Connection;
   chains: Readonly<Record<Network, ChainClient>>;
@@ -44,13 +44,13 @@ export interface TransactionsModuleDeps {
   recorder: EventRecorder;
   progress: ChainProgress;
   endpoints: EndpointDirectory;
-  /** Undefined without a master secret: no job token can be signed then. */
+  /** Undefined without a master secret, so that no job token can be signed. */
   secrets: WebhookSecrets | undefined;
   publicUrl: string;
   timings: TransactionTimings;
 }
 
-/** Deals after checkout: funding, delivery, confirmation, and reading them. */
+/** Deals after checkout: funding, delivery, confirmation and reading. */
 export const transactionsModule = defineFeature({
   routes: transactionRoutes,
   create({ connection, chains, indexers, clock, recorder, progress, timings, ...options }: TransactionsModuleDeps) {
@@ -69,7 +69,7 @@ export const transactionsModule = defineFeature({
         waitMs: indexWaitMs,
       }),
       chains,
-      // Without a master secret no token can be signed; the transaction can be read all the same.
+      // Without a master secret no token can be signed, but the transaction can still be read.
       jobAccess:
         secrets === undefined
           ? () => Promise.resolve(undefined)

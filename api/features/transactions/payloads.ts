@@ -5,7 +5,9 @@ import { isLate } from "./snapshot.ts";
 const parsed = (json: string | null): unknown => (json === null ? null : (JSON.parse(json) as unknown));
 const iso = (unixSeconds: number): string => new Date(unixSeconds * 1000).toISOString();
 
-/** `escrow.funded`: the deposit is on chain, the seller may begin. For deliveryType `webhook` it is the job itself. */
+/**
+ * `escrow.funded`: the deposit is on chain and the seller may start. For deliveryType `webhook` it is the job itself.
+ */
 export function escrowFunded(record: TransactionRecord): EventBody {
   const late = isLate(record);
   return {
@@ -27,11 +29,11 @@ export function escrowFunded(record: TransactionRecord): EventBody {
     criteriaHash: record.criteriaHash,
     unsolicited: record.unsolicited,
     late,
-    ...(late ? { notice: "Funded after the quote had expired: you may decline with refund(escrowId)." } : {}),
+    ...(late ? { notice: "Funded after the quote expired: you may decline with refund(escrowId)." } : {}),
   };
 }
 
-/** `service.delivered`: the delivery is on chain and its payload here; the review window has begun. */
+/** `service.delivered`: the delivery is on chain and its payload is stored. The review window has started. */
 export function serviceDelivered(record: TransactionRecord, deliveredAt: number): EventBody {
   return {
     event: "service.delivered",
@@ -45,7 +47,7 @@ export function serviceDelivered(record: TransactionRecord, deliveredAt: number)
   };
 }
 
-/** `delivery.submitted`: the delivery is on chain, its payload has not been handed over (decision 17). */
+/** `delivery.submitted`: the delivery is on chain, but the seller hasn't submitted its payload (decision 17). */
 export function deliverySubmitted(record: TransactionRecord, deliveredAt: number, proofHash: string | null): EventBody {
   return {
     event: "delivery.submitted",
@@ -88,7 +90,7 @@ export function escrowReturned(
   };
 }
 
-/** `escrow.reorged`: what was announced of an escrow is no longer on chain. */
+/** `escrow.reorged`: an announced move of an escrow is no longer on chain. */
 export function escrowReorged(record: TransactionRecord, withdrawn: string, withdrawnEventIds: string[]): EventBody {
   return {
     event: "escrow.reorged",

@@ -2,24 +2,24 @@ import type { ClientSession } from "mongoose";
 
 import type { Network } from "../../config/constants.ts";
 
-// What transactions ask other features: narrow, so that they know neither their records nor their rules.
+// What transactions need from other features. The interfaces are narrow: they expose neither records nor rules.
 
-/** Agents by the wallets that they registered with. */
+/** Finds agents by their registered wallets. */
 export interface WalletDirectory {
-  /** Agent ids by lower-case address, those that are registered, in one query. */
+  /** Agent ids of the registered wallets by lower-case address, in one query. */
   agentIdsByWallet(wallets: readonly string[], session?: ClientSession): Promise<Map<string, string>>;
 }
 
 /** Where sellers want their webhooks. */
 export interface EndpointDirectory {
-  /** endpointUrl by service id, those that have one, in one query. */
+  /** endpointUrl by service id for the services that have one, in one query. */
   endpointUrls(serviceIds: readonly string[]): Promise<Map<string, string>>;
 }
 
-/** The number of the last block whose events the copies of a network have. */
+/** The last block of a network whose events have been applied to the copies. */
 export type Reached = ReadonlyMap<Network, number>;
 
-/** A delivery on chain that the copies have. */
+/** A delivery on chain that has been applied to the copies. */
 export interface AppliedDelivery {
   transactionId: string;
   /** Unix seconds of its block. */
@@ -27,7 +27,7 @@ export interface AppliedDelivery {
   incarnation: number;
 }
 
-/** How far the copies of transactions follow the chain. */
+/** How far the copies of transactions have followed the chain. */
 export interface ChainProgress {
   reached(): Promise<Reached>;
   /** The delivery of an escrow that has been applied and is on chain; null without one. */

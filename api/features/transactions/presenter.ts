@@ -6,13 +6,13 @@ import type { transaction, transactionWithActions } from "./schemas.ts";
 import { isLate } from "./snapshot.ts";
 
 const iso = (unixSeconds: number): string => new Date(unixSeconds * 1000).toISOString();
-/** A moment as ISO 8601; null when there is none. */
+/** A time as ISO 8601, or null. */
 export const isoOrNull = (unixSeconds: number | null | undefined): string | null =>
   unixSeconds === null || unixSeconds === undefined ? null : iso(unixSeconds);
 const objectOrNull = (json: string | null): Record<string, unknown> | null =>
   json === null ? null : (JSON.parse(json) as Record<string, unknown>);
 
-/** True once the chain has a delivery: from then on the buyer reads the payload (decision 17). */
+/** Whether the chain has a delivery, so that the buyer may read the payload (decision 17). */
 function isDeliveredOnChain(record: TransactionRecord): boolean {
   return record.escrow !== null && record.escrow.deliveredAt !== null;
 }
@@ -34,7 +34,7 @@ function timelineOf(record: TransactionRecord, showPayload: boolean): z.input<ty
 
 /**
  * A transaction as one of its parties sees it.
- * @param indexedBlock block that the state of the escrow was read at; null when no subgraph was asked
+ * @param indexedBlock block at which the escrow's state was read; null if no subgraph was read
  */
 export function presentTransaction(
   record: TransactionRecord,
@@ -75,7 +75,7 @@ export function presentTransaction(
     deliveryProof: showPayload ? record.deliveryProof : null,
     proofHash: escrow?.proofHash ?? null,
     proofVerified: showPayload && proofMatches ? true : null,
-    // The address that the buyer receives webhooks at is nobody else's business.
+    // Only the buyer sees the address of its webhooks.
     callbackUrl: role === "buyer" ? record.callbackUrl : null,
     fundTxHash: escrow?.createdTxHash ?? null,
     late: isLate(record),
@@ -93,7 +93,7 @@ export function presentTransaction(
   };
 }
 
-/** An action with its end as a date. */
+/** Presents an action with its end as ISO 8601. */
 export function presentAction(action: Action): z.input<typeof transactionWithActions>["actions"][number] {
   return { ...action, availableUntil: isoOrNull(action.availableUntil) };
 }

@@ -9,52 +9,54 @@ import type { Role } from "./actions.ts";
 import type { TransactionModel, TransactionRecord, TransactionStatus } from "./model.ts";
 import { withChain } from "./snapshot.ts";
 
-/** A transaction as the subgraph has it at a block, and the caller's side of it. */
+/** A transaction at a block of the subgraph, and the caller's side of it. */
 export interface Reading {
   record: TransactionRecord;
   role: Role;
   indexedBlock: number;
   /**
-   * Unix seconds of the chain: the latest of the wall clock and every block that this process has seen, among them the
-   * chain's latest block, asked for at most half a second ago.
+   * The chain's time in unix seconds: the latest of the wall clock and all blocks that this process has seen, including
+   * the chain's latest block, which was read at most half a second ago.
    */
   chainNow: number;
 }
 
-/** What reading needs. */
+/** Dependencies of the reader. */
 export interface ReaderOptions {
   transactions: TransactionModel;
   indexers: Readonly<Record<Network, Indexer>>;
   chainTimes: Readonly<Record<Network, ChainTime>>;
   clock: Clock;
-  /** How long a reading waits for the subgraph to reach the block it needs, in milliseconds. */
+  /** How long a read waits for the subgraph to reach the block that it needs, in milliseconds. */
   waitMs: number;
 }
 
-/** What a reading must include, and how it waits for it. */
+/** What a read must include, and how it waits for it. */
 export interface ReadingAt {
-  /** The first block that it may be read at. */
+  /** The first block at which the transaction may be read. */
   minBlock?: number | undefined;
-  /** For a move of the caller's own: how long to wait for it, instead of `waitMs` of all readings. In milliseconds. */
+  /** How long to wait for the caller's own move, in milliseconds; replaces `waitMs` of other reads. */
   moveWaitMs?: number;
   /** Ends the wait early. */
   signal?: AbortSignal | undefined;
 }
 
-/** What the seller does not see: a checkout that nobody paid for (decision 15). */
+/** What the seller doesn't see: unpaid checkouts (decision 15). */
 export const UNFUNDED: readonly TransactionStatus[] = ["pending_funding", "expired"];
 
-/** The side of a transaction that an agent is on; undefined for a stranger. */
+/** An agent's side of a transaction; undefined for a stranger. */
 function roleOf(record: TransactionRecord, agentId: string): Role | undefined {
   if (record.buyerAgentId === agentId) return "buyer";
   return record.sellerAgentId === agentId ? "seller" : undefined;
 }
 
-/** Reads transactions for their parties: the terms from the database, the state from the subgraph (decisions 15 and 41). */
+/**
+ * Reads transactions for their parties: the terms from the database, the state from the subgraph (decisions 15 and 41).
+ */
 export function createTransactionReader(options: ReaderOptions) {
   const { transactions, indexers, chainTimes, clock } = options;
 
-  /** The record of a party, as it is stored. A stranger learns no more than that there is nothing (decision 33). */
+  /** The stored record, for a party. To a stranger it doesn't exist (decision 33). */
   async function find(transactionId: string, agentId: string): Promise<{ record: TransactionRecord; role: Role }> {
     const record = await transactions.findById(transactionId).lean<TransactionRecord | null>();
     const role = record === null ? undefined : roleOf(record, agentId);
@@ -63,8 +65,8 @@ export function createTransactionReader(options: ReaderOptions) {
   }
 
   /**
-   * The record with the state that the subgraph has at or after the block that it needs: that of the call which a party
-   * told of, and that of the last move which the copy already knows, whichever indexer answers.
+   * The record with the subgraph's state at or after the block that it needs. That block includes the call that a party
+   * has reported and the last move in the copy, so it doesn't matter which indexer answers.
    */
   async function current(
     found: { record: TransactionRecord; role: Role },
@@ -81,7 +83,7 @@ export function createTransactionReader(options: ReaderOptions) {
       chainTime.latest(),
     ]);
     chainTime.saw(block.timestamp ?? 0);
-    // Once more: the reading may have waited for seconds.
+    // Read again, because the read may have waited for seconds.
     const latestTime = await chainTime.latest();
     const escrow = escrowOf(record, escrows);
     return {
@@ -92,7 +94,7 @@ export function createTransactionReader(options: ReaderOptions) {
     };
   }
 
-  /** A party's reading; what a seller may not see yet does not exist for it. */
+  /** A party's read. What a seller may not see yet doesn't exist for it. */
   async function read(transactionId: string, agentId: string, at: ReadingAt = {}): Promise<Reading> {
     const reading = await current(await find(transactionId, agentId), at);
     if (reading.role === "seller" && UNFUNDED.includes(reading.record.status)) throw new ApiError("not_found");
@@ -100,8 +102,8 @@ export function createTransactionReader(options: ReaderOptions) {
   }
 
   /**
-   * Makes later readings and lists include the state that a party was answered with (decision 41). The copy may be older
-   * until the follower comes to it; where it is not, nothing is written.
+   * Makes later reads and lists include the state that a party has been shown (decision 41). The copy may be older
+   * until the follower reaches that block. If it isn't older, nothing is written.
    */
   async function remember({ record }: Reading): Promise<void> {
     const shown = record.escrow?.updatedBlock ?? 0;
@@ -116,7 +118,7 @@ export function createTransactionReader(options: ReaderOptions) {
 /** Reads transactions for their parties. */
 export type TransactionReader = ReturnType<typeof createTransactionReader>;
 
-/** The escrow of a record among those that the subgraph has; undefined when it has none. */
+/** The escrow of a record among the subgraph's escrows; undefined if there is none. */
 export function escrowOf(
   record: TransactionRecord,
   escrows: ReadonlyMap<string, IndexedEscrow>,

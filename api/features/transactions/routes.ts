@@ -19,7 +19,7 @@ import {
 } from "./schemas.ts";
 import type { TransactionService } from "./service.ts";
 
-/** What the transaction routes need. */
+/** Dependencies of the transaction routes. */
 export interface TransactionDeps {
   transactions: TransactionService;
 }
@@ -35,7 +35,8 @@ const listTransactions = defineRoute({
   tag,
   summary: "Lists the caller's transactions, newest first",
   description:
-    "States come from copies that follow the chain, never older than what a party told of; `indexedBlock` says how far.",
+    "States come from copies that follow the chain and are never older than what a party has reported. `indexedBlock` is " +
+    "the block up to which they are current.",
   query: listQuery,
   responses: { 200: transactionListAnswer },
   errors: ["indexer_unavailable"],
@@ -57,11 +58,11 @@ const readTransaction = defineRoute({
   method: "GET",
   path: ID_PATH,
   tag,
-  summary: "Reads a transaction with what the caller may do next",
+  summary: "Reads a transaction and what the caller may do next",
   description:
-    "Each of `actions` is a call that the caller's wallet can send as it stands (`to`, `data`, `value`), or a request to " +
-    "this service (`method`, `path`, `bodySchema`): a seller first hands the payload over by `deliver`, after which " +
-    "`submitDelivery` has its calldata. Only the parties read a transaction.",
+    "Each of `actions` is a call that the caller's wallet can send as is (`to`, `data`, `value`), or a request to this " +
+    "service (`method`, `path`, `bodySchema`). A seller first submits the payload with `deliver`; `submitDelivery` then " +
+    "has its calldata. Only the parties can read a transaction.",
   params: transactionParams,
   query: readQuery,
   responses: { 200: transactionWithActionsAnswer },
@@ -81,7 +82,7 @@ const readCriteria = defineRoute({
   method: "GET",
   path: `${ID_PATH}/criteria`,
   tag,
-  summary: "Reads the criteria document whose hash the escrow carries",
+  summary: "Reads the criteria document that the escrow's hash commits to",
   description: "`criteriaHash` is the keccak256 of the RFC 8785 canonical JSON of `criteria`.",
   params: transactionParams,
   responses: { 200: criteriaAnswer },
@@ -97,9 +98,9 @@ const fundTransaction = defineRoute({
   tag,
   summary: "Verifies the funding by its transaction hash",
   description:
-    "The buyer sends the hash of its createEscrow transaction after the receipt. Answers 202 while the subgraph has " +
-    "not reached the receipt's block. An escrow that is seen on chain is funded without this call, too. The hash is " +
-    "judged first: 402 is the answer to a createEscrow that failed while the wallet holds less than the deposit.",
+    "The buyer sends the hash of its createEscrow transaction once it has the receipt. The answer is 202 until the " +
+    "subgraph has reached the receipt's block. An escrow on chain is also recognized without this call. The hash is " +
+    "checked first: 402 means that the createEscrow failed and the wallet holds less than the deposit.",
   auth: "apiKey",
   limitClass: "fund",
   budget: "transaction",
@@ -136,10 +137,10 @@ const deliverTransaction = defineRoute({
   method: "POST",
   path: `${ID_PATH}/deliver`,
   tag,
-  summary: "Hands over the result of a job",
+  summary: "Submits the result of a job",
   description:
-    "The seller's payload is written once. Answers 202 with the call of submitDelivery until the chain has the " +
-    "delivery; the buyer reads the payload from then on.",
+    "The seller's payload can't be changed later. The answer is 202 with the submitDelivery call until the chain has " +
+    "the delivery. After that the buyer can read the payload.",
   auth: "apiKey",
   limitClass: "deliver",
   budget: "transaction",
@@ -168,7 +169,7 @@ const confirmTransaction = defineRoute({
   path: `${ID_PATH}/confirm`,
   tag,
   summary: "Confirms that the buyer accepted on chain",
-  description: "Reads chain state only. Before `accept` it answers 409 with the call in `details.accept`.",
+  description: "Only reads the chain's state. Before `accept` the answer is 409 with the call in `details.accept`.",
   auth: "apiKey",
   limitClass: "confirm",
   budget: "transaction",
@@ -186,10 +187,10 @@ const claimAbandoned = defineRoute({
   method: "GET",
   path: `${ID_PATH}/claimAbandoned`,
   tag,
-  summary: "Gives the call with which the buyer reclaims an undelivered job",
+  summary: "Returns the call with which the buyer reclaims the deposit of an undelivered job",
   description:
-    "The 2% fee is not given back. Before `claimableAt` the chain refuses the call; for a deal that isn't `funded` it " +
-    "is null, and `reason` says why.",
+    "The 2% fee isn't refunded. Before `claimableAt` the chain refuses the call. For a deal that isn't `funded`, " +
+    "`claimableAt` is null and `reason` says why.",
   params: transactionParams,
   responses: { 200: claimAbandonedAnswer },
   errors: ["not_found", "wrong_role", "indexer_unavailable"],
@@ -204,10 +205,10 @@ const finalize = defineRoute({
   method: "GET",
   path: `${ID_PATH}/finalize`,
   tag,
-  summary: "Gives the call that releases the funds after the dispute window",
+  summary: "Returns the call that releases the funds after the dispute window",
   description:
-    "Anyone may send it. Before `finalizableAt` the chain refuses the call; for a deal that isn't `delivered` it is " +
-    "null, and `reason` says why.",
+    "Anyone may send it. Before `finalizableAt` the chain refuses the call. For a deal that isn't `delivered`, " +
+    "`finalizableAt` is null and `reason` says why.",
   params: transactionParams,
   responses: { 200: finalizeAnswer },
   errors: ["not_found", "indexer_unavailable"],

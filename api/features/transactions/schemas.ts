@@ -7,7 +7,7 @@ import { pageCursor, pageLimit, queryInteger } from "../../http/query-params.ts"
 import { MOVE_REASONS } from "./deadlines.ts";
 import { TRANSACTION_STATUSES } from "./model.ts";
 
-/** Units of a token as a decimal string. */
+/** An amount in token units as a decimal string. */
 const units = z.string().regex(/^\d+$/);
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
 const bytes32 = z.string().regex(/^0x[0-9a-fA-F]{64}$/);
@@ -15,7 +15,7 @@ const hexData = z.string().regex(/^0x([0-9a-fA-F]{2})*$/);
 const timestamp = z.iso.datetime();
 const unixSeconds = z.int().nonnegative();
 
-/** A call that a wallet can send as it stands. */
+/** A call that a wallet can send as is. */
 export const contractCall = z
   .object({
     to: address,
@@ -26,9 +26,7 @@ export const contractCall = z
   })
   .meta({ id: "ContractCall" });
 
-const availableUntil = timestamp
-  .nullable()
-  .meta({ description: "Until when the step can be taken; null: it stays open" });
+const availableUntil = timestamp.nullable().meta({ description: "Last moment for the step; null if it stays open" });
 
 /** A step that the caller's wallet takes. */
 const callAction = z
@@ -84,13 +82,13 @@ const transactionFields = {
   token: address,
   currency: z.string().meta({ description: "Symbol of the token that the deal settles in" }),
   amount: units.meta({ description: "Gross deposit in token units" }),
-  lockedAmount: units.meta({ description: "Deposit after the fee, in token units" }),
-  platformFee: units.meta({ description: "2% of the deposit, rounded up, in token units; it is not given back" }),
+  lockedAmount: units.meta({ description: "Deposit minus the fee, in token units" }),
+  platformFee: units.meta({ description: "2% of the deposit, rounded up, in token units; never refunded" }),
   quantity: z.int(),
   criteriaHash: bytes32,
   disputeWindow: z.int().meta({ description: "seconds" }),
   abandonmentGrace: z.int().meta({ description: "seconds" }),
-  deadline: unixSeconds.meta({ description: "Unix seconds until which the seller may deliver" }),
+  deadline: unixSeconds.meta({ description: "Last moment at which the seller may deliver, in unix seconds" }),
   quoteExpiresAt: timestamp.nullable(),
   status: z.enum(TRANSACTION_STATUSES),
   expiredBy: z.enum(["quote", "escrow_id_taken"]).nullable(),
@@ -99,11 +97,11 @@ const transactionFields = {
   deliveryProof: bytes32.nullable().meta({ description: "SHA-256 of the canonical JSON of responsePayload" }),
   proofHash: bytes32.nullable().meta({ description: "What the seller committed to on chain" }),
   proofVerified: z.literal(true).nullable().meta({
-    description: "true when deliveryProof equals proofHash; null otherwise, as other commitments are allowed",
+    description: "true if deliveryProof equals proofHash; otherwise null, because other commitments are allowed",
   }),
   callbackUrl: z.string().nullable(),
   fundTxHash: bytes32.nullable(),
-  late: z.boolean().meta({ description: "Funded in a block after the quote's end: the seller may refund" }),
+  late: z.boolean().meta({ description: "Funded in a block after the quote's end, so the seller may refund" }),
   unsolicited: z.boolean().meta({ description: "Created on chain without a checkout" }),
   automatic: z.boolean().nullable(),
   outcome: z.enum(DISPUTE_OUTCOMES).nullable(),
@@ -112,15 +110,15 @@ const transactionFields = {
   deliveredAt: timestamp.nullable(),
   settledAt: timestamp.nullable(),
   timeline: z.array(timelineEntry),
-  indexedBlock: z.int().nullable().meta({ description: "Block of the subgraph that this state was read at" }),
+  indexedBlock: z.int().nullable().meta({ description: "Subgraph block at which this state was read" }),
   createdAt: timestamp,
   updatedAt: timestamp,
 };
 
-/** A transaction as its parties read it (decision 15). */
+/** A transaction in an answer to one of its parties (decision 15). */
 export const transaction = z.object(transactionFields).meta({ id: "Transaction" });
 
-/** A transaction with what the caller may do next. */
+/** A transaction and what the caller may do next. */
 export const transactionWithActions = z
   .object({
     ...transactionFields,
@@ -130,13 +128,13 @@ export const transactionWithActions = z
       .optional()
       .meta({
         description:
-          "For the buyer of a funded `api_response` job: where to call the seller, and a token (JWS, HS256 under the " +
-          "seller's webhook secret) that says for which job",
+          "For the buyer of a funded `api_response` job: where to call the seller, and a token that names the job (JWS, " +
+          "HS256 with the seller's webhook secret)",
       }),
   })
   .meta({ id: "TransactionWithActions" });
 
-/** A transaction whose delivery the chain does not know yet, with the call that commits to it. */
+/** A transaction whose delivery isn't on chain yet, with the call that commits to it. */
 export const pendingDelivery = z
   .object({ ...transactionFields, submitDelivery: contractCall.nullable() })
   .meta({ id: "PendingDelivery" });
@@ -151,11 +149,11 @@ const reason = z
   .nullable()
   .meta({
     description:
-      "Why the chain does not take the call now; null while it does. `too_early`: it will, from the time given. Every " +
-      "other reason names the state of the deal, and the time is null",
+      "Why the chain doesn't accept the call now; null if it does. `too_early`: it will, from the given time on. Any " +
+      "other reason names the deal's state, and the time is null",
   });
 
-/** What a buyer sends to reclaim, or anyone to finalize, and from when on (decision 19). */
+/** The call for a buyer to reclaim or for anyone to finalize, and when the chain starts to accept it (decision 19). */
 export const claimAbandonedAnswer = dataOf(
   contractCall
     .omit({ description: true })
@@ -172,18 +170,19 @@ export const criteriaAnswer = dataOf(
 
 export const transactionParams = z.strictObject({ id: z.string().min(1).max(100) });
 
-/** Largest `Int` of GraphQL: the subgraph knows no later block. */
+/** GraphQL's largest `Int`, and so the subgraph's last possible block. */
 const MAX_BLOCK = 2 ** 31 - 1;
 
 export const readQuery = z.strictObject({
   minBlock: queryInteger({
     min: 0,
     max: MAX_BLOCK,
-    description: "Block of the caller's own transaction: an older state is not answered (503 when it is not reached)",
+    description:
+      "Block of the caller's own transaction. The answer is never older (503 if the subgraph doesn't reach it)",
   }).optional(),
 });
 
-/** Place in a list: the last transaction of the page before. */
+/** Position in a list: the last transaction of the previous page. */
 export const listPosition = z.strictObject({ after: z.string().max(100) });
 
 export const listQuery = z.strictObject({
@@ -202,19 +201,19 @@ const txHash = z
 
 export const fundBody = z.strictObject({ txHash });
 export const deliverBody = z.strictObject({ responsePayload: jsonObject, txHash: txHash.optional() });
-/** The same as JSON Schema, for the action that says how to deliver. */
+/** The same as JSON Schema, for the `deliver` action. */
 export const DELIVER_BODY_SCHEMA = {
   type: "object",
   properties: {
-    responsePayload: { type: "object", description: "The result of the job; written once" },
+    responsePayload: { type: "object", description: "The result of the job; it can't be changed later" },
     txHash: {
       type: "string",
       pattern: "^0x[0-9a-fA-F]{64}$",
-      description: "Transaction of submitDelivery, when it was sent before",
+      description: "Transaction of submitDelivery, if it has already been sent",
     },
   },
   required: ["responsePayload"],
   additionalProperties: false,
 } as const;
-/** confirm takes nothing. */
+/** Body of confirm, which takes no fields. */
 export const confirmBody = z.strictObject({});

@@ -15,19 +15,19 @@ import type { createJobAccess, JobAccess } from "./job-access.ts";
 import type { ListReader } from "./list-reader.ts";
 import type { Reading, ReadingAt, TransactionReader } from "./reader.ts";
 
-/** A call with the moment from which on the chain takes it. */
+/** A call, and when the chain starts to accept it. */
 export interface TimedCall extends Opening {
   call: ContractCall;
 }
 
-/** A reading with what its reader can do next. */
+/** A read, and what the caller may do next. */
 export interface DetailedReading extends Reading {
   actions: Action[];
-  /** Where the buyer calls the seller, for an `api_response` job that is funded. */
+  /** Where the buyer calls the seller, for a funded `api_response` job. */
   jobAccess: JobAccess | undefined;
 }
 
-/** What the transaction operations need. */
+/** Dependencies of the transaction operations. */
 export interface TransactionServiceOptions {
   reader: TransactionReader;
   list: ListReader;
@@ -35,7 +35,7 @@ export interface TransactionServiceOptions {
   delivery: ReturnType<typeof createDelivery>;
   chains: Readonly<Record<Network, ChainClient>>;
   jobAccess: ReturnType<typeof createJobAccess>;
-  /** How long confirm waits for the subgraph to show what the chain has, in milliseconds. */
+  /** How long confirm waits for the subgraph to catch up with the chain, in milliseconds. */
   waitMs: number;
 }
 
@@ -46,7 +46,7 @@ const RELEASED = 3;
 export function createTransactionService(options: TransactionServiceOptions) {
   const { reader } = options;
 
-  /** The reading that confirm answers by: the subgraph's, waited for when the chain is ahead of it (decision 41). */
+  /** The read for confirm's answer. If the chain is ahead of the subgraph, it waits (decision 41). */
   async function settledReading(agentId: string, transactionId: string, signal?: AbortSignal): Promise<Reading> {
     const reading = await reader.read(transactionId, agentId, { signal });
     const { record } = reading;
@@ -68,7 +68,7 @@ export function createTransactionService(options: TransactionServiceOptions) {
     deliver: (agentId: string, transactionId: string, input: DeliveryInput, signal?: AbortSignal) =>
       options.delivery.deliver(agentId, transactionId, input, signal),
 
-    /** A transaction with what the caller may do next. */
+    /** A transaction and what the caller may do next. */
     async get(agentId: string, transactionId: string, at: ReadingAt = {}): Promise<DetailedReading> {
       const reading = await reader.read(transactionId, agentId, at);
       if (at.minBlock !== undefined) await reader.remember(reading);
@@ -76,7 +76,7 @@ export function createTransactionService(options: TransactionServiceOptions) {
       return { ...reading, actions, jobAccess: await options.jobAccess(reading) };
     },
 
-    /** The criteria document whose hash the escrow carries (decision 5). */
+    /** The criteria document that the escrow's hash commits to (decision 5). */
     async criteria(agentId: string, transactionId: string, signal?: AbortSignal) {
       const { record } = await reader.read(transactionId, agentId, { signal });
       if (record.criteriaJson === null) throw new ApiError("criteria_not_available");
@@ -84,7 +84,7 @@ export function createTransactionService(options: TransactionServiceOptions) {
       return { transactionId, criteriaHash: record.criteriaHash, criteria };
     },
 
-    /** Only reads: answers when the chain says Released, and refuses before (specification row 10, decision 18). */
+    /** Only reads the chain: refuses until it says Released (specification row 10, decision 18). */
     async confirm(agentId: string, transactionId: string, signal?: AbortSignal): Promise<Reading> {
       const reading = await settledReading(agentId, transactionId, signal);
       const { record } = reading;
@@ -97,7 +97,7 @@ export function createTransactionService(options: TransactionServiceOptions) {
       });
     },
 
-    /** Calldata with which the buyer reclaims an undelivered job (specification row 11, decision 19). */
+    /** Calldata for the buyer to reclaim the deposit of an undelivered job (specification row 11, decision 19). */
     async claimAbandoned(agentId: string, transactionId: string, signal?: AbortSignal): Promise<TimedCall> {
       const { record, role, chainNow } = await reader.read(transactionId, agentId, { signal });
       if (role !== "buyer") throw new ApiError("wrong_role", { details: { role, required: "buyer" } });
@@ -105,7 +105,7 @@ export function createTransactionService(options: TransactionServiceOptions) {
       return { call, ...abandonmentOpening(record, chainNow) };
     },
 
-    /** Calldata with which anyone releases after the dispute window (decision 19). */
+    /** Calldata for anyone to release the funds after the dispute window (decision 19). */
     async finalize(agentId: string, transactionId: string, signal?: AbortSignal): Promise<TimedCall> {
       const { record, chainNow } = await reader.read(transactionId, agentId, { signal });
       const call = moveCall(callTarget(record), "finalize", record.escrowId);

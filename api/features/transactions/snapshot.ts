@@ -13,7 +13,7 @@ const STATUS_OF: Readonly<Record<EscrowState, TransactionStatus>> = {
   Abandoned: "abandoned",
 };
 
-/** The part of an indexed escrow that a transaction carries. */
+/** The part of an indexed escrow that a transaction stores. */
 export function toSnapshot(escrow: IndexedEscrow): EscrowSnapshot {
   return {
     state: escrow.state,
@@ -39,7 +39,7 @@ export function toSnapshot(escrow: IndexedEscrow): EscrowSnapshot {
   };
 }
 
-/** The terms of a checkout that an escrow on chain lacks; an empty array means that it is the checkout's escrow. */
+/** The terms in which an escrow on chain differs from a checkout; empty if it is the checkout's escrow. */
 export function termDifferences(record: TransactionRecord, escrow: IndexedEscrow): TermDifference[] {
   return compareTerms(termsOf(record), {
     buyer: escrow.buyer,
@@ -68,12 +68,12 @@ export function termsOf(record: TransactionRecord) {
   };
 }
 
-/** What the chain makes of a transaction. */
+/** The fields of a transaction that the chain determines. */
 export type ChainFields = Pick<TransactionRecord, "status" | "expiredBy" | "escrow">;
 
 /**
- * Status and escrow of a transaction by what the subgraph says of its escrow (decision 15). Without an escrow it waits
- * for funding, or is expired if it had expired or lost its escrow before; an escrow of other terms has taken the id.
+ * Status and escrow of a transaction, based on its escrow in the subgraph (decision 15). Without an escrow it waits for
+ * funding, or is expired if its quote ended or it never had a checkout. An escrow with other terms has taken its id.
  */
 export function chainFields(record: TransactionRecord, escrow: IndexedEscrow | undefined): ChainFields {
   if (escrow === undefined) {
@@ -90,18 +90,18 @@ export function chainFields(record: TransactionRecord, escrow: IndexedEscrow | u
   return { status: STATUS_OF[escrow.state], expiredBy: null, escrow: toSnapshot(escrow) };
 }
 
-/** The record with what the subgraph says now. */
+/** The record with the subgraph's current state. */
 export function withChain(record: TransactionRecord, escrow: IndexedEscrow | undefined): TransactionRecord {
   return { ...record, ...chainFields(record, escrow) };
 }
 
-/** The record with another state of its stored escrow; null: the chain has none. */
+/** The record with another state of its escrow; null if the chain has none. */
 export function withSnapshot(record: TransactionRecord, escrow: EscrowSnapshot | null): TransactionRecord {
   if (escrow === null) return withChain(record, undefined);
   return { ...record, status: STATUS_OF[escrow.state], expiredBy: null, escrow };
 }
 
-/** True when the escrow was funded in a block after the quote's end (decision 16). */
+/** Whether the escrow was funded in a block after the quote's end (decision 16). */
 export function isLate(record: TransactionRecord): boolean {
   return record.escrow !== null && record.quoteExpiresAt !== null && record.escrow.createdAt > record.quoteExpiresAt;
 }

@@ -8,7 +8,7 @@ import type { TransactionRecord } from "./model.ts";
 const TIME_HEX_LENGTH = 12;
 const HASH_HEX_LENGTH = 20;
 
-/** A transaction for an escrow that was created on chain without a checkout (decision 10). The same escrow gives the same id. */
+/** A transaction for an escrow that was created on chain without a checkout (decision 10). Its id is deterministic. */
 export function unsolicitedRecord(
   escrow: IndexedEscrow,
   context: {
@@ -21,7 +21,7 @@ export function unsolicitedRecord(
   },
 ): TransactionRecord {
   const { network, now } = context;
-  // Shaped like the ids of checkouts, which sort by time.
+  // In the format of checkout ids, which sort by time.
   const time = (escrow.createdAt * 1000).toString(16).padStart(TIME_HEX_LENGTH, "0");
   const hash = sha256Hex([network, context.escrowContract.toLowerCase(), escrow.id].join("|"));
   return {

@@ -171,11 +171,11 @@ export type Transaction = {
    */
   amount: string;
   /**
-   * Deposit after the fee, in token units
+   * Deposit minus the fee, in token units
    */
   lockedAmount: string;
   /**
-   * 2% of the deposit, rounded up, in token units; it is not given back
+   * 2% of the deposit, rounded up, in token units; never refunded
    */
   platformFee: string;
   quantity: number;
@@ -189,7 +189,7 @@ export type Transaction = {
    */
   abandonmentGrace: number;
   /**
-   * Unix seconds until which the seller may deliver
+   * Last moment at which the seller may deliver, in unix seconds
    */
   deadline: number;
   quoteExpiresAt: string | null;
@@ -222,13 +222,13 @@ export type Transaction = {
    */
   proofHash: string | null;
   /**
-   * true when deliveryProof equals proofHash; null otherwise, as other commitments are allowed
+   * true if deliveryProof equals proofHash; otherwise null, because other commitments are allowed
    */
   proofVerified: true | null;
   callbackUrl: string | null;
   fundTxHash: string | null;
   /**
-   * Funded in a block after the quote's end: the seller may refund
+   * Funded in a block after the quote's end, so the seller may refund
    */
   late: boolean;
   /**
@@ -257,7 +257,7 @@ export type Transaction = {
     blockNumber: number | null;
   }>;
   /**
-   * Block of the subgraph that this state was read at
+   * Subgraph block at which this state was read
    */
   indexedBlock: number | null;
   createdAt: string;
@@ -286,11 +286,11 @@ export type TransactionWithActions = {
    */
   amount: string;
   /**
-   * Deposit after the fee, in token units
+   * Deposit minus the fee, in token units
    */
   lockedAmount: string;
   /**
-   * 2% of the deposit, rounded up, in token units; it is not given back
+   * 2% of the deposit, rounded up, in token units; never refunded
    */
   platformFee: string;
   quantity: number;
@@ -304,7 +304,7 @@ export type TransactionWithActions = {
    */
   abandonmentGrace: number;
   /**
-   * Unix seconds until which the seller may deliver
+   * Last moment at which the seller may deliver, in unix seconds
    */
   deadline: number;
   quoteExpiresAt: string | null;
@@ -337,13 +337,13 @@ export type TransactionWithActions = {
    */
   proofHash: string | null;
   /**
-   * true when deliveryProof equals proofHash; null otherwise, as other commitments are allowed
+   * true if deliveryProof equals proofHash; otherwise null, because other commitments are allowed
    */
   proofVerified: true | null;
   callbackUrl: string | null;
   fundTxHash: string | null;
   /**
-   * Funded in a block after the quote's end: the seller may refund
+   * Funded in a block after the quote's end, so the seller may refund
    */
   late: boolean;
   /**
@@ -372,14 +372,14 @@ export type TransactionWithActions = {
     blockNumber: number | null;
   }>;
   /**
-   * Block of the subgraph that this state was read at
+   * Subgraph block at which this state was read
    */
   indexedBlock: number | null;
   createdAt: string;
   updatedAt: string;
   actions: Array<CallAction | RequestAction>;
   /**
-   * For the buyer of a funded `api_response` job: where to call the seller, and a token (JWS, HS256 under the seller's webhook secret) that says for which job
+   * For the buyer of a funded `api_response` job: where to call the seller, and a token that names the job (JWS, HS256 with the seller's webhook secret)
    */
   sellerEndpoint?: {
     url: string;
@@ -399,7 +399,7 @@ export type CallAction = {
   chainId: number;
   description: string;
   /**
-   * Until when the step can be taken; null: it stays open
+   * Last moment for the step; null if it stays open
    */
   availableUntil: string | null;
 };
@@ -416,7 +416,7 @@ export type RequestAction = {
   };
   description: string;
   /**
-   * Until when the step can be taken; null: it stays open
+   * Last moment for the step; null if it stays open
    */
   availableUntil: string | null;
 };
@@ -443,11 +443,11 @@ export type PendingDelivery = {
    */
   amount: string;
   /**
-   * Deposit after the fee, in token units
+   * Deposit minus the fee, in token units
    */
   lockedAmount: string;
   /**
-   * 2% of the deposit, rounded up, in token units; it is not given back
+   * 2% of the deposit, rounded up, in token units; never refunded
    */
   platformFee: string;
   quantity: number;
@@ -461,7 +461,7 @@ export type PendingDelivery = {
    */
   abandonmentGrace: number;
   /**
-   * Unix seconds until which the seller may deliver
+   * Last moment at which the seller may deliver, in unix seconds
    */
   deadline: number;
   quoteExpiresAt: string | null;
@@ -494,13 +494,13 @@ export type PendingDelivery = {
    */
   proofHash: string | null;
   /**
-   * true when deliveryProof equals proofHash; null otherwise, as other commitments are allowed
+   * true if deliveryProof equals proofHash; otherwise null, because other commitments are allowed
    */
   proofVerified: true | null;
   callbackUrl: string | null;
   fundTxHash: string | null;
   /**
-   * Funded in a block after the quote's end: the seller may refund
+   * Funded in a block after the quote's end, so the seller may refund
    */
   late: boolean;
   /**
@@ -529,7 +529,7 @@ export type PendingDelivery = {
     blockNumber: number | null;
   }>;
   /**
-   * Block of the subgraph that this state was read at
+   * Subgraph block at which this state was read
    */
   indexedBlock: number | null;
   createdAt: string;
@@ -560,11 +560,11 @@ export type Job = {
   quantity: number;
   criteriaHash: string;
   /**
-   * Unix seconds until which the seller may deliver
+   * Last moment at which the seller may deliver, in unix seconds
    */
   deadline: number;
   /**
-   * Deposit after the fee, in token units
+   * Deposit minus the fee, in token units
    */
   lockedAmount: string;
   /**
@@ -573,7 +573,7 @@ export type Job = {
   currency: string;
   token: string;
   /**
-   * Funded in a block after the quote's end: the seller may refund
+   * Funded in a block after the quote's end, so the seller may refund
    */
   late: boolean;
   /**
@@ -582,7 +582,7 @@ export type Job = {
   unsolicited: boolean;
   createdAt: string;
   /**
-   * Block of the subgraph that this state was read at
+   * Subgraph block at which this state was read
    */
   indexedBlock: number | null;
 };
@@ -1810,7 +1810,7 @@ export type GetApiV1TransactionsByIdData = {
   };
   query?: {
     /**
-     * Block of the caller's own transaction: an older state is not answered (503 when it is not reached)
+     * Block of the caller's own transaction. The answer is never older (503 if the subgraph doesn't reach it)
      */
     minBlock?: number;
   };
@@ -1846,7 +1846,7 @@ export type GetApiV1TransactionsByIdError = GetApiV1TransactionsByIdErrors[keyof
 
 export type GetApiV1TransactionsByIdResponses = {
   /**
-   * Reads a transaction with what the caller may do next
+   * Reads a transaction and what the caller may do next
    */
   200: {
     success: true;
@@ -1898,7 +1898,7 @@ export type GetApiV1TransactionsByIdCriteriaError =
 
 export type GetApiV1TransactionsByIdCriteriaResponses = {
   /**
-   * Reads the criteria document whose hash the escrow carries
+   * Reads the criteria document that the escrow's hash commits to
    */
   200: {
     success: true;
@@ -2076,14 +2076,14 @@ export type PostApiV1TransactionsByIdDeliverError =
 
 export type PostApiV1TransactionsByIdDeliverResponses = {
   /**
-   * Hands over the result of a job
+   * Submits the result of a job
    */
   200: {
     success: true;
     data: Transaction;
   };
   /**
-   * Hands over the result of a job
+   * Submits the result of a job
    */
   202: {
     success: true;
@@ -2209,7 +2209,7 @@ export type GetApiV1TransactionsByIdClaimAbandonedError =
 
 export type GetApiV1TransactionsByIdClaimAbandonedResponses = {
   /**
-   * Gives the call with which the buyer reclaims an undelivered job
+   * Returns the call with which the buyer reclaims the deposit of an undelivered job
    */
   200: {
     success: true;
@@ -2224,7 +2224,7 @@ export type GetApiV1TransactionsByIdClaimAbandonedResponses = {
       claimable: boolean;
       claimableAt: string | null;
       /**
-       * Why the chain does not take the call now; null while it does. `too_early`: it will, from the time given. Every other reason names the state of the deal, and the time is null
+       * Why the chain doesn't accept the call now; null if it does. `too_early`: it will, from the given time on. Any other reason names the deal's state, and the time is null
        */
       reason: "not_funded" | "expired" | "not_delivered" | "delivered" | "disputed" | "settled" | "too_early" | null;
     };
@@ -2273,7 +2273,7 @@ export type GetApiV1TransactionsByIdFinalizeError =
 
 export type GetApiV1TransactionsByIdFinalizeResponses = {
   /**
-   * Gives the call that releases the funds after the dispute window
+   * Returns the call that releases the funds after the dispute window
    */
   200: {
     success: true;
@@ -2288,7 +2288,7 @@ export type GetApiV1TransactionsByIdFinalizeResponses = {
       finalizable: boolean;
       finalizableAt: string | null;
       /**
-       * Why the chain does not take the call now; null while it does. `too_early`: it will, from the time given. Every other reason names the state of the deal, and the time is null
+       * Why the chain doesn't accept the call now; null if it does. `too_early`: it will, from the given time on. Any other reason names the deal's state, and the time is null
        */
       reason: "not_funded" | "expired" | "not_delivered" | "delivered" | "disputed" | "settled" | "too_early" | null;
     };
