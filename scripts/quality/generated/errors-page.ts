@@ -4,22 +4,22 @@ import { ERROR_CATALOGUE } from "../../../api/http/errors.ts";
 
 const INTRODUCTION = `# Errors
 
-Every error of the API is JSON of one shape:
+Every error of the API is JSON with the same shape:
 
 \`\`\`json
-{ "success": false, "error": "what went wrong, for people", "code": "what_went_wrong", "details": "what it is about, by code" }
+{ "success": false, "error": "what went wrong, for people", "code": "what_went_wrong", "details": "facts, in a form that depends on the code" }
 \`\`\`
 
-Programs should look at \`code\`; texts may be reworded. \`details\` of a \`validation_error\` is a list of every issue,
-\`{path, message}\`, with paths such as \`body.title\` or \`query.limit\`. A \`503\` carries \`Retry-After\` in seconds where
-another try makes sense.
+Programs should use \`code\`; texts may change. \`details\` of a \`validation_error\` is a list of every issue,
+\`{path, message}\`, with paths such as \`body.title\` or \`query.limit\`. A \`503\` has \`Retry-After\` in seconds if a retry
+may succeed.
 
-**A 403 that is not JSON does not come from this service.** It may be a block by the bot protection of a content
-delivery network in front of it: look at the headers of the answer for who sent it, slow down, and ask the operator to
-let your address through. Each 403 of the service itself is JSON with a \`code\`.
+**A 403 that is not JSON does not come from this service.** The bot protection of a content delivery network in front of it
+may have blocked the request: check the answer's headers for its origin, slow down, and ask the operator to allow your
+address. Every 403 from the service itself is JSON with a \`code\`.
 
-Every path under \`/api/v1\` answers under \`/v1\` as well. This page is generated from the catalogue in
-\`api/http/errors.ts\` and the routes that name its codes.
+Every path under \`/api/v1\` is also served under \`/v1\`. This page is generated from the catalogue in
+\`api/http/errors.ts\` and the routes that list its codes.
 
 | Status | Code | Text | Where |
 |---|---|---|---|
@@ -32,11 +32,11 @@ const PIPELINE: Readonly<Partial<Record<ErrorCode, string>>> = {
   payload_too_large: "every route with a body",
   unsupported_media_type: "every route with a body",
   invalid_api_key: "every route that needs a key",
-  not_found: "unknown paths, and records that do not exist for the caller",
+  not_found: "unknown paths, and records that don't exist for the caller",
   method_not_allowed: "known paths, with `Allow`",
   internal_error: "every route",
   service_unavailable: "every route that needs a key or reads records",
-  escrow_id_taken: "no answer: `expiredBy` of a transaction says it",
+  escrow_id_taken: "never an answer: it is the `expiredBy` of a transaction",
 };
 
 /** The page docs/errors.md: the catalogue by status, each code with the routes that may answer it. */
