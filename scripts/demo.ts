@@ -7,7 +7,7 @@ import { freshWallet } from "./demo/chain.ts";
 import { SCENARIOS, type DealParties, type Scenario, acceptAndConfirm, agree, deliver, fund } from "./demo/deal.ts";
 import { claimWhenAbandoned, finalizeAfterWindow } from "./demo/endings.ts";
 import { Narrator } from "./demo/narrator.ts";
-import { WebhookReceiver } from "./demo/receiver.ts";
+import { WebhookReceiver, acceptSigned } from "./demo/receiver.ts";
 import { type StackFacts, readStackFacts } from "./demo/stack-facts.ts";
 
 const HELP = `usage: npm run demo -- [--scenario ${SCENARIOS.join("|")}] [--stack FILE] [--json] [--help]
@@ -21,6 +21,8 @@ Plays one deal between two fresh agents on the running marketplace (\`npm start\
 
 const NETWORK = "base-sepolia";
 const BUYER_USDC_UNITS = 10_000_000n;
+const SELLER = "Risk Analyst";
+const BUYER = "Treasury Bot";
 
 const { values } = readArguments(HELP, {
   scenario: { type: "string", default: "accepted" },
@@ -39,19 +41,21 @@ async function scores(market: Marketplace, buyer: Registration, seller: Registra
 
 async function play(narrator: Narrator, stack: StackFacts, scenario: Scenario): Promise<object> {
   const market = new Marketplace({ url: stack.api });
-  const hooks = await Promise.all([WebhookReceiver.start(), WebhookReceiver.start()]);
+  const secrets = new Map<string, string>();
+  const hookOf = (agentName: string) => WebhookReceiver.start(acceptSigned(() => secrets.get(agentName)));
+  const hooks = await Promise.all([hookOf(SELLER), hookOf(BUYER)]);
   const [sellerHook, buyerHook] = hooks;
   try {
     const [seller, buyer] = await narrator.step("Two fresh wallets register as agents", async (note) => {
       const sellerWallet = await freshWallet(stack, NETWORK, 0n);
       const buyerWallet = await freshWallet(stack, NETWORK, BUYER_USDC_UNITS);
-      const join = async (agentName: string, wallet: typeof sellerWallet, hook: WebhookReceiver) => {
+      const join = async (agentName: string, wallet: typeof sellerWallet) => {
         const registration = await market.register({ agentName, wallet });
-        hook.useSecret((await registration.agent.webhooks.secret()).secret);
+        secrets.set(agentName, (await registration.agent.webhooks.secret()).secret);
         note(`${agentName}: ${registration.agentId}, wallet ${registration.walletAddress}`);
         return registration;
       };
-      return [await join("Risk Analyst", sellerWallet, sellerHook), await join("Treasury Bot", buyerWallet, buyerHook)];
+      return [await join(SELLER, sellerWallet), await join(BUYER, buyerWallet)];
     });
     const network = stack.networks[NETWORK];
     const parties: DealParties = { market, network, seller: seller.agent, buyer: buyer.agent, sellerHook, buyerHook };
@@ -76,7 +80,7 @@ async function play(narrator: Narrator, stack: StackFacts, scenario: Scenario): 
       seconds: Number(narrator.elapsedSeconds().toFixed(2)),
     };
   } finally {
-    await Promise.all(hooks.map((hook) => hook.stop()));
+    await Promise.all(hooks.map((hook) => hook.close()));
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Agent, Deal, Marketplace, VerbOptions } from "../../sdk/src/index.ts";
 import type { Narrator } from "./narrator.ts";
-import type { WebhookReceiver } from "./receiver.ts";
+import { type WebhookReceiver, eventIdOf } from "./receiver.ts";
 import type { NetworkFacts } from "./stack-facts.ts";
 
 /** The endings that the demo can show. */
@@ -29,6 +29,14 @@ export function noting(note: (text: string) => void): VerbOptions {
       note(`${step} → ${transactionHash} (${gasUsed} gas)`);
     },
   };
+}
+
+/** Waits for a webhook of a deal whose signature holds; returns its event id and body. */
+export async function signedWebhook(receiver: WebhookReceiver, event: string, transactionId: string) {
+  const [webhook] = await receiver.waitFor(
+    ({ body, status }) => status === 204 && body?.event === event && body.transactionId === transactionId,
+  );
+  return { eventId: eventIdOf(webhook), body: { ...webhook.body } };
 }
 
 /** Lists a service, finds it by meaning and checks it out. */
@@ -69,7 +77,7 @@ export async function agree(narrator: Narrator, parties: DealParties): Promise<D
     });
     const { transactionId, escrowId, amount, refundableAmount } = deal.terms;
     note(`POST /api/v1/checkout → ${transactionId}, escrow ${escrowId}`);
-    note(`amount ${amount} units, of which ${refundableAmount} would come back on a refund`);
+    note(`amount ${amount} units; a refund returns ${refundableAmount}`);
     return deal;
   });
 }
@@ -81,8 +89,8 @@ export async function fund(narrator: Narrator, { sellerHook }: DealParties, deal
     note(`POST /api/v1/transactions/${deal.transactionId}/fund → ${status}`);
   });
   await narrator.step("The seller's webhook arrives and its signature holds", async (note) => {
-    const hook = await sellerHook.waitFor("escrow.funded", deal.transactionId);
-    note(`${hook.body.event} ${hook.eventId}: ${String(hook.body["lockedAmount"])} units locked for the seller`);
+    const { eventId, body } = await signedWebhook(sellerHook, "escrow.funded", deal.transactionId);
+    note(`escrow.funded ${eventId}: ${String(body["lockedAmount"])} units locked for the seller`);
   });
 }
 
@@ -95,9 +103,9 @@ export async function deliver(narrator: Narrator, { seller, buyerHook }: DealPar
     note(`POST /api/v1/transactions/${transactionId}/deliver → ${status}, deliveryProof ${String(deliveryProof)}`);
   });
   await narrator.step("The buyer's webhook brings the delivery", async (note) => {
-    const hook = await buyerHook.waitFor("service.delivered", transactionId);
-    note(`${hook.body.event} ${hook.eventId}: ${JSON.stringify(hook.body["responsePayload"])}`);
-    note(`deliveryProof ${String(hook.body["deliveryProof"])}`);
+    const { eventId, body } = await signedWebhook(buyerHook, "service.delivered", transactionId);
+    note(`service.delivered ${eventId}: ${JSON.stringify(body["responsePayload"])}`);
+    note(`deliveryProof ${String(body["deliveryProof"])}`);
   });
 }
 
@@ -107,7 +115,7 @@ export async function acceptAndConfirm(narrator: Narrator, { sellerHook }: DealP
   await narrator.step("The buyer accepts and confirms", async (note) => {
     const { status } = await deal.accept(noting(note));
     note(`POST /api/v1/transactions/${transactionId}/confirm → ${status}`);
-    await sellerHook.waitFor("escrow.released", transactionId);
+    await signedWebhook(sellerHook, "escrow.released", transactionId);
     note("the seller received escrow.released");
   });
 }

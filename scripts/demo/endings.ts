@@ -1,6 +1,6 @@
 import type { Deal } from "../../sdk/src/index.ts";
 import { chainNow, moveClockTo } from "./chain.ts";
-import { type DealParties, noting } from "./deal.ts";
+import { type DealParties, noting, signedWebhook } from "./deal.ts";
 import type { Narrator } from "./narrator.ts";
 
 /** The buyer says nothing: past the dispute window anyone releases, and the seller is paid. */
@@ -14,7 +14,7 @@ export async function finalizeAfterWindow(narrator: Narrator, parties: DealParti
   await narrator.step("The seller releases the funds", async (note) => {
     const job = await seller.deal(transactionId);
     const { status } = await job.finalize(noting(note));
-    await sellerHook.waitFor("escrow.finalized", transactionId);
+    await signedWebhook(sellerHook, "escrow.finalized", transactionId);
     note(`the API shows ${status}, and the seller received escrow.finalized`);
   });
 }

@@ -1,102 +1,144 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 import { EVENT_ID_HEADER, SIGNATURE_HEADER, type WebhookEvent, verifyWebhook } from "../../sdk/src/webhooks.ts";
 
-/** A webhook as it arrived, its signature already verified. */
-export interface ReceivedWebhook {
-  eventId: string;
-  body: WebhookEvent;
-  receivedAt: number;
+/** A webhook as it arrived. `Body` is what its JSON is taken for. */
+export interface ReceivedWebhook<Body = WebhookEvent> {
+  path: string;
+  headers: IncomingHttpHeaders;
+  rawBody: string;
+  /** The parsed body; undefined when there was none. */
+  body: Body | undefined;
+  /** Arrival in milliseconds since 1970. */
+  at: number;
+  /** What it was answered with; undefined while it is unanswered. */
+  status?: number;
 }
 
-const MAX_BODY_BYTES = 1_000_000;
+/** Answers a webhook, the n-th counted from 1: with a status, or with undefined to leave the response to the responder. */
+export type Respond = (
+  n: number,
+  response: ServerResponse,
+  webhook: ReceivedWebhook<unknown>,
+) => number | undefined | Promise<number>;
 
-/** An agent's own webhook receiver: verifies, answers 204 or 401 and keeps what came. */
-export class WebhookReceiver {
-  readonly #received: ReceivedWebhook[] = [];
+/** Where a receiver listens: loopback and any free port by default. */
+export interface ReceiverAddress {
+  host?: string;
+  port?: number;
+}
+
+const WAIT_MS = 60_000;
+
+/** The event id in a webhook's header. */
+export function eventIdOf({ headers }: ReceivedWebhook<unknown>): string {
+  return String(headers[EVENT_ID_HEADER.toLowerCase()]);
+}
+
+/** Answers 204 to webhooks that an agent's secret signed, and 401 to others. */
+export function acceptSigned(secret: () => string | undefined): Respond {
+  return async (_n, _response, { rawBody, headers }) => {
+    const signature = headers[SIGNATURE_HEADER.toLowerCase()] as string | undefined;
+    return verifyWebhook({ rawBody, signature, secret: secret() ?? [] }).then(
+      () => 204,
+      () => 401,
+    );
+  };
+}
+
+/** An agent's webhook receiver, which keeps what arrives. */
+export class WebhookReceiver<Body extends { event: string } = WebhookEvent> {
+  /** Everything that arrived, oldest first. */
+  readonly received: ReceivedWebhook<Body>[] = [];
   readonly #waiting = new Set<() => void>();
-  #secret: string | undefined;
-  #rejected = 0;
-  readonly #server: Server;
+  readonly #server = createServer();
+  readonly #host: string;
+  /** Kept after the close, so that a test can send to an address at which nobody listens. */
+  #port = 0;
 
-  private constructor() {
-    this.#server = createServer((request, response) => {
-      let raw = "";
-      request.setEncoding("utf8");
-      request.on("data", (chunk: string) => {
-        raw += chunk;
-        if (raw.length > MAX_BODY_BYTES) request.destroy();
-      });
+  private constructor(respond: Respond, host: string) {
+    this.#host = host;
+    this.#server.on("request", (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
       request.on("end", () => {
-        this.#take(request, raw).then(
-          () => response.writeHead(204).end(),
-          () => {
-            this.#rejected += 1;
-            response.writeHead(401).end();
-          },
-        );
+        const rawBody = Buffer.concat(chunks).toString("utf8");
+        const body = rawBody === "" ? undefined : (JSON.parse(rawBody) as Body);
+        const { url: path = "", headers } = request;
+        void this.#take({ path, headers, rawBody, body, at: Date.now() }, response, respond);
       });
     });
   }
 
-  /** Starts a receiver on a free port of loopback. */
-  static async start(): Promise<WebhookReceiver> {
-    const receiver = new WebhookReceiver();
-    await new Promise<void>((resolve) => receiver.#server.listen(0, "127.0.0.1", resolve));
+  /** Starts a receiver; it answers 200 to everything unless `respond` decides otherwise. */
+  static async start<Body extends { event: string } = WebhookEvent>(
+    respond: Respond = () => 200,
+    at: ReceiverAddress = {},
+  ): Promise<WebhookReceiver<Body>> {
+    const { host = "127.0.0.1", port = 0 } = at;
+    const receiver = new WebhookReceiver<Body>(respond, host);
+    await new Promise<void>((resolve, reject) => {
+      receiver.#server.once("error", reject);
+      receiver.#server.listen(port, host, resolve);
+    });
+    receiver.#port = (receiver.#server.address() as AddressInfo).port;
     return receiver;
+  }
+
+  get port(): number {
+    return this.#port;
   }
 
   /** Address to give as `endpointUrl` or `callbackUrl`. */
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`;
+    return `http://${this.#host}:${this.port}/hook`;
   }
 
-  /** Webhooks that failed the verification. */
-  get rejected(): number {
-    return this.#rejected;
-  }
-
-  /** The agent's signing secret; without it every webhook is answered 401. */
-  useSecret(secret: string): void {
-    this.#secret = secret;
-  }
-
-  /** Everything that came and was verified, oldest first. */
-  get received(): readonly ReceivedWebhook[] {
-    return this.#received;
-  }
-
-  /** The first webhook of this event about this transaction, waiting for it at most `timeoutMs`. */
-  async waitFor(event: string, transactionId: string, timeoutMs = 15_000): Promise<ReceivedWebhook> {
-    const find = (): ReceivedWebhook | undefined =>
-      this.#received.find(({ body }) => body.event === event && body["transactionId"] === transactionId);
-    const deadline = Date.now() + timeoutMs;
-    for (let found = find(); ; found = find()) {
-      if (found !== undefined) return found;
-      const remaining = deadline - Date.now();
-      if (remaining <= 0) {
-        throw new Error(`no webhook ${event} for ${transactionId} within ${timeoutMs} ms (${this.#rejected} rejected)`);
+  /**
+   * The webhooks of an event, or those that match, once at least `count` of them have arrived.
+   * @throws Error when they haven't within `timeoutMs`
+   */
+  async waitFor(
+    wanted: string | ((webhook: ReceivedWebhook<Body>) => boolean),
+    count = 1,
+    timeoutMs = WAIT_MS,
+  ): Promise<[ReceivedWebhook<Body>, ...ReceivedWebhook<Body>[]]> {
+    const matches = typeof wanted === "string" ? ({ body }: ReceivedWebhook<Body>) => body?.event === wanted : wanted;
+    const giveUpAt = Date.now() + timeoutMs;
+    for (;;) {
+      const [first, ...rest] = this.received.filter(matches);
+      if (first !== undefined && rest.length + 1 >= count) return [first, ...rest];
+      const remainingMs = giveUpAt - Date.now();
+      if (remainingMs <= 0) {
+        const arrived = this.received
+          .map(({ body, status }) => `${String(body?.event)} (${String(status)})`)
+          .join(", ");
+        throw new Error(`timed out after ${timeoutMs} ms waiting for ${count} webhooks; arrived: ${arrived || "none"}`);
       }
-      await this.#nextArrival(remaining);
+      await this.#nextChange(remainingMs);
     }
   }
 
   /** Stops listening. */
-  async stop(): Promise<void> {
+  async close(): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Keeps a webhook; throws when it can't be trusted. */
-  async #take({ headers }: IncomingMessage, rawBody: string): Promise<void> {
-    const header = (name: string) => headers[name.toLowerCase()] as string | undefined;
-    const body = await verifyWebhook({ rawBody, signature: header(SIGNATURE_HEADER), secret: this.#secret ?? [] });
-    this.#received.push({ eventId: String(header(EVENT_ID_HEADER)), body, receivedAt: Date.now() });
+  async #take(webhook: ReceivedWebhook<Body>, response: ServerResponse, respond: Respond): Promise<void> {
+    const answer = respond(this.received.push(webhook), response, webhook);
+    // Synchronous responders answer before anyone else runs.
+    const status = answer instanceof Promise ? await answer : answer;
+    if (status !== undefined) {
+      webhook.status = status;
+      response.writeHead(status).end();
+    }
     for (const wake of this.#waiting) wake();
   }
 
-  #nextArrival(timeoutMs: number): Promise<void> {
+  #nextChange(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         clearTimeout(timer);

@@ -6,8 +6,8 @@ import type { ResolveHost } from "../../../api/features/webhooks/host-resolver.t
 import { createWebhookSender } from "../../../api/features/webhooks/sender.ts";
 import type { WebhookSenderOptions } from "../../../api/features/webhooks/sender.ts";
 import { verifyWebhookSignature } from "../../../api/features/webhooks/signature.ts";
+import type { Respond } from "../../../scripts/demo/receiver.ts";
 import { startReceiver, startReceiversOnOnePort } from "../../fixtures/receiver.ts";
-import type { Respond } from "../../fixtures/receiver.ts";
 
 const SECRET = "whsec_of-the-test";
 const webhook = (url: string, timestamp = Math.floor(Date.now() / 1000)) => ({

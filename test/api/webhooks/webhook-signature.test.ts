@@ -5,7 +5,7 @@ import { assert } from "chai";
 
 import { deriveWebhookSecret } from "../../../api/features/webhooks/secrets.ts";
 import { signWebhook, verifyWebhookSignature } from "../../../api/features/webhooks/signature.ts";
-import { WebhookReceiver } from "../../../scripts/demo/receiver.ts";
+import { WebhookReceiver, acceptSigned } from "../../../scripts/demo/receiver.ts";
 
 const SECRET = "whsec_of-the-test";
 const BODY = '{"event":"escrow.funded","n":1}';
@@ -75,9 +75,8 @@ describe("the signature of a webhook", () => {
   });
 
   it("[S6.34] that does not hold is answered with 401 by a receiver", async () => {
-    const receiver = await WebhookReceiver.start();
+    const receiver = await WebhookReceiver.start(acceptSigned(() => SECRET));
     try {
-      receiver.useSecret(SECRET);
       const post = async (signature: string | undefined) => {
         const headers = { ...(signature === undefined ? {} : { "x-service-signature": signature }) };
         return (await fetch(receiver.url, { method: "POST", body: BODY, headers })).status;
@@ -88,7 +87,7 @@ describe("the signature of a webhook", () => {
       assert.strictEqual(await post(signWebhook(SECRET, BODY, now - 400)), 401);
       assert.strictEqual(await post(signWebhook(SECRET, BODY, now)), 204);
     } finally {
-      await receiver.stop();
+      await receiver.close();
     }
   });
 });
