@@ -10,15 +10,14 @@ import type { TransactionReceipt } from "viem";
 import { chainStateFile } from "../../scripts/local/chain.ts";
 import { findFreePorts } from "../../scripts/local/ports.ts";
 import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
-import type { TestAgent } from "../fixtures/api.ts";
-import { act, checkOut, createEscrow, fund, openMarket, readTransaction } from "../fixtures/deals.ts";
-import type { CheckoutData, DealApi, Market } from "../fixtures/deals.ts";
+import { eventIdOf } from "../../scripts/demo/receiver.ts";
+import { collect, deliveryProofOf, isTransient } from "../../sdk/src/index.ts";
+import type { Deal } from "../../sdk/src/index.ts";
+import { openFullStack, openShop, PATIENT } from "../fixtures/full-stack.ts";
+import type { FullStack, Shop } from "../fixtures/full-stack.ts";
 import { seededRandom } from "../fixtures/random.ts";
 import { startReceiver } from "../fixtures/receiver.ts";
 import type { TestReceiver } from "../fixtures/receiver.ts";
-import { remoteApi } from "../fixtures/remote-api.ts";
-import { openChain } from "../fixtures/stack.ts";
-import type { PreparedCall, TestChain } from "../fixtures/stack.ts";
 import { until } from "../fixtures/until.ts";
 import { ALL_AT_ONCE, StackProcess, THE_STACK_ITSELF, noProcessLeft } from "./support/stack-process.ts";
 
@@ -26,6 +25,11 @@ import { ALL_AT_ONCE, StackProcess, THE_STACK_ITSELF, noProcessLeft } from "./su
 const INTO_A_REQUEST_MS = 40;
 /** An attempt whose worker died goes out again when its lease of 30 s is over. */
 const REPEATED_WITHIN_MS = 60_000;
+/** What `/ready` answers, as far as it is read here. */
+interface Readiness {
+  networks: Record<string, { ok: boolean }>;
+}
+
 const RESPONSE_PAYLOAD = { summary: "Three risks were found." };
 
 describe("a deal goes on after kill -9 and another start", () => {
@@ -35,11 +39,12 @@ describe("a deal goes on after kill -9 and another start", () => {
   let stack: StackProcess;
   let sellerHook: TestReceiver;
   let buyerHook: TestReceiver;
-  let api: DealApi;
-  let chain: TestChain;
-  let market: Market;
+  let users: FullStack;
+  let shop: Shop;
   let firstBlock: string;
-  let checkout: CheckoutData;
+  /** The deal as its buyer and as its seller have it. */
+  let deal: Deal;
+  let job: Deal;
   let funding: TransactionReceipt;
 
   const start = async (): Promise<void> => {
@@ -51,13 +56,15 @@ describe("a deal goes on after kill -9 and another start", () => {
     portBase = await findFreePorts(PORTS_PER_STACK);
     await start();
     process.env["TEST_STACK"] = join(dir, "stack.json");
-    [api, chain] = await Promise.all([remoteApi(), openChain("base-sepolia")]);
-    firstBlock = (await chain.client.getBlock({ blockNumber: 1n })).hash;
+    users = await openFullStack();
+    firstBlock = (await users.chain.client.getBlock({ blockNumber: 1n })).hash;
     // The first webhook that arrives is never answered: its worker is killed in the middle of the attempt.
     sellerHook = await startReceiver((n) => (n === 1 ? undefined : 200));
     buyerHook = await startReceiver();
-    market = await openMarket(api, chain, { endpointUrl: sellerHook.url, callbackRequired: true });
-    checkout = await checkOut(market, { callbackUrl: buyerHook.url });
+    shop = await openShop(users, { endpointUrl: sellerHook.url, callbackRequired: true });
+    const { buyer, serviceId } = shop;
+    deal = await buyer.agent.checkout({ serviceId, callbackUrl: buyerHook.url });
+    await deal.escrow.approve(deal.terms.token, deal.terms.amount);
   });
   after(async () => {
     stack.interrupt();
@@ -65,12 +72,6 @@ describe("a deal goes on after kill -9 and another start", () => {
     await Promise.all([sellerHook.close(), buyerHook.close()]);
     rmSync(dir, { recursive: true, force: true });
   });
-
-  const post = (agent: TestAgent, move: "deliver" | "confirm", body: object) =>
-    api.request("POST", `/api/v1/transactions/${checkout.transactionId}/${move}`, { key: agent.apiKey, body });
-  const deliver = () => post(market.seller, "deliver", { responsePayload: RESPONSE_PAYLOAD });
-  const transaction = () => readTransaction(api, market.buyer, checkout.transactionId);
-  const reaches = (status: string) => until(`it is ${status}`, async () => (await transaction()).status === status);
 
   /** kill -9, then all that an operator sees: the rest ends, says why, leaves nothing, and starts again with the data. */
   async function killAndStartAgain(victim: string): Promise<void> {
@@ -83,11 +84,19 @@ describe("a deal goes on after kill -9 and another start", () => {
       assert.match(output, new RegExp(`${victim} ended by itself \\(signal SIGKILL\\)`));
     }
     await start();
-    assert.strictEqual((await chain.client.getBlock({ blockNumber: 1n })).hash, firstBlock, "the chain is the same");
-    await until("everything answers", async () => {
-      const { status, body } = await api.request("GET", "/ready");
-      return status === 200 && Object.values<{ ok: boolean }>(body.networks).every(({ ok }) => ok);
-    });
+    const { hash } = await users.chain.client.getBlock({ blockNumber: 1n });
+    assert.strictEqual(hash, firstBlock, "the chain is the same");
+    await until("everything answers", isReady);
+  }
+
+  async function isReady(): Promise<boolean> {
+    try {
+      const { body } = await shop.buyer.agent.request<Readiness>({ method: "GET", path: "/ready" });
+      return Object.values(body.networks).every(({ ok }) => ok);
+    } catch (error) {
+      if (isTransient(error)) return false;
+      throw error;
+    }
   }
 
   /** Both copies of the chain's state hold the block: a kill may cut the newer one short. */
@@ -108,111 +117,96 @@ describe("a deal goes on after kill -9 and another start", () => {
 
   it("chain-base, the network that it does not settle on, with the checkout just made", async () => {
     await killAndStartAgain("chain-base");
-    const { status, escrowId } = await transaction();
-    assert.deepEqual([status, escrowId], ["pending_funding", checkout.paymentInstructions.escrowId]);
+    const { status, escrowId } = await deal.read();
+    assert.deepEqual([status, escrowId], ["pending_funding", deal.terms.escrowId]);
   });
 
   it("worker, after the block of the funding and before its webhook", async () => {
     stack.freeze("worker");
-    funding = await createEscrow(market, checkout);
-    await reaches("funded");
+    funding = await deal.escrow.createEscrow(deal.terms);
+    await deal.waitForStatus("funded", PATIENT);
     assert.deepEqual(sellerHook.received, []);
     await killAndStartAgain("worker");
     await sellerHook.waitFor("escrow.funded");
+    job = await shop.seller.agent.deal(deal.transactionId);
   });
 
   it("all processes at once, while the seller has not answered the webhook yet", async () => {
     await isOnDisk(funding.blockNumber);
     await killAndStartAgain(ALL_AT_ONCE);
-    assert.strictEqual((await transaction()).status, "funded");
+    assert.strictEqual((await deal.read()).status, "funded");
   });
 
   it("api, while it verifies the funding", async () => {
-    await killDuring(fund(market, checkout, funding.transactionHash), "api");
-    const { status, body, text } = await fund(market, checkout, funding.transactionHash);
-    assert.deepEqual([status, body.data?.status], [200, "funded"], text);
+    await killDuring(deal.reportFunding(funding.transactionHash, PATIENT), "api");
+    assert.strictEqual((await deal.reportFunding(funding.transactionHash, PATIENT)).status, "funded");
   });
 
   it("chain-base-sepolia, which holds the funds", async () => {
     await isOnDisk(funding.blockNumber);
     await killAndStartAgain("chain-base-sepolia");
-    const receipt = await chain.client.getTransactionReceipt({ hash: funding.transactionHash });
+    const receipt = await users.chain.client.getTransactionReceipt({ hash: funding.transactionHash });
     assert.strictEqual(receipt.blockHash, funding.blockHash);
-    assert.strictEqual((await transaction()).status, "funded");
+    assert.strictEqual((await deal.read()).status, "funded");
   });
 
   it("mongo, while it takes the seller's payload", async () => {
-    await killDuring(deliver(), "mongo");
-    const { status, text } = await deliver();
-    assert.strictEqual(status, 202, text);
+    await killDuring(job.handOver(RESPONSE_PAYLOAD), "mongo");
+    assert.strictEqual((await job.handOver(RESPONSE_PAYLOAD)).status, "funded");
   });
 
   it("graph-base-sepolia, after the block of the delivery and before it is indexed", async () => {
-    const { body, text } = await deliver();
-    const submitDelivery = body.data?.submitDelivery as PreparedCall | undefined;
-    assert.ok(submitDelivery !== undefined, text);
     stack.freeze("graph-base-sepolia");
-    assert.strictEqual((await chain.send(market.seller.account, submitDelivery)).status, "success");
+    await job.escrow.submitDelivery(deal.terms.escrowId, deliveryProofOf(RESPONSE_PAYLOAD));
     await killAndStartAgain("graph-base-sepolia");
-    await reaches("delivered");
+    await deal.waitForStatus("delivered", PATIENT);
     await buyerHook.waitFor("service.delivered");
   });
 
   it("postgres, which holds what the subgraphs know", async () => {
-    const known = await transaction();
+    const known = await deal.read();
     await killAndStartAgain("postgres");
-    assert.deepEqual((await transaction()).timeline, known.timeline);
+    assert.deepEqual((await deal.read()).timeline, known.timeline);
   });
 
   it("graph-base, which follows the other network", async () => {
     await killAndStartAgain("graph-base");
-    assert.strictEqual((await transaction()).status, "delivered");
+    assert.strictEqual((await deal.read()).status, "delivered");
   });
 
   it("the process of the stack itself, at the moment at which the buyer has accepted", async () => {
-    await act(api, chain, market.buyer, checkout.transactionId, "accept");
+    await deal.escrow.move("accept", deal.terms.escrowId);
     await killAndStartAgain(THE_STACK_ITSELF);
     await sellerHook.waitFor("escrow.released");
-    // On a busy machine the subgraph may not be at the head of the chain in time.
-    const { status, body, text } = await until("the buyer confirms", async () => {
-      const answer = await post(market.buyer, "confirm", {});
-      return answer.status !== 503 && answer;
-    });
-    assert.deepEqual([status, body.data?.status], [200, "released"], text);
+    assert.strictEqual((await deal.confirm(PATIENT)).status, "released");
   });
 
-  it("and is settled once: paid, scored and told of by one event for each move", async () => {
-    const { buyer, seller } = market;
-    assert.strictEqual(await chain.usdcOf(seller.walletAddress), BigInt(checkout.paymentInstructions.refundableAmount));
+  it("and is settled once: paid, scored and announced by one event for each move", async () => {
+    const { buyer, seller } = shop;
+    assert.strictEqual(await users.chain.usdcOf(seller.walletAddress), deal.terms.refundableAmount);
     for (const { walletAddress } of [buyer, seller]) {
-      const { body } = await api.request("GET", `/api/v1/agents/score?address=${walletAddress}`);
-      assert.strictEqual(body.onChainScore, 1);
+      assert.strictEqual((await users.market.score(walletAddress)).onChainScore, 1);
     }
-    const { body: listed } = await api.request("GET", "/api/v1/transactions", { key: buyer.apiKey });
+    const listed = await collect(buyer.agent.transactions());
     assert.deepEqual(
-      listed.data.map(({ transactionId }: { transactionId: string }) => transactionId),
-      [checkout.transactionId],
+      listed.map(({ transactionId }) => transactionId),
+      [deal.transactionId],
     );
 
     await sellerHook.waitFor("escrow.funded", 2, REPEATED_WITHIN_MS);
-    for (const [agent, hook, told] of [
+    for (const [{ agent }, hook, announced] of [
       [seller, sellerHook, ["escrow.funded", "escrow.released"]],
       [buyer, buyerHook, ["service.delivered"]],
     ] as const) {
-      const log = (await api.request("GET", "/api/v1/events", { key: agent.apiKey })).body.data as {
-        id: string;
-        event: string;
-      }[];
+      const log = await collect(agent.events());
       assert.deepEqual(
         log.map(({ event }) => event),
-        [...told],
+        [...announced],
       );
-      // A webhook may come again, but never under another id or with other words.
-      const bodies = new Map(hook.received.map(({ headers, rawBody }) => [headers["x-service-event-id"], rawBody]));
+      // A webhook may come again, but never under another id or with another body.
+      const bodies = new Map(hook.received.map((webhook) => [eventIdOf(webhook), webhook.rawBody]));
       assert.deepEqual([...bodies.keys()].sort(), log.map(({ id }) => id).sort());
-      for (const { headers, rawBody } of hook.received) {
-        assert.strictEqual(rawBody, bodies.get(headers["x-service-event-id"]));
-      }
+      for (const webhook of hook.received) assert.strictEqual(webhook.rawBody, bodies.get(eventIdOf(webhook)));
     }
   });
 });

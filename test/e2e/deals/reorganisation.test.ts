@@ -1,68 +1,60 @@
-// A chain that takes blocks back: this file rolls the local chain back, so it has the stack for itself.
+// A chain that takes blocks back.
 
 import { assert } from "chai";
 
-import type { TestAgent } from "../../fixtures/api.ts";
-import { createEscrow, fundedDeal, openMarket, readTransaction } from "../../fixtures/deals.ts";
-import type { DealApi } from "../../fixtures/deals.ts";
+import { eventIdOf } from "../../../scripts/demo/receiver.ts";
+import { collect } from "../../../sdk/src/index.ts";
+import type { Agent } from "../../../sdk/src/index.ts";
+import { fundedDeal, openFullStack, openShop, PATIENT } from "../../fixtures/full-stack.ts";
+import type { FullStack } from "../../fixtures/full-stack.ts";
 import { startReceiver } from "../../fixtures/receiver.ts";
 import type { TestReceiver } from "../../fixtures/receiver.ts";
-import { remoteApi } from "../../fixtures/remote-api.ts";
-import { openChain } from "../../fixtures/stack.ts";
-import type { TestChain } from "../../fixtures/stack.ts";
 import { until } from "../../fixtures/until.ts";
 
 /** Blocks mined on the new branch beyond the length of the old one. */
 const AHEAD = 3;
 
 describe("a reorganisation of the chain", () => {
-  let api: DealApi;
-  let chain: TestChain;
+  let stack: FullStack;
   let hook: TestReceiver;
 
   before(async () => {
-    api = await remoteApi();
-    chain = await openChain("base-sepolia");
+    stack = await openFullStack();
     hook = await startReceiver();
   });
   after(() => hook.close());
 
-  const eventsOf = async (agent: TestAgent) =>
-    (await api.request("GET", "/api/v1/events", { key: agent.apiKey })).body.data as { id: string; event: string }[];
+  const eventsOf = (agent: Agent) => collect(agent.events());
 
-  it("[D37] withdraws a funding that is no longer on chain, tells both parties, and announces it anew with another id", async () => {
-    const market = await openMarket(api, chain, { endpointUrl: hook.url });
-    const checkout = await fundedDeal(market);
-    const { transactionId } = checkout;
+  it("[D37] withdraws a funding that is no longer on chain, tells both parties, and announces it again with another id", async () => {
+    const { chain } = stack;
+    const shop = await openShop(stack, { endpointUrl: hook.url });
+    const { deal, job } = await fundedDeal(shop);
     const [funded] = await hook.waitFor("escrow.funded");
-    const { escrowId } = checkout.paymentInstructions;
 
-    const { timeline } = await readTransaction(api, market.buyer, transactionId);
-    const fundedIn = timeline.find(({ event }: { event: string }) => event === "EscrowCreated").blockNumber as number;
+    const { timeline } = await deal.read();
+    const fundedIn = timeline.find(({ event }) => event === "EscrowCreated")?.blockNumber ?? 0;
     const head = Number(await chain.client.getBlockNumber({ cacheTime: 0 }));
     await chain.rollBackTo(fundedIn - 1);
     await chain.client.mine({ blocks: head - fundedIn + 1 + AHEAD });
 
-    await until("the funding is withdrawn", async () => {
-      const { status } = await readTransaction(api, market.buyer, transactionId);
-      return status === "pending_funding";
-    });
+    await deal.waitForStatus("pending_funding", PATIENT);
     const [reorged] = await hook.waitFor("escrow.reorged");
     assert.deepEqual(
-      [reorged?.body.transactionId, reorged?.body.withdrawn, reorged?.body.withdrawnEventIds],
-      [transactionId, "EscrowCreated", [funded?.headers["x-service-event-id"]]],
+      [reorged.body.transactionId, reorged.body.withdrawn, reorged.body.withdrawnEventIds],
+      [deal.transactionId, "EscrowCreated", [eventIdOf(funded)]],
     );
     assert.deepEqual(
-      (await eventsOf(market.buyer)).map(({ event }) => event),
+      (await eventsOf(shop.buyer.agent)).map(({ event }) => event),
       ["escrow.reorged"],
     );
 
-    await createEscrow(market, checkout);
-    await until("it is funded again", async () => {
-      return (await readTransaction(api, market.buyer, transactionId)).status === "funded";
-    });
+    // The API isn't told: it sees the new funding on chain.
+    await deal.escrow.approve(deal.terms.token, deal.terms.amount);
+    await deal.escrow.createEscrow(deal.terms);
+    await deal.waitForStatus("funded", PATIENT);
     const log = await until("it is announced again", async () => {
-      const events = await eventsOf(market.seller);
+      const events = await eventsOf(shop.seller.agent);
       return events.length >= 3 ? events : undefined;
     });
     assert.deepEqual(
@@ -70,6 +62,6 @@ describe("a reorganisation of the chain", () => {
       ["escrow.funded", "escrow.reorged", "escrow.funded"],
     );
     assert.notStrictEqual(log[0]?.id, log[2]?.id);
-    assert.strictEqual((await readTransaction(api, market.seller, transactionId)).escrowId, escrowId);
+    assert.strictEqual((await job.read()).escrowId, deal.terms.escrowId);
   });
 });

@@ -1,8 +1,6 @@
 // The client against the whole stack: every verb that needs no other clock than the chain's.
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -10,70 +8,39 @@ import { promisify } from "node:util";
 import { assert } from "chai";
 import { createWalletClient, http } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { base, baseSepolia } from "viem/chains";
+import { base } from "viem/chains";
 
+import { acceptSigned, eventIdOf, WebhookReceiver } from "../../../scripts/demo/receiver.ts";
 import {
   ApiError,
   collect,
   ContractRevertedError,
-  EVENT_ID_HEADER,
   Marketplace,
   RefusedError,
   relayCall,
   sendCall,
-  SIGNATURE_HEADER,
-  verifyWebhook,
 } from "../../../sdk/src/index.ts";
-import type { Agent, Deal, NewListing, Registration, Wallet, WebhookEvent } from "../../../sdk/src/index.ts";
-import { readStack } from "../../fixtures/api.ts";
+import type { Deal, Registration } from "../../../sdk/src/index.ts";
+import { fundedDeal, listing, openFullStack, openShop, PATIENT } from "../../fixtures/full-stack.ts";
+import type { FullStack } from "../../fixtures/full-stack.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
 import { installSdk } from "../../fixtures/sdk-package.ts";
-import { openChain } from "../../fixtures/stack.ts";
-import type { TestChain } from "../../fixtures/stack.ts";
 import { until } from "../../fixtures/until.ts";
 
 const run = promisify(execFile);
-/** A busy machine may need long until the subgraph has a block. */
-const PATIENT = { timeoutMs: 180_000 };
-const LISTING: NewListing = {
-  title: "Token risk report",
-  description: "Reads the contracts and holders of a token and writes what could go wrong.",
-  category: "risk_assessment",
-  price: 2.5,
-  priceUnit: "per_document",
-  callbackRequired: false,
-};
 
 describe("the client", () => {
-  let url: string;
-  let chain: TestChain;
-  let market: Marketplace;
+  let stack: FullStack;
   let buyer: Registration;
   let seller: Registration;
   let serviceId: string;
 
-  const newWallet = async (usdc = 0n): Promise<Wallet> => {
-    const account = privateKeyToAccount(generatePrivateKey());
-    await chain.endow(account, { usdc });
-    return walletOf(account);
-  };
-  const walletOf = (account: ReturnType<typeof privateKeyToAccount>): Wallet =>
-    createWalletClient({ account, chain: baseSepolia, transport: http(chain.rpcUrl), pollingInterval: 50 });
-  const checkOut = (fields: object = {}): Promise<Deal> => buyer.agent.checkout({ serviceId, ...fields });
-  const fundedDeal = async (): Promise<{ deal: Deal; job: Deal }> => {
-    const deal = await checkOut();
-    await deal.fund(PATIENT);
-    return { deal, job: await seller.agent.deal(deal.transactionId) };
-  };
+  const checkOut = (): Promise<Deal> => buyer.agent.checkout({ serviceId });
+  const newDeal = () => fundedDeal({ buyer, seller, serviceId });
 
   before(async () => {
-    ({ api: url } = (await readStack()) as unknown as { api: string });
-    chain = await openChain("base-sepolia");
-    market = new Marketplace({ url });
-    const [buyerWallet, sellerWallet] = [await newWallet(100_000_000n), await newWallet()];
-    buyer = await market.register({ agentName: "Buyer", description: "Buys reports", wallet: buyerWallet });
-    seller = await market.register({ agentName: "Seller", wallet: sellerWallet });
-    ({ id: serviceId } = await seller.agent.listings.create(LISTING));
+    stack = await openFullStack();
+    ({ buyer, seller, serviceId } = await openShop(stack));
   });
 
   it("settles the deal of its README, installed in an empty folder", async () => {
@@ -85,6 +52,7 @@ describe("the client", () => {
       assert.isAtMost(code.trimEnd().split("\n").length, 30);
       writeFileSync(join(dir, "deal.mjs"), code);
       const keys = [generatePrivateKey(), generatePrivateKey()] as const;
+      const { chain, url } = stack;
       for (const key of keys) await chain.endow(privateKeyToAccount(key), { usdc: 2_500_000n });
       const env = { MARKETPLACE_URL: url, RPC_URL: chain.rpcUrl, SELLER_KEY: keys[0], BUYER_KEY: keys[1] };
       const { stdout } = await run(process.execPath, ["deal.mjs"], { cwd: dir, env: { ...process.env, ...env } });
@@ -95,6 +63,7 @@ describe("the client", () => {
   });
 
   it("reads what needs no key", async () => {
+    const { market, chain } = stack;
     const score = await market.score(buyer.walletAddress);
     assert.deepEqual([score.onChainScore, score.graduated], [0, false]);
     assert.strictEqual(await market.publicKey(buyer.agentId), buyer.publicKey);
@@ -108,6 +77,7 @@ describe("the client", () => {
   });
 
   it("issues a key and revokes it", async () => {
+    const { market, newWallet } = stack;
     const wallet = await newWallet();
     const { agentId } = await market.register({ agentName: "Third", wallet });
     const issued = await market.issueKey({ wallet, revokeOthersAfterSeconds: 60 });
@@ -118,7 +88,7 @@ describe("the client", () => {
 
   it("changes, pauses, resumes and archives a listing", async () => {
     const { listings } = seller.agent;
-    const { id } = await listings.create({ ...LISTING, title: "Another report" });
+    const { id } = await listings.create(listing({ title: "Another report" }));
     assert.strictEqual((await listings.update(id, { price: 3 })).price, 3);
     assert.strictEqual((await listings.pause(id)).status, "paused");
     assert.deepEqual(
@@ -132,6 +102,7 @@ describe("the client", () => {
   });
 
   it("[D13] funds without gas of the buyer, by a signature that a relayer can't change", async () => {
+    const { market, chain, newWallet } = stack;
     const relayer = await newWallet();
     const poor = await newWallet(10_000_000n);
     await chain.client.setBalance({ address: poor.account.address, value: 0n });
@@ -166,14 +137,14 @@ describe("the client", () => {
     const elsewhere = await buyer.agent.withWallet(mainnet).deal(deal.transactionId);
     await rejectionOf(elsewhere.fund(), RefusedError);
     const escrowContracts = { "base-sepolia": seller.walletAddress };
-    const careful = new Marketplace({ url, escrowContracts }).agent({ apiKey: buyer.apiKey });
+    const careful = new Marketplace({ url: stack.url, escrowContracts }).agent({ apiKey: buyer.apiKey });
     await rejectionOf(careful.deal(deal.transactionId), RefusedError);
     await rejectionOf(careful.checkout({ serviceId }), RefusedError);
     assert.strictEqual((await deal.escrow.get(deal.terms.escrowId)).state, "None");
   });
 
   it("repeats verbs without sending anything twice, and settles by accept", async () => {
-    const { deal, job } = await fundedDeal();
+    const { deal, job } = await newDeal();
     const sent: string[] = [];
     const options = { ...PATIENT, onReceipt: (step: string) => sent.push(step) };
     assert.strictEqual((await deal.fund(options)).status, "funded");
@@ -185,7 +156,7 @@ describe("the client", () => {
     assert.deepEqual(sent, ["submitDelivery", "accept"]);
     const { status, proofVerified } = await deal.read();
     assert.deepEqual([status, proofVerified], ["released", true]);
-    assert.strictEqual((await deal.criteria())["title"], LISTING.title);
+    assert.strictEqual((await deal.criteria())["title"], listing().title);
     const mine = await collect(buyer.agent.transactions({ status: "released" }));
     assert.deepEqual(
       mine.map(({ transactionId }) => transactionId),
@@ -203,19 +174,19 @@ describe("the client", () => {
   });
 
   it("[D6] declines a job with refund", async () => {
-    const { deal, job } = await fundedDeal();
+    const { deal, job } = await newDeal();
     const refunded = await job.refund(PATIENT);
     assert.deepEqual([refunded.status, refunded.buyerAmount], ["refunded", deal.terms.refundableAmount]);
   });
 
   it("opens a dispute", async () => {
-    const { deal, job } = await fundedDeal();
+    const { deal, job } = await newDeal();
     await job.deliver({ summary: "Nothing" }, PATIENT);
     assert.strictEqual((await deal.openDispute(PATIENT)).status, "disputed");
   });
 
   it("names the contract's own error when a move comes too early", async () => {
-    const { deal, job } = await fundedDeal();
+    const { deal, job } = await newDeal();
     assert.isFalse((await deal.claimAbandonedCall()).claimable);
     assert.strictEqual(
       (await rejectionOf(deal.claimAbandoned(), ContractRevertedError)).errorName,
@@ -233,45 +204,26 @@ describe("the client", () => {
   });
 
   it("verifies the webhooks of its agent, while the secret rotates as well", async () => {
-    const received: WebhookEvent[] = [];
-    const { agent, server, hook } = await listeningSeller(received);
-    const { id } = await agent.listings.create({ ...LISTING, endpointUrl: hook });
+    const { agent } = await stack.market.register({ agentName: "Listener", wallet: await stack.newWallet() });
+    const { secret } = await agent.webhooks.secret();
+    const hook = await WebhookReceiver.start(acceptSigned(() => secret));
+    const { id } = await agent.listings.create(listing({ endpointUrl: hook.url }));
     const deal = await buyer.agent.checkout({ serviceId: id });
     await deal.fund(PATIENT);
-    const [funded] = await until("the webhook arrives", () => Promise.resolve(received.length > 0 && received));
-    assert.deepEqual([funded?.event, funded?.["lockedAmount"]], ["escrow.funded", String(deal.terms.refundableAmount)]);
+    const [funded] = await hook.waitFor(({ status }) => status === 204);
+    assert.match(eventIdOf(funded), /^evt_/);
+    assert.deepEqual(
+      [funded.body?.event, funded.body?.["lockedAmount"]],
+      ["escrow.funded", String(deal.terms.refundableAmount)],
+    );
     const delivery = await until("the attempt is logged", async () => {
       const log = await collect(agent.webhooks.deliveries({ transactionId: deal.transactionId }));
       // The backup waits half a minute.
       return log.find(({ kind, status }) => kind === "immediate" && status === "acknowledged");
     });
-    assert.strictEqual(delivery.url, hook);
+    assert.strictEqual(delivery.url, hook.url);
     const next = await agent.webhooks.rotateSecret();
     assert.strictEqual((await agent.webhooks.activateSecret()).secret, next.next?.secret);
-    server.close();
+    await hook.close();
   });
-
-  /** A seller whose receiver verifies with the client, as a user would write it. */
-  async function listeningSeller(received: WebhookEvent[]) {
-    const { agent } = await market.register({ agentName: "Listener", wallet: await newWallet() });
-    const { secret } = await agent.webhooks.secret();
-    const server = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on("data", (chunk: Buffer) => chunks.push(chunk));
-      request.on("end", () => {
-        const signature = request.headers[SIGNATURE_HEADER.toLowerCase()] as string;
-        assert.match(String(request.headers[EVENT_ID_HEADER.toLowerCase()]), /^evt_/);
-        verifyWebhook({ rawBody: Buffer.concat(chunks), signature, secret }).then(
-          (event) => {
-            received.push(event);
-            response.writeHead(204).end();
-          },
-          () => response.writeHead(401).end(),
-        );
-      });
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const hook = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-    return { agent: agent satisfies Agent, server, hook };
-  }
 });
