@@ -2,20 +2,17 @@
 import { existsSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 
-import { TransactionReceiptNotFoundError } from "viem";
+import { createWalletClient, http } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 
 import { readArguments, refuseArguments, wholeNumber } from "../../scripts/command/arguments.ts";
-import type { TestAgent } from "../fixtures/api.ts";
-import type { DealApi, Market } from "../fixtures/deals.ts";
-import { checkOut, ONE_USDC, openMarket, readTransaction } from "../fixtures/deals.ts";
-import type { TestReceiver } from "../fixtures/receiver.ts";
+import type { Transaction, VerbOptions, Wallet } from "../../sdk/src/index.ts";
+import { ONE_USDC } from "../fixtures/deals.ts";
+import { openFullStack, openShop, PATIENT } from "../fixtures/full-stack.ts";
+import type { Shop } from "../fixtures/full-stack.ts";
 import { startReceiver } from "../fixtures/receiver.ts";
-import { remoteApi } from "../fixtures/remote-api.ts";
-import type { PreparedCall, TestChain } from "../fixtures/stack.ts";
-import { openChain } from "../fixtures/stack.ts";
-import { until } from "../fixtures/until.ts";
+import type { TestReceiver } from "../fixtures/receiver.ts";
 
 const HELP = `usage: npm run bench:latency -- [--deals N] [--pairs N] [--stack FILE] [--json]
 
@@ -63,85 +60,50 @@ function summary(milliseconds: readonly number[]) {
   };
 }
 
-/** Sends a call and gives its hash with the moment at which its block was there, to a few milliseconds. */
-async function mined(chain: TestChain, agent: TestAgent, call: PreparedCall) {
-  const txHash = await chain.submit(agent.account, call);
-  for (;;) {
-    try {
-      const { status } = await chain.client.getTransactionReceipt({ hash: txHash });
-      if (status !== "success") throw new Error(`transaction ${txHash} reverted`);
-      return { txHash, at: performance.now() };
-    } catch (error) {
-      if (!(error instanceof TransactionReceiptNotFoundError)) throw error;
-      await sleep(RECEIPT_POLL_MS);
-    }
-  }
-}
-
-/** Asks for a state that the API answers only once it has it; notes how long after the block that was. */
+/** Runs a verb of a deal; notes how long after the block of `move` it returned with the new state. */
 async function measure(
-  move: Move,
-  api: DealApi,
-  agent: TestAgent,
-  path: string,
-  body: object,
+  move: Exclude<Move, "webhook">,
   status: string,
-  at: number,
-) {
-  const answer = await api.request("POST", path, { key: agent.apiKey, body });
-  const elapsed = performance.now() - at;
-  if (answer.status !== 200 || answer.body.data.status !== status) throw new Error(`${path}: ${answer.text}`);
-  samples[move].push(elapsed);
+  verb: (options: VerbOptions) => Promise<Transaction>,
+): Promise<{ minedAt: number }> {
+  let minedAt = Number.NaN;
+  const onReceipt = (step: string): void => {
+    if (step === move) minedAt = Date.now();
+  };
+  const result = await verb({ ...PATIENT, onReceipt });
+  samples[move].push(Date.now() - minedAt);
+  if (result.status !== status) throw new Error(`${result.transactionId} is ${result.status}, not ${status}`);
+  return { minedAt };
 }
 
-async function settle(market: Market, hook: TestReceiver): Promise<void> {
-  const { api, chain, buyer, seller } = market;
-  const { transactionId, paymentInstructions } = await checkOut(market);
-  const path = `/api/v1/transactions/${transactionId}`;
-  const [approve, create] = paymentInstructions.calls;
-  if (approve === undefined || create === undefined) throw new Error("checkout prepared no calls");
-  await mined(chain, buyer, approve);
-  const created = await mined(chain, buyer, create);
-  const arrival = until("the webhook arrives", () => {
-    const post = hook.received.find(({ body }) => body.transactionId === transactionId);
-    return Promise.resolve(post === undefined ? undefined : post.at);
-  });
-  const createdAt = Date.now() - (performance.now() - created.at);
-  await measure(
-    "createEscrow",
-    api,
-    buyer,
-    paymentInstructions.fundEndpoint,
-    { txHash: created.txHash },
-    "funded",
-    created.at,
-  );
-  samples.webhook.push((await arrival) - createdAt);
-
-  const responsePayload = { transactionId };
-  const handed = await api.request("POST", `${path}/deliver`, { key: seller.apiKey, body: { responsePayload } });
-  const delivered = await mined(chain, seller, handed.body.data.submitDelivery as PreparedCall);
-  const body = { responsePayload, txHash: delivered.txHash };
-  await measure("submitDelivery", api, seller, `${path}/deliver`, body, "delivered", delivered.at);
-
-  const { actions } = await readTransaction(api, buyer, transactionId);
-  const accept = (actions as (PreparedCall & { action: string })[]).find(({ action }) => action === "accept");
-  if (accept === undefined) throw new Error("accept is not offered");
-  const accepted = await mined(chain, buyer, accept);
-  await measure("accept", api, buyer, `${path}/confirm`, {}, "released", accepted.at);
+async function settle({ buyer, seller, serviceId }: Shop, hook: TestReceiver): Promise<void> {
+  const deal = await buyer.agent.checkout({ serviceId });
+  const { transactionId } = deal;
+  const { minedAt } = await measure("createEscrow", "funded", (options) => deal.fund(options));
+  const [webhook] = await hook.waitFor(({ body }) => body.transactionId === transactionId);
+  samples.webhook.push(webhook.at - minedAt);
+  const job = await seller.agent.deal(transactionId);
+  await measure("submitDelivery", "delivered", (options) => job.deliver({ transactionId }, options));
+  await measure("accept", "released", (options) => deal.accept(options));
 }
 
-const [api, chain, hook] = await Promise.all([remoteApi(), openChain("base-sepolia"), startReceiver()]);
-const markets: Market[] = [];
+const [stack, hook] = await Promise.all([openFullStack(), startReceiver()]);
+/** A wallet that sees a receipt within milliseconds of its block. */
+async function newWallet(usdc = 0n): Promise<Wallet> {
+  const account = privateKeyToAccount(generatePrivateKey());
+  const { client, rpcUrl } = stack.chain;
+  await stack.chain.endow(account, { usdc: usdc === 0n ? usdc : BUYER_USDC });
+  const transport = http(rpcUrl);
+  return createWalletClient({ account, chain: client.chain, transport, pollingInterval: RECEIPT_POLL_MS });
+}
+const shops: Shop[] = [];
 for (let pair = 0; pair < pairs; pair += 1) {
-  const market = await openMarket(api, chain, { endpointUrl: hook.url });
-  await chain.endow(market.buyer.account, { usdc: BUYER_USDC });
-  markets.push(market);
+  shops.push(await openShop({ ...stack, newWallet }, { endpointUrl: hook.url }));
 }
 const startedAt = performance.now();
 for (let deal = 0; deal < deals; deal += 1) {
-  const market = markets[deal % markets.length];
-  if (market !== undefined) await settle(market, hook);
+  const shop = shops[deal % shops.length];
+  if (shop !== undefined) await settle(shop, hook);
 }
 const seconds = (performance.now() - startedAt) / 1000;
 await hook.close();
