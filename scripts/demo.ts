@@ -1,4 +1,4 @@
-// `npm run demo`: two agents strike, fund, deliver and settle a deal on the running marketplace.
+// `npm run demo`: two agents agree on, fund, deliver and settle a deal on the running marketplace.
 import { join } from "node:path";
 
 import { Marketplace, type Registration } from "../sdk/src/index.ts";
@@ -12,10 +12,10 @@ import { type StackFacts, readStackFacts } from "./demo/stack-facts.ts";
 
 const HELP = `usage: npm run demo -- [--scenario ${SCENARIOS.join("|")}] [--stack FILE] [--json] [--help]
 
-Plays one deal between two fresh agents on the running marketplace (\`npm start\`) and shows each step.
+Runs one deal between two new agents on the running marketplace (\`npm start\`) and shows each step.
   --scenario accepted      the buyer accepts the delivery (the default)
-  --scenario auto-release  the buyer says nothing; the chain's clock is moved past the dispute window
-  --scenario abandoned     the seller never delivers; the clock is moved past deadline and grace
+  --scenario auto-release  the buyer stays silent; the chain's clock moves past the dispute window
+  --scenario abandoned     the seller never delivers; the clock moves past deadline and grace
   --stack FILE             facts of the stack (default .local/stack.json)
   --json                   print one JSON object at the end instead of the steps`;
 
@@ -30,10 +30,10 @@ const { values } = readArguments(HELP, {
   json: { type: "boolean", default: false },
 });
 if (!SCENARIOS.includes(values.scenario as Scenario)) {
-  refuseArguments(`--scenario: "${values.scenario}" is none of ${SCENARIOS.join(", ")}`);
+  refuseArguments(`--scenario: "${values.scenario}" is not one of ${SCENARIOS.join(", ")}`);
 }
 
-/** The on-chain scores of both parties as the API shows them. */
+/** The on-chain scores of both parties, read through the API. */
 async function scores(market: Marketplace, buyer: Registration, seller: Registration) {
   const [ofBuyer, ofSeller] = await Promise.all([buyer, seller].map((party) => market.score(party.walletAddress)));
   return { buyer: ofBuyer?.onChainScore ?? 0, seller: ofSeller?.onChainScore ?? 0 };

@@ -1,4 +1,4 @@
-// `npm test`: every check and every test, with the sum of all runners' counts on the last line.
+// `npm test`: runs every check and every test; the last line sums up the counts of all runners.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
 import { availableParallelism, constants } from "node:os";
@@ -109,12 +109,12 @@ async function timed(stage: Stage, work: () => Promise<void>): Promise<void> {
 interface TestStack {
   /** The file with its facts. */
   facts: string;
-  /** Aborted when one of its services has ended by itself: without it every test would run into its timeout. */
+  /** Aborted when a service ends by itself, because every further test would run into its timeout. */
   lost: AbortSignal;
   stop: () => Promise<void>;
 }
 
-/** Starts a stack; undefined when that failed, which counts as a failure of the run. */
+/** Starts a stack. A failed start counts as a failure of the run and returns undefined. */
 async function openStack(only: string[] | undefined): Promise<TestStack | undefined> {
   const report = (error: unknown): void => {
     console.error(error);
@@ -166,7 +166,7 @@ async function testFilesOf(stage: Stage): Promise<TestFile[]> {
   return found.map((file) => ({ stage, file: relative(".", file) }));
 }
 
-/** Runs the tests of a phase and, when that is wanted, those that failed once more; says how each stage ended. */
+/** Runs the tests of a phase, reruns the failed files if asked to, and reports on each stage. */
 async function runPhase({ title, stages, services }: Phase): Promise<void> {
   const chosenStages = stages.filter((stage) => chosen.includes(stage));
   if (chosenStages.length === 0) return;
@@ -204,7 +204,7 @@ async function runPhase({ title, stages, services }: Phase): Promise<void> {
   await stack?.stop();
 }
 
-/** Says how the tests of a stage ended, once those that failed have had their second run. */
+/** Reruns the failed files of a stage if asked to, and reports its counts. */
 async function closeStage(stage: Stage, rerun: (file: string) => Promise<TestResult[]>): Promise<void> {
   if (values["retry-failed"] === true) flaky.push(...(await retryFailed(stage, rerun)));
   const { passed, failed, skipped } = count(readResults(stage));

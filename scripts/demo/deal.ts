@@ -8,7 +8,7 @@ export const SCENARIOS = ["accepted", "auto-release", "abandoned"] as const;
 /** One ending of a deal. */
 export type Scenario = (typeof SCENARIOS)[number];
 
-/** The parties of a deal and what they deal over. */
+/** The parties of a deal with their webhook receivers. */
 export interface DealParties {
   market: Marketplace;
   network: NetworkFacts;
@@ -31,7 +31,7 @@ export function noting(note: (text: string) => void): VerbOptions {
   };
 }
 
-/** Waits for a webhook of a deal whose signature holds; returns its event id and body. */
+/** Waits for a webhook of a deal with a valid signature; returns its event id and body. */
 export async function signedWebhook(receiver: WebhookReceiver, event: string, transactionId: string) {
   const [webhook] = await receiver.waitFor(
     ({ body, status }) => status === 204 && body?.event === event && body.transactionId === transactionId,
@@ -88,7 +88,7 @@ export async function fund(narrator: Narrator, { sellerHook }: DealParties, deal
     const { status } = await deal.fund(noting(note));
     note(`POST /api/v1/transactions/${deal.transactionId}/fund → ${status}`);
   });
-  await narrator.step("The seller's webhook arrives and its signature holds", async (note) => {
+  await narrator.step("The seller's webhook arrives with a valid signature", async (note) => {
     const { eventId, body } = await signedWebhook(sellerHook, "escrow.funded", deal.transactionId);
     note(`escrow.funded ${eventId}: ${String(body["lockedAmount"])} units locked for the seller`);
   });
@@ -102,7 +102,7 @@ export async function deliver(narrator: Narrator, { seller, buyerHook }: DealPar
     const { status, deliveryProof } = await job.deliver(RESPONSE, noting(note));
     note(`POST /api/v1/transactions/${transactionId}/deliver → ${status}, deliveryProof ${String(deliveryProof)}`);
   });
-  await narrator.step("The buyer's webhook brings the delivery", async (note) => {
+  await narrator.step("The delivery reaches the buyer's webhook", async (note) => {
     const { eventId, body } = await signedWebhook(buyerHook, "service.delivered", transactionId);
     note(`service.delivered ${eventId}: ${JSON.stringify(body["responsePayload"])}`);
     note(`deliveryProof ${String(body["deliveryProof"])}`);

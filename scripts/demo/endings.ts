@@ -3,13 +3,13 @@ import { chainNow, moveClockTo } from "./chain.ts";
 import { type DealParties, noting, signedWebhook } from "./deal.ts";
 import type { Narrator } from "./narrator.ts";
 
-/** The buyer says nothing: past the dispute window anyone releases, and the seller is paid. */
+/** The buyer stays silent: after the dispute window anyone can release the funds to the seller. */
 export async function finalizeAfterWindow(narrator: Narrator, parties: DealParties, deal: Deal): Promise<void> {
   const { seller, sellerHook, network } = parties;
   const { transactionId, disputeWindow } = deal.terms;
-  await narrator.step("The dispute window passes without a word", async (note) => {
+  await narrator.step("The dispute window passes", async (note) => {
     await moveClockTo(network, (await chainNow(network)) + disputeWindow + 1n);
-    note(`the chain's clock is moved ${disputeWindow + 1n} s ahead`);
+    note(`the chain's clock moves ${disputeWindow + 1n} s ahead`);
   });
   await narrator.step("The seller releases the funds", async (note) => {
     const job = await seller.deal(transactionId);
@@ -19,13 +19,13 @@ export async function finalizeAfterWindow(narrator: Narrator, parties: DealParti
   });
 }
 
-/** The seller never delivers: past deadline and grace the buyer reclaims the deposit less the fee. */
+/** The seller never delivers: after deadline and grace the buyer reclaims the deposit less the fee. */
 export async function claimWhenAbandoned(narrator: Narrator, { network }: DealParties, deal: Deal): Promise<void> {
   const { deadline, abandonmentGrace, refundableAmount } = deal.terms;
   await narrator.step("Deadline and grace pass without a delivery", async (note) => {
     const graceEnd = deadline + abandonmentGrace;
     await moveClockTo(network, graceEnd + 1n);
-    note(`the chain's clock is moved to ${new Date(Number(graceEnd + 1n) * 1000).toISOString()}`);
+    note(`the chain's clock moves to ${new Date(Number(graceEnd + 1n) * 1000).toISOString()}`);
   });
   await narrator.step("The buyer reclaims the funds", async (note) => {
     const { status } = await deal.claimAbandoned(noting(note));

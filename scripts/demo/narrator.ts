@@ -1,12 +1,12 @@
 import { styleText } from "node:util";
 
-/** Prints a deal step by step: what is done, what was sent, what came back and how long it took. */
+/** Prints each step of a deal with its requests, its answers and its duration. */
 export class Narrator {
   #step = 0;
   readonly #started = performance.now();
   readonly #quiet: boolean;
 
-  /** `quiet` prints nothing, for callers that only want the result. */
+  /** @param quiet prints nothing */
   constructor(quiet = false) {
     this.#quiet = quiet;
   }

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 
 import { EVENT_ID_HEADER, SIGNATURE_HEADER, type WebhookEvent, verifyWebhook } from "../../sdk/src/webhooks.ts";
 
-/** A webhook as it arrived. `Body` is what its JSON is taken for. */
+/** A webhook as it arrived. `Body` is the assumed type of its JSON. */
 export interface ReceivedWebhook<Body = WebhookEvent> {
   path: string;
   headers: IncomingHttpHeaders;
@@ -17,7 +17,7 @@ export interface ReceivedWebhook<Body = WebhookEvent> {
   status?: number;
 }
 
-/** Answers a webhook, the n-th counted from 1: with a status, or with undefined to leave the response to the responder. */
+/** Returns the status for the n-th webhook (from 1), or undefined if it handles the response itself. */
 export type Respond = (
   n: number,
   response: ServerResponse,
@@ -55,7 +55,7 @@ export class WebhookReceiver<Body extends { event: string } = WebhookEvent> {
   readonly #waiting = new Set<() => void>();
   readonly #server = createServer();
   readonly #host: string;
-  /** Kept after the close, so that a test can send to an address at which nobody listens. */
+  /** Kept after the close, for tests that send to an address where nothing listens. */
   #port = 0;
 
   private constructor(respond: Respond, host: string) {

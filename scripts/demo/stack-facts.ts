@@ -13,7 +13,7 @@ export interface NetworkFacts {
   subgraphUrl: string;
 }
 
-/** What a running stack writes for programs to stack.json. */
+/** The contents of a running stack's stack.json. */
 export interface StackFacts {
   api: string;
   graphql: string;
@@ -21,11 +21,11 @@ export interface StackFacts {
   accounts: { address: Address; privateKey: Hex }[];
 }
 
-/** Reads the facts of a running stack; says how to start one when there is none. */
+/** Reads the facts of a running stack. Without one, the error explains how to start it. */
 export function readStackFacts(file: string): StackFacts {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as StackFacts;
   } catch (error) {
-    throw new Error(`${file} cannot be read: start the marketplace with \`npm start\` first`, { cause: error });
+    throw new Error(`${file} can't be read: start the marketplace with \`npm start\` first`, { cause: error });
   }
 }

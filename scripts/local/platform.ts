@@ -3,12 +3,12 @@ import { relative } from "node:path";
 
 import { PROGRAMS, ROOT } from "./paths.ts";
 
-/** Thrown when a part of the local stack does not exist for this machine. */
+/** Thrown when a part of the local stack isn't available for this machine. */
 export class UnsupportedPlatformError extends Error {
   constructor(parts: readonly string[], platform: string) {
     super(
-      `These parts of the local stack do not exist for ${platform}: ${parts.join(", ")} (x64 Linux has them all). Start ` +
-        "them with `docker compose up -d` and go on as the first lines of compose.yaml say.",
+      `These parts of the local stack aren't available for ${platform}: ${parts.join(", ")} (x64 Linux has them all). Start ` +
+        "them with `docker compose up -d` and follow the first lines of compose.yaml.",
     );
     this.name = "UnsupportedPlatformError";
   }

@@ -39,8 +39,8 @@ export class PortSharedError extends Error {
 export class PortForbiddenError extends Error {
   constructor(use: PortUse, howToChange: string) {
     super(
-      `Port ${String(use.port)}, which ${use.service} needs, is not open to an ordinary user (those below ` +
-        `${String(firstUnprivilegedPort())} are root's). Choose higher ports ${howToChange}.`,
+      `Port ${String(use.port)}, which ${use.service} needs, can't be opened by an ordinary user (ports below ` +
+        `${String(firstUnprivilegedPort())} are reserved for root). Choose higher ports ${howToChange}.`,
     );
     this.name = "PortForbiddenError";
   }

@@ -8,20 +8,20 @@ export interface Fact {
   text: string;
 }
 
-/** What the tests prove, held against the facts and the list of those still to come. */
+/** What the tests prove, compared with the facts and the list of pending ones. */
 export interface Conformance {
   facts: Fact[];
   /** Passing tests by the id that they cite, facts and decisions alike; sorted. */
   proofs: Map<string, string[]>;
-  /** Sentences about what does not fit; none when all is well. */
+  /** A sentence for each mismatch. */
   problems: string[];
 }
 
 const FACTS = "test/spec-lines.tsv";
 const PENDING = "test/conformance-pending.txt";
-/** Number of the last decision that a title may cite as `[D<number>]`. */
+/** The highest decision that a title may cite as `[D<number>]`. */
 const LAST_DECISION = 43;
-/** A title that cites more ids proves none of them well. */
+/** A test that cites more facts proves none of them well. */
 const MOST_CITED = 4;
 const CITATION = /\[((?:[SD][\w.]+)(?:\s*,\s*[SD][\w.]+)*)\]/g;
 
@@ -34,7 +34,7 @@ export function readFacts(): Fact[] {
   });
 }
 
-/** Ids that no test proves yet, by the committed list (`#` starts a comment). */
+/** Ids on the committed list of facts that no test proves yet (`#` starts a comment). */
 export function readPending(): string[] {
   if (!existsSync(PENDING)) return [];
   const lines = readFileSync(PENDING, "utf8").split("\n");
@@ -46,7 +46,7 @@ export function citedIds(title: string): string[] {
   return [...title.matchAll(CITATION)].flatMap((match) => (match[1] ?? "").split(",").map((id) => id.trim()));
 }
 
-/** Holds test results against the facts: each fact is proven by a passing test or pending, never both. */
+/** Compares test results with the facts. A fact must be either proven by a passing test or pending. */
 export function conformance(results: TestResult[]): Conformance {
   const facts = readFacts();
   const known = new Set(facts.map((fact) => fact.id));
@@ -70,7 +70,7 @@ export function conformance(results: TestResult[]): Conformance {
   for (const id of pending) {
     if (!known.has(id)) problems.push(`${PENDING} names ${id}, which does not exist.`);
     else if (proofs.has(id))
-      problems.push(`${PENDING} names ${id}, but a passing test proves it: take it off the list.`);
+      problems.push(`${PENDING} names ${id}, but a passing test proves it: remove it from the list.`);
   }
   const waiting = new Set(pending);
   for (const fact of facts) {

@@ -4,7 +4,7 @@ import hre from "hardhat";
 import { readArguments } from "../command/arguments.ts";
 import { appendResult, resultsFile } from "./results.ts";
 
-/** What Hardhat's Solidity test task answers, as far as it is read here. */
+/** The used fields of the outcome of Hardhat's Solidity test task. */
 interface SolidityOutcome {
   success: boolean;
   value?: SolidityRun;
@@ -16,9 +16,8 @@ interface SolidityRun {
 
 const HELP = `usage: npm run test:fork -- [--help], or node scripts/testing/contracts.ts [--help] [files …]
 
-Runs the contract tests: all, or the Mocha (.ts) and Solidity (.sol) files that are named. test:fork names those that
-settle deals on forks: of local chains that stand for both networks, and of the live ones when BASE_SEPOLIA_RPC_URL or
-BASE_RPC_URL is set.
+Runs all contract tests, or the given Mocha (.ts) and Solidity (.sol) files. test:fork runs those that settle deals on
+forks: of local chains, and of the live ones when BASE_SEPOLIA_RPC_URL or BASE_RPC_URL is set.
   --help   this text`;
 
 const stage = process.env["TEST_STAGE"] ?? "contracts";

@@ -9,7 +9,7 @@ import type { TestResult } from "./results.ts";
 /** How a test file ended. */
 export interface FileOutcome {
   file: string;
-  /** One for each test; one more that failed when the process did not come to its end or ran no test. */
+  /** One for each test, and a failed one if the process died, hung or ran no test. */
   results: TestResult[];
   /** What it printed. */
   output: string;
@@ -27,11 +27,11 @@ export interface FileRun {
   signal: AbortSignal;
 }
 
-/** How long one test or hook may take unless it says otherwise: far more than any takes on a machine with too much work. */
+/** Default timeout of a test or hook. None needs nearly as long, even on an overloaded machine. */
 const TEST_TIMEOUT_MS = 240_000;
-/** How long to wait for output after the end, when a process in another group still holds the pipes. */
+/** How long to wait for the last output when a process of another group still holds the pipes. */
 const LAST_OUTPUT_MS = 5_000;
-/** Compiled code outlives the processes: a file starts in 1.2 s of CPU time with it and in 2 s without. */
+/** Keeps compiled code between processes: a file starts in 1.2 s of CPU time with it and in 2 s without. */
 const COMPILE_CACHE = join(".local", "compile-cache");
 const MOCHA = join("node_modules", "mocha", "bin", "mocha.js");
 const OPTIONS = [
@@ -45,13 +45,13 @@ const OPTIONS = [
   ...["--require", join("test", "setup.ts")],
 ];
 
-/** Groups of the running files: ctrl-C doesn't reach them, so they are killed when this process exits. */
+/** Process groups of the running files. Ctrl-C doesn't reach them, so they are killed when this process exits. */
 const running = new Set<number | undefined>();
 process.on("exit", () => {
   for (const pid of running) killGroup(pid);
 });
 
-/** Runs one test file in a process group of its own, which is killed as a whole when its time is over. */
+/** Runs one test file in a process group of its own, which is killed as a whole after `limitMs`. */
 export async function runMochaFile({ stage, file, env, limitMs, signal }: FileRun): Promise<FileOutcome> {
   const started = performance.now();
   const dir = mkdtempSync(join(tmpdir(), "mocha-"));
@@ -88,7 +88,7 @@ export async function runMochaFile({ stage, file, env, limitMs, signal }: FileRu
     });
     child.on("exit", (exitCode, exitSignal) => {
       end ??= exitSignal === null ? undefined : `ended by ${exitSignal}`;
-      // What the file has started and left behind would keep the pipes open.
+      // Processes that the file left running would keep the pipes open.
       killGroup(child.pid);
       running.delete(child.pid);
       const lastOutput = setTimeout(() => {
@@ -119,6 +119,6 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // The group has ended.
+    // The group has ended already.
   }
 }

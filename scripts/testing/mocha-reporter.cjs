@@ -1,4 +1,4 @@
-// Mocha loads reporters by require: the spec reporter that also leaves one JSON line a test (see results.ts).
+// The spec reporter, which also writes a JSON line for each test (see results.ts). Mocha loads reporters by require.
 const { appendFileSync, mkdirSync } = require("node:fs");
 const { dirname, relative } = require("node:path");
 const { reporters, Runner } = require("mocha");
@@ -19,7 +19,7 @@ module.exports = class SpecWithResults extends reporters.Spec {
       appendFileSync(file, `${JSON.stringify(result)}\n`);
     };
     const events = Runner.constants;
-    // What was started last names the culprit when the process dies or hangs. Mocha reports a failed hook as a failure.
+    // If the process dies or hangs, the last start names the culprit. Mocha reports a failed hook as a failure.
     runner.on(events.EVENT_HOOK_BEGIN, (hook) => write(hook, "started"));
     runner.on(events.EVENT_TEST_BEGIN, (test) => write(test, "started"));
     runner.on(events.EVENT_TEST_PASS, (test) => write(test, "passed"));

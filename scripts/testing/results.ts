@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 
 /** One test as a runner reported it. */
 export interface TestResult {
-  /** Stage of `npm test` that ran it: contracts, subgraph, api or e2e. */
+  /** Stage of `npm test` that ran it, such as `api`. */
   stage: string;
   /** Path of its file, relative to the project. */
   file: string;
@@ -12,17 +12,17 @@ export interface TestResult {
   status: "passed" | "failed" | "skipped";
 }
 
-/** A line that a runner leaves: a result, or a test or hook that was started. */
+/** A line that a runner writes: a result, or the start of a test or hook. */
 type Line = Omit<TestResult, "status"> & { status: TestResult["status"] | "started" };
 
-/** How many tests ended in which way. */
+/** Number of tests by outcome. */
 export interface Counts {
   passed: number;
   failed: number;
   skipped: number;
 }
 
-/** Where the runners leave what they saw, one JSON line a test, one file a stage. */
+/** Where the runners write results: a file for each stage, a JSON line for each test. */
 export const RESULTS_DIR = join(".local", "test-results");
 
 /** The file of a stage's results. */
@@ -30,7 +30,7 @@ export function resultsFile(stage: string): string {
   return join(RESULTS_DIR, `${stage}.jsonl`);
 }
 
-/** Forgets a stage's earlier results, so that a runner that dies leaves none behind. */
+/** Removes a stage's earlier results, so that they can't pass for those of a runner that dies. */
 export function clearResults(stage: string): void {
   rmSync(resultsFile(stage), { force: true });
   mkdirSync(dirname(resultsFile(stage)), { recursive: true });
@@ -41,20 +41,20 @@ export function appendResult(file: string, result: TestResult): void {
   appendFileSync(file, `${JSON.stringify(result)}\n`);
 }
 
-/** Puts the results of one test file in the place of those that the stage has of it. */
+/** Replaces a stage's results for one test file. */
 export function replaceResults(stage: string, testFile: string, results: readonly TestResult[]): void {
   const kept = readResults(stage).filter(({ file }) => file !== testFile);
   writeFileSync(resultsFile(stage), [...kept, ...results].map((result) => `${JSON.stringify(result)}\n`).join(""));
 }
 
-/** What a runner has left in a file. */
+/** What a runner has written. */
 export interface Recorded {
   results: TestResult[];
-  /** The test or hook that was started last, if none ended after it: where a process that died was. */
+  /** The test or hook that was running when the process died. */
   unfinished: { file: string; title: string } | undefined;
 }
 
-/** Reads what a runner has left; nothing when it left no file. A last line that a kill cut short is dropped. */
+/** Reads what a runner has written, if anything. Drops a last line that a kill truncated. */
 export function readRecorded(path: string): Recorded {
   if (!existsSync(path)) return { results: [], unfinished: undefined };
   const complete = readFileSync(path, "utf8").split("\n").slice(0, -1);
@@ -66,7 +66,7 @@ export function readRecorded(path: string): Recorded {
   };
 }
 
-/** Results of a stage's last run; none when it never ran. */
+/** Results of a stage's last run, if any. */
 export function readResults(stage: string): TestResult[] {
   return readRecorded(resultsFile(stage)).results;
 }

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 /** How a command ended. */
 export interface Outcome {
   code: number;
-  /** What it printed, when `capture` was asked for; else empty. */
+  /** What it printed if `capture` was set, else empty. */
   output: string;
   seconds: number;
 }
@@ -13,17 +13,17 @@ export interface Outcome {
 /** Options of {@link run}. */
 export interface RunOptions {
   env?: Record<string, string>;
-  /** Directory to run in; that of this process by default. */
+  /** Working directory; this process's by default. */
   cwd?: string;
-  /** Keep what the command prints instead of showing it. */
+  /** Return the output instead of showing it. */
   capture?: boolean;
-  /** Also write what it prints to this file. */
+  /** Also write the output to this file. */
   log?: string;
   /** Ends the command when aborted. */
   signal?: AbortSignal;
 }
 
-/** Runs a command to its end; its output is shown as it comes unless `capture` is set. */
+/** Runs a command to its end. Shows its output as it comes unless `capture` is set. */
 export function run(command: string, args: string[], options: RunOptions = {}): Promise<Outcome> {
   const started = performance.now();
   const log = options.log === undefined ? undefined : openLog(options.log);

@@ -1,4 +1,4 @@
-// `npm run bench:latency`: how long after its block the API shows a new state, over many deals on the running stack.
+// `npm run bench:latency`: how long the API takes to show a new state after its block, on the running stack.
 import { existsSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
@@ -17,8 +17,8 @@ import type { TestReceiver } from "../fixtures/receiver.ts";
 const HELP = `usage: npm run bench:latency -- [--deals N] [--pairs N] [--stack FILE] [--json]
 
 Settles deals one after the other on the running marketplace (\`npm start\`). For each move (createEscrow, submitDelivery,
-accept) it measures from the moment at which the block that holds it is there to the moment at which the API has
-answered with the new state, and for createEscrow also to the arrival of the seller's webhook.
+accept) it measures the time from the block to the API's answer with the new state, and for createEscrow also to the
+arrival of the seller's webhook.
   --deals N     how many deals (default 100)
   --pairs N     pairs of agents that share them, so that no key runs into its limits (default 10)
   --stack FILE  facts of the stack (default .local/stack.json)
@@ -60,7 +60,7 @@ function summary(milliseconds: readonly number[]) {
   };
 }
 
-/** Runs a verb of a deal; notes how long after the block of `move` it returned with the new state. */
+/** Runs a verb of a deal and records how long after the block of `move` it returned the new state. */
 async function measure(
   move: Exclude<Move, "webhook">,
   status: string,

@@ -5,7 +5,7 @@ import { assert } from "chai";
 
 /** How many commands run side by side. */
 const LANES = 2;
-/** Hardhat's own command explains and refuses in its own words. */
+/** A command of Hardhat, with help and errors of its own. */
 const OF_HARDHAT = "deploy";
 
 /** How a command ended. */
@@ -15,7 +15,7 @@ interface Ended {
   stderr: string;
 }
 
-/** Runs a command of the project to its end; none of these gets as far as starting something. */
+/** Runs a command of the project to its end. None of these starts a service. */
 function run(...args: string[]): Promise<Ended> {
   return new Promise((resolve) => {
     const child = execFile(process.execPath, args, { timeout: 300_000 }, (_error, stdout, stderr) => {
@@ -26,7 +26,7 @@ function run(...args: string[]): Promise<Ended> {
 
 const queue: (() => Promise<void>)[] = [];
 
-/** Plans a command; the answer waits for its end. Commands run before the tests that ask for them, {@link LANES} at a time. */
+/** Queues a command and returns a function that waits for its end. {@link LANES} commands run at a time. */
 function plan(...args: string[]): () => Promise<Ended> {
   const { promise, resolve } = Promise.withResolvers<Ended>();
   queue.push(async () => {
@@ -43,7 +43,7 @@ before(() => {
 });
 
 const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
-/** The files behind the names; several names stand for one with other arguments. */
+/** The files that the scripts run; several scripts run the same file with other arguments. */
 const commands = new Set(
   Object.entries(scripts)
     .filter(([name]) => name !== OF_HARDHAT)
@@ -54,7 +54,7 @@ describe("the commands of package.json", () => {
   for (const script of commands) {
     const helped = plan(script, "--help");
     const refused = plan(script, "--sideways");
-    it(`${script} explains itself with --help, and refuses an option that it does not know with the same text`, async () => {
+    it(`${script} prints its usage for --help and for an unknown option`, async () => {
       const help = await helped();
       assert.strictEqual(help.code, 0, help.stderr);
       assert.match(help.stdout, /^usage: npm (start|test|run [a-z:]+) -- \[/);
@@ -78,7 +78,10 @@ describe("a mistake in the arguments", () => {
       noPort(given),
     ]),
     [["scripts/start.ts", "now"], /^Unexpected argument 'now'/],
-    [["scripts/demo.ts", "--scenario", "haste"], /^--scenario: "haste" is none of accepted, auto-release, abandoned/],
+    [
+      ["scripts/demo.ts", "--scenario", "haste"],
+      /^--scenario: "haste" is not one of accepted, auto-release, abandoned/,
+    ],
     [["scripts/demo.ts", "--stack", "no/such/file.json"], /start the marketplace with `npm start` first/],
     [["scripts/test.ts", "--only", "everything"], /^--only: unknown stage "everything" \(one of lint, contracts,/],
     [["scripts/test.ts", "test/e2e/commands.test.ts"], /^Files need the one stage that they belong to/],
@@ -88,7 +91,7 @@ describe("a mistake in the arguments", () => {
   ];
   for (const [args, fault] of mistakes) {
     const ended = plan(...args);
-    it(`${args.join(" ")} says what is wrong, without a stack trace`, async () => {
+    it(`${args.join(" ")} names the mistake, without a stack trace`, async () => {
       const { code, stderr } = await ended();
       assert.ok(code === 1 || code === 2, `exit code ${code}`);
       assert.match(stderr, fault);

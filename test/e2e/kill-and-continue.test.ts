@@ -1,4 +1,4 @@
-// One deal from checkout to its end on a stack of its own, which loses a process to kill -9 before or in each move.
+// One deal on a stack of its own that loses a process to kill -9 before or during each move.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,18 +21,18 @@ import type { TestReceiver } from "../fixtures/receiver.ts";
 import { until } from "../fixtures/until.ts";
 import { ALL_AT_ONCE, StackProcess, THE_STACK_ITSELF, noProcessLeft } from "./support/stack-process.ts";
 
-/** How far into a request the latest kill comes: before, in or after its handling, as the seed has it. */
+/** Latest kill after the start of a request. The seed decides whether it hits before, during or after the handling. */
 const INTO_A_REQUEST_MS = 40;
-/** An attempt whose worker died goes out again when its lease of 30 s is over. */
+/** An attempt whose worker died is repeated after its lease of 30 s. */
 const REPEATED_WITHIN_MS = 60_000;
-/** What `/ready` answers, as far as it is read here. */
+/** The used fields of the answer of `/ready`. */
 interface Readiness {
   networks: Record<string, { ok: boolean }>;
 }
 
 const RESPONSE_PAYLOAD = { summary: "Three risks were found." };
 
-describe("a deal goes on after kill -9 and another start", () => {
+describe("a deal continues after kill -9 and a restart", () => {
   const random = seededRandom();
   const dir = mkdtempSync(join(tmpdir(), "marketplace-kill-"));
   let portBase: number;
@@ -58,7 +58,7 @@ describe("a deal goes on after kill -9 and another start", () => {
     process.env["TEST_STACK"] = join(dir, "stack.json");
     users = await openFullStack();
     firstBlock = (await users.chain.client.getBlock({ blockNumber: 1n })).hash;
-    // The first webhook that arrives is never answered: its worker is killed in the middle of the attempt.
+    // The first webhook is never answered: its worker is killed during the attempt.
     sellerHook = await startReceiver((n) => (n === 1 ? undefined : 200));
     buyerHook = await startReceiver();
     shop = await openShop(users, { endpointUrl: sellerHook.url, callbackRequired: true });
@@ -73,7 +73,7 @@ describe("a deal goes on after kill -9 and another start", () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  /** kill -9, then all that an operator sees: the rest ends, says why, leaves nothing, and starts again with the data. */
+  /** Kills a process and checks that the stack ends, reports why, leaves no process, and restarts with its data. */
   async function killAndStartAgain(victim: string): Promise<void> {
     stack.kill(victim);
     const { code, output } = await stack.ended;
@@ -99,7 +99,7 @@ describe("a deal goes on after kill -9 and another start", () => {
     }
   }
 
-  /** Both copies of the chain's state hold the block: a kill may cut the newer one short. */
+  /** Waits until both copies of the chain's state have the block, because a kill may truncate the newer one. */
   const isOnDisk = (block: bigint) =>
     until(`block ${block} is on disk`, () => {
       const copy = `${chainStateFile("base-sepolia", dir)}.bak`;
@@ -107,7 +107,7 @@ describe("a deal goes on after kill -9 and another start", () => {
       return Promise.resolve(BigInt(head) >= block);
     });
 
-  /** A request under way when the service that it needs is killed: answered or broken off, both happen. */
+  /** Kills a service that a pending request needs. The request may succeed or fail. */
   async function killDuring(request: Promise<unknown>, victim: string): Promise<void> {
     const settled = Promise.allSettled([request]);
     await sleep(random() * INTO_A_REQUEST_MS);
@@ -131,7 +131,7 @@ describe("a deal goes on after kill -9 and another start", () => {
     job = await shop.seller.agent.deal(deal.transactionId);
   });
 
-  it("all processes at once, while the seller has not answered the webhook yet", async () => {
+  it("all processes at once, before the seller has answered the webhook", async () => {
     await isOnDisk(funding.blockNumber);
     await killAndStartAgain(ALL_AT_ONCE);
     assert.strictEqual((await deal.read()).status, "funded");
@@ -174,7 +174,7 @@ describe("a deal goes on after kill -9 and another start", () => {
     assert.strictEqual((await deal.read()).status, "delivered");
   });
 
-  it("the process of the stack itself, at the moment at which the buyer has accepted", async () => {
+  it("the process of the stack itself, right after the buyer has accepted", async () => {
     await deal.escrow.move("accept", deal.terms.escrowId);
     await killAndStartAgain(THE_STACK_ITSELF);
     await sellerHook.waitFor("escrow.released");

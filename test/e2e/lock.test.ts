@@ -1,4 +1,4 @@
-// The lock that lets one stack at a time have a directory, and one command at a time install or compile.
+// The lock that reserves a directory for one stack, and lets one command at a time install or compile.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
@@ -26,7 +26,7 @@ describe("a lock file", () => {
   const isDead = (content: string) => content.startsWith("dead");
   const kept = () => readdirSync(join(dir, "run"));
 
-  /** Runs lines of code in a process of their own, which may kill itself; gives what it said of an error. */
+  /** Runs code in a process of its own, which may kill itself; returns its stderr. */
   async function inAnotherProcess(code: string): Promise<string> {
     const child = spawn(process.execPath, ["--input-type=module", "--eval", code], {
       cwd: ROOT,
@@ -38,7 +38,7 @@ describe("a lock file", () => {
     return said;
   }
 
-  it("is taken once, and again when it was given back by its holder", () => {
+  it("can be taken again only after its holder has released it", () => {
     assert.strictEqual(takeLockFile(file, "one", isDead), undefined);
     assert.strictEqual(takeLockFile(file, "two", isDead), "one");
     giveLockFile(file, "two");
@@ -48,9 +48,9 @@ describe("a lock file", () => {
     assert.deepEqual(kept(), ["some.lock"]);
   });
 
-  it("of a dead holder goes to one of two that have seen it", () => {
+  it("goes to one of two processes that find its holder dead", () => {
     takeLockFile(file, "dead", isDead);
-    // The second has looked, and before it acts on what it saw the first takes the lock.
+    // The first takes the lock after the second has found its holder dead.
     const second = takeLockFile(file, "second", (content) => {
       if (isDead(content)) assert.strictEqual(takeLockFile(file, "first", isDead), undefined);
       return isDead(content);
@@ -60,7 +60,7 @@ describe("a lock file", () => {
     assert.deepEqual(kept(), ["some.lock"]);
   });
 
-  it("goes on to the next when the successor of a dead holder dies while it takes it", async () => {
+  it("survives the death of a process that is taking it over", async () => {
     takeLockFile(file, "dead", isDead);
     await inAnotherProcess(`
       import fs from "node:fs";
@@ -79,7 +79,7 @@ describe("a lock file", () => {
     assert.strictEqual(readFileSync(file, "utf8"), "next");
   });
 
-  it("is held by one process at a time, though each is killed with it", async () => {
+  it("is held by one process at a time, even if each is killed while holding it", async () => {
     const log = join(dir, "log");
     appendFileSync(log, "");
     const said = await Promise.all(

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from "node:path";
 
 import { expect } from "chai";
 
-/** A folder with what the image holds: the sources of the API and the packages that `npm ci --omit=dev` installs. */
+/** A folder with the contents of the image: the API's sources and the packages of `npm ci --omit=dev`. */
 function productionFolder(): string {
   const dir = mkdtempSync(join(tmpdir(), "production-"));
   cpSync("api", join(dir, "api"), { recursive: true });
@@ -40,7 +40,7 @@ describe("a production install", () => {
           done({ code: child.exitCode, output: stdout + stderr });
         });
       });
-      // Without its environment the process ends with a sentence, and only after everything was loaded.
+      // Without its environment the process exits with an error, after it has loaded everything.
       expect(code, output).to.equal(1);
       expect(output).to.match(/MONGODB_URI is missing/);
       expect(output).not.to.match(/ERR_MODULE_NOT_FOUND/);

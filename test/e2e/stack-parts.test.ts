@@ -26,7 +26,7 @@ describe("where MongoDB comes from", () => {
   const nowhere = { PATH: "", MONGOMS_DOWNLOAD_MIRROR: "http://127.0.0.1:1" };
   const silent = (): void => undefined;
 
-  it("a server that was fetched before is taken, and why none before it was", async () => {
+  it("uses a server that was fetched before, and reports why it used no other", async () => {
     const path = fakeServer(join(dir, "mongo"), "7.0.1");
     writeFileSync(join(dir, "mongo", "fetched.json"), JSON.stringify({ path, from: "official MongoDB download" }));
     assert.deepEqual(await findMongo(dir, nowhere, silent), {
@@ -37,7 +37,7 @@ describe("where MongoDB comes from", () => {
     });
   });
 
-  it("a mongod on the PATH comes before one that was fetched", async () => {
+  it("prefers a mongod on the PATH to a fetched one", async () => {
     const fetched = fakeServer(join(dir, "mongo"), "7.0.1");
     writeFileSync(join(dir, "mongo", "fetched.json"), JSON.stringify({ path: fetched, from: "somewhere" }));
     const path = fakeServer(join(dir, "bin"), "6.0.5");
@@ -46,7 +46,7 @@ describe("where MongoDB comes from", () => {
     assert.strictEqual(source.description, `mongod on the PATH (${path})`);
   });
 
-  it("without any, the error gives each reason and names the four ways to one", async () => {
+  it("without a server, reports each reason and the four ways to get one", async () => {
     const old = dirname(fakeServer(join(dir, "bin"), "4.4.1"));
     const { message } = await rejectionOf(findMongo(dir, { ...nowhere, PATH: old }, silent), NoMongoError);
     assert.match(message, /mongod is older than version 6\.0 \(db version v4\.4\.1\)/);
@@ -56,7 +56,7 @@ describe("where MongoDB comes from", () => {
     assert.match(message, /set MONGODB_URI.*mongod of version 6\.0.*fastdl\.mongodb\.org.*Python 3 with pip/);
   });
 
-  it("a MONGODB_URI that leads to a server without transactions is refused", async () => {
+  it("rejects a MONGODB_URI whose server has no transactions", async () => {
     const source = await findMongo(CACHE_DIR, { ...process.env, MONGODB_URI: "" }, silent);
     assert.ok(source.kind === "binary");
     const port = await findFreePorts(1);
@@ -74,14 +74,14 @@ describe("where MongoDB comes from", () => {
   });
 });
 
-describe("what is started", () => {
-  it("all services, or those named with what they need", () => {
+describe("the services to start", () => {
+  it("are all services, or the given ones and those that they need", () => {
     assert.deepEqual([...servicesToStart(undefined, {})], [...SERVICES]);
     assert.deepEqual(servicesToStart(["graph"], {}), new Set(["graph", "chains", "postgres"]));
     assert.deepEqual(servicesToStart(["worker"], {}), new Set(["worker", "chains", "graph", "postgres", "mongo"]));
   });
 
-  it("what runs elsewhere by the environment is not started for a service that needs it", () => {
+  it("leave out what runs elsewhere according to the environment", () => {
     const elsewhere = {
       RPC_URL_BASE_SEPOLIA: "http://chain",
       RPC_URL_BASE: "http://chain",
@@ -90,14 +90,14 @@ describe("what is started", () => {
       MONGODB_URI: "mongodb://mongo",
     };
     assert.deepEqual(servicesToStart(["api", "worker"], elsewhere), new Set(["api", "worker"]));
-    assert.deepEqual(servicesToStart(["chains"], elsewhere), new Set(["chains"]), "one that is named is started");
+    assert.deepEqual(servicesToStart(["chains"], elsewhere), new Set(["chains"]), "a given service is started anyway");
   });
 
-  it("a service that does not exist is an error", () => {
+  it("can't be unknown ones", () => {
     assert.throws(() => servicesToStart(["chain"], {}), UnknownServiceError);
   });
 
-  it("on another platform the missing parts are named, with compose.yaml as the way on", () => {
+  it("must be available for the platform; the error points to compose.yaml", () => {
     const mac = { platform: "darwin", arch: "arm64", env: {} } as const;
     const { message } = errorOf(() => {
       assertPlatform(new Set(SERVICES), mac);
@@ -108,12 +108,12 @@ describe("what is started", () => {
 });
 
 describe("free ports", () => {
-  it("go to one caller, although nothing listens on them yet", async () => {
+  it("go to one caller, even before anything listens on them", async () => {
     assert.notStrictEqual(await findFreePorts(2), await findFreePorts(2));
   });
 });
 
-describe("what the API is told", () => {
+describe("the environment of the API", () => {
   const networks = (value: string) => ({ "base-sepolia": value, base: value });
   const options = {
     ...{ port: 3_000, mongodbUri: "mongodb://mongo", rpcUrls: networks("http://chain") },
@@ -123,7 +123,7 @@ describe("what the API is told", () => {
   const names = ["NODE_ENV", "PUBLIC_URL", "WEBHOOK_SIGNING_SECRET", "WEBHOOK_ALLOW_PRIVATE_HOSTS"];
   const told = (env: Record<string, string>) => names.map((name) => apiService(options, env).env?.[name]);
 
-  it("is what the environment says, and where that is empty or silent the stack's own", () => {
+  it("is that of the stack, with the stack's own values for empty and missing variables", () => {
     const own = ["development", "http://127.0.0.1:3000", "the stack's own", "127.0.0.1"];
     assert.deepEqual(told({}), own);
     assert.deepEqual(told(Object.fromEntries(names.map((name) => [name, ""]))), own);
@@ -135,7 +135,7 @@ describe("what the API is told", () => {
 });
 
 describe("the packages", () => {
-  it("that exist for some platforms alone are optional: npm leaves them out elsewhere instead of giving up", () => {
+  it("are optional when they are for single platforms, so that npm skips them elsewhere", () => {
     const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
       packages: Record<string, { os?: string[]; cpu?: string[]; libc?: string[]; optional?: boolean }>;
     };
@@ -148,10 +148,10 @@ describe("the packages", () => {
   });
 });
 
-describe("a chain whose state file a kill has cut short", () => {
+describe("the state file of a chain after a kill", () => {
   const whole = JSON.stringify({ block: { number: "0x5" } });
 
-  it("goes back to the last whole copy", () => {
+  it("is replaced by the last complete copy when it is truncated", () => {
     const file = chainStateFile("base", dir);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(`${file}.bak`, whole);
@@ -160,7 +160,7 @@ describe("a chain whose state file a kill has cut short", () => {
     assert.strictEqual(readFileSync(file, "utf8"), whole);
   });
 
-  it("is left alone when its state is whole", () => {
+  it("stays when it is complete", () => {
     const file = chainStateFile("base", dir);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, whole);
@@ -170,7 +170,7 @@ describe("a chain whose state file a kill has cut short", () => {
   });
 });
 
-/** A program that says that it is this version of the server. */
+/** A program that reports this server version. */
 function fakeServer(folder: string, version: string): string {
   const path = join(folder, "mongod");
   mkdirSync(folder, { recursive: true });
@@ -181,7 +181,7 @@ function fakeServer(folder: string, version: string): string {
 
 /** Any answer of a server, or undefined while there is none. */
 async function probe(port: number): Promise<string | undefined> {
-  // A MongoDB server answers a web request with a sentence about its port.
+  // A MongoDB server answers HTTP requests with a hint about its port.
   const response = await fetch(`http://127.0.0.1:${port}`);
   return await response.text();
 }

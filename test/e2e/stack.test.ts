@@ -22,7 +22,7 @@ describe("the local stack", () => {
 
   const start = (...args: string[]): StackProcess => new StackProcess(dir, ["--port-base", String(portBase), ...args]);
 
-  it("a port that another program holds is named, with the service that needs it and how to change it", async () => {
+  it("names a taken port, the service that needs it, and how to change it", async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(portBase + 3, "127.0.0.1", resolve));
     const { code, output } = await start().ended;
@@ -32,13 +32,13 @@ describe("the local stack", () => {
     await noProcessLeft(dir);
   });
 
-  it("a service that does not exist is named, with those that do", async () => {
+  it("names an unknown service and lists the known ones", async () => {
     const { code, output } = await start("--only", "chains,mongodb").ended;
     assert.strictEqual(code, 1);
     assert.match(output, /no service "mongodb"; the services are chains, postgres, graph, mongo, api, worker/);
   });
 
-  it("a second stack on the same data is refused while the first one runs", async () => {
+  it("rejects a second stack on the same data while the first one runs", async () => {
     const first = start("--only", "mongo");
     await first.ready();
     const { code, output } = await start("--only", "mongo").ended;
@@ -48,7 +48,7 @@ describe("the local stack", () => {
     assert.strictEqual((await first.ended).code, 0);
   });
 
-  it("ctrl-C ends everything within ten seconds and leaves no process, while starting too", async () => {
+  it("ends within ten seconds of ctrl-C and leaves no process, even during its start", async () => {
     const running = start();
     await running.ready();
     assert.strictEqual(

@@ -13,7 +13,7 @@ import { findEscrow, readAgent, readEscrow } from "./support/records.ts";
 
 const DAY_SECONDS = 86_400;
 
-// These move the chain's clock and take blocks back, so they have a stack of their own.
+// These tests move the chain's clock and roll it back, so they start a stack of their own.
 describe("the subgraph follows what time and reorganisations do", () => {
   let dir: string;
   let stack: Stack;
@@ -80,7 +80,7 @@ describe("the subgraph follows what time and reorganisations do", () => {
     assert.deepEqual([escrow.buyerPercent, escrow.buyerAmount, escrow.sellerAmount], [50, "2450000", "2450000"]);
   });
 
-  it("a token that is taken off the list stays known as not listed, and comes back", async () => {
+  it("a delisted token stays known as not listed, and can be listed again", async () => {
     const escrow = market.escrowAs(market.role("owner"));
     const listed = "query ($id: ID!) { token(id: $id) { listed symbol } }";
     const id = market.usdc.toLowerCase();
@@ -103,14 +103,14 @@ describe("the subgraph follows what time and reorganisations do", () => {
     });
   });
 
-  it("blocks that the chain takes back are taken back here, and what the new chain holds is indexed", async () => {
+  it("a reorganisation removes what its blocks wrote, and the new branch is indexed", async () => {
     const [buyer, seller] = [await market.newParty(), await market.newParty()];
     const kept = await market.createEscrow(buyer, seller);
     const lost = await market.createEscrow(buyer, seller);
     assert.strictEqual((await readEscrow(market, lost.id, lost.receipt.blockNumber)).state, "Funded");
     const grown = await market.takeBack(lost.receipt);
 
-    assert.strictEqual(await findEscrow(market, lost.id, grown), null, "the escrow of the block taken back is gone");
+    assert.strictEqual(await findEscrow(market, lost.id, grown), null, "the escrow of the removed block is gone");
     const survivor = await readEscrow(market, kept.id, grown);
     assert.strictEqual(survivor.state, "Funded");
     assert.strictEqual(

@@ -1,11 +1,11 @@
 /** One small fault in one contract. */
 export interface Mutant {
-  /** What the fault does, as a sentence that must not come true. */
+  /** What the fault does. */
   fault: string;
   /** Path under contracts/. */
   file: string;
-  /** Text of the source, which must occur exactly once … */
+  /** The source text to replace; it must occur exactly once. */
   from: string;
-  /** … and its replacement. */
+  /** Its replacement. */
   to: string;
 }

@@ -5,7 +5,7 @@ import { ROLES_FAULTS } from "./roles.ts";
 import { SETTLEMENT_FAULTS } from "./settlement.ts";
 import { VALUES_FAULTS } from "./values.ts";
 
-/** The faults that the tests must find, by the part that they are in. */
+/** The faults that the tests must find. */
 export const MUTANTS: Mutant[] = [
   ...MOVES_FAULTS,
   ...CREATION_FAULTS,

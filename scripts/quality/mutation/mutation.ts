@@ -1,4 +1,4 @@
-// `npm run test:mutation`: puts small faults into copies of the contracts and shows that the tests find every one.
+// `npm run test:mutation`: puts small faults into copies of the contracts and checks that the tests find each one.
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -29,7 +29,7 @@ const { values } = readArguments(HELP, {
 });
 
 const HOME = join(".local", "mutation");
-/** What a copy holds; the packages are linked. Deployment tests need a chain of their own and are left out. */
+/** The contents of a copy; packages are linked. Leaves out the deployment tests, which need their own chain. */
 const COPIED = [
   "api",
   "contracts",
@@ -47,7 +47,7 @@ const UNIT_TESTS = "test/contracts/unit/**/*.test.ts";
 const DEPLOYED = ["EscrowV2", "ScoreV2", "ResolverV2", "MarketplaceDeployment", "mocks/ConstantsReader"].map(
   (contract) => `contracts/${contract}.sol`,
 );
-/** The faults that were found, with the contracts that they were put into. */
+/** The faults found so far, with a hash of their contracts. */
 const FOUND = join(HOME, "found.json");
 
 const SOURCES = globSync("contracts/**/*.sol")
@@ -55,11 +55,11 @@ const SOURCES = globSync("contracts/**/*.sol")
   .map((file) => readFileSync(file, "utf8"))
   .join("\0");
 
-/** What became of a fault. */
+/** The verdict on a fault. */
 interface Verdict {
   fault: string;
   file: string;
-  /** Who found it; undefined for a survivor. */
+  /** The test that found it; undefined for a survivor. */
   foundBy: string | undefined;
   seconds: number;
 }
@@ -79,7 +79,7 @@ function makeLane(number: number): string {
   return lane;
 }
 
-/** The source with the fault; throws when the list does not fit the source any more. */
+/** The source with the fault. Throws when the fault no longer matches the source. */
 function withFault(mutant: Mutant): string {
   const source = readFileSync(join("contracts", mutant.file), "utf8");
   const parts = source.split(mutant.from);
@@ -94,7 +94,7 @@ function hardhat(lane: string, ...args: string[]) {
   return run("hardhat", ["--no-typechain", ...args], { cwd: lane, env: runEnv, capture: true });
 }
 
-/** Compiles a lane and runs its tests until one fails; the name of the one that failed. */
+/** Compiles a lane, runs its tests until one fails, and returns the name of that one. */
 async function findFault(lane: string): Promise<string | undefined> {
   if (values.solidity === true) return findBySolidity(lane);
   return (await findByUnitTests(lane)) ?? (await findBySolidity(lane));
@@ -116,7 +116,7 @@ async function findBySolidity(lane: string): Promise<string | undefined> {
   return solidity.code === 0 ? undefined : firstFailure(solidity.output, "fuzz and invariant tests");
 }
 
-/** The first test that failed; a runner that broke down has found nothing, so it ends the search. */
+/** The first failed test. Throws when the runner itself broke, because that finds nothing. */
 function firstFailure(output: string, kind: string): string {
   const line = output.split("\n").find((text) => /^\s+1\) /.test(text));
   if (line === undefined) throw new Error(`the runner of the ${kind} crashed:\n${output.slice(-2_000)}`);
@@ -136,7 +136,7 @@ async function judge(lane: string, mutant: Mutant): Promise<Verdict> {
   }
 }
 
-/** What the contracts and the fault are, in one word: a verdict holds only for these. */
+/** A hash of the contracts and the fault. A verdict holds only for these. */
 function keyOf(mutant: Mutant): string {
   return createHash("sha256").update(SOURCES).update(JSON.stringify(mutant)).digest("hex");
 }

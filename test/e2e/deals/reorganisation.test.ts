@@ -1,4 +1,4 @@
-// A chain that takes blocks back.
+// Rolls the chain back.
 
 import { assert } from "chai";
 
@@ -49,7 +49,7 @@ describe("a reorganisation of the chain", () => {
       ["escrow.reorged"],
     );
 
-    // The API isn't told: it sees the new funding on chain.
+    // Nobody reports the new funding to the API.
     await deal.escrow.approve(deal.terms.token, deal.terms.amount);
     await deal.escrow.createEscrow(deal.terms);
     await deal.waitForStatus("funded", PATIENT);

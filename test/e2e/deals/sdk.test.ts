@@ -1,4 +1,4 @@
-// The client against the whole stack: every verb that needs no other clock than the chain's.
+// The client against the whole stack: every verb that needs no move of the chain's clock.
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -162,7 +162,7 @@ describe("the client", () => {
       mine.map(({ transactionId }) => transactionId),
       [deal.transactionId],
     );
-    // The log follows the chain; the answers of deals don't wait for it.
+    // The answers of verbs don't wait for the event log.
     const told = await until("the release is in the seller's log", async () => {
       const events = await collect(seller.agent.events({ transactionId: deal.transactionId }));
       return events.length > 1 && events;

@@ -1,4 +1,4 @@
-// Deals whose endings need time: this file moves the chain's clock.
+// Deals that end by time: this file moves the chain's clock.
 
 import { assert } from "chai";
 import type { TransactionReceipt } from "viem";
@@ -24,7 +24,7 @@ describe("a deal that time settles", () => {
   });
   after(() => hook.close());
 
-  /** Until the subgraph has the block: the API answers without the chain's head when that doesn't come at once. */
+  /** Returns once the subgraph has the block, because the API doesn't always wait for the chain's head. */
   const moveClockTo = async (deal: Deal, timestamp: number) => {
     await stack.chain.moveClockTo(timestamp);
     const block = Number(await stack.chain.client.getBlockNumber({ cacheTime: 0 }));
@@ -32,7 +32,7 @@ describe("a deal that time settles", () => {
   };
   const score = async ({ walletAddress }: Registration) => (await stack.market.score(walletAddress)).onChainScore;
   const scores = async ({ buyer, seller }: Shop) => [await score(buyer), await score(seller)];
-  /** What search goes by, of buyer and seller. */
+  /** On-chain and discovery scores of buyer and seller. */
   const discoveryScores = async ({ buyer, seller }: Shop) => {
     const read = async ({ agentId }: Registration) => {
       const { onChainScore, discoveryScore } = await buyer.agent.discoveryScore(agentId);
@@ -55,7 +55,7 @@ describe("a deal that time settles", () => {
   describe("when the dispute window has elapsed", () => {
     let shop: Shop;
     let deal: Deal;
-    /** What `finalize` answers, and what the buyer may do, when the window still runs and when it is over. */
+    /** The answers about `finalize` before and after the end of the window. */
     let early: Awaited<ReturnType<Deal["finalizeCall"]>>;
     let opened: typeof early;
     let actions: string[];

@@ -12,27 +12,27 @@ import { isRunning } from "../../../scripts/local/process-identity.ts";
 import type { ProcessIdentity } from "../../../scripts/local/process-identity.ts";
 import { until } from "../../fixtures/until.ts";
 
-/** Within which everything has ended after ctrl-C or a kill, on a machine that has no more work than cores. */
+/** Limit for the end of all processes after ctrl-C or a kill, on a machine that isn't overloaded. */
 const END_TIMEOUT_MS = 10_000;
 
-/** The same for this machine at the moment: one with three times the work that its cores can do takes three times as long. */
+/** The same limit at the machine's present load: it grows with the load per core. */
 export function endTimeoutMs(): number {
   const [lastMinute = 0] = loadavg();
   return END_TIMEOUT_MS * Math.max(1, lastMinute / availableParallelism());
 }
 
-/** Names for `kill` beside those of the services. */
+/** Victims of `kill` other than a service. */
 export const THE_STACK_ITSELF = "the stack itself";
 export const ALL_AT_ONCE = "all at once";
 
-/** How a start has ended. */
+/** How the process ended. */
 export interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly output: string;
 }
 
-/** `npm start` as a process of its own, as a user has it. */
+/** `npm start` as a process of its own. */
 export class StackProcess {
   readonly ended: Promise<Ended>;
   readonly #child: ChildProcess;
@@ -63,7 +63,7 @@ export class StackProcess {
     });
   }
 
-  /** The facts, once the stack is ready. */
+  /** Waits until the stack is ready and returns its facts. */
   async ready(): Promise<StackFacts> {
     return await this.#facts;
   }
@@ -73,7 +73,7 @@ export class StackProcess {
     return this.#child.pid;
   }
 
-  /** Processes that the stack has started and that still run, by service. */
+  /** The stack's running processes by service. */
   services(): Map<string, ProcessIdentity> {
     const found = new Map<string, ProcessIdentity>();
     for (const file of readdirSync(join(this.#dir, "run")).filter((name) => name.endsWith(".json"))) {
@@ -90,12 +90,12 @@ export class StackProcess {
     this.#child.kill("SIGINT");
   }
 
-  /** Lets a service do nothing more, as if its kill had come at this moment already. */
+  /** Suspends a service, so that it does nothing more before it is killed. */
   freeze(service: string): void {
     process.kill(this.#pidOf(service), "SIGSTOP");
   }
 
-  /** kill -9 of a service, of the process that watches over them, or of every process of the stack. */
+  /** Kills a service, the stack's own process, or every process of the stack with SIGKILL. */
   kill(victim: string): void {
     if (victim === THE_STACK_ITSELF) process.kill(this.pid, "SIGKILL");
     else if (victim === ALL_AT_ONCE) {
@@ -105,7 +105,7 @@ export class StackProcess {
     } else process.kill(this.#pidOf(victim), "SIGKILL");
   }
 
-  /** Waits until no process of the stack runs any more; one that was killed itself leaves that to its guard. */
+  /** Waits until every process of the stack has ended. If the stack's own was killed, its guard ends the others. */
   async allEnded(): Promise<void> {
     await until("everything has ended", () => Promise.resolve(this.services().size === 0), endTimeoutMs());
   }
@@ -117,14 +117,14 @@ export class StackProcess {
   }
 }
 
-/** Waits until no process names the directory; those that stay are told with their command lines. */
+/** Waits until no process names the directory; the error lists the command lines of the rest. */
 export async function noProcessLeft(dir: string): Promise<void> {
   let left: string[] = [];
   const isEmpty = () => {
     left = processesNaming(dir);
     return Promise.resolve(left.length === 0);
   };
-  // Helpers of a service are killed after it, and a kill is not done at once.
+  // The helpers of a service are killed after it, and a kill takes effect with a delay.
   await until("no process is left", isEmpty, endTimeoutMs()).catch(() => undefined);
   assert.deepEqual(left, [], "no process is left");
 }

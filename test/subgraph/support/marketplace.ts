@@ -20,7 +20,7 @@ import { IResolver__factory } from "../../../typechain-types/factories/contracts
 import type { IEscrow } from "../../../typechain-types/contracts/interfaces/IEscrow.ts";
 import type { IResolver } from "../../../typechain-types/contracts/interfaces/IResolver.ts";
 
-/** The roles of a local deployment by anvil's account. */
+/** Anvil's accounts that hold the roles of a local deployment. */
 const ROLE_ACCOUNTS = { owner: 0, systemResolver: 1, adminResolver: 2, funder: 5 } as const;
 const READY_TIMEOUT_MS = 60_000;
 const DAY_SECONDS = 86_400;
@@ -31,7 +31,7 @@ export interface Party {
   readonly wallet: Wallet;
 }
 
-/** What a test wants of an escrow; the rest is usual. */
+/** Terms of an escrow that a test sets. */
 export interface EscrowWishes {
   readonly amount?: bigint;
   readonly token?: string;
@@ -75,7 +75,7 @@ export class Marketplace {
     this.#funder = new NonceManager(this.role("funder"));
   }
 
-  /** Ends the connection. */
+  /** Closes the connection. */
   close(): void {
     this.provider.destroy();
   }
@@ -167,19 +167,19 @@ export class Marketplace {
     await this.provider.send("evm_mine", []);
   }
 
-  /** Takes a transaction's block and all above it back; the new chain is five blocks longer. Answers its height. */
+  /** Removes a transaction's block and all above it, mines a longer branch, and returns its height. */
   async takeBack(receipt: TransactionReceipt): Promise<number> {
-    // The chain makes a block each second: one that comes between the two calls leaves the transaction in place.
+    // The chain mines a block each second, and one between the two calls would keep the transaction in place.
     while ((await this.provider.getTransactionReceipt(receipt.hash)) !== null) {
       const head = await this.provider.getBlockNumber();
       await this.provider.send("anvil_reorg", [head - receipt.blockNumber + 1, []]);
     }
-    // Until the new chain is longer than the old one, graph-node goes on serving the old one.
+    // graph-node serves the old branch until the new one is longer.
     await this.provider.send("anvil_mine", ["0x5"]);
     return await this.provider.getBlockNumber();
   }
 
-  /** Asks the subgraph, once it has indexed the block. */
+  /** Queries the subgraph once it has indexed the block. */
   async query<T>(text: string, variables: Record<string, unknown>, block: number): Promise<T> {
     const giveUpAt = Date.now() + READY_TIMEOUT_MS;
     for (;;) {
@@ -188,7 +188,7 @@ export class Marketplace {
         if (_meta.block.number >= block) return await this.#ask<T>(text, variables);
         if (Date.now() > giveUpAt) throw new Error(`block ${block} was not indexed, only ${_meta.block.number}`);
       } catch (error) {
-        // What graph-node says to a query that blocks are taken back under; the next one reads the new chain.
+        // graph-node's error when a reorganisation interrupts a query; the next attempt reads the new branch.
         const reorganised = error instanceof Error && error.message.includes("reorganized while executing");
         if (!reorganised || Date.now() > giveUpAt) throw error;
       }

@@ -1,6 +1,6 @@
 import type { Marketplace, Party } from "./marketplace.ts";
 
-/** An Escrow entity as the queries below ask for it. */
+/** An Escrow entity as queried below. */
 export interface EscrowRecord {
   readonly state: string;
   readonly buyer: { readonly id: string };
@@ -88,19 +88,19 @@ const AGENT = `query ($id: ID!) { agent(id: $id) {
   disputesLost disputesSplit abandoned declined lateDeclines settledVolumeUsd
   scoreChanges(orderBy: ordinal) { outcome delta score } } }`;
 
-/** The escrow as the subgraph has it once it has indexed the block; null when it knows none. */
+/** Reads the escrow once the block is indexed; null when there is none. */
 export async function findEscrow(market: Marketplace, id: string, block: number): Promise<EscrowRecord | null> {
   return (await market.query<{ escrow: EscrowRecord | null }>(ESCROW, { id }, block)).escrow;
 }
 
-/** Like findEscrow for one that must be there. */
+/** Reads an escrow that must exist, once the block is indexed. */
 export async function readEscrow(market: Marketplace, id: string, block: number): Promise<EscrowRecord> {
   const escrow = await findEscrow(market, id, block);
   if (escrow === null) throw new Error(`the subgraph has no escrow ${id}`);
   return escrow;
 }
 
-/** The agent as the subgraph has it once it has indexed the block. */
+/** Reads the agent once the block is indexed. */
 export async function readAgent(market: Marketplace, party: Party, block: number): Promise<AgentRecord> {
   const id = party.address.toLowerCase();
   const { agent } = await market.query<{ agent: AgentRecord | null }>(AGENT, { id }, block);
