@@ -2,39 +2,58 @@
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 
-import { readArguments, wholeNumber } from "../../scripts/command/arguments.ts";
+import { readArguments, refuseArguments, wholeNumber } from "../../scripts/command/arguments.ts";
 import { findFreePorts } from "../../scripts/local/ports.ts";
 import { startStack } from "../../scripts/local/stack.ts";
 import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
 import { FollowerBench } from "../fixtures/follower.ts";
+import { measureFairness } from "./follower/fairness.ts";
 import { measureApplying, measureClaims, measureLag, measureReorganisation } from "./follower/measurements.ts";
 
-const HELP = `usage: npm run bench:follower -- [--deals N] [--seconds N] [--json]
+const PARTS = ["applying", "lag", "reorganisation", "claims", "fairness"] as const;
+
+const HELP = `usage: npm run bench:follower -- [--only PART,…] [--deals N] [--seconds N] [--json]
 
 Measures the follower on a MongoDB of its own against a simulated subgraph: events applied per second; the lag at 10, 50
 and 200 deals a second (three moves each, blocks of 2 s); reorganisations of 1, 60 and 1,000 blocks; and claims per second
 from the outbox with 0 and with 100,000 dispatches waiting for one slow agent. "per floor" is how many times longer that
-takes than plain writes of the same documents in the same run (of one update a claim for the outbox).
+takes than plain writes of the same documents in the same run (of one update a claim for the outbox). Fairness: how long a
+healthy seller's webhooks take alone, and beside 10 and 40 sellers whose endpoints hang with five deals each; "per alone" is
+the ratio, whose goal is at most 2.
+  --only PART   only these of ${PARTS.join(", ")}
   --deals N     deals of the first measurement (default 2000)
   --seconds N   how long each rate is kept up (default 20)
   --json        print one JSON object
   --help        this text`;
 
 const { values } = readArguments(HELP, {
+  only: { type: "string", default: PARTS.join(",") },
   deals: { type: "string", default: "2000" },
   seconds: { type: "string", default: "20" },
   json: { type: "boolean", default: false },
 });
 const deals = wholeNumber("--deals", values.deals, 100, 1_000_000);
 const seconds = wholeNumber("--seconds", values.seconds, 2, 3_600);
+const wanted = values.only.split(",");
+const unknown = wanted.find((part) => !PARTS.some((name) => name === part));
+if (unknown !== undefined) refuseArguments(`--only: "${unknown}" is none of ${PARTS.join(", ")}`);
 const RATES = [10, 50, 200] as const;
 const DEPTHS = [1, 60, 1_000] as const;
 const BACKLOGS = [0, 100_000] as const;
+const HANGING_SELLERS = [10, 40] as const;
 
 /** Runs one measurement after the other: they share two cores. */
 async function measureEach<const T extends number>(of: readonly T[], measure: (value: T) => Promise<object>) {
   const results: Record<string, object> = {};
   for (const value of of) results[value] = await measure(value);
+  return results;
+}
+
+/** Takes a measurement when its part is wanted. */
+async function onlyIf(part: (typeof PARTS)[number], measurement: Record<string, () => Promise<object>>) {
+  const results: Record<string, object> = {};
+  if (!wanted.includes(part)) return results;
+  for (const [name, measure] of Object.entries(measurement)) results[name] = await measure();
   return results;
 }
 
@@ -51,10 +70,19 @@ try {
     cores: availableParallelism(),
     /** Processes that ran or waited to, averaged over the minute before; with more than there are cores, all is slower. */
     load: loadavg()[0],
-    applying: await measureApplying(bench, deals),
-    lagByDealsPerSecond: await measureEach(RATES, (rate) => measureLag(bench, rate, seconds)),
-    reorganisationByBlocks: await measureEach(DEPTHS, (depth) => measureReorganisation(bench, depth)),
-    claimsByWaiting: await measureEach(BACKLOGS, (waiting) => measureClaims(bench, waiting)),
+    ...(await onlyIf("applying", { applying: () => measureApplying(bench, deals) })),
+    ...(await onlyIf("lag", {
+      lagByDealsPerSecond: () => measureEach(RATES, (rate) => measureLag(bench, rate, seconds)),
+    })),
+    ...(await onlyIf("reorganisation", {
+      reorganisationByBlocks: () => measureEach(DEPTHS, (depth) => measureReorganisation(bench, depth)),
+    })),
+    ...(await onlyIf("claims", {
+      claimsByWaiting: () => measureEach(BACKLOGS, (waiting) => measureClaims(bench, waiting)),
+    })),
+    ...(await onlyIf("fairness", {
+      webhookByHangingSellers: () => measureEach(HANGING_SELLERS, (count) => measureFairness(bench, count, seconds)),
+    })),
   };
   await bench.close();
   const rounded: unknown = JSON.parse(
