@@ -15,12 +15,16 @@ export const MOVES_PER_DEAL = 3;
 export const WRITTEN = ["transactions", "chain_moves", "agent_events", "outbox_dispatches"] as const;
 
 /** Stores checkouts that wait for their funding, of many agents. */
-export async function storeCheckouts(bench: FollowerBench, count: number): Promise<TransactionRecord[]> {
+export async function storeCheckouts(
+  bench: FollowerBench,
+  count: number,
+  terms: Partial<TransactionRecord> = {},
+): Promise<TransactionRecord[]> {
   const records: TransactionRecord[] = [];
   while (records.length < count) {
     const size = Math.min(AT_ONCE / PAIRS, Math.ceil((count - records.length) / PAIRS));
     for (let pair = 0; pair < PAIRS; pair += 1) {
-      const fields = { buyerAgentId: `agt_buyer_${pair}`, sellerAgentId: `agt_seller_${pair}` };
+      const fields = { ...terms, buyerAgentId: `agt_buyer_${pair}`, sellerAgentId: `agt_seller_${pair}` };
       records.push(...(await bench.checkouts(size, fields)));
     }
   }
