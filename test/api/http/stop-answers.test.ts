@@ -37,14 +37,14 @@ describe("an API that is stopped while a request waits for an answer that never 
     return server;
   }
 
-  /** Stalls the system, sends a request that needs it, and stops the API once the system has got the question. */
+  /** Sends a request whose question to the system gets lost, and stops the API then. */
   async function answerWhenStopped(api: ApiProcess, question: string, path: string, apiKey = "") {
     assert.ok(route !== undefined);
-    route.stall();
+    const asked = route.stallAt(question);
     const answering = fetch(api.url + path, { headers: apiKey === "" ? {} : { "x-api-key": apiKey } });
     // Its failure is the test's own, below.
     answering.catch(() => undefined);
-    await route.withheld(question);
+    await asked;
     const code = await api.stop();
     const answer = await answering;
     const { code: errorCode } = (await answer.json()) as { code: string };
