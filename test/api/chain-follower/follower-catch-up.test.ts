@@ -4,22 +4,16 @@ import { PORTION_MOVES } from "../../../api/features/chain-follower/portions.ts"
 import type { TransactionRecord } from "../../../api/features/transactions/model.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import { FakeIndexer } from "../../fixtures/fake-indexer.ts";
-import { created, FollowerBench, foreignMoves, killed, START } from "../../fixtures/follower.ts";
+import { created, followerBench, foreignMoves, killed, START } from "../../fixtures/follower.ts";
 
-/** What graph-node gives at most at once. */
+/** graph-node's maximum per query. */
 const PAGE = 1_000;
 const ORDINALS_PER_BLOCK = 1_000_000n;
 
 describe("the follower of the chain, far behind", () => {
-  let bench: FollowerBench;
+  const bench = followerBench();
 
-  before(async () => {
-    bench = await FollowerBench.open();
-  });
-  after(() => bench.close());
-  beforeEach(() => bench.reset());
-
-  /** Mines blocks full of others' escrows, each with the funding of one checkout of ours in their midst. */
+  /** Mines blocks full of others' escrows, each with the funding of one of our checkouts in the middle. */
   async function mineBlocks(count: number, size = 400): Promise<TransactionRecord[]> {
     const records = await bench.checkouts(count);
     for (const record of records) {
@@ -31,14 +25,14 @@ describe("the follower of the chain, far behind", () => {
   const fundedOf = (records: TransactionRecord[]) =>
     bench.transactions.countDocuments({ _id: { $in: records.map(({ _id }) => _id) }, status: "funded" });
 
-  it("reads pages of a thousand at most, and has applied each before it asks for the next", async () => {
+  it("reads pages of at most a thousand events, and applies each before it reads the next", async () => {
     const records = await mineBlocks(10);
     const pages: { ordinal: bigint; first: number; headNumber: number | undefined }[] = [];
     bench.indexer.beforePage = async (ordinal, first) => {
       const headNumber = (await bench.cursor())?.headNumber;
       pages.push({ ordinal, first, headNumber });
       const passed = records.slice(0, Math.max(0, Number(ordinal / ORDINALS_PER_BLOCK) - 1));
-      assert.strictEqual(await fundedOf(passed), passed.length, "what stands before the page is applied");
+      assert.strictEqual(await fundedOf(passed), passed.length, "everything before the page is applied");
     };
     await bench.follower().step();
     assert.strictEqual(pages.length, 10 * 0.4 + 1);
@@ -57,7 +51,7 @@ describe("the follower of the chain, far behind", () => {
     );
   });
 
-  it("goes on where it was killed between two pages, and announces nothing twice", async () => {
+  it("continues where it was killed between two pages, and announces nothing twice", async () => {
     const records = await mineBlocks(10);
     let pages = 0;
     bench.indexer.beforePage = () => {
@@ -81,7 +75,7 @@ describe("the follower of the chain, far behind", () => {
     assert.strictEqual((await bench.cursor())?.headNumber, bench.indexer.height);
   });
 
-  it("goes on within a page, too, when it was killed between two of its database transactions", async () => {
+  it("also continues within a page when it was killed between two of its database transactions", async () => {
     const records = await bench.checkouts(3 * PORTION_MOVES);
     bench.indexer.mine(records.map((record) => created(record)));
     let portions = 0;
@@ -95,13 +89,13 @@ describe("the follower of the chain, far behind", () => {
     };
     await assert.isRejected(bench.follower({ recorder }).step(), /killed/);
     assert.strictEqual((await bench.eventLog()).length, 2 * PORTION_MOVES);
-    assert.strictEqual((await bench.cursor())?.headNumber, 0, "the cursor has not passed a block that is half applied");
+    assert.strictEqual((await bench.cursor())?.headNumber, 0, "the cursor hasn't passed a half-applied block");
     await bench.follower().step();
     assert.strictEqual((await bench.eventLog()).length, records.length);
     assert.strictEqual(await fundedOf(records), records.length);
   });
 
-  it("says that there is more until the last page", async () => {
+  it("reports that there is more until the last page", async () => {
     await mineBlocks(6);
     const steps: boolean[] = [];
     const onStep = ({ hasMore }: { hasMore: boolean }) => {
@@ -112,7 +106,7 @@ describe("the follower of the chain, far behind", () => {
     assert.deepEqual(steps, [true, true, false]);
   });
 
-  it("[D37] takes a move that a page lacks and a later page has for one that was mined again", async () => {
+  it("[D37] recognises a move that a page lacks and a later page has as mined again", async () => {
     const [record] = await mineBlocks(1, 2);
     assert.ok(record !== undefined);
     const one = bench.follower();
@@ -127,7 +121,7 @@ describe("the follower of the chain, far behind", () => {
     assert.strictEqual((await bench.models.applied.findOne({ escrowId: record.escrowId }).lean())?.blockNumber, 5);
   });
 
-  it("[D37] takes back what is gone from the chain though its page ended in the middle of the block", async () => {
+  it("[D37] withdraws what is gone from the chain even if its page ended in the middle of the block", async () => {
     const records = await mineBlocks(3, 2);
     const one = bench.follower();
     await one.step();
@@ -142,7 +136,7 @@ describe("the follower of the chain, far behind", () => {
     assert.strictEqual((await bench.eventTypes()).filter((type) => type === "escrow.reorged").length, 2);
   });
 
-  it("[D37] notices a reorganisation between two pages, below what it has read already", async () => {
+  it("[D37] notices a reorganisation between two pages, below what it has already read", async () => {
     const records = await mineBlocks(6);
     const lost = records[0];
     assert.ok(lost !== undefined);
@@ -150,7 +144,7 @@ describe("the follower of the chain, far behind", () => {
     bench.indexer.beforePage = () => {
       pages += 1;
       if (pages !== 2) return;
-      // The first page, with the funding of `lost`, is applied: now its block is mined anew without it.
+      // The first page, with the funding of `lost`, is applied. Now its block is mined again without that funding.
       bench.indexer.rollBackTo(0);
       for (const record of records.slice(1)) bench.indexer.mine([...foreignMoves(399), created(record)]);
       for (let n = 0; n < 30; n += 1) bench.indexer.mine();
@@ -163,7 +157,7 @@ describe("the follower of the chain, far behind", () => {
     assert.deepEqual((await bench.eventTypes()).filter((type) => type === "escrow.reorged").length, 1);
   });
 
-  it("[D37] notices it as well when another process has to go on", async () => {
+  it("[D37] also notices it when another process takes over", async () => {
     const records = await mineBlocks(6);
     const lost = records[0];
     assert.ok(lost !== undefined);
@@ -183,7 +177,7 @@ describe("the follower of the chain, far behind", () => {
     assert.strictEqual(await fundedOf(records), 5);
   });
 
-  it("takes a subgraph that falls back between two pages for one that is behind", async () => {
+  it("treats a subgraph that falls back between two pages as behind", async () => {
     const records = await mineBlocks(6);
     bench.chainHeight = 6;
     let pages = 0;
@@ -198,7 +192,7 @@ describe("the follower of the chain, far behind", () => {
     assert.ok((await fundedOf(records)) >= 2, "what was applied stays");
   });
 
-  it("[D15] expires no checkout whose funding may be on a page that has not been read", async () => {
+  it("[D15] doesn't expire a checkout whose funding may be on an unread page", async () => {
     const indexer = new FakeIndexer(START);
     const api = await startTestApi({
       indexers: { "base-sepolia": indexer, base: new FakeIndexer(START) },

@@ -2,21 +2,15 @@ import { assert } from "chai";
 
 import { PORTION_BYTES } from "../../../api/features/chain-follower/portions.ts";
 import type { TransactionRecord } from "../../../api/features/transactions/model.ts";
-import { bytes32, created, FollowerBench, foreignMoves, moved } from "../../fixtures/follower.ts";
+import { bytes32, created, followerBench, foreignMoves, moved } from "../../fixtures/follower.ts";
 
-/** The most events that graph-node returns at once. */
+/** graph-node's maximum number of events per query. */
 const PAGE = 1_000;
-/** Largest request body that the API takes (decision 33). */
+/** The API's largest request body (decision 33). */
 const LARGEST_PAYLOAD_BYTES = 256 * 1024;
 
 describe("the continuity of the follower", () => {
-  let bench: FollowerBench;
-
-  before(async () => {
-    bench = await FollowerBench.open();
-  });
-  after(() => bench.close());
-  beforeEach(() => bench.reset());
+  const bench = followerBench();
 
   /** Mines one block with the funding of each checkout. */
   async function mineFundings(count: number): Promise<TransactionRecord[]> {
@@ -53,7 +47,7 @@ describe("the continuity of the follower", () => {
     });
   }
 
-  it("reads every event once when the head moves on between the pages of a catch-up", async () => {
+  it("reads every event once even if the head moves between the pages of a catch-up", async () => {
     const records = await mineFundings(3);
     for (let n = 0; n < 10; n += 1) bench.indexer.mine(foreignMoves(PAGE / 2));
     let requested = 0;

@@ -1,16 +1,10 @@
 import { assert } from "chai";
 
 import { expireQuotes, EXPIRY_MARGIN_SECONDS } from "../../../api/features/transactions/expiry.ts";
-import { bytes32, created, FollowerBench, SELLER, START } from "../../fixtures/follower.ts";
+import { bytes32, created, followerBench, SELLER, START } from "../../fixtures/follower.ts";
 
 describe("the follower of the chain", () => {
-  let bench: FollowerBench;
-
-  before(async () => {
-    bench = await FollowerBench.open();
-  });
-  after(() => bench.close());
-  beforeEach(() => bench.reset());
+  const bench = followerBench();
 
   describe("treats an escrow", () => {
     it("[D10] without a checkout as unsolicited, announced to a seller who is registered", async () => {
@@ -34,7 +28,7 @@ describe("the follower of the chain", () => {
       assert.strictEqual(await bench.transactions.countDocuments({ sellerAgentId: "agt_seller" }), 1);
     });
 
-    it("[D16] that took a checkout's id with other terms as a loss of the checkout", async () => {
+    it("[D16] that took a checkout's id with other terms as a lost checkout", async () => {
       const record = await bench.checkout();
       bench.indexer.mine([created(record, { amount: 999_999n })]);
       await bench.follower().step();
@@ -46,7 +40,7 @@ describe("the follower of the chain", () => {
       assert.strictEqual(event?.transactionId, other?._id);
     });
 
-    it("[D16] that was funded after the quote's end as late, and tells the seller that he may refund", async () => {
+    it("[D16] that was funded after the quote's end as late, and tells the seller that a refund is possible", async () => {
       const record = await bench.checkout({ quoteExpiresAt: START });
       bench.indexer.mine([created(record)], 60);
       await bench.follower().step();
@@ -57,7 +51,7 @@ describe("the follower of the chain", () => {
       assert.match(body.notice, /refund/);
     });
 
-    it("[D15] that nobody funded as expired once quote and margin are over, and as funded when it comes late", async () => {
+    it("[D15] that nobody funded as expired once quote and margin are over, and as funded if it comes late", async () => {
       const record = await bench.checkout();
       const quoteEnd = START + 900;
       const expire = (headTimestamp: number) =>

@@ -1,18 +1,12 @@
 import { assert } from "chai";
 
-import { BUYER, bytes32, created, FollowerBench, moved, SELLER } from "../../fixtures/follower.ts";
+import { BUYER, bytes32, created, followerBench, moved, SELLER } from "../../fixtures/follower.ts";
 
 describe("the follower of the chain", () => {
-  let bench: FollowerBench;
-
-  before(async () => {
-    bench = await FollowerBench.open();
-  });
-  after(() => bench.close());
-  beforeEach(() => bench.reset());
+  const bench = followerBench();
 
   describe("notices a reorganisation", () => {
-    it("[D37] and takes back what is no longer on chain, telling both parties", async () => {
+    it("[D37] and withdraws what is no longer on chain, and tells both parties", async () => {
       const record = await bench.checkout();
       const one = bench.follower();
       bench.indexer.mine();
@@ -44,7 +38,7 @@ describe("the follower of the chain", () => {
       assert.strictEqual((await bench.eventLog()).length, 3);
     });
 
-    it("[D37] and keeps the event's id when the move was only mined again elsewhere", async () => {
+    it("[D37] and keeps the event's id if the move was only mined again in another block", async () => {
       const record = await bench.checkout();
       const one = bench.follower();
       bench.indexer.mine();
@@ -79,13 +73,13 @@ describe("the follower of the chain", () => {
       assert.deepEqual(await bench.eventTypes(), ["escrow.funded"]);
     });
 
-    it("never because a subgraph is behind for long, and for good when the chain itself has become shorter", async () => {
+    it("not when a subgraph stays behind, but finally when the chain itself has become shorter", async () => {
       const record = await bench.checkout();
       const one = bench.follower();
       bench.indexer.mine();
       bench.indexer.mine([created(record)]);
       await one.step();
-      // The subgraph indexes anew, or another indexer answers in its place; the chain goes on.
+      // The subgraph indexes again, or another indexer answers instead, while the chain continues.
       bench.indexer.rollBackTo(1);
       bench.chainHeight = 50;
       for (let minute = 0; minute < 3; minute += 1) {
@@ -103,7 +97,7 @@ describe("the follower of the chain", () => {
       assert.deepEqual(await bench.eventTypes(), ["escrow.funded", "escrow.reorged"]);
     });
 
-    it("after a restart, too", async () => {
+    it("even after a restart", async () => {
       const record = await bench.checkout();
       bench.indexer.mine([created(record)]);
       await bench.follower().step();
@@ -115,7 +109,7 @@ describe("the follower of the chain", () => {
       assert.strictEqual((await bench.read(record)).status, "pending_funding");
     });
 
-    it("and takes back a release alone, the escrow being delivered as before", async () => {
+    it("and withdraws only a release, so the escrow is delivered as before", async () => {
       const record = await bench.checkout();
       const one = bench.follower();
       bench.indexer.mine([created(record), moved(record, "DeliverySubmitted", { proofHash: bytes32() })]);

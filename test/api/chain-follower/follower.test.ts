@@ -3,22 +3,16 @@ import { assert } from "chai";
 import { CursorMovedError } from "../../../api/features/chain-follower/quarantine.ts";
 import { createLease } from "../../../api/jobs/lease.ts";
 import type { EventRecorder } from "../../../api/features/events/recorder.ts";
-import { BUYER, bytes32, CALLBACK, created, ENDPOINT, FollowerBench, killed, moved } from "../../fixtures/follower.ts";
+import { BUYER, bytes32, CALLBACK, created, ENDPOINT, followerBench, killed, moved } from "../../fixtures/follower.ts";
 
-/** Longer than the test takes on any machine: only what it writes itself ends a lease. */
+/** Longer than the test takes on any machine, so that only the test ends a lease. */
 const LEASE_MS = 600_000;
 
 describe("the follower of the chain", () => {
-  let bench: FollowerBench;
+  const bench = followerBench();
 
-  before(async () => {
-    bench = await FollowerBench.open();
-  });
-  after(() => bench.close());
-  beforeEach(() => bench.reset());
-
-  describe("writes copy, event and deliveries together", () => {
-    it("[S6.05] [S6.06] of a funded escrow, once, however often it looks", async () => {
+  describe("writes copy, event and dispatches together", () => {
+    it("[S6.05] [S6.06] of a funded escrow, once, even after repeated steps", async () => {
       const record = await bench.checkout();
       const first = bench.follower();
       bench.indexer.mine();
@@ -36,7 +30,7 @@ describe("the follower of the chain", () => {
       assert.strictEqual(await bench.dispatches.countDocuments({ kind: "backup" }), 1);
     });
 
-    it("or not at all when it is killed before the end: the next one does it all", async () => {
+    it("or not at all when it is killed before the end, and then the next one writes everything", async () => {
       const record = await bench.checkout();
       const dying: EventRecorder = {
         ...bench.recorder,
@@ -56,7 +50,7 @@ describe("the follower of the chain", () => {
       assert.deepEqual(await bench.eventTypes(), ["escrow.funded"]);
     });
 
-    it("in the order of the chain, through the whole life of an escrow", async () => {
+    it("in chain order, through the whole life of an escrow", async () => {
       const record = await bench.checkout({ responsePayloadJson: '{"a":1}', deliveryProof: bytes32() });
       const one = bench.follower();
       bench.indexer.mine([created(record), moved(record, "DeliverySubmitted", { proofHash: bytes32() })]);
@@ -72,7 +66,7 @@ describe("the follower of the chain", () => {
       assert.strictEqual((await bench.read(record)).status, "released");
     });
 
-    it("[S6.10] as escrow.finalized, and not escrow.released, when the window elapsed", async () => {
+    it("[S6.10] as escrow.finalized, and not escrow.released, after the window has elapsed", async () => {
       const record = await bench.checkout();
       bench.indexer.mine([created(record), moved(record, "DeliverySubmitted", { proofHash: bytes32() })]);
       bench.indexer.mine([moved(record, "EscrowReleased", { automatic: true })]);
@@ -92,7 +86,7 @@ describe("the follower of the chain", () => {
       const records = [];
       for (let n = 0; n < 60; n += 1) records.push(await bench.checkout());
       for (const record of records) bench.indexer.mine([created(record), moved(record, "EscrowRefunded")]);
-      // Others' escrows lie between them: more than the subgraph gives at once.
+      // Others' escrows are between them: more than the subgraph returns at once.
       for (let n = 0; n < 5; n += 1) {
         bench.indexer.mine(
           Array.from({ length: 300 }, () => ({
@@ -108,7 +102,7 @@ describe("the follower of the chain", () => {
     });
   });
 
-  it("lets two followers at once apply each move once", async () => {
+  it("applies each move once with two concurrent followers", async () => {
     const records = [];
     for (let n = 0; n < 20; n += 1) records.push(await bench.checkout());
     const two = [bench.follower(), bench.follower()];
@@ -131,8 +125,8 @@ describe("the follower of the chain", () => {
     assert.strictEqual(await bench.dispatches.countDocuments({ kind: "immediate" }), 20);
   });
 
-  it("has one leader at a time, and another one when it is gone", async () => {
-    // An object that has the right asks the database again only later: each question here is a new one's.
+  it("has one leader at a time, and another one once that is gone", async () => {
+    // An object that holds the lease asks the database again only later, so each check here uses a new one.
     const leaseOf = (owner: string) => createLease(bench.models.leases, "leader", owner, LEASE_MS);
     const owner = async () => (await bench.models.leases.findById("leader").lean())?.owner;
     const taken = await Promise.all([leaseOf("one").acquire(), leaseOf("two").acquire()]);
@@ -147,7 +141,7 @@ describe("the follower of the chain", () => {
     assert.strictEqual(await owner(), loser);
 
     await leaseOf(winner).release();
-    assert.strictEqual(await leaseOf(winner).acquire(), false, "nobody gives back what another has");
+    assert.strictEqual(await leaseOf(winner).acquire(), false, "nobody releases another's lease");
     await leaseOf(loser).release();
     assert.strictEqual(await leaseOf(winner).acquire(), true);
   });

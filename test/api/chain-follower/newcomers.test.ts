@@ -4,7 +4,7 @@ import { WELCOME_MOVES } from "../../../api/features/chain-follower/newcomers.ts
 import { startTestApi } from "../../fixtures/api.ts";
 import { FakeIndexer } from "../../fixtures/fake-indexer.ts";
 import type { Move } from "../../fixtures/fake-indexer.ts";
-import { bytes32, FollowerBench, foreignMoves, START, STRANGER } from "../../fixtures/follower.ts";
+import { bytes32, followerBench, foreignMoves, START, STRANGER } from "../../fixtures/follower.ts";
 import { registrationBody } from "../../fixtures/sign-in.ts";
 
 type Hex = `0x${string}`;
@@ -22,13 +22,7 @@ const released = (escrowId: Hex, buyer: Hex = NEW_BUYER, seller: Hex = NEW_SELLE
 });
 
 describe("a wallet that registers after its escrows were created", () => {
-  let bench: FollowerBench;
-
-  before(async () => {
-    bench = await FollowerBench.open();
-  });
-  after(() => bench.close());
-  beforeEach(() => bench.reset());
+  const bench = followerBench();
 
   const logOf = async (agentId: string) =>
     (await bench.models.events.find({ agentId }).sort({ seq: 1 }).lean()).map(({ type, escrowId, seq }) => ({
@@ -36,7 +30,7 @@ describe("a wallet that registers after its escrows were created", () => {
     }));
   const typesOf = async (agentId: string) => (await logOf(agentId)).map(({ type }) => type);
 
-  it("[D10] gets its transactions and its events, in the order of the chain", async () => {
+  it("[D10] gets its transactions and events in chain order", async () => {
     const [first, second] = [bytes32(), bytes32()];
     const one = bench.follower();
     bench.indexer.mine([createdBetween(first), createdBetween(second)]);
@@ -60,7 +54,7 @@ describe("a wallet that registers after its escrows were created", () => {
     assert.deepEqual((await typesOf("agt_new_seller")).at(-1), "escrow.released");
   });
 
-  it("gets more of them than one transaction gives, without a gap, and strangers' escrows are none of its own", async () => {
+  it("gets more of them than fit in one transaction, without a gap and without strangers' escrows", async () => {
     const count = WELCOME_MOVES + 30;
     const escrowIds = Array.from({ length: count }, () => bytes32());
     for (const escrowId of escrowIds) bench.indexer.mine([createdBetween(escrowId), ...foreignMoves(1)]);
@@ -97,7 +91,7 @@ describe("a wallet that registers after its escrows were created", () => {
     );
   });
 
-  it("[D37] is told of no move that a reorganisation has withdrawn before", async () => {
+  it("[D37] gets no move that a reorganisation has already withdrawn", async () => {
     const [kept, lost] = [bytes32(), bytes32()];
     const one = bench.follower();
     bench.indexer.mine([createdBetween(kept)]);
@@ -115,7 +109,7 @@ describe("a wallet that registers after its escrows were created", () => {
     assert.strictEqual((await bench.transactions.findOne({ escrowId: lost }).lean())?.status, "expired");
   });
 
-  it("[D33] reads its transaction, alone and in lists, which to strangers does not exist", async () => {
+  it("[D33] reads its transaction, alone and in lists, while it doesn't exist for strangers", async () => {
     const indexer = new FakeIndexer(START);
     const api = await startTestApi({ indexers: { "base-sepolia": indexer, base: new FakeIndexer(START) } });
     try {

@@ -6,7 +6,7 @@ import type { TransactionRecord } from "../../../api/features/transactions/model
 import { readStack } from "../../fixtures/api.ts";
 import { bytes32, created, FollowerBench } from "../../fixtures/follower.ts";
 
-/** How a command ended. */
+/** The result of a command. */
 interface Ended {
   code: number | null;
   stdout: string;
@@ -35,7 +35,7 @@ describe("the command for quarantined escrows", () => {
     });
   }
 
-  /** Checkouts whose funding is on chain and can't be announced: what is stored as their request isn't JSON. */
+  /** Checkouts whose funding is on chain but can't be announced, because their stored request isn't JSON. */
   async function quarantined(count: number): Promise<TransactionRecord[]> {
     const records = await bench.checkouts(count, { requestPayloadJson: "{" });
     for (const record of records) bench.indexer.mine([created(record)]);
@@ -46,7 +46,7 @@ describe("the command for quarantined escrows", () => {
 
   const heal = ({ _id }: TransactionRecord) => bench.transactions.updateOne({ _id }, { requestPayloadJson: "{}" });
 
-  /** What a command says while a follower runs, as in a worker. */
+  /** The result of a command while a follower runs, as in a worker. */
   async function besideFollower(args: readonly string[]): Promise<Ended> {
     const ending = new AbortController();
     const running = bench.follower().run(ending.signal);
@@ -72,7 +72,7 @@ describe("the command for quarantined escrows", () => {
     assert.deepEqual(JSON.parse((await command(["--network", "base", "--json"])).stdout), { quarantined: [] });
   });
 
-  it("has one of them retried at once and says that it was released", async () => {
+  it("retries one of them at once and reports that it was released", async () => {
     const [one, other] = await quarantined(2);
     assert.ok(one !== undefined && other !== undefined);
     await Promise.all([heal(one), heal(other)]);
@@ -82,7 +82,7 @@ describe("the command for quarantined escrows", () => {
     assert.strictEqual((await bench.read(other)).status, "pending_funding", "it isn't due yet");
   });
 
-  it("has all of them retried, and fails with the error of each that stays", async () => {
+  it("retries all of them, and fails with the error of each that stays", async () => {
     const [well, ill] = await quarantined(2);
     assert.ok(well !== undefined && ill !== undefined);
     await heal(well);
@@ -95,7 +95,7 @@ describe("the command for quarantined escrows", () => {
     assert.deepEqual(waiting, []);
   });
 
-  it("says so when no worker retries them, and doesn't wait when it shouldn't", async () => {
+  it("reports when no worker retries them, and doesn't wait when told not to", async () => {
     const [record] = await quarantined(1);
     assert.ok(record !== undefined);
     const unheard = await command(["retry", record.escrowId, "--wait", "1"]);

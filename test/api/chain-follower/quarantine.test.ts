@@ -1,18 +1,12 @@
 import { assert } from "chai";
 
-import { bytes32, created, FollowerBench, killed, moved } from "../../fixtures/follower.ts";
+import { bytes32, created, followerBench, killed, moved } from "../../fixtures/follower.ts";
 import type { TransactionRecord } from "../../../api/features/transactions/model.ts";
 
 const HOUR_MS = 3_600_000;
 
 describe("an escrow whose moves can't be applied", () => {
-  let bench: FollowerBench;
-
-  before(async () => {
-    bench = await FollowerBench.open();
-  });
-  after(() => bench.close());
-  beforeEach(() => bench.reset());
+  const bench = followerBench();
 
   const statusesOf = async (records: TransactionRecord[]) =>
     (await Promise.all(records.map((record) => bench.read(record)))).map(({ status }) => status);
@@ -22,11 +16,11 @@ describe("an escrow whose moves can't be applied", () => {
   const eventsOf = async ({ _id }: TransactionRecord) =>
     (await bench.eventLog()).filter(({ transactionId }) => transactionId === _id).map(({ type }) => type);
 
-  /** A checkout whose funding can't be announced: what is stored as its request isn't JSON. */
+  /** A checkout whose funding can't be announced, because its stored request isn't JSON. */
   const poisoned = () => bench.checkout({ requestPayloadJson: "{" });
   const heal = ({ _id }: TransactionRecord) => bench.transactions.updateOne({ _id }, { requestPayloadJson: "{}" });
 
-  it("waits alone, with its error, while all others go on", async () => {
+  it("waits alone, with its error, while all others continue", async () => {
     const records = [...(await bench.checkouts(5)), await poisoned(), ...(await bench.checkouts(5))];
     for (const record of records) bench.indexer.mine([created(record)]);
     bench.indexer.mine(records.map((record) => moved(record, "DeliverySubmitted", { proofHash: bytes32() })));
@@ -39,7 +33,7 @@ describe("an escrow whose moves can't be applied", () => {
     assert.strictEqual((await bench.cursor())?.headNumber, bench.indexer.height);
   });
 
-  it("[D37] has all its moves applied in order, once, as soon as they can be", async () => {
+  it("[D37] gets all its moves applied in order, once, as soon as possible", async () => {
     const record = await poisoned();
     bench.indexer.mine([created(record)]);
     const one = bench.follower();
@@ -61,7 +55,7 @@ describe("an escrow whose moves can't be applied", () => {
     assert.deepEqual(await eventsOf(record), ["escrow.funded", "delivery.submitted", "escrow.released"]);
   });
 
-  it("is tried less and less often, an hour apart at most, and at once when an operator says so", async () => {
+  it("is tried less and less often, at most an hour apart, and at once when an operator asks for it", async () => {
     const record = await poisoned();
     bench.indexer.mine([created(record)]);
     const one = bench.follower();
@@ -82,7 +76,7 @@ describe("an escrow whose moves can't be applied", () => {
     assert.strictEqual((await bench.read(record)).status, "funded");
   });
 
-  it("waits, too, when the subgraph returns a move that this version can't read", async () => {
+  it("also waits when the subgraph returns a move that this version can't read", async () => {
     const [odd, ...others] = await bench.checkouts(3);
     assert.ok(odd !== undefined);
     bench.indexer.setReadable(odd.escrowId, false);
@@ -100,7 +94,7 @@ describe("an escrow whose moves can't be applied", () => {
     assert.deepEqual(await statusesOf([odd]), ["funded"]);
   });
 
-  it("[D37] is compared with the chain when a reorganisation came in the meantime", async () => {
+  it("[D37] is compared with the chain after a reorganisation in the meantime", async () => {
     const record = await bench.checkout();
     bench.indexer.mine();
     bench.indexer.mine([created(record)]);
@@ -121,7 +115,7 @@ describe("an escrow whose moves can't be applied", () => {
     assert.strictEqual((await bench.read(record)).status, "pending_funding");
   });
 
-  it("isn't what a lost database connection is taken for", async () => {
+  it("isn't quarantined because of a lost database connection", async () => {
     const record = await bench.checkout();
     bench.indexer.mine([created(record)]);
     const recorder = { ...bench.recorder, record: () => Promise.reject(killed()) };

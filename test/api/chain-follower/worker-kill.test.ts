@@ -15,12 +15,12 @@ import { until } from "../../fixtures/until.ts";
 import { startWorker } from "../../fixtures/processes.ts";
 
 const DEALS = 6;
-/** Longest and shortest life of a worker, its start of about a second included. */
+/** Maximum and minimum life of a worker, including its start of about a second. */
 const LIFE_MS = { min: 1_000, max: 2_200 };
-/** A delivery whose worker died goes out again when its lease of 30 s is over, and one lost once more after that. */
+/** A dispatch whose worker died is sent again after its lease of 30 s, and once more if that is lost too. */
 const ARRIVAL_MS = 120_000;
 
-describe("a worker that is killed again and again", () => {
+describe("a worker that is killed repeatedly", () => {
   let api: TestApi;
   let hook: TestReceiver;
   let worker: ChildProcess | undefined;
@@ -87,7 +87,7 @@ describe("a worker that is killed again and again", () => {
       );
       assert.strictEqual((await transactions.findById(transactionId).lean())?.status, "released");
     }
-    // The buyer is told of each delivery, the seller of the rest: both logs without a gap.
+    // The buyer gets each delivery, the seller everything else, and both logs have no gap.
     for (const [agent, perDeal] of [
       [market.buyer, 1],
       [market.seller, 2],
@@ -98,7 +98,7 @@ describe("a worker that is killed again and again", () => {
         Array.from({ length: DEALS * perDeal }, (_, n) => n + 1),
       );
     }
-    // A delivery whose worker died in it goes out again once its lease is over: every event arrives.
+    // A dispatch whose worker died is sent again after its lease, so every event arrives.
     const ids = (await events.find().lean()).map(({ eventId }) => eventId);
     await until(
       "every webhook has arrived",

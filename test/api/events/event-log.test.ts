@@ -4,16 +4,10 @@ import { assert } from "chai";
 
 import { withTransaction } from "../../../api/db/connection.ts";
 import type { Announcement } from "../../../api/features/events/recorder.ts";
-import { bytes32, ESCROW_CONTRACT, FollowerBench } from "../../fixtures/follower.ts";
+import { bytes32, ESCROW_CONTRACT, followerBench } from "../../fixtures/follower.ts";
 
 describe("the event logs of agents", () => {
-  let bench: FollowerBench;
-
-  before(async () => {
-    bench = await FollowerBench.open();
-  });
-  after(() => bench.close());
-  beforeEach(() => bench.reset());
+  const bench = followerBench();
 
   const announcementFor = (...recipients: string[]): Announcement => {
     const transactionId = `txn_${randomBytes(16).toString("hex")}`;
@@ -33,7 +27,7 @@ describe("the event logs of agents", () => {
     (await bench.models.events.find({ agentId }).sort({ seq: 1 }).lean()).map(({ seq }) => seq);
   const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
-  it("[D37] are written for different agents at the same time, neither waiting for the other", async () => {
+  it("[D37] are written for different agents at the same time, without waiting for each other", async () => {
     const [one, other] = await Promise.all([bench.connection.startSession(), bench.connection.startSession()]);
     try {
       one.startTransaction({ readConcern: { level: "snapshot" } });
@@ -48,7 +42,7 @@ describe("the event logs of agents", () => {
     assert.deepEqual(await Promise.all(["agt_one", "agt_other"].map(positionsOf)), [[1], [1]]);
   });
 
-  it("[D37] have no gap and no position twice when many write to the same ones, the first entries included", async () => {
+  it("[D37] have no gap and no duplicate position when many write to the same logs, even for the first entries", async () => {
     const writes = upTo(40).map((n) =>
       record(announcementFor("agt_one"), announcementFor(n % 2 === 0 ? "agt_two" : "agt_three", "agt_one")),
     );
@@ -58,7 +52,7 @@ describe("the event logs of agents", () => {
     assert.deepEqual(await positionsOf("agt_three"), upTo(20));
   });
 
-  it("[D37] take an event once, however often it is recorded, and later for an agent that lacked it", async () => {
+  it("[D37] have an event once even if it is recorded repeatedly, and get it later for an agent that lacked it", async () => {
     const announcement = announcementFor("agt_one");
     await record(announcement, announcement);
     await record({ ...announcement, recipients: ["agt_two", null, "agt_one"] });

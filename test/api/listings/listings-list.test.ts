@@ -2,8 +2,7 @@ import { assert } from "chai";
 
 import { assertInvalid, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
-
-const PATH = "/api/v1/services";
+import { SERVICES_PATH, serviceCalls } from "../../fixtures/services.ts";
 
 describe("lists of services", () => {
   let api: TestApi;
@@ -17,16 +16,7 @@ describe("lists of services", () => {
   });
   after(() => api.close());
 
-  const patch = (id: string, body: unknown, key = seller.apiKey) =>
-    api.request("PATCH", `${PATH}/${id}`, { key, body });
-  const read = (id: string, key = seller.apiKey) => api.request("GET", `${PATH}/${id}`, { key });
-  const archive = (id: string, key = seller.apiKey) => api.request("DELETE", `${PATH}/${id}`, { key });
-  const list = (query: string, key = seller.apiKey) => api.request("GET", `${PATH}?${query}`, { key });
-  async function create(): Promise<string> {
-    const answer = await api.request("POST", PATH, { key: seller.apiKey, body: listingBody() });
-    assert.strictEqual(answer.status, 201, answer.text);
-    return answer.body.data.id;
-  }
+  const { patch, read, archive, list, create } = serviceCalls(() => ({ api, seller }));
 
   it("[S4.r03] [D23] lists active services with data and nextCursor, newest first", async () => {
     await create();
@@ -42,7 +32,7 @@ describe("lists of services", () => {
   it("[D23] pages through everything exactly once in every order", async () => {
     const { apiKey, agentId } = await api.registerAgent();
     const prices = [3, 1, 2, 2, 2, 0.5, 10];
-    for (const price of prices) await api.request("POST", PATH, { key: apiKey, body: listingBody({ price }) });
+    for (const price of prices) await api.request("POST", SERVICES_PATH, { key: apiKey, body: listingBody({ price }) });
     for (const sort of ["newest", "oldest", "price_asc", "price_desc"]) {
       const seen: { id: string; price: number }[] = [];
       let cursor: string | null = "";
@@ -68,7 +58,8 @@ describe("lists of services", () => {
   it("[D23] filters by category, network, seller, currency, delivery type and price", async () => {
     const agent = await api.registerAgent();
     const make = async (fields: Record<string, unknown>) =>
-      (await api.request("POST", PATH, { key: agent.apiKey, body: listingBody(fields) })).body.data.id as string;
+      (await api.request("POST", SERVICES_PATH, { key: agent.apiKey, body: listingBody(fields) })).body.data
+        .id as string;
     const plain = await make({ price: 1 });
     const special = await make({
       price: 5,
@@ -88,7 +79,7 @@ describe("lists of services", () => {
     assert.deepEqual(await found("category=booking"), []);
   });
 
-  it("[D23] minTrustScore leaves out sellers without a score", async () => {
+  it("[D23] minTrustScore excludes sellers without a score", async () => {
     assert.deepEqual((await list("minTrustScore=0.01")).body.data, []);
     assert.ok((await list("minTrustScore=0")).body.data.length > 0);
   });
@@ -96,7 +87,7 @@ describe("lists of services", () => {
   it("[S3.3.04] hides paused and archived listings from others and keeps them for their seller", async () => {
     const agent = await api.registerAgent();
     const make = async () =>
-      (await api.request("POST", PATH, { key: agent.apiKey, body: listingBody() })).body.data.id as string;
+      (await api.request("POST", SERVICES_PATH, { key: agent.apiKey, body: listingBody() })).body.data.id as string;
     const [active, paused, archived] = [await make(), await make(), await make()];
     await patch(paused, { status: "paused" }, agent.apiKey);
     await archive(archived, agent.apiKey);
@@ -110,7 +101,7 @@ describe("lists of services", () => {
     assert.strictEqual((await read(paused, other.apiKey)).body.data.status, "paused");
   });
 
-  it("refuses wrong queries and names each fault", async () => {
+  it("refuses invalid queries and names each fault", async () => {
     const wrong: [string, string][] = [
       ["limit=0", "query.limit"],
       ["limit=101", "query.limit"],

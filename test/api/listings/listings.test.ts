@@ -2,8 +2,7 @@ import { assert } from "chai";
 
 import { assertError, assertInvalid, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
-
-const PATH = "/api/v1/services";
+import { SERVICES_PATH, serviceCalls } from "../../fixtures/services.ts";
 
 describe("services", () => {
   let api: TestApi;
@@ -17,17 +16,7 @@ describe("services", () => {
   });
   after(() => api.close());
 
-  const post = (body: unknown): Promise<Answer> => api.request("POST", PATH, { key: seller.apiKey, body });
-  const patch = (id: string, body: unknown, key = seller.apiKey) =>
-    api.request("PATCH", `${PATH}/${id}`, { key, body });
-  const read = (id: string, key = seller.apiKey) => api.request("GET", `${PATH}/${id}`, { key });
-  const archive = (id: string, key = seller.apiKey) => api.request("DELETE", `${PATH}/${id}`, { key });
-  const list = (query: string, key = seller.apiKey) => api.request("GET", `${PATH}?${query}`, { key });
-  async function create(fields: Record<string, unknown> = {}): Promise<string> {
-    const answer = await post(listingBody(fields));
-    assert.strictEqual(answer.status, 201, answer.text);
-    return answer.body.data.id;
-  }
+  const { post, patch, read, archive, list, create } = serviceCalls(() => ({ api, seller }));
 
   describe("creation", () => {
     it("[S4.r02] [S2.2.26] [S2.2.19] answers the listing with an id, as the caller's", async () => {
@@ -47,7 +36,7 @@ describe("services", () => {
       assert.strictEqual(answer.body.data.sellerAddress, seller.walletAddress);
     });
 
-    it("[S3.3.01] gives an active listing", async () => {
+    it("[S3.3.01] creates an active listing", async () => {
       assert.strictEqual((await post(listingBody())).body.data.status, "active");
     });
 
@@ -65,7 +54,7 @@ describe("services", () => {
       );
     });
 
-    it("[S1.18] [S1.08] takes the settlement network, base-sepolia or base and nothing else", async () => {
+    it("[S1.18] [S1.08] accepts the settlement network base-sepolia or base and nothing else", async () => {
       for (const network of ["base-sepolia", "base"]) {
         assert.strictEqual((await post(listingBody({ network }))).body.data.network, network);
       }
@@ -74,7 +63,7 @@ describe("services", () => {
       }
     });
 
-    it("[D24] needs the five required fields alone", async () => {
+    it("[D24] needs only the five required fields", async () => {
       assert.strictEqual((await post(listingBody())).status, 201);
     });
 
@@ -107,13 +96,13 @@ describe("services", () => {
       assertInvalid(await post({}), "body.title", "body.description", "body.category", "body.price", "body.priceUnit");
     });
 
-    it("[S2.2.02] takes a title of 100 characters and refuses one of 101", async () => {
+    it("[S2.2.02] accepts a title of 100 characters and refuses one of 101", async () => {
       assert.strictEqual((await post(listingBody({ title: "t".repeat(100) }))).status, 201);
       assert.strictEqual((await post(listingBody({ title: "😀".repeat(100) }))).status, 201);
       assertInvalid(await post(listingBody({ title: "t".repeat(101) })), "body.title");
     });
 
-    it("[S2.2.04] takes a description of 2000 characters and refuses one of 2001", async () => {
+    it("[S2.2.04] accepts a description of 2000 characters and refuses one of 2001", async () => {
       assert.strictEqual((await post(listingBody({ description: "d".repeat(2_000) }))).status, 201);
       assertInvalid(await post(listingBody({ description: "d".repeat(2_001) })), "body.description");
     });
@@ -145,35 +134,35 @@ describe("services", () => {
       }
     });
 
-    it("[S2.2.10] takes each price unit of the list and refuses others", async () => {
+    it("[S2.2.10] accepts each listed price unit and refuses others", async () => {
       for (const priceUnit of ["per_request", "per_document", "per_hour", "per_output", "flat"]) {
         assert.strictEqual((await post(listingBody({ priceUnit }))).body.data.priceUnit, priceUnit);
       }
       assertInvalid(await post(listingBody({ priceUnit: "per_day" })), "body.priceUnit");
     });
 
-    it("[S2.2.12] takes each currency of the list and refuses others", async () => {
+    it("[S2.2.12] accepts each listed currency and refuses others", async () => {
       for (const currency of ["USDC", "USD", "ETH", "POL"]) {
         assert.strictEqual((await post(listingBody({ currency }))).body.data.currency, currency);
       }
       for (const currency of ["EUR", "usdc", ""]) assertInvalid(await post(listingBody({ currency })), "body.currency");
     });
 
-    it("[S2.2.14] takes each delivery type of the list and refuses others", async () => {
+    it("[S2.2.14] accepts each listed delivery type and refuses others", async () => {
       for (const deliveryType of ["webhook", "api_response", "async"]) {
         assert.strictEqual((await post(listingBody({ deliveryType }))).body.data.deliveryType, deliveryType);
       }
       assertInvalid(await post(listingBody({ deliveryType: "email" })), "body.deliveryType");
     });
 
-    it("takes callbackRequired as a boolean only", async () => {
+    it("accepts only a boolean as callbackRequired", async () => {
       assert.strictEqual((await post(listingBody({ callbackRequired: false }))).body.data.callbackRequired, false);
       for (const callbackRequired of ["false", 0, null]) {
         assertInvalid(await post(listingBody({ callbackRequired })), "body.callbackRequired");
       }
     });
 
-    it("[S2.2.16] takes an endpointUrl that is a web address and refuses other texts", async () => {
+    it("[S2.2.16] accepts an endpointUrl that is a web address and refuses other texts", async () => {
       const endpointUrl = "https://seller.example/jobs?x=1";
       assert.strictEqual((await post(listingBody({ endpointUrl }))).body.data.endpointUrl, endpointUrl);
       const wrong = ["seller", "ftp://x.example/", "javascript:alert(1)", "http://", "https://u:p@x.example/", "", 7];
@@ -190,7 +179,7 @@ describe("services", () => {
       }
     });
 
-    it("[D39] takes an address of a private host: sending to it is decided at each sending", async () => {
+    it("[D39] accepts an address on a private host, because the check runs before each send", async () => {
       assert.strictEqual((await post(listingBody({ endpointUrl: "http://10.0.0.1/hook" }))).status, 201);
     });
   });
@@ -204,7 +193,7 @@ describe("services", () => {
       }
     });
 
-    it("shows the endpointUrl to the seller alone", async () => {
+    it("shows the endpointUrl only to the seller", async () => {
       const id = await create({ endpointUrl: "https://seller.example/private" });
       assert.strictEqual((await read(id)).body.data.endpointUrl, "https://seller.example/private");
       const seen = await read(id, other.apiKey);
@@ -222,7 +211,7 @@ describe("services", () => {
   });
 
   describe("change", () => {
-    it("[S4.r05] [S4.r05.1] changes one field alone: price, description, status", async () => {
+    it("[S4.r05] [S4.r05.1] changes single fields: price, description, status", async () => {
       const id = await create();
       for (const change of [{ price: 9.75 }, { description: "Something else entirely." }, { status: "paused" }]) {
         const before = (await read(id)).body.data;
@@ -252,7 +241,7 @@ describe("services", () => {
       assert.strictEqual((await patch(id, { status: "active" })).body.data.status, "active");
     });
 
-    it("[S3.3.09] [S3.3.10] takes no other status: archived, inactive and unknown ones are validation errors", async () => {
+    it("[S3.3.09] [S3.3.10] accepts no other status: archived, inactive and unknown ones are validation errors", async () => {
       const id = await create();
       for (const status of ["archived", "inactive", "deleted", "", null, 1]) {
         assertInvalid(await patch(id, { status }), "body.status");
@@ -260,7 +249,7 @@ describe("services", () => {
       assert.strictEqual((await read(id)).body.data.status, "active");
     });
 
-    it("refuses empty and wrong changes, and changes nothing then", async () => {
+    it("refuses empty and invalid changes, and changes nothing", async () => {
       const id = await create();
       const before = (await read(id)).body.data;
       assertError(await patch(id, {}), 400, "validation_error");
@@ -280,7 +269,7 @@ describe("services", () => {
       assert.deepEqual((await read(id)).body.data, before);
     });
 
-    it("refuses a currency whose token cannot carry the price that stands", async () => {
+    it("refuses a currency whose token can't represent the current price", async () => {
       const id = await create({ price: 0.0000000001, currency: "ETH" });
       assertInvalid(await patch(id, { currency: "USDC" }), "body.currency");
       assert.strictEqual((await patch(id, { currency: "USDC", price: 1 })).body.data.currency, "USDC");
@@ -317,7 +306,7 @@ describe("services", () => {
       assert.strictEqual((await archive(id)).body.data.status, "archived");
     });
 
-    it("[S2.2.17] every answer gives one of the statuses active, paused and archived, and none else is described", async () => {
+    it("[S2.2.17] every answer has one of the statuses active, paused and archived, and no other is documented", async () => {
       const created = await post(listingBody());
       const { id } = created.body.data;
       const given = async (change: Answer) => {
@@ -358,11 +347,11 @@ describe("services", () => {
     it("[S7.01] every route of services answers 401 without a key", async () => {
       const id = await create();
       for (const [method, path] of [
-        ["POST", PATH],
-        ["GET", PATH],
-        ["GET", `${PATH}/${id}`],
-        ["PATCH", `${PATH}/${id}`],
-        ["DELETE", `${PATH}/${id}`],
+        ["POST", SERVICES_PATH],
+        ["GET", SERVICES_PATH],
+        ["GET", `${SERVICES_PATH}/${id}`],
+        ["PATCH", `${SERVICES_PATH}/${id}`],
+        ["DELETE", `${SERVICES_PATH}/${id}`],
       ] as const) {
         const answer = await api.request(method, path);
         assertError(answer, 401, "invalid_api_key");

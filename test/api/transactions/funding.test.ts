@@ -8,9 +8,8 @@ import { checkOut, createEscrow, ONE_USDC, openMarket, readTransaction } from ".
 import type { CheckoutData, Market } from "../../fixtures/deals.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
+import { pathOf, transactionCalls, UNKNOWN_HASH } from "../../fixtures/transactions.ts";
 import { until } from "../../fixtures/until.ts";
-
-const UNKNOWN_HASH = `0x${"ab".repeat(32)}`;
 
 describe("the funding of a transaction", () => {
   let api: TestApi;
@@ -26,16 +25,11 @@ describe("the funding of a transaction", () => {
   });
   after(() => api.close());
 
-  const call = (agent: TestAgent, method: string, path: string, body?: unknown): Promise<Answer> =>
-    api.request(method, path, { key: agent.apiKey, ...(body === undefined ? {} : { body }) });
-  const pathOf = (checkout: CheckoutData, operation = "") =>
-    `/api/v1/transactions/${checkout.transactionId}${operation}`;
+  const { call, stored } = transactionCalls(() => api);
   const fund = (checkout: CheckoutData, txHash: string, agent = market.buyer) =>
     call(agent, "POST", pathOf(checkout, "/fund"), { txHash });
   const target = () => ({ chainId: 84_532, escrowContract: chain.deployment.escrow });
-  const stored = (checkout: CheckoutData) =>
-    api.container.features.transactions.models.transactions.findById(checkout.transactionId).lean();
-  /** Hands in a hash that funds nothing: the checkout stays exactly as it was. */
+  /** Submits a hash that funds nothing, and asserts that the checkout doesn't change. */
   async function refused(checkout: CheckoutData, txHash: string, agent = market.buyer): Promise<Answer> {
     const before = await stored(checkout);
     assert.strictEqual(before?.status, "pending_funding");
@@ -57,7 +51,7 @@ describe("the funding of a transaction", () => {
     assert.strictEqual(again.body.data.status, "funded");
   });
 
-  it("[D16] funds an escrow that is seen on chain though fund was never called", async () => {
+  it("[D16] funds an escrow that is seen on chain even if fund was never called", async () => {
     const checkout = await checkOut(market);
     await createEscrow(market, checkout);
     const read = await until("the transaction is funded", async () => {
@@ -67,14 +61,14 @@ describe("the funding of a transaction", () => {
     assert.strictEqual(read.escrowId, checkout.paymentInstructions.escrowId);
   });
 
-  it("[S4.r08.1] [D16] says that a hash does not exist, and nothing becomes funded", async () => {
+  it("[S4.r08.1] [D16] reports that a hash doesn't exist, and nothing becomes funded", async () => {
     const checkout = await checkOut(market);
     assertError(await refused(checkout, UNKNOWN_HASH), 409, "funding_not_found");
     assert.strictEqual((await readTransaction(api, market.buyer, checkout.transactionId)).status, "pending_funding");
   });
 
-  it("[S4.r08.1] [D16] says that the transaction failed", async () => {
-    // Without an allowance the contract cannot draw the deposit.
+  it("[S4.r08.1] [D16] reports that the transaction failed", async () => {
+    // Without an allowance the contract can't transfer the deposit.
     const own = await openMarket(api, chain);
     const checkout = await checkOut(own);
     const create = checkout.paymentInstructions.calls[1];
@@ -84,7 +78,7 @@ describe("the funding of a transaction", () => {
     assertError(await refused(checkout, receipt.transactionHash, own.buyer), 409, "funding_failed");
   });
 
-  it("[S4.302] [D16] says that the transaction has no receipt yet, and nothing becomes funded", async () => {
+  it("[S4.302] [D16] reports that the transaction has no receipt yet, and nothing becomes funded", async () => {
     const own = await openMarket(api, chain);
     const checkout = await checkOut(own);
     const create = checkout.paymentInstructions.calls[1];
@@ -95,7 +89,7 @@ describe("the funding of a transaction", () => {
     assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/);
   });
 
-  it("[S4.r08.1] [D16] says that the transaction created another escrow, or none", async () => {
+  it("[S4.r08.1] [D16] reports that the transaction created another escrow, or none", async () => {
     const [checkout, other] = [await checkOut(market), await checkOut(market)];
     const { transactionHash } = await createEscrow(market, other);
     const answer = await refused(checkout, transactionHash);
@@ -109,7 +103,7 @@ describe("the funding of a transaction", () => {
     assert.deepEqual(none.body.details.createdEscrowIds, []);
   });
 
-  it("[S4.r08.1] [D16] says that the transaction is on another chain", async () => {
+  it("[S4.r08.1] [D16] reports that the transaction is on another chain", async () => {
     const checkout = await checkOut(market);
     const mainnet = await openChain("base");
     await mainnet.endow(market.buyer.account, { usdc: ONE_USDC });
@@ -121,7 +115,7 @@ describe("the funding of a transaction", () => {
     assert.deepEqual([answer.body.details.network, answer.body.details.foundOn], ["base-sepolia", "base"]);
   });
 
-  it("[S4.r08.1] [D16] says which terms differ, and the checkout has lost its escrow id", async () => {
+  it("[S4.r08.1] [D16] reports which terms differ, and the checkout has lost its escrow id", async () => {
     const checkout = await checkOut(market);
     const { paymentInstructions: terms } = checkout;
     const [approve] = terms.calls;
@@ -153,7 +147,7 @@ describe("the funding of a transaction", () => {
   });
 
   describe("of a wallet that can no longer pay", () => {
-    /** A checkout whose buyer has spent the tokens for it; the call that would have funded it has failed on chain. */
+    /** A checkout whose buyer has spent its tokens, so that the funding call has failed on chain. */
     async function spentElsewhere() {
       const poor = await openMarket(api, chain);
       const checkout = await checkOut(poor);
@@ -169,7 +163,7 @@ describe("the funding of a transaction", () => {
       return { poor, checkout, txHash: receipt.transactionHash };
     }
 
-    it("[S7.16] answers 402 when its createEscrow failed, with the tokens that it needs and has", async () => {
+    it("[S7.16] answers 402 when its createEscrow failed, with the required amount and the balance", async () => {
       const { poor, checkout, txHash } = await spentElsewhere();
       const answer = await refused(checkout, txHash, poor.buyer);
       assertError(answer, 402, "insufficient_token_balance");
@@ -177,13 +171,13 @@ describe("the funding of a transaction", () => {
       assert.deepEqual(answer.body.details, { token, required: "2500000", balance: "1" });
     });
 
-    it("[D16] judges the hash first: an unknown one is a 409 funding_not_found", async () => {
+    it("[D16] checks the hash first: an unknown one is a 409 funding_not_found", async () => {
       const { poor, checkout } = await spentElsewhere();
       assertError(await refused(checkout, UNKNOWN_HASH, poor.buyer), 409, "funding_not_found");
     });
   });
 
-  it("refuses a hash that is none, unknown fields and a missing one", async () => {
+  it("refuses a malformed hash, unknown fields and a missing hash", async () => {
     const checkout = await checkOut(market);
     for (const txHash of ["0x12", "funded", 7, null, `${UNKNOWN_HASH}00`]) {
       assertInvalid(await call(market.buyer, "POST", pathOf(checkout, "/fund"), { txHash }), "body.txHash");
@@ -195,7 +189,7 @@ describe("the funding of a transaction", () => {
     );
   });
 
-  it("[D33] is the buyer's: the seller gets 403, and 404 as long as nothing is funded", async () => {
+  it("[D33] is only for the buyer: the seller gets 403, and 404 until it is funded", async () => {
     const checkout = await checkOut(market);
     assertError(await fund(checkout, UNKNOWN_HASH, market.seller), 404, "not_found");
     const { transactionHash } = await createEscrow(market, checkout);

@@ -4,20 +4,14 @@ import type { TransactionRecord } from "../../../api/features/transactions/model
 import { startTestApi } from "../../fixtures/api.ts";
 import { FakeIndexer } from "../../fixtures/fake-indexer.ts";
 import type { Move } from "../../fixtures/fake-indexer.ts";
-import { BUYER, bytes32, created, FollowerBench, moved, START, STRANGER } from "../../fixtures/follower.ts";
+import { BUYER, bytes32, created, followerBench, moved, START, STRANGER } from "../../fixtures/follower.ts";
 
 describe("an escrow id that other terms have taken", () => {
-  let bench: FollowerBench;
+  const bench = followerBench();
 
-  before(async () => {
-    bench = await FollowerBench.open();
-  });
-  after(() => bench.close());
-  beforeEach(() => bench.reset());
-
-  /** Another escrow under a checkout's id, for its seller, who is registered. */
+  /** Another escrow with a checkout's id, for its registered seller. */
   const takenForSeller = (record: TransactionRecord): Move => created(record, { amount: 999_999n });
-  /** Another escrow under a checkout's id, between wallets that are no agents. */
+  /** Another escrow with a checkout's id, between unregistered wallets. */
   const takenByStrangers = (record: TransactionRecord): Move => ({
     ...created(record),
     buyer: STRANGER,
@@ -35,7 +29,7 @@ describe("an escrow id that other terms have taken", () => {
     ["strangers'", takenByStrangers, []],
   ] as const) {
     describe(`by ${who} escrow`, () => {
-      it("is free again, and the checkout waits again, when a reorganisation takes that escrow back", async () => {
+      it("is free again when a reorganisation removes that escrow, and the checkout waits again", async () => {
         const record = await bench.checkout();
         const one = bench.follower();
         bench.indexer.mine([taken(record)]);
@@ -50,7 +44,7 @@ describe("an escrow id that other terms have taken", () => {
         assert.deepEqual(await unsolicited(), ["expired"]);
       });
 
-      it("[D16] is the checkout's own when it is funded on the new branch after all", async () => {
+      it("[D16] belongs to the checkout if it is funded on the new branch after all", async () => {
         const record = await bench.checkout();
         bench.indexer.mine([taken(record), { ...moved(record, "DeliverySubmitted"), proofHash: bytes32() }]);
         await bench.follower().step();
@@ -69,7 +63,7 @@ describe("an escrow id that other terms have taken", () => {
         assert.deepEqual(await unsolicited(), ["expired"]);
       });
 
-      it("[D16] [D37] on another branch alone withdraws the funding that was announced", async () => {
+      it("[D16] [D37] only on another branch withdraws the announced funding", async () => {
         const record = await bench.checkout();
         bench.indexer.mine([created(record)]);
         await bench.follower().step();
@@ -86,7 +80,7 @@ describe("an escrow id that other terms have taken", () => {
         assert.deepEqual(await unsolicited(), ["funded"]);
       });
 
-      it("changes nothing more, however often it is seen", async () => {
+      it("changes nothing more when it is seen repeatedly", async () => {
         const record = await bench.checkout();
         bench.indexer.mine([taken(record)]);
         await bench.follower().step();
@@ -100,7 +94,7 @@ describe("an escrow id that other terms have taken", () => {
     });
   }
 
-  it("[D10] by one unsolicited escrow after the other is announced with the terms that it has now", async () => {
+  it("[D10] by one unsolicited escrow after another is announced with its current terms", async () => {
     bench.wallets.set(BUYER, "agt_buyer");
     const record = await bench.checkout();
     bench.indexer.mine([
@@ -128,7 +122,7 @@ describe("an escrow id that other terms have taken", () => {
     );
   });
 
-  it("[D15] stands in lists as it does when it is read alone, before and after a reorganisation", async () => {
+  it("[D15] has the same state in lists as when it is read alone, before and after a reorganisation", async () => {
     const indexer = new FakeIndexer(START);
     const api = await startTestApi({ indexers: { "base-sepolia": indexer, base: new FakeIndexer(START) } });
     try {

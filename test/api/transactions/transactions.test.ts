@@ -6,14 +6,14 @@ import { moveCall, submitDeliveryCall } from "../../../api/chain/calldata.ts";
 import { canonicalJson } from "../../../api/lib/canonical-json.ts";
 import { sha256Hex } from "../../../api/lib/ids.ts";
 import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
-import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
+import type { TestAgent, TestApi } from "../../fixtures/api.ts";
 import { act, checkOut, deliverDeal, fundedDeal, openMarket, readTransaction } from "../../fixtures/deals.ts";
 import type { CheckoutData, Market } from "../../fixtures/deals.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
+import { pathOf, transactionCalls, UNKNOWN_HASH } from "../../fixtures/transactions.ts";
 import { until } from "../../fixtures/until.ts";
 
-const UNKNOWN_HASH = `0x${"ab".repeat(32)}`;
 const UNKNOWN_ID = `txn_${"0".repeat(32)}`;
 
 describe("transactions", () => {
@@ -30,16 +30,11 @@ describe("transactions", () => {
   });
   after(() => api.close());
 
-  const call = (agent: TestAgent, method: string, path: string, body?: unknown): Promise<Answer> =>
-    api.request(method, path, { key: agent.apiKey, ...(body === undefined ? {} : { body }) });
-  const pathOf = (checkout: CheckoutData, operation = "") =>
-    `/api/v1/transactions/${checkout.transactionId}${operation}`;
+  const { call, stored } = transactionCalls(() => api);
   const target = () => ({ chainId: 84_532, escrowContract: chain.deployment.escrow });
-  const stored = (checkout: CheckoutData) =>
-    api.container.features.transactions.models.transactions.findById(checkout.transactionId).lean();
 
   describe("are read", () => {
-    it("[D33] by their parties alone: to everybody else, and under other ids, they do not exist", async () => {
+    it("[D33] only by their parties: for everybody else, and with other ids, they don't exist", async () => {
       const checkout = await fundedDeal(market);
       for (const operation of ["", "/criteria", "/claimAbandoned", "/finalize"]) {
         assertError(await call(stranger, "GET", pathOf(checkout, operation)), 404, "not_found");
@@ -55,7 +50,7 @@ describe("transactions", () => {
       assertError(await call(stranger, "POST", pathOf(checkout, "/confirm")), 404, "not_found");
     });
 
-    it("[D15] by the buyer alone while they wait for funding", async () => {
+    it("[D15] only by the buyer while they wait for funding", async () => {
       const checkout = await checkOut(market);
       assertError(await call(market.seller, "GET", pathOf(checkout)), 404, "not_found");
       assert.strictEqual((await call(market.buyer, "GET", pathOf(checkout))).status, 200);
@@ -75,7 +70,7 @@ describe("transactions", () => {
       assert.strictEqual(data.timeline[1].txHash, data.fundTxHash);
     });
 
-    it("[S3.3.04] also when their listing is paused: it and they stay readable to both", async () => {
+    it("[S3.3.04] even if their listing is paused: both parties can still read it and them", async () => {
       const own = await openMarket(api, chain);
       const checkout = await fundedDeal(own);
       const listing = `/api/v1/services/${own.serviceId}`;
@@ -93,12 +88,12 @@ describe("transactions", () => {
       }
     });
 
-    it("refuses a block that no subgraph can know", async () => {
+    it("refuses a block that no subgraph can have", async () => {
       const checkout = await checkOut(market);
       assertInvalid(await call(market.buyer, "GET", `${pathOf(checkout)}?minBlock=2147483648`), "query.minBlock");
     });
 
-    it("[D41] not older than the block that the caller names: beyond the chain's head it is 503", async () => {
+    it("[D41] not older than the block that the caller gives: beyond the chain's head it is 503", async () => {
       const checkout = await fundedDeal(market);
       const head = Number(await chain.client.getBlockNumber());
       const current = await until("the block is indexed", async () => {
@@ -140,7 +135,7 @@ describe("transactions", () => {
       assert.deepEqual([shown.responsePayload, shown.deliveryProof, shown.proofHash], [responsePayload, proof, proof]);
     });
 
-    it("[S4.407] [D17] takes any commitment on chain: proofVerified is then null", async () => {
+    it("[S4.407] [D17] accepts any commitment on chain: proofVerified is then null", async () => {
       const checkout = await fundedDeal(market);
       const other = `0x${"cd".repeat(32)}` as const;
       const submit = submitDeliveryCall(target(), checkout.paymentInstructions.escrowId, other);
@@ -150,7 +145,7 @@ describe("transactions", () => {
       assert.deepEqual([done.body.data.proofHash, done.body.data.proofVerified], [other, null]);
     });
 
-    it("[D17] takes the payload once: the same again is harmless, another is refused", async () => {
+    it("[D17] accepts the payload once: the same again is harmless, a different one is refused", async () => {
       const checkout = await fundedDeal(market);
       assert.strictEqual((await deliver(checkout, { responsePayload: { a: 1, b: 2 } })).status, 202);
       assert.strictEqual((await deliver(checkout, { responsePayload: { b: 2, a: 1 } })).status, 202);
@@ -159,7 +154,7 @@ describe("transactions", () => {
       assert.deepEqual(data.responsePayload, { a: 1, b: 2 });
     });
 
-    it("[D17] takes one of two payloads that come at once", async () => {
+    it("[D17] accepts one of two simultaneous payloads", async () => {
       const checkout = await fundedDeal(market);
       const answers = await Promise.all([1, 2, 3, 4].map((n) => deliver(checkout, { responsePayload: { n } })));
       assert.deepEqual(answers.map(({ status }) => status).sort(), [202, 409, 409, 409]);
@@ -168,7 +163,7 @@ describe("transactions", () => {
       assert.deepEqual(data.responsePayload, winner?.body.data.responsePayload);
     });
 
-    it("[D33] is the seller's: the buyer gets 403 and nothing is kept", async () => {
+    it("[D33] is only for the seller: the buyer gets 403 and nothing is stored", async () => {
       const checkout = await fundedDeal(market);
       assertError(await deliver(checkout, { responsePayload: {} }, market.buyer), 403, "wrong_role");
       assert.strictEqual((await stored(checkout))?.responsePayloadJson, null);
@@ -187,7 +182,7 @@ describe("transactions", () => {
       assert.strictEqual((await stored(checkout))?.responsePayloadJson, null);
     });
 
-    it("[D17] is refused after the job was given back also when the same payload was handed over before", async () => {
+    it("[D17] is refused after a refund, even if the same payload was submitted before", async () => {
       const checkout = await fundedDeal(market);
       assert.strictEqual((await deliver(checkout, { responsePayload: { a: 1 } })).status, 202);
       await act(api, chain, market.seller, checkout.transactionId, "refund");
@@ -200,7 +195,7 @@ describe("transactions", () => {
       assert.strictEqual(again.body.details.status, "refunded");
     });
 
-    it("[D17] says why a transaction hash is no delivery of this escrow, and keeps nothing", async () => {
+    it("[D17] reports why a transaction hash isn't a delivery of this escrow, and stores nothing", async () => {
       const [checkout, other] = [await fundedDeal(market), await fundedDeal(market)];
       const { transactionHash } = await deliverDeal(market, other.transactionId);
       const body = { responsePayload: { a: 1 } };
@@ -225,7 +220,7 @@ describe("transactions", () => {
       assert.strictEqual((await stored(checkout))?.responsePayloadJson, null);
     });
 
-    it("refuses a body that is no payload", async () => {
+    it("refuses a body without a valid payload", async () => {
       const checkout = await fundedDeal(market);
       for (const responsePayload of ["text", ["list"], null, 3]) {
         assertInvalid(await deliver(checkout, { responsePayload }), "body.responsePayload");
@@ -265,14 +260,14 @@ describe("transactions", () => {
       assert.strictEqual(done.body.data.automatic, false);
     });
 
-    it("[D18] of a checkout that nobody has funded is 409, with the calldata that will be taken then", async () => {
+    it("[D18] of an unfunded checkout is 409, with the calldata for later", async () => {
       const checkout = await checkOut(market);
       const answer = await confirm(checkout);
       assertError(answer, 409, "not_accepted_on_chain");
       assert.strictEqual(answer.body.details.status, "pending_funding");
     });
 
-    it("[D33] is the buyer's: the seller gets 403", async () => {
+    it("[D33] is only for the buyer: the seller gets 403", async () => {
       const checkout = await fundedDeal(market);
       assertError(await confirm(checkout, market.seller), 403, "wrong_role");
     });
@@ -290,7 +285,7 @@ describe("transactions", () => {
     const offered = async (agent: TestAgent, checkout: CheckoutData) =>
       (await readTransaction(api, agent, checkout.transactionId)).actions.map((a: { action: string }) => a.action);
 
-    it("[D15] to each party by its role and the state of the escrow", async () => {
+    it("[D15] to each party, depending on its role and the escrow's state", async () => {
       const checkout = await fundedDeal(market);
       assert.deepEqual(await offered(market.buyer, checkout), []);
       assert.deepEqual(await offered(market.seller, checkout), ["deliver", "refund"]);
@@ -306,7 +301,7 @@ describe("transactions", () => {
       assert.deepEqual(await offered(market.buyer, checkout), []);
     });
 
-    it("[D15] a seller learns how to deliver, and what to commit to once the payload is stored", async () => {
+    it("[D15] tell a seller how to deliver, and what to commit to once the payload is stored", async () => {
       const checkout = await fundedDeal(market);
       const first = await readTransaction(api, market.seller, checkout.transactionId);
       const [deliver] = first.actions;
@@ -328,7 +323,7 @@ describe("transactions", () => {
       assert.strictEqual(actions[0].data, delivered.body.data.submitDelivery.data);
     });
 
-    it("[D17] a seller who committed to another hash on chain first may still hand the payload over", async () => {
+    it("[D17] allow a seller who first committed to another hash on chain to submit the payload", async () => {
       const checkout = await fundedDeal(market);
       const { escrowId } = checkout.paymentInstructions;
       await chain.send(market.seller.account, submitDeliveryCall(target(), escrowId, `0x${"5d".repeat(32)}`));
@@ -339,7 +334,7 @@ describe("transactions", () => {
       assert.deepEqual(await offered(market.seller, checkout), []);
     });
 
-    it("[S4.r11] [D19] claimAbandoned gives the buyer calldata and when it opens", async () => {
+    it("[S4.r11] [D19] claimAbandoned returns the buyer's calldata and when it opens", async () => {
       const checkout = await fundedDeal(market);
       const { deadline, abandonmentGrace, escrowId } = checkout.paymentInstructions;
       const { status, body } = await call(market.buyer, "GET", pathOf(checkout, "/claimAbandoned"));
@@ -356,7 +351,7 @@ describe("transactions", () => {
       assertError(await call(market.seller, "GET", pathOf(checkout, "/claimAbandoned")), 403, "wrong_role");
     });
 
-    it("[D19] finalize gives both parties calldata and, once delivered, when it opens", async () => {
+    it("[D19] finalize returns both parties' calldata and, once delivered, when it opens", async () => {
       const checkout = await fundedDeal(market);
       const early = await call(market.seller, "GET", pathOf(checkout, "/finalize"));
       const { finalizable, finalizableAt, reason } = early.body.data;
