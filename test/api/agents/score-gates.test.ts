@@ -1,5 +1,5 @@
-// Which of the two scores of an agent opens what (specification 2.5): the integer that the score contract holds, not the
-// discoveryScore that search reads. They are made to differ here: the subgraphs say another thing than the chains.
+// Which of an agent's two scores the gates use (specification 2.5): the integer in the score contract, not the
+// discoveryScore that search reads. Here the subgraphs report other scores than the chains, so that the two differ.
 
 import { assert } from "chai";
 
@@ -12,7 +12,7 @@ import { indexedAgent, indexersWith } from "../../fixtures/indexed-agents.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
 
-describe("the gates that go by a score", () => {
+describe("the gates that depend on a score", () => {
   let api: TestApi;
   let testnet: TestChain;
   let mainnet: TestChain;
@@ -23,12 +23,12 @@ describe("the gates that go by a score", () => {
     api = await startTestApi({ indexers: indexersWith(known) });
     [testnet, mainnet] = await Promise.all([openChain("base-sepolia"), openChain("base")]);
     seller = await api.registerAgent();
-    // The lower cap of both parties counts: the seller's shall be the higher one.
+    // The lower of both caps counts, so the seller gets the higher one.
     await testnet.raiseScore(seller.walletAddress, 30);
   });
   after(() => api.close());
 
-  /** A buyer with money whose integer is `onChain` while its discoveryScore comes from `indexed`. */
+  /** A buyer with money whose on-chain score is `onChain` while its discoveryScore comes from `indexed`. */
   async function buyerWith(onChain: number, indexed: number): Promise<TestAgent> {
     const agent = await api.registerAgent();
     for (const network of ["base-sepolia", "base"] as const) {
@@ -52,7 +52,7 @@ describe("the gates that go by a score", () => {
     return api.request("POST", "/api/v1/checkout", { key: buyer.apiKey, body });
   }
 
-  it("[S2.5.12] stay shut to a discoveryScore of 1 while the integer on chain is 9", async () => {
+  it("[S2.5.12] stay closed for a discoveryScore of 1 while the on-chain score is 9", async () => {
     const praised = await buyerWith(9, 150);
     assert.strictEqual(await discoveryScoreOf(praised), 1);
     const ungraduated = await order(praised, "base", 1);
@@ -66,7 +66,7 @@ describe("the gates that go by a score", () => {
     );
   });
 
-  it("[S2.5.12] are open to the integer 10 on chain though the discoveryScore is 0", async () => {
+  it("[S2.5.12] are open for an on-chain score of 10 although the discoveryScore is 0", async () => {
     const unseen = await buyerWith(10, 0);
     assert.strictEqual(await discoveryScoreOf(unseen), 0);
     const graduated = await order(unseen, "base", 1);

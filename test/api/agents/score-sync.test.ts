@@ -41,7 +41,7 @@ describe("the discovery scores of the parties", () => {
     const [buyer, seller] = [await read(market.buyer), await read(market.seller)];
     return [buyer.onChainScore, buyer.discoveryScore, seller.onChainScore, seller.discoveryScore];
   };
-  /** Waits until the scores are no longer as they were, of both parties. */
+  /** Waits until both parties' scores have changed. */
   const changed = async (before: number[]) =>
     until("both scores have changed", async () => {
       const now = await scores();
@@ -83,7 +83,7 @@ describe("the discovery scores of the parties", () => {
 
   it("show a score that changed on chain after the settlement, once the job has run", async () => {
     const before = await scores();
-    // The score contract alone: no escrow moves, so that the follower has nothing to tell.
+    // Only the score contract changes. No escrow moves, so the follower has nothing to apply.
     await chain.raiseScore(market.seller.walletAddress, 2);
     const job = api.container.jobDefinitions.find(({ name }) => name === "agents.sync-standings");
     assert.ok(job !== undefined);

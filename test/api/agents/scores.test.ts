@@ -15,7 +15,7 @@ const SCORE = "/api/v1/agents/score";
 
 const freshWallet = () => privateKeyToAccount(generatePrivateKey()).address;
 
-/** The stack's chains, with the scores of a test in place of the score contract's. */
+/** The stack's chains, with a test's scores instead of the score contract's. */
 async function chainsWithScores(scores: Record<Network, bigint>): Promise<Record<Network, ChainClient>> {
   const stack = await readStack();
   const of = async (network: Network): Promise<ChainClient> => ({
@@ -31,7 +31,7 @@ async function chainsWithScores(scores: Record<Network, bigint>): Promise<Record
 
 describe("scores", () => {
   let api: TestApi;
-  /** An API whose chains say these scores of every wallet. */
+  /** An API whose chains report these scores for every wallet. */
   let scored: TestApi;
   const scores: Record<Network, bigint> = { "base-sepolia": 0n, base: 0n };
   before(async () => {
@@ -51,7 +51,7 @@ describe("scores", () => {
       });
     });
 
-    it("[S4.r13.2] [S3.4.03] the score is the testnet's, and 10 of it graduate", async () => {
+    it("[S4.r13.2] [S3.4.03] the score is the testnet's, and an agent graduates at 10", async () => {
       assert.strictEqual(MAINNET_GRADUATION_SCORE, 10);
       for (const [score, graduated] of [
         [9n, false],
@@ -63,7 +63,7 @@ describe("scores", () => {
       }
     });
 
-    it("[D11] [D22] the largest job by score: $10, $25, $100, $2,500, unlimited", async () => {
+    it("[D11] [D22] the maximum job value by score: $10, $25, $100, $2,500, unlimited", async () => {
       const caps: [bigint, number | null][] = [
         [-3n, 10],
         [9n, 10],
@@ -85,7 +85,7 @@ describe("scores", () => {
 
     describe("a discovery score", () => {
       const SCORES = [37n, 100n, 163n, 0n, -7n];
-      /** What the API answers another agent about one with each of the scores. */
+      /** The API's answers about agents with each of the scores. */
       const answers: { agentId: string; body: any }[] = [];
       before(async () => {
         const known = { "base-sepolia": new Map<string, IndexedAgent>(), base: new Map<string, IndexedAgent>() };
@@ -101,7 +101,7 @@ describe("scores", () => {
         await other.close();
       });
 
-      it("[S4.r15] [S2.5.05] [S2.5.08] is told of any agent, with the time of its last sync", () => {
+      it("[S4.r15] [S2.5.05] [S2.5.08] can be read for any agent, with the time of its last sync", () => {
         for (const { agentId, body } of answers) {
           assert.deepEqual(Object.keys(body).sort(), ["agentId", "discoveryScore", "lastSynced", "onChainScore"]);
           assert.strictEqual(body.agentId, agentId);
@@ -109,7 +109,7 @@ describe("scores", () => {
         }
       });
 
-      it("[S2.5.07] comes with the integer that the testnet's score contract has", () => {
+      it("[S2.5.07] comes with the on-chain score of the testnet's score contract", () => {
         assert.deepEqual(
           answers.map(({ body }) => body.onChainScore),
           SCORES.map(Number),
@@ -126,7 +126,7 @@ describe("scores", () => {
   });
 
   describe("error", () => {
-    it("agents/score needs one address and nothing else", async () => {
+    it("agents/score requires one address and nothing else", async () => {
       for (const query of [
         "",
         "?address=",

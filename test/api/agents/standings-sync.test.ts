@@ -1,4 +1,4 @@
-// The job that copies the standings that changed on chain, from the last block it has copied on.
+// The job that copies the standings that have changed on chain since the last copied block.
 import { randomBytes } from "node:crypto";
 
 import { assert } from "chai";
@@ -47,14 +47,14 @@ describe("the sync of standings", () => {
     const standings = createStandings({ models, indexers, clock: systemClock });
     return { standings, sync: createStandingsSync({ models, copies: standings, indexers, chains: indexers }) };
   };
-  /** Runs the job once, like a process that has just started. */
+  /** Runs the job once, like a newly started process. */
   const run = (signal = new AbortController().signal) => parts().sync(signal);
   async function scores(network: Network, ...wallets: number[]): Promise<(number | undefined)[]> {
     const found = await parts().standings.of(network, wallets.map(walletOf));
     return wallets.map((n) => found.get(walletOf(n))?.score);
   }
 
-  it("copies every agent at first, page by page, whether it is registered or not", async () => {
+  it("first copies every agent page by page, registered or not", async () => {
     testnet.mine(new Map(Array.from({ length: 2_100 }, (_, n) => [walletOf(n), n])));
     mainnet.mine(new Map([[walletOf(7), -3]]));
     await run();
@@ -76,7 +76,7 @@ describe("the sync of standings", () => {
     assert.deepEqual([testnet.pages, testnet.lookups], [[], 0]);
   });
 
-  it("goes on where it was interrupted", async () => {
+  it("continues where it was interrupted", async () => {
     testnet.mine(new Map(Array.from({ length: 2_500 }, (_, n) => [walletOf(n), 1])));
     testnet.failAfterPages = 1;
     assert.instanceOf(await rejectionOf(run()), AggregateError);
@@ -87,7 +87,7 @@ describe("the sync of standings", () => {
     assert.strictEqual(await models.standings.countDocuments({ network: "base-sepolia", score: 1 }), 2_500);
   });
 
-  it("ends between two pages when the worker stops, and goes on there", async () => {
+  it("ends between two pages when the worker stops, and continues there", async () => {
     testnet.mine(new Map(Array.from({ length: 2_500 }, (_, n) => [walletOf(n), 1])));
     const stopping = new AbortController();
     testnet.afterPage = () => {
@@ -100,7 +100,7 @@ describe("the sync of standings", () => {
     assert.deepEqual(testnet.pages, [1_000, 1_000, 500]);
   });
 
-  it("takes an agent that changes between two pages as it is in the end", async () => {
+  it("copies the last state of an agent that changes between two pages", async () => {
     testnet.mine(new Map(Array.from({ length: 1_500 }, (_, n) => [walletOf(n), 1])));
     testnet.afterPage = () => {
       testnet.afterPage = () => undefined;
@@ -116,7 +116,7 @@ describe("the sync of standings", () => {
   });
 
   for (const depth of [1, 300, 5_000]) {
-    it(`takes back what a reorganisation of ${depth} blocks has removed, and only reads what it touched`, async () => {
+    it(`withdraws what a reorganisation of ${depth} blocks has removed, and reads only what it affected`, async () => {
       testnet.mine(new Map(Array.from({ length: 50 }, (_, n) => [walletOf(n), 1])));
       await run();
       const forkAt = testnet.height;
@@ -134,7 +134,7 @@ describe("the sync of standings", () => {
     });
   }
 
-  it("reads everything again when no block that it knows is left", async () => {
+  it("reads everything again when none of its blocks is on chain any more", async () => {
     testnet.mine(new Map([[walletOf(1), 2]]));
     await run();
     testnet.rollBackTo(0);
@@ -144,7 +144,7 @@ describe("the sync of standings", () => {
     assert.deepEqual(await scores("base-sepolia", 1, 2), [0, 3]);
   });
 
-  it("syncs the other network while one fails, and fails at the end with its name", async () => {
+  it("syncs the other network while one fails, and then fails with that network's name", async () => {
     testnet.mine(new Map([[walletOf(1), 1]]));
     mainnet.mine(new Map([[walletOf(1), 2]]));
     testnet.failAfterPages = 0;
@@ -154,7 +154,7 @@ describe("the sync of standings", () => {
     assert.deepEqual([await scores("base-sepolia", 1), await scores("base", 1)], [[undefined], [2]]);
   });
 
-  it("lets one of two processes that read at the same time go on", async () => {
+  it("allows only one of two concurrent processes to continue", async () => {
     testnet.mine(new Map(Array.from({ length: 3_500 }, (_, n) => [walletOf(n), 1])));
     await Promise.all([run(), run()]);
     await run();

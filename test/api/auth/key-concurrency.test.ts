@@ -8,7 +8,7 @@ const KEYS = "/api/v1/auth/keys";
 const ROUNDS = 4;
 const AT_ONCE = 8;
 
-describe("keys asked for at the same moment", () => {
+describe("keys requested at the same moment", () => {
   /** Two API processes on one database. */
   let apis: [TestApi, TestApi];
 
@@ -21,7 +21,7 @@ describe("keys asked for at the same moment", () => {
     await apis[0].close();
   });
 
-  /** Asks both processes for keys of one wallet at once; gives those that were issued. */
+  /** Requests keys for one wallet from both processes at once, and returns the issued keys. */
   async function askAtOnce(agent: TestAgent, extra: Record<string, unknown> = {}): Promise<string[]> {
     const bodies = await Promise.all(Array.from({ length: AT_ONCE }, () => keyRequestBody(agent.account)));
     const answers = await Promise.all(
@@ -41,7 +41,7 @@ describe("keys asked for at the same moment", () => {
     return accepted;
   }
 
-  it("[D21] leave exactly one alive, though the agent had none that they could both have ended", async () => {
+  it("[D21] leave exactly one valid, even if the agent had none before", async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const agent = await apis[0].registerAgent();
       await apis[0].request("DELETE", KEYS, { key: agent.apiKey });
@@ -51,14 +51,14 @@ describe("keys asked for at the same moment", () => {
     }
   });
 
-  it("[D21] end the one before them, too", async () => {
+  it("[D21] also end the previous key", async () => {
     const agent = await apis[0].registerAgent();
     const keys = await askAtOnce(agent);
     assert.strictEqual((await acceptedOf([agent.apiKey, ...keys])).length, 1);
     assert.strictEqual((await acceptedOf(keys)).length, 1);
   });
 
-  it("[D21] all end, but the last one, when the time that they give each other is over", async () => {
+  it("[D21] all end except the last one when their grace period is over", async () => {
     const agent = await apis[0].registerAgent();
     await apis[0].request("DELETE", KEYS, { key: agent.apiKey });
     const keys = await askAtOnce(agent, { revokeOthersAfterSeconds: 60 });

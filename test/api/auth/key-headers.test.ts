@@ -15,7 +15,7 @@ describe("the API key of a request", () => {
 
   const register = () => api.registerAgent();
 
-  /** Sends a header line as it is, which fetch would tidy up. */
+  /** Sends a header line unchanged; fetch would normalise it. */
   async function rawStatus(headerLine: string): Promise<number> {
     const { hostname, port } = new URL(api.url);
     return new Promise((resolve, reject) => {
@@ -76,7 +76,7 @@ describe("the API key of a request", () => {
     }
   });
 
-  it("a key in the query, in another scheme or twice in one header line does not authenticate", async () => {
+  it("a key in the query, in another scheme or twice in one header line doesn't authenticate", async () => {
     const { apiKey } = await register();
     assert.strictEqual((await api.request("GET", `/api/v1/services?apiKey=${apiKey}`)).status, 401);
     const headers = { authorization: `Basic ${apiKey}` };
@@ -91,7 +91,7 @@ describe("the API key of a request", () => {
     for (const lines of [`${own}\r\n${bearer}`, `${own}\r\n${own}`, `${bearer}\r\n${bearer}`]) {
       assert.strictEqual(await rawStatus(lines), 200, lines);
     }
-    // Credentials of another scheme, for a proxy before the service, are no second key.
+    // Credentials of another scheme, for a proxy in front of the service, don't count as a second key.
     assert.strictEqual(await rawStatus(`${own}\r\nAuthorization: Basic dXNlcjpwYXNz`), 200);
   });
 
@@ -111,7 +111,7 @@ describe("the API key of a request", () => {
     }
   });
 
-  it("discover takes a key and no key, but not a wrong one", async () => {
+  it("discover works with and without a key, but not with a wrong one", async () => {
     const { apiKey } = await register();
     const discover = (key?: string) =>
       api.request("POST", "/api/v1/discover", { body: { query: "risk" }, ...(key === undefined ? {} : { key }) });

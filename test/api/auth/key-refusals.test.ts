@@ -1,5 +1,5 @@
-// What POST /auth/keys refuses: each message is well-formed and signed, but not by the wallet it names, not now or not
-// for this service (decision 21). Nothing changes by it: no key is made or ended, and no nonce is used up.
+// What POST /auth/keys refuses. Each message is well-formed and signed, but not by its wallet, not in time or not
+// for this service (decision 21). A refusal changes nothing: it neither issues nor ends a key, and uses up no nonce.
 
 import { assert } from "chai";
 
@@ -38,12 +38,12 @@ describe("a key is refused", () => {
     assert.deepEqual([await isAccepted(agent), await isAccepted(other)], [true, true]);
   }
 
-  it("[D21] to another registered agent who signs the message of a wallet that is not its own", () =>
+  it("[D21] to another registered agent that signs a message of a foreign wallet", () =>
     refuses(async () => {
       assertError(await ask(text(), other), 400, "signature_invalid");
     }));
 
-  it("[D21] for the signature of another message of the same wallet", () =>
+  it("[D21] for a signature of another message of the same wallet", () =>
     refuses(async () => {
       const signature = await agent.account.signMessage({ message: text() });
       const answer = await api.request("POST", KEYS, { body: { message: text(), signature } });
@@ -51,12 +51,12 @@ describe("a key is refused", () => {
     }));
 
   const faults: [name: string, fields: () => SignInFields, fault: RegExp][] = [
-    ["a message of eleven minutes ago", () => ({ issuedAt: new Date(Date.now() - 11 * MINUTE_MS) }), /^issued-at /],
-    ["a message of the future", () => ({ issuedAt: new Date(Date.now() + 5 * MINUTE_MS) }), /^issued-at /],
+    ["a message from eleven minutes ago", () => ({ issuedAt: new Date(Date.now() - 11 * MINUTE_MS) }), /^issued-at /],
+    ["a message from the future", () => ({ issuedAt: new Date(Date.now() + 5 * MINUTE_MS) }), /^issued-at /],
     ["a message that has expired", () => ({ expirationTime: new Date(Date.now() - 1_000) }), /has expired$/],
-    ["a message that is not valid yet", () => ({ notBefore: new Date(Date.now() + 5 * MINUTE_MS) }), /not valid yet$/],
+    ["a message that isn't valid yet", () => ({ notBefore: new Date(Date.now() + 5 * MINUTE_MS) }), /not valid yet$/],
     ["a message for another domain", () => ({ domain: "elsewhere.test" }), /^domain must be /],
-    ["a message for a domain that ends in ours", () => ({ domain: "evil-market.test" }), /^domain must be /],
+    ["a message for a domain that ends with ours", () => ({ domain: "evil-market.test" }), /^domain must be /],
     ["a message for another address", () => ({ uri: "https://elsewhere.test/login" }), /^URI must be /],
     ["a message for another chain", () => ({ chainId: 1 }), /^chain id must be /],
   ];
@@ -71,7 +71,7 @@ describe("a key is refused", () => {
       }));
   }
 
-  it("[D21] and then given for the same nonce, which no refusal has used up", async () => {
+  it("[D21] and then issued for the same nonce, which no refusal has used up", async () => {
     const nonce = "0123456789abcdef";
     assertError(await ask(text({ nonce }), other), 400, "signature_invalid");
     assertError(await ask(text({ nonce, domain: "elsewhere.test" }), agent), 400, "sign_in_message_invalid");

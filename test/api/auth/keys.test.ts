@@ -40,7 +40,7 @@ describe("API keys", () => {
     assertError(await api.request("GET", "/api/v1/services", { key: agent.apiKey }), 401, "invalid_api_key");
   });
 
-  it("[D21] [S5.06] an old key that was given time works until it has expired", async () => {
+  it("[D21] [S5.06] an old key with a grace period works until it expires", async () => {
     const agent = await register();
     const body = await keyRequest(agent, { revokeOthersAfterSeconds: 60 });
     const answer = await api.request("POST", KEYS, { body });
@@ -53,7 +53,7 @@ describe("API keys", () => {
     assert.ok(await isAccepted(answer.body.apiKey));
   });
 
-  it("[D21] DELETE revokes the presented key and no other", async () => {
+  it("[D21] DELETE revokes only the request's own key", async () => {
     const agent = await register();
     const body = await keyRequest(agent, { revokeOthersAfterSeconds: 86_400 });
     const { apiKey } = (await api.request("POST", KEYS, { body })).body as { apiKey: string };
@@ -64,7 +64,7 @@ describe("API keys", () => {
     assert.ok(await isAccepted(agent.apiKey));
   });
 
-  it("[S5.05] [S7.03] a revoked key is invalid, also for a second revocation", async () => {
+  it("[S5.05] [S7.03] a revoked key is invalid, even for a second revocation", async () => {
     const { apiKey } = await register();
     assert.strictEqual((await api.request("DELETE", KEYS, { key: apiKey })).status, 200);
     const answer = await api.request("DELETE", KEYS, { key: apiKey });
@@ -72,7 +72,7 @@ describe("API keys", () => {
     assert.strictEqual(answer.body.error, "Invalid API key");
   });
 
-  it("[D21] a message gives one key only: its nonce is used once", async () => {
+  it("[D21] a message gives only one key, because its nonce works once", async () => {
     const agent = await register();
     const body = await keyRequest(agent, { revokeOthersAfterSeconds: 300 });
     const answers = await Promise.all([1, 2, 3].map(() => api.request("POST", KEYS, { body })));
@@ -80,7 +80,7 @@ describe("API keys", () => {
     for (const answer of answers.filter(({ status }) => status === 409)) assertError(answer, 409, "nonce_already_used");
   });
 
-  it("[D21] a registration message gives no key, nor one of a wallet that is not registered", async () => {
+  it("[D21] neither a registration message nor an unregistered wallet gets a key", async () => {
     const agent = await register();
     const wrongPurpose = await keyRequest(agent, {}, { statement: "Register and give me an API key" });
     assertError(await api.request("POST", KEYS, { body: wrongPurpose }), 400, "sign_in_message_invalid");
@@ -88,7 +88,7 @@ describe("API keys", () => {
     assertError(await api.request("POST", KEYS, { body: unknown }), 404, "not_found");
   });
 
-  it("[D21] revokeOthersAfterSeconds is a whole number from 0 to 86400", async () => {
+  it("[D21] revokeOthersAfterSeconds is an integer from 0 to 86400", async () => {
     const agent = await register();
     for (const revokeOthersAfterSeconds of [-1, 86_401, 1.5, "60", null]) {
       const body = await keyRequest(agent, { revokeOthersAfterSeconds });

@@ -46,7 +46,7 @@ describe("registration", () => {
       assert.match(apiKey, /^svc_[0-9a-f]{64}$/);
     });
 
-    it("[D21] stores the key as a hash alone", async () => {
+    it("[D21] stores only a hash of the key", async () => {
       const { apiKey } = await register();
       const collections = await api.container.connection.listCollections();
       for (const { name } of collections) {
@@ -61,7 +61,7 @@ describe("registration", () => {
       assert.deepEqual([answer.status, answer.body], [200, { agentId, publicKey }]);
     });
 
-    it("[D21] accepts a message of the mainnet's chain id and one that is nearly ten minutes old", async () => {
+    it("[D21] accepts the mainnet's chain id and a message that is almost ten minutes old", async () => {
       const issuedAt = new Date(NOW.getTime() - 599_000);
       const { body } = await bodyWith({ issuedAt, chainId: 8_453 });
       assert.strictEqual((await api.request("POST", REGISTER, { body })).status, 201);
@@ -120,7 +120,7 @@ describe("registration", () => {
       });
     }
 
-    it("[D21] refuses a message older than ten minutes, of the future, expired or not yet valid", async () => {
+    it("[D21] refuses a message that is older than ten minutes, from the future, expired or not valid yet", async () => {
       const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1_000);
       const fields: SignInFields[] = [
         { issuedAt: at(-601) },
@@ -134,7 +134,7 @@ describe("registration", () => {
       }
     });
 
-    it("refuses a text that is no EIP-4361 message or could be read in two ways", async () => {
+    it("refuses a text that isn't an EIP-4361 message or can be read in two ways", async () => {
       const { account, body } = await bodyWith();
       for (const message of [
         "hello",
@@ -148,7 +148,7 @@ describe("registration", () => {
       }
     });
 
-    it("a service on the loopback takes the loopback's names for its domain, any other service its own alone", () => {
+    it("a service on loopback accepts all loopback names as its domain, any other service only its own", () => {
       const { address } = privateKeyToAccount(generatePrivateKey());
       const verdict = (publicUrl: string, host: string, protocol = "http") => {
         const text = signInMessage(address, { domain: host, uri: `${protocol}://${host}`, issuedAt: NOW });
@@ -172,7 +172,7 @@ describe("registration", () => {
       assert.strictEqual((await api.request("GET", "/api/v1/services", { key: agent.apiKey })).status, 200);
     });
 
-    it("[D21] of simultaneous registrations of one wallet exactly one succeeds", async () => {
+    it("[D21] exactly one of several simultaneous registrations of a wallet succeeds", async () => {
       const account = privateKeyToAccount(generatePrivateKey());
       const attempts = Array.from({ length: 5 }, async () => {
         const message = signInMessage(account.address, { issuedAt: NOW });
@@ -197,14 +197,14 @@ describe("registration", () => {
       assertError(await api.request("POST", REGISTER, { body: { ...body, signature } }), 400, "signature_invalid");
     });
 
-    it("refuses to register another wallet than the one that signs", async () => {
+    it("refuses to register a wallet other than the one that signs", async () => {
       const { body } = await bodyWith();
       const walletAddress = privateKeyToAccount(generatePrivateKey()).address;
       const answer = await api.request("POST", REGISTER, { body: { ...body, walletAddress } });
       assertError(answer, 400, "sign_in_message_invalid");
     });
 
-    it("refuses signatures that are none", async () => {
+    it("refuses malformed signatures", async () => {
       const { body } = await bodyWith();
       for (const signature of [`0x${"00".repeat(65)}`, `0x${"ff".repeat(65)}`]) {
         assertError(await api.request("POST", REGISTER, { body: { ...body, signature } }), 400, "signature_invalid");

@@ -76,7 +76,7 @@ describe("categories", () => {
     assert.strictEqual((await api.request("GET", "/api/v1/categories")).status, 200);
   });
 
-  it("[S4.r01.1] [S2.1.03] are parents with slug, label and children, which have slug and label alone", () => {
+  it("[S4.r01.1] [S2.1.03] are parents with slug, label and children, which have only slug and label", () => {
     for (const parent of served) {
       assert.deepEqual(Object.keys(parent).sort(), ["children", "label", "slug"]);
       assert.ok(parent.children.length > 0);

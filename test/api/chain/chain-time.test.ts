@@ -1,4 +1,4 @@
-// The time of a chain by which deadlines are judged: shared by every reading, and never back.
+// The chain's time for deadlines: shared by all reads, and never going back.
 import { assert } from "chai";
 
 import { createChainTime } from "../../../api/chain/chain-time.ts";
@@ -24,13 +24,13 @@ function bench() {
 }
 
 describe("the time of a chain", () => {
-  it("is asked for once, however many ask at the same time", async () => {
+  it("is read once for any number of concurrent callers", async () => {
     const { state, time } = bench();
     const times = await Promise.all(Array.from({ length: 200 }, () => time.latest()));
     assert.deepEqual([...new Set(times), state.calls], [1_000, 1]);
   });
 
-  it("is asked for again when the answer is too old, counted from the question", async () => {
+  it("is read again when the answer is too old, counted from the request", async () => {
     const { state, time } = bench();
     const { promise, resolve } = Promise.withResolvers<undefined>();
     state.hold = promise;
@@ -45,7 +45,7 @@ describe("the time of a chain", () => {
     assert.deepEqual([await time.latest(), state.calls], [1_002, 2]);
   });
 
-  it("never goes back behind a block that was seen, in whichever way", async () => {
+  it("never goes back behind a block that was seen anywhere", async () => {
     const { state, time } = bench();
     await time.latest();
     time.saw(1_010);
@@ -57,7 +57,7 @@ describe("the time of a chain", () => {
     assert.strictEqual(await time.latest(), 1_010);
   });
 
-  it("is that of the last block seen while the RPC server fails, which is not asked each time", async () => {
+  it("is that of the last block seen while the RPC server fails, without calling the server each time", async () => {
     const { state, time } = bench();
     state.isDown = true;
     time.saw(900);

@@ -10,7 +10,7 @@ import { rejectionOf } from "../../fixtures/rejection.ts";
 const WETH = { symbol: "WETH", address: "0x", decimals: 18, feed: "0x", maxPriceAge: 3_600, minAmount: 1n };
 const START = 1_800_000_000;
 
-/** A price of ether whose feed, chain and time a test sets. */
+/** A price of ether with a feed, chain and time that a test sets. */
 function subject() {
   const world = { seconds: START, answer: 250_000_000_000n, updatedAt: START, isReachable: true, readings: 0 };
   const chain = {
@@ -29,7 +29,7 @@ function subject() {
 }
 
 describe("the price of ether", () => {
-  it("[D23] is the feed's, exactly, and read once for all who ask at the same moment", async () => {
+  it("[D23] is exactly the feed's, and read once for all concurrent callers", async () => {
     const { world, usd } = subject();
     world.answer = 299_999_999_999n;
     assert.deepEqual(await Promise.all([usd(), usd(), usd()]), ["2999.99999999", "2999.99999999", "2999.99999999"]);
@@ -50,7 +50,7 @@ describe("the price of ether", () => {
     assert.strictEqual(await usd(), "2700");
   });
 
-  it("[D23] outlives an outage of the chain for a minute, not longer", async () => {
+  it("[D23] survives an outage of the chain for a minute, not longer", async () => {
     const { world, usd } = subject();
     await usd();
     world.isReachable = false;
@@ -62,7 +62,7 @@ describe("the price of ether", () => {
     assert.strictEqual(await usd(), "2500");
   });
 
-  it("[D23] is not taken from a feed that is older than the token allows", async () => {
+  it("[D23] isn't taken from a feed that is older than the token allows", async () => {
     const { world, usd } = subject();
     world.updatedAt = START - WETH.maxPriceAge - 1;
     assert.include((await rejectionOf(usd(), PriceUnavailableError)).facts, { token: "WETH" });

@@ -36,8 +36,8 @@ const TRUE = encodeAbiParameters([{ type: "bool" }], [true]);
 const TOKEN_CONFIG = toFunctionSelector(getAbiItem({ abi: escrowAbi, name: "tokenConfig" }));
 const USD_VALUE = toFunctionSelector(getAbiItem({ abi: escrowAbi, name: "usdValue" }));
 
-/** The chain is shared with other tests, which need it as it is: only the API here sees it changed. */
-describe("checkout by what the escrow contract says now", () => {
+/** The chain is shared with other tests, so only the API here sees it changed. */
+describe("checkout with the escrow contract's current settings", () => {
   let api: TestApi;
   let chain: TestChain;
   let rpc: Door;
@@ -63,7 +63,7 @@ describe("checkout by what the escrow contract says now", () => {
       call.to?.toLowerCase() === chain.deployment.escrow.toLowerCase();
   const isPausedCall = isCallOf(PAUSED);
 
-  /** Lets the API see other answers of the escrow contract to calls whose data begin so. */
+  /** Changes the answers that the API sees from the escrow contract to calls whose data starts with a selector. */
   function answerWith(answers: Readonly<Record<string, Pick<RpcAnswer, "result"> | { error: unknown }>>): void {
     rpc.translate = (request: RpcCall | RpcCall[], answer: RpcAnswer | RpcAnswer[]) => {
       const calls = [request].flat();
@@ -82,7 +82,7 @@ describe("checkout by what the escrow contract says now", () => {
       body: { serviceId: market.serviceId, paymentMethod: "usdc" },
     });
 
-  it("is a 503 new_escrows_paused while it takes no new escrows, with Retry-After that quotes nothing, and works again afterwards", async () => {
+  it("answers 503 new_escrows_paused with Retry-After while new escrows are paused, quotes nothing, and works again afterwards", async () => {
     const before = await count();
     answerWith({ [PAUSED]: { result: TRUE } });
     try {
@@ -98,7 +98,7 @@ describe("checkout by what the escrow contract says now", () => {
     assert.strictEqual(await count(), before + 1);
   });
 
-  it("[D10] is 422 for a token that was taken off the list, and for less than the least deposit of now", async () => {
+  it("[D10] answers 422 for a delisted token and for less than the current minimum deposit", async () => {
     const before = await count();
     const config = { feed: zeroAddress, maxPriceAge: 0, decimals: 6, listed: true, minAmount: 2_500_001n };
     const returned = (result: typeof config) =>
@@ -124,7 +124,7 @@ describe("checkout by what the escrow contract says now", () => {
     assert.strictEqual(await count(), before);
   });
 
-  it("is asked in the one round trip that reads the other limits of an escrow", async () => {
+  it("reads them in the same round trip as the other limits of an escrow", async () => {
     const exchanges: RpcCall[][] = [];
     const client = createChainClient({ network: "base-sepolia", rpcUrl: rpc.url, deployment: chain.deployment });
     await client.assertChainId();

@@ -1,4 +1,4 @@
-// What checkout refuses, each with its status and code: nothing is stored by it, and the next order is taken.
+// What checkout refuses, with status and code. A refusal stores nothing, and the next order is accepted.
 
 import { assert } from "chai";
 import { encodeFunctionData } from "viem";
@@ -46,13 +46,13 @@ describe("checkout changes nothing when it refuses", () => {
       ["a check that is a number", { checks: ["is there", 7] }, "body.criteria.checks.1"],
       ["a check that is null", { checks: [null] }, "body.criteria.checks.0"],
       ["a check that is an object", { checks: [{ text: "is there" }] }, "body.criteria.checks.0"],
-      ["checks that are a text", { checks: "is there" }, "body.criteria.checks"],
+      ["checks that are a string", { checks: "is there" }, "body.criteria.checks"],
       ["checks that are null", { checks: null }, "body.criteria.checks"],
-      ["a schema that is a text", { schema: '{"type":"object"}' }, "body.criteria.schema"],
+      ["a schema that is a string", { schema: '{"type":"object"}' }, "body.criteria.schema"],
       ["a schema that is a list", { schema: [{ type: "object" }] }, "body.criteria.schema"],
       ["a schema that is a boolean", { schema: true }, "body.criteria.schema"],
       ["a schema that is null", { schema: null }, "body.criteria.schema"],
-      ["a schema that is none", { schema: { type: "nonsense" } }, "body.criteria.schema"],
+      ["a schema that is invalid", { schema: { type: "nonsense" } }, "body.criteria.schema"],
     ];
     for (const [name, criteria, place] of wrong) {
       it(`[D5] with ${name}: 400 validation_error at ${place}`, () =>
@@ -61,7 +61,7 @@ describe("checkout changes nothing when it refuses", () => {
         }));
     }
 
-    it("[D5] takes 50 checks of 500 characters and a schema that is an object", async () => {
+    it("[D5] accepts 50 checks of 500 characters and a schema that is an object", async () => {
       const checks = Array.from({ length: MAX_CHECKS }, () => "x".repeat(MAX_CHECK_LENGTH));
       const answer = await order({ criteria: { checks, schema: { type: "object" } } });
       assert.strictEqual(answer.status, 200, answer.text);
@@ -69,7 +69,7 @@ describe("checkout changes nothing when it refuses", () => {
   });
 
   describe("an order", () => {
-    it("of a service that does not exist: 404 not_found", () =>
+    it("for a service that doesn't exist: 404 not_found", () =>
       refuses(async () => {
         for (const serviceId of [`lst_${"0".repeat(32)}`, "constructor", market.seller.agentId]) {
           assertError(await order({ serviceId }), 404, "not_found");
@@ -83,7 +83,7 @@ describe("checkout changes nothing when it refuses", () => {
       });
     });
 
-    it("[D33] of a paused or an archived service: 409 service_not_active", async () => {
+    it("[D33] for a paused or archived service: 409 service_not_active", async () => {
       const [paused, archived] = [await list(), await list()];
       const { apiKey: key } = market.seller;
       await api.request("PATCH", `/api/v1/services/${paused}`, { key, body: { status: "paused" } });
@@ -95,12 +95,12 @@ describe("checkout changes nothing when it refuses", () => {
       });
     });
 
-    it("[D33] of one's own service: 409 self_purchase", () =>
+    it("[D33] for the caller's own service: 409 self_purchase", () =>
       refuses(async () => {
         assertError(await order({}, market.seller), 409, "self_purchase");
       }));
 
-    it("[S1.19] [D3] on another network than the service's: 409 network_mismatch", async () => {
+    it("[S1.19] [D3] on a network other than the service's: 409 network_mismatch", async () => {
       const mainnet = await list({ network: "base" });
       await refuses(async () => {
         assertError(await order({ network: "base" }), 409, "network_mismatch");
@@ -108,7 +108,7 @@ describe("checkout changes nothing when it refuses", () => {
       });
     });
 
-    it("[D2] [D10] that cannot be settled: 422 with what is wrong", async () => {
+    it("[D2] [D10] that can't be settled: 422 with the reason", async () => {
       const pol = await list({ currency: "POL" });
       const ether = await list({ currency: "ETH", price: 0.001 });
       const small = await list({ price: 0.009999 });
@@ -132,7 +132,7 @@ describe("checkout changes nothing when it refuses", () => {
       });
     });
 
-    it("[S7.15] [D33] by a wallet without the token: 402 insufficient_token_balance", async () => {
+    it("[S7.15] [D33] from a wallet without the token: 402 insufficient_token_balance", async () => {
       const poor = await api.registerAgent();
       await chain.endow(poor.account, { usdc: 2n * ONE_USDC });
       await refuses(async () => {
@@ -155,7 +155,7 @@ describe("checkout changes nothing when it refuses", () => {
       });
     });
 
-    it("that was refused is taken once nothing is wrong with it", async () => {
+    it("that was refused is accepted once nothing is wrong with it", async () => {
       const answer = await order();
       assert.strictEqual(answer.status, 200, answer.text);
       assert.notStrictEqual(answer.body.data.transactionId, transactionId);

@@ -63,7 +63,7 @@ describe("checkout", () => {
       assert.strictEqual((await checkOut(market)).paymentInstructions.amount, "2500000");
     });
 
-    it("[S2.3.09] [S2.3.11] [S2.3.18] [S2.3.19] with the default windows, or those that were asked for", async () => {
+    it("[S2.3.09] [S2.3.11] [S2.3.18] [S2.3.19] with the default windows or the requested ones", async () => {
       const { paymentInstructions: usual } = await checkOut(market);
       assert.deepEqual([usual.disputeWindow, usual.abandonmentGrace], [300, 172_800]);
       const { paymentInstructions: own } = await checkOut(market, { disputeWindow: 86_400, abandonmentGrace: 3_600 });
@@ -74,7 +74,7 @@ describe("checkout", () => {
       assert.deepEqual(args.slice(5, 7), [86_400n, 3_600n]);
     });
 
-    it("[D4] with network, deadline, quote and two calls that carry exactly these terms", async () => {
+    it("[D4] with network, deadline, quote and two calls with exactly these terms", async () => {
       const before = Math.floor(Date.now() / 1000);
       const { paymentInstructions: terms } = await checkOut(market, { deliveryDeadlineSeconds: 1_800 });
       assert.deepEqual([terms.network, terms.chainId], ["base-sepolia", 84_532]);
@@ -104,13 +104,13 @@ describe("checkout", () => {
       ]);
     });
 
-    it("[D4] with an escrow id of its own each time", async () => {
+    it("[D4] with a new escrow id each time", async () => {
       const [one, two] = await Promise.all([checkOut(market), checkOut(market)]);
       assert.notStrictEqual(one.paymentInstructions.escrowId, two.paymentInstructions.escrowId);
       assert.notStrictEqual(one.transactionId, two.transactionId);
     });
 
-    it("[D5] [S2.3.07] with the hash of a criteria document that keeps the request as it was", async () => {
+    it("[D5] [S2.3.07] with the hash of a criteria document that contains the request unchanged", async () => {
       const requestPayload = { z: [1, { "$a.b": null }], a: "ü", n: 1.5e-7, deep: { __proto__x: true } };
       const criteria = { schema: { type: "object" }, checks: ["names every risk"] };
       const { transactionId, paymentInstructions } = await checkOut(market, { requestPayload, criteria });
@@ -174,7 +174,7 @@ describe("checkout", () => {
       assert.strictEqual(await countRecords(), before);
     });
 
-    it("[S2.3.08] [S2.3.10] and takes the bounds themselves", async () => {
+    it("[S2.3.08] [S2.3.10] but accepts the bounds themselves", async () => {
       for (const fields of [
         { disputeWindow: 300 },
         { disputeWindow: 86_400 },
@@ -189,7 +189,7 @@ describe("checkout", () => {
       assertInvalid(await order({ buyerAgentId: "agt_x", amount: "1" }), "body.buyerAgentId", "body.amount");
     });
 
-    it("with numbers that JSON cannot hold, nesting without end, and too many bytes", async () => {
+    it("with numbers too large for JSON, endless nesting, or too many bytes", async () => {
       const send = (rawBody: string) => api.request("POST", "/api/v1/checkout", { key: market.buyer.apiKey, rawBody });
       const wrap = (payload: string) =>
         `{"serviceId":"${market.serviceId}","paymentMethod":"usdc","requestPayload":${payload}}`;
@@ -202,13 +202,13 @@ describe("checkout", () => {
   });
 
   describe("refuses an order", () => {
-    it("without a key, or with one that is none", async () => {
+    it("without a key or with a malformed one", async () => {
       const body = { serviceId: market.serviceId, paymentMethod: "usdc" };
       assertError(await api.request("POST", "/api/v1/checkout", { body }), 401, "invalid_api_key");
       assertError(await order({}, `svc_${"0".repeat(64)}`), 401, "invalid_api_key");
     });
 
-    it("of a service that does not exist", async () => {
+    it("for a service that doesn't exist", async () => {
       assertError(await order({ serviceId: `lst_${"0".repeat(32)}` }), 404, "not_found");
     });
 
@@ -218,11 +218,11 @@ describe("checkout", () => {
       await checkOut(market, { serviceId, callbackUrl: "https://buyer.example/hook" });
     });
 
-    it("[S2.3.05] but not one without callbackUrl where the service does without", async () => {
+    it("[S2.3.05] but not one without callbackUrl where the service doesn't require it", async () => {
       await checkOut(market);
     });
 
-    it("[D33] of a paused or archived listing", async () => {
+    it("[D33] for a paused or archived listing", async () => {
       const serviceId = await listService(api, market.seller);
       const path = `/api/v1/services/${serviceId}`;
       await api.request("PATCH", path, { key: market.seller.apiKey, body: { status: "paused" } });
@@ -231,11 +231,11 @@ describe("checkout", () => {
       assertError(await order({ serviceId }), 409, "service_not_active");
     });
 
-    it("[D33] of one's own listing", async () => {
+    it("[D33] for the caller's own listing", async () => {
       assertError(await order({}, market.seller.apiKey), 409, "self_purchase");
     });
 
-    it("[S1.19] [D3] on another network than the listing's", async () => {
+    it("[S1.19] [D3] on a network other than the listing's", async () => {
       const answer = await order({ network: "base" });
       assertError(answer, 409, "network_mismatch");
       assert.deepEqual(answer.body.details, { serviceNetwork: "base-sepolia", requestedNetwork: "base" });
@@ -251,7 +251,7 @@ describe("checkout", () => {
       assertError(await order({ paymentMethod: "weth" }), 422, "payment_method_not_supported");
     });
 
-    it("[D10] of less than a token's least deposit", async () => {
+    it("[D10] for less than a token's minimum deposit", async () => {
       const serviceId = await listService(api, market.seller, { price: 0.009999 });
       const answer = await order({ serviceId });
       assertError(answer, 422, "amount_out_of_range");
@@ -260,7 +260,7 @@ describe("checkout", () => {
       await checkOut(market, { serviceId: least });
     });
 
-    it("[D10] against what the seller asks of new escrows on chain", async () => {
+    it("[D10] against the seller's own terms on chain", async () => {
       const own = await openMarket(api, chain);
       const ask = (fields: Record<string, unknown> = {}) =>
         order({ serviceId: own.serviceId, ...fields }, own.buyer.apiKey);
@@ -272,7 +272,7 @@ describe("checkout", () => {
       assert.strictEqual((await ask()).status, 200);
     });
 
-    it("[D10] that leaves the seller less time than it asks for when it is funded at the quote's end", async () => {
+    it("[D10] that leaves the seller less than its minimum time when it is funded at the quote's end", async () => {
       const own = await openMarket(api, chain);
       const ask = (deliveryDeadlineSeconds: number) =>
         order({ serviceId: own.serviceId, deliveryDeadlineSeconds }, own.buyer.apiKey);
@@ -291,7 +291,7 @@ describe("checkout", () => {
       const { functionName, args } = decodeFunctionData({ abi: escrowAbi, data: create.data as `0x${string}` });
       assert.ok(functionName === "createEscrow");
       const quoteEnd = BigInt(Date.parse(checkout.paymentInstructions.quoteExpiresAt) / 1000);
-      /** Asks the chain whether it would take the escrow in a block of this moment. */
+      /** Asks the chain whether it would accept the escrow in a block at this time. */
       const fundAt = (time: bigint) => {
         const call = { address: chain.deployment.escrow, abi: escrowAbi, functionName, args } as const;
         return chain.client.simulateContract({ ...call, account: own.buyer.account, blockOverrides: { time } });
@@ -300,7 +300,7 @@ describe("checkout", () => {
       await assert.isRejected(fundAt(quoteEnd + 1n), /DeliveryTimeBelowSellerMinimum/);
     });
 
-    it("[S7.15] [D33] by a wallet that lacks the token, saying how much is required and there", async () => {
+    it("[S7.15] [D33] from a wallet that lacks the token, with the required amount and the balance", async () => {
       const poor = await api.registerAgent();
       await chain.endow(poor.account, { usdc: 2n * ONE_USDC });
       const answer = await order({}, poor.apiKey);
@@ -313,7 +313,7 @@ describe("checkout", () => {
       assert.strictEqual(answer.body.payment, undefined);
     });
 
-    it("[D11] above the cap of both scores, and takes one at the cap", async () => {
+    it("[D11] above the cap of both scores, but accepts one at the cap", async () => {
       const before = await countRecords();
       const dear = await listService(api, market.seller, { price: 10.000001 });
       const answer = await order({ serviceId: dear });
@@ -324,7 +324,7 @@ describe("checkout", () => {
       await checkOut(market, { serviceId: await listService(api, market.seller, { price: 10 }) });
     });
 
-    it("[D11] above the lower of the two caps, whoever's it is", async () => {
+    it("[D11] above the lower of the two caps, whether it is the buyer's or the seller's", async () => {
       const rich = await openMarket(api, chain, { price: 20 });
       await chain.raiseScore(rich.buyer.walletAddress, 10);
       const body = { serviceId: rich.serviceId, paymentMethod: "usdc" };

@@ -15,7 +15,7 @@ import type { TestChain } from "../../fixtures/stack.ts";
 const PRICE_UNITS = 2_500_000n;
 const FUNDED = 1;
 
-/** Calldata as a caller makes it from the answer alone. */
+/** Calldata that a caller builds from the answer alone. */
 function encodeRelay({ abi: signature, functionName }: GaslessFunding["relay"], args: unknown[]): `0x${string}` {
   const abi: Abi = parseAbi([signature]);
   return encodeFunctionData({ abi, functionName, args });
@@ -35,7 +35,7 @@ describe("funding without gas", () => {
   });
   after(() => api.close());
 
-  /** A checkout of a buyer whose wallet has no gas and allows nobody anything, with the buyer's signature. */
+  /** A checkout by a buyer without gas or approvals, with the buyer's signature. */
   async function signed() {
     const checkout = await checkOut(market);
     const { gasless } = checkout.paymentInstructions;
@@ -62,7 +62,7 @@ describe("funding without gas", () => {
     assert.deepEqual([onChain.state, onChain.buyer], [FUNDED, market.buyer.walletAddress]);
   });
 
-  it("[D13] can be encoded from abi and args as well, and its nonce is the contract's", async () => {
+  it("[D13] can also be encoded from abi and args, and has the contract's nonce", async () => {
     const { gasless, signature } = await signed();
     const { relay, typedData } = gasless;
     const { terms, validAfter, validBefore } = relay.args;
@@ -77,7 +77,7 @@ describe("funding without gas", () => {
     assert.strictEqual(await recoverTypedDataAddress({ ...typedData, signature }), market.buyer.walletAddress);
   });
 
-  it("[D13] names the terms of the checkout, the token's own domain and the quote's end", async () => {
+  it("[D13] includes the checkout's terms, the token's domain and the quote's end", async () => {
     const { paymentInstructions: terms } = await checkOut(market);
     assert.ok(terms.gasless !== null);
     const { typedData, relay } = terms.gasless;
@@ -105,7 +105,7 @@ describe("funding without gas", () => {
     assert.strictEqual(status, "pending_funding");
   });
 
-  it("[D13] names the mainnet token's domain there, and is not offered for a token without EIP-3009", async () => {
+  it("[D13] includes the mainnet token's domain there, and isn't offered for a token without EIP-3009", async () => {
     const mainnet = await openChain("base");
     const { account, walletAddress } = market.buyer;
     const ETHER = 10n ** 18n;

@@ -48,7 +48,7 @@ describe("checkout on the mainnet", () => {
     });
   const market = (serviceId: string): Market => ({ api, chain: mainnet, buyer: graduate, seller, serviceId });
 
-  it("[S3.4.01] [S3.4.03] [S7.20] needs a testnet score of 10: 9 is refused, 10 passes", async () => {
+  it("[S3.4.01] [S3.4.03] [S7.20] requires a testnet score of 10: 9 is refused, 10 passes", async () => {
     assert.strictEqual(MAINNET_GRADUATION_SCORE, 10);
     const newcomer = await api.registerAgent();
     await mainnet.endow(newcomer.account, { usdc: 10n * ONE_USDC });
@@ -60,21 +60,21 @@ describe("checkout on the mainnet", () => {
     assert.strictEqual((await order(newcomer)).status, 200);
   });
 
-  it("[S3.4.01] [D3] goes by the testnet score, not by one on the mainnet", async () => {
+  it("[S3.4.01] [D3] uses the testnet score, not the mainnet's", async () => {
     const stranger = await api.registerAgent();
     await mainnet.endow(stranger.account, { usdc: 10n * ONE_USDC });
     await mainnet.raiseScore(stranger.walletAddress, 12);
     assertError(await order(stranger), 403, "testnet_graduation_required");
   });
 
-  it("[S3.4.02] is not what the gate of the testnet is: there a score of 0 suffices", async () => {
+  it("[S3.4.02] has a gate that the testnet doesn't have: there a score of 0 is enough", async () => {
     const newcomer = await api.registerAgent();
     await testnet.endow(newcomer.account, { usdc: 10n * ONE_USDC });
     const serviceId = await listService(api, seller, { network: "base-sepolia" });
     assert.strictEqual((await order(newcomer, { serviceId, network: "base-sepolia" })).status, 200);
   });
 
-  it("[S7.25] [D3] answers 503 with Retry-After while the score's RPC cannot be reached, and works afterwards", async () => {
+  it("[S7.25] [D3] answers 503 with Retry-After while the score's RPC is unreachable, and works afterwards", async () => {
     const count = () => api.container.features.transactions.models.transactions.countDocuments();
     const before = await count();
     testnetRpc.isOpen = false;
@@ -110,7 +110,7 @@ describe("checkout on the mainnet", () => {
     assert.strictEqual(usdc.paymentInstructions.escrowContract, weth.paymentInstructions.escrowContract);
   });
 
-  it("[D2] converts by the on-chain price when the payment method is the other token", async () => {
+  it("[D2] converts at the on-chain price when the payment method is the other token", async () => {
     const weth = await checkOut(market(usdcService), { paymentMethod: "weth" });
     assert.strictEqual(weth.paymentInstructions.amount, MILLI_ETHER.toString());
     const usdc = await checkOut(market(etherService), { paymentMethod: "usdc" });

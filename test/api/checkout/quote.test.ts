@@ -40,7 +40,7 @@ describe("amounts of a checkout", () => {
     }
   });
 
-  it("[D2] convert dollars to WETH and ether to USDC by the feed, rounded up", () => {
+  it("[D2] convert dollars to WETH and ether to USDC at the feed's price, rounded up", () => {
     const price = { answer: 250_000_000_000n, decimals: 8, updatedAt: 0 };
     assert.strictEqual(usdToTokenAmount("2.5", 1, { decimals: 18 }, price), 10n ** 15n);
     assert.strictEqual(etherToUsdAmount("0.001", 3, { decimals: 6 }, price), 7_500_000n);
@@ -49,7 +49,7 @@ describe("amounts of a checkout", () => {
     assert.ok(units * uneven.answer >= 10n ** 26n && (units - 1n) * uneven.answer < 10n ** 26n);
   });
 
-  it("[D2] are not quoted by a price that is stale or none", async () => {
+  it("[D2] aren't quoted with a stale or missing price", async () => {
     const weth = { symbol: "WETH", address: "0x", decimals: 18, feed: "0x", maxPriceAge: 3_600, minAmount: 1n };
     const quote = (answer: bigint, updatedAt: number, now: number) => {
       const chain = {
@@ -72,7 +72,7 @@ describe("amounts of a checkout", () => {
     }
   });
 
-  it("are refused from anything but a plain decimal", () => {
+  it("accept only plain decimals", () => {
     for (const text of ["1e6", "-1", "0x10", "1.", ".5", "1,5", ""])
       assert.throws(() => parseDecimal(text), RangeError);
   });
@@ -90,7 +90,7 @@ const listing = {
 } as unknown as Listing;
 
 describe("the criteria of a checkout", () => {
-  it("[D5] are hashed as keccak256 of their RFC 8785 canonical JSON, whatever the order of their keys", () => {
+  it("[D5] are hashed as keccak256 of their RFC 8785 canonical JSON, regardless of key order", () => {
     const one = criteriaDocument(listing, { quantity: 2, requestPayload: { b: 1, a: { d: [1, 2], c: "é" } } });
     const other = criteriaDocument(listing, { quantity: 2, requestPayload: { a: { c: "é", d: [1, 2] }, b: 1 } });
     const canonical =
@@ -102,7 +102,7 @@ describe("the criteria of a checkout", () => {
     assert.notStrictEqual(criteriaHashOf({ ...one, quantity: 3 }), criteriaHashOf(one));
   });
 
-  it("take a JSON Schema of 2020-12 or draft-07 and nothing that is none", () => {
+  it("accept a JSON Schema of 2020-12 or draft-07, and refuse an invalid one", () => {
     assert.strictEqual(schemaFault({ type: "object", required: ["answer"] }), undefined);
     assert.strictEqual(schemaFault({ $schema: "http://json-schema.org/draft-07/schema#", type: "string" }), undefined);
     assert.match(schemaFault({ type: "a report" }) ?? "", /schema/);

@@ -13,7 +13,7 @@ const complete = {
 const STRONG_SECRET = "0123456789abcdef0123456789abcdef";
 
 describe("configuration", () => {
-  it("has defaults for everything but the addresses of what it needs", () => {
+  it("has defaults for everything except the addresses of other services", () => {
     const env = loadEnv(complete);
     assert.deepEqual(
       [env.mode, env.host, env.port, env.publicUrl],
@@ -46,7 +46,7 @@ describe("configuration", () => {
     }
   });
 
-  it("tells the address of a subgraph to nobody unless it is on loopback or meant for everyone", () => {
+  it("publishes a subgraph's address only if it is on loopback or declared public", () => {
     const told = (fields: Record<string, string>) => loadEnv({ ...complete, ...fields }).publicSubgraphUrls;
     assert.deepEqual(told({}), { "base-sepolia": "http://127.0.0.1:8000/a", base: "http://127.0.0.1:8000/b" });
     for (const loopback of ["http://localhost:8000/a", "http://127.0.0.2/a", "http://[::1]:8000/a"]) {

@@ -52,7 +52,7 @@ describe("processes", () => {
     return { child, ended, said, output: () => output };
   }
 
-  it("the API starts, answers and ends at SIGTERM, also with a connection kept open", async () => {
+  it("the API starts, answers and ends at SIGTERM, even with a connection kept open", async () => {
     const env = await environment();
     const api = run("server.ts", env);
     await api.said("API listens");
@@ -62,7 +62,7 @@ describe("processes", () => {
     assert.strictEqual(await api.ended, 0, api.output());
   });
 
-  it("two workers run beside each other on one database and end at SIGINT", async () => {
+  it("two workers run side by side on one database and end at SIGINT", async () => {
     const env = await environment();
     const workers = [run("worker.ts", env), run("worker.ts", env)];
     for (const worker of workers) await worker.said("worker runs");

@@ -7,7 +7,7 @@ import { readStack, startTestApi } from "../../fixtures/api.ts";
 import { doorTo } from "../../fixtures/outage.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
 
-describe("a configuration that takes one network for the other", () => {
+describe("a configuration that confuses the networks", () => {
   it("with the deployment files swapped nothing starts, and the message names file and networks", async () => {
     const { deployments } = await readStack();
     const swapped = { "base-sepolia": deployments.base, base: deployments["base-sepolia"] };
@@ -23,7 +23,7 @@ describe("a configuration that takes one network for the other", () => {
     assert.match(error.message, /RPC_URL_BASE(_SEPOLIA)? serves chain (8453|84532), but base(-sepolia)? is chain/);
   });
 
-  it("a server that was away at the start and then serves another chain is not believed", async () => {
+  it("a server that was unavailable at the start and then serves another chain isn't trusted", async () => {
     const { networks, deployments } = await readStack();
     const rpc = await doorTo(networks.base.rpcUrl);
     const deployment = await readDeployment(deployments["base-sepolia"], "base-sepolia");

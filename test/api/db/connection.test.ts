@@ -20,7 +20,7 @@ const silent = createLogger({ level: "silent", name: "test" });
 describe("database", () => {
   let dir: string;
   let replicaDir: string;
-  /** Ends the servers that a test has started. */
+  /** Stops the servers that a test has started. */
   const servers: (() => void)[] = [];
   before(async () => {
     dir = await mkdtemp(join(tmpdir(), "standalone-mongo-"));
@@ -41,7 +41,7 @@ describe("database", () => {
     await client.close();
   }
 
-  it("a server without transactions is refused with what to do", async () => {
+  it("a server without transactions is refused, with instructions", async () => {
     const source = await findMongo(CACHE_DIR, {}, () => undefined);
     assert.ok(source.kind === "binary", source.kind);
     const port = await findFreePorts(1);
@@ -58,7 +58,7 @@ describe("database", () => {
     assert.match(refusal.message, /standalone server.*replSet/);
   });
 
-  it("while the database is away the API answers 503 with Retry-After, and goes on when it is back", async () => {
+  it("while the database is unavailable the API answers 503 with Retry-After, and it works again afterwards", async () => {
     const source = await findMongo(CACHE_DIR, {}, () => undefined);
     assert.ok(source.kind === "binary", source.kind);
     const port = await findFreePorts(1);
@@ -94,7 +94,7 @@ describe("database", () => {
     await api.close();
   });
 
-  it("an address where no server is, is refused with the variable's name", async () => {
+  it("an address without a server is refused with the variable's name", async () => {
     const refusal = await refusalOf("mongodb://127.0.0.1:1/");
     assert.ok(refusal instanceof DatabaseUnusableError);
     assert.match(refusal.message, /MONGODB_URI/);
@@ -106,7 +106,7 @@ describe("database", () => {
         () => assert.fail("it was taken"),
         (error: unknown) => error,
       );
-      // A server that is still starting answers nobody yet.
+      // A server that is still starting doesn't answer yet.
       if (attempt === 5 || /standalone/.test(String(refusal)) || uri.includes(":1/")) return refusal;
       await sleep(500);
     }

@@ -1,4 +1,4 @@
-// What each route says while the database is away, compared with what openapi.json says of it.
+// What each route answers while the database is unavailable, compared with openapi.json.
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 
@@ -10,7 +10,7 @@ import { assertError, listingBody, readStack, startTestApi } from "../../fixture
 import type { RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";
 import { keyRequestBody, registrationBody } from "../../fixtures/sign-in.ts";
 
-/** The stack's database behind a door that can be shut. */
+/** The stack's database behind a proxy that can be closed. */
 async function doorToDatabase(mongodbUri: string) {
   const { hostname, port } = new URL(mongodbUri);
   const sockets = new Set<Socket>();
@@ -39,7 +39,7 @@ async function doorToDatabase(mongodbUri: string) {
     for (const socket of sockets) socket.destroy();
   };
   return {
-    // The addresses that the replica set names of itself do not lead through the door.
+    // The addresses that the replica set reports don't go through the proxy.
     url: `mongodb://127.0.0.1:${(server.address() as AddressInfo).port}/?directConnection=true`,
     shut() {
       isOpen = false;
@@ -58,7 +58,7 @@ async function doorToDatabase(mongodbUri: string) {
 /** Reads no database: it answers 503 only while the process stops and the chain is silent. */
 const SCORE_ROUTE = "GET /api/v1/agents/score";
 
-describe("while the database is away", () => {
+describe("while the database is unavailable", () => {
   let api: TestApi;
   let door: Awaited<ReturnType<typeof doorToDatabase>>;
   let agent: TestAgent;
@@ -87,7 +87,7 @@ describe("while the database is away", () => {
     await door.close();
   });
 
-  it("each route that needs it answers the 503 service_unavailable that it declares, and every other one goes on", async () => {
+  it("each route that needs it answers its declared 503 service_unavailable, and every other route works", async () => {
     await Promise.all(
       routes.map(async (route) => {
         const { method, path, auth } = route;
@@ -104,7 +104,7 @@ describe("while the database is away", () => {
     );
   });
 
-  it("nothing was changed, and the same requests are answered when it is back", async () => {
+  it("nothing has changed, and the same requests succeed once it is back", async () => {
     door.open();
     const [path, options] = keyless["POST /api/v1/auth/keys"] ?? ["", {}];
     const issued = await api.request("POST", path, options);

@@ -1,4 +1,5 @@
-// What the lists of services, events and webhook deliveries make the database look at: no more than they answer, however much is stored.
+// What the lists of services, events and webhook deliveries make the database read: no more than they answer,
+// regardless of how much is stored.
 import { randomBytes } from "node:crypto";
 
 import { assert } from "chai";
@@ -27,12 +28,12 @@ const PAGE = 20;
 /** How many listings have the same price. */
 const SAME_PRICE = 10;
 const CALLER = { agentId: "agt_caller", walletAddress: "0x0", keyId: "key_1" } as const;
-/** Of so many listings one is of the rare category and of a seller with a score, and one is paused. */
+/** One in this many listings has the rare category and a seller with a score, and one is paused. */
 const RARE = 500;
 
 interface Plan {
   returned: number;
-  /** Documents, and entries of an index. */
+  /** Documents and index entries. */
   examined: number;
   entries: number;
   sorts: boolean;
@@ -77,7 +78,7 @@ describe("lists in the database", () => {
         _id: `lst_${String(n).padStart(32, "0")}`,
         ...{ sellerAgentId: `agt_${n}`, sellerAddress: walletOf(n), sellerKey: walletOf(n) },
         ...{ title: "Title", description: "Description", category: isRare(n) ? "pkm" : "accounting" },
-        // Pages begin and end among equals.
+        // Pages start and end among equals.
         price: Types.Decimal128.fromString(String(1 + Math.floor(n / SAME_PRICE))),
         ...{ priceUnit: "flat", currency: "USDC", deliveryType: "webhook", callbackRequired: false, endpointUrl: null },
         ...{ network: "base-sepolia", status: n % RARE === 1 ? "paused" : "active", revision: 1, embedding: null },
@@ -88,7 +89,7 @@ describe("lists in the database", () => {
 
     const search = { findIds: () => Promise.reject(new Error("nothing is searched")) };
     const etherPrice = () => Promise.reject(new Error("no price is needed"));
-    /** Sellers of rare listings have a score of 60; counts how many wallets were asked for. */
+    /** Sellers of rare listings have a score of 60. Counts how many wallets were read. */
     function standings() {
       let asked = 0;
       return {
@@ -106,7 +107,7 @@ describe("lists in the database", () => {
       return listListings(CALLER, parsed, { listings, search, standings: scores, etherPrice });
     }
 
-    it("[D23] minTrustScore leaves out nobody who reaches it, though no request looks at every listing", async () => {
+    it("[D23] minTrustScore misses no seller who reaches it, although no request reads every listing", async () => {
       for (const sort of ["newest", "price_desc"]) {
         const seen: string[] = [];
         let cursor: Record<string, string> = {};
@@ -126,7 +127,7 @@ describe("lists in the database", () => {
       }
     });
 
-    it("[D23] minTrustScore that nobody reaches ends on an empty page, and its cursors lead to the end", async () => {
+    it("[D23] a minTrustScore that nobody reaches gives an empty last page, and its cursors lead there", async () => {
       const first = await page({ minTrustScore: "0.61" });
       assert.deepEqual(first.listings, []);
       assert.ok(first.next !== null);
@@ -155,7 +156,7 @@ describe("lists in the database", () => {
     });
 
     for (const wanted of [{ transactionId: "txn_rare" }, { type: "escrow.reorged" }] as const) {
-      it(`[D25] of one ${Object.keys(wanted).join()} read its events alone, in order, from the start and after one`, async () => {
+      it(`[D25] of one ${Object.keys(wanted).join()} read only its events, in order, from the start and after one`, async () => {
         const plan = async (afterSeq?: number) => {
           const found = events.find(eventsFilter("agt_seller", wanted, afterSeq)).sort({ seq: 1 });
           return planOf(await found.limit(21).explain("executionStats"));
@@ -195,11 +196,11 @@ describe("lists in the database", () => {
 
     const rare: Record<string, string>[] = [{ transactionId: "txn_rare" }, { status: "failed" }];
     for (const wanted of rare) {
-      it(`[D38] of one ${Object.keys(wanted).join()} read these alone, newest first, on the first page and on a later one`, async () => {
+      it(`[D38] of one ${Object.keys(wanted).join()} read only these, newest first, on the first page and on a later one`, async () => {
         assert.deepEqual(await plan(wanted), { returned: 4, examined: 4, entries: 4, sorts: false });
         const later = await plan(wanted, 2 * RARE);
         assert.deepEqual([later.returned, later.sorts], [2, false]);
-        // The one that the page before ended with is looked at again.
+        // The last one of the previous page is read again.
         assert.ok(Math.max(later.examined, later.entries) <= 3 + 1, JSON.stringify(later));
       });
     }

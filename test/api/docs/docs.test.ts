@@ -22,7 +22,7 @@ describe("the description of the API", () => {
     }
   });
 
-  it("serves the browsable description from this server alone", async () => {
+  it("serves the browsable description only from this server", async () => {
     const page = await api.request("GET", "/docs");
     assert.strictEqual(page.status, 200);
     assert.ok(!/https?:\/\//.test(page.text), "the page loads something from elsewhere");

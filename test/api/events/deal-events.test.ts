@@ -58,12 +58,12 @@ describe("the events of a deal", () => {
       Math.floor(Date.now() / 1000),
     );
 
-  /** Waits until the worker has done a whole deal more: what it had to send before, it has sent. */
+  /** Waits until the worker has processed another whole deal, so it has sent everything before that. */
   const passAnotherDeal = async () => {
     const { transactionId } = await fundedDeal(market, { callbackUrl: buyerHook.url });
     await arrived(sellerHook, "escrow.funded", transactionId);
   };
-  /** Kinds of the posts about a transaction; the backup of escrow.funded is no kind of its own, whenever it comes. */
+  /** Event types of the posts about a transaction. The backup of escrow.funded doesn't count separately. */
   const eventsOf = (hook: TestReceiver, transactionId: string) => {
     const posts = hook.received.filter(({ body }) => body.transactionId === transactionId);
     return [...new Set(posts.map(({ body }) => body.event as string))];
@@ -73,7 +73,7 @@ describe("the events of a deal", () => {
     const [amount, fee, locked] = [2_500_000n, 50_000n, 2_450_000n]; // the price, 2% and 98% of it
     let transactionId: string;
     let treasury: `0x${string}`;
-    /** What each step moved of the token, and what had been sent before it. */
+    /** What each step transferred of the token, and what had been sent before it. */
     const steps: Record<"funding" | "release", Map<`0x${string}`, bigint>> = { funding: new Map(), release: new Map() };
     const sentBefore: Record<"funding" | "submission" | "acceptance", string[]> = {
       ...{ funding: [], submission: [], acceptance: [] },
@@ -116,7 +116,7 @@ describe("the events of a deal", () => {
       assert.deepEqual(steps.funding, expected);
     });
 
-    it("[S1.03] [S3.2.19] [S8.1.06] the contract alone holds the funds until it pays them to the seller, and takes no second fee", () => {
+    it("[S1.03] [S3.2.19] [S8.1.06] only the contract holds the funds until it pays them to the seller, and it takes no second fee", () => {
       const expected = new Map([
         [chain.deployment.escrow, -locked],
         [market.seller.walletAddress, locked],
@@ -139,7 +139,7 @@ describe("the events of a deal", () => {
       assert.deepEqual(eventsOf(sellerHook, transactionId), ["escrow.funded", "escrow.released"]);
     });
 
-    it("each is signed with the secret of its receiver", async () => {
+    it("each is signed with its receiver's secret", async () => {
       for (const [agent, post] of [
         [market.seller, funded],
         [market.buyer, delivered],
@@ -152,7 +152,7 @@ describe("the events of a deal", () => {
       assert.ok(funded !== undefined && !(await holds(market.buyer, funded)), "another agent's secret verifies it");
     });
 
-    it("the log of the seller has what was sent to it, under the same ids", async () => {
+    it("the seller's log has what was sent to it, with the same ids", async () => {
       const log = (await get(market.seller, `/api/v1/events?transactionId=${transactionId}`)).body.data;
       assert.deepEqual(
         log.map(({ id, event }: { id: string; event: string }) => [id, event]),
@@ -176,7 +176,7 @@ describe("the events of a deal", () => {
       delivered = await arrived(buyerHook, "service.delivered", checkout.transactionId);
     });
 
-    it("[S6.12] [S6.18] [D37] escrow.funded names the deal and its terms, the job among them", () => {
+    it("[S6.12] [S6.18] [D37] escrow.funded has the deal, its terms and the job", () => {
       const { transactionId, paymentInstructions: terms } = checkout;
       assert.deepEqual(funded.body, {
         event: "escrow.funded",
@@ -214,7 +214,7 @@ describe("the events of a deal", () => {
       assert.deepEqual([funded.body.lockedAmount, funded.body.platformFee], ["7350000", "150000"]);
     });
 
-    it("[S6.13] [S6.14] service.delivered names the deal and carries the delivered payload", () => {
+    it("[S6.13] [S6.14] service.delivered has the deal and the delivered payload", () => {
       const { event, transactionId, serviceId, escrowId, network, ...rest } = delivered.body;
       assert.deepEqual(
         [event, transactionId, serviceId, escrowId, network],
@@ -231,7 +231,7 @@ describe("the events of a deal", () => {
       assert.match(delivered.body.deliveredAt, isoDate);
     });
 
-    it("[S6.16] [S6.17] service.delivered has the SHA-256 of the payload as the chain has it, which is not the signature", async () => {
+    it("[S6.16] [S6.17] service.delivered has the payload's SHA-256 as on chain, which isn't the signature", async () => {
       const hash = createHash("sha256").update('{"a":{"b":[true,null,"ü"]},"z":1}').digest("hex");
       const { proofHash } = await readTransaction(api, market.buyer, checkout.transactionId);
       assert.deepEqual([delivered.body.deliveryProof, proofHash], [`0x${hash}`, `0x${hash}`]);
@@ -239,7 +239,7 @@ describe("the events of a deal", () => {
     });
   });
 
-  it("[S2.2.20] bring the incoming job to the listing's endpointUrl as it is at that moment", async () => {
+  it("[S2.2.20] deliver the incoming job to the listing's current endpointUrl", async () => {
     const moved = await startReceiver();
     try {
       const own = await openMarket(api, chain, { endpointUrl: sellerHook.url });
@@ -290,7 +290,7 @@ describe("the events of a deal", () => {
     );
   });
 
-  it("[S6.02] [S6.44] [D39] are only informative: a deal settles though every receiver fails or is forbidden", async () => {
+  it("[S6.02] [S6.44] [D39] are only informative: a deal settles even if every receiver fails or is forbidden", async () => {
     const broken = await startReceiver(() => 500);
     try {
       const own = await openMarket(api, chain, { endpointUrl: "http://10.0.0.1/hook" });
@@ -302,7 +302,7 @@ describe("the events of a deal", () => {
         key: own.buyer.apiKey,
       });
       assert.strictEqual(confirmed.body.data.status, "released");
-      // The one retry of a failing receiver, and the dropped target, stand in their owners' logs alone.
+      // Only their owners' logs show the one retry of a failing receiver, and the dropped target.
       const failed = await until("the retry is over", async () => {
         const { body } = await get(own.buyer, `/api/v1/webhooks/deliveries?transactionId=${transactionId}`);
         return body.data[0]?.status === "failed" ? body.data[0] : undefined;
@@ -356,8 +356,8 @@ describe("the events of a deal", () => {
     assert.ok(!verifyWebhookSignature(old, header, hook.rawBody, now));
   });
 
-  it("[S6.26] carry the header X-Service-Signature, whatever their kind", () => {
-    // What a buyer sends itself to the seller of an api_response service is no webhook: it has no event.
+  it("[S6.26] have the header X-Service-Signature, for every type", () => {
+    // A buyer's own request to the seller of an api_response service isn't a webhook and has no event.
     const posts = [...sellerHook.received, ...buyerHook.received].filter(({ body }) => body.event !== undefined);
     const kinds = new Set(posts.map(({ body }) => body.event as string));
     for (const kind of ["escrow.funded", "delivery.submitted", "service.delivered", "escrow.released"]) {
@@ -368,7 +368,7 @@ describe("the events of a deal", () => {
     }
   });
 
-  it("[D25] can be read in order from the last one seen, each agent its own", async () => {
+  it("[D25] can be read in order from the last one seen, by each agent its own", async () => {
     const own = await openMarket(api, chain);
     const deals = [await fundedDeal(own), await fundedDeal(own), await fundedDeal(own)];
     await until("all are announced", async () => (await get(own.seller, "/api/v1/events")).body.data.length === 3);
@@ -386,7 +386,7 @@ describe("the events of a deal", () => {
     assertInvalid(await get(own.seller, "/api/v1/events?after=7"), "query.after");
   });
 
-  it("[D10] announce an escrow that nobody checked out to its seller as unsolicited", async () => {
+  it("[D10] announce an escrow without a checkout to its seller as unsolicited", async () => {
     const own = await openMarket(api, chain);
     const token = chain.deployment.tokens[0]?.address;
     assert.ok(token !== undefined);

@@ -14,7 +14,7 @@ import { indexersWith } from "../../fixtures/indexed-agents.ts";
 import { until } from "../../fixtures/until.ts";
 
 const SCORE = "/api/v1/agents/score";
-/** Nothing listens there. */
+/** An address where nothing listens. */
 const NOWHERE = "http://127.0.0.1:1";
 
 const freshWallet = () => privateKeyToAccount(generatePrivateKey()).address;
@@ -26,9 +26,9 @@ describe("health and readiness", () => {
   });
   after(() => api.close());
 
-  it("/health says that the process lives, and /ready how database, search and each network are", async () => {
+  it("/health reports that the process is alive, and /ready the state of database, search and each network", async () => {
     assert.deepEqual((await api.request("GET", "/health")).body.status, "ok");
-    // A check that takes its time is an answer of 503, too: what is meant here is the healthy one.
+    // A slow check also answers 503; this test is about the healthy state.
     const { body } = await until("everything answers", async () => {
       const answer = await api.request("GET", "/ready");
       return answer.status === 200 && answer.body.networks["base-sepolia"].ok && answer.body.networks.base.ok && answer;
@@ -69,7 +69,7 @@ describe("health and readiness", () => {
     });
     afterEach(() => faked.close());
 
-    it("an outage of one network leaves the process ready, and is one for a load balancer of that network", async () => {
+    it("an outage of one network leaves the process ready, except for a load balancer of that network", async () => {
       down.add("base-sepolia");
       const { status, body } = await faked.request("GET", "/ready");
       const { "base-sepolia": testnet, base } = body.networks;
@@ -81,13 +81,13 @@ describe("health and readiness", () => {
       assertInvalid(await faked.request("GET", "/ready?network=mainnet"), "query.network");
     });
 
-    it("an outage of every network is one of the process", async () => {
+    it("with all networks down the process isn't ready", async () => {
       for (const network of NETWORKS) down.add(network);
       const { status, body } = await faked.request("GET", "/ready");
       assert.deepEqual([status, body.status, body.database.ok], [503, "not_ready", true]);
     });
 
-    it("says how far the follower is behind the chain, and how many escrows are in quarantine", async () => {
+    it("reports how far the follower is behind the chain, and how many escrows are in quarantine", async () => {
       const { cursors } = faked.container.features.chainFollower.models;
       const cursor = { _id: "base", headNumber: 90, version: 1, updatedAt: new Date() };
       await cursors.collection.insertOne(cursor as never);
@@ -99,7 +99,7 @@ describe("health and readiness", () => {
       assert.deepEqual(networks["base-sepolia"].follower, unknown);
     });
 
-    it("says how many dispatches are due and how old the oldest is, counted up to ten thousand", async () => {
+    it("reports how many dispatches are due, up to ten thousand, and the age of the oldest", async () => {
       const { dispatches } = faked.container.features.outbox.models;
       const dueAt = (secondsAgo: number) => new Date(Date.now() - secondsAgo * 1_000);
       const due = Array.from({ length: 10_100 }, (_, n) => ({
@@ -116,7 +116,7 @@ describe("health and readiness", () => {
       assert.isTrue(oldestSeconds >= 3_600 && oldestSeconds < 7_200, String(oldestSeconds));
     });
 
-    it("looks at most once a second, however many ask", async () => {
+    it("checks at most once a second for any number of callers", async () => {
       const { connection, chains, indexers, log } = faked.container;
       let elapsed = 0;
       const read = createReadiness({
@@ -136,7 +136,7 @@ describe("health and readiness", () => {
     });
   });
 
-  it("with the RPC servers away the score is a 503 with Retry-After, and readiness says which are away", async () => {
+  it("with the RPC servers down the score is a 503 with Retry-After, and readiness names them", async () => {
     const stack = await readStack();
     const of = async (network: Network) =>
       createChainClient({
@@ -161,7 +161,7 @@ describe("health and readiness", () => {
     await other.close();
   });
 
-  it("with the subgraphs away readiness is 503 and everything that needs none goes on", async () => {
+  it("with the subgraphs down readiness is 503, and everything that doesn't need one works", async () => {
     const indexers = {
       "base-sepolia": createIndexer({ network: "base-sepolia", url: NOWHERE }),
       base: createIndexer({ network: "base", url: NOWHERE }),

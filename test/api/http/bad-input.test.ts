@@ -15,14 +15,14 @@ import { until } from "../../fixtures/until.ts";
 
 const UNKNOWN_HASH = `0x${"ab".repeat(32)}`;
 const UNKNOWN_TRANSACTION = `txn_${"0".repeat(32)}`;
-/** Cases of routes that need no key. */
+/** Cases of routes without a key. */
 const KEYLESS = ["POST discover", "POST auth/register", "POST auth/keys"];
 const LONG = "x".repeat(5_000);
 
 /** Values of one field that its route must refuse. */
 type FieldFaults = [field: string, wrong: unknown[]];
 
-/** A route with a body: a caller that may use it, a body that it would take, and what it must refuse. */
+/** A route with a body: a caller that may use it, a body that it accepts, and what it must refuse. */
 interface BodyCase {
   name: string;
   method: "POST" | "PATCH" | "DELETE";
@@ -42,7 +42,7 @@ describe("bad input", () => {
   let stranger: TestAgent;
 
   before(async () => {
-    // The loops do not run: whatever changes in the database, a request has changed.
+    // The loops don't run, so only requests change the database.
     api = await startTestApi();
     chain = await openChain("base-sepolia");
     market = await openMarket(api, chain);
@@ -246,7 +246,7 @@ describe("bad input", () => {
 
   for (const target of cases) {
     describe(target.name, () => {
-      it("[D33] refuses what is no JSON, another content type, too many bytes and what is no object, changing nothing", () =>
+      it("[D33] refuses malformed JSON, another content type, too many bytes and non-objects, and changes nothing", () =>
         changesNothing(async () => {
           const asText = { headers: { "content-type": "text/plain" } };
           const form = { headers: { "content-type": "application/x-www-form-urlencoded" } };
@@ -261,7 +261,7 @@ describe("bad input", () => {
           assertInvalid(await sendTo(target, { body: [await target.body()] }), "body");
         }));
 
-      it("[D24] [D33] names each field that is missing, wrong, too large or unknown, changing nothing", () =>
+      it("[D24] [D33] names each field that is missing, wrong, too large or unknown, and changes nothing", () =>
         changesNothing(async () => {
           const body = await target.body();
           for (const field of target.required) {
@@ -277,7 +277,7 @@ describe("bad input", () => {
         }));
 
       if (KEYLESS.includes(target.name)) return;
-      it("[S7.02] answers 401 Invalid API key to a key that is none", async () => {
+      it("[S7.02] answers 401 Invalid API key to an unknown key", async () => {
         const answer = await sendTo(target, { key: `svc_${"0".repeat(64)}`, body: await target.body() });
         assertError(answer, 401, "invalid_api_key");
         assert.strictEqual(answer.body.error, "Invalid API key");
@@ -286,7 +286,7 @@ describe("bad input", () => {
   }
 
   describe("in ids", () => {
-    it("[D33] an id that is too long is a validation error, one that is unknown or made of operators is a 404", () =>
+    it("[D33] an id that is too long is a validation error; an unknown one or one with operators is a 404", () =>
       changesNothing(async () => {
         const withId = routes.filter(({ path }) => path.startsWith("/api/v1/") && path.includes("{id}"));
         assert.ok(withId.length > 10);
@@ -303,7 +303,7 @@ describe("bad input", () => {
   });
 
   describe("of another agent's records", () => {
-    it("[D33] changes nothing: to a stranger they do not exist, and a listing is its seller's alone", () =>
+    it("[D33] changes nothing: to a stranger they don't exist, and only its seller can change a listing", () =>
       changesNothing(async () => {
         const key = stranger.apiKey;
         for (const checkout of [funded, pending]) {
@@ -339,7 +339,7 @@ describe("bad input", () => {
   });
 
   describe("repeated calls", () => {
-    it("a second DELETE of a listing is a 409 and so is a change of it; both change nothing", async () => {
+    it("a second DELETE or a change of an archived listing is a 409 and changes nothing", async () => {
       const created = await api.request("POST", "/api/v1/services", { key: sellerKey(), body: listingBody() });
       const path = `/api/v1/services/${created.body.data.id}`;
       assert.strictEqual((await api.request("DELETE", path, { key: sellerKey() })).status, 200);
@@ -350,7 +350,7 @@ describe("bad input", () => {
       });
     });
 
-    it("[D16] [D17] [D18] of fund, deliver and confirm answer as before and change nothing", async () => {
+    it("[D16] [D17] [D18] of fund, deliver and confirm give the same answers and change nothing", async () => {
       const checkout = await fundedDeal(market);
       const { fundTxHash } = await readTransaction(api, market.buyer, checkout.transactionId);
       const send = (key: string, operation: string, body: object) =>

@@ -12,9 +12,9 @@ const SERVICES = "/api/v1/services";
 const TRANSACTIONS = "/api/v1/transactions";
 const DELIVERIES = "/api/v1/webhooks/deliveries";
 
-/** A cursor as the API writes them. */
+/** A cursor in the API's format. */
 const cursorOf = (position: object) => `cursor=${Buffer.from(JSON.stringify(position)).toString("base64url")}`;
-/** A cursor that would be one but for its length: blanks after JSON mean nothing. */
+/** A cursor that is valid except for its length: blanks after JSON mean nothing. */
 const longCursorOf = (position: object) =>
   `cursor=${Buffer.from(JSON.stringify(position) + " ".repeat(400)).toString("base64url")}`;
 const AFTER_TRANSACTION = { after: UNKNOWN_TRANSACTION };
@@ -88,7 +88,7 @@ describe("bad input in queries", () => {
     [EVENTS, "limit=ten", "query.limit"],
     [EVENTS, "after=7", "query.after"],
     [EVENTS, `after=evt_${"0".repeat(65)}`, "query.after"],
-    // Well-formed, and the id of no event that ever was.
+    // Well-formed, but the id of no event.
     [EVENTS, `after=evt_${"0".repeat(64)}`, "query.after"],
     [EVENTS, cursorOf(AFTER_TRANSACTION), "query.cursor"],
     [DELIVERIES, "transactionId=", "query.transactionId"],
@@ -109,7 +109,7 @@ describe("bad input in queries", () => {
       }));
   }
 
-  it("takes the cursors that the faults above were made from", async () => {
+  it("accepts the cursors from which the faults above were made", async () => {
     const taken: [path: string, position: object][] = [
       [SERVICES, AFTER_SERVICE],
       [TRANSACTIONS, AFTER_TRANSACTION],
@@ -122,14 +122,14 @@ describe("bad input in queries", () => {
     }
   });
 
-  it("[D33] GET /docs/{file} is a 404 not_found for a file that the page does not load, also for one of the package", async () => {
+  it("[D33] GET /docs/{file} is a 404 not_found for a file that the page doesn't load, even for one from the package", async () => {
     for (const file of ["index.html", "package.json", "START.JS", "..%2Fpackage.json", "%00", "constructor"]) {
       assertError(await api.request("GET", `/docs/${file}`), 404, "not_found");
     }
     assertInvalid(await api.request("GET", `/docs/${"x".repeat(101)}`), "params.file");
   });
 
-  it("refuses a parameter that its route does not name, on every route of openapi.json, and does nothing", async () => {
+  it("refuses an undeclared parameter on every route of openapi.json, and does nothing", async () => {
     const { paths } = (await api.request("GET", "/openapi.json")).body as { paths: Record<string, object> };
     const described = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),

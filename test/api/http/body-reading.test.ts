@@ -1,4 +1,4 @@
-// What is sent is what is stored: a body that could only be read by changing it is refused.
+// What is stored is exactly what was sent: a body that can't be read unchanged is refused.
 import { connect } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 
@@ -37,7 +37,7 @@ describe("the body of a request", () => {
     Buffer.concat([Buffer.from('{"responsePayload":{"text":"'), Buffer.from(bytes), Buffer.from('"}}')]);
   const refusesAll = (requests: () => Promise<void>) => changesNothing(api, [deal.transactionId], requests);
 
-  it("[D33] of invalid UTF-8 is a 400 malformed_json and stores nothing, compressed or not", () =>
+  it("[D33] with invalid UTF-8 is a 400 malformed_json and stores nothing, compressed or not", () =>
     refusesAll(async () => {
       const invalid = [[0xff], [0xc3, 0x28], [0xe2, 0x82], [0xed, 0xa0, 0x80], [0xc0, 0xaf], [0xf5, 0x80, 0x80, 0x80]];
       for (const bytes of invalid) {
@@ -49,13 +49,13 @@ describe("the body of a request", () => {
       assertError(compressed, 400, "malformed_json");
     }));
 
-  it("with a lone surrogate, in a text or a field name, is a validation error that says where", () =>
+  it("with a lone surrogate in a text or field name is a validation error that says where", () =>
     refusesAll(async () => {
       assertInvalid(await deliver('{"responsePayload":{"list":["ok","\\ud800"]}}'), "body.responsePayload.list.1");
       assertInvalid(await deliver('{"responsePayload":{"\\udc00":1}}'), "body.responsePayload");
     }));
 
-  it("with a field given twice is a validation error that names it, however it is spelt", () =>
+  it("with a repeated field is a validation error that names it, in any spelling", () =>
     refusesAll(async () => {
       assertInvalid(await deliver('{"responsePayload":{"a":1,"b":{"a":2},"a":3}}'), "body.responsePayload.a");
       assertInvalid(await deliver('{"responsePayload":{"a":1,"\\u0061":2}}'), "body.responsePayload.a");
@@ -75,7 +75,7 @@ describe("the body of a request", () => {
       assertInvalid(await deliver('{"__proto__":{},"responsePayload":{}}'), "body.__proto__");
     }));
 
-  it("in a compression that is damaged is a 400, in one that is unknown a 415", () =>
+  it("with damaged compression is a 400, with an unknown one a 415", () =>
     refusesAll(async () => {
       const whole = gzipSync('{"responsePayload":{}}');
       assertError(await deliver(whole.subarray(0, -9), { "content-encoding": "gzip" }), 400, "malformed_json");
@@ -85,7 +85,7 @@ describe("the body of a request", () => {
       }
     }));
 
-  it("may be compressed in three ways, and its size counts after that", async () => {
+  it("may be compressed in three ways, and its decompressed size counts", async () => {
     const body = JSON.stringify({ query: "köche" });
     const compressed = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
     const tooLarge = `{"query":"${"a".repeat(MAX_BODY_BYTES)}"}`;
@@ -98,7 +98,7 @@ describe("the body of a request", () => {
     }
   });
 
-  it("is kept as it was sent: every kind of character, names and texts that look like structure", async () => {
+  it("is kept as sent, with every kind of character, and names and texts that look like structure", async () => {
     const responsePayload = {
       "a.b": '😀 ü \u0000 \\ " { } [ ] , :',
       list: [["a", "a"], { a: 1 }, { a: 2 }],
@@ -109,7 +109,7 @@ describe("the body of a request", () => {
     assert.deepEqual(answer.body.data.responsePayload, responsePayload);
   });
 
-  it("that a client breaks off changes nothing, and the service answers the next request", () =>
+  it("that a client aborts changes nothing, and the service answers the next request", () =>
     refusesAll(async () => {
       const { hostname, port } = new URL(api.url);
       for (const encoding of ["", "Content-Encoding: gzip\r\n"]) {
@@ -131,7 +131,7 @@ describe("the body of a request", () => {
       assert.strictEqual((await api.request("GET", "/health")).status, 200);
     }));
 
-  it("of exactly 256 KB is read with its last byte", async () => {
+  it("of exactly 256 KB is read to its last byte", async () => {
     const filler = "a".repeat(MAX_BODY_BYTES - JSON_BRACES_BYTES - '"query":""'.length);
     const rawBody = `{"query":"${filler}"}`;
     assert.strictEqual(Buffer.byteLength(rawBody), MAX_BODY_BYTES);

@@ -15,14 +15,14 @@ import { createLogger } from "../../../api/lib/logger.ts";
 const silent = createLogger({ level: "silent", name: "test" });
 
 describe("errors", () => {
-  it("[S7.21] docs/errors.md says that a 403 that is not JSON may be a CDN's block, and names each code", async () => {
+  it("[S7.21] docs/errors.md says that a non-JSON 403 may be a CDN's block, and lists each code", async () => {
     const page = await readFile(new URL("../../../docs/errors.md", import.meta.url), "utf8");
     assert.match(page, /403 that is not JSON/);
     assert.match(page, /bot protection/);
     for (const code of Object.keys(ERROR_CATALOGUE)) assert.ok(page.includes(`\`${code}\``), code);
   });
 
-  it("[S7.21] each 403 of the service is JSON", async () => {
+  it("[S7.21] each 403 from the service is JSON", async () => {
     const refusals = Object.entries(ERROR_CATALOGUE).filter(([, { status }]) => status === 403);
     assert.ok(refusals.length >= 3);
     for (const [code, { text }] of refusals) {
@@ -43,7 +43,7 @@ describe("errors", () => {
     }
   });
 
-  it("codes are snake_case with a client or server error status, and every route names known ones", () => {
+  it("codes are snake_case with a client or server error status, and every route lists known ones", () => {
     for (const [code, { status, text }] of Object.entries(ERROR_CATALOGUE)) {
       assert.match(code, /^[a-z]+(_[a-z0-9]+)*$/);
       assert.ok(status >= 400 && status < 600 && text.length > 0, code);

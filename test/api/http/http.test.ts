@@ -24,7 +24,7 @@ const KEYLESS = [
   ...["GET /health", "GET /ready", "GET /openapi.json", "GET /docs", "GET /docs/{file}"],
 ];
 
-describe("the HTTP side", () => {
+describe("the HTTP layer", () => {
   let api: TestApi;
   let key: string;
 
@@ -35,7 +35,7 @@ describe("the HTTP side", () => {
   after(() => api.close());
 
   describe("happy", () => {
-    it("[S4.101] answers JSON as application/json, and takes JSON as that alone", async () => {
+    it("[S4.101] answers JSON as application/json, and accepts JSON only with that type", async () => {
       for (const path of ["/api/v1/categories", "/health", "/openapi.json", "/nothing"]) {
         const answer = await api.request("GET", path);
         assert.match(answer.headers.get("content-type") ?? "", /^application\/json\b/);
@@ -50,7 +50,7 @@ describe("the HTTP side", () => {
       assert.match(refused.headers.get("content-type") ?? "", /^application\/json\b/);
     });
 
-    it("[S9.01] [D33] every route under /api/v1 answers under /v1 as well, and under no other prefix", async () => {
+    it("[S9.01] [D33] every route under /api/v1 is also served under /v1, and under no other prefix", async () => {
       for (const { method, path, auth } of routes.filter((route) => route.path.startsWith("/api/v1/"))) {
         const filled = path.replaceAll(/\{\w+\}/g, "unknown");
         const body = method === "GET" || method === "DELETE" ? {} : { body: {} };
@@ -65,7 +65,7 @@ describe("the HTTP side", () => {
       }
     });
 
-    it("gives every answer a request id, the client's own when it is well-formed", async () => {
+    it("gives every answer a request id: the client's own if it is well-formed", async () => {
       const own = await api.request("GET", "/health", { headers: { "x-request-id": "trace-1" } });
       assert.strictEqual(own.headers.get("x-request-id"), "trace-1");
       for (const bad of ["x".repeat(65), "a b", "<script>"]) {
@@ -74,7 +74,7 @@ describe("the HTTP side", () => {
       }
     });
 
-    it("takes a JSON body in UTF-8 whatever its declared charset spelling, and compressed", async () => {
+    it("accepts a UTF-8 JSON body with any spelling of its charset, and compressed", async () => {
       for (const type of ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON; charset=UTF-8"]) {
         const headers = { "content-type": type };
         const answer = await api.request("POST", DISCOVER, { rawBody: '{"query":"köche"}', headers });
@@ -87,7 +87,7 @@ describe("the HTTP side", () => {
   });
 
   describe("error", () => {
-    it("[D33] an unknown route is a 404 not_found, also outside the API", async () => {
+    it("[D33] an unknown route is a 404 not_found, even outside the API", async () => {
       for (const path of [
         "/",
         "/api",
@@ -101,7 +101,7 @@ describe("the HTTP side", () => {
       }
     });
 
-    it("[D33] a wrong method is a 405 that names the right ones", async () => {
+    it("[D33] a wrong method is a 405 that lists the right ones", async () => {
       const answer = await api.request("PUT", SERVICES, { key, body: {} });
       assertError(answer, 405, "method_not_allowed");
       const allowed = (answer.headers.get("allow") ?? "").split(", ");
@@ -114,7 +114,7 @@ describe("the HTTP side", () => {
       }
     });
 
-    it("a body that is no object is a validation error, and so is an empty one", async () => {
+    it("a body that isn't an object is a validation error, and so is an empty one", async () => {
       assertInvalid(await api.request("POST", DISCOVER, { rawBody: "[]" }), "body");
       assertInvalid(await api.request("POST", DISCOVER, { rawBody: "" }), "body.query");
       assertInvalid(await api.request("POST", DISCOVER), "body.query");
@@ -152,13 +152,13 @@ describe("the HTTP side", () => {
       }
     });
 
-    it("a text that is not Unicode is a validation error", async () => {
+    it("a text that isn't Unicode is a validation error", async () => {
       assertInvalid(await api.request("POST", DISCOVER, { rawBody: '{"query":"\\ud800"}' }), "body.query");
       const rawBody = JSON.stringify(listingBody()).replace("Invoice", "\\udc00");
       assertInvalid(await api.request("POST", SERVICES, { key, rawBody }), "body.title");
     });
 
-    it("every issue is reported, wherever in the request it is", async () => {
+    it("every issue is reported, in any part of the request", async () => {
       const answer = await api.request("POST", SERVICES, { key, body: { title: 1, price: -1, extra: 1, other: 2 } });
       assertInvalid(
         answer,
@@ -190,12 +190,12 @@ describe("the HTTP side", () => {
       }
     });
 
-    it("the key is looked at before the body: nobody learns a schema or sends megabytes without one", async () => {
+    it("the key is checked before the body: without one, nobody learns a schema or sends megabytes", async () => {
       assertError(await api.request("POST", SERVICES, { rawBody: "{" }), 401, "invalid_api_key");
       assertError(await api.request("PATCH", `${SERVICES}/x`, { body: { a: 1 } }), 401, "invalid_api_key");
     });
 
-    it("operators of the database in fields, ids and keys find nothing", async () => {
+    it("database operators in fields, ids and keys find nothing", async () => {
       assertInvalid(
         await api.request("POST", SERVICES, { key, body: listingBody({ category: { $gt: "" } }) }),
         "body.category",
@@ -208,19 +208,19 @@ describe("the HTTP side", () => {
       }
     });
 
-    it("a body that reaches for the prototype is refused", async () => {
+    it("a body that sets the prototype is refused", async () => {
       for (const rawBody of ['{"query":"x","__proto__":{"a":1}}', '{"query":"x","constructor":{"prototype":{}}}']) {
         assert.strictEqual((await api.request("POST", DISCOVER, { rawBody })).status, 400);
       }
     });
 
-    it("an error says nothing about the inside, and leaves the service alive", async () => {
+    it("an error reveals no internals, and leaves the service alive", async () => {
       const answer = await api.request("POST", DISCOVER, { rawBody: '{"query":' });
       assert.ok(!/node_modules|\.ts|SyntaxError|at /.test(answer.text), answer.text);
       assert.strictEqual((await api.request("GET", "/health")).status, 200);
     });
 
-    it("answers carry no-store and nosniff and no word about the server's software", async () => {
+    it("answers have no-store and nosniff, and don't name the server's software", async () => {
       const { headers } = await api.request("GET", "/api/v1/categories");
       assert.deepEqual(
         [
@@ -233,7 +233,7 @@ describe("the HTTP side", () => {
       );
     });
 
-    it("[S5.11] request signatures are enforced nowhere: missing, wrong and stale ones are all answered alike", async () => {
+    it("[S5.11] request signatures are enforced nowhere: missing, wrong and stale ones get the same answers", async () => {
       const variants: Record<string, string>[] = [
         {},
         { signature: "sig1=:AAAA:", "signature-input": 'sig1=("@method");created=1' },
@@ -250,7 +250,7 @@ describe("the HTTP side", () => {
             headers,
             ...body,
           });
-          // Readiness says how the dependencies are at the moment; only that it answers is the same each time.
+          // Readiness reports the current state of the dependencies. Only the fact that it answers is stable.
           const answeredAs = path === "/ready" && status === 503 ? 200 : status;
           answers.push(`${answeredAs} ${answered?.code}`);
         }
@@ -258,7 +258,7 @@ describe("the HTTP side", () => {
       }
     });
 
-    it("requests that are no HTTP are refused without harm", async () => {
+    it("requests that aren't HTTP are refused without harm", async () => {
       const { hostname, port } = new URL(api.url);
       const answer = await new Promise<string>((resolve, reject) => {
         const socket = connect(Number(port), hostname, () => socket.write("NONSENSE\r\n\r\n"));

@@ -1,4 +1,4 @@
-// Texts and addresses that could deceive a reader: 400 with the field's name.
+// Texts and addresses that could deceive a reader get a 400 with the field's name.
 import { assert } from "chai";
 
 import { assertInvalid, listingBody, startTestApi } from "../../fixtures/api.ts";
@@ -24,7 +24,7 @@ describe("names, titles and addresses", () => {
   const register = async (fields: Record<string, unknown>) =>
     api.request("POST", "/api/v1/auth/register", { body: { ...(await registrationBody()).body, ...fields } });
 
-  it("a title or an agent's name takes no control character, line separator or change of direction", async () => {
+  it("a title or agent name accepts no control characters, line separators or direction changes", async () => {
     const forbidden = [
       "\u0000",
       "\t",
@@ -48,7 +48,7 @@ describe("names, titles and addresses", () => {
     }
   });
 
-  it("a description takes line breaks and right-to-left marks, but nothing that reorders what follows", async () => {
+  it("a description accepts line breaks and right-to-left marks, but nothing that reorders what follows", async () => {
     for (const description of ["one\ttwo\r\nthree", "שלום\u200f (42)", "می\u200cخواهم 👩\u200d💻"]) {
       assert.strictEqual((await list({ description })).status, 201);
     }
@@ -57,7 +57,7 @@ describe("names, titles and addresses", () => {
     }
   });
 
-  it("an address with a wrong EIP-55 checksum is refused, and one without a checksum is taken", async () => {
+  it("an address with a wrong EIP-55 checksum is refused, and one without a checksum is accepted", async () => {
     for (const address of [RIGHT, RIGHT.toLowerCase(), `0x${RIGHT.slice(2).toUpperCase()}`]) {
       const { status, body } = await api.request("GET", `${SCORE}?address=${address}`);
       assert.deepEqual([status, body.address], [200, RIGHT]);

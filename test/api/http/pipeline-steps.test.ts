@@ -1,4 +1,4 @@
-// The three places of the pipeline where policies go: rate limits, budgets, payments and idempotency are such steps.
+// The three places in the pipeline for policies such as rate limits, budgets, payments and idempotency.
 import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -32,7 +32,7 @@ describe("steps of the pipeline", () => {
     await api.close();
   });
 
-  /** The same application with steps; gives its address. */
+  /** Starts the same application with steps, and returns its address. */
   async function withSteps(steps: Partial<PipelineSteps>): Promise<string> {
     const all = { beforeAuthentication: [], afterAuthentication: [], afterValidation: [], ...steps };
     const handle = createApp(api.container, all).callback();
@@ -50,7 +50,7 @@ describe("steps of the pipeline", () => {
     });
   const countListings = () => api.container.connection.collection("listings").countDocuments();
 
-  it("run around each other in the order of their places and of their lists", async () => {
+  it("run around each other in the order of their places and lists", async () => {
     const trace: string[] = [];
     const traced =
       (name: string): Step =>
@@ -96,7 +96,7 @@ describe("steps of the pipeline", () => {
     assert.deepEqual([seen[1]?.bodyBytes, seen[1]?.caller], [undefined, undefined]);
   });
 
-  it("see the answer as it will be sent, and may add a header to it", async () => {
+  it("see the answer as it will be sent, and may add a header", async () => {
     let kept: Answer | undefined;
     const url = await withSteps({
       afterValidation: [
@@ -111,7 +111,7 @@ describe("steps of the pipeline", () => {
     assert.deepEqual([kept?.status, kept?.type, kept?.body], [201, "application/json", await answer.text()]);
   });
 
-  it("may answer early: the handler doesn't run, and a stored answer is sent as it was", async () => {
+  it("may answer early: the handler doesn't run, and a stored answer is sent unchanged", async () => {
     const stored = new Map<string, Answer>();
     const replay: Step<ValidatedContext> = async (context, next) => {
       const key = String(context.headers["idempotency-key"]);
@@ -131,7 +131,7 @@ describe("steps of the pipeline", () => {
     assert.strictEqual(await first.text(), await second.text());
   });
 
-  it("see the error of what follows, may refuse themselves, and their headers are on errors, too", async () => {
+  it("see later errors, may refuse a request, and also set headers on errors", async () => {
     const undone: unknown[] = [];
     const limited: Step = async (context, next) => {
       context.setHeader("X-RateLimit-Limit", "100");
@@ -154,7 +154,7 @@ describe("steps of the pipeline", () => {
     assert.deepEqual([refused.status, refused.headers.get("x-ratelimit-limit")], [503, "100"]);
   });
 
-  it("know the caller of discover, whose budget it draws on, and that there may be none", async () => {
+  it("know the caller of discover, if any, for its budget", async () => {
     const callers: StepContext["caller"][] = [];
     const url = await withSteps({
       afterAuthentication: [

@@ -10,7 +10,7 @@ import { openChain } from "../../fixtures/stack.ts";
 const COVERED = '("@method" "@target-uri" "content-digest");keyid="agent";alg="ecdsa-p256-sha256"';
 const now = () => Math.floor(Date.now() / 1000);
 
-/** Headers of RFC 9421, and the older pair, whose signature no key has made. */
+/** Headers of RFC 9421 and the older pair, with signatures that no key has made. */
 const signed = (created: number): Record<string, string> => ({
   signature: `sig1=:${Buffer.alloc(64, 7).toString("base64")}:`,
   "signature-input": `sig1=${COVERED};created=${created}`,
@@ -32,7 +32,7 @@ describe("requests with a signature that doesn't hold", () => {
   });
   after(() => api.close());
 
-  /** The API as a client has it that puts these headers on every request, its registration included. */
+  /** The API for a client that adds these headers to every request, including its registration. */
   function signing(headers: () => Record<string, string>): DealApi {
     const request = (method: string, path: string, options: RequestOptions = {}) =>
       api.request(method, path, { ...options, headers: { ...headers(), ...options.headers } });
@@ -46,7 +46,7 @@ describe("requests with a signature that doesn't hold", () => {
   }
 
   for (const [kind, headers] of SIGNATURES) {
-    it(`[S5.11] settle a deal from the registration to the confirmation when it is ${kind}`, async () => {
+    it(`[S5.11] settle a deal from registration to confirmation when it is ${kind}`, async () => {
       const client = signing(headers);
       const chain = await openChain("base-sepolia");
       const market = await openMarket(client, chain);
@@ -61,7 +61,7 @@ describe("requests with a signature that doesn't hold", () => {
       assert.strictEqual((await readTransaction(client, seller, transactionId)).status, "released");
     });
 
-    it(`[S5.11] change, list, find and take back what an agent has when it is ${kind}`, async () => {
+    it(`[S5.11] create, list, find and remove an agent's records when it is ${kind}`, async () => {
       const { request, registerAgent } = signing(headers);
       const { apiKey: key } = await registerAgent();
       const listing = { title: "Signed in vain", description: "Translates contracts.", category: "translation" };

@@ -2,7 +2,7 @@ import { assertInvalid, listingBody, startTestApi } from "../../fixtures/api.ts"
 import type { TestApi } from "../../fixtures/api.ts";
 import { registrationBody } from "../../fixtures/sign-in.ts";
 
-/** How a caller of the retired referral platform would name who brought him, and who sells. */
+/** How a caller of the retired referral platform would name the referrer and the merchant. */
 const FIELDS = ["referrer", "referrerId", "referralCode", "merchant", "merchantId"];
 
 describe("the API after its retired generations", () => {
@@ -12,7 +12,7 @@ describe("the API after its retired generations", () => {
   });
   after(() => api.close());
 
-  it("[S9.08] takes no merchant and no referrer at registration, listing, search and checkout", async () => {
+  it("[S9.08] accepts no merchant and no referrer at registration, listing, search and checkout", async () => {
     const { apiKey: key } = await api.registerAgent();
     const { body: registration } = await registrationBody();
     for (const field of FIELDS) {

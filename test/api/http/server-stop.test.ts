@@ -42,7 +42,7 @@ describe("an API that is stopped while hundreds of requests wait", () => {
     await client.close();
   });
 
-  /** Sends the beginning of a request and leaves it at that. */
+  /** Sends the start of a request and nothing more. */
   async function begin(text: string): Promise<void> {
     const socket = connect(port, "127.0.0.1");
     sockets.push(socket);
@@ -51,7 +51,7 @@ describe("an API that is stopped while hundreds of requests wait", () => {
     socket.write(text);
   }
 
-  it("ends in order though clients never finish and the database has stopped answering", async () => {
+  it("stops cleanly even if clients never finish and the database has stopped answering", async () => {
     port = await freePort();
     server = await startServer(`mongodb://127.0.0.1:${route.port}/${databaseName}?directConnection=true`, port);
     await until("it listens", () =>

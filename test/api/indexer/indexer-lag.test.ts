@@ -13,10 +13,10 @@ import type { Door } from "../../fixtures/outage.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import { until } from "../../fixtures/until.ts";
 
-describe("a subgraph that lags or is away", () => {
+describe("a subgraph that lags or is unavailable", () => {
   let api: TestApi;
   let door: Door;
-  /** While true the subgraph stands before every escrow: it knows none, and says so of each block that is asked for. */
+  /** While true, the subgraph is behind every escrow: it has none, and reports that for each requested block. */
   let isBehind = false;
 
   before(async () => {
@@ -44,7 +44,7 @@ describe("a subgraph that lags or is away", () => {
     await door.close();
   });
 
-  it("[D16] makes fund answer 202 with pending_funding and Retry-After, and 200 once it has caught up", async () => {
+  it("[D16] makes fund answer 202 with pending_funding and Retry-After, then 200 once it has caught up", async () => {
     assert.strictEqual(TIMINGS.indexWaitMs, 10_000);
     const market = await openMarket(api, await openChain("base-sepolia"));
     const checkout = await checkOut(market);
@@ -58,7 +58,7 @@ describe("a subgraph that lags or is away", () => {
     const early = await fund();
     assert.deepEqual([early.status, early.body.data.status], [202, "pending_funding"], early.text);
     assert.match(early.headers.get("retry-after") ?? "", /^\d+$/);
-    // The receipt is known: an older state is not shown as the current one.
+    // The receipt is known, so an older state isn't shown as current.
     const path = `/api/v1/transactions/${checkout.transactionId}`;
     const read = await api.request("GET", path, { key: market.buyer.apiKey });
     assertError(read, 503, "indexer_unavailable");
@@ -67,7 +67,7 @@ describe("a subgraph that lags or is away", () => {
     assert.deepEqual([later.status, later.body.data.status], [200, "funded"]);
   });
 
-  it("[D16] lets a checkout that has expired wait for its funding again: 202 says pending_funding", async () => {
+  it("[D16] makes an expired checkout wait for its funding again, with 202 pending_funding", async () => {
     const market = await openMarket(api, await openChain("base-sepolia"));
     const checkout = await checkOut(market);
     const { transactionHash } = await createEscrow(market, checkout);
@@ -83,7 +83,7 @@ describe("a subgraph that lags or is away", () => {
     assert.deepEqual([answer.status, status, expiredBy], [202, "pending_funding", null], answer.text);
   });
 
-  it("[D41] takes back nothing that the parties were shown before", async () => {
+  it("[D41] withdraws nothing that the parties have been shown", async () => {
     const market = await openMarket(api, await openChain("base-sepolia"));
     const checkout = await checkOut(market);
     const path = `/api/v1/transactions/${checkout.transactionId}`;
@@ -91,7 +91,7 @@ describe("a subgraph that lags or is away", () => {
     isBehind = true;
     assert.strictEqual((await read(market.buyer)).body.data.status, "pending_funding");
     isBehind = false;
-    // Nobody calls fund: the state is known from the chain alone.
+    // Nobody calls fund, so the state is known only from the chain.
     await createEscrow(market, checkout);
     const { chainFollower, transactions } = api.container.features;
     await until("the escrow has been followed", async () => {
@@ -105,7 +105,7 @@ describe("a subgraph that lags or is away", () => {
     assert.strictEqual((await read(market.seller)).body.data.status, "funded");
   });
 
-  it("answers 503 with Retry-After while it cannot be reached, and works afterwards", async () => {
+  it("answers 503 with Retry-After while it is unreachable, and works afterwards", async () => {
     const market = await openMarket(api, await openChain("base-sepolia"));
     const { transactionId } = await checkOut(market);
     const read = () => api.request("GET", `/api/v1/transactions/${transactionId}`, { key: market.buyer.apiKey });

@@ -1,4 +1,4 @@
-// How readings wait for a block of the subgraph: counted on a subgraph that the test moves and holds back.
+// How reads wait for a block of the subgraph, counted on a subgraph that the test moves and holds back.
 import { assert } from "chai";
 
 import { IndexerBehindError, IndexerUnavailableError } from "../../../api/indexer/errors.ts";
@@ -16,7 +16,7 @@ const BURST = 200;
 
 const idOf = (n: number) => `0x${String(n).padStart(64, "0")}`;
 
-describe("readings that wait for a block", () => {
+describe("reads that wait for a block", () => {
   let subgraph: SubgraphServer;
   let indexer: Indexer;
 
@@ -36,11 +36,11 @@ describe("readings that wait for a block", () => {
       indexer.escrows([idOf(n)], { minBlock, waitMs: LONG_MS, lane: "moves" as const }),
     );
 
-  it("share one query for the head at a time, however many wait", async () => {
+  it("share one head query at a time for any number of waiters", async () => {
     subgraph.holds = () => true;
     const readings = burst(11);
     await until("the head is asked for", () => Promise.resolve(subgraph.requests.length > 0));
-    // A second query would have been sent by now: each reading was begun before the first one arrived.
+    // A second query would have been sent by now: each read was started before the first query arrived.
     assert.deepEqual(subgraph.requests, [{ operation: "Meta", ids: [], minBlock: 0 }]);
     subgraph.release();
     await until("the head is asked for again", () => Promise.resolve(count("Meta") >= 4));
@@ -50,7 +50,7 @@ describe("readings that wait for a block", () => {
     assert.deepEqual([...new Set(blocks)], [11]);
   });
 
-  it("share a few queries when their block is reached, each of them with its own escrow", async () => {
+  it("share a few queries when their block is reached, and each gets its own escrow", async () => {
     const readings = burst(11);
     await until("the head is asked for", () => Promise.resolve(count("Meta") > 0));
     subgraph.holds = ({ operation }) => operation === "Escrows";
@@ -65,7 +65,7 @@ describe("readings that wait for a block", () => {
     assert.ok(count("Escrows") <= 8, `${count("Escrows")} queries`);
   });
 
-  it("leave other reads alone while none of them is answered", async () => {
+  it("don't hold up other reads while none of them is answered", async () => {
     const readings = burst(11);
     await until("the head is asked for", () => Promise.resolve(count("Meta") > 0));
     subgraph.holds = ({ operation, ids }) => operation === "Escrows" && !ids.includes(idOf(BURST));
@@ -78,14 +78,14 @@ describe("readings that wait for a block", () => {
     await Promise.all(readings);
   });
 
-  it("end each at its own time", async () => {
+  it("each end at their own timeout", async () => {
     const patient = indexer.escrows([idOf(1)], { minBlock: 11, waitMs: LONG_MS });
     await assert.isRejected(indexer.escrows([idOf(2)], { minBlock: 11, waitMs: 1 }), IndexerBehindError);
     subgraph.height = 11;
     assert.strictEqual((await patient).block.number, 11);
   });
 
-  it("end with the reason of their signal, and the others go on", async () => {
+  it("end with their signal's reason, and the others continue", async () => {
     const ending = new AbortController();
     const patient = indexer.escrows([idOf(1)], { minBlock: 11, waitMs: LONG_MS });
     const aborted = indexer.escrows([idOf(2)], { minBlock: 11, waitMs: LONG_MS, signal: ending.signal });
@@ -96,7 +96,7 @@ describe("readings that wait for a block", () => {
     assert.strictEqual((await patient).block.number, 11);
   });
 
-  it("end with the reason of their signal while their query has no answer", async () => {
+  it("end with their signal's reason while their query has no answer", async () => {
     subgraph.holds = () => true;
     const ending = new AbortController();
     const reading = indexer.escrows([idOf(1)], { minBlock: 0, waitMs: LONG_MS, signal: ending.signal });
@@ -106,7 +106,7 @@ describe("readings that wait for a block", () => {
     assert.strictEqual(await rejectionOf(reading), reason);
   });
 
-  it("outlast an outage that ends in their time", async () => {
+  it("survive an outage that ends within their timeout", async () => {
     subgraph.isDown = true;
     const reading = indexer.escrows([idOf(1)], { minBlock: 11, waitMs: LONG_MS });
     await until("it has failed twice", () => Promise.resolve(count("Meta") >= 2));
@@ -125,7 +125,7 @@ describe("readings that wait for a block", () => {
     assert.strictEqual((await reading).block.number, 96);
   });
 
-  it("cost no query for the head when an answer has shown their block", async () => {
+  it("need no head query if an answer has already included their block", async () => {
     await indexer.escrows([idOf(1)]);
     await indexer.escrows([idOf(1)], { minBlock: 10, waitMs: LONG_MS });
     assert.deepEqual([count("Meta"), count("Escrows")], [0, 2]);
@@ -133,7 +133,7 @@ describe("readings that wait for a block", () => {
 });
 
 describe("the watcher of a subgraph's head", () => {
-  /** A watcher whose pauses end when the test says so. */
+  /** A watcher whose pauses the test ends. */
   function steppedWatcher(readHead: () => Promise<number>) {
     const pauses: (() => void)[] = [];
     const watcher = createHeadWatcher({
@@ -145,12 +145,12 @@ describe("the watcher of a subgraph's head", () => {
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  it("asks once a pause, and no more once nobody waits", async () => {
+  it("queries once per pause, and stops when nobody waits", async () => {
     let queries = 0;
     const { watcher, pauses } = steppedWatcher(() => Promise.resolve((queries += 1)));
     const first = watcher.reached(1, { waitMs: LONG_MS });
     await first;
-    // The next one begins within the pause: it does not shorten it.
+    // The next one starts within the pause and doesn't shorten it.
     const second = watcher.reached(2, { waitMs: LONG_MS });
     await turn();
     assert.strictEqual(queries, 1);
@@ -162,7 +162,7 @@ describe("the watcher of a subgraph's head", () => {
     assert.deepEqual([queries, pauses.length], [2, 0]);
   });
 
-  it("gives a wait the subgraph's error only when it still fails at the end", async () => {
+  it("reports the subgraph's error only if it still fails at the end of the wait", async () => {
     const { watcher, pauses } = steppedWatcher(() => Promise.reject(new IndexerUnavailableError("base", "refused")));
     const wait = watcher.reached(1, { waitMs: 1 });
     await assert.isRejected(wait, IndexerUnavailableError);

@@ -15,7 +15,9 @@ import { until } from "../../fixtures/until.ts";
  */
 const LOCK_LIFETIME_MS = 10_000;
 
-/** The connection as the job system sees it, with every update waiting for `hold`: it writes that a job begins by one. */
+/**
+ * The connection as the job system sees it, with every update waiting for `hold`: it writes that a job begins by one.
+ */
 function withUpdatesHeldBack(connection: Connection, hold: () => Promise<unknown>): Connection {
   const db = connection.getClient().db(connection.name);
   const collection = db.collection.bind(db);
@@ -40,7 +42,7 @@ describe("jobs", () => {
   });
   after(() => api.close());
 
-  it("a scheduled job runs once, though two workers look for it", async () => {
+  it("a scheduled job runs once, even with two workers", async () => {
     const { connection, log } = api.container;
     const ran: unknown[] = [];
     const job: JobDefinition<{ n: number }> = {
@@ -65,7 +67,7 @@ describe("jobs", () => {
     );
   });
 
-  it("a repeated job runs again and again, also after a run that failed", async () => {
+  it("a repeated job keeps running, even after a failed run", async () => {
     const { connection, log } = api.container;
     let runs = 0;
     const job: JobDefinition = {
@@ -86,7 +88,7 @@ describe("jobs", () => {
     assert.strictEqual(runs, afterStop);
   });
 
-  it("a job that had not begun when its worker was told to stop is left to the next worker", async () => {
+  it("a job that hadn't started when its worker was told to stop is left to the next worker", async () => {
     const { connection, log, jobs } = api.container;
     const ranBy: string[] = [];
     const jobOf = (worker: string): JobDefinition => ({
@@ -118,11 +120,11 @@ describe("jobs", () => {
     assert.deepEqual(ranBy, ["next"]);
   });
 
-  it("every job has a name of feature and verb", () => {
+  it("every job's name consists of feature and verb", () => {
     for (const { name } of api.container.jobDefinitions) assert.match(name, /^[a-z]+\.[a-z-]+$/);
   });
 
-  it("a copy is never replaced by one that was read at an earlier block", async () => {
+  it("a copy is never replaced with one from an earlier block", async () => {
     const { walletAddress } = await api.registerAgent();
     const { standings } = api.container.services;
     const read = async () => (await standings.of("base-sepolia", [walletAddress])).get(walletAddress.toLowerCase());

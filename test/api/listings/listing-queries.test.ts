@@ -1,5 +1,5 @@
-// What the lists of services make the database look at: little more than they answer, whatever they filter and sort by; and
-// that the ranges which they read are the whole list.
+// What the lists of services make the database read: little more than they answer, with any filter and sort order. And
+// the ranges that they read are the whole list.
 import { randomBytes } from "node:crypto";
 
 import BigNumber from "bignumber.js";
@@ -20,9 +20,9 @@ import { readStack } from "../../fixtures/api.ts";
 
 const STORED = 6_000;
 const LIMIT = 5;
-/** Of so many listings one has another category, network, currency, delivery type or status than the flood has. */
+/** One in this many listings differs from the rest in category, network, currency, delivery type or status. */
 const RARE = 100;
-/** The ranges of every combination that an index has before its order, for a seller who sees all statuses. */
+/** The number of ranges that an index has before its order, for a seller who sees all statuses. */
 const RANGES = SERVICE_STATUSES.length * NETWORKS.length * CURRENCIES.length * DELIVERY_TYPES.length;
 const ETHER_USD = new BigNumber("2500");
 const CALLER = { agentId: "agt_busy", walletAddress: "0x0", keyId: "key_1" } as const;
@@ -46,7 +46,7 @@ describe("lists of services in the database", () => {
       _id: `lst_${String(n).padStart(32, "0")}`,
       ...{ sellerAgentId: n % 2 === 0 ? "agt_busy" : `agt_${n}`, sellerAddress: "0x0", sellerKey: "0x0" },
       ...{ title: "Title", description: "Description", category: rare === 1 || rare === 12 ? "pkm" : "accounting" },
-      // Half of all listings cost the same; the rest rises, so that the newest ones are the dearest.
+      // Half of all listings have the same price. The other prices rise, so the newest listings are the most expensive.
       price: Types.Decimal128.fromString(n % 4 < 2 ? "1" : String(2 + n)),
       ...{ priceUnit: "flat", callbackRequired: false, endpointUrl: null, revision: 1, embedding: null },
       currency: rare === 3 || rare === 4 ? "ETH" : rare === 5 ? "POL" : rare % 2 === 0 ? "USDC" : "USD",
@@ -73,7 +73,7 @@ describe("lists of services in the database", () => {
 
   const parse = (query: Query) => listListingsQuery.parse({ limit: String(LIMIT), ...query });
 
-  /** What reading the ranges of a page takes, all together. */
+  /** The total cost of reading the ranges of a page. */
   async function planOf(query: Query) {
     const parsed = parse(query);
     const prices = await priceRanges(
@@ -95,7 +95,7 @@ describe("lists of services in the database", () => {
     return sum;
   }
 
-  /** What the list should be, by looking at every record. */
+  /** The expected list, computed from every record. */
   function expected(query: Query): string[] {
     const { category, network, sellerId, currency, deliveryType, status, minPrice, maxPrice, sort = "newest" } = query;
     const usd = ({ currency: unit, price }: ListingRecord) =>
@@ -176,7 +176,7 @@ describe("lists of services in the database", () => {
   const priced: Query[] = [{}, { category: "pkm" }, { sellerId: "agt_busy" }, { deliveryType: "async" }];
   for (const facet of priced) {
     const few: Query = { ...facet, minPrice: "100", maxPrice: "140" };
-    it(`[D23] ${nameOf(few)}, which few match, looks at these alone in every order`, async () => {
+    it(`[D23] ${nameOf(few)}, which few match, reads only these in every order`, async () => {
       for (const sort of SORTS) {
         const plan = await planOf({ ...few, sort });
         assert.strictEqual(plan.documents, plan.returned, sort);
@@ -186,12 +186,13 @@ describe("lists of services in the database", () => {
     });
 
     const many: Query = { ...facet, minPrice: "1", maxPrice: "5000" };
-    it(`[D23] ${nameOf(many)}, which most match, looks at few more than a page shows in every order`, async () => {
+    it(`[D23] ${nameOf(many)}, which most match, reads little more than a page shows in every order`, async () => {
       for (const sort of SORTS) {
         const plan = await planOf({ ...many, sort });
         assert.isAtLeast(plan.returned, LIMIT);
         assert.strictEqual(plan.documents, plan.returned, sort);
-        // The newest sixth is dearer than the filter allows: a list by age looks at its index entries, not its documents.
+        // The newest sixth is more expensive than the filter allows: a list by age reads its index entries, not its
+        // documents.
         assert.isAtMost(
           plan.keys,
           (sort === "newest" ? STORED / 6 : 0) + plan.returned + plan.ranges * 2 * RANGES,

@@ -12,7 +12,7 @@ import { until } from "../../fixtures/until.ts";
 const at = (usd: string) => () => Promise.resolve(new BigNumber(usd));
 
 describe("bounds of a price in US dollars", () => {
-  it("[D23] become a range for the dollars and one for ether; POL has none", async () => {
+  it("[D23] become one range for dollars and one for ether; POL has none", async () => {
     assert.deepEqual(await priceRanges({ minPrice: 5, maxPrice: 5_000 }, CURRENCIES, at("2500")), [
       { currencies: ["USDC", "USD"], min: "5", max: "5000" },
       { currencies: ["ETH"], min: "0.002", max: "2" },
@@ -21,15 +21,15 @@ describe("bounds of a price in US dollars", () => {
     assert.isUndefined(await priceRanges({}, CURRENCIES, at("2500")));
   });
 
-  it("[D23] are exact in ether: rounded inwards, so that no price within 18 decimals changes sides", async () => {
+  it("[D23] are exact in ether: rounded inwards, so that rounding changes no match within 18 decimals", async () => {
     const [range] = (await priceRanges({ minPrice: 1, maxPrice: 1 }, ["ETH"], at("3000"))) ?? [];
-    // A dollar is no price in ether that has 18 decimals.
+    // A dollar isn't an ether price with 18 decimals.
     assert.isUndefined(range);
     const [wide] = (await priceRanges({ minPrice: 1, maxPrice: 2 }, ["ETH"], at("3000"))) ?? [];
     assert.deepEqual(wide, { currencies: ["ETH"], min: "0.000333333333333334", max: "0.000666666666666666" });
   });
 
-  it("[D23] that no price can reach match nothing, and huge ones are cut to the dearest price", async () => {
+  it("[D23] that no price can reach match nothing, and huge ones are capped at the maximum price", async () => {
     assert.deepEqual(await priceRanges({ minPrice: 1e20 }, CURRENCIES, at("2500")), []);
     assert.deepEqual(await priceRanges({ maxPrice: 1e300 }, ["ETH"], at("0.00000001")), [
       { currencies: ["ETH"], min: "0", max: "1000000000" },
@@ -103,7 +103,7 @@ describe("price filters", () => {
     assert.deepEqual(await discovered({ maxPrice: 99 }), []);
   });
 
-  it("[D23] are refused with 503 while ether may match and has no price of the last minute", async () => {
+  it("[D23] are refused with 503 while ether could match and has no price from the last minute", async () => {
     door.isOpen = false;
     try {
       assert.deepEqual(await discovered({ maxPrice: 100.01 }), ["ETH", "USDC"]);

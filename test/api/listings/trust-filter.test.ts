@@ -1,5 +1,5 @@
-// minTrustScore compares with discoveryScore = min(1, onChainScore / 100) and includes the bound, for every score: in
-// binary fractions 0.07 * 100 and the like lie above the whole number.
+// minTrustScore compares with discoveryScore = min(1, onChainScore / 100), including the bound, for every score. In
+// binary fractions, products such as 0.07 * 100 are above the integer.
 
 import { assert } from "chai";
 
@@ -31,7 +31,7 @@ describe("minTrustScore", () => {
     await api.container.services.standings.sync("base-sepolia", [walletAddress]);
   }
 
-  /** The list of services, the search in it and the discovery, each with the bound. */
+  /** The list of services, its search, and discovery, each with the bound. */
   async function found(minTrustScore: number): Promise<string[][]> {
     const list = (query: string) =>
       api.request("GET", `/api/v1/services?minTrustScore=${minTrustScore}${query}`, { key: seller.apiKey });
@@ -57,7 +57,7 @@ describe("minTrustScore", () => {
     }
   });
 
-  it("[S2.5.11] of 1 is reached by every score from 100 on, and of 0 by the negative ones too", async () => {
+  it("[S2.5.11] of 1 is reached by every score from 100 on, and of 0 even by negative ones", async () => {
     await setScore(101);
     assert.deepEqual(await found(1), everywhere());
     await setScore(-7);
@@ -65,7 +65,7 @@ describe("minTrustScore", () => {
     assert.deepEqual(await found(0.000001), nowhere);
   });
 
-  it("[S2.5.11] between two scores needs the higher one", async () => {
+  it("[S2.5.11] between two scores requires the higher one", async () => {
     await setScore(55);
     assert.deepEqual(await found(0.550001), nowhere);
     assert.deepEqual(await found(0.549999), everywhere());

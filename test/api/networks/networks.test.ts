@@ -40,7 +40,7 @@ describe("the networks", () => {
     assert.deepEqual(usdc, [6, 6]);
   });
 
-  it("of a subgraph behind a gateway only the public address is told, or null", async () => {
+  it("a subgraph behind a gateway shows only its public address, or null", async () => {
     const { subgraphUrl } = (await readStack()).networks["base-sepolia"];
     const GATEWAY_KEY = "0123456789abcdef0123456789abcdef";
     const subgraphUrls = {

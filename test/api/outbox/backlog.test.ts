@@ -28,7 +28,7 @@ describe("the outbox, with a hundred thousand queued for one agent", () => {
     return { documents: totalDocsExamined, keys: totalKeysExamined };
   };
 
-  it("looks at the lanes that it claims and at nothing that waits in them", async () => {
+  it("reads the lanes that it claims and nothing that waits in them", async () => {
     const { lanes } = outbox.models;
     const due = lanes
       .find({ isSlow: false, ...isDue("nextDueAt") })
@@ -37,7 +37,7 @@ describe("the outbox, with a hundred thousand queued for one agent", () => {
     assert.deepEqual(examined(await due.explain("executionStats")), { documents: 2, keys: 2 });
   });
 
-  it("finds the next of a lane, and when it is due, by one key, of the long one and of the short one", async () => {
+  it("finds a lane's next dispatch and its due time with one key, for the long lane and the short one", async () => {
     for (const agentId of ["agt_flooded", "agt_other"]) {
       const { dispatches } = outbox.models;
       const next = dispatches.find(waitingInLane(agentId)).sort({ dueAt: 1 }).limit(1);
@@ -46,7 +46,7 @@ describe("the outbox, with a hundred thousand queued for one agent", () => {
     }
   });
 
-  it("reports the backlog up to a bound, and its age, from keys alone", async () => {
+  it("reports the backlog up to a limit, and its age, from index keys alone", async () => {
     const { dispatches } = outbox.models;
     const state = await outboxState(dispatches, new Date());
     const oldest = await dispatches.find().sort({ createdAt: 1 }).limit(1).lean();
@@ -59,7 +59,7 @@ describe("the outbox, with a hundred thousand queued for one agent", () => {
     assert.isAtMost(examined(explained).keys, 10_001);
   });
 
-  it("gives the short lane its turn when the long one's is over, though there is one slot for both", async () => {
+  it("gives the short lane its turn after the long one's, even with one slot for both", async () => {
     const stopping = new AbortController();
     const sent: string[] = [];
     const slots = { total: 1, slow: 1, promptMs: 60_000 };
@@ -83,7 +83,7 @@ describe("the state of the outbox", () => {
   });
   after(() => outbox.close());
 
-  it("counts what is due and neither what is under way nor a backup that waits", async () => {
+  it("counts what is due, but neither running attempts nor a waiting backup", async () => {
     const { dispatches } = outbox.models;
     assert.deepEqual(await outboxState(dispatches, new Date()), { waiting: 0, oldestDueAt: null });
     const id = await outbox.put("escrow.funded");

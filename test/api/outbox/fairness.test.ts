@@ -5,7 +5,7 @@ import { SLOT_LIMITS } from "../../../api/features/outbox/slots.ts";
 import { HoldingReceivers, scripted, ACKNOWLEDGED, TestOutbox } from "../../fixtures/outbox.ts";
 import { until } from "../../fixtures/until.ts";
 
-/** What measurements of 2026 had: sellers whose endpoints hang, with so many deals each. */
+/** As in the measurements of 2026: sellers whose endpoints hang, and the deals of each. */
 const HANGING_SELLERS = 40;
 const DEALS_EACH = 5;
 
@@ -39,7 +39,7 @@ describe("the outbox, with receivers that hang", () => {
     return dispatcher;
   }
 
-  it("sends a healthy seller's while forty hanging sellers have all that they can have open", async () => {
+  it("sends a healthy seller's webhooks while forty hanging sellers have as many open as they can", async () => {
     for (let n = 0; n < HANGING_SELLERS; n += 1) await outbox.fill(`agt_hang_${n}`, DEALS_EACH);
     start();
     await until("every hanging seller holds its share", () =>
@@ -48,10 +48,10 @@ describe("the outbox, with receivers that hang", () => {
     await outbox.put("escrow.funded", "agt_healthy", "evt_healthy");
     await until("the healthy seller's arrives", () => Promise.resolve(receivers.acknowledged.length > 0));
     assert.deepEqual(receivers.acknowledged, ["evt_healthy"]);
-    assert.strictEqual(receivers.open.size, HANGING_SELLERS * NARROW_WIDTH, "all of the others are still open");
+    assert.strictEqual(receivers.open.size, HANGING_SELLERS * NARROW_WIDTH, "all others are still open");
   });
 
-  it("never gives an agent that hangs more than a narrow lane, whatever is queued for it", async () => {
+  it("never gives a hanging agent more than a narrow lane, regardless of its queue", async () => {
     await outbox.fill("agt_hang", 100);
     const first = start();
     const second = outbox.dispatcher(receivers.send, { owner: "worker-2" });
@@ -69,13 +69,13 @@ describe("the outbox, with receivers that hang", () => {
     await alsoStopped;
   });
 
-  it("keeps slots for strangers when agents known to hang could fill them all", async () => {
+  it("keeps slots for unknown agents when agents known to hang could fill them all", async () => {
     const slots = { ...SLOT_LIMITS, total: 8, slow: 4 };
     const known = Array.from({ length: 20 }, (_, n) => `agt_hang_${n}`);
     for (const agentId of known) await outbox.put("escrow.released", agentId);
     const first = outbox.dispatcher(receivers.send, { slots });
     const firstRound = first.drain();
-    // Each of them hangs once as a stranger; the dispatcher learns it when the time for a prompt answer is over.
+    // Each of them hangs once as an unknown agent. The dispatcher knows once the time for a prompt answer is over.
     for (let answered = 0; answered < known.length;) {
       await until("some are open", () => Promise.resolve(receivers.open.size > 0));
       outbox.elapsedMs += slots.promptMs + 1;
@@ -95,7 +95,7 @@ describe("the outbox, with receivers that hang", () => {
     }
   });
 
-  it("gives a slow agent that has recovered its full width again", async () => {
+  it("gives a slow agent its full width again once it has recovered", async () => {
     await outbox.put("escrow.released", "agt_hang");
     const draining = outbox.dispatcher(receivers.send).drain();
     await until("it hangs", () => Promise.resolve(receivers.open.size === 1));

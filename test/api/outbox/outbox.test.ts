@@ -23,7 +23,7 @@ describe("the outbox", () => {
     assert.strictEqual((await outbox.read(id)).status, "acknowledged");
   });
 
-  it("[S6.37] retries a non-2xx answer once and no more", async () => {
+  it("[S6.37] retries a non-2xx answer only once", async () => {
     assert.strictEqual(WEBHOOK_RETRIES, 1);
     const receiver = scripted(REFUSED);
     const id = await outbox.put("escrow.released");
@@ -45,7 +45,7 @@ describe("the outbox", () => {
     assert.strictEqual(receiver.sent[0]?.bodyJson, receiver.sent[1]?.bodyJson);
   });
 
-  it("[S6.37] [S6.38] ends the retry with the first acknowledgement, after a network failure, too", async () => {
+  it("[S6.37] [S6.38] ends the retry with the first acknowledgement, even after a network failure", async () => {
     const receiver = scripted(UNREACHABLE, ACKNOWLEDGED);
     const id = await outbox.put("service.delivered");
     await outbox.dispatcher(receiver.send).drain();
@@ -55,7 +55,7 @@ describe("the outbox", () => {
     assert.strictEqual((await outbox.read(id)).status, "acknowledged");
   });
 
-  it("[D39] drops a forbidden target without a retry, for its owner's log alone", async () => {
+  it("[D39] drops a forbidden target without a retry, and only its owner's log shows it", async () => {
     const receiver = scripted(DROPPED);
     const id = await outbox.put("escrow.released");
     await outbox.dispatcher(receiver.send).drain();
@@ -70,7 +70,7 @@ describe("the outbox", () => {
     assert.strictEqual(FUNDED_BACKUP_DELAY_MS, 30_000);
     const receiver = scripted(ACKNOWLEDGED);
     const id = await outbox.put("escrow.funded");
-    // The queue stood still for a while: the 30 seconds count from the attempt, not from the event.
+    // The queue didn't run for a while: the 30 seconds count from the attempt, not from the event.
     await outbox.age(100_000);
     await outbox.dispatcher(receiver.send).drain();
     assert.strictEqual(receiver.sent.length, 1);
@@ -86,7 +86,7 @@ describe("the outbox", () => {
     assert.strictEqual(receiver.sent.length, 2);
   });
 
-  it("[S6.39] and sends no other event a second time", async () => {
+  it("[S6.39] sends no other event a second time", async () => {
     for (const event of ["service.delivered", "escrow.released", "escrow.finalized"]) {
       const receiver = scripted(ACKNOWLEDGED);
       await outbox.put(event);
@@ -97,7 +97,7 @@ describe("the outbox", () => {
     }
   });
 
-  it("gives each dispatch to one of several workers, whatever arrives meanwhile", async () => {
+  it("gives each dispatch to one of several workers, even while others arrive", async () => {
     const receivers = Array.from({ length: 4 }, () => scripted(ACKNOWLEDGED));
     for (let n = 0; n < 24; n += 1) await outbox.put("escrow.released", `agt_${n % 5}`);
     const arriving = (async () => {
@@ -111,7 +111,7 @@ describe("the outbox", () => {
     assert.strictEqual(new Set(sent).size, 48);
   });
 
-  it("sends again what a killed worker had begun, once its lease is over, and keeps the one retry", async () => {
+  it("sends again, after its lease, what a killed worker had started, and keeps the one retry", async () => {
     const id = await outbox.put("escrow.released");
     assert.strictEqual((await outbox.takeAndDie())?._id, id);
     const receiver = scripted(REFUSED);
@@ -140,7 +140,7 @@ describe("the outbox", () => {
     assert.strictEqual((await outbox.read(id)).status, "failed");
   });
 
-  it("gives up a dispatch whose workers never come to say how it went, and goes on with the next", async () => {
+  it("gives up a dispatch whose workers never report a result, and continues with the next", async () => {
     const id = await outbox.put("escrow.released");
     for (let n = 0; n < 5; n += 1) {
       assert.strictEqual((await outbox.takeAndDie())?._id, id);
@@ -159,7 +159,7 @@ describe("the outbox", () => {
     );
   });
 
-  it("takes no word of a worker whose lease has passed to another", async () => {
+  it("ignores a worker whose lease has passed to another", async () => {
     const id = await outbox.put("escrow.released");
     const slow = await outbox.takeAndDie();
     assert.isDefined(slow);

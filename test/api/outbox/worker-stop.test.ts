@@ -15,7 +15,7 @@ import { until } from "../../fixtures/until.ts";
 import { startWorker } from "../../fixtures/processes.ts";
 
 const AGENTS = 300;
-/** Requests that are open at once when the worker is stopped; fewer when the first times out before, on a busy machine. */
+/** Requests that are open when the worker is stopped; fewer if the first times out earlier on a busy machine. */
 const HANGING = 200;
 /** A process starts slowly on a busy machine. */
 const PATIENCE_MS = 200_000;
@@ -72,7 +72,7 @@ describe("a worker that is stopped while hundreds of receivers hang", () => {
     return worker;
   }
 
-  /** Waits until a new worker has sent everything, but for what had its one retry before. */
+  /** Waits until a new worker has sent everything, except for what had already had its one retry. */
   async function finishWithNextWorker(): Promise<void> {
     isHanging = false;
     await start();
@@ -89,7 +89,7 @@ describe("a worker that is stopped while hundreds of receivers hang", () => {
     }
   }
 
-  it("ends in order and hands everything back, so that the next worker sends it at once", async () => {
+  it("stops cleanly and returns everything, so that the next worker sends it at once", async () => {
     const stopped = await startAndHang();
     const exit = once(stopped, "exit");
     stopped.kill("SIGTERM");
@@ -107,7 +107,7 @@ describe("a worker that is stopped while hundreds of receivers hang", () => {
     await finishWithNextWorker();
   }).timeout(2 * PATIENCE_MS + 60_000);
 
-  it("ends in order though the database has stopped answering, and the next worker sends it all", async () => {
+  it("stops cleanly even if the database has stopped answering, and the next worker sends everything", async () => {
     route = await routeTo(Number(new URL((await readStack()).mongodbUri).port));
     const stopped = await startAndHang(route.port);
     const exit = once(stopped, "exit");

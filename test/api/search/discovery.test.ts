@@ -32,7 +32,7 @@ interface Result {
 describe("discovery", () => {
   let api: TestApi;
   let seller: TestAgent;
-  /** What the subgraphs say of wallets, by network and lower-case wallet. */
+  /** What the subgraphs say about wallets, by network and lower-case wallet. */
   const known: Record<Network, Map<string, IndexedAgent>> = { "base-sepolia": new Map(), base: new Map() };
   const indexers: Record<Network, Indexer> = indexersWith(known);
   const databaseName = `test_discover_${randomBytes(6).toString("hex")}`;
@@ -52,7 +52,7 @@ describe("discovery", () => {
     return answer.body.data.id;
   }
 
-  /** Asks until an answer is as it should be; gives the milliseconds that it took. */
+  /** Repeats a request until its answer is right, and returns the milliseconds that it took. */
   async function until(query: string, isRight: (ids: string[]) => boolean, on: TestApi = api): Promise<number> {
     const startedAt = performance.now();
     for (;;) {
@@ -64,7 +64,7 @@ describe("discovery", () => {
     }
   }
 
-  /** An agent of whom the subgraph says this, synced as after a settlement. */
+  /** An agent with this state in the subgraph, synced as after a settlement. */
   async function ratedAgent(network: Network, facts: Partial<IndexedAgent>): Promise<TestAgent> {
     const agent = await api.registerAgent();
     known[network].set(agent.walletAddress.toLowerCase(), indexedAgent(agent.walletAddress, facts));
@@ -113,7 +113,7 @@ describe("discovery", () => {
       assert.ok(relevance > 0.28 && relevance <= 1, String(relevance));
     });
 
-    it("finds a rare word that only the text has, though the encoder does not know it", async () => {
+    it("finds a rare word in the text even though the encoder doesn't know it", async () => {
       const id = await list({
         title: "Quorblex tuning",
         description: "We tune your Quorblex 9000.",
@@ -149,7 +149,7 @@ describe("discovery", () => {
   });
 
   describe("freshness", () => {
-    it("[S2.2.27] a new listing is found at once, also by another process on the same database", async () => {
+    it("[S2.2.27] a new listing is found at once, even by another process on the same database", async () => {
       const second = await startTestApi({ indexers, databaseName });
       try {
         const id = await list({ title: "Beekeeping lessons", description: "Learn to keep bees and harvest honey." });
@@ -165,7 +165,7 @@ describe("discovery", () => {
       }
     });
 
-    it("[S2.2.28] a changed listing is found by its new text and no more by the old one", async () => {
+    it("[S2.2.28] a changed listing is found by its new text and no longer by the old one", async () => {
       const id = await list({ title: "Piano tuner", description: "Tunes grand pianos." });
       await until("piano", (ids) => ids.includes(id));
       const body = { title: "Scuba diving guide", description: "Leads divers along coral reefs." };
@@ -197,14 +197,14 @@ describe("discovery", () => {
       await until("volcano hike", (ids) => !ids.includes(id));
     });
 
-    it("a listing that could not be embedded is found by its words, and by meaning once the job has run", async () => {
+    it("a listing that couldn't be embedded is found by its words, and by meaning once the job has run", async () => {
       const id = await list({
         title: "Zeppelin charter",
         description: "Rents airships for journeys above the clouds.",
       });
       await until("zeppelin", (ids) => ids.includes(id));
       const { connection, log } = api.container;
-      // What a process leaves behind that died, or had no encoder, between the write and the embedding.
+      // The state after a process died, or had no encoder, between the write and the embedding.
       await connection.collection("listings").updateOne({ _id: id as never }, { $set: { embedding: null } });
       await until("dirigible flight", (ids) => !ids.includes(id));
       await until("zeppelin", (ids) => ids.includes(id));
@@ -220,7 +220,7 @@ describe("discovery", () => {
   describe("filters and ranking", () => {
     const offer = { title: "Chess coaching", description: "Grandmasters review your games and openings." };
 
-    it("[S4.r12.4] maxPrice leaves out dearer services", async () => {
+    it("[S4.r12.4] maxPrice excludes more expensive services", async () => {
       const cheap = await list({ title: "Origami folding", description: "Folds paper cranes.", price: 1.000001 });
       const dear = await list({ title: "Origami folding", description: "Folds paper cranes.", price: 1.000002 });
       await until("paper cranes", (ids) => ids.includes(cheap) && ids.includes(dear));
@@ -247,7 +247,7 @@ describe("discovery", () => {
       );
     });
 
-    it("[D20] a score counts on the network of the listing alone", async () => {
+    it("[D20] a score counts only on the listing's network", async () => {
       const agent = await ratedAgent("base", { score: 80n, distinctCounterparties: 10, settledCount: 10 });
       const text = { title: "Glacier sampling", description: "Drills ice cores." };
       const [testnet, mainnet] = [await list(text, agent), await list({ ...text, network: "base" }, agent)];
@@ -257,7 +257,7 @@ describe("discovery", () => {
       assert.deepEqual([scoreOf(testnet), scoreOf(mainnet)], [0, 0.8]);
     });
 
-    it("[S2.5.10] all else equal the higher discoveryScore ranks first", async () => {
+    it("[S2.5.10] all else being equal, the higher discoveryScore ranks first", async () => {
       const text = { title: "Lighthouse keeping", description: "Keeps your lighthouse lit." };
       const deals = { distinctCounterparties: 10, topCounterpartyCount: 2, settledCount: 20 };
       const sellers = [];
@@ -278,7 +278,7 @@ describe("discovery", () => {
       assert.strictEqual(new Set(results.map(({ relevance }) => relevance)).size, 1);
     });
 
-    it("[D23] two wallets that trade with each other alone do not climb over a seller with many counterparties", async () => {
+    it("[D23] two wallets that only trade with each other don't rank above a seller with many counterparties", async () => {
       const text = { title: "Meteorite hunting", description: "Finds fallen stars." };
       const farmer = { score: 100n, distinctCounterparties: 1, topCounterpartyCount: 100, settledCount: 100 };
       const honest = { score: 30n, distinctCounterparties: 12, topCounterpartyCount: 3, settledCount: 30 };
@@ -289,7 +289,7 @@ describe("discovery", () => {
       assert.deepEqual(found.slice(0, 2), [earned, farmed]);
     });
 
-    it("[D20] a negative score is a discoveryScore of 0", async () => {
+    it("[D20] a negative score gives a discoveryScore of 0", async () => {
       const agent = await ratedAgent("base-sepolia", { score: -5n });
       const id = await list({ title: "Bagpipe lessons", description: "Learn the bagpipes." }, agent);
       await until("bagpipes", (ids) => ids.includes(id));
@@ -306,14 +306,14 @@ describe("discovery", () => {
       }
     });
 
-    it("[S4.r12.1] requires query, a text of 1 to 1000 characters", async () => {
+    it("[S4.r12.1] requires a query of 1 to 1000 characters", async () => {
       for (const query of [undefined, null, 7, "", "   ", "x".repeat(1_001), ["a"], { $gt: "" }]) {
         assertInvalid(await discover({ query }), "body.query");
       }
       assert.strictEqual((await discover({ query: "bookkeeping ".repeat(83) })).status, 200);
     });
 
-    it("refuses filters of wrong type or range and unknown ones", async () => {
+    it("refuses filters with a wrong type or range, and unknown ones", async () => {
       const wrong: [unknown, string][] = [
         ["cheap", "body.filters"],
         [null, "body.filters"],
@@ -328,7 +328,7 @@ describe("discovery", () => {
       assertInvalid(await discover({ query: "x", limit: 5 }), "body.limit");
     });
 
-    it("a search is refused with 503 while the encoder is away", async () => {
+    it("a search is refused with 503 while the encoder is unavailable", async () => {
       const { createDiscoverService } = await import("../../../api/features/search/service.ts");
       const encoder = createThreadEncoder(createLogger({ level: "silent", name: "test" }));
       await encoder.close();

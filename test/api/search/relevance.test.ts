@@ -38,7 +38,7 @@ describe("relevance of discovery", () => {
     return (answer.body as { serviceId: string }[]).map(({ serviceId }) => serviceId);
   }
 
-  it("[S1.01] paraphrased queries that share almost no word with a listing find it", async () => {
+  it("[S1.01] paraphrased queries that share almost no words with a listing find it", async () => {
     const places: number[] = [];
     let results = 0;
     const startedAt = performance.now();
@@ -64,7 +64,7 @@ describe("relevance of discovery", () => {
       assert.strictEqual((await search(title))[0], ids[index], title);
   });
 
-  it("[S4.r12.6] queries that nothing answers give an empty array", async () => {
+  it("[S4.r12.6] queries without an answer give an empty array", async () => {
     for (const query of NONSENSE_QUERIES) assert.deepEqual(await search(query), [], query);
   });
 });

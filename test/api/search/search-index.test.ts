@@ -26,7 +26,7 @@ const vectorOf = (cosine: number) => new Float32Array([cosine, Math.sqrt(1 - cos
 const query = { text: "zebra", encoding: ENCODING };
 
 describe("the search index", () => {
-  it("[S1.01] gives the most relevant that pass the filter, most relevant first, and no more than were asked for", async () => {
+  it("[S1.01] returns at most the requested number of documents that pass the filter, most relevant first", async () => {
     const index = createListingIndex();
     for (let n = 0; n < 100; n += 1) {
       await index.put(listingOf(n, { currency: n % 2 === 0 ? "USDC" : "ETH" }), vectorOf(0.3 + n / 200));
@@ -40,7 +40,7 @@ describe("the search index", () => {
     const prices = [{ currencies: ["ETH"], min: "0.5", max: "1" }] as const;
     assert.deepEqual(await idsOf({ prices }, 2), [99, 97]);
     assert.deepEqual(await idsOf({ prices: [] }, 2), []);
-    // What doesn't answer isn't given, whatever the limit.
+    // What doesn't answer isn't returned, with any limit.
     assert.lengthOf(await idsOf({}, 1_000), 100);
     assert.strictEqual(await index.count(), 101);
     await index.remove(listingOf(99).id);
@@ -48,8 +48,8 @@ describe("the search index", () => {
   });
 });
 
-describe("the ranking of what a search finds", () => {
-  it("[S1.01] takes 200,000 matches", () => {
+describe("the ranking of search results", () => {
+  it("[S1.01] handles 200,000 matches", () => {
     const matches = Array.from({ length: 200_000 }, (_, n) => ({
       ...{ listing: listingOf(n), relevance: n === 7 ? 0.9 : 0.6 },
       history: NEW,
@@ -58,7 +58,7 @@ describe("the ranking of what a search finds", () => {
     assert.deepEqual([ranked.length, ranked[0]?.listing.id], [200_000, listingOf(7).id]);
   });
 
-  /** Discovery over listings, some with a trusted seller, and how many candidates each of its searches asked for. */
+  /** Discovery of listings, some with a trusted seller. Records how many candidates each search asked for. */
   async function discovery(cosines: readonly number[], trusted: readonly number[]) {
     const index = createListingIndex();
     for (const [n, cosine] of cosines.entries()) await index.put(listingOf(n), vectorOf(cosine));
@@ -89,8 +89,8 @@ describe("the ranking of what a search finds", () => {
     return { service, limits };
   }
 
-  it("[D23] [S2.5.10] finds a trusted seller's listing that many others are more relevant than", async () => {
-    // 1,000 listings a little more relevant than the last one, whose seller alone is trusted.
+  it("[D23] [S2.5.10] finds a trusted seller's listing even if many others are more relevant", async () => {
+    // 1,000 listings are a little more relevant than the last one, the only one with a trusted seller.
     const cosines = [...Array.from({ length: 1_000 }, (_, n) => 0.8 + n / 100_000), 0.75];
     const { service, limits } = await discovery(cosines, [1_000]);
     const found = await service.discover("zebra", {}, 3);
@@ -108,7 +108,7 @@ describe("the ranking of what a search finds", () => {
     assert.lengthOf(limits, 1);
   });
 
-  it("[S4.r12.3] finds the only seller who has the score among many who are more relevant", async () => {
+  it("[S4.r12.3] finds the only seller with the score among many more relevant ones", async () => {
     const cosines = [...Array.from({ length: 3_000 }, () => 0.9), 0.5];
     const { service } = await discovery(cosines, [3_000]);
     assert.deepEqual(await service.findIds("zebra", { minTrustScore: 0.9 }, 10), [listingOf(3_000).id]);

@@ -11,7 +11,7 @@ import { openChain } from "../../fixtures/stack.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
 import { until } from "../../fixtures/until.ts";
 
-describe("jobs that no webhook brings", () => {
+describe("jobs without a webhook", () => {
   let api: TestApi;
   let chain: TestChain;
   let hook: TestReceiver;
@@ -45,7 +45,7 @@ describe("jobs that no webhook brings", () => {
     assertInvalid(await get(own.seller, "/api/v1/jobs?status=open&seller=x"), "query.status", "query.seller");
   });
 
-  it("can be read where no token for them can be signed", async () => {
+  it("can be read even if no token can be signed", async () => {
     const unsigned = await startTestApi({ env: { webhookSigningSecrets: [] } });
     try {
       const own = await openMarket(unsigned, chain, { deliveryType: "api_response", endpointUrl: hook.url });
@@ -57,7 +57,7 @@ describe("jobs that no webhook brings", () => {
     }
   });
 
-  it("[S2.2.22] [S2.2.23] [D24] let the buyer of an api_response service call the seller itself, with a token for the job", async () => {
+  it("[S2.2.22] [S2.2.23] [D24] let the buyer of an api_response service call the seller directly, with a token for the job", async () => {
     const own = await openMarket(api, chain, { deliveryType: "api_response", endpointUrl: hook.url });
     const pending = await checkOut(own);
     const read = async (agent: TestAgent, transactionId: string) =>

@@ -47,7 +47,7 @@ describe("a deal through the API", () => {
     assert.strictEqual((await readTransaction(api, seller, transactionId)).status, "released");
   });
 
-  it("[S5.09] moves no money by API keys alone", async () => {
+  it("[S5.09] moves no money with API keys alone", async () => {
     const market = await openMarket(api, chain);
     const { buyer, seller } = market;
     const { transactionId, paymentInstructions } = await checkOut(market);
@@ -68,7 +68,7 @@ describe("a deal through the API", () => {
     assert.deepEqual(await holdings(), before);
   });
 
-  it("[S5.10] lets each agent pay the gas of its own moves", async () => {
+  it("[S5.10] makes each agent pay the gas of its own moves", async () => {
     const market = await openMarket(api, chain);
     const { buyer, seller } = market;
     const ether = (agent: TestAgent) => chain.client.getBalance({ address: agent.walletAddress });

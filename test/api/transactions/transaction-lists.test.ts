@@ -8,7 +8,7 @@ import type { Market } from "../../fixtures/deals.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
 
-/** No follower runs by itself here: a test says when one looks at the subgraph. */
+/** No follower runs by itself here: the tests step it. */
 describe("lists of transactions", () => {
   let api: TestApi;
   let chain: TestChain;
@@ -31,7 +31,7 @@ describe("lists of transactions", () => {
     assert.strictEqual(body.nextCursor, null);
     return body.data.map((entry: { transactionId: string }) => entry.transactionId);
   }
-  /** All ids of a list, page by page; each page but the last has a cursor, and no page is longer than asked for. */
+  /** All ids of a list, page by page. Each page but the last has a cursor, and none is longer than requested. */
   async function paged(agent: TestAgent, query: string, limit: number): Promise<string[]> {
     const ids: string[] = [];
     for (let cursor: string | null = ""; cursor !== null;) {
@@ -65,7 +65,7 @@ describe("lists of transactions", () => {
     );
   });
 
-  it("[D41] are not older than what a party told of: a funded deal stands under its new status, for both", async () => {
+  it("[D41] aren't older than what a party has reported: a funded deal has its new status for both", async () => {
     const { transactionId } = await fundedDeal(own);
     const { body } = await get(own.buyer, "");
     assert.deepEqual([body.data[0].transactionId, body.data[0].status], [transactionId, "funded"]);
@@ -80,7 +80,7 @@ describe("lists of transactions", () => {
     assert.deepEqual(await listed(own.buyer, `serviceId=srv_other`), []);
   });
 
-  /** Both parties' lists show the deal under this status alone. */
+  /** Both parties' lists show the deal only with this status. */
   async function assertListed(transactionId: string, status: string, before: string): Promise<void> {
     for (const agent of [own.buyer, own.seller]) {
       const { body } = await get(agent, "");
@@ -96,7 +96,7 @@ describe("lists of transactions", () => {
     while (!(await isReached())) await chainFollower.followers["base-sepolia"].step();
   }
 
-  it("[D18] [D41] show a deal as released right after its buyer's confirm, though the copy is still older", async () => {
+  it("[D18] [D41] show a deal as released right after its buyer's confirm, even if the copy is still older", async () => {
     const { transactionId } = await fundedDeal(own);
     await deliverDeal(own, transactionId);
     await followTo(transactionId, "delivered");
@@ -122,7 +122,7 @@ describe("lists of transactions", () => {
     await assertListed(transactionId, "delivered", "funded");
   });
 
-  it("[D41] show the state that a reading at a block which the party named has shown", async () => {
+  it("[D41] show the state that a read at a block given by the party has shown", async () => {
     const { transactionId } = await fundedDeal(own);
     await followTo(transactionId, "funded");
     const { blockNumber } = await deliverDeal(own, transactionId);
@@ -133,12 +133,13 @@ describe("lists of transactions", () => {
     await assertListed(transactionId, "delivered", "funded");
   });
 
-  it("[D41] name an indexedBlock that is not below the last move of the state they show", async () => {
+  it("[D41] have an indexedBlock that isn't below the last move of the state they show", async () => {
     const checkout = await checkOut(own);
     const { blockNumber } = await createEscrow(own, checkout);
     await followTo(checkout.transactionId, "funded");
     const { transactions } = api.container.features;
-    // What a list reads while the follower has written a page's copies and not moved its cursor past the page yet.
+    // What a list reads after the follower has written a page's copies, but before it has moved its cursor past the
+    // page.
     const list = createListReader({
       transactions: transactions.models.transactions,
       progress: { reached: () => Promise.resolve(new Map([["base-sepolia", Number(blockNumber) - 1]])) },

@@ -1,5 +1,5 @@
-// What the lists of transactions make the database look at: little more than they answer, whatever they filter by and
-// however much is stored beside it.
+// What the lists of transactions make the database read: little more than they answer, with any filter and
+// regardless of what else is stored.
 import { randomBytes } from "node:crypto";
 
 import { assert } from "chai";
@@ -14,12 +14,12 @@ import { createLogger } from "../../../api/lib/logger.ts";
 import { readStack } from "../../fixtures/api.ts";
 
 const STORED = 5_000;
-/** Of so many transactions one was funded, one is on the other network, and one is of the rare service. */
+/** One in this many transactions was funded, one is on the other network, and one is for the rare service. */
 const RARE = 100;
 const FLOOD_BLOCK = 1_000;
 const TOLD_BLOCK = 2_000;
 const LIMIT = 5;
-/** Entries that merging the ranges of every network and status may cost: the first of each, and where it is sought. */
+/** Entries that merging the ranges of every network and status may cost: the first of each, and its lookup. */
 const RANGES = 2 * 2 * TRANSACTION_STATUSES.length;
 
 describe("lists of transactions in the database", () => {
@@ -34,7 +34,7 @@ describe("lists of transactions in the database", () => {
     connection = await connectDatabase(mongodbUri, log, `test_queries_${randomBytes(6).toString("hex")}`);
     model = transactionModel(connection);
     await createIndexes(connection);
-    // A flood of checkouts that nobody funded, with one deal in a hundred between them.
+    // Many unfunded checkouts, with one deal in a hundred between them.
     const records = Array.from({ length: STORED }, (_, n) => ({
       _id: idOf(n),
       ...{ buyerAgentId: "agt_buyer", sellerAgentId: "agt_seller", escrowId: `0x${n}`, unsolicited: false },
@@ -43,7 +43,7 @@ describe("lists of transactions in the database", () => {
       status: isFunded(n) ? (n % (2 * RARE) === 0 ? "funded" : "released") : "pending_funding",
       minBlock: isFunded(n) && n < 3 * RARE ? TOLD_BLOCK : FLOOD_BLOCK,
     }));
-    // Another seller's service must not be looked through for somebody else.
+    // Another seller's service must not be scanned for somebody else.
     const foreign = records.map((record) => ({
       ...record,
       _id: record._id.replace("txn_0", "txn_1"),
@@ -102,7 +102,7 @@ describe("lists of transactions in the database", () => {
     });
   }
 
-  it("[D15] a seller's list of a service that is somebody else's looks at nothing", async () => {
+  it("[D15] a seller's list for somebody else's service reads nothing", async () => {
     const [query] = byCopy("agt_other", { role: "seller", serviceId: "lst_flooded", limit: LIMIT });
     assert.ok(query !== undefined);
     const plan = await planOf(query);
@@ -111,7 +111,7 @@ describe("lists of transactions in the database", () => {
   });
 
   for (const role of ["buyer", "seller", undefined] as const) {
-    it(`[D41] finds what a ${role ?? "party"} told us about and no copy has yet without looking at the rest`, async () => {
+    it(`[D41] finds what a ${role ?? "party"} has reported and no copy has yet, without reading the rest`, async () => {
       const reached = new Map([
         ["base" as const, TOLD_BLOCK - 1],
         ["base-sepolia" as const, TOLD_BLOCK - 1],

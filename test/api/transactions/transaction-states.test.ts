@@ -1,5 +1,5 @@
-// What a party reads of its transactions in each state: whether a job can be reclaimed, and whether criteria are kept.
-// The chain's clock is not moved; the second API's own clock is ahead of it, behind every deadline.
+// What a party reads about its transactions in each state: whether a job can be reclaimed, and whether it has criteria.
+// The chain's clock doesn't move. The second API's clock is ahead of it, past every deadline.
 import { randomBytes } from "node:crypto";
 
 import { assert } from "chai";
@@ -18,7 +18,7 @@ const YEAR_MS = 365 * 24 * 3_600 * 1_000;
 const STATES = ["pending_funding", "funded", "delivered", "released", "refunded", "disputed"] as const;
 
 describe("the states of a transaction", () => {
-  /** As usual, and a year ahead; neither runs its loops, so that nothing but a request changes what is stored. */
+  /** One with the current time and one a year ahead. Neither runs its loops, so only requests change what is stored. */
   let api: TestApi;
   let ahead: TestApi;
   let chain: TestChain;
@@ -56,7 +56,7 @@ describe("the states of a transaction", () => {
     await api.close();
   });
 
-  /** The buyer makes an escrow without a checkout; gives the id under which the seller is told of it. */
+  /** The buyer creates an escrow without a checkout. Returns its transaction id for the seller. */
   async function announceUnsolicited(working: TestApi): Promise<string> {
     const token = deals.funded.paymentInstructions.tokenAddress;
     const { timestamp } = await chain.client.getBlock();
@@ -81,7 +81,7 @@ describe("the states of a transaction", () => {
   const unchanged = (requests: () => Promise<void>) =>
     changesNothing(api, [unsolicitedId, ...Object.values(deals).map(({ transactionId }) => transactionId)], requests);
 
-  /** What claimAbandoned and finalize say of a state: now, and a year later. */
+  /** The answers of claimAbandoned and finalize in a state, now and a year later. */
   const openings: Record<
     (typeof STATES)[number],
     { claim: [string, string | null]; finalize: [string, string | null] }
@@ -99,7 +99,7 @@ describe("the states of a transaction", () => {
   ];
 
   for (const state of STATES) {
-    it(`[S4.r11] [D19] claimAbandoned of a ${state} one gives the calldata, and a time only where it can be made`, () =>
+    it(`[S4.r11] [D19] claimAbandoned of a ${state} one returns the calldata, and a time only if the move is possible`, () =>
       unchanged(async () => {
         const { transactionId, paymentInstructions: terms } = deals[state];
         const opensAt = new Date((terms.deadline + terms.abandonmentGrace + 1) * 1_000).toISOString();
@@ -114,7 +114,7 @@ describe("the states of a transaction", () => {
         }
       }));
 
-    it(`[D19] finalize of a ${state} one gives the calldata, and a time only where it can be made`, () =>
+    it(`[D19] finalize of a ${state} one returns the calldata, and a time only if the move is possible`, () =>
       unchanged(async () => {
         const { transactionId, paymentInstructions: terms } = deals[state];
         const call = moveCall(target(), "finalize", terms.escrowId);
@@ -130,7 +130,7 @@ describe("the states of a transaction", () => {
       }));
   }
 
-  it("[D5] the criteria of a checkout are kept in every state, for each party that sees it", () =>
+  it("[D5] the criteria of a checkout are available in every state, to each party that sees it", () =>
     unchanged(async () => {
       for (const state of STATES) {
         const { transactionId, paymentInstructions } = deals[state];
@@ -143,7 +143,7 @@ describe("the states of a transaction", () => {
       }
     }));
 
-  it("[D5] [D10] the criteria of an escrow without a checkout are a 404 criteria_not_available, and its other readings none", () =>
+  it("[D5] [D10] the criteria of an escrow without a checkout are a 404 criteria_not_available, but its other reads work", () =>
     unchanged(async () => {
       for (const agent of [market.seller, market.buyer]) {
         assertError(await get(api, agent, unsolicitedId, "/criteria"), 404, "criteria_not_available");

@@ -24,7 +24,7 @@ describe("a burst of fund calls that wait for the subgraph", () => {
   let market: Market;
   let checkout: CheckoutData;
   let txHash: string;
-  /** The last block before the funding, and the last one that the subgraph shows. */
+  /** The last block before the funding, and the last one that the subgraph has. */
   let unfundedBlock: number;
   let ceiling = Infinity;
   const queries = { Meta: 0, Escrows: 0 };
@@ -91,7 +91,7 @@ describe("a burst of fund calls that wait for the subgraph", () => {
     return { state, answers };
   }
 
-  it("leaves the subgraph to reads, which are answered while it waits", async () => {
+  it("leaves the subgraph available to reads, which are answered while it waits", async () => {
     const other = await checkOut(market);
     const { state, answers } = await burst(api.url);
     assert.strictEqual(queries.Escrows, 0);
@@ -102,11 +102,11 @@ describe("a burst of fund calls that wait for the subgraph", () => {
     assert.strictEqual(state.answered, 0);
     ceiling = Infinity;
     assert.deepEqual([...new Set(await Promise.all(answers))], ["200 funded undefined"]);
-    // A few readings at the same time, and all others in the queries after them.
+    // A few concurrent reads, and all others in the queries after them.
     assert.ok(queries.Escrows <= 3 + 8, `${queries.Escrows} queries for ${BURST} waits`);
   });
 
-  it("is answered 503 with Retry-After as soon as the process stops, and so is a list that waits", async () => {
+  it("gets a 503 with Retry-After as soon as the process stops, and so does a waiting list", async () => {
     const variables = { SUBGRAPH_URL_BASE_SEPOLIA: subgraph.url };
     const server = await startApiProcess(api.container.connection.name, variables);
     try {

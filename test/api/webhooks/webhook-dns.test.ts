@@ -16,7 +16,7 @@ const webhook = (url: string) => ({
   timestamp: Math.floor(Date.now() / 1000),
 });
 
-/** For answers that come at once, on a machine however busy. */
+/** For immediate answers, even on a busy machine. */
 const PATIENCE_MS = 30_000;
 const patience = () => AbortSignal.timeout(PATIENCE_MS);
 
@@ -35,8 +35,8 @@ describe("names of webhook receivers", () => {
   const sender = (allowedPrivateHosts: string[], timeoutMs = PATIENCE_MS) =>
     createWebhookSender({ allowedPrivateHosts, resolve: resolver({ timeoutMs, systemHosts: allowedPrivateHosts }) });
 
-  describe("are asked of the DNS", () => {
-    it("for every address of both families", async () => {
+  describe("are resolved by DNS", () => {
+    it("to every address of both families", async () => {
       names.set("both.example", ["1.1.1.1", "1.0.0.1", "2606:4700:4700::1111"]);
       const addresses = await resolve("both.example");
       assert.deepEqual(addresses.map(({ address, family }) => `${family} ${address}`).sort(), [
@@ -48,7 +48,7 @@ describe("names of webhook receivers", () => {
       assert.deepEqual(await resolve("four.example"), [{ address: "1.1.1.1", family: 4 }]);
     });
 
-    it("[S6.40] anew each time, whatever time to live the last answer had", async () => {
+    it("[S6.40] again each time, regardless of the last answer's time to live", async () => {
       names.set("moving.example", ["1.1.1.1"]);
       const ask = resolver();
       const once = () => ask("moving.example", patience());
@@ -57,7 +57,7 @@ describe("names of webhook receivers", () => {
       assert.deepEqual(await once(), [{ address: "10.0.0.5", family: 4 }]);
     });
 
-    it("and a name that does not exist is told from a server that says nothing", async () => {
+    it("and a nonexistent name is distinguished from a silent server", async () => {
       assert.ok(isUnknownHost(await rejectionOf(resolve("nobody.example"))));
       names.set("empty.example", []);
       assert.ok(isUnknownHost(await rejectionOf(resolve("empty.example"))));
@@ -67,7 +67,7 @@ describe("names of webhook receivers", () => {
       assert.match(error.message, /no answer within 300 ms/);
     });
 
-    it("but localhost and the operator's own names of this machine", async () => {
+    it("except localhost and the operator's own names for this machine", async () => {
       const asked = dns.asked.length;
       const local = await resolver()("localhost", patience());
       assert.ok(local.length > 0 && local.every(({ address }) => ["127.0.0.1", "::1"].includes(address)));
@@ -75,7 +75,7 @@ describe("names of webhook receivers", () => {
     });
   });
 
-  describe("that a hostile server answers", () => {
+  describe("answered by a hostile server", () => {
     it("never hold up files, ciphers or other names", async () => {
       for (let n = 0; n < 32; n += 1) names.set(`slow-${n}.example`, "silence");
       names.set("quick.example", ["1.1.1.1"]);
@@ -99,7 +99,7 @@ describe("names of webhook receivers", () => {
       assert.ok((await ended).every(({ status }) => status === "rejected"));
     });
 
-    it("too late are unreachable, not dropped: the one retry follows", async () => {
+    it("too late are unreachable, not dropped, and get the one retry", async () => {
       names.set("late.example", "silence");
       const result = await sender([], 300).send(webhook("http://late.example/hook"));
       assert.deepEqual([result.outcome, result.statusCode], ["unreachable", null]);
@@ -108,7 +108,7 @@ describe("names of webhook receivers", () => {
       assert.deepEqual([none.outcome, none.error], ["dropped", "the name does not resolve"]);
     });
 
-    it("[S6.41] [S6.42] [S6.43] [D39] with a private address are dropped, also beside a public one", async () => {
+    it("[S6.41] [S6.42] [S6.43] [D39] with a private address are dropped, even beside a public one", async () => {
       const receiver = await startReceiver();
       try {
         for (const addresses of [
@@ -128,7 +128,7 @@ describe("names of webhook receivers", () => {
       }
     });
 
-    it("[S9.07] with another address after the check lead to the one that was checked", async () => {
+    it("[S9.07] with another address after the check lead to the checked one", async () => {
       const [checked, secret] = await startReceiversOnOnePort("127.0.0.2", "127.0.0.1");
       let address = "127.0.0.2";
       const turning = await startDnsServer(() => [address]);
@@ -140,7 +140,7 @@ describe("names of webhook receivers", () => {
           async resolve(name, signal) {
             const answer = await ask(name, signal);
             checks += 1;
-            // Whoever asks after the check, be it to connect, is led elsewhere.
+            // Every query after the check, even one for connecting, gets another address.
             address = "127.0.0.1";
             return answer;
           },
@@ -157,7 +157,7 @@ describe("names of webhook receivers", () => {
     });
   });
 
-  it("[D39] of WEBHOOK_ALLOW_PRIVATE_HOSTS reach this machine by name", async () => {
+  it("[D39] in WEBHOOK_ALLOW_PRIVATE_HOSTS reach this machine by name", async () => {
     const receiver = await startReceiver();
     try {
       const url = `http://localhost:${receiver.port}/hook`;

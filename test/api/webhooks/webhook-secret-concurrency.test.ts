@@ -1,4 +1,5 @@
-// Rotating and activating a webhook secret at the same moment: no secret that was handed out is lost, none signs unasked.
+// Rotating and activating a webhook secret at the same moment: no issued secret is lost, and none signs without
+// activation.
 
 import { assert } from "chai";
 
@@ -31,7 +32,7 @@ describe("changes of a webhook secret at the same moment", () => {
     await apis[0].close();
   });
 
-  /** A caller that has read what is stored and writes only when it is told to go on. */
+  /** A caller that has read the stored state and writes only when the test continues it. */
   function slowCaller() {
     let goOn = () => {};
     let hasRead = () => {};
@@ -51,7 +52,7 @@ describe("changes of a webhook secret at the same moment", () => {
     return { secrets: createWebhookSecrets(slow as never, MASTERS, () => new Date()), reading, goOn };
   }
 
-  it("[D38] an activation that is late neither wipes nor activates the secret that was handed out meanwhile", async () => {
+  it("[D38] a late activation neither removes nor activates the secret that was issued in the meantime", async () => {
     const agentId = "agt_late_activation";
     await secrets.rotate(agentId);
     const late = slowCaller();
@@ -65,7 +66,7 @@ describe("changes of a webhook secret at the same moment", () => {
     assert.deepEqual(await secrets.stateOf(agentId), handedOut);
   });
 
-  it("[D38] a rotation that is late gives the secret that another one has handed out, until when the old one signs included", async () => {
+  it("[D38] a late rotation returns the secret that another one has issued, and when the old one stops signing", async () => {
     for (const agentId of ["agt_late_rotation", "agt_late_first_rotation"]) {
       if (agentId === "agt_late_rotation") {
         await secrets.rotate(agentId);
@@ -81,7 +82,7 @@ describe("changes of a webhook secret at the same moment", () => {
     }
   });
 
-  it("[D38] a rotation that is late after another one and its activation makes a secret of its own", async () => {
+  it("[D38] a late rotation after another one and its activation creates its own secret", async () => {
     const agentId = "agt_later_rotation";
     const late = slowCaller();
     const rotation = late.secrets.rotate(agentId);
@@ -93,7 +94,7 @@ describe("changes of a webhook secret at the same moment", () => {
     assert.deepEqual([second.secret, second.rotation, second.next?.rotation], [first.next?.secret, 1, 2]);
   });
 
-  it("[D38] none that was handed out is lost when two processes are asked for both at once", async () => {
+  it("[D38] no issued secret is lost when two processes rotate and activate at once", async () => {
     const agent: TestAgent = await apis[0].registerAgent();
     const call = async (api: TestApi, method: string, operation: string): Promise<WebhookSecretState> => {
       const options = { key: agent.apiKey, ...(method === "POST" ? { body: {} } : {}) };

@@ -18,7 +18,7 @@ const webhook = (url: string, timestamp = Math.floor(Date.now() / 1000)) => ({
   timestamp,
 });
 
-/** Names that resolve to what a test says; each question is counted. */
+/** Names that resolve as a test decides. Counts the queries. */
 function resolver(...answers: string[][]): ResolveHost & { asked: string[] } {
   const asked: string[] = [];
   const resolve: ResolveHost = (hostname) => {
@@ -64,7 +64,7 @@ describe("an attempt to send a webhook", () => {
       },
     ));
 
-  it("[S6.38] is acknowledged by any 2xx and by nothing else", async () => {
+  it("[S6.38] is acknowledged only by a 2xx", async () => {
     for (const [status, outcome] of [
       [200, "acknowledged"],
       [201, "acknowledged"],
@@ -84,7 +84,7 @@ describe("an attempt to send a webhook", () => {
     }
   });
 
-  it("[D39] does not follow a redirect", async () => {
+  it("[D39] doesn't follow a redirect", async () => {
     await withReceiver(
       () => 200,
       async (second) => {
@@ -103,7 +103,7 @@ describe("an attempt to send a webhook", () => {
     );
   });
 
-  it("[S6.36] is given up after 10 seconds", async () => {
+  it("[S6.36] times out after 10 seconds", async () => {
     assert.strictEqual(WEBHOOK_ATTEMPT_TIMEOUT_MS, 10_000);
     await withReceiver(
       () => undefined,
@@ -118,7 +118,7 @@ describe("an attempt to send a webhook", () => {
     );
   }).timeout(120_000);
 
-  it("is given up in time, too, when the name does not resolve or the answer never ends", async () => {
+  it("also times out if the name doesn't resolve or the answer never ends", async () => {
     const never: ResolveHost = () => new Promise(() => undefined);
     const quick = sender({ timeoutMs: 200, resolve: never });
     assert.strictEqual((await quick.send(webhook("http://slow.example/hook"))).outcome, "unreachable");
@@ -134,7 +134,7 @@ describe("an attempt to send a webhook", () => {
     );
   });
 
-  it("says that nobody listens", async () => {
+  it("reports that nobody listens", async () => {
     const receiver = await startReceiver();
     await receiver.close();
     const result = await sender().send(webhook(receiver.url));
@@ -144,7 +144,7 @@ describe("an attempt to send a webhook", () => {
 });
 
 describe("the address check", () => {
-  it("[S6.41] [S6.42] [S6.43] takes no private, loopback or internal address for public", () => {
+  it("[S6.41] [S6.42] [S6.43] treats no private, loopback or internal address as public", () => {
     const forbidden = [
       ...["10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.255", "192.168.0.1", "192.168.255.255"],
       ...["127.0.0.1", "127.1.2.3", "127.255.255.254", "0.0.0.0", "169.254.169.254", "100.64.0.1", "224.0.0.1"],
@@ -160,7 +160,7 @@ describe("the address check", () => {
     }
   });
 
-  it("[S6.43] reads addresses in every spelling that a URL can give them", async () => {
+  it("[S6.43] reads addresses in every spelling that a URL allows", async () => {
     const nobody: ResolveHost = () => Promise.reject(new Error("an address is not a name"));
     for (const host of ["127.1", "0x7f.0.0.1", "2130706433", "0177.0.0.1", "[::1]", "[::ffff:7f00:1]", "[fe80::1]"]) {
       const verdict = await check(new URL(`http://${host}/`), nobody, []);
@@ -168,7 +168,7 @@ describe("the address check", () => {
     }
   });
 
-  it("[D39] refuses a name as soon as one of its addresses is not public", async () => {
+  it("[D39] refuses a name if any of its addresses isn't public", async () => {
     const url = new URL("https://mixed.example/hook");
     const mixed = await check(url, resolver(["1.1.1.1", "10.0.0.5"]), []);
     assert.strictEqual(mixed.allowed, false);
@@ -178,7 +178,7 @@ describe("the address check", () => {
     assert.strictEqual(clean.allowed, true);
   });
 
-  it("[S6.41] [S6.42] [S6.43] lets nothing reach a private address, by number or by name", () =>
+  it("[S6.41] [S6.42] [S6.43] never reaches a private address, by number or by name", () =>
     withReceiver(
       () => 200,
       async ({ port, received }) => {
@@ -200,16 +200,16 @@ describe("the address check", () => {
       },
     ));
 
-  it("[D39] makes an exception for the names and addresses of the list alone", async () => {
+  it("[D39] makes an exception only for the listed names and addresses", async () => {
     const url = new URL("http://internal.example/");
     assert.strictEqual((await check(url, resolver(["10.0.0.5"]), ["10.0.0.5"])).allowed, true);
     assert.strictEqual((await check(url, resolver(["10.0.0.6"]), ["10.0.0.5"])).allowed, false);
     assert.strictEqual((await check(url, resolver(["10.0.0.6"]), ["internal.example"])).allowed, true);
   });
 
-  it("[S6.40] [S9.07] asks the DNS before each sending and connects to the address that was checked", async () => {
-    // Both listen on one port: 127.0.0.2 stands for the public address that the check lets through, 127.0.0.1 for the
-    // private one that the name changes to right after it.
+  it("[S6.40] [S9.07] resolves the name before each send and connects to the checked address", async () => {
+    // Both listen on one port: 127.0.0.2 represents the public address that the check allows, 127.0.0.1 the
+    // private one to which the name changes right after it.
     const [checked, secret] = await startReceiversOnOnePort("127.0.0.2", "127.0.0.1");
     try {
       const resolve = resolver(["127.0.0.2"], ["127.0.0.1"]);

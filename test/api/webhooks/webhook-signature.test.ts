@@ -25,12 +25,12 @@ describe("the signature of a webhook", () => {
     assert.ok(!verifyWebhookSignature(SECRET, header.replace(",", ";"), BODY, NOW));
   });
 
-  it("[S6.30] holds for 300 seconds in the past and in the future, and not for 301", () => {
+  it("[S6.30] is valid for 300 seconds in the past and in the future, and not for 301", () => {
     for (const distance of [0, 300, -300]) assert.ok(verifyWebhookSignature(SECRET, header, BODY, NOW + distance));
     for (const distance of [301, -301]) assert.ok(!verifyWebhookSignature(SECRET, header, BODY, NOW + distance));
   });
 
-  it("[S6.31] is compared in constant time: the word of timingSafeEqual on the whole HMACs is the verdict", () => {
+  it("[S6.31] is compared in constant time, with timingSafeEqual on the whole HMACs", () => {
     const forged = header.replace(/v1=.*/, `v1=${"0".repeat(64)}`);
     let word = true;
     const genuine = crypto.timingSafeEqual;
@@ -56,7 +56,7 @@ describe("the signature of a webhook", () => {
     assert.ok(verifyWebhookSignature(SECRET, header, BODY, NOW) && !verifyWebhookSignature(SECRET, forged, BODY, NOW));
   });
 
-  it("[S6.32] is rejected at another length", () => {
+  it("[S6.32] is rejected with another length", () => {
     assert.ok(!verifyWebhookSignature(SECRET, header.slice(0, -1), BODY, NOW));
     assert.ok(!verifyWebhookSignature(SECRET, `${header}0`, BODY, NOW));
     assert.ok(!verifyWebhookSignature(SECRET, `t=${NOW},v1=`, BODY, NOW));
@@ -67,14 +67,14 @@ describe("the signature of a webhook", () => {
     for (const part of [t, v1, "", undefined, ","]) assert.ok(!verifyWebhookSignature(SECRET, part, BODY, NOW));
   });
 
-  it("does not hold for another body, secret or time", () => {
+  it("isn't valid for another body, secret or time", () => {
     assert.ok(!verifyWebhookSignature(SECRET, header, `${BODY} `, NOW));
     assert.ok(!verifyWebhookSignature("whsec_another", header, BODY, NOW));
     assert.ok(!verifyWebhookSignature(SECRET, header.replace(`t=${NOW}`, `t=${NOW + 1}`), BODY, NOW));
     assert.ok(!verifyWebhookSignature(SECRET, header.replace(`t=${NOW}`, "t=soon"), BODY, NOW));
   });
 
-  it("[S6.34] that does not hold is answered with 401 by a receiver", async () => {
+  it("[S6.34] that is invalid gets a 401 from a receiver", async () => {
     const receiver = await WebhookReceiver.start(acceptSigned(() => SECRET));
     try {
       const post = async (signature: string | undefined) => {

@@ -56,7 +56,7 @@ describe("a webhook is signed", () => {
     assert.deepEqual([active.secret, active.next], [rotated.next.secret, null]);
   });
 
-  it("[D38] with the new secret after 24 hours though nobody activated it", async () => {
+  it("[D38] with the new secret after 24 hours even if nobody activates it", async () => {
     const agentId = `agt_${randomBytes(4).toString("hex")}`;
     const { secret, next } = await secrets.rotate(agentId);
     passMs(ROTATION_GRACE_MS - 1);
