@@ -9,8 +9,10 @@ import type { TestResult } from "./results.ts";
 /** For a whole file: those that restart a stack several times take minutes on a loaded machine. */
 const FILE_LIMIT_MS = 900_000;
 const DURATIONS = join(RESULTS_DIR, "durations.json");
-/** Guesses the duration of a file that never ran: large files tend to be the slow ones. */
+/** Guesses the duration of a file that never ran: large files tend to be slow. */
 const BYTES_PER_SECOND = 2_000;
+/** The same for tests that start stacks, commands or compilers. */
+const BYTES_PER_SECOND_OUTSIDE_API = 200;
 
 /**
  * Runs one test file, prints what it printed and returns its results. A process for each file costs about a second; in
@@ -26,7 +28,8 @@ export async function runTestFile(run: Omit<FileRun, "limitMs">): Promise<TestRe
 
 /** Seconds that a test file took in its last run; without one, a guess by its size. */
 export function expectedSeconds(file: string): number {
-  return readDurations()[file] ?? statSync(file).size / BYTES_PER_SECOND;
+  const rate = file.startsWith("test/api/") ? BYTES_PER_SECOND : BYTES_PER_SECOND_OUTSIDE_API;
+  return readDurations()[file] ?? statSync(file).size / rate;
 }
 
 function readDurations(): Record<string, number> {
