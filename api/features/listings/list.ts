@@ -1,4 +1,3 @@
-import BigNumber from "bignumber.js";
 import { Types } from "mongoose";
 import type { QueryFilter } from "mongoose";
 import type { z } from "zod";
@@ -15,6 +14,8 @@ import type { Listing } from "./listing.ts";
 import type { DeliveryType, ListingModel, ListingRecord } from "./model.ts";
 import { priceRanges } from "./price-filter.ts";
 import type { PriceRange, UsdBounds } from "./price-filter.ts";
+import { readRanges } from "./range-reader.ts";
+import type { ListingRange } from "./range-reader.ts";
 import { sortOf } from "./schemas.ts";
 import type { ListingPosition, ListingSort, listListingsQuery } from "./schemas.ts";
 
@@ -73,10 +74,13 @@ async function listStored(caller: Caller, query: ListingQuery, deps: ListDeps): 
   const found: Listing[] = [];
   let position = query.cursor;
   for (let read = atOnce; ; read += atOnce) {
-    const listed = await readRanges(listings, listingRanges(caller, query, prices, position), sort, atOnce);
+    const ranges = listingRanges(caller, query, prices, position);
+    const { listings: listed, readTo } = await readRanges(listings, ranges, sort, atOnce);
     found.push(...(minScore === null ? listed : await withScore(listed, minScore, standings)));
+    if (found.length >= wanted) break;
+    if (readTo !== undefined) return { listings: found, next: { sort, id: readTo } };
     const last = listed.at(-1);
-    if (last === undefined || listed.length < atOnce || found.length >= wanted) break;
+    if (last === undefined || listed.length < atOnce) break;
     position = positionOf(sort, last);
     if (read >= RATED_AT_MOST) return { listings: found, next: position };
   }
@@ -84,22 +88,6 @@ async function listStored(caller: Caller, query: ListingQuery, deps: ListDeps): 
   const last = page.at(-1);
   const hasMore = found.length > query.limit && last !== undefined;
   return { listings: page, next: hasMore ? positionOf(sort, last) : null };
-}
-
-/** The first listings of several ranges in sort order. */
-async function readRanges(
-  listings: ListingModel,
-  ranges: readonly ListingRange[],
-  sort: ListingSort,
-  limit: number,
-): Promise<Listing[]> {
-  const found = await Promise.all(
-    ranges.map(({ filter, order }) => listings.find(filter, { embedding: 0 }).sort(order).limit(limit).lean()),
-  );
-  const [only] = found;
-  if (found.length === 1 && only !== undefined) return only.map(toListing);
-  const compare = COMPARE[sort];
-  return found.flat().map(toListing).sort(compare).slice(0, limit);
 }
 
 /** The listings whose seller has at least this on-chain score on the listing's network (decision 20). */
@@ -132,35 +120,14 @@ async function listFound(text: string, query: ListingQuery, { listings, search }
 }
 
 type Filter = QueryFilter<ListingRecord>;
-type Order = Record<string, 1 | -1>;
-
-/** A part of a list that the database reads as one index range, or as a few merged ones. */
-export interface ListingRange {
-  filter: Filter;
-  order: Order;
-}
-
 /** The orders of stored listings. Each is the order of an index, read forwards or backwards. */
-const LISTING_ORDERS: Readonly<Record<ListingSort, Order>> = {
+const LISTING_ORDERS: Readonly<Record<ListingSort, ListingRange["order"]>> = {
   newest: { _id: -1 },
   oldest: { _id: 1 },
   price_asc: { price: 1, _id: 1 },
   price_desc: { price: -1, _id: -1 },
   // Never used: the schema accepts relevance only with q.
   relevance: { _id: -1 },
-};
-
-const byId = (left: Listing, right: Listing): number => (left.id < right.id ? -1 : 1);
-const byPrice = (left: Listing, right: Listing): number =>
-  new BigNumber(left.price).comparedTo(right.price) || byId(left, right);
-
-/** The same orders, for merging listings from several ranges. */
-const COMPARE: Readonly<Record<ListingSort, (left: Listing, right: Listing) => number>> = {
-  newest: (left, right) => byId(right, left),
-  oldest: byId,
-  price_asc: byPrice,
-  price_desc: (left, right) => byPrice(right, left),
-  relevance: (left, right) => byId(right, left),
 };
 
 /**
@@ -219,7 +186,7 @@ function sellerAndStatuses(caller: Caller, { status, sellerId }: ListingQuery): 
 function afterPosition(
   sort: ListingSort,
   position: ListingPosition | undefined,
-): { price?: object; _id?: object; order: Order }[] {
+): { price?: object; _id?: object; order: ListingRange["order"] }[] {
   const order = LISTING_ORDERS[sort];
   const { id, price } = position ?? {};
   if (id === undefined) return [{ order }];

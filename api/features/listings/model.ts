@@ -85,17 +85,33 @@ const listing = new Schema<ListingRecord>(
  * own: `status`, `network`, `currency` and `deliveryType` have 72 combinations, and a list that leaves some open reads
  * the ranges of all their values in one ordered merge. MongoDB merges at most 200 ranges, so a category can't be left
  * open in this way. The indexes by age include the price, and those of a seller the category, so filtering by these
- * reads index entries and no documents. For a price filter in order of age, MongoDB uses the index that finishes first:
- * by age when many listings match, by price when few do.
+ * reads index entries and no documents. For a price filter in order of age, range-reader.ts chooses the index: by age when
+ * many listings match, by price when few do.
  */
 const FACETS = { status: 1, network: 1, currency: 1, deliveryType: 1 } as const;
-listing.index({ ...FACETS, _id: -1, price: 1 });
-listing.index({ ...FACETS, price: 1, _id: 1 });
-listing.index({ category: 1, ...FACETS, _id: -1, price: 1 });
-listing.index({ category: 1, ...FACETS, price: 1, _id: 1 });
-listing.index({ sellerAgentId: 1, ...FACETS, _id: -1, price: 1, category: 1 });
-listing.index({ sellerAgentId: 1, ...FACETS, price: 1, _id: 1, category: 1 });
+/** The indexes of each kind of list. */
+const INDEXES = {
+  all: { age: { ...FACETS, _id: -1, price: 1 }, price: { ...FACETS, price: 1, _id: 1 } },
+  category: {
+    age: { category: 1, ...FACETS, _id: -1, price: 1 },
+    price: { category: 1, ...FACETS, price: 1, _id: 1 },
+  },
+  seller: {
+    age: { sellerAgentId: 1, ...FACETS, _id: -1, price: 1, category: 1 },
+    price: { sellerAgentId: 1, ...FACETS, price: 1, _id: 1, category: 1 },
+  },
+} as const;
+for (const { age, price } of Object.values(INDEXES)) {
+  listing.index(age);
+  listing.index(price);
+}
 listing.index({ "embedding.model": 1 });
+
+/** The index by age or price of the lists that filter by these fields. */
+export function indexOf(filter: { category?: unknown; sellerAgentId?: unknown }, order: "age" | "price") {
+  const kind = filter.sellerAgentId !== undefined ? "seller" : filter.category !== undefined ? "category" : "all";
+  return { ...INDEXES[kind][order] };
+}
 
 /** The collection of listings. */
 export function listingModel(connection: Connection): ListingModel {

@@ -1,0 +1,109 @@
+import BigNumber from "bignumber.js";
+import type { QueryFilter } from "mongoose";
+
+import { toListing } from "./listing.ts";
+import type { Listing } from "./listing.ts";
+import { indexOf } from "./model.ts";
+import type { ListingModel, ListingRecord } from "./model.ts";
+import type { ListingSort } from "./schemas.ts";
+
+/** A part of a list that the database reads as one index range, or as a few merged ones. */
+export interface ListingRange {
+  filter: QueryFilter<ListingRecord>;
+  order: Record<string, 1 | -1>;
+}
+
+/** The first listings of a list in its order. */
+export interface RangesRead {
+  listings: Listing[];
+  /** Id of the last listing looked at, when there may be more matches behind it; undefined when it read what was wanted. */
+  readTo: string | undefined;
+}
+
+/**
+ * How many index entries a list by age with a price filter reads from each range. No index has both the order by age and
+ * the range of prices, so either may leave out most of what it reads.
+ */
+const READ_AT_MOST = 5_000;
+
+const byId = (left: Listing, right: Listing): number => (left.id < right.id ? -1 : 1);
+const byPrice = (left: Listing, right: Listing): number =>
+  new BigNumber(left.price).comparedTo(right.price) || byId(left, right);
+
+/** The orders of the database, for merging listings from several ranges. */
+const COMPARE: Readonly<Record<ListingSort, (left: Listing, right: Listing) => number>> = {
+  newest: (left, right) => byId(right, left),
+  oldest: byId,
+  price_asc: byPrice,
+  price_desc: (left, right) => byPrice(right, left),
+  relevance: (left, right) => byId(right, left),
+};
+
+/** Reads the first listings of several ranges in sort order. */
+export async function readRanges(
+  model: ListingModel,
+  ranges: readonly ListingRange[],
+  sort: ListingSort,
+  limit: number,
+): Promise<RangesRead> {
+  const compare = COMPARE[sort];
+  const parts = await Promise.all(ranges.map((range) => readRange(model, range, limit)));
+  const cutIds = parts.flatMap(({ readTo }) => readTo ?? []).sort();
+  // Behind the first range that was cut, its listings would be missing between those of the others.
+  const readTo = sort === "oldest" ? cutIds.at(0) : cutIds.at(-1);
+  const isRead = ({ id }: Listing) => readTo === undefined || (sort === "oldest" ? id <= readTo : id >= readTo);
+  const listings = parts
+    .flatMap((part) => part.listings)
+    .filter(isRead)
+    .sort(compare)
+    .slice(0, limit);
+  return { listings, readTo: listings.length < limit ? readTo : undefined };
+}
+
+async function readRange(model: ListingModel, range: ListingRange, limit: number): Promise<RangesRead> {
+  const plan = await planOf(model, range);
+  const query = model.find(plan.filter, { embedding: 0 }).sort(range.order).limit(limit);
+  const records = await (plan.hint === undefined ? query : query.hint(plan.hint)).lean();
+  return { listings: records.map(toListing), readTo: records.length < limit ? plan.readTo : undefined };
+}
+
+/** How a range is read. */
+interface RangePlan {
+  filter: ListingRange["filter"];
+  /** The index to read; undefined where every index of the order reads little more than the answer. */
+  hint: Record<string, 1 | -1> | undefined;
+  /** Where reading ends, when that is before the end of the range. */
+  readTo: string | undefined;
+}
+
+/**
+ * Chooses the index of a range. A list by age with a price filter reads all matches by price when they are few; when they
+ * are many, it reads by age as far as the bound.
+ */
+async function planOf(model: ListingModel, { filter, order }: ListingRange): Promise<RangePlan> {
+  if (!isPricedByAge({ filter, order })) return { filter, hint: undefined, readTo: undefined };
+  const read = { ...filter };
+  // The indexes of a seller end with the category, so a filter by it leaves out entries, too.
+  if (filter.sellerAgentId !== undefined) delete read.category;
+  const byPriceIndex = indexOf(filter, "price");
+  if ((await model.countDocuments(read, { limit: READ_AT_MOST, hint: byPriceIndex })) < READ_AT_MOST) {
+    return { filter, hint: byPriceIndex, readTo: undefined };
+  }
+  const hint = indexOf(filter, "age");
+  const facets = { ...read };
+  delete facets.price;
+  const end = await model
+    .findOne(facets, { _id: 1 })
+    .sort(order)
+    .skip(READ_AT_MOST - 1)
+    .hint(hint)
+    .lean();
+  if (end === null) return { filter, hint, readTo: undefined };
+  const upToEnd = order["_id"] === 1 ? { $lte: end._id } : { $gte: end._id };
+  return { filter: { ...filter, _id: { ...(filter._id as object | undefined), ...upToEnd } }, hint, readTo: end._id };
+}
+
+/** False for the listings at one price behind a position in a list by price: an index has these in their order. */
+function isPricedByAge({ filter: { price }, order }: ListingRange): boolean {
+  return price !== undefined && !("price" in order) && !("$eq" in (price as object));
+}
