@@ -3,45 +3,37 @@ pragma solidity 0.8.37;
 
 import {EscrowAdministration} from "./escrow/EscrowAdministration.sol";
 import {EscrowCreation} from "./escrow/EscrowCreation.sol";
+import {EscrowStorage} from "./escrow/EscrowStorage.sol";
 import {EscrowViews} from "./escrow/EscrowViews.sol";
 import {IEscrow} from "./interfaces/IEscrow.sol";
-import {FeeMath} from "./libraries/FeeMath.sol";
 import {ProtocolConstants} from "./libraries/ProtocolConstants.sol";
-import {
-    DisputeOutcome,
-    EscrowState,
-    ResolutionMethod,
-    ResolvedBy,
-    ScoreOutcome,
-    TokenListing
-} from "./types/EscrowTypes.sol";
-import {PackedProgress, PackedTerms, StoredEscrow} from "./types/StoredEscrow.sol";
+import {DisputeOutcome, EscrowState, ResolutionMethod, ResolvedBy, TokenListing} from "./types/EscrowTypes.sol";
+import {PackedDeposit, PackedProgress, StoredEscrow} from "./types/StoredEscrow.sol";
 
 /// @title Escrow contract, second generation
-/// @notice Holds the deposit of each job until it settles. `escrow/` has its parts: creation, settlement,
-/// administration, views and storage; the moves of an open escrow are here.
+/// @notice Holds the deposit of each job until it settles. Here each move of an open escrow checks who makes it and
+/// when; `escrow/` has the rest: creation, settlement, administration, views and storage.
 contract EscrowV2 is EscrowCreation, EscrowAdministration, EscrowViews {
+    /// @param score proxy of the score contract; it need not exist yet
+    /// @param resolver proxy of the resolver contract; it need not exist yet
+    /// @param main the token that most jobs are paid in, listed first
     /// @custom:oz-upgrades-unsafe-allow constructor
-    constructor() {
+    constructor(address score, address resolver, address main) EscrowStorage(score, resolver, main) {
         _disableInitializers();
     }
 
     /// @notice Sets the contract up; once per proxy.
-    /// @param owner who may upgrade, list tokens and set addresses
+    /// @param owner who may upgrade, list tokens, set the treasury and propose a pauser
     /// @param initialTreasury who receives the fees
-    /// @param initialPauser who may stop new escrows
-    /// @param score the score contract
-    /// @param resolver the resolver contract
-    /// @param tokens the tokens that new escrows may use
+    /// @param initialPauser who may stop new escrows and suspend rulings
+    /// @param tokens the tokens that new escrows may use, the main token first
     function initialize(
         address owner,
         address initialTreasury,
         address initialPauser,
-        address score,
-        address resolver,
         TokenListing[] calldata tokens
     ) external initializer {
-        _initializeAdministration(owner, initialTreasury, initialPauser, score, resolver, tokens);
+        _initializeAdministration(owner, initialTreasury, initialPauser, tokens);
     }
 
     // ------------------------------------------------------------------------------------------
@@ -65,31 +57,23 @@ contract EscrowV2 is EscrowCreation, EscrowAdministration, EscrowViews {
     function claimAbandoned(bytes32 escrowId) external nonReentrant {
         // Check:
         (StoredEscrow storage stored, PackedProgress progress) = _inState(escrowId, EscrowState.Funded);
-        PackedTerms terms = stored.terms;
-        _requireBuyer(terms);
-        uint256 graceEnd = _graceEnd(progress, terms);
+        PackedDeposit deposit = stored.deposit;
+        _requireBuyer(deposit);
+        uint256 graceEnd = _graceEnd(progress, deposit);
         if (block.timestamp <= graceEnd) revert AbandonmentGraceOpen(block.timestamp, graceEnd);
 
-        // Effect:
-        address seller = progress.sellerOf();
-        uint256 locked = FeeMath.lockedOf(_amountOf(stored, terms));
-        stored.progress = progress.withState(EscrowState.Abandoned);
-        emit EscrowAbandoned(escrowId, msg.sender, seller, locked);
-
-        // Interaction:
-        _payOut(escrowId, _tokenOf(terms), msg.sender, locked);
-        _recordScore(escrowId, msg.sender, seller, ScoreOutcome.Abandonment);
+        _abandon(escrowId, stored, progress, deposit);
     }
 
     /// @inheritdoc IEscrow
     function refund(bytes32 escrowId) external nonReentrant {
-        _refund(escrowId);
+        _decline(escrowId);
     }
 
     /// @inheritdoc IEscrow
     function refundMany(bytes32[] calldata escrowIds) external nonReentrant {
         for (uint256 i = 0; i < escrowIds.length; ++i) {
-            _refund(escrowIds[i]);
+            _decline(escrowIds[i]);
         }
     }
 
@@ -101,31 +85,31 @@ contract EscrowV2 is EscrowCreation, EscrowAdministration, EscrowViews {
     function accept(bytes32 escrowId) external nonReentrant {
         // Check:
         (StoredEscrow storage stored, PackedProgress progress) = _inState(escrowId, EscrowState.Delivered);
-        PackedTerms terms = stored.terms;
-        _requireBuyer(terms);
-        _requireWindowOpen(progress, terms);
+        PackedDeposit deposit = stored.deposit;
+        _requireBuyer(deposit);
+        _requireWindowOpen(progress, deposit);
 
-        _release(escrowId, stored, progress, terms, false);
+        _release(escrowId, stored, progress, deposit, ReleaseCause.Acceptance);
     }
 
     /// @inheritdoc IEscrow
     function finalize(bytes32 escrowId) external nonReentrant {
         // Check:
         (StoredEscrow storage stored, PackedProgress progress) = _inState(escrowId, EscrowState.Delivered);
-        PackedTerms terms = stored.terms;
-        uint256 windowEnd = _windowEnd(progress, terms);
+        PackedDeposit deposit = stored.deposit;
+        uint256 windowEnd = _windowEnd(progress, deposit);
         if (block.timestamp <= windowEnd) revert DisputeWindowOpen(block.timestamp, windowEnd);
 
-        _release(escrowId, stored, progress, terms, true);
+        _release(escrowId, stored, progress, deposit, ReleaseCause.WindowElapsed);
     }
 
     /// @inheritdoc IEscrow
     function openDispute(bytes32 escrowId) external {
         // Check:
         (StoredEscrow storage stored, PackedProgress progress) = _inState(escrowId, EscrowState.Delivered);
-        PackedTerms terms = stored.terms;
-        _requireBuyer(terms);
-        _requireWindowOpen(progress, terms);
+        PackedDeposit deposit = stored.deposit;
+        _requireBuyer(deposit);
+        _requireWindowOpen(progress, deposit);
 
         // Effect:
         stored.progress = progress.withDispute(block.timestamp);
@@ -148,8 +132,7 @@ contract EscrowV2 is EscrowCreation, EscrowAdministration, EscrowViews {
     ) external nonReentrant {
         // Check:
         (StoredEscrow storage stored, PackedProgress progress) = _inState(escrowId, EscrowState.Disputed);
-        address resolver = _data().resolver;
-        if (msg.sender != resolver) revert CallerNotResolver(msg.sender, resolver);
+        if (msg.sender != RESOLVER) revert CallerNotResolver(msg.sender, RESOLVER);
         if (!_percentagesFit(outcome, buyerPercent, sellerPercent)) {
             revert InvalidPercentages(outcome, buyerPercent, sellerPercent);
         }
@@ -181,69 +164,19 @@ contract EscrowV2 is EscrowCreation, EscrowAdministration, EscrowViews {
     // Internal
     // ------------------------------------------------------------------------------------------
 
-    /// @dev How a dispute ends.
-    struct Resolution {
-        DisputeOutcome outcome;
-        uint256 buyerPercent;
-        ResolvedBy resolvedBy;
-        ResolutionMethod method;
-        bytes32 rationaleHash;
-    }
-
-    function _refund(bytes32 escrowId) private {
+    function _decline(bytes32 escrowId) private {
         // Check:
         (StoredEscrow storage stored, PackedProgress progress) = _inState(escrowId, EscrowState.Funded);
         _requireSeller(progress);
-        PackedTerms terms = stored.terms;
-        uint256 graceEnd = _graceEnd(progress, terms);
+        PackedDeposit deposit = stored.deposit;
+        uint256 graceEnd = _graceEnd(progress, deposit);
         if (block.timestamp > graceEnd) revert AbandonmentGraceElapsed(block.timestamp, graceEnd);
 
-        // Effect:
-        address buyer = terms.buyerOf();
-        uint256 locked = FeeMath.lockedOf(_amountOf(stored, terms));
-        stored.progress = progress.withState(EscrowState.Refunded);
-        emit EscrowRefunded(escrowId, buyer, msg.sender, locked);
-
-        // Interaction:
-        _payOut(escrowId, _tokenOf(terms), buyer, locked);
+        _refund(escrowId, stored, progress, deposit);
     }
 
-    function _resolve(
-        bytes32 escrowId,
-        StoredEscrow storage stored,
-        PackedProgress progress,
-        Resolution memory resolution
-    ) private {
-        PackedTerms terms = stored.terms;
-        (address buyer, address seller, address token) = (terms.buyerOf(), progress.sellerOf(), _tokenOf(terms));
-        (uint256 buyerAmount, uint256 sellerAmount) = FeeMath.split(
-            FeeMath.lockedOf(_amountOf(stored, terms)),
-            resolution.buyerPercent
-        );
-
-        // Effect:
-        stored.progress = progress.withState(EscrowState.Resolved);
-        emit EscrowResolved(
-            escrowId,
-            buyer,
-            seller,
-            resolution.outcome,
-            buyerAmount,
-            sellerAmount,
-            resolution.buyerPercent,
-            resolution.resolvedBy,
-            resolution.method,
-            resolution.rationaleHash
-        );
-
-        // Interaction:
-        _payOut(escrowId, token, buyer, buyerAmount);
-        _payOut(escrowId, token, seller, sellerAmount);
-        _recordScore(escrowId, buyer, seller, _scoreOutcomeOf(resolution.outcome));
-    }
-
-    function _requireBuyer(PackedTerms terms) private view {
-        address buyer = terms.buyerOf();
+    function _requireBuyer(PackedDeposit deposit) private view {
+        address buyer = deposit.buyerOf();
         if (msg.sender != buyer) revert CallerNotBuyer(msg.sender, buyer);
     }
 
@@ -252,11 +185,12 @@ contract EscrowV2 is EscrowCreation, EscrowAdministration, EscrowViews {
         if (msg.sender != seller) revert CallerNotSeller(msg.sender, seller);
     }
 
-    function _requireWindowOpen(PackedProgress progress, PackedTerms terms) private view {
-        uint256 windowEnd = _windowEnd(progress, terms);
+    function _requireWindowOpen(PackedProgress progress, PackedDeposit deposit) private view {
+        uint256 windowEnd = _windowEnd(progress, deposit);
         if (block.timestamp > windowEnd) revert DisputeWindowElapsed(block.timestamp, windowEnd);
     }
 
+    /// @dev The only place that knows which percentages an outcome allows; the resolver contract relies on it.
     function _percentagesFit(
         DisputeOutcome outcome,
         uint256 buyerPercent,
@@ -265,11 +199,5 @@ contract EscrowV2 is EscrowCreation, EscrowAdministration, EscrowViews {
         if (outcome == DisputeOutcome.BuyerRefund) return buyerPercent == 100 && sellerPercent == 0;
         if (outcome == DisputeOutcome.SellerPaid) return buyerPercent == 0 && sellerPercent == 100;
         return buyerPercent <= 100 && sellerPercent == 100 - buyerPercent;
-    }
-
-    function _scoreOutcomeOf(DisputeOutcome outcome) private pure returns (ScoreOutcome) {
-        if (outcome == DisputeOutcome.BuyerRefund) return ScoreOutcome.BuyerRefund;
-        if (outcome == DisputeOutcome.SellerPaid) return ScoreOutcome.SellerPaid;
-        return ScoreOutcome.Split;
     }
 }

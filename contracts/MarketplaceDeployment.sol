@@ -9,18 +9,10 @@ import {ScoreV2} from "./ScoreV2.sol";
 import {TokenListing} from "./types/EscrowTypes.sol";
 
 /// @title Birth of the three contracts
-/// @notice Creates the three proxies in one transaction, each initialized with the addresses of the others: there is
-/// no moment in which one of them is half set up or lies open to a stranger. It keeps no power over them.
+/// @notice Creates the three implementations and their proxies in one transaction. Each implementation has the addresses
+/// of the others' proxies as immutables, computed before they exist: there is no moment in which one of them is half set
+/// up or lies open to a stranger. It keeps no power over them.
 contract MarketplaceDeployment {
-    /// @param escrow implementation
-    /// @param score implementation
-    /// @param resolver implementation
-    struct Implementations {
-        address escrow;
-        address score;
-        address resolver;
-    }
-
     /// @param owner of all three contracts
     struct Roles {
         address owner;
@@ -30,8 +22,15 @@ contract MarketplaceDeployment {
         address adminResolver;
     }
 
+    /// @notice Thrown when there is no token to be the main token.
+    error NoTokens();
     /// @notice Thrown when a proxy did not get the address that the others were told.
     error UnexpectedAddress(address expected, address actual);
+
+    /// @dev Which of this contract's creations the proxies are.
+    uint8 private constant SCORE_PROXY = 4;
+    uint8 private constant RESOLVER_PROXY = 5;
+    uint8 private constant ESCROW_PROXY = 6;
 
     // They are read like the getters of the other contracts.
     // solhint-disable immutable-vars-naming
@@ -39,35 +38,43 @@ contract MarketplaceDeployment {
     address public immutable escrow;
     address public immutable score;
     address public immutable resolver;
-    /// @notice The block in which the proxies were created.
+    /// @notice The implementations that they were created with.
+    address public immutable escrowImplementation;
+    address public immutable scoreImplementation;
+    address public immutable resolverImplementation;
+    /// @notice The block in which they were created.
     uint256 public immutable startBlock;
     // solhint-enable immutable-vars-naming
 
-    constructor(Implementations memory implementations, Roles memory roles, TokenListing[] memory tokens) {
-        address expectedEscrow = _addressOfCreation(3);
-        score = address(
-            new ERC1967Proxy(implementations.score, abi.encodeCall(ScoreV2.initialize, (roles.owner, expectedEscrow)))
+    /// @param tokens that new escrows may use; the first is the main token
+    constructor(Roles memory roles, TokenListing[] memory tokens) {
+        if (tokens.length == 0) revert NoTokens();
+        (score, resolver, escrow) = (
+            _addressOfCreation(SCORE_PROXY),
+            _addressOfCreation(RESOLVER_PROXY),
+            _addressOfCreation(ESCROW_PROXY)
         );
-        resolver = address(
-            new ERC1967Proxy(
-                implementations.resolver,
-                abi.encodeCall(
-                    ResolverV2.initialize,
-                    (roles.owner, expectedEscrow, roles.systemResolver, roles.adminResolver)
-                )
-            )
-        );
-        escrow = address(
-            new ERC1967Proxy(
-                implementations.escrow,
-                abi.encodeCall(
-                    EscrowV2.initialize,
-                    (roles.owner, roles.treasury, roles.pauser, score, resolver, tokens)
-                )
-            )
-        );
-        if (escrow != expectedEscrow) revert UnexpectedAddress(expectedEscrow, escrow);
         startBlock = block.number;
+
+        escrowImplementation = address(new EscrowV2(score, resolver, tokens[0].token));
+        scoreImplementation = address(new ScoreV2(escrow));
+        resolverImplementation = address(new ResolverV2(escrow));
+        _createProxy(score, scoreImplementation, abi.encodeCall(ScoreV2.initialize, (roles.owner)));
+        _createProxy(
+            resolver,
+            resolverImplementation,
+            abi.encodeCall(ResolverV2.initialize, (roles.owner, roles.systemResolver, roles.adminResolver))
+        );
+        _createProxy(
+            escrow,
+            escrowImplementation,
+            abi.encodeCall(EscrowV2.initialize, (roles.owner, roles.treasury, roles.pauser, tokens))
+        );
+    }
+
+    function _createProxy(address expected, address implementation, bytes memory initialization) private {
+        address actual = address(new ERC1967Proxy(implementation, initialization));
+        if (actual != expected) revert UnexpectedAddress(expected, actual);
     }
 
     /// @dev Address of the n-th contract that this one creates, for n up to 127: keccak256(rlp([this, n])).

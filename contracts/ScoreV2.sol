@@ -15,8 +15,6 @@ contract ScoreV2 is IScore, Ownable2StepUpgradeable, UUPSUpgradeable {
     /// @custom:storage-location erc7201:marketplace.storage.Score
     struct ScoreData {
         // slot 0
-        address escrow;
-        // slot 1
         mapping(address agent => int256) scores;
     }
 
@@ -29,36 +27,34 @@ contract ScoreV2 is IScore, Ownable2StepUpgradeable, UUPSUpgradeable {
     // solhint-disable-next-line const-name-snakecase
     int256 public constant MAINNET_GRADUATION_SCORE = ProtocolConstants.MAINNET_GRADUATION_SCORE;
 
+    /// @dev The only writer.
+    /// @custom:oz-upgrades-unsafe-allow state-variable-immutable
+    address private immutable ESCROW;
+
+    /// @param escrow proxy of the escrow contract, the only writer; it need not exist yet
     /// @custom:oz-upgrades-unsafe-allow constructor
-    constructor() {
+    constructor(address escrow) {
+        if (escrow == address(0)) revert InvalidEscrow(escrow);
+        ESCROW = escrow;
         _disableInitializers();
     }
 
     /// @notice Sets the contract up; once per proxy.
-    /// @param owner who may upgrade and set the escrow contract
-    /// @param escrow the escrow contract, the only writer; it need not exist yet
-    function initialize(address owner, address escrow) external initializer {
+    /// @param owner who may upgrade
+    function initialize(address owner) external initializer {
         __Ownable_init(owner);
-        _setEscrowContract(escrow);
     }
 
     /// @inheritdoc IScore
     function recordOutcome(bytes32 escrowId, address buyer, address seller, ScoreOutcome outcome) external {
-        ScoreData storage $ = _data();
-
         // Check:
-        address escrow = $.escrow;
-        if (msg.sender != escrow) revert CallerNotEscrow(msg.sender, escrow);
+        if (msg.sender != ESCROW) revert CallerNotEscrow(msg.sender, ESCROW);
 
         // Effect:
         (int256 buyerDelta, int256 sellerDelta) = _deltasOf(outcome);
-        _change($, escrowId, buyer, outcome, buyerDelta);
-        _change($, escrowId, seller, outcome, sellerDelta);
-    }
-
-    /// @inheritdoc IScore
-    function setEscrowContract(address newEscrow) external onlyOwner {
-        _setEscrowContract(newEscrow);
+        int256 buyerScore = _change(buyer, buyerDelta);
+        int256 sellerScore = _change(seller, sellerDelta);
+        emit ScoresChanged(escrowId, buyer, seller, outcome, buyerScore, sellerScore);
     }
 
     /// @inheritdoc IScore
@@ -81,7 +77,7 @@ contract ScoreV2 is IScore, Ownable2StepUpgradeable, UUPSUpgradeable {
 
     /// @inheritdoc IScore
     function escrowContract() external view returns (address) {
-        return _data().escrow;
+        return ESCROW;
     }
 
     /// @inheritdoc UUPSUpgradeable
@@ -89,22 +85,15 @@ contract ScoreV2 is IScore, Ownable2StepUpgradeable, UUPSUpgradeable {
     // solhint-disable-next-line no-empty-blocks
     function _authorizeUpgrade(address) internal override onlyOwner {}
 
-    function _change(ScoreData storage $, bytes32 escrowId, address agent, ScoreOutcome outcome, int256 delta) private {
-        int256 score = $.scores[agent];
-        if (delta != 0) {
-            unchecked {
-                score += delta; // by 5 at most: 2^252 settlements away from a bound
-            }
-            $.scores[agent] = score;
-        }
-        emit ScoreChanged(agent, escrowId, outcome, delta, score);
-    }
-
-    function _setEscrowContract(address newEscrow) private {
+    /// @dev The agent's score after the change.
+    function _change(address agent, int256 delta) private returns (int256 score) {
         ScoreData storage $ = _data();
-        if (newEscrow == address(0)) revert InvalidAddress(newEscrow);
-        emit EscrowContractSet($.escrow, newEscrow);
-        $.escrow = newEscrow;
+        score = $.scores[agent];
+        if (delta == 0) return score;
+        unchecked {
+            score += delta; // by 5 at most: 2^252 settlements away from a bound
+        }
+        $.scores[agent] = score;
     }
 
     /// @dev The table of specification section 3.2.

@@ -6,27 +6,28 @@ import {UUPSUpgradeable} from "@openzeppelin/contracts/proxy/utils/UUPSUpgradeab
 import {IERC20Metadata} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Metadata.sol";
 
 import {IEscrow} from "../interfaces/IEscrow.sol";
+import {ProtocolConstants} from "../libraries/ProtocolConstants.sol";
+import {TokenValue} from "../libraries/TokenValue.sol";
 import {TokenConfig, TokenListing} from "../types/EscrowTypes.sol";
 import {MAX_TOKEN_INDEX} from "../types/StoredEscrow.sol";
 import {StoredToken} from "../types/StoredToken.sol";
 import {EscrowStorage} from "./EscrowStorage.sol";
 
 /// @title Administration of the escrow contract
-/// @notice Roles, tokens and addresses. Nothing here touches an open escrow or a credit.
+/// @notice Roles, tokens and the treasury. Nothing here touches an open escrow or a credit.
 abstract contract EscrowAdministration is EscrowStorage, Ownable2StepUpgradeable, UUPSUpgradeable {
     /// @dev Sets everything that the contract needs, so that it is whole in the transaction that creates its proxy.
     function _initializeAdministration(
         address owner,
         address initialTreasury,
         address initialPauser,
-        address score,
-        address resolver,
         TokenListing[] calldata tokens
     ) internal onlyInitializing {
+        // A call to an address without code succeeds and does nothing: scores would be lost without a sign.
+        if (SCORE.code.length == 0) revert PeerWithoutCode(SCORE);
+        if (RESOLVER.code.length == 0) revert PeerWithoutCode(RESOLVER);
         __Ownable_init(owner);
         _setTreasury(initialTreasury);
-        _setScoreContract(score);
-        _setResolverContract(resolver);
         _setPauser(initialPauser);
         for (uint256 i = 0; i < tokens.length; ++i) {
             _listToken(tokens[i].token, tokens[i].config);
@@ -56,16 +57,6 @@ abstract contract EscrowAdministration is EscrowStorage, Ownable2StepUpgradeable
     }
 
     /// @inheritdoc IEscrow
-    function setScoreContract(address newScore) external onlyOwner {
-        _setScoreContract(newScore);
-    }
-
-    /// @inheritdoc IEscrow
-    function setResolverContract(address newResolver) external onlyOwner {
-        _setResolverContract(newResolver);
-    }
-
-    /// @inheritdoc IEscrow
     function transferPauser(address newPauser) external onlyOwner {
         EscrowData storage $ = _data();
         $.pendingPauser = newPauser;
@@ -92,7 +83,7 @@ abstract contract EscrowAdministration is EscrowStorage, Ownable2StepUpgradeable
     function pause() external {
         EscrowData storage $ = _data();
         _requirePauser($);
-        if ($.paused) revert NewEscrowsPaused();
+        if ($.paused) revert NewEscrowsAlreadyPaused();
         $.paused = true;
         emit Paused(msg.sender);
     }
@@ -130,12 +121,17 @@ abstract contract EscrowAdministration is EscrowStorage, Ownable2StepUpgradeable
 
     /// @inheritdoc IEscrow
     function scoreContract() external view returns (address) {
-        return _data().score;
+        return SCORE;
     }
 
     /// @inheritdoc IEscrow
     function resolverContract() external view returns (address) {
-        return _data().resolver;
+        return RESOLVER;
+    }
+
+    /// @inheritdoc IEscrow
+    function mainToken() external view returns (address) {
+        return MAIN_TOKEN;
     }
 
     /// @inheritdoc IEscrow
@@ -164,16 +160,18 @@ abstract contract EscrowAdministration is EscrowStorage, Ownable2StepUpgradeable
 
     function _listToken(address token, TokenConfig calldata config) private {
         // Check: the valuation fits its slot, there is a feed to ask, and the token is the one that it is said to be
-        if (config.minAmount == 0) revert AmountBelowMinimum(0, 1);
-        if (config.minAmount > type(uint56).max) revert AmountAboveMaximum(config.minAmount, type(uint56).max);
+        if (config.minAmount < ProtocolConstants.LEAST_DEPOSIT || config.minAmount > type(uint56).max) {
+            revert MinAmountOutOfRange(config.minAmount, ProtocolConstants.LEAST_DEPOSIT, type(uint56).max);
+        }
         uint256 leastPriceAge = config.feed == address(0) ? 0 : 1;
         if (config.maxPriceAge < leastPriceAge || config.maxPriceAge > type(uint24).max) {
             revert MaxPriceAgeOutOfRange(config.maxPriceAge, leastPriceAge, type(uint24).max);
         }
-        if (config.feed != address(0) && config.feed.code.length == 0) revert InvalidAddress(config.feed);
-        if (token.code.length == 0) revert InvalidAddress(token);
+        if (config.feed != address(0) && config.feed.code.length == 0) revert FeedWithoutCode(config.feed);
+        if (token.code.length == 0) revert TokenWithoutCode(token);
         uint8 actual = IERC20Metadata(token).decimals();
         if (config.decimals != actual) revert TokenDecimalsMismatch(token, config.decimals, actual);
+        if (actual > TokenValue.MAX_DECIMALS) revert DecimalsAboveMaximum(token, actual, TokenValue.MAX_DECIMALS);
 
         // Effect:
         EscrowData storage $ = _data();
@@ -182,6 +180,7 @@ abstract contract EscrowAdministration is EscrowStorage, Ownable2StepUpgradeable
         if (index == 0) {
             index = ++$.tokenCount;
             if (index > MAX_TOKEN_INDEX) revert TooManyTokens(token, MAX_TOKEN_INDEX);
+            if (index == MAIN_TOKEN_INDEX && token != MAIN_TOKEN) revert MainTokenNotFirst(token, MAIN_TOKEN);
             $.tokenAt[index] = token;
             stored.index = uint8(index);
         }
@@ -194,29 +193,14 @@ abstract contract EscrowAdministration is EscrowStorage, Ownable2StepUpgradeable
 
     function _setTreasury(address newTreasury) private {
         EscrowData storage $ = _data();
-        if (newTreasury == address(0) || newTreasury == address(this)) revert InvalidAddress(newTreasury);
+        if (newTreasury == address(0) || newTreasury == address(this)) revert InvalidTreasury(newTreasury);
         emit TreasurySet($.treasury, newTreasury);
         $.treasury = newTreasury;
     }
 
-    function _setScoreContract(address newScore) private {
-        EscrowData storage $ = _data();
-        // A call to an address without code succeeds and does nothing: scores would be lost without a sign.
-        if (newScore.code.length == 0) revert InvalidAddress(newScore);
-        emit ScoreContractSet($.score, newScore);
-        $.score = newScore;
-    }
-
-    function _setResolverContract(address newResolver) private {
-        EscrowData storage $ = _data();
-        if (newResolver.code.length == 0) revert InvalidAddress(newResolver);
-        emit ResolverContractSet($.resolver, newResolver);
-        $.resolver = newResolver;
-    }
-
     function _setPauser(address newPauser) private {
         EscrowData storage $ = _data();
-        if (newPauser == address(0)) revert InvalidAddress(newPauser);
+        if (newPauser == address(0)) revert InvalidPauser(newPauser);
         emit PauserTransferred($.pauser, newPauser);
         $.pauser = newPauser;
         $.pendingPauser = address(0);

@@ -16,8 +16,8 @@ import {
     MAX_DELIVERY_SECONDS,
     MAX_INLINE_AMOUNT,
     StoredEscrow,
-    packProgress,
-    packTerms
+    packDeposit,
+    packProgress
 } from "../types/StoredEscrow.sol";
 import {StoredToken} from "../types/StoredToken.sol";
 import {EscrowSettlement} from "./EscrowSettlement.sol";
@@ -104,6 +104,7 @@ abstract contract EscrowCreation is EscrowSettlement {
     function usdValue(address token, uint256 amount) external view returns (uint256) {
         StoredToken storage config = _data().tokens[token];
         if (config.minAmount == 0) revert TokenNotListed(token);
+        if (amount > TokenValue.MAX_AMOUNT) revert AmountAboveMaximum(amount, TokenValue.MAX_AMOUNT);
         return TokenValue.usdValue(config, amount);
     }
 
@@ -126,13 +127,14 @@ abstract contract EscrowCreation is EscrowSettlement {
         // Check: identity
         if ($.paused) revert NewEscrowsPaused();
         if (terms.escrowId == bytes32(0)) revert InvalidEscrowId(terms.escrowId);
-        if (terms.seller == address(0) || terms.seller == address(this)) revert InvalidAddress(terms.seller);
+        if (terms.seller == address(0) || terms.seller == address(this)) revert InvalidSeller(terms.seller);
         if (terms.seller == terms.buyer) revert BuyerIsSeller(terms.buyer);
         StoredEscrow storage stored = $.escrows[terms.escrowId];
         if (stored.progress.stateOf() != EscrowState.None) revert EscrowAlreadyExists(terms.escrowId);
 
         // Check: times
-        _applyDefaults(terms);
+        uint256 disputeWindow = _disputeWindowOrDefault(terms.disputeWindow);
+        uint256 abandonmentGrace = _abandonmentGraceOrDefault(terms.abandonmentGrace);
         uint256 deliverySeconds = _deliverySeconds(terms.deadline);
 
         // Check: value
@@ -141,7 +143,7 @@ abstract contract EscrowCreation is EscrowSettlement {
 
         // Effect:
         stored.progress = packProgress(terms.seller, block.timestamp, deliverySeconds);
-        stored.terms = packTerms(terms.buyer, terms.disputeWindow, terms.abandonmentGrace, config.index, terms.amount);
+        stored.deposit = packDeposit(terms.buyer, disputeWindow, abandonmentGrace, config.index, terms.amount);
         stored.criteriaHash = terms.criteriaHash;
         if (terms.amount > MAX_INLINE_AMOUNT) stored.largeAmount = terms.amount;
 
@@ -154,39 +156,29 @@ abstract contract EscrowCreation is EscrowSettlement {
             terms.amount,
             fee,
             terms.deadline,
-            terms.disputeWindow,
-            terms.abandonmentGrace,
+            disputeWindow,
+            abandonmentGrace,
             terms.criteriaHash,
             valueUsd
         );
     }
 
-    /// @dev Replaces zeros by the defaults and refuses what is out of range.
-    function _applyDefaults(EscrowTerms memory terms) private pure {
-        if (terms.disputeWindow == 0) {
-            terms.disputeWindow = ProtocolConstants.DEFAULT_DISPUTE_WINDOW_SECONDS;
-        } else if (
-            terms.disputeWindow < ProtocolConstants.MIN_DISPUTE_WINDOW_SECONDS ||
-            terms.disputeWindow > ProtocolConstants.MAX_DISPUTE_WINDOW_SECONDS
-        ) {
-            revert DisputeWindowOutOfRange(
-                terms.disputeWindow,
-                ProtocolConstants.MIN_DISPUTE_WINDOW_SECONDS,
-                ProtocolConstants.MAX_DISPUTE_WINDOW_SECONDS
-            );
-        }
-        if (terms.abandonmentGrace == 0) {
-            terms.abandonmentGrace = ProtocolConstants.DEFAULT_ABANDONMENT_GRACE_SECONDS;
-        } else if (
-            terms.abandonmentGrace < ProtocolConstants.MIN_ABANDONMENT_GRACE_SECONDS ||
-            terms.abandonmentGrace > ProtocolConstants.MAX_ABANDONMENT_GRACE_SECONDS
-        ) {
-            revert AbandonmentGraceOutOfRange(
-                terms.abandonmentGrace,
-                ProtocolConstants.MIN_ABANDONMENT_GRACE_SECONDS,
-                ProtocolConstants.MAX_ABANDONMENT_GRACE_SECONDS
-            );
-        }
+    /// @dev Seconds; 0 means the default.
+    function _disputeWindowOrDefault(uint256 asked) private pure returns (uint256) {
+        if (asked == 0) return ProtocolConstants.DEFAULT_DISPUTE_WINDOW_SECONDS;
+        uint256 minimum = ProtocolConstants.MIN_DISPUTE_WINDOW_SECONDS;
+        uint256 maximum = ProtocolConstants.MAX_DISPUTE_WINDOW_SECONDS;
+        if (asked < minimum || asked > maximum) revert DisputeWindowOutOfRange(asked, minimum, maximum);
+        return asked;
+    }
+
+    /// @dev Seconds; 0 means the default.
+    function _abandonmentGraceOrDefault(uint256 asked) private pure returns (uint256) {
+        if (asked == 0) return ProtocolConstants.DEFAULT_ABANDONMENT_GRACE_SECONDS;
+        uint256 minimum = ProtocolConstants.MIN_ABANDONMENT_GRACE_SECONDS;
+        uint256 maximum = ProtocolConstants.MAX_ABANDONMENT_GRACE_SECONDS;
+        if (asked < minimum || asked > maximum) revert AbandonmentGraceOutOfRange(asked, minimum, maximum);
+        return asked;
     }
 
     /// @dev Seconds from now to a deadline in range.
@@ -209,7 +201,7 @@ abstract contract EscrowCreation is EscrowSettlement {
     ) private view returns (uint256 valueUsd) {
         if (config.minAmount == 0) revert TokenNotListed(terms.token);
         if (terms.amount < config.minAmount) revert AmountBelowMinimum(terms.amount, config.minAmount);
-        if (terms.amount > type(uint96).max) revert AmountAboveMaximum(terms.amount, type(uint96).max);
+        if (terms.amount > TokenValue.MAX_AMOUNT) revert AmountAboveMaximum(terms.amount, TokenValue.MAX_AMOUNT);
         valueUsd = TokenValue.usdValue(config, terms.amount);
 
         SellerTerms storage asked = $.sellerTerms[terms.seller];
@@ -221,7 +213,7 @@ abstract contract EscrowCreation is EscrowSettlement {
 
         // Every score allows the lowest cap, so a job within it does not pay for the look at the score contract.
         if (valueUsd > JobValueCaps.LOWEST_CAP_USD) {
-            (uint256 capUsd, address cappedAgent) = IScore($.score).jobValueCap(terms.buyer, terms.seller);
+            (uint256 capUsd, address cappedAgent) = IScore(SCORE).jobValueCap(terms.buyer, terms.seller);
             if (valueUsd > capUsd) revert JobValueCapExceeded(cappedAgent, valueUsd, capUsd);
         }
     }

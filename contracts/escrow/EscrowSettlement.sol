@@ -10,30 +10,47 @@ import {IScore} from "../interfaces/IScore.sol";
 import {BoundedCall} from "../libraries/BoundedCall.sol";
 import {FeeMath} from "../libraries/FeeMath.sol";
 import {ProtocolConstants} from "../libraries/ProtocolConstants.sol";
-import {EscrowState, ScoreOutcome} from "../types/EscrowTypes.sol";
-import {PackedProgress, PackedTerms, StoredEscrow} from "../types/StoredEscrow.sol";
+import {DisputeOutcome, EscrowState, ResolutionMethod, ResolvedBy, ScoreOutcome} from "../types/EscrowTypes.sol";
+import {PackedDeposit, PackedProgress, StoredEscrow} from "../types/StoredEscrow.sol";
 import {EscrowStorage} from "./EscrowStorage.sol";
 
 /// @title Settlement of escrows
-/// @notice Pays first and scores then. Neither a token nor the score contract can stop a settlement: what a token does
-/// not transfer becomes a credit, what the score contract does not take can be repeated.
+/// @notice The four ways out of an escrow, credits and scores. Each pays first and scores then. Neither a token nor the
+/// score contract can stop a settlement: what a token does not transfer becomes a credit, what the score contract does
+/// not take can be repeated.
 abstract contract EscrowSettlement is EscrowStorage, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
 
+    /// @dev Why a delivery is paid for.
+    enum ReleaseCause {
+        Acceptance, // the buyer accepted
+        WindowElapsed // nobody disputed in time
+    }
+
+    /// @dev How a dispute ends.
+    struct Resolution {
+        DisputeOutcome outcome;
+        uint256 buyerPercent;
+        ResolvedBy resolvedBy;
+        ResolutionMethod method;
+        bytes32 rationaleHash;
+    }
+
+    // ------------------------------------------------------------------------------------------
+    // Credits and scores
+    // ------------------------------------------------------------------------------------------
+
     /// @inheritdoc IEscrow
     function withdraw(address token) external nonReentrant {
-        mapping(address token => uint256) storage credits = _data().credits[msg.sender];
+        _withdraw(token, msg.sender);
+    }
 
+    /// @inheritdoc IEscrow
+    function withdrawTo(address token, address recipient) external nonReentrant {
         // Check:
-        uint256 amount = credits[token];
-        if (amount == 0) revert NothingToWithdraw(msg.sender, token);
+        if (recipient == address(0) || recipient == address(this)) revert InvalidRecipient(recipient);
 
-        // Effect:
-        credits[token] = 0;
-        emit CreditWithdrawn(msg.sender, token, amount);
-
-        // Interaction:
-        IERC20(token).safeTransfer(msg.sender, amount);
+        _withdraw(token, recipient);
     }
 
     /// @inheritdoc IEscrow
@@ -51,7 +68,7 @@ abstract contract EscrowSettlement is EscrowStorage, ReentrancyGuardTransient {
 
         // Interaction:
         StoredEscrow storage stored = $.escrows[escrowId];
-        IScore($.score).recordOutcome(escrowId, stored.terms.buyerOf(), stored.progress.sellerOf(), outcome);
+        IScore(SCORE).recordOutcome(escrowId, stored.deposit.buyerOf(), stored.progress.sellerOf(), outcome);
     }
 
     /// @inheritdoc IEscrow
@@ -59,25 +76,105 @@ abstract contract EscrowSettlement is EscrowStorage, ReentrancyGuardTransient {
         return _data().credits[recipient][token];
     }
 
-    /// @dev Delivered to Released. The caller has checked who may do so and when.
+    // ------------------------------------------------------------------------------------------
+    // Ways out. The callers have checked the state, who may do so and when
+    // ------------------------------------------------------------------------------------------
+
+    /// @dev Delivered to Released.
     function _release(
         bytes32 escrowId,
         StoredEscrow storage stored,
         PackedProgress progress,
-        PackedTerms terms,
-        bool automatic
+        PackedDeposit deposit,
+        ReleaseCause cause
     ) internal {
-        (address buyer, address seller) = (terms.buyerOf(), progress.sellerOf());
-        uint256 locked = FeeMath.lockedOf(_amountOf(stored, terms));
+        (address buyer, address seller) = (deposit.buyerOf(), progress.sellerOf());
+        uint256 locked = FeeMath.lockedOf(_amountOf(stored, deposit));
 
         // Effect:
         stored.progress = progress.withState(EscrowState.Released);
-        emit EscrowReleased(escrowId, buyer, seller, locked, automatic);
+        emit EscrowReleased(escrowId, buyer, seller, locked, cause == ReleaseCause.WindowElapsed);
 
         // Interaction:
-        _payOut(escrowId, _tokenOf(terms), seller, locked);
+        _payOut(escrowId, _tokenOf(deposit), seller, locked);
         _recordScore(escrowId, buyer, seller, ScoreOutcome.Released);
     }
+
+    /// @dev Funded to Refunded. No score changes.
+    function _refund(
+        bytes32 escrowId,
+        StoredEscrow storage stored,
+        PackedProgress progress,
+        PackedDeposit deposit
+    ) internal {
+        (address buyer, address seller) = (deposit.buyerOf(), progress.sellerOf());
+        uint256 locked = FeeMath.lockedOf(_amountOf(stored, deposit));
+
+        // Effect:
+        stored.progress = progress.withState(EscrowState.Refunded);
+        emit EscrowRefunded(escrowId, buyer, seller, locked);
+
+        // Interaction:
+        _payOut(escrowId, _tokenOf(deposit), buyer, locked);
+    }
+
+    /// @dev Funded to Abandoned.
+    function _abandon(
+        bytes32 escrowId,
+        StoredEscrow storage stored,
+        PackedProgress progress,
+        PackedDeposit deposit
+    ) internal {
+        (address buyer, address seller) = (deposit.buyerOf(), progress.sellerOf());
+        uint256 locked = FeeMath.lockedOf(_amountOf(stored, deposit));
+
+        // Effect:
+        stored.progress = progress.withState(EscrowState.Abandoned);
+        emit EscrowAbandoned(escrowId, buyer, seller, locked);
+
+        // Interaction:
+        _payOut(escrowId, _tokenOf(deposit), buyer, locked);
+        _recordScore(escrowId, buyer, seller, ScoreOutcome.Abandonment);
+    }
+
+    /// @dev Disputed to Resolved. `resolution.buyerPercent` is at most 100.
+    function _resolve(
+        bytes32 escrowId,
+        StoredEscrow storage stored,
+        PackedProgress progress,
+        Resolution memory resolution
+    ) internal {
+        PackedDeposit deposit = stored.deposit;
+        (address buyer, address seller, address token) = (deposit.buyerOf(), progress.sellerOf(), _tokenOf(deposit));
+        (uint256 buyerAmount, uint256 sellerAmount) = FeeMath.split(
+            FeeMath.lockedOf(_amountOf(stored, deposit)),
+            resolution.buyerPercent
+        );
+
+        // Effect:
+        stored.progress = progress.withState(EscrowState.Resolved);
+        emit EscrowResolved(
+            escrowId,
+            buyer,
+            seller,
+            resolution.outcome,
+            buyerAmount,
+            sellerAmount,
+            resolution.buyerPercent,
+            resolution.resolvedBy,
+            resolution.method,
+            resolution.rationaleHash
+        );
+
+        // Interaction:
+        _payOut(escrowId, token, buyer, buyerAmount);
+        _payOut(escrowId, token, seller, sellerAmount);
+        _recordScore(escrowId, buyer, seller, _scoreOutcomeOf(resolution.outcome));
+    }
+
+    // ------------------------------------------------------------------------------------------
+    // Payment and score
+    // ------------------------------------------------------------------------------------------
 
     /// @dev Sends tokens to a recipient, or credits them when the token does not let them go.
     function _payOut(bytes32 escrowId, address token, address recipient, uint256 amount) internal {
@@ -88,11 +185,32 @@ abstract contract EscrowSettlement is EscrowStorage, ReentrancyGuardTransient {
     }
 
     /// @dev Tells the score contract, or keeps the outcome for `retryScore`.
-    function _recordScore(bytes32 escrowId, address buyer, address seller, ScoreOutcome outcome) internal {
-        EscrowData storage $ = _data();
+    function _recordScore(bytes32 escrowId, address buyer, address seller, ScoreOutcome outcome) private {
         bytes memory data = abi.encodeCall(IScore.recordOutcome, (escrowId, buyer, seller, outcome));
-        if (BoundedCall.tryCall($.score, data, ProtocolConstants.SCORE_GAS)) return;
-        $.pendingScores[escrowId] = uint256(outcome) + 1;
+        if (BoundedCall.tryCall(SCORE, data, ProtocolConstants.SCORE_GAS)) return;
+        _data().pendingScores[escrowId] = uint256(outcome) + 1;
         emit ScoreUpdateFailed(escrowId, outcome);
+    }
+
+    /// @dev Draws the caller's whole credit in a token.
+    function _withdraw(address token, address recipient) private {
+        mapping(address token => uint256) storage credits = _data().credits[msg.sender];
+
+        // Check:
+        uint256 amount = credits[token];
+        if (amount == 0) revert NothingToWithdraw(msg.sender, token);
+
+        // Effect:
+        credits[token] = 0;
+        emit CreditWithdrawn(msg.sender, token, recipient, amount);
+
+        // Interaction:
+        IERC20(token).safeTransfer(recipient, amount);
+    }
+
+    function _scoreOutcomeOf(DisputeOutcome outcome) private pure returns (ScoreOutcome) {
+        if (outcome == DisputeOutcome.BuyerRefund) return ScoreOutcome.BuyerRefund;
+        if (outcome == DisputeOutcome.SellerPaid) return ScoreOutcome.SellerPaid;
+        return ScoreOutcome.Split;
     }
 }

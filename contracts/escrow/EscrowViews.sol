@@ -5,7 +5,7 @@ import {IEscrow} from "../interfaces/IEscrow.sol";
 import {FeeMath} from "../libraries/FeeMath.sol";
 import {ProtocolConstants} from "../libraries/ProtocolConstants.sol";
 import {Escrow, EscrowAction, EscrowState, OpenAction} from "../types/EscrowTypes.sol";
-import {PackedProgress, PackedTerms, StoredEscrow} from "../types/StoredEscrow.sol";
+import {PackedDeposit, PackedProgress, StoredEscrow} from "../types/StoredEscrow.sol";
 import {EscrowStorage} from "./EscrowStorage.sol";
 
 /// @title Views of escrows
@@ -15,14 +15,14 @@ abstract contract EscrowViews is EscrowStorage {
     /// @inheritdoc IEscrow
     function getEscrow(bytes32 escrowId) external view returns (Escrow memory escrow) {
         StoredEscrow storage stored = _data().escrows[escrowId];
-        (PackedProgress progress, PackedTerms terms) = (stored.progress, stored.terms);
+        (PackedProgress progress, PackedDeposit deposit) = (stored.progress, stored.deposit);
         EscrowState state = progress.stateOf();
         if (state == EscrowState.None) return escrow;
-        uint256 amount = _amountOf(stored, terms);
+        uint256 amount = _amountOf(stored, deposit);
         escrow = Escrow({
-            buyer: terms.buyerOf(),
+            buyer: deposit.buyerOf(),
             seller: progress.sellerOf(),
-            token: _tokenOf(terms),
+            token: _tokenOf(deposit),
             amount: amount,
             fee: FeeMath.feeOf(amount),
             locked: FeeMath.lockedOf(amount),
@@ -31,8 +31,8 @@ abstract contract EscrowViews is EscrowStorage {
             deadline: progress.deadlineOf(),
             deliveredAt: _hasDelivery(state) ? progress.deliveredAtOf() : 0,
             disputedAt: _hasDispute(state) ? progress.disputedAtOf() : 0,
-            disputeWindow: terms.disputeWindowOf(),
-            abandonmentGrace: terms.abandonmentGraceOf(),
+            disputeWindow: deposit.disputeWindowOf(),
+            abandonmentGrace: deposit.abandonmentGraceOf(),
             criteriaHash: stored.criteriaHash
         });
     }
@@ -41,48 +41,45 @@ abstract contract EscrowViews is EscrowStorage {
     function nextActions(bytes32 escrowId) external view returns (OpenAction[] memory) {
         EscrowData storage $ = _data();
         StoredEscrow storage stored = $.escrows[escrowId];
-        (PackedProgress progress, PackedTerms terms) = (stored.progress, stored.terms);
+        (PackedProgress progress, PackedDeposit deposit) = (stored.progress, stored.deposit);
         EscrowState state = progress.stateOf();
-        if (state == EscrowState.Funded) return _actionsOfFunded(progress, terms);
-        if (state == EscrowState.Delivered) return _actionsOfDelivered(progress, terms);
-        if (state == EscrowState.Disputed) return _actionsOfDisputed(progress, $.resolver);
+        if (state == EscrowState.Funded) return _actionsOfFunded(progress, deposit);
+        if (state == EscrowState.Delivered) return _actionsOfDelivered(progress, deposit);
+        if (state == EscrowState.Disputed) return _actionsOfDisputed(progress);
         if ($.pendingScores[escrowId] == 0) return new OpenAction[](0);
         OpenAction[] memory retry = new OpenAction[](1);
         retry[0] = OpenAction(EscrowAction.RetryScore, address(0), 0, NEVER_CLOSES);
         return retry;
     }
 
-    function _actionsOfFunded(PackedProgress progress, PackedTerms terms) private view returns (OpenAction[] memory) {
+    function _actionsOfFunded(PackedProgress progress, PackedDeposit deposit) private view returns (OpenAction[] memory) {
         uint256 createdAt = progress.createdAtOf();
-        uint256 graceEnd = _graceEnd(progress, terms);
+        uint256 graceEnd = _graceEnd(progress, deposit);
         OpenAction[] memory actions = new OpenAction[](3);
         actions[0] = OpenAction(EscrowAction.SubmitDelivery, progress.sellerOf(), createdAt, progress.deadlineOf());
         actions[1] = OpenAction(EscrowAction.Refund, progress.sellerOf(), createdAt, graceEnd);
-        actions[2] = OpenAction(EscrowAction.ClaimAbandoned, terms.buyerOf(), graceEnd + 1, NEVER_CLOSES);
+        actions[2] = OpenAction(EscrowAction.ClaimAbandoned, deposit.buyerOf(), graceEnd + 1, NEVER_CLOSES);
         return _notClosed(actions);
     }
 
     function _actionsOfDelivered(
         PackedProgress progress,
-        PackedTerms terms
+        PackedDeposit deposit
     ) private view returns (OpenAction[] memory) {
         uint256 deliveredAt = progress.deliveredAtOf();
-        uint256 windowEnd = _windowEnd(progress, terms);
+        uint256 windowEnd = _windowEnd(progress, deposit);
         OpenAction[] memory actions = new OpenAction[](3);
-        actions[0] = OpenAction(EscrowAction.Accept, terms.buyerOf(), deliveredAt, windowEnd);
-        actions[1] = OpenAction(EscrowAction.OpenDispute, terms.buyerOf(), deliveredAt, windowEnd);
+        actions[0] = OpenAction(EscrowAction.Accept, deposit.buyerOf(), deliveredAt, windowEnd);
+        actions[1] = OpenAction(EscrowAction.OpenDispute, deposit.buyerOf(), deliveredAt, windowEnd);
         actions[2] = OpenAction(EscrowAction.Finalize, address(0), windowEnd + 1, NEVER_CLOSES);
         return _notClosed(actions);
     }
 
-    function _actionsOfDisputed(
-        PackedProgress progress,
-        address resolver
-    ) private pure returns (OpenAction[] memory actions) {
+    function _actionsOfDisputed(PackedProgress progress) private view returns (OpenAction[] memory actions) {
         uint256 disputedAt = progress.disputedAtOf();
         uint256 expiresAt = disputedAt + ProtocolConstants.RESOLUTION_TIMEOUT_SECONDS;
         actions = new OpenAction[](2);
-        actions[0] = OpenAction(EscrowAction.Resolve, resolver, disputedAt, NEVER_CLOSES);
+        actions[0] = OpenAction(EscrowAction.Resolve, RESOLVER, disputedAt, NEVER_CLOSES);
         actions[1] = OpenAction(EscrowAction.ResolveExpired, address(0), expiresAt + 1, NEVER_CLOSES);
     }
 

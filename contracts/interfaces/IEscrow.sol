@@ -87,8 +87,9 @@ interface IEscrow {
     /// @notice Emitted when a transfer failed and its amount waits for `withdraw`.
     event PayoutCredited(bytes32 indexed escrowId, address indexed recipient, address indexed token, uint256 amount);
 
-    /// @notice Emitted when a recipient has drawn its credit.
-    event CreditWithdrawn(address indexed recipient, address indexed token, uint256 amount);
+    /// @notice Emitted when an account has drawn its credit.
+    /// @param recipient who got the tokens: the account itself, or whom it named
+    event CreditWithdrawn(address indexed account, address indexed token, address recipient, uint256 amount);
 
     /// @notice Emitted when the score contract failed; `retryScore` may repeat the update.
     event ScoreUpdateFailed(bytes32 indexed escrowId, ScoreOutcome outcome);
@@ -107,12 +108,6 @@ interface IEscrow {
 
     /// @notice Emitted when the address that receives the fees has changed.
     event TreasurySet(address indexed previousTreasury, address indexed newTreasury);
-
-    /// @notice Emitted when the score contract has changed.
-    event ScoreContractSet(address indexed previousScore, address indexed newScore);
-
-    /// @notice Emitted when the resolver contract has changed.
-    event ResolverContractSet(address indexed previousResolver, address indexed newResolver);
 
     /// @notice Emitted when new escrows have been stopped.
     event Paused(address account);
@@ -148,19 +143,39 @@ interface IEscrow {
     error CallerNotPendingPauser(address caller, address pendingPauser);
     /// @notice Thrown when buyer and seller are the same wallet.
     error BuyerIsSeller(address party);
-    /// @notice Thrown when an address is zero or this contract and must not be, or has no code and must have it.
-    error InvalidAddress(address account);
+    /// @notice Thrown when the seller of a new escrow is the zero address or this contract.
+    error InvalidSeller(address seller);
+    /// @notice Thrown when a credit is to be drawn to the zero address or to this contract.
+    error InvalidRecipient(address recipient);
+    /// @notice Thrown when the treasury would be the zero address or this contract.
+    error InvalidTreasury(address treasury);
+    /// @notice Thrown when the pauser would be the zero address.
+    error InvalidPauser(address pauser);
+    /// @notice Thrown when the score or the resolver contract does not exist.
+    error PeerWithoutCode(address peer);
+    /// @notice Thrown when a token to list is not a contract.
+    error TokenWithoutCode(address token);
+    /// @notice Thrown when the price feed of a token to list is not a contract.
+    error FeedWithoutCode(address feed);
+    /// @notice Thrown when the first token to be listed is not the main token of the implementation.
+    error MainTokenNotFirst(address token, address mainToken);
     /// @notice Thrown when an escrow id is zero.
     error InvalidEscrowId(bytes32 escrowId);
     /// @notice Thrown when new escrows may not use the token.
     error TokenNotListed(address token);
-    /// @notice Thrown when a deposit is below the token's least amount, or a least amount is zero.
+    /// @notice Thrown when a deposit is below the least deposit in its token.
     error AmountBelowMinimum(uint256 amount, uint256 minimum);
-    /// @notice Thrown when a deposit, or a least amount, does not fit the stored record.
+    /// @notice Thrown when a deposit, or an amount to value, is above 2^96 - 1 token units.
     error AmountAboveMaximum(uint256 amount, uint256 maximum);
+    /// @notice Thrown when the least deposit in a token is so small that the fee would leave nothing, or does not fit the
+    /// stored record.
+    error MinAmountOutOfRange(uint256 minAmount, uint256 minimum, uint256 maximum);
+    /// @notice Thrown when a token or a price feed has so many decimals that a value could overflow.
+    error DecimalsAboveMaximum(address source, uint256 decimals, uint256 maximum);
     /// @notice Thrown when a deadline is earlier than now plus 600 seconds.
     error DeadlineTooEarly(uint256 deadline, uint256 earliest);
-    /// @notice Thrown when a deadline does not fit the stored record.
+    /// @notice Thrown when a deadline is later than now plus 2^22 - 1 seconds (48.5 days), the most that fits the stored
+    /// record.
     error DeadlineTooLate(uint256 deadline, uint256 latest);
     /// @notice Thrown when a dispute window is outside its range.
     error DisputeWindowOutOfRange(uint256 disputeWindow, uint256 minimum, uint256 maximum);
@@ -188,8 +203,8 @@ interface IEscrow {
     error ResolutionNotExpired(uint256 timestamp, uint256 expiresAt);
     /// @notice Thrown when percentages do not fit the outcome or do not add to 100.
     error InvalidPercentages(DisputeOutcome outcome, uint256 buyerPercent, uint256 sellerPercent);
-    /// @notice Thrown when the price feed gives no usable answer: one that is not positive or more than a feed can store,
-    /// of a round that is incomplete (`updatedAt` 0), carried over (`answeredInRound` below `roundId`), from the future
+    /// @notice Thrown when the price feed gives no usable answer: one that is not positive or above 2^128 - 1, of a round
+    /// that is incomplete (`updatedAt` 0), carried over (`answeredInRound` below `roundId`), from the future
     /// (`updatedAt` above `timestamp`) or older than `maxPriceAge` seconds.
     error InvalidPrice(
         address feed,
@@ -208,8 +223,10 @@ interface IEscrow {
     error NoScorePending(bytes32 escrowId);
     /// @notice Thrown when so little gas is left that an inner call could be made to fail on purpose.
     error InsufficientGas(uint256 available, uint256 required);
-    /// @notice Thrown when new escrows are stopped and one is asked for, or they are to be stopped again.
+    /// @notice Thrown when an escrow is created while new escrows are stopped.
     error NewEscrowsPaused();
+    /// @notice Thrown when new escrows are to be stopped while they are stopped.
+    error NewEscrowsAlreadyPaused();
     /// @notice Thrown when new escrows are to be allowed while they are not stopped.
     error NewEscrowsNotPaused();
     /// @notice Thrown when a price age does not fit the stored record, or is zero for a token with a feed.
@@ -226,7 +243,7 @@ interface IEscrow {
     /// @notice Deposits `amount` of `token` for a job by `seller`; the caller is the buyer. None to Funded.
     /// @param escrowId identifier, 32 bytes chosen at checkout
     /// @param amount gross deposit in token units, the 2% fee (rounded up) included
-    /// @param deadline unix seconds until which the seller may deliver, at least now + 600
+    /// @param deadline unix seconds until which the seller may deliver: 600 to 2^22 - 1 seconds (48.5 days) from now
     /// @param disputeWindow seconds, 300 to 86400; 0 means 3600
     /// @param abandonmentGrace seconds, 3600 to 2592000; 0 means 172800
     /// @param criteriaHash hash of the agreed delivery criteria
@@ -293,6 +310,9 @@ interface IEscrow {
     /// @notice Draws what failed transfers of `token` left to the caller.
     function withdraw(address token) external;
 
+    /// @notice Draws the caller's credit in `token` to another address, for a caller whom the token does not pay.
+    function withdrawTo(address token, address recipient) external;
+
     /// @notice Repeats the score update of an escrow for which it failed.
     function retryScore(bytes32 escrowId) external;
 
@@ -308,7 +328,8 @@ interface IEscrow {
 
     /// @notice Lists a token or changes how it is valued. Owner only.
     /// @param config `feed` with code, or zero for a token that counts as one dollar; `maxPriceAge` up to 2^24 - 1
-    /// seconds, `minAmount` 1 to 2^56 - 1 units, `decimals` as the token says; `listed` is ignored
+    /// seconds, `minAmount` 2 to 2^56 - 1 units (of 1 unit the fee leaves nothing), `decimals` as the token says and at
+    /// most 36; `listed` is ignored
     function listToken(address token, TokenConfig calldata config) external;
 
     /// @notice Stops new escrows in a token; open ones settle as before. Owner only.
@@ -316,12 +337,6 @@ interface IEscrow {
 
     /// @notice Sets the address that receives the fees. Owner only.
     function setTreasury(address newTreasury) external;
-
-    /// @notice Sets the score contract. Owner only.
-    function setScoreContract(address newScore) external;
-
-    /// @notice Sets the resolver contract. Owner only.
-    function setResolverContract(address newResolver) external;
 
     /// @notice Proposes a pauser, who must accept. Owner only.
     function transferPauser(address newPauser) external;
@@ -348,7 +363,7 @@ interface IEscrow {
     /// @notice The nonce that binds an EIP-3009 authorization to every term, this contract and this chain.
     function authorizationNonce(EscrowTerms calldata terms) external view returns (bytes32);
 
-    /// @notice The value of `amount` of a listed token in USD with 6 decimals, by its feed now.
+    /// @notice The value of `amount` of a listed token, at most 2^96 - 1 units, in USD with 6 decimals, by its feed now.
     function usdValue(address token, uint256 amount) external view returns (uint256);
 
     /// @notice Token units that wait for `recipient` to withdraw.
@@ -363,11 +378,14 @@ interface IEscrow {
     /// @notice The address that receives the fees.
     function treasury() external view returns (address);
 
-    /// @notice The score contract.
+    /// @notice The score contract; only an upgrade changes it.
     function scoreContract() external view returns (address);
 
-    /// @notice The resolver contract.
+    /// @notice The resolver contract; only an upgrade changes it.
     function resolverContract() external view returns (address);
+
+    /// @notice The token that most jobs are paid in; only an upgrade changes it.
+    function mainToken() external view returns (address);
 
     /// @notice True while new escrows are stopped.
     function paused() external view returns (bool);

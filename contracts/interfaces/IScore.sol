@@ -6,30 +6,25 @@ import {ScoreOutcome} from "../types/EscrowTypes.sol";
 /// @title Score contract of the agent marketplace
 /// @notice An unbounded integer per agent that changes on each settlement (specification sections 2.5, 3.2, 8.4).
 interface IScore {
-    /// @notice Emitted when a settlement has changed the score of an agent (also by 0).
-    /// @param delta change by this settlement
-    /// @param score the agent's score after the change
-    event ScoreChanged(
-        address indexed agent,
+    /// @notice Emitted when a settlement has been applied to the scores of its parties (also when they change by 0).
+    /// @param buyerScore the buyer's score after the settlement
+    /// @param sellerScore the seller's score after the settlement
+    event ScoresChanged(
         bytes32 indexed escrowId,
+        address indexed buyer,
+        address indexed seller,
         ScoreOutcome outcome,
-        int256 delta,
-        int256 score
+        int256 buyerScore,
+        int256 sellerScore
     );
-
-    /// @notice Emitted when the only writer has changed.
-    event EscrowContractSet(address indexed previousEscrow, address indexed newEscrow);
 
     /// @notice Thrown when the caller is not the escrow contract.
     error CallerNotEscrow(address caller, address escrow);
-    /// @notice Thrown when an address must not be zero.
-    error InvalidAddress(address account);
+    /// @notice Thrown when the escrow contract of an implementation would be the zero address.
+    error InvalidEscrow(address escrow);
 
     /// @notice Applies a settlement outcome to both parties. Escrow contract only.
     function recordOutcome(bytes32 escrowId, address buyer, address seller, ScoreOutcome outcome) external;
-
-    /// @notice Sets the escrow contract, the only writer. Owner only.
-    function setEscrowContract(address newEscrow) external;
 
     /// @notice The score of an agent's wallet; starts at 0 and may be negative.
     function scoreOf(address agent) external view returns (int256);
@@ -40,7 +35,7 @@ interface IScore {
     /// @notice The lower cap of two parties with the party whom it belongs to (the buyer when both are equal).
     function jobValueCap(address buyer, address seller) external view returns (uint256 capUsd, address cappedAgent);
 
-    /// @notice The escrow contract, the only writer.
+    /// @notice The escrow contract, the only writer; only an upgrade changes it.
     function escrowContract() external view returns (address);
 
     /// @notice The testnet score that opens mainnet checkout (specification section 3.4).

@@ -10,6 +10,9 @@ library ProtocolConstants {
     uint256 internal constant BPS_DENOMINATOR = 10_000;
     uint256 internal constant PERCENT_DENOMINATOR = 100;
 
+    /// @dev The smallest deposit in token units that the fee, rounded up, leaves anything of.
+    uint256 internal constant LEAST_DEPOSIT = 2;
+
     /// @dev Dispute window in seconds (8.1).
     uint256 internal constant MIN_DISPUTE_WINDOW_SECONDS = 300;
     uint256 internal constant MAX_DISPUTE_WINDOW_SECONDS = 86_400;

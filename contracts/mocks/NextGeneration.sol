@@ -13,6 +13,8 @@ contract NextEscrow is EscrowV2 {
         uint256 note;
     }
 
+    constructor(address score, address resolver, address main) EscrowV2(score, resolver, main) {}
+
     /// @notice Names the generation.
     function generation() external pure returns (uint256) {
         return 3;
@@ -21,6 +23,8 @@ contract NextEscrow is EscrowV2 {
 
 /// @title A later score contract
 contract NextScore is ScoreV2 {
+    constructor(address escrow) ScoreV2(escrow) {}
+
     /// @notice Names the generation.
     function generation() external pure returns (uint256) {
         return 3;
@@ -29,6 +33,8 @@ contract NextScore is ScoreV2 {
 
 /// @title A later resolver contract
 contract NextResolver is ResolverV2 {
+    constructor(address escrow) ResolverV2(escrow) {}
+
     /// @notice Names the generation.
     function generation() external pure returns (uint256) {
         return 3;

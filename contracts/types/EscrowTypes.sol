@@ -57,7 +57,7 @@ enum EscrowAction {
 
 /// @notice The terms of an escrow as its buyer signs them.
 /// @param amount gross deposit in token units, the 2% fee included
-/// @param deadline unix seconds until which the seller may deliver
+/// @param deadline unix seconds until which the seller may deliver: 600 to 2^22 - 1 seconds (48.5 days) from now
 /// @param disputeWindow seconds after the delivery in which the buyer may accept or dispute; 0 means 3600
 /// @param abandonmentGrace seconds after the deadline before the buyer may reclaim; 0 means 172800
 /// @param criteriaHash hash of the agreed delivery criteria

@@ -9,7 +9,7 @@ struct StoredEscrow {
     // slot 0
     PackedProgress progress;
     // slot 1
-    PackedTerms terms;
+    PackedDeposit deposit;
     // slot 2
     bytes32 criteriaHash;
     // slot 3: gross deposit in token units when it does not fit slot 1, else 0
@@ -23,7 +23,7 @@ type PackedProgress is uint256;
 
 /// @notice What never changes. From the lowest bit: buyer 160, disputeWindow 17 (seconds), abandonmentGrace 22
 /// (seconds), tokenIndex 5 (in the list of tokens), amount 52 (gross, token units; 0 when slot 3 has it).
-type PackedTerms is uint256;
+type PackedDeposit is uint256;
 
 using {
     sellerOf,
@@ -37,46 +37,74 @@ using {
     withDispute
 } for PackedProgress global;
 
-using {buyerOf, disputeWindowOf, abandonmentGraceOf, tokenIndexOf, inlineAmountOf} for PackedTerms global;
+using {buyerOf, disputeWindowOf, abandonmentGraceOf, tokenIndexOf, inlineAmountOf} for PackedDeposit global;
 
-/// @dev Greatest values of the fields whose range the specification does not set.
+/// @notice Thrown when a value does not fit its field of a packed word. The checks on the terms come first, so only a
+/// block after the year 2106 could cause it.
+error FieldOverflow(uint256 value, uint256 maximum);
+
+// Where the fields of a packed word begin. Both words begin with an address.
+uint256 constant ADDRESS_BITS = 160;
+uint256 constant STATE_SHIFT = ADDRESS_BITS;
+uint256 constant CREATED_AT_SHIFT = STATE_SHIFT + 3;
+uint256 constant DELIVERY_SECONDS_SHIFT = CREATED_AT_SHIFT + 32;
+uint256 constant DELIVERED_AFTER_SHIFT = DELIVERY_SECONDS_SHIFT + 22;
+uint256 constant DISPUTED_AFTER_SHIFT = DELIVERED_AFTER_SHIFT + 22;
+uint256 constant DISPUTE_WINDOW_SHIFT = ADDRESS_BITS;
+uint256 constant ABANDONMENT_GRACE_SHIFT = DISPUTE_WINDOW_SHIFT + 17;
+uint256 constant TOKEN_INDEX_SHIFT = ABANDONMENT_GRACE_SHIFT + 22;
+uint256 constant AMOUNT_SHIFT = TOKEN_INDEX_SHIFT + 5;
+
+/// @dev The greatest values of the fields.
+uint256 constant MAX_STATE = 2 ** 3 - 1;
+uint256 constant MAX_CREATED_AT = 2 ** 32 - 1;
 uint256 constant MAX_DELIVERY_SECONDS = 2 ** 22 - 1;
-uint256 constant MAX_INLINE_AMOUNT = 2 ** 52 - 1;
+uint256 constant MAX_DISPUTE_WINDOW = 2 ** 17 - 1;
+uint256 constant MAX_ABANDONMENT_GRACE = 2 ** 22 - 1;
 uint256 constant MAX_TOKEN_INDEX = 2 ** 5 - 1;
+uint256 constant MAX_INLINE_AMOUNT = 2 ** 52 - 1;
 
-uint256 constant ADDRESS_MASK = 2 ** 160 - 1;
-uint256 constant STATE_MASK = 7 << 160;
-uint256 constant SPAN_MASK = 2 ** 22 - 1;
-uint256 constant WINDOW_MASK = 2 ** 17 - 1;
-
-/// @dev A new escrow. The caller has checked that every value fits.
-function packProgress(address seller, uint256 createdAt, uint256 deliverySeconds) pure returns (PackedProgress) {
-    return
-        PackedProgress.wrap(
-            uint256(uint160(seller)) |
-                (uint256(EscrowState.Funded) << 160) |
-                (createdAt << 163) |
-                (deliverySeconds << 195)
-        );
+/// @dev Reads a field of a packed word.
+/// @param shift bits below the field
+/// @param maximum greatest value of the field, which is its mask
+function readField(uint256 word, uint256 shift, uint256 maximum) pure returns (uint256) {
+    return (word >> shift) & maximum;
 }
 
-/// @dev The caller has checked that every value fits; an amount that does not is left to slot 3.
-function packTerms(
+/// @dev The word with a field replaced. Reverts with `FieldOverflow` on a value that does not fit.
+function writeField(uint256 word, uint256 shift, uint256 maximum, uint256 value) pure returns (uint256) {
+    if (value > maximum) revert FieldOverflow(value, maximum);
+    return (word & ~(maximum << shift)) | (value << shift);
+}
+
+/// @dev A new escrow.
+/// @param createdAt unix seconds
+/// @param deliverySeconds seconds from the creation to the deadline
+function packProgress(address seller, uint256 createdAt, uint256 deliverySeconds) pure returns (PackedProgress) {
+    uint256 word = uint256(uint160(seller));
+    word = writeField(word, STATE_SHIFT, MAX_STATE, uint256(EscrowState.Funded));
+    word = writeField(word, CREATED_AT_SHIFT, MAX_CREATED_AT, createdAt);
+    word = writeField(word, DELIVERY_SECONDS_SHIFT, MAX_DELIVERY_SECONDS, deliverySeconds);
+    return PackedProgress.wrap(word);
+}
+
+/// @dev What a new escrow holds. An amount that does not fit is left to slot 3.
+/// @param disputeWindow seconds
+/// @param abandonmentGrace seconds
+/// @param amount gross, token units
+function packDeposit(
     address buyer,
     uint256 disputeWindow,
     uint256 abandonmentGrace,
     uint256 tokenIndex,
     uint256 amount
-) pure returns (PackedTerms) {
-    uint256 inlineAmount = amount > MAX_INLINE_AMOUNT ? 0 : amount;
-    return
-        PackedTerms.wrap(
-            uint256(uint160(buyer)) |
-                (disputeWindow << 160) |
-                (abandonmentGrace << 177) |
-                (tokenIndex << 199) |
-                (inlineAmount << 204)
-        );
+) pure returns (PackedDeposit) {
+    uint256 word = uint256(uint160(buyer));
+    word = writeField(word, DISPUTE_WINDOW_SHIFT, MAX_DISPUTE_WINDOW, disputeWindow);
+    word = writeField(word, ABANDONMENT_GRACE_SHIFT, MAX_ABANDONMENT_GRACE, abandonmentGrace);
+    word = writeField(word, TOKEN_INDEX_SHIFT, MAX_TOKEN_INDEX, tokenIndex);
+    word = writeField(word, AMOUNT_SHIFT, MAX_INLINE_AMOUNT, amount > MAX_INLINE_AMOUNT ? 0 : amount);
+    return PackedDeposit.wrap(word);
 }
 
 function sellerOf(PackedProgress progress) pure returns (address) {
@@ -84,80 +112,77 @@ function sellerOf(PackedProgress progress) pure returns (address) {
 }
 
 function stateOf(PackedProgress progress) pure returns (EscrowState) {
-    return EscrowState((PackedProgress.unwrap(progress) >> 160) & 7);
+    return EscrowState(readField(PackedProgress.unwrap(progress), STATE_SHIFT, MAX_STATE));
 }
 
 /// @dev Unix seconds.
 function createdAtOf(PackedProgress progress) pure returns (uint256) {
-    return (PackedProgress.unwrap(progress) >> 163) & type(uint32).max;
+    return readField(PackedProgress.unwrap(progress), CREATED_AT_SHIFT, MAX_CREATED_AT);
 }
 
 /// @dev Unix seconds.
 function deadlineOf(PackedProgress progress) pure returns (uint256) {
+    uint256 seconds_ = readField(PackedProgress.unwrap(progress), DELIVERY_SECONDS_SHIFT, MAX_DELIVERY_SECONDS);
     unchecked {
-        return createdAtOf(progress) + ((PackedProgress.unwrap(progress) >> 195) & SPAN_MASK);
+        return createdAtOf(progress) + seconds_;
     }
 }
 
 /// @dev Unix seconds; the creation's before there is a delivery.
 function deliveredAtOf(PackedProgress progress) pure returns (uint256) {
+    uint256 seconds_ = readField(PackedProgress.unwrap(progress), DELIVERED_AFTER_SHIFT, MAX_DELIVERY_SECONDS);
     unchecked {
-        return createdAtOf(progress) + ((PackedProgress.unwrap(progress) >> 217) & SPAN_MASK);
+        return createdAtOf(progress) + seconds_;
     }
 }
 
 /// @dev Unix seconds; the delivery's before there is a dispute.
 function disputedAtOf(PackedProgress progress) pure returns (uint256) {
+    uint256 seconds_ = readField(PackedProgress.unwrap(progress), DISPUTED_AFTER_SHIFT, MAX_DISPUTE_WINDOW);
     unchecked {
-        return deliveredAtOf(progress) + (PackedProgress.unwrap(progress) >> 239);
+        return deliveredAtOf(progress) + seconds_;
     }
 }
 
+/// @dev The progress in another state, everything else unchanged.
 function withState(PackedProgress progress, EscrowState state) pure returns (PackedProgress) {
-    return PackedProgress.wrap((PackedProgress.unwrap(progress) & ~STATE_MASK) | (uint256(state) << 160));
+    return PackedProgress.wrap(writeField(PackedProgress.unwrap(progress), STATE_SHIFT, MAX_STATE, uint256(state)));
 }
 
-/// @dev Funded to Delivered. `deliveredAt` is not after the deadline, so that it fits.
+/// @dev Funded to Delivered. `deliveredAt` is at or after the creation, and not after the deadline, so that it fits.
 function withDelivery(PackedProgress progress, uint256 deliveredAt) pure returns (PackedProgress) {
-    unchecked {
-        uint256 deliveredAfter = deliveredAt - createdAtOf(progress);
-        return
-            PackedProgress.wrap(
-                PackedProgress.unwrap(withState(progress, EscrowState.Delivered)) | (deliveredAfter << 217)
-            );
-    }
+    uint256 word = PackedProgress.unwrap(progress.withState(EscrowState.Delivered));
+    uint256 seconds_ = deliveredAt - progress.createdAtOf();
+    return PackedProgress.wrap(writeField(word, DELIVERED_AFTER_SHIFT, MAX_DELIVERY_SECONDS, seconds_));
 }
 
-/// @dev Delivered to Disputed. `disputedAt` is not after the dispute window, so that it fits.
+/// @dev Delivered to Disputed. `disputedAt` is at or after the delivery, and not after the dispute window, so that it
+/// fits.
 function withDispute(PackedProgress progress, uint256 disputedAt) pure returns (PackedProgress) {
-    unchecked {
-        uint256 disputedAfter = disputedAt - deliveredAtOf(progress);
-        return
-            PackedProgress.wrap(
-                PackedProgress.unwrap(withState(progress, EscrowState.Disputed)) | (disputedAfter << 239)
-            );
-    }
+    uint256 word = PackedProgress.unwrap(progress.withState(EscrowState.Disputed));
+    uint256 seconds_ = disputedAt - progress.deliveredAtOf();
+    return PackedProgress.wrap(writeField(word, DISPUTED_AFTER_SHIFT, MAX_DISPUTE_WINDOW, seconds_));
 }
 
-function buyerOf(PackedTerms terms) pure returns (address) {
-    return address(uint160(PackedTerms.unwrap(terms)));
+function buyerOf(PackedDeposit deposit) pure returns (address) {
+    return address(uint160(PackedDeposit.unwrap(deposit)));
 }
 
 /// @dev Seconds.
-function disputeWindowOf(PackedTerms terms) pure returns (uint256) {
-    return (PackedTerms.unwrap(terms) >> 160) & WINDOW_MASK;
+function disputeWindowOf(PackedDeposit deposit) pure returns (uint256) {
+    return readField(PackedDeposit.unwrap(deposit), DISPUTE_WINDOW_SHIFT, MAX_DISPUTE_WINDOW);
 }
 
 /// @dev Seconds.
-function abandonmentGraceOf(PackedTerms terms) pure returns (uint256) {
-    return (PackedTerms.unwrap(terms) >> 177) & SPAN_MASK;
+function abandonmentGraceOf(PackedDeposit deposit) pure returns (uint256) {
+    return readField(PackedDeposit.unwrap(deposit), ABANDONMENT_GRACE_SHIFT, MAX_ABANDONMENT_GRACE);
 }
 
-function tokenIndexOf(PackedTerms terms) pure returns (uint256) {
-    return (PackedTerms.unwrap(terms) >> 199) & MAX_TOKEN_INDEX;
+function tokenIndexOf(PackedDeposit deposit) pure returns (uint256) {
+    return readField(PackedDeposit.unwrap(deposit), TOKEN_INDEX_SHIFT, MAX_TOKEN_INDEX);
 }
 
 /// @dev Token units; 0 when slot 3 has the amount.
-function inlineAmountOf(PackedTerms terms) pure returns (uint256) {
-    return PackedTerms.unwrap(terms) >> 204;
+function inlineAmountOf(PackedDeposit deposit) pure returns (uint256) {
+    return readField(PackedDeposit.unwrap(deposit), AMOUNT_SHIFT, MAX_INLINE_AMOUNT);
 }

@@ -3,10 +3,9 @@ import { concat } from "ethers";
 
 import { ERC1967Proxy__factory } from "../../typechain-types/factories/@openzeppelin/contracts/proxy/ERC1967/ERC1967Proxy__factory.ts";
 import { EscrowV2__factory } from "../../typechain-types/factories/contracts/EscrowV2__factory.ts";
-import { ResolverV2__factory } from "../../typechain-types/factories/contracts/ResolverV2__factory.ts";
-import { ScoreV2__factory } from "../../typechain-types/factories/contracts/ScoreV2__factory.ts";
-import { implementationsOfBuild, timelockInitCode } from "../system/contracts.ts";
+import { timelockInitCode } from "../system/contracts.ts";
 import type { Deployment } from "../system/deployment-file.ts";
+import { BYTECODES, implementationCode, isOfBuild } from "../system/implementations.ts";
 import type { Difference } from "./check.ts";
 import { refusalOf } from "./check.ts";
 
@@ -15,16 +14,8 @@ import { refusalOf } from "./check.ts";
  * implementation of other sources isn't a difference, because the sources are ahead of what is deployed; `notesOf`
  * reports it.
  */
-export async function codeDifferencesOf(
-  provider: Provider,
-  { contracts, governance }: Deployment,
-): Promise<Difference[]> {
-  const implementations = implementationsOfBuild();
-  const initCodes = {
-    escrow: EscrowV2__factory.bytecode,
-    score: ScoreV2__factory.bytecode,
-    resolver: ResolverV2__factory.bytecode,
-  };
+export async function codeDifferencesOf(provider: Provider, deployment: Deployment): Promise<Difference[]> {
+  const { contracts, governance } = deployment;
   const differences: Difference[] = [];
   const compare = async (title: string, address: string, initCode: string): Promise<void> => {
     const same = await isCodeOf(provider, address, initCode).catch(refusalOf);
@@ -37,8 +28,9 @@ export async function codeDifferencesOf(
   };
   for (const key of ["escrow", "score", "resolver"] as const) {
     const { proxy, implementation } = contracts[key];
-    if (implementation === implementations[key]) {
-      await compare(`the implementation of ${key}`, implementation, initCodes[key]);
+    if (isOfBuild(deployment, key, BYTECODES[key])) {
+      const initCode = implementationCode(deployment, key, BYTECODES[key]);
+      await compare(`the implementation of ${key}`, implementation, initCode);
     }
     await compare(`the proxy of ${key}`, proxy, proxyInitCode(implementation));
   }

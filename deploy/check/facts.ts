@@ -70,7 +70,7 @@ function roleFacts(provider: Provider, { contracts, roles, governance }: Deploym
   ];
 }
 
-function wiringFacts(provider: Provider, { contracts }: Deployment): Fact[] {
+function wiringFacts(provider: Provider, { contracts, mainToken }: Deployment): Fact[] {
   const { escrow, score, resolver } = contracts;
   const escrowContract = EscrowV2__factory.connect(escrow.proxy, provider);
   const scoreContract = ScoreV2__factory.connect(score.proxy, provider);
@@ -78,6 +78,7 @@ function wiringFacts(provider: Provider, { contracts }: Deployment): Fact[] {
   return [
     { fact: "score contract of escrow", expected: score.proxy, read: () => escrowContract.scoreContract() },
     { fact: "resolver contract of escrow", expected: resolver.proxy, read: () => escrowContract.resolverContract() },
+    { fact: "main token of escrow", expected: mainToken, read: () => escrowContract.mainToken() },
     { fact: "escrow contract of score", expected: escrow.proxy, read: () => scoreContract.escrowContract() },
     { fact: "escrow contract of resolver", expected: escrow.proxy, read: () => resolverContract.escrowContract() },
   ];

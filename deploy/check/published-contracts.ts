@@ -1,6 +1,7 @@
 import { ZeroAddress } from "ethers";
 
 import type { Deployment } from "../system/deployment-file.ts";
+import { constructorArgsOf } from "../system/implementations.ts";
 import { problem } from "../system/problem.ts";
 
 /** A deployed contract and what publishing its source needs. */
@@ -34,7 +35,7 @@ export function publishedContracts(deployment: Deployment): PublishedContract[] 
         title: `${name}, implementation`,
         address: implementation,
         contract: `contracts/${name}.sol:${name}`,
-        constructorArgs: [],
+        constructorArgs: constructorArgsOf(deployment, key),
       },
       {
         title: `${name}, proxy`,

@@ -3,22 +3,20 @@ import path from "node:path";
 import type { Provider, Signer } from "ethers";
 
 import { EscrowV2__factory } from "../../typechain-types/factories/contracts/EscrowV2__factory.ts";
-import { ResolverV2__factory } from "../../typechain-types/factories/contracts/ResolverV2__factory.ts";
-import { ScoreV2__factory } from "../../typechain-types/factories/contracts/ScoreV2__factory.ts";
 import { describeDifferences, differencesOf } from "../check/check.ts";
 import { implementationOf } from "../system/code.ts";
 import { create2Address, ensureCreated } from "../system/create2.ts";
-import type { Deployment } from "../system/deployment-file.ts";
+import type { ContractKey, Deployment } from "../system/deployment-file.ts";
 import { readDeployment, writeDeployment } from "../system/deployment-file.ts";
+import { BYTECODES, implementationCode, isOfBuild } from "../system/implementations.ts";
 import { problem } from "../system/problem.ts";
 import { proposalOf } from "./timelock.ts";
-
-export type ContractKey = keyof Deployment["contracts"];
 
 /** An implementation to upgrade a proxy to. */
 export interface Candidate {
   /** Name of the contract. */
   name: string;
+  /** Creation code without the constructor arguments, which are the deployment's own. */
   bytecode: string;
   /** Reasons against the upgrade: unsafe code, or storage that would be misread. */
   objections: readonly string[];
@@ -50,9 +48,9 @@ export function candidatesOfBuild(objections: Record<string, readonly string[]>)
     objections: objections[name] ?? [],
   });
   return {
-    escrow: candidate("EscrowV2", EscrowV2__factory.bytecode),
-    score: candidate("ScoreV2", ScoreV2__factory.bytecode),
-    resolver: candidate("ResolverV2", ResolverV2__factory.bytecode),
+    escrow: candidate("EscrowV2", BYTECODES.escrow),
+    score: candidate("ScoreV2", BYTECODES.score),
+    resolver: candidate("ResolverV2", BYTECODES.resolver),
   };
 }
 
@@ -107,12 +105,13 @@ async function standing(
   candidate: Candidate,
 ): Promise<UpgradeStep | undefined> {
   const record = deployment.contracts[contract];
-  const implementation = create2Address(candidate.bytecode);
-  if ((await implementationOf(provider, record.proxy)) !== implementation) return undefined;
-  if (record.implementation === implementation) {
-    log(`${contract}: ${candidate.name} at ${implementation} is current`);
-    return { contract, implementation, outcome: "current" };
+  const actual = await implementationOf(provider, record.proxy);
+  if (actual === record.implementation && isOfBuild(deployment, contract, candidate.bytecode)) {
+    log(`${contract}: ${candidate.name} at ${actual} is current`);
+    return { contract, implementation: actual, outcome: "current" };
   }
+  const implementation = create2Address(implementationCode(deployment, contract, candidate.bytecode));
+  if (actual !== implementation) return undefined;
   record.implementation = implementation;
   log(`${contract}: the chain has ${implementation} already; ${deployer ? "recorded" : "it would be recorded"}`);
   return { contract, implementation, outcome: deployer ? "recorded" : "planned" };
@@ -125,7 +124,8 @@ async function upgradeOne(
   candidate: Candidate,
 ): Promise<UpgradeStep> {
   const record = deployment.contracts[contract];
-  const implementation = create2Address(candidate.bytecode);
+  const initCode = implementationCode(deployment, contract, candidate.bytecode);
+  const implementation = create2Address(initCode);
   const step = (outcome: UpgradeStep["outcome"]): UpgradeStep => ({ contract, implementation, outcome });
   const proxy = EscrowV2__factory.connect(record.proxy, provider);
   const owner = await proxy.owner();
@@ -135,7 +135,7 @@ async function upgradeOne(
     return step("planned");
   }
 
-  const { created } = await ensureCreated(deployer, provider, candidate.bytecode);
+  const { created } = await ensureCreated(deployer, provider, initCode);
   log(`${contract}: ${created ? "created" : "found"} ${candidate.name} at ${implementation}`);
   if (owner !== (await deployer.getAddress())) {
     await proposeUpgrade(provider, deployment, owner, record.proxy, implementation, log);

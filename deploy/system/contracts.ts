@@ -8,16 +8,10 @@ import { ResolverV2__factory } from "../../typechain-types/factories/contracts/R
 import { ScoreV2__factory } from "../../typechain-types/factories/contracts/ScoreV2__factory.ts";
 import type { SettlementNetwork, TokenFacts } from "../networks.ts";
 import { NETWORKS, TIMELOCK_DELAY_SECONDS } from "../networks.ts";
-import { create2Address, ensureCreated } from "./create2.ts";
-import type { DeployedContract, DeployedGovernance, DeployedRoles, Deployment } from "./deployment-file.ts";
+import { ensureCreated } from "./create2.ts";
+import type { ContractKey, DeployedContract, DeployedGovernance, DeployedRoles, Deployment } from "./deployment-file.ts";
+import { birthCode } from "./implementations.ts";
 import { problem } from "./problem.ts";
-
-/** Addresses of the implementations that the current sources compile to. */
-export interface Implementations {
-  escrow: string;
-  score: string;
-  resolver: string;
-}
 
 /** The inputs of a deployment. */
 export interface SystemOptions {
@@ -29,50 +23,27 @@ export interface SystemOptions {
   log: (line: string) => void;
 }
 
-/** The addresses at which the current sources' implementations are, or would be, deployed. */
-export function implementationsOfBuild(): Implementations {
-  return {
-    escrow: create2Address(EscrowV2__factory.bytecode),
-    score: create2Address(ScoreV2__factory.bytecode),
-    resolver: create2Address(ResolverV2__factory.bytecode),
-  };
-}
-
-/** Creates the three implementations and the three proxies, except those that already exist. */
+/** Creates the three contracts in one transaction, unless they already exist. */
 export async function deploySystem(options: SystemOptions): Promise<Deployment> {
   const { deployer, provider, network, roles, log } = options;
   const facts = NETWORKS[network];
+  const { address, created } = await ensureCreated(deployer, provider, birthCode(roles, listingsOf(facts.tokens)));
+  log(`${created ? "created" : "found  "} the three contracts by ${address}`);
 
-  const create = async (name: string, initCode: string): Promise<string> => {
-    const { address, created } = await ensureCreated(deployer, provider, initCode);
-    log(`${created ? "created" : "found  "} ${name} at ${address}`);
-    return address;
-  };
-  const implementations: Implementations = {
-    escrow: await create("EscrowV2 implementation", EscrowV2__factory.bytecode),
-    score: await create("ScoreV2 implementation", ScoreV2__factory.bytecode),
-    resolver: await create("ResolverV2 implementation", ResolverV2__factory.bytecode),
-  };
-  const birth = MarketplaceDeployment__factory.connect(
-    await create("the proxies' deployment", birthCode(implementations, roles, facts.tokens)),
-    provider,
-  );
-
+  const birth = MarketplaceDeployment__factory.connect(address, provider);
   const [escrow, score, resolver, startBlock] = await Promise.all([
-    birth.escrow(),
-    birth.score(),
-    birth.resolver(),
+    Promise.all([birth.escrow(), birth.escrowImplementation()]),
+    Promise.all([birth.score(), birth.scoreImplementation()]),
+    Promise.all([birth.resolver(), birth.resolverImplementation()]),
     birth.startBlock(),
   ]);
   const block = Number(startBlock);
-  const txHash = await creationHash(provider, escrow, block);
-  const calls = initialization(roles, { escrow, score, resolver }, facts.tokens);
-  const contract = (key: keyof Implementations, proxy: string): DeployedContract => ({
-    proxy,
-    implementation: implementations[key],
-    txHash,
-    created: { implementation: implementations[key], initData: calls[key] },
-  });
+  const txHash = await creationHash(provider, escrow[0], block);
+  const calls = initialization(roles, facts.tokens);
+  const contract = (key: ContractKey, [proxy, implementation]: [string, string]): DeployedContract => {
+    log(`  ${key} at ${proxy}, implementation at ${implementation}`);
+    return { proxy, implementation, txHash, created: { implementation, initData: calls[key] } };
+  };
   return {
     network,
     chainId: facts.chainId,
@@ -82,6 +53,7 @@ export async function deploySystem(options: SystemOptions): Promise<Deployment> 
       score: contract("score", score),
       resolver: contract("resolver", resolver),
     },
+    mainToken: facts.tokens[0]?.address ?? ZeroAddress,
     roles,
     ...(options.governance && { governance: options.governance }),
     tokens: facts.tokens.map((token) => ({
@@ -119,36 +91,19 @@ export function timelockInitCode({ multisig, minDelaySeconds }: DeployedGovernan
   return concat([TimelockController__factory.bytecode, args]);
 }
 
-function birthCode(implementations: Implementations, roles: DeployedRoles, tokens: readonly TokenFacts[]): string {
-  const args = MarketplaceDeployment__factory.createInterface().encodeDeploy([
-    implementations,
-    roles,
-    listingsOf(tokens),
-  ]);
-  return concat([MarketplaceDeployment__factory.bytecode, args]);
-}
-
 /** The calls with which MarketplaceDeployment initializes the proxies. */
-function initialization(
-  roles: DeployedRoles,
-  proxies: Record<keyof Implementations, string>,
-  tokens: readonly TokenFacts[],
-): Record<keyof Implementations, string> {
+function initialization(roles: DeployedRoles, tokens: readonly TokenFacts[]): Record<ContractKey, string> {
   const { owner, treasury, pauser, systemResolver, adminResolver } = roles;
-  const { escrow, score, resolver } = proxies;
   return {
     escrow: EscrowV2__factory.createInterface().encodeFunctionData("initialize", [
       owner,
       treasury,
       pauser,
-      score,
-      resolver,
       listingsOf(tokens),
     ]),
-    score: ScoreV2__factory.createInterface().encodeFunctionData("initialize", [owner, escrow]),
+    score: ScoreV2__factory.createInterface().encodeFunctionData("initialize", [owner]),
     resolver: ResolverV2__factory.createInterface().encodeFunctionData("initialize", [
       owner,
-      escrow,
       systemResolver,
       adminResolver,
     ]),

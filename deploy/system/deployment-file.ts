@@ -55,10 +55,15 @@ export interface Deployment {
   /** Block in which the proxies were created. */
   startBlock: number;
   contracts: { escrow: DeployedContract; score: DeployedContract; resolver: DeployedContract };
+  /** The token that the escrow contract's implementations have as an immutable: the first one listed. */
+  mainToken: string;
   roles: DeployedRoles;
   governance?: DeployedGovernance;
   tokens: DeployedToken[];
 }
+
+/** The three contracts by what they do. */
+export type ContractKey = keyof Deployment["contracts"];
 
 /** Reads a deployment file; undefined when it doesn't exist. */
 export async function readDeployment(file: string): Promise<Deployment | undefined> {
