@@ -1,11 +1,12 @@
 import { AbiCoder, concat, getCreateAddress } from "ethers";
 
 import { EscrowV2__factory } from "../../typechain-types/factories/contracts/EscrowV2__factory.ts";
+import type { TokenListingStruct } from "../../typechain-types/contracts/MarketplaceDeployment.ts";
 import { MarketplaceDeployment__factory } from "../../typechain-types/factories/contracts/MarketplaceDeployment__factory.ts";
 import { ResolverV2__factory } from "../../typechain-types/factories/contracts/ResolverV2__factory.ts";
 import { ScoreV2__factory } from "../../typechain-types/factories/contracts/ScoreV2__factory.ts";
 import { create2Address } from "./create2.ts";
-import type { ContractKey, Deployment } from "./deployment-file.ts";
+import type { ContractKey, DeployedRoles, Deployment } from "./deployment-file.ts";
 import { problem } from "./problem.ts";
 
 /** The code of each implementation as the current sources compile it, without constructor arguments. */
@@ -47,7 +48,7 @@ function bornAt({ contracts }: Deployment, key: ContractKey): string | undefined
   const [owner, treasury, pauser, tokens] = EscrowV2__factory.createInterface().decodeFunctionData(
     "initialize",
     escrow,
-  ) as unknown as [string, string, string, Parameters<typeof birthCode>[1]];
+  ) as unknown as [string, string, string, TokenListingStruct[]];
   const [, systemResolver, adminResolver] = ResolverV2__factory.createInterface().decodeFunctionData(
     "initialize",
     resolver,
@@ -56,10 +57,8 @@ function bornAt({ contracts }: Deployment, key: ContractKey): string | undefined
   return getCreateAddress({ from: birth, nonce: CREATION_NONCES[key] });
 }
 
-type BirthArguments = Parameters<ReturnType<typeof MarketplaceDeployment__factory.createInterface>["encodeDeploy"]>[0];
-
 /** The creation code of MarketplaceDeployment, which creates everything. Throws without a token. */
-export function birthCode(roles: BirthArguments[0], tokens: BirthArguments[1]): string {
+export function birthCode(roles: DeployedRoles, tokens: TokenListingStruct[]): string {
   if (tokens.length === 0) throw problem("A deployment needs a token, because its first one is the main token");
   const args = MarketplaceDeployment__factory.createInterface().encodeDeploy([roles, tokens]);
   return concat([MarketplaceDeployment__factory.bytecode, args]);

@@ -21,6 +21,8 @@ export interface GasReport {
 
 const RESOLUTION_TIMEOUT_SECONDS = 30 * 86_400;
 const DELIVERY_SECONDS = 86_400;
+/** Unix seconds, years after the measured chain begins. */
+const AGREEMENT_DEADLINE = 2n ** 32n;
 const CONTRACTS = ["EscrowV2", "ScoreV2", "ResolverV2"];
 /** At $3,000: above the amount that fits the packed record and above the lowest cap; the other below both. */
 const WETH_OF_15_USD = 5n * 10n ** 15n;
@@ -171,7 +173,7 @@ async function measureEndings({ connection, contracts, wallets, steps }: GasSetu
   gas["resolveByAdmin"] = await used(resolver.connect(wallets.admin).resolveByAdmin(forAdmin, 2, 30, 70, steps.hash()));
   const agreed = await steps.disputed();
   const signatures = await agreement({ connection, contracts, wallets }, agreed, 40n);
-  gas["resolveByAgreement"] = await used(resolver.connect(wallets.relayer).resolveByAgreement(agreed, 40, signatures));
+  gas["resolveByAgreement"] = await used(resolver.connect(wallets.relayer).resolveByAgreement(agreed, 40, AGREEMENT_DEADLINE, signatures));
 
   const forgotten = await steps.delivered();
   const unruled = await steps.disputed();
@@ -198,9 +200,10 @@ async function agreement(
     ResolutionAgreement: [
       { name: "escrowId", type: "bytes32" },
       { name: "buyerPercent", type: "uint256" },
+      { name: "deadline", type: "uint256" },
     ],
   };
-  const message = { escrowId, buyerPercent };
+  const message = { escrowId, buyerPercent, deadline: AGREEMENT_DEADLINE };
   return [
     await wallets.buyer.signTypedData(domain, types, message),
     await wallets.seller.signTypedData(domain, types, message),

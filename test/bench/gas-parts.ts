@@ -1,4 +1,4 @@
-import { toBeHex, solidityPackedKeccak256, zeroPadValue } from "ethers";
+import { toBeHex, zeroPadValue } from "ethers";
 
 import { AMOUNT, type GasSetup, gasSetup } from "./gas-setup.ts";
 
@@ -24,17 +24,12 @@ interface Touch {
 }
 
 const CALLS = new Set(["CALL", "STATICCALL", "DELEGATECALL"]);
-/** EscrowStorage: ERC-7201, and the places of the fields in it. */
-const ESCROW_STORAGE = 0x96c5879cbfbd63a51be880377b7967994a4ebdbf41791ed2976aa04d1f493000n;
-const SCORE_FIELD = 1n;
-const TOKEN_AT_FIELD = 10n;
 /** ERC-1967. */
 const IMPLEMENTATION_SLOT = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
-const USDC_INDEX = 1;
 
 /**
- * What a deal uses for the score contract's caps, for its proxy at the settlement and for the token's address, step by
- * step in the machine's own trace. `capsGas` is what a creation costs more when it reads the scores; what is left of it
+ * What a deal uses for the score contract's caps and for its proxy at the settlement, step by step in the machine's own
+ * trace. `capsGas` is what a creation costs more when it reads the scores; what is left of it
  * is the part "caps: the rest".
  */
 export async function measureParts(capsGas: number): Promise<Record<string, number>> {
@@ -45,7 +40,6 @@ export async function measureParts(capsGas: number): Promise<Record<string, numb
   await contracts.escrow.connect(wallets.seller).submitDelivery(deal.escrowId, steps.hash());
   const settlement = await touchesOf(setup, (await contracts.escrow.connect(wallets.buyer).accept(deal.escrowId)).hash);
 
-  const escrow = addresses.escrow.toLowerCase();
   const score = (await contracts.score.getAddress()).toLowerCase();
   const slot = (touches: Touch[], address: string, isIt: (slot: string) => boolean): number =>
     sum(touches.filter((touch) => touch.kind === "slot" && touch.address === address && isIt(touch.slot)));
@@ -54,11 +48,8 @@ export async function measureParts(capsGas: number): Promise<Record<string, numb
   const scoreImplementation = `0x${(
     await setup.connection.ethers.provider.getStorage(score, IMPLEMENTATION_SLOT)
   ).slice(-40)}`;
-  const scoreField = toBeHex(ESCROW_STORAGE + SCORE_FIELD, 32);
-  const tokenAt = solidityPackedKeccak256(["uint256", "uint256"], [USDC_INDEX, ESCROW_STORAGE + TOKEN_AT_FIELD]);
 
   const caps = {
-    "caps: address of the score contract": slot(creation, escrow, (found) => found === scoreField),
     "caps: account of the score contract": account(creation, score),
     "caps: slot of its implementation": slot(creation, score, (found) => found === IMPLEMENTATION_SLOT),
     "caps: account of its implementation": account(creation, scoreImplementation),
@@ -70,7 +61,6 @@ export async function measureParts(capsGas: number): Promise<Record<string, numb
     "settlement: account of the score contract": account(settlement, score),
     "settlement: slot of its implementation": slot(settlement, score, (found) => found === IMPLEMENTATION_SLOT),
     "settlement: account of its implementation": account(settlement, scoreImplementation),
-    "settlement: address of the token": slot(settlement, escrow, (found) => found === tokenAt),
   };
   for (const [name, gas] of Object.entries(parts)) {
     if (gas <= 0) throw new Error(`the trace shows nothing for "${name}": has the storage moved?`);

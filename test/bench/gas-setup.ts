@@ -37,15 +37,6 @@ export async function gasSetup({ escrowFactory, isPlain = false }: GasSetupOptio
     : await deployUsdc(connection, tokenAddress("USDC"));
   const weth = await deployWeth9(connection, tokenAddress("WETH"));
   const feed = await ethers.deployContract("MockPriceFeed", [8, 3_000n * 10n ** 8n]);
-  const implementations = await Promise.all(
-    (["EscrowV2", "ScoreV2", "ResolverV2"] as const).map(async (name) => {
-      const built = await ethers.getContractFactory(name as "EscrowV2");
-      const factory = name === "EscrowV2" && escrowFactory !== undefined ? escrowFactory.connect(owner) : built;
-      const contract = await factory.deploy();
-      return contract.getAddress();
-    }),
-  );
-  const [escrowCode = "", scoreCode = "", resolverCode = ""] = implementations;
   const listing = (feedAddress: string, decimals: number, minAmount: bigint) => ({
     feed: feedAddress,
     maxPriceAge: feedAddress === ethers.ZeroAddress ? 0 : 86_400,
@@ -54,7 +45,6 @@ export async function gasSetup({ escrowFactory, isPlain = false }: GasSetupOptio
     minAmount,
   });
   const deployment = await ethers.deployContract("MarketplaceDeployment", [
-    { escrow: escrowCode, score: scoreCode, resolver: resolverCode },
     {
       owner: owner.address,
       treasury: treasury.address,
@@ -70,6 +60,10 @@ export async function gasSetup({ escrowFactory, isPlain = false }: GasSetupOptio
   const escrow = await ethers.getContractAt("EscrowV2", await deployment.escrow());
   const score = await ethers.getContractAt("ScoreV2", await deployment.score());
   const resolver = await ethers.getContractAt("ResolverV2", await deployment.resolver());
+  if (escrowFactory !== undefined) {
+    const other = await escrowFactory.connect(owner).deploy(score, resolver, usdc);
+    await escrow.connect(owner).upgradeToAndCall(other, "0x");
+  }
   const escrowAddress = await escrow.getAddress();
   const usdcAddress = await usdc.getAddress();
   const wethAddress = await weth.getAddress();

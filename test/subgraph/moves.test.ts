@@ -9,6 +9,8 @@ import { readAgent, readEscrow } from "./support/records.ts";
 
 const RATIONALE = keccak256(toUtf8Bytes("The delivery does what was asked."));
 const ZERO_HASH = toBeHex(0, 32);
+/** Unix seconds that no test reaches. */
+const FAR_DEADLINE = 10n ** 11n;
 
 function stackFacts(): StackFacts {
   const path = process.env["TEST_STACK"];
@@ -296,9 +298,9 @@ describe("the subgraph follows every move of an escrow", () => {
     const [buyer, seller, relayer] = [await market.newParty(), await market.newParty(), await market.newParty()];
     const { id } = await market.createDisputed(buyer, seller);
     const resolver = market.resolverAs(relayer);
-    const digest = await resolver.agreementDigest(id, 25n);
+    const digest = await resolver.agreementDigest(id, 25n, FAR_DEADLINE);
     const receipt = await confirmed(
-      resolver.resolveByAgreement(id, 25n, [
+      resolver.resolveByAgreement(id, 25n, FAR_DEADLINE, [
         buyer.wallet.signingKey.sign(digest).serialized,
         seller.wallet.signingKey.sign(digest).serialized,
       ]),

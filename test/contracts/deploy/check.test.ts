@@ -9,6 +9,7 @@ import { ADMIN_ROLE as ADMIN, SYSTEM_ROLE as SYSTEM, factsOf } from "../../../de
 import { runCheck } from "../../../deploy/check/run-check.ts";
 import type { Deployment } from "../../../deploy/system/deployment-file.ts";
 import { writeDeployment } from "../../../deploy/system/deployment-file.ts";
+import { constructorArgsOf } from "../../../deploy/system/implementations.ts";
 import type { DeployChain } from "../fixtures/deployment.ts";
 import { deployChain, deployMultisig, placeTokens, rolesOf } from "../fixtures/deployment.ts";
 
@@ -60,8 +61,16 @@ const feedOf = async ({ chain }: Subject, decimals: number) => {
   const feed = await chain.ethers.deployContract("MockPriceFeed", [decimals, 2_500n * 10n ** BigInt(decimals)]);
   return feed.getAddress();
 };
-const nextOf = async ({ chain }: Subject, name: "NextEscrow" | "NextScore" | "NextResolver") =>
-  (await chain.ethers.deployContract(name as "NextEscrow")).getAddress();
+/** A later implementation, by default for the same contracts. */
+const nextOf = async (
+  { chain, deployment }: Subject,
+  name: "NextEscrow" | "NextScore" | "NextResolver",
+  args?: Subject["stranger"][],
+) => {
+  const key = ({ NextEscrow: "escrow", NextScore: "score", NextResolver: "resolver" } as const)[name];
+  const next = await chain.ethers.deployContract(name, args ?? constructorArgsOf(deployment, key));
+  return next.getAddress();
+};
 const AGAINST = "against the sources";
 
 const DIFFERENCES: Row[] = [
@@ -132,21 +141,25 @@ const DIFFERENCES: Row[] = [
       await resolver.connect(stranger).acceptResolver(ADMIN);
     },
   ],
-  ["another score contract", ["score contract of escrow"], ({ escrow, resolver }) => escrow.setScoreContract(resolver)],
   [
-    "another resolver contract",
-    ["resolver contract of escrow"],
-    ({ escrow, score }) => escrow.setResolverContract(score),
+    "an upgrade of escrow that names other contracts",
+    ["implementation of escrow", "score contract of escrow", "resolver contract of escrow", "main token of escrow"],
+    async (subject) => {
+      const { stranger, escrow } = subject;
+      await escrow.upgradeToAndCall(await nextOf(subject, "NextEscrow", [stranger, stranger, stranger]), "0x");
+    },
   ],
   [
-    "another escrow contract of score",
-    ["escrow contract of score"],
-    ({ score, stranger }) => score.setEscrowContract(stranger),
+    "an upgrade of score that names another escrow contract",
+    ["implementation of score", "escrow contract of score"],
+    async (subject) =>
+      subject.score.upgradeToAndCall(await nextOf(subject, "NextScore", [subject.stranger]), "0x"),
   ],
   [
-    "another escrow contract of resolver",
-    ["escrow contract of resolver"],
-    ({ resolver, stranger }) => resolver.setEscrowContract(stranger),
+    "an upgrade of resolver that names another escrow contract",
+    ["implementation of resolver", "escrow contract of resolver"],
+    async (subject) =>
+      subject.resolver.upgradeToAndCall(await nextOf(subject, "NextResolver", [subject.stranger]), "0x"),
   ],
   [
     "a token that is delisted",
@@ -156,7 +169,7 @@ const DIFFERENCES: Row[] = [
   ["other decimals of a token", ["WETH decimals"], (subject) => void (token(subject, "WETH").decimals = 8)],
   ["another feed of a token", ["WETH feed"], async (subject) => relist(subject, { feed: await feedOf(subject, 8) })],
   ["another age of prices", ["WETH maxPriceAge"], (subject) => relist(subject, { maxPriceAge: 7_200 })],
-  ["another least deposit", ["WETH minAmount"], (subject) => relist(subject, { minAmount: 1n })],
+  ["another least deposit", ["WETH minAmount"], (subject) => relist(subject, { minAmount: 2n })],
   [
     "a feed with other decimals",
     ["WETH feed's decimals"],
@@ -216,6 +229,11 @@ const NOTES: [title: string, note: RegExp, change: (subject: Subject) => Promise
     "a pause",
     /^new escrows are paused$/,
     async ({ chain, escrow }) => escrow.connect(chain.signers[3] ?? chain.deployer).pause(),
+  ],
+  [
+    "suspended rulings",
+    /^rulings are paused$/,
+    async ({ chain, resolver }) => resolver.connect(chain.signers[3] ?? chain.deployer).pauseRulings(),
   ],
   ...KEYS.map((key): (typeof NOTES)[number] => [
     `a proposed owner of ${key}`,

@@ -76,12 +76,6 @@ export async function forkOf(source: ForkSource) {
   const escrow = await ethers.getContractAt("EscrowV2", source.escrow ?? (await deploy()));
 
   async function deploy(): Promise<string> {
-    const codes = [];
-    for (const name of ["EscrowV2", "ScoreV2", "ResolverV2"] as const) {
-      const contract = await (await ethers.getContractFactory(name as "EscrowV2")).deploy();
-      codes.push(await contract.getAddress());
-    }
-    const [escrowCode = "", score = "", resolver = ""] = codes;
     const address = (index: number): string => signers[index]?.address ?? "";
     const roles = {
       owner: address(0),
@@ -100,8 +94,7 @@ export async function forkOf(source: ForkSource) {
         minAmount: token.minAmount,
       },
     }));
-    const implementations = { escrow: escrowCode, score, resolver };
-    const deployment = await ethers.deployContract("MarketplaceDeployment", [implementations, roles, listings]);
+    const deployment = await ethers.deployContract("MarketplaceDeployment", [roles, listings]);
     return deployment.escrow();
   }
 

@@ -3,11 +3,12 @@ import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 
 import { differencesOf } from "../../../deploy/check/check.ts";
-import type { Candidate, ContractKey, UpgradeStep } from "../../../deploy/run/run-upgrade.ts";
+import type { Candidate, UpgradeStep } from "../../../deploy/run/run-upgrade.ts";
 import { candidatesOfBuild, runUpgrade } from "../../../deploy/run/run-upgrade.ts";
 import { implementationOf } from "../../../deploy/system/code.ts";
 import { create2Address, ensureCreated } from "../../../deploy/system/create2.ts";
-import type { Deployment } from "../../../deploy/system/deployment-file.ts";
+import type { ContractKey, Deployment } from "../../../deploy/system/deployment-file.ts";
+import { implementationCode } from "../../../deploy/system/implementations.ts";
 import { EscrowV2__factory } from "../../../typechain-types/factories/contracts/EscrowV2__factory.ts";
 import { NextEscrow__factory } from "../../../typechain-types/factories/contracts/mocks/NextGeneration.sol/NextEscrow__factory.ts";
 import { NextScore__factory } from "../../../typechain-types/factories/contracts/mocks/NextGeneration.sol/NextScore__factory.ts";
@@ -23,6 +24,11 @@ function nextCandidates(objections: readonly string[] = []): Record<ContractKey,
     score: { name: "NextScore", bytecode: NextScore__factory.bytecode, objections: [] },
   };
 }
+
+const nextEscrowCode = (deployment: Deployment): string =>
+  implementationCode(deployment, "escrow", NextEscrow__factory.bytecode);
+/** Where the next escrow implementation of a deployment is created. */
+const nextEscrow = (deployment: Deployment): string => create2Address(nextEscrowCode(deployment));
 
 describe("hardhat upgrade", function () {
   this.timeout(60_000);
@@ -62,7 +68,7 @@ describe("hardhat upgrade", function () {
     const steps = await upgrade(nextCandidates(), true);
     expect(outcomes(steps)).to.deep.equal(["escrow planned", "score planned", "resolver current"]);
     expect(chain.lines.join("\n")).to.contain(
-      `would create NextEscrow at ${create2Address(NextEscrow__factory.bytecode)}`,
+      `would create NextEscrow at ${nextEscrow(deployment)}`,
     );
     expect(await chain.ethers.provider.getBlockNumber()).to.equal(block);
     expect(await recorded()).to.deep.equal(deployment);
@@ -76,7 +82,7 @@ describe("hardhat upgrade", function () {
       "resolver current",
     ]);
     const after = await recorded();
-    expect(after.contracts.escrow.implementation).to.equal(create2Address(NextEscrow__factory.bytecode));
+    expect(after.contracts.escrow.implementation).to.equal(nextEscrow(deployment));
     expect(await implementationOf(provider, after.contracts.escrow.proxy)).to.equal(
       after.contracts.escrow.implementation,
     );
@@ -127,13 +133,13 @@ describe("hardhat upgrade", function () {
     expect(await recorded()).to.deep.equal(deployment);
 
     // An upgrade that was made elsewhere stands, whatever else differs.
-    await ensureCreated(deployer, ethers.provider, NextEscrow__factory.bytecode);
-    await proxy.upgradeToAndCall(create2Address(NextEscrow__factory.bytecode), "0x");
+    await ensureCreated(deployer, ethers.provider, nextEscrowCode(deployment));
+    await proxy.upgradeToAndCall(nextEscrow(deployment), "0x");
     await differs(true);
     expect(await recorded()).to.deep.equal(deployment);
     await differs(false);
     const after = await recorded();
-    expect(after.contracts.escrow.implementation).to.equal(create2Address(NextEscrow__factory.bytecode));
+    expect(after.contracts.escrow.implementation).to.equal(nextEscrow(deployment));
     expect(after.contracts.score).to.deep.equal(score);
   });
 
@@ -167,7 +173,7 @@ describe("hardhat upgrade", function () {
         expect((error as Error).message).to.contain("After the upgrade the chain differs");
       },
     );
-    expect((await recorded()).contracts.escrow.implementation).to.equal(create2Address(NextEscrow__factory.bytecode));
+    expect((await recorded()).contracts.escrow.implementation).to.equal(nextEscrow(deployment));
   });
 
   it("only creates the implementation and says what the owner has to send when he is another, then records his upgrade", async () => {
@@ -185,7 +191,7 @@ describe("hardhat upgrade", function () {
       "score recorded",
       "resolver current",
     ]);
-    expect((await recorded()).contracts.escrow.implementation).to.equal(create2Address(NextEscrow__factory.bytecode));
+    expect((await recorded()).contracts.escrow.implementation).to.equal(nextEscrow(deployment));
     expect(await differencesOf(ethers.provider, await recorded())).to.deep.equal([]);
   });
 });

@@ -3,20 +3,18 @@ import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 
 import { differencesOf } from "../../../deploy/check/check.ts";
-import type { Candidate, ContractKey } from "../../../deploy/run/run-upgrade.ts";
+import type { Candidate } from "../../../deploy/run/run-upgrade.ts";
 import { candidatesOfBuild, runUpgrade } from "../../../deploy/run/run-upgrade.ts";
 import { implementationOf } from "../../../deploy/system/code.ts";
 import { create2Address } from "../../../deploy/system/create2.ts";
-import type { Deployment } from "../../../deploy/system/deployment-file.ts";
-import { EscrowV2__factory } from "../../../typechain-types/factories/contracts/EscrowV2__factory.ts";
+import type { ContractKey, Deployment } from "../../../deploy/system/deployment-file.ts";
+import { BYTECODES, implementationCode } from "../../../deploy/system/implementations.ts";
 import { NextEscrow__factory } from "../../../typechain-types/factories/contracts/mocks/NextGeneration.sol/NextEscrow__factory.ts";
 import type { DeployChain } from "../fixtures/deployment.ts";
 import { deployChain, deployMultisig, placeTokens, rolesOf } from "../fixtures/deployment.ts";
 
 const TARGET = "base";
 const TWO_DAYS = 48 * 60 * 60;
-const SECOND = create2Address(EscrowV2__factory.bytecode);
-const THIRD = create2Address(NextEscrow__factory.bytecode);
 
 type Candidates = Record<ContractKey, Candidate>;
 
@@ -37,6 +35,8 @@ describe("hardhat upgrade under the timelock", function () {
   });
   afterEach(() => chain.remove());
 
+  /** Where `hardhat upgrade` creates an escrow implementation. */
+  const later = (bytecode: string): string => create2Address(implementationCode(deployment, "escrow", bytecode));
   const second = (): Candidates => candidatesOfBuild({});
   const third = (): Candidates => ({
     ...second(),
@@ -91,10 +91,10 @@ describe("hardhat upgrade under the timelock", function () {
   };
 
   it("prints two calls that carry it out after 48 hours, forth, back and forth again [D14]", async () => {
-    await carryOut(third(), THIRD);
-    await carryOut(second(), SECOND);
-    await carryOut(third(), THIRD);
-    await carryOut(second(), SECOND);
+    await carryOut(third(), later(NextEscrow__factory.bytecode));
+    await carryOut(second(), later(BYTECODES.escrow));
+    await carryOut(third(), later(NextEscrow__factory.bytecode));
+    await carryOut(second(), later(BYTECODES.escrow));
   });
 
   it("names the same operation until it is executed, and says when it is scheduled", async () => {

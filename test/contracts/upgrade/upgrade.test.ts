@@ -1,20 +1,21 @@
 import { expect } from "chai";
 
+import { FAR_DEADLINE } from "../fixtures/agreements.ts";
 import { ethers, loadFixture } from "../fixtures/chain.ts";
 import type { Deal, StateName } from "../fixtures/deals.ts";
 import { Outcome, PROOF, RATIONALE, State, at, dealIn, fieldsOf, sendCreate, termsOf } from "../fixtures/deals.ts";
-import { ScoreMood, TokenMood } from "../fixtures/hostile.ts";
+import { ScoreMood, TokenMood, replaceScore } from "../fixtures/hostile.ts";
 import type { Marketplace } from "../fixtures/marketplace.ts";
 import { marketplace } from "../fixtures/marketplace.ts";
 
 const STATES = ["Funded", "Delivered", "Disputed", "Released", "Refunded", "Resolved", "Abandoned"] as const;
 
 /** Puts the next generation behind the three proxies. */
-async function upgradeAll({ escrow, score, resolver, actors }: Marketplace): Promise<void> {
+async function upgradeAll({ escrow, score, resolver, usdc, actors }: Marketplace): Promise<void> {
   for (const [proxy, next] of [
-    [escrow, await ethers.deployContract("NextEscrow")],
-    [score, await ethers.deployContract("NextScore")],
-    [resolver, await ethers.deployContract("NextResolver")],
+    [escrow, await ethers.deployContract("NextEscrow", [score, resolver, usdc])],
+    [score, await ethers.deployContract("NextScore", [escrow])],
+    [resolver, await ethers.deployContract("NextResolver", [escrow])],
   ] as const) {
     await proxy.connect(actors.owner).upgradeToAndCall(next, "0x");
   }
@@ -44,10 +45,12 @@ describe("An upgrade of the proxies", () => {
         resolver.escrowContract(),
         resolver.resolverOf(0),
         resolver.resolverOf(1),
+        escrow.mainToken(),
       ]),
+      fieldsOf(await resolver.tenureOf(0, actors.systemResolver)),
       [...(await escrow.sellerTerms(actors.seller))],
       [...(await escrow.tokenConfig(usdc)), ...(await escrow.tokenConfig(weth))],
-      await resolver.agreementDigest(made.Disputed.escrowId, 50),
+      await resolver.agreementDigest(made.Disputed.escrowId, 50, FAR_DEADLINE),
       await usdc.balanceOf(escrow),
     ];
     const before = await picture();
@@ -105,17 +108,16 @@ describe("An upgrade of the proxies", () => {
     const market = await loadFixture(marketplace);
     const { escrow, score, actors } = market;
     const token = await ethers.deployContract("HostileToken");
-    const listing = { feed: ethers.ZeroAddress, maxPriceAge: 0, decimals: 6, listed: true, minAmount: 1 };
-    const broken = await ethers.deployContract("HostileScore");
+    const listing = { feed: ethers.ZeroAddress, maxPriceAge: 0, decimals: 6, listed: true, minAmount: 2 };
     await escrow.connect(actors.owner).listToken(token, listing);
     await token.mint(actors.buyer, 1_000_000n);
     await token.connect(actors.buyer).approve(escrow, 1_000_000n);
     const deal = await dealIn(market, "Delivered", { token: await token.getAddress() });
     await token.setMood(TokenMood.Paused);
-    await broken.setMood(ScoreMood.Reverts);
-    await escrow.connect(actors.owner).setScoreContract(broken);
+    const broken = await replaceScore(market);
+    await broken.contract.setMood(ScoreMood.Reverts);
     await escrow.connect(actors.buyer).accept(deal.escrowId);
-    await escrow.connect(actors.owner).setScoreContract(score);
+    await broken.restore();
     await upgradeAll(market);
 
     await token.setMood(TokenMood.Plain);
@@ -132,7 +134,7 @@ describe("An upgrade of the proxies", () => {
   it("is the owner's alone, takes no implementation that is none, and opens no initializer [D14]", async () => {
     const market = await loadFixture(marketplace);
     const { escrow, usdc, score, resolver, actors } = market;
-    const next = await ethers.deployContract("NextEscrow");
+    const next = await ethers.deployContract("NextEscrow", [score, resolver, usdc]);
     await expect(escrow.connect(actors.stranger).upgradeToAndCall(next, "0x"))
       .to.be.revertedWithCustomError(escrow, "OwnableUnauthorizedAccount")
       .withArgs(actors.stranger);
@@ -141,11 +143,11 @@ describe("An upgrade of the proxies", () => {
       .withArgs(usdc);
     await upgradeAll(market);
     const { owner } = actors;
-    await expect(escrow.initialize(owner, owner, owner, score, resolver, [])).to.be.revertedWithCustomError(
+    await expect(escrow.initialize(owner, owner, owner, [])).to.be.revertedWithCustomError(
       escrow,
       "InvalidInitialization",
     );
-    await expect(next.initialize(owner, owner, owner, score, resolver, [])).to.be.revertedWithCustomError(
+    await expect(next.initialize(owner, owner, owner, [])).to.be.revertedWithCustomError(
       next,
       "InvalidInitialization",
     );

@@ -6,7 +6,7 @@ import { marketplace } from "../../fixtures/marketplace.ts";
 
 describe("Initializers", () => {
   it("leave the three contracts wired to each other and owned from their first block [S1.07] [S9.03]", async () => {
-    const { escrow, score, resolver, implementations, deployment, actors } = await loadFixture(marketplace);
+    const { escrow, score, resolver, usdc, implementations, deployment, actors } = await loadFixture(marketplace);
     expect([await escrow.scoreContract(), await escrow.resolverContract()]).to.deep.equal([
       await score.getAddress(),
       await resolver.getAddress(),
@@ -15,6 +15,7 @@ describe("Initializers", () => {
       await escrow.getAddress(),
       await escrow.getAddress(),
     ]);
+    expect(await escrow.mainToken()).to.equal(await usdc.getAddress());
     for (const contract of [escrow, score, resolver]) expect(await contract.owner()).to.equal(actors.owner.address);
     for (const name of ["escrow", "score", "resolver"] as const) {
       const proxy = await { escrow, score, resolver }[name].getAddress();
@@ -34,29 +35,29 @@ describe("Initializers", () => {
   it("run once on a proxy", async () => {
     const { escrow, score, resolver, actors } = await loadFixture(marketplace);
     const { owner, stranger } = actors;
-    await expect(escrow.initialize(owner, owner, owner, score, resolver, [])).to.be.revertedWithCustomError(
+    await expect(escrow.initialize(owner, owner, owner, [])).to.be.revertedWithCustomError(
       escrow,
       "InvalidInitialization",
     );
-    await expect(score.initialize(stranger, stranger)).to.be.revertedWithCustomError(score, "InvalidInitialization");
-    await expect(resolver.initialize(stranger, stranger, stranger, stranger)).to.be.revertedWithCustomError(
+    await expect(score.initialize(stranger)).to.be.revertedWithCustomError(score, "InvalidInitialization");
+    await expect(resolver.initialize(stranger, stranger, stranger)).to.be.revertedWithCustomError(
       resolver,
       "InvalidInitialization",
     );
   });
 
   it("are closed on the implementations", async () => {
-    const { implementations, score, resolver, actors } = await loadFixture(marketplace);
+    const { implementations, actors } = await loadFixture(marketplace);
     const { stranger } = actors;
     const bare = implementations;
     await expect(
-      bare.escrow.initialize(stranger, stranger, stranger, score, resolver, []),
+      bare.escrow.initialize(stranger, stranger, stranger, []),
     ).to.be.revertedWithCustomError(bare.escrow, "InvalidInitialization");
-    await expect(bare.score.initialize(stranger, stranger)).to.be.revertedWithCustomError(
+    await expect(bare.score.initialize(stranger)).to.be.revertedWithCustomError(
       bare.score,
       "InvalidInitialization",
     );
-    await expect(bare.resolver.initialize(stranger, stranger, stranger, stranger)).to.be.revertedWithCustomError(
+    await expect(bare.resolver.initialize(stranger, stranger, stranger)).to.be.revertedWithCustomError(
       bare.resolver,
       "InvalidInitialization",
     );
@@ -65,44 +66,82 @@ describe("Initializers", () => {
     }
   });
 
-  it("refuse roles and contracts that are missing", async () => {
-    const { implementations, score, resolver, actors } = await loadFixture(marketplace);
+  it("refuse roles that are missing", async () => {
+    const { implementations, actors } = await loadFixture(marketplace);
     const [owner, treasury, pauser, stranger] = [actors.owner, actors.treasury, actors.pauser, actors.stranger].map(
       ({ address }) => address,
     ) as [string, string, string, string];
-    const [scoreAddress, resolverAddress] = [await score.getAddress(), await resolver.getAddress()];
     const zero = ethers.ZeroAddress;
 
-    const escrows: [args: [string, string, string, string, string], error: string, account: string][] = [
-      [[zero, treasury, pauser, scoreAddress, resolverAddress], "OwnableInvalidOwner", zero],
-      [[owner, zero, pauser, scoreAddress, resolverAddress], "InvalidAddress", zero],
-      [[owner, treasury, zero, scoreAddress, resolverAddress], "InvalidAddress", zero],
-      [[owner, treasury, pauser, stranger, resolverAddress], "InvalidAddress", stranger],
-      [[owner, treasury, pauser, scoreAddress, stranger], "InvalidAddress", stranger],
+    const escrows: [args: [string, string, string], error: string][] = [
+      [[zero, treasury, pauser], "OwnableInvalidOwner"],
+      [[owner, zero, pauser], "InvalidTreasury"],
+      [[owner, treasury, zero], "InvalidPauser"],
     ];
-    for (const [args, error, account] of escrows) {
+    for (const [args, error] of escrows) {
       const data = implementations.escrow.interface.encodeFunctionData("initialize", [...args, []]);
       await expect(ethers.deployContract("ERC1967Proxy", [await implementations.escrow.getAddress(), data]))
         .to.be.revertedWithCustomError(implementations.escrow, error)
-        .withArgs(account);
-    }
-
-    const scoreData = implementations.score.interface.encodeFunctionData("initialize", [owner, zero]);
-    await expect(ethers.deployContract("ERC1967Proxy", [await implementations.score.getAddress(), scoreData]))
-      .to.be.revertedWithCustomError(implementations.score, "InvalidAddress")
-      .withArgs(zero);
-
-    const resolvers: [string, string, string, string][] = [
-      [owner, zero, stranger, stranger],
-      [owner, stranger, zero, stranger],
-      [owner, stranger, stranger, zero],
-    ];
-    for (const args of resolvers) {
-      const data = implementations.resolver.interface.encodeFunctionData("initialize", args);
-      await expect(ethers.deployContract("ERC1967Proxy", [await implementations.resolver.getAddress(), data]))
-        .to.be.revertedWithCustomError(implementations.resolver, "InvalidAddress")
         .withArgs(zero);
     }
+
+    const resolvers: [args: [string, string, string], error: string][] = [
+      [[zero, stranger, stranger], "OwnableInvalidOwner"],
+      [[owner, zero, stranger], "InvalidResolver"],
+      [[owner, stranger, zero], "InvalidResolver"],
+    ];
+    for (const [args, error] of resolvers) {
+      const data = implementations.resolver.interface.encodeFunctionData("initialize", args);
+      await expect(ethers.deployContract("ERC1967Proxy", [await implementations.resolver.getAddress(), data]))
+        .to.be.revertedWithCustomError(implementations.resolver, error)
+        .withArgs(zero);
+    }
+  });
+
+  it("refuse implementations that name contracts which do not exist", async () => {
+    const { implementations, score, resolver, usdc, actors } = await loadFixture(marketplace);
+    const { owner, stranger } = actors;
+    for (const [args, missing] of [
+      [[stranger, resolver, usdc], stranger.address],
+      [[score, stranger, usdc], stranger.address],
+      [[ethers.ZeroAddress, resolver, usdc], ethers.ZeroAddress],
+    ] as const) {
+      const implementation = await ethers.deployContract("EscrowV2", [...args]);
+      const data = implementation.interface.encodeFunctionData("initialize", [
+        owner.address,
+        owner.address,
+        owner.address,
+        [],
+      ]);
+      await expect(ethers.deployContract("ERC1967Proxy", [implementation, data]))
+        .to.be.revertedWithCustomError(implementations.escrow, "PeerWithoutCode")
+        .withArgs(missing);
+    }
+    for (const name of ["ScoreV2", "ResolverV2"] as const) {
+      await expect(ethers.deployContract(name as "ScoreV2", [ethers.ZeroAddress]))
+        .to.be.revertedWithCustomError(await ethers.getContractFactory(name as "ScoreV2"), "InvalidEscrow")
+        .withArgs(ethers.ZeroAddress);
+    }
+  });
+
+  it("take the main token first: the escrows that name it by its index are paid in it", async () => {
+    const { implementations, score, resolver, usdc, weth, actors } = await loadFixture(marketplace);
+    const implementation = await ethers.deployContract("EscrowV2", [score, resolver, usdc]);
+    const config = { feed: ethers.ZeroAddress, maxPriceAge: 0, decimals: 18, listed: true, minAmount: 2 };
+    const { owner } = actors;
+    const data = implementation.interface.encodeFunctionData("initialize", [
+      owner.address,
+      owner.address,
+      owner.address,
+      [{ token: await weth.getAddress(), config }],
+    ]);
+    await expect(ethers.deployContract("ERC1967Proxy", [implementation, data]))
+      .to.be.revertedWithCustomError(implementations.escrow, "MainTokenNotFirst")
+      .withArgs(weth, usdc);
+    await expect(ethers.deployContract("MarketplaceDeployment", [actors, []])).to.be.revertedWithCustomError(
+      await ethers.getContractFactory("MarketplaceDeployment"),
+      "NoTokens",
+    );
   });
 
   it("accept no proxy that was left without initialization", async () => {

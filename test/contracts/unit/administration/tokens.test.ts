@@ -20,7 +20,7 @@ const ASSUMED_DOLLAR: Listing = {
   maxPriceAge: 0n,
   decimals: 6n,
   listed: true,
-  minAmount: 1n,
+  minAmount: 2n,
 };
 
 async function withNewToken() {
@@ -60,12 +60,18 @@ describe("EscrowV2.listToken", () => {
   });
 
   const refusals: [string, Partial<Listing>, string, unknown[]][] = [
-    ["no least amount", { minAmount: 0n }, "AmountBelowMinimum", [0n, 1n]],
+    ["no least amount [D10]", { minAmount: 0n }, "MinAmountOutOfRange", [0n, 2n, MAX_UINT56]],
+    [
+      "a least amount of which the fee leaves nothing [D10]",
+      { minAmount: 1n },
+      "MinAmountOutOfRange",
+      [1n, 2n, MAX_UINT56],
+    ],
     [
       "a least amount above 56 bits",
       { minAmount: MAX_UINT56 + 1n },
-      "AmountAboveMaximum",
-      [MAX_UINT56 + 1n, MAX_UINT56],
+      "MinAmountOutOfRange",
+      [MAX_UINT56 + 1n, 2n, MAX_UINT56],
     ],
     [
       "a price age above 24 bits",
@@ -98,7 +104,7 @@ describe("EscrowV2.listToken", () => {
     const { escrow, actors, token } = await loadFixture(withNewToken);
     const listing = { ...ASSUMED_DOLLAR, feed: actors.stranger.address, maxPriceAge: 60n };
     await expect(escrow.connect(actors.owner).listToken(token, listing))
-      .to.be.revertedWithCustomError(escrow, "InvalidAddress")
+      .to.be.revertedWithCustomError(escrow, "FeedWithoutCode")
       .withArgs(actors.stranger);
     expect((await escrow.tokenConfig(token)).listed).to.equal(false);
   });
@@ -114,7 +120,7 @@ describe("EscrowV2.listToken", () => {
     const { escrow, actors } = await loadFixture(withNewToken);
     for (const account of [actors.stranger.address, ethers.ZeroAddress]) {
       await expect(escrow.connect(actors.owner).listToken(account, ASSUMED_DOLLAR))
-        .to.be.revertedWithCustomError(escrow, "InvalidAddress")
+        .to.be.revertedWithCustomError(escrow, "TokenWithoutCode")
         .withArgs(account);
     }
   });

@@ -34,10 +34,8 @@ describe("EscrowV2.accept", () => {
     const { escrow, score, actors } = market;
     const { escrowId } = await delivered(market);
     await expect(escrow.connect(actors.buyer).accept(escrowId))
-      .to.emit(score, "ScoreChanged")
-      .withArgs(actors.buyer, escrowId, ScoreOutcome.Released, 1n, 1n)
-      .and.to.emit(score, "ScoreChanged")
-      .withArgs(actors.seller, escrowId, ScoreOutcome.Released, 1n, 1n);
+      .to.emit(score, "ScoresChanged")
+      .withArgs(escrowId, actors.buyer, actors.seller, ScoreOutcome.Released, 1n, 1n);
     expect(await score.scoreOf(actors.buyer)).to.equal(1n);
     expect(await score.scoreOf(actors.seller)).to.equal(1n);
   });

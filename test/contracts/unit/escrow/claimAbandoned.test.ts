@@ -37,10 +37,8 @@ describe("EscrowV2.claimAbandoned", () => {
     const { escrowId, graceEnd } = await funded(market);
     await at(graceEnd + 1n);
     await expect(escrow.connect(actors.buyer).claimAbandoned(escrowId))
-      .to.emit(score, "ScoreChanged")
-      .withArgs(actors.buyer, escrowId, ScoreOutcome.Abandonment, 0n, 0n)
-      .and.to.emit(score, "ScoreChanged")
-      .withArgs(actors.seller, escrowId, ScoreOutcome.Abandonment, -5n, -5n);
+      .to.emit(score, "ScoresChanged")
+      .withArgs(escrowId, actors.buyer, actors.seller, ScoreOutcome.Abandonment, 0n, -5n);
     expect(await score.scoreOf(actors.seller)).to.equal(-5n);
   });
 

@@ -24,7 +24,7 @@ describe("EscrowV2.refund", () => {
     const market = await loadFixture(marketplace);
     const { escrow, score, actors } = market;
     const { escrowId } = await funded(market);
-    await expect(escrow.connect(actors.seller).refund(escrowId)).not.to.emit(score, "ScoreChanged");
+    await expect(escrow.connect(actors.seller).refund(escrowId)).not.to.emit(score, "ScoresChanged");
     expect(await score.scoreOf(actors.seller)).to.equal(0n);
     expect(await score.scoreOf(actors.buyer)).to.equal(0n);
   });

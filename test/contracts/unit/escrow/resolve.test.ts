@@ -104,10 +104,8 @@ describe("EscrowV2.resolve", () => {
           RATIONALE,
         );
       await expect(resolution)
-        .to.emit(score, "ScoreChanged")
-        .withArgs(actors.buyer, escrowId, ScoreOutcome[scoreOutcome], deltas[0], deltas[0])
-        .and.to.emit(score, "ScoreChanged")
-        .withArgs(actors.seller, escrowId, ScoreOutcome[scoreOutcome], deltas[1], deltas[1]);
+        .to.emit(score, "ScoresChanged")
+        .withArgs(escrowId, actors.buyer, actors.seller, ScoreOutcome[scoreOutcome], deltas[0], deltas[1]);
       expect((await escrow.getEscrow(escrowId)).state).to.equal(State.Resolved);
     });
   }

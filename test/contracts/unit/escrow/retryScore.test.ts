@@ -22,7 +22,7 @@ describe("EscrowV2.retryScore", () => {
   ] as const) {
     it(`pays although the score contract ${title}, and anyone repeats the update once it works [D9]`, async () => {
       const market = await loadFixture(brokenScoreMarketplace);
-      const { escrow, score, usdc, actors, broken } = market;
+      const { escrow, score, usdc, actors, broken, mend } = market;
       await broken.setMood(mood);
       const { escrowId, locked } = await delivered(market);
       const acceptance = escrow.connect(actors.buyer).accept(escrowId);
@@ -30,20 +30,18 @@ describe("EscrowV2.retryScore", () => {
       await expect(acceptance).to.emit(escrow, "ScoreUpdateFailed").withArgs(escrowId, ScoreOutcome.Released);
       expect((await escrow.getEscrow(escrowId)).state).to.equal(State.Released);
 
-      await escrow.connect(actors.owner).setScoreContract(score);
+      await mend();
       const retry = escrow.connect(actors.stranger).retryScore(escrowId);
       await expect(retry).to.emit(escrow, "ScoreUpdateRetried").withArgs(escrowId, ScoreOutcome.Released);
       await expect(retry)
-        .to.emit(score, "ScoreChanged")
-        .withArgs(actors.buyer, escrowId, ScoreOutcome.Released, 1n, 1n)
-        .and.to.emit(score, "ScoreChanged")
-        .withArgs(actors.seller, escrowId, ScoreOutcome.Released, 1n, 1n);
+        .to.emit(score, "ScoresChanged")
+        .withArgs(escrowId, actors.buyer, actors.seller, ScoreOutcome.Released, 1n, 1n);
     });
   }
 
   it("repeats the outcome that each ending had [D9]", async () => {
     const market = await loadFixture(brokenScoreMarketplace);
-    const { escrow, resolver, score, actors, broken } = market;
+    const { escrow, resolver, score, actors, broken, mend } = market;
     await broken.setMood(ScoreMood.Reverts);
     const endings: [keyof typeof ScoreOutcome, () => Promise<string>][] = [
       ["BuyerRefund", () => ruled(Outcome.BuyerRefund)],
@@ -67,7 +65,7 @@ describe("EscrowV2.retryScore", () => {
     const pending: [string, bigint][] = [];
     for (const [outcome, end] of endings) pending.push([await end(), ScoreOutcome[outcome]]);
 
-    await escrow.connect(actors.owner).setScoreContract(score);
+    await mend();
     for (const [escrowId, outcome] of pending) {
       await expect(escrow.retryScore(escrowId)).to.emit(escrow, "ScoreUpdateRetried").withArgs(escrowId, outcome);
     }

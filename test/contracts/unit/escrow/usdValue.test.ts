@@ -21,7 +21,7 @@ describe("EscrowV2.usdValue", () => {
 
   it("counts a token without a feed as one dollar whatever its decimals, rounded up", async () => {
     const { escrow, actors, weth } = await loadFixture(marketplace);
-    const asDollar = { feed: ethers.ZeroAddress, maxPriceAge: 0, decimals: 18, listed: true, minAmount: 1 };
+    const asDollar = { feed: ethers.ZeroAddress, maxPriceAge: 0, decimals: 18, listed: true, minAmount: 2 };
     await escrow.connect(actors.owner).listToken(weth, asDollar);
     expect(await escrow.usdValue(weth, 10n ** 18n)).to.equal(USDC);
     expect(await escrow.usdValue(weth, 10n ** 18n + 1n)).to.equal(USDC + 1n);
@@ -40,7 +40,7 @@ describe("EscrowV2.usdValue", () => {
     const feed = await ethers.deployContract("MockPriceFeed", [18, 1_234n * 10n ** 18n]);
     await escrow
       .connect(actors.owner)
-      .listToken(weth, { feed, maxPriceAge: 60, decimals: 18, listed: true, minAmount: 1 });
+      .listToken(weth, { feed, maxPriceAge: 60, decimals: 18, listed: true, minAmount: 2 });
     expect(await escrow.usdValue(weth, 10n ** 18n)).to.equal(1_234n * USDC);
   });
 
@@ -58,7 +58,7 @@ describe("EscrowV2.usdValue", () => {
     ["of an incomplete round", () => ({ updatedAt: 0n })],
     ["carried over from an earlier round", () => ({ answeredInRound: 6n })],
     ["from the future", (_, now) => ({ updatedAt: now + 1n })],
-    ["greater than a feed can store", () => ({ answer: 2n ** 191n })],
+    ["greater than 2^128 - 1", () => ({ answer: 2n ** 128n })],
   ];
   for (const [title, change] of bad) {
     it(`refuses an answer that is ${title}`, async () => {
@@ -93,18 +93,52 @@ describe("EscrowV2.usdValue", () => {
     const feed = await ethers.deployContract("HostileFeed");
     await escrow
       .connect(actors.owner)
-      .listToken(weth, { feed, maxPriceAge: 60, decimals: 18, listed: true, minAmount: 1 });
+      .listToken(weth, { feed, maxPriceAge: 60, decimals: 18, listed: true, minAmount: 2 });
     await expect(escrow.usdValue(weth, 1n)).to.be.revertedWithCustomError(feed, "FeedBroken");
     const inWeth = await termsOf(market, { token: await weth.getAddress(), amount: 10n ** 15n });
     await expect(sendCreate(market, inWeth)).to.be.revertedWithCustomError(feed, "FeedBroken");
     await sendCreate(market, await termsOf(market));
   });
 
-  it("overflows only for amounts that no escrow can have", async () => {
-    const { escrow, weth } = await loadFixture(marketplace);
+  it("values every amount that an escrow can have and refuses greater ones, with a feed and without", async () => {
+    const { escrow, usdc, weth } = await loadFixture(marketplace);
     const greatest = 2n ** 96n - 1n;
     expect(await escrow.usdValue(weth, greatest)).to.equal((greatest * 2_500n * USDC + 10n ** 18n - 1n) / 10n ** 18n);
-    await expect(escrow.usdValue(weth, ethers.MaxUint256)).to.be.revertedWithPanic(0x11);
+    expect(await escrow.usdValue(usdc, greatest)).to.equal(greatest);
+    for (const token of [usdc, weth]) {
+      for (const amount of [greatest + 1n, ethers.MaxUint256]) {
+        await expect(escrow.usdValue(token, amount))
+          .to.be.revertedWithCustomError(escrow, "AmountAboveMaximum")
+          .withArgs(amount, greatest);
+      }
+    }
+  });
+
+  it("values a token of 6 decimals by its feed when it has one", async () => {
+    const { escrow, usdc, actors } = await loadFixture(marketplace);
+    const feed = await ethers.deployContract("MockPriceFeed", [8, 98_000_000n]);
+    const listing = { feed, maxPriceAge: 60, decimals: 6, listed: true, minAmount: 2 };
+    await escrow.connect(actors.owner).listToken(usdc, listing);
+    expect(await escrow.usdValue(usdc, 100n * USDC)).to.equal(98n * USDC);
+    expect(await escrow.usdValue(usdc, 1n)).to.equal(1n);
+  });
+
+  it("refuses a feed of more than 36 decimals, whose prices could overflow", async () => {
+    const { escrow, weth, actors } = await loadFixture(marketplace);
+    for (const [decimals, isFit] of [
+      [36, true],
+      [37, false],
+    ] as const) {
+      const feed = await ethers.deployContract("MockPriceFeed", [decimals, 10n ** 36n]);
+      const listing = { feed, maxPriceAge: 60, decimals: 18, listed: true, minAmount: 2 };
+      await escrow.connect(actors.owner).listToken(weth, listing);
+      if (isFit) expect(await escrow.usdValue(weth, 10n ** 18n)).to.equal(USDC);
+      else {
+        await expect(escrow.usdValue(weth, 10n ** 18n))
+          .to.be.revertedWithCustomError(escrow, "DecimalsAboveMaximum")
+          .withArgs(feed, 37n, 36n);
+      }
+    }
   });
 
   it("takes an answer of exactly the greatest age, and the greatest answer", async () => {
@@ -115,7 +149,7 @@ describe("EscrowV2.usdValue", () => {
     await feed.setRound({ roundId: 7n, answeredInRound: 7n, answer: ETH_PRICE, startedAt: updatedAt, updatedAt });
     expect(await escrow.usdValue(weth, 10n ** 18n)).to.equal(2_500n * USDC);
     await time.setNextBlockTimestamp(now + 1n);
-    const greatest = 2n ** 191n - 1n;
+    const greatest = 2n ** 128n - 1n;
     await feed.setRound({ roundId: 8n, answeredInRound: 8n, answer: greatest, startedAt: now, updatedAt: now + 1n });
     expect(await escrow.usdValue(weth, 10n ** 8n)).to.equal((greatest * 10n ** 14n + 10n ** 26n - 1n) / 10n ** 26n);
   });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
-import { AGREEMENT_TYPES, signAgreement } from "../../fixtures/agreements.ts";
-import { ethers, loadFixture } from "../../fixtures/chain.ts";
+import { AGREEMENT_TYPES, FAR_DEADLINE, signAgreement } from "../../fixtures/agreements.ts";
+import { ethers, loadFixture, networkHelpers } from "../../fixtures/chain.ts";
 import { Method, Outcome, ResolvedBy, State, dealIn, disputed, moveTo, newId } from "../../fixtures/deals.ts";
 import { marketplace } from "../../fixtures/marketplace.ts";
 
@@ -20,7 +20,7 @@ describe("ResolverV2.resolveByAgreement", () => {
         await signAgreement(market, actors.buyer, escrowId, buyerPercent),
         await signAgreement(market, actors.seller, escrowId, buyerPercent),
       ];
-      const settlement = resolver.connect(actors.stranger).resolveByAgreement(escrowId, buyerPercent, signatures);
+      const settlement = resolver.connect(actors.stranger).resolveByAgreement(escrowId, buyerPercent, FAR_DEADLINE, signatures);
       await expect(settlement).to.changeTokenBalances(
         ethers,
         usdc,
@@ -59,7 +59,7 @@ describe("ResolverV2.resolveByAgreement", () => {
       await signAgreement(market, actors.buyer, escrowId, 40n),
       await signAgreement(market, actors.stranger, escrowId, 40n),
     ];
-    await expect(resolver.resolveByAgreement(escrowId, 40, signatures)).to.changeTokenBalance(
+    await expect(resolver.resolveByAgreement(escrowId, 40, FAR_DEADLINE, signatures)).to.changeTokenBalance(
       ethers,
       usdc,
       wallet,
@@ -93,18 +93,62 @@ describe("ResolverV2.resolveByAgreement", () => {
       [good.buyer, "0x", seller.address],
     ];
     for (const [first, second, party] of bad) {
-      await expect(resolver.resolveByAgreement(escrowId, 50, [first, second]))
+      await expect(resolver.resolveByAgreement(escrowId, 50, FAR_DEADLINE, [first, second]))
         .to.be.revertedWithCustomError(resolver, "InvalidSignature")
         .withArgs(party);
     }
   });
 
-  it("refuses more than 100 percent", async () => {
+  it("refuses more than 100 percent, signed or not", async () => {
     const market = await loadFixture(disputedMarket);
-    const { resolver, deal } = market;
-    await expect(resolver.resolveByAgreement(deal.escrowId, 101, ["0x", "0x"]))
-      .to.be.revertedWithCustomError(resolver, "InvalidPercentages")
-      .withArgs(Outcome.Split, 101n, 0n);
+    const { escrow, resolver, actors, deal } = market;
+    for (const buyerPercent of [101n, ethers.MaxUint256]) {
+      const signatures: [string, string] = [
+        await signAgreement(market, actors.buyer, deal.escrowId, buyerPercent),
+        await signAgreement(market, actors.seller, deal.escrowId, buyerPercent),
+      ];
+      await expect(resolver.resolveByAgreement(deal.escrowId, buyerPercent, FAR_DEADLINE, signatures))
+        .to.be.revertedWithCustomError(escrow, "InvalidPercentages")
+        .withArgs(Outcome.Split, buyerPercent, 0n);
+    }
+  });
+
+  it("holds until its deadline, the second itself included, and not after it [D8]", async () => {
+    const market = await loadFixture(disputedMarket);
+    const { resolver, actors, deal } = market;
+    const deadline = deal.disputedAt + 3_600n;
+    const signatures: [string, string] = [
+      await signAgreement(market, actors.buyer, deal.escrowId, 50n, { deadline }),
+      await signAgreement(market, actors.seller, deal.escrowId, 50n, { deadline }),
+    ];
+    await moveTo(deadline);
+    await resolver.resolveByAgreement.staticCall(deal.escrowId, 50, deadline, signatures);
+    await expect(resolver.resolveByAgreement.staticCall(deal.escrowId, 50, deadline + 1n, signatures))
+      .to.be.revertedWithCustomError(resolver, "InvalidSignature")
+      .withArgs(actors.buyer);
+    await moveTo(deadline + 1n);
+    await expect(resolver.resolveByAgreement.staticCall(deal.escrowId, 50, deadline, signatures))
+      .to.be.revertedWithCustomError(resolver, "AgreementExpired")
+      .withArgs(deadline + 1n, deadline);
+  });
+
+  it("takes the key's signature of a wallet that delegates to code without ERC-1271 (EIP-7702) [D8]", async () => {
+    const market = await loadFixture(disputedMarket);
+    const { escrow, resolver, usdc, actors, deal } = market;
+    // A delegate that answers no call at all, and one that answers every call with a refusal.
+    for (const delegate of [await usdc.getAddress(), await (await ethers.deployContract("SmartWallet", [actors.stranger])).getAddress()]) {
+      await networkHelpers.setCode(actors.seller.address, `0xef0100${delegate.slice(2)}`);
+      const signatures: [string, string] = [
+        await signAgreement(market, actors.buyer, deal.escrowId, 50n),
+        await signAgreement(market, actors.seller, deal.escrowId, 50n),
+      ];
+      await resolver.resolveByAgreement.staticCall(deal.escrowId, 50, FAR_DEADLINE, signatures);
+      const forged = await signAgreement(market, actors.otherBuyer, deal.escrowId, 50n);
+      await expect(resolver.resolveByAgreement(deal.escrowId, 50, FAR_DEADLINE, [signatures[0], forged]))
+        .to.be.revertedWithCustomError(resolver, "InvalidSignature")
+        .withArgs(actors.seller);
+    }
+    expect((await escrow.getEscrow(deal.escrowId)).state).to.equal(State.Disputed);
   });
 
   it("works once: the same signatures end no second dispute", async () => {
@@ -114,12 +158,12 @@ describe("ResolverV2.resolveByAgreement", () => {
       await signAgreement(market, actors.buyer, deal.escrowId, 50n),
       await signAgreement(market, actors.seller, deal.escrowId, 50n),
     ];
-    await resolver.resolveByAgreement(deal.escrowId, 50, signatures);
-    await expect(resolver.resolveByAgreement(deal.escrowId, 50, signatures))
+    await resolver.resolveByAgreement(deal.escrowId, 50, FAR_DEADLINE, signatures);
+    await expect(resolver.resolveByAgreement(deal.escrowId, 50, FAR_DEADLINE, signatures))
       .to.be.revertedWithCustomError(escrow, "EscrowNotInState")
       .withArgs(deal.escrowId, State.Resolved, State.Disputed);
     const other = await disputed(market);
-    await expect(resolver.resolveByAgreement(other.escrowId, 50, signatures))
+    await expect(resolver.resolveByAgreement(other.escrowId, 50, FAR_DEADLINE, signatures))
       .to.be.revertedWithCustomError(resolver, "InvalidSignature")
       .withArgs(actors.buyer);
   });
@@ -133,16 +177,16 @@ describe("ResolverV2.resolveByAgreement", () => {
       await signAgreement(market, actors.seller, escrowId, buyerPercent),
     ];
     const beforeTheDispute = await bothSign(60n);
-    await expect(resolver.resolveByAgreement(escrowId, 60, beforeTheDispute))
+    await expect(resolver.resolveByAgreement(escrowId, 60, FAR_DEADLINE, beforeTheDispute))
       .to.be.revertedWithCustomError(escrow, "EscrowNotInState")
       .withArgs(escrowId, State.Delivered, State.Disputed);
     await escrow.connect(actors.buyer).openDispute(escrowId);
     const bettered = await bothSign(40n);
     const { disputedAt } = await escrow.getEscrow(escrowId);
     await moveTo(disputedAt + 365n * 86_400n);
-    await resolver.resolveByAgreement.staticCall(escrowId, 40, bettered);
-    await resolver.resolveByAgreement(escrowId, 60, beforeTheDispute);
-    await expect(resolver.resolveByAgreement(escrowId, 40, bettered))
+    await resolver.resolveByAgreement.staticCall(escrowId, 40, FAR_DEADLINE, bettered);
+    await resolver.resolveByAgreement(escrowId, 60, FAR_DEADLINE, beforeTheDispute);
+    await expect(resolver.resolveByAgreement(escrowId, 40, FAR_DEADLINE, bettered))
       .to.be.revertedWithCustomError(escrow, "EscrowNotInState")
       .withArgs(escrowId, State.Resolved, State.Disputed);
   });
@@ -151,12 +195,12 @@ describe("ResolverV2.resolveByAgreement", () => {
     const market = await loadFixture(marketplace);
     const { escrow, resolver } = market;
     const missing = newId();
-    await expect(resolver.resolveByAgreement(missing, 50, ["0x", "0x"]))
+    await expect(resolver.resolveByAgreement(missing, 50, FAR_DEADLINE, ["0x", "0x"]))
       .to.be.revertedWithCustomError(escrow, "EscrowNotFound")
       .withArgs(missing);
     for (const state of ["Funded", "Delivered", "Released", "Refunded", "Resolved", "Abandoned"] as const) {
       const { escrowId } = await dealIn(market, state);
-      await expect(resolver.resolveByAgreement(escrowId, 50, ["0x", "0x"]))
+      await expect(resolver.resolveByAgreement(escrowId, 50, FAR_DEADLINE, ["0x", "0x"]))
         .to.be.revertedWithCustomError(escrow, "EscrowNotInState")
         .withArgs(escrowId, State[state], State.Disputed);
     }
@@ -171,8 +215,8 @@ describe("ResolverV2.resolveByAgreement", () => {
       chainId: (await ethers.provider.getNetwork()).chainId,
       verifyingContract: await resolver.getAddress(),
     };
-    const message = { escrowId: deal.escrowId, buyerPercent: 7n };
-    expect(await resolver.agreementDigest(deal.escrowId, 7)).to.equal(
+    const message = { escrowId: deal.escrowId, buyerPercent: 7n, deadline: FAR_DEADLINE };
+    expect(await resolver.agreementDigest(deal.escrowId, 7, FAR_DEADLINE)).to.equal(
       ethers.TypedDataEncoder.hash(domain, AGREEMENT_TYPES, message),
     );
   });

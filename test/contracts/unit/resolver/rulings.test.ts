@@ -1,7 +1,20 @@
 import { expect } from "chai";
 
 import { ethers, loadFixture } from "../../fixtures/chain.ts";
-import { Method, Outcome, RATIONALE, ResolvedBy, State, dealIn, disputed } from "../../fixtures/deals.ts";
+import {
+  Method,
+  Outcome,
+  PROOF,
+  RATIONALE,
+  ResolvedBy,
+  State,
+  USDC,
+  dealIn,
+  disputed,
+  funded,
+  sendCreate,
+  termsOf,
+} from "../../fixtures/deals.ts";
 import type { StateName } from "../../fixtures/deals.ts";
 import { marketplace } from "../../fixtures/marketplace.ts";
 
@@ -57,7 +70,7 @@ describe("ResolverV2.resolveBySystem", () => {
       if (actor.address === actors.systemResolver.address) continue;
       await expect(resolver.connect(actor).resolveBySystem.staticCall(escrowId, Outcome.Split, RATIONALE))
         .to.be.revertedWithCustomError(resolver, "CallerNotResolver")
-        .withArgs(ResolvedBy.System, actor, actors.systemResolver);
+        .withArgs(ResolvedBy.System, actor);
     }
   });
 
@@ -141,11 +154,11 @@ describe("ResolverV2.resolveByAdmin", () => {
   ] as const) {
     it(`refuses ${outcome} with ${buyerPercent} and ${sellerPercent} percent [S2.6.06] [D8]`, async () => {
       const market = await loadFixture(marketplace);
-      const { resolver, actors } = market;
+      const { escrow, resolver, actors } = market;
       const { escrowId } = await disputed(market);
       const admin = resolver.connect(actors.adminResolver);
       await expect(admin.resolveByAdmin(escrowId, Outcome[outcome], buyerPercent, sellerPercent, RATIONALE))
-        .to.be.revertedWithCustomError(resolver, "InvalidPercentages")
+        .to.be.revertedWithCustomError(escrow, "InvalidPercentages")
         .withArgs(Outcome[outcome], buyerPercent, sellerPercent);
     });
   }
@@ -158,7 +171,7 @@ describe("ResolverV2.resolveByAdmin", () => {
       if (actor.address === actors.adminResolver.address) continue;
       await expect(resolver.connect(actor).resolveByAdmin.staticCall(escrowId, Outcome.Split, 50, 50, RATIONALE))
         .to.be.revertedWithCustomError(resolver, "CallerNotResolver")
-        .withArgs(ResolvedBy.Admin, actor, actors.adminResolver);
+        .withArgs(ResolvedBy.Admin, actor);
     }
   });
 
@@ -183,4 +196,37 @@ describe("ResolverV2.resolveByAdmin", () => {
         .withArgs(escrowId, ...statesOf(state));
     });
   }
+});
+
+describe("A resolver that is a party", () => {
+  it("cannot rule its own escrow, as buyer or as seller, in either role; the other role can [D8]", async () => {
+    const market = await loadFixture(marketplace);
+    const { escrow, resolver, usdc, actors } = market;
+    const { systemResolver, adminResolver } = actors;
+    for (const [party, other] of [
+      [systemResolver, adminResolver],
+      [adminResolver, systemResolver],
+    ] as const) {
+      await usdc.connect(actors.buyer).transfer(party, USDC);
+      await usdc.connect(party).approve(escrow, USDC);
+      const rule = (by: typeof party, escrowId: string) =>
+        by.address === systemResolver.address
+          ? resolver.connect(by).resolveBySystem(escrowId, Outcome.Split, RATIONALE)
+          : resolver.connect(by).resolveByAdmin(escrowId, Outcome.Split, 50, 50, RATIONALE);
+
+      const asSeller = await funded(market, { seller: party.address });
+      await escrow.connect(party).submitDelivery(asSeller.escrowId, PROOF);
+      await escrow.connect(actors.buyer).openDispute(asSeller.escrowId);
+      const asBuyer = await termsOf(market, { buyer: party.address });
+      await sendCreate(market, asBuyer, party);
+      await escrow.connect(actors.seller).submitDelivery(asBuyer.escrowId, PROOF);
+      await escrow.connect(party).openDispute(asBuyer.escrowId);
+      for (const { escrowId } of [asSeller, asBuyer]) {
+        await expect(rule(party, escrowId))
+          .to.be.revertedWithCustomError(resolver, "ResolverIsParty")
+          .withArgs(escrowId, party);
+        await rule(other, escrowId);
+      }
+    }
+  });
 });
