@@ -263,11 +263,7 @@ contract ResolverV2 is IResolver, Ownable2StepUpgradeable, EIP712Upgradeable, UU
         revert InvalidSignature(party);
     }
 
-    function _agreementDigest(
-        bytes32 escrowId,
-        uint256 buyerPercent,
-        uint256 deadline
-    ) private view returns (bytes32) {
+    function _agreementDigest(bytes32 escrowId, uint256 buyerPercent, uint256 deadline) private view returns (bytes32) {
         return _hashTypedDataV4(keccak256(abi.encode(AGREEMENT_TYPEHASH, escrowId, buyerPercent, deadline)));
     }
 

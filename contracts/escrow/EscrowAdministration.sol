@@ -48,6 +48,7 @@ abstract contract EscrowAdministration is EscrowStorage, Ownable2StepUpgradeable
         StoredToken storage stored = _data().tokens[token];
         if (stored.minAmount == 0) revert TokenNotListed(token);
         stored.minAmount = 0;
+        if (token == MAIN_TOKEN) _data().mainTokenMinAmount = 0;
         emit TokenDelisted(token);
     }
 
@@ -188,6 +189,7 @@ abstract contract EscrowAdministration is EscrowStorage, Ownable2StepUpgradeable
         stored.maxPriceAge = uint24(config.maxPriceAge);
         stored.decimals = config.decimals;
         stored.minAmount = uint56(config.minAmount);
+        if (token == MAIN_TOKEN) $.mainTokenMinAmount = TokenValue.isDollar(stored) ? uint56(config.minAmount) : 0;
         emit TokenListed(token, config.feed, config.maxPriceAge, config.decimals, config.minAmount);
     }
 

@@ -122,10 +122,13 @@ abstract contract EscrowCreation is EscrowSettlement {
     /// @return feeRecipient the treasury
     function _open(EscrowTerms memory terms) private returns (uint256 fee, address feeRecipient) {
         EscrowData storage $ = _data();
+        // Slot 0, read once.
+        bool isPaused = $.paused;
+        uint256 mainTokenMinAmount = $.mainTokenMinAmount;
         feeRecipient = $.treasury;
 
         // Check: identity
-        if ($.paused) revert NewEscrowsPaused();
+        if (isPaused) revert NewEscrowsPaused();
         if (terms.escrowId == bytes32(0)) revert InvalidEscrowId(terms.escrowId);
         if (terms.seller == address(0) || terms.seller == address(this)) revert InvalidSeller(terms.seller);
         if (terms.seller == terms.buyer) revert BuyerIsSeller(terms.buyer);
@@ -138,12 +141,13 @@ abstract contract EscrowCreation is EscrowSettlement {
         uint256 deliverySeconds = _deliverySeconds(terms.deadline);
 
         // Check: value
-        StoredToken storage config = $.tokens[terms.token];
-        uint256 valueUsd = _checkedValue($, terms, config, deliverySeconds);
+        (uint256 tokenIndex, uint256 valueUsd) = _checkedDeposit($, mainTokenMinAmount, terms.token, terms.amount);
+        _requireSellerTerms($, terms.seller, valueUsd, deliverySeconds);
+        _requireWithinCaps(terms.buyer, terms.seller, valueUsd);
 
         // Effect:
         stored.progress = packProgress(terms.seller, block.timestamp, deliverySeconds);
-        stored.deposit = packDeposit(terms.buyer, disputeWindow, abandonmentGrace, config.index, terms.amount);
+        stored.deposit = packDeposit(terms.buyer, disputeWindow, abandonmentGrace, tokenIndex, terms.amount);
         stored.criteriaHash = terms.criteriaHash;
         if (terms.amount > MAX_INLINE_AMOUNT) stored.largeAmount = terms.amount;
 
@@ -192,30 +196,45 @@ abstract contract EscrowCreation is EscrowSettlement {
         }
     }
 
-    /// @dev The deposit's value in USD, within the limits of the token, the seller and the scores.
-    function _checkedValue(
+    /// @dev The token's index in the list and the deposit's value in USD, for a listed token and an amount in range.
+    function _checkedDeposit(
         EscrowData storage $,
-        EscrowTerms memory terms,
-        StoredToken storage config,
+        uint256 mainTokenMinAmount,
+        address token,
+        uint256 amount
+    ) private view returns (uint256 tokenIndex, uint256 valueUsd) {
+        // The main token as one dollar is read with slot 0; every other valuation has a slot of its own.
+        bool isMain = token == MAIN_TOKEN && mainTokenMinAmount != 0;
+        uint256 minAmount = mainTokenMinAmount;
+        StoredToken storage config = $.tokens[token];
+        if (!isMain) minAmount = config.minAmount;
+        if (minAmount == 0) revert TokenNotListed(token);
+        if (amount < minAmount) revert AmountBelowMinimum(amount, minAmount);
+        if (amount > TokenValue.MAX_AMOUNT) revert AmountAboveMaximum(amount, TokenValue.MAX_AMOUNT);
+        if (isMain) return (MAIN_TOKEN_INDEX, amount);
+        return (config.index, TokenValue.usdValue(config, amount));
+    }
+
+    /// @dev Sellers may protect themselves from escrows that nobody agreed on.
+    function _requireSellerTerms(
+        EscrowData storage $,
+        address seller,
+        uint256 valueUsd,
         uint256 deliverySeconds
-    ) private view returns (uint256 valueUsd) {
-        if (config.minAmount == 0) revert TokenNotListed(terms.token);
-        if (terms.amount < config.minAmount) revert AmountBelowMinimum(terms.amount, config.minAmount);
-        if (terms.amount > TokenValue.MAX_AMOUNT) revert AmountAboveMaximum(terms.amount, TokenValue.MAX_AMOUNT);
-        valueUsd = TokenValue.usdValue(config, terms.amount);
-
-        SellerTerms storage asked = $.sellerTerms[terms.seller];
-        if (asked.paused) revert SellerPaused(terms.seller);
-        if (valueUsd < asked.minAmountUsd) revert BelowSellerMinimum(terms.seller, valueUsd, asked.minAmountUsd);
+    ) private view {
+        SellerTerms storage asked = $.sellerTerms[seller];
+        if (asked.paused) revert SellerPaused(seller);
+        if (valueUsd < asked.minAmountUsd) revert BelowSellerMinimum(seller, valueUsd, asked.minAmountUsd);
         if (deliverySeconds < asked.minDeliverySeconds) {
-            revert DeliveryTimeBelowSellerMinimum(terms.seller, deliverySeconds, asked.minDeliverySeconds);
+            revert DeliveryTimeBelowSellerMinimum(seller, deliverySeconds, asked.minDeliverySeconds);
         }
+    }
 
-        // Every score allows the lowest cap, so a job within it does not pay for the look at the score contract.
-        if (valueUsd > JobValueCaps.LOWEST_CAP_USD) {
-            (uint256 capUsd, address cappedAgent) = IScore(SCORE).jobValueCap(terms.buyer, terms.seller);
-            if (valueUsd > capUsd) revert JobValueCapExceeded(cappedAgent, valueUsd, capUsd);
-        }
+    /// @dev Every score allows the lowest cap, so a job within it does not pay for the look at the score contract.
+    function _requireWithinCaps(address buyer, address seller, uint256 valueUsd) private view {
+        if (valueUsd <= JobValueCaps.LOWEST_CAP_USD) return;
+        (uint256 capUsd, address cappedAgent) = IScore(SCORE).jobValueCap(buyer, seller);
+        if (valueUsd > capUsd) revert JobValueCapExceeded(cappedAgent, valueUsd, capUsd);
     }
 
     /// @dev A token that keeps a fee on transfers or rebases cannot be used unnoticed.

@@ -15,6 +15,9 @@ abstract contract EscrowStorage is IEscrow {
         // slot 0
         address treasury;
         bool paused;
+        // `tokens[MAIN_TOKEN].minAmount` while the main token has 6 decimals and no feed, else 0: the most frequent
+        // creation reads this slot only.
+        uint56 mainTokenMinAmount;
         // slot 1
         address pauser;
         // slot 2

@@ -52,7 +52,10 @@ abstract contract EscrowViews is EscrowStorage {
         return retry;
     }
 
-    function _actionsOfFunded(PackedProgress progress, PackedDeposit deposit) private view returns (OpenAction[] memory) {
+    function _actionsOfFunded(
+        PackedProgress progress,
+        PackedDeposit deposit
+    ) private view returns (OpenAction[] memory) {
         uint256 createdAt = progress.createdAtOf();
         uint256 graceEnd = _graceEnd(progress, deposit);
         OpenAction[] memory actions = new OpenAction[](3);

@@ -18,14 +18,18 @@ library TokenValue {
     /// @dev The most decimals of a token and of a feed.
     uint256 internal constant MAX_DECIMALS = 36;
 
+    /// @notice True when one token unit is one unit of USD: no feed, 6 decimals.
+    function isDollar(StoredToken storage config) internal view returns (bool) {
+        return config.feed == address(0) && config.decimals == ProtocolConstants.USD_DECIMALS;
+    }
+
     /// @notice The value of `amount` token units, at most `MAX_AMOUNT`, in USD with 6 decimals, rounded up so that no
     /// cap is passed by a fraction. Reverts with `InvalidPrice` on an answer that is stale, incomplete, zero, negative,
     /// above `MAX_PRICE` or from the future.
     function usdValue(StoredToken storage config, uint256 amount) internal view returns (uint256) {
+        if (isDollar(config)) return amount;
         address feed = config.feed;
-        uint256 decimals = config.decimals;
-        if (feed == address(0) && decimals == ProtocolConstants.USD_DECIMALS) return amount;
-        uint256 tokenUnit = 10 ** decimals;
+        uint256 tokenUnit = 10 ** uint256(config.decimals);
         if (feed == address(0)) return Math.ceilDiv(amount * ProtocolConstants.USD_UNIT, tokenUnit);
         uint256 price = _price(feed, config.maxPriceAge);
         uint256 feedDecimals = IPriceFeed(feed).decimals();

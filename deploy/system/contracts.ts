@@ -9,7 +9,13 @@ import { ScoreV2__factory } from "../../typechain-types/factories/contracts/Scor
 import type { SettlementNetwork, TokenFacts } from "../networks.ts";
 import { NETWORKS, TIMELOCK_DELAY_SECONDS } from "../networks.ts";
 import { ensureCreated } from "./create2.ts";
-import type { ContractKey, DeployedContract, DeployedGovernance, DeployedRoles, Deployment } from "./deployment-file.ts";
+import type {
+  ContractKey,
+  DeployedContract,
+  DeployedGovernance,
+  DeployedRoles,
+  Deployment,
+} from "./deployment-file.ts";
 import { birthCode } from "./implementations.ts";
 import { problem } from "./problem.ts";
 

@@ -173,7 +173,9 @@ async function measureEndings({ connection, contracts, wallets, steps }: GasSetu
   gas["resolveByAdmin"] = await used(resolver.connect(wallets.admin).resolveByAdmin(forAdmin, 2, 30, 70, steps.hash()));
   const agreed = await steps.disputed();
   const signatures = await agreement({ connection, contracts, wallets }, agreed, 40n);
-  gas["resolveByAgreement"] = await used(resolver.connect(wallets.relayer).resolveByAgreement(agreed, 40, AGREEMENT_DEADLINE, signatures));
+  gas["resolveByAgreement"] = await used(
+    resolver.connect(wallets.relayer).resolveByAgreement(agreed, 40, AGREEMENT_DEADLINE, signatures),
+  );
 
   const forgotten = await steps.delivered();
   const unruled = await steps.disputed();

@@ -152,8 +152,7 @@ const DIFFERENCES: Row[] = [
   [
     "an upgrade of score that names another escrow contract",
     ["implementation of score", "escrow contract of score"],
-    async (subject) =>
-      subject.score.upgradeToAndCall(await nextOf(subject, "NextScore", [subject.stranger]), "0x"),
+    async (subject) => subject.score.upgradeToAndCall(await nextOf(subject, "NextScore", [subject.stranger]), "0x"),
   ],
   [
     "an upgrade of resolver that names another escrow contract",

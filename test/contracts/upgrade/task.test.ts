@@ -67,9 +67,7 @@ describe("hardhat upgrade", function () {
     const block = await chain.ethers.provider.getBlockNumber();
     const steps = await upgrade(nextCandidates(), true);
     expect(outcomes(steps)).to.deep.equal(["escrow planned", "score planned", "resolver current"]);
-    expect(chain.lines.join("\n")).to.contain(
-      `would create NextEscrow at ${nextEscrow(deployment)}`,
-    );
+    expect(chain.lines.join("\n")).to.contain(`would create NextEscrow at ${nextEscrow(deployment)}`);
     expect(await chain.ethers.provider.getBlockNumber()).to.equal(block);
     expect(await recorded()).to.deep.equal(deployment);
   });

@@ -147,9 +147,6 @@ describe("An upgrade of the proxies", () => {
       escrow,
       "InvalidInitialization",
     );
-    await expect(next.initialize(owner, owner, owner, [])).to.be.revertedWithCustomError(
-      next,
-      "InvalidInitialization",
-    );
+    await expect(next.initialize(owner, owner, owner, [])).to.be.revertedWithCustomError(next, "InvalidInitialization");
   });
 });

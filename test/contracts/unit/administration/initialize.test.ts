@@ -50,13 +50,11 @@ describe("Initializers", () => {
     const { implementations, actors } = await loadFixture(marketplace);
     const { stranger } = actors;
     const bare = implementations;
-    await expect(
-      bare.escrow.initialize(stranger, stranger, stranger, []),
-    ).to.be.revertedWithCustomError(bare.escrow, "InvalidInitialization");
-    await expect(bare.score.initialize(stranger)).to.be.revertedWithCustomError(
-      bare.score,
+    await expect(bare.escrow.initialize(stranger, stranger, stranger, [])).to.be.revertedWithCustomError(
+      bare.escrow,
       "InvalidInitialization",
     );
+    await expect(bare.score.initialize(stranger)).to.be.revertedWithCustomError(bare.score, "InvalidInitialization");
     await expect(bare.resolver.initialize(stranger, stranger, stranger)).to.be.revertedWithCustomError(
       bare.resolver,
       "InvalidInitialization",

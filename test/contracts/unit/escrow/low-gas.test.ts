@@ -123,7 +123,8 @@ const SUBJECTS: Subject[] = [
         await signAgreement(market, actors.seller, escrowId, 50n),
       ];
       const contract = resolver.connect(actors.stranger);
-      const send = (gasLimit: bigint) => contract.resolveByAgreement(escrowId, 50n, FAR_DEADLINE, signatures, { gasLimit });
+      const send = (gasLimit: bigint) =>
+        contract.resolveByAgreement(escrowId, 50n, FAR_DEADLINE, signatures, { gasLimit });
       return { send, paid: toBoth, scored: 1n };
     },
     required: PAYOUT_REQUIRED,

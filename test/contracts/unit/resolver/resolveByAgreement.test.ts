@@ -20,7 +20,9 @@ describe("ResolverV2.resolveByAgreement", () => {
         await signAgreement(market, actors.buyer, escrowId, buyerPercent),
         await signAgreement(market, actors.seller, escrowId, buyerPercent),
       ];
-      const settlement = resolver.connect(actors.stranger).resolveByAgreement(escrowId, buyerPercent, FAR_DEADLINE, signatures);
+      const settlement = resolver
+        .connect(actors.stranger)
+        .resolveByAgreement(escrowId, buyerPercent, FAR_DEADLINE, signatures);
       await expect(settlement).to.changeTokenBalances(
         ethers,
         usdc,
@@ -136,7 +138,10 @@ describe("ResolverV2.resolveByAgreement", () => {
     const market = await loadFixture(disputedMarket);
     const { escrow, resolver, usdc, actors, deal } = market;
     // A delegate that answers no call at all, and one that answers every call with a refusal.
-    for (const delegate of [await usdc.getAddress(), await (await ethers.deployContract("SmartWallet", [actors.stranger])).getAddress()]) {
+    for (const delegate of [
+      await usdc.getAddress(),
+      await (await ethers.deployContract("SmartWallet", [actors.stranger])).getAddress(),
+    ]) {
       await networkHelpers.setCode(actors.seller.address, `0xef0100${delegate.slice(2)}`);
       const signatures: [string, string] = [
         await signAgreement(market, actors.buyer, deal.escrowId, 50n),

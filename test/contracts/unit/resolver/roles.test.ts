@@ -161,9 +161,12 @@ describe("ResolverV2.revokeResolver", () => {
       .withArgs(ResolvedBy.System, actors.systemResolver);
     await resolver.connect(actors.owner).transferResolver(ResolvedBy.System, actors.stranger);
     await resolver.connect(actors.stranger).acceptResolver(ResolvedBy.System);
-    await expect(resolver.connect(actors.stranger).resolveBySystem(byAdmin.escrowId, Outcome.Split, RATIONALE))
-      .to.be.revertedWithCustomError(resolver, "EscrowOutsideTenure");
-    await resolver.connect(actors.adminResolver).resolveByAdmin(byAdmin.escrowId, Outcome.SellerPaid, 0, 100, RATIONALE);
+    await expect(
+      resolver.connect(actors.stranger).resolveBySystem(byAdmin.escrowId, Outcome.Split, RATIONALE),
+    ).to.be.revertedWithCustomError(resolver, "EscrowOutsideTenure");
+    await resolver
+      .connect(actors.adminResolver)
+      .resolveByAdmin(byAdmin.escrowId, Outcome.SellerPaid, 0, 100, RATIONALE);
     await at(byTimeout.expiresAt + 1n);
     await escrow.resolveExpired(byTimeout.escrowId);
   });
