@@ -12,6 +12,14 @@ export function logId(event: ethereum.Event): Bytes {
 }
 
 /**
+ * Id of an agent's score change: the id of the log, which changes two scores, followed by the agent's address.
+ * Example: log 3 of transaction 0x5c50…bb7a changes agent 0x1111…11 by 0x5c50…bb7a030000001111…11.
+ */
+export function scoreChangeId(event: ethereum.Event, agent: Address): Bytes {
+  return logId(event).concat(agent);
+}
+
+/**
  * Place of a log among all logs of its network: blockNumber * 1000000 + logIndex.
  * Example: log 3 of block 120 is 120000003.
  */

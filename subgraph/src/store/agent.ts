@@ -48,11 +48,13 @@ export function countResolved(escrow: Escrow, outcome: string, block: ethereum.B
   countDispute(loadOrCreate(Address.fromBytes(escrow.seller), block), outcome, "SellerPaid");
 }
 
-/** Takes over the score that the score contract has stored. */
-export function setScore(address: Address, score: BigInt, block: ethereum.Block): void {
+/** Takes over the score that the score contract has stored, and returns by how much it has changed. */
+export function setScore(address: Address, score: BigInt, block: ethereum.Block): BigInt {
   const agent = loadOrCreate(address, block);
+  const delta = score.minus(agent.score);
   agent.score = score;
   agent.save();
+  return delta;
 }
 
 function countDispute(agent: Agent, outcome: string, winning: string): void {

@@ -1,7 +1,7 @@
 import { Address, BigInt, Bytes, ethereum } from "@graphprotocol/graph-ts";
 
 import { ScoreChange } from "../../generated/schema";
-import { logId, ordinalOf } from "../ids";
+import { ordinalOf, scoreChangeId } from "../ids";
 
 /** Adds a change to an agent's score history. */
 export function recordScoreChange(
@@ -12,7 +12,7 @@ export function recordScoreChange(
   score: BigInt,
   event: ethereum.Event,
 ): void {
-  const change = new ScoreChange(logId(event));
+  const change = new ScoreChange(scoreChangeId(event, agent));
   change.ordinal = ordinalOf(event);
   change.agent = agent;
   change.escrowId = escrowId;
