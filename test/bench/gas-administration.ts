@@ -12,7 +12,7 @@ const RELEASED = 0;
 /** Measures what owner, pauser and proposed holders can do, each first step with the role's holder of the deployment. */
 export async function measureAdministration(setup: GasSetup): Promise<Record<string, number>> {
   return {
-    deployment: setup.deploymentGas,
+    "initialize (whole deployment)": setup.deploymentGas,
     ...(await measurePause(setup)),
     ...(await measureTokens(setup)),
     ...(await measureRoles(setup)),

@@ -132,7 +132,7 @@ export async function gasSetup({ escrowFactory, isPlain = false }: GasSetupOptio
 
   return {
     connection,
-    /** Gas of the transaction that created and initialized the three proxies. */
+    /** Gas of the transaction that created the implementations and the proxies, and initialized these. */
     deploymentGas: Number((await deployment.deploymentTransaction()?.wait())?.gasUsed),
     contracts: { escrow, score, resolver, usdc, weth },
     wallets: { owner, treasury, pauser, system, admin, buyer, seller, relayer },
