@@ -7,7 +7,7 @@ export const CREATION_FAULTS: Mutant[] = [
   {
     fault: "a pause stops nothing",
     file: CREATION,
-    from: "if ($.paused) revert NewEscrowsPaused();",
+    from: "if (isPaused) revert NewEscrowsPaused();",
     to: "",
   },
   {
@@ -31,20 +31,20 @@ export const CREATION_FAULTS: Mutant[] = [
   {
     fault: "a window of 299 seconds is taken",
     file: CREATION,
-    from: "terms.disputeWindow < ProtocolConstants.MIN_DISPUTE_WINDOW_SECONDS ||",
-    to: "terms.disputeWindow + 1 < ProtocolConstants.MIN_DISPUTE_WINDOW_SECONDS ||",
+    from: "if (asked < minimum || asked > maximum) revert DisputeWindowOutOfRange",
+    to: "if (asked + 1 < minimum || asked > maximum) revert DisputeWindowOutOfRange",
   },
   {
     fault: "the longest window is refused",
     file: CREATION,
-    from: "terms.disputeWindow > ProtocolConstants.MAX_DISPUTE_WINDOW_SECONDS",
-    to: "terms.disputeWindow >= ProtocolConstants.MAX_DISPUTE_WINDOW_SECONDS",
+    from: "if (asked < minimum || asked > maximum) revert DisputeWindowOutOfRange",
+    to: "if (asked < minimum || asked >= maximum) revert DisputeWindowOutOfRange",
   },
   {
     fault: "the default grace is that of the window",
     file: CREATION,
-    from: "terms.abandonmentGrace = ProtocolConstants.DEFAULT_ABANDONMENT_GRACE_SECONDS;",
-    to: "terms.abandonmentGrace = ProtocolConstants.DEFAULT_DISPUTE_WINDOW_SECONDS;",
+    from: "return ProtocolConstants.DEFAULT_ABANDONMENT_GRACE_SECONDS;",
+    to: "return ProtocolConstants.DEFAULT_DISPUTE_WINDOW_SECONDS;",
   },
   {
     fault: "a deadline of 599 seconds is taken",
@@ -61,19 +61,19 @@ export const CREATION_FAULTS: Mutant[] = [
   {
     fault: "the least deposit is refused",
     file: CREATION,
-    from: "if (terms.amount < config.minAmount) revert AmountBelowMinimum",
-    to: "if (terms.amount <= config.minAmount) revert AmountBelowMinimum",
+    from: "if (amount < minAmount) revert AmountBelowMinimum",
+    to: "if (amount <= minAmount) revert AmountBelowMinimum",
   },
   {
     fault: "a deposit that does not fit is taken",
     file: CREATION,
-    from: "if (terms.amount > type(uint96).max) revert AmountAboveMaximum(terms.amount, type(uint96).max);",
-    to: "",
+    from: "        if (amount > TokenValue.MAX_AMOUNT) revert AmountAboveMaximum(amount, TokenValue.MAX_AMOUNT);\n        if (isMain)",
+    to: "        if (isMain)",
   },
   {
     fault: "a seller's pause is ignored",
     file: CREATION,
-    from: "if (asked.paused) revert SellerPaused(terms.seller);",
+    from: "if (asked.paused) revert SellerPaused(seller);",
     to: "",
   },
   {
@@ -91,8 +91,8 @@ export const CREATION_FAULTS: Mutant[] = [
   {
     fault: "the score contract is asked only for jobs above $25",
     file: CREATION,
-    from: "if (valueUsd > JobValueCaps.LOWEST_CAP_USD) {",
-    to: "if (valueUsd > JobValueCaps.LOWEST_CAP_USD + 15e6) {",
+    from: "if (valueUsd <= JobValueCaps.LOWEST_CAP_USD) return;",
+    to: "if (valueUsd <= JobValueCaps.LOWEST_CAP_USD + 15e6) return;",
   },
   {
     fault: "a token that keeps a fee goes unnoticed",
@@ -111,5 +111,101 @@ export const CREATION_FAULTS: Mutant[] = [
     file: CREATION,
     from: "abi.encode(AUTHORIZATION_TYPEHASH, block.chainid, address(this), terms)",
     to: "abi.encode(AUTHORIZATION_TYPEHASH, uint256(0), address(this), terms)",
+  },
+  {
+    fault: "the greatest grace is refused",
+    file: CREATION,
+    from: "if (asked < minimum || asked > maximum) revert AbandonmentGraceOutOfRange",
+    to: "if (asked < minimum || asked >= maximum) revert AbandonmentGraceOutOfRange",
+  },
+  {
+    fault: "the main token stays usable after its delisting",
+    file: CREATION,
+    from: "bool isMain = token == MAIN_TOKEN && mainTokenMinAmount != 0;",
+    to: "bool isMain = token == MAIN_TOKEN;",
+  },
+  {
+    fault: "every token counts as the main token",
+    file: CREATION,
+    from: "bool isMain = token == MAIN_TOKEN && mainTokenMinAmount != 0;",
+    to: "bool isMain = mainTokenMinAmount != 0;",
+  },
+  {
+    fault: "the list's minimum is not asked for",
+    file: CREATION,
+    from: "        if (!isMain) minAmount = config.minAmount;\n",
+    to: "",
+  },
+  {
+    fault: "a token that was never listed is taken",
+    file: CREATION,
+    from: "        if (minAmount == 0) revert TokenNotListed(token);\n",
+    to: "",
+  },
+  {
+    fault: "the cap is the seller's alone",
+    file: CREATION,
+    from: "IScore(SCORE).jobValueCap(buyer, seller)",
+    to: "IScore(SCORE).jobValueCap(seller, seller)",
+  },
+  {
+    fault: "a seller's time to deliver is ignored",
+    file: CREATION,
+    from: "if (deliverySeconds < asked.minDeliverySeconds) {",
+    to: "if (false) {",
+  },
+  {
+    fault: "a seller's terms are read of the buyer",
+    file: CREATION,
+    from: "_requireSellerTerms($, terms.seller, valueUsd, deliverySeconds);",
+    to: "_requireSellerTerms($, terms.buyer, valueUsd, deliverySeconds);",
+  },
+  {
+    fault: "the record keeps the window for the grace",
+    file: CREATION,
+    from: "packDeposit(terms.buyer, disputeWindow, abandonmentGrace,",
+    to: "packDeposit(terms.buyer, disputeWindow, disputeWindow,",
+  },
+  {
+    fault: "the record names the first token always",
+    file: CREATION,
+    from: "abandonmentGrace, tokenIndex, terms.amount);",
+    to: "abandonmentGrace, 1, terms.amount);",
+  },
+  {
+    fault: "the event shows the window that was asked",
+    file: CREATION,
+    from: "            disputeWindow,\n            abandonmentGrace,\n            terms.criteriaHash,",
+    to: "            terms.disputeWindow,\n            abandonmentGrace,\n            terms.criteriaHash,",
+  },
+  {
+    fault: "the event shows the locked amount as the deposit",
+    file: CREATION,
+    from: "            terms.token,\n            terms.amount,\n            fee,",
+    to: "            terms.token,\n            terms.amount - fee,\n            fee,",
+  },
+  {
+    fault: "the criteria are not kept",
+    file: CREATION,
+    from: "        stored.criteriaHash = terms.criteriaHash;\n",
+    to: "",
+  },
+  {
+    fault: "the fee of a relayed creation goes to the relayer",
+    file: CREATION,
+    from: "_payOut(terms.escrowId, terms.token, feeRecipient, fee);",
+    to: "_payOut(terms.escrowId, terms.token, msg.sender, fee);",
+  },
+  {
+    fault: "a relayed deposit is not counted",
+    file: CREATION,
+    from: "        _requireDeposit(terms.token, balanceBefore, terms.amount);\n",
+    to: "",
+  },
+  {
+    fault: "a relayed creation may come in the middle of a move",
+    file: CREATION,
+    from: "        bytes calldata signature\n    ) external nonReentrant {",
+    to: "        bytes calldata signature\n    ) external {",
   },
 ];

@@ -1,6 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const ESCROW = "EscrowV2.sol";
+const SETTLEMENT = "escrow/EscrowSettlement.sol";
 
 /** Faults in the moves of an open escrow: times, callers, payments. */
 export const MOVES_FAULTS: Mutant[] = [
@@ -42,15 +43,15 @@ export const MOVES_FAULTS: Mutant[] = [
   },
   {
     fault: "an abandonment is scored as a release",
-    file: ESCROW,
-    from: "_recordScore(escrowId, msg.sender, seller, ScoreOutcome.Abandonment);",
-    to: "_recordScore(escrowId, msg.sender, seller, ScoreOutcome.Released);",
+    file: SETTLEMENT,
+    from: "_recordScore(escrowId, buyer, seller, ScoreOutcome.Abandonment);",
+    to: "_recordScore(escrowId, buyer, seller, ScoreOutcome.Released);",
   },
   {
     fault: "an abandonment pays the seller",
-    file: ESCROW,
-    from: "_payOut(escrowId, _tokenOf(terms), msg.sender, locked);",
-    to: "_payOut(escrowId, _tokenOf(terms), seller, locked);",
+    file: SETTLEMENT,
+    from: "emit EscrowAbandoned(escrowId, buyer, seller, locked);\n\n        // Interaction:\n        _payOut(escrowId, _tokenOf(deposit), buyer, locked);",
+    to: "emit EscrowAbandoned(escrowId, buyer, seller, locked);\n\n        // Interaction:\n        _payOut(escrowId, _tokenOf(deposit), seller, locked);",
   },
   {
     fault: "a release one second before the window's end",
@@ -67,13 +68,13 @@ export const MOVES_FAULTS: Mutant[] = [
   {
     fault: "acceptance never ends",
     file: ESCROW,
-    from: "        _requireWindowOpen(progress, terms);\n\n        _release(",
+    from: "        _requireWindowOpen(progress, deposit);\n\n        _release(",
     to: "\n        _release(",
   },
   {
     fault: "anyone may call the escrow contract's resolution",
     file: ESCROW,
-    from: "if (msg.sender != resolver) revert CallerNotResolver(msg.sender, resolver);",
+    from: "if (msg.sender != RESOLVER) revert CallerNotResolver(msg.sender, RESOLVER);",
     to: "",
   },
   {
@@ -108,19 +109,19 @@ export const MOVES_FAULTS: Mutant[] = [
   },
   {
     fault: "a resolution pays the parties the wrong way round",
-    file: ESCROW,
+    file: SETTLEMENT,
     from: "_payOut(escrowId, token, buyer, buyerAmount);\n        _payOut(escrowId, token, seller, sellerAmount);",
     to: "_payOut(escrowId, token, seller, buyerAmount);\n        _payOut(escrowId, token, buyer, sellerAmount);",
   },
   {
     fault: "a resolved dispute can be resolved again",
-    file: ESCROW,
+    file: SETTLEMENT,
     from: "stored.progress = progress.withState(EscrowState.Resolved);",
     to: "",
   },
   {
     fault: "a declined job can be declined again",
-    file: ESCROW,
+    file: SETTLEMENT,
     from: "stored.progress = progress.withState(EscrowState.Refunded);",
     to: "",
   },
@@ -151,7 +152,61 @@ export const MOVES_FAULTS: Mutant[] = [
   {
     fault: "an acceptance is told as automatic",
     file: ESCROW,
-    from: "_release(escrowId, stored, progress, terms, false);",
-    to: "_release(escrowId, stored, progress, terms, true);",
+    from: "_release(escrowId, stored, progress, deposit, ReleaseCause.Acceptance);",
+    to: "_release(escrowId, stored, progress, deposit, ReleaseCause.WindowElapsed);",
+  },
+  {
+    fault: "a ruling for the seller may pay the buyer half",
+    file: ESCROW,
+    from: "return buyerPercent == 0 && sellerPercent == 100;",
+    to: "return sellerPercent == 100;",
+  },
+  {
+    fault: "an automatic release is told as an acceptance",
+    file: ESCROW,
+    from: "_release(escrowId, stored, progress, deposit, ReleaseCause.WindowElapsed);",
+    to: "_release(escrowId, stored, progress, deposit, ReleaseCause.Acceptance);",
+  },
+  {
+    fault: "the seller's call disputes",
+    file: ESCROW,
+    from: "emit DisputeOpened(escrowId, msg.sender, progress.sellerOf());",
+    to: "emit DisputeOpened(escrowId, progress.sellerOf(), msg.sender);",
+  },
+  {
+    fault: "a job is reclaimed once delivered",
+    file: ESCROW,
+    from: "function claimAbandoned(bytes32 escrowId) external nonReentrant {\n        // Check:\n        (StoredEscrow storage stored, PackedProgress progress) = _inState(escrowId, EscrowState.Funded);",
+    to: "function claimAbandoned(bytes32 escrowId) external nonReentrant {\n        // Check:\n        (StoredEscrow storage stored, PackedProgress progress) = _inState(escrowId, EscrowState.Delivered);",
+  },
+  {
+    fault: "anyone reclaims a job",
+    file: ESCROW,
+    from: "        _requireBuyer(deposit);\n        uint256 graceEnd",
+    to: "        uint256 graceEnd",
+  },
+  {
+    fault: "a dispute is open after the window",
+    file: ESCROW,
+    from: "        _requireWindowOpen(progress, deposit);\n\n        // Effect:\n        stored.progress = progress.withDispute",
+    to: "        // Effect:\n        stored.progress = progress.withDispute",
+  },
+  {
+    fault: "a token's callback may finalize",
+    file: ESCROW,
+    from: "function finalize(bytes32 escrowId) external nonReentrant {",
+    to: "function finalize(bytes32 escrowId) external {",
+  },
+  {
+    fault: "a token's callback may end an expired dispute",
+    file: ESCROW,
+    from: "function resolveExpired(bytes32 escrowId) external nonReentrant {",
+    to: "function resolveExpired(bytes32 escrowId) external {",
+  },
+  {
+    fault: "an expired dispute refunds the buyer in the event",
+    file: ESCROW,
+    from: "Resolution(DisputeOutcome.Split, 50, ResolvedBy.System, ResolutionMethod.Timeout",
+    to: "Resolution(DisputeOutcome.BuyerRefund, 50, ResolvedBy.System, ResolutionMethod.Timeout",
   },
 ];

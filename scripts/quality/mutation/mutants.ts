@@ -1,6 +1,7 @@
 import { CREATION_FAULTS } from "./creation.ts";
 import { MOVES_FAULTS } from "./moves.ts";
 import type { Mutant } from "./mutant.ts";
+import { RESOLVER_FAULTS } from "./resolver.ts";
 import { ROLES_FAULTS } from "./roles.ts";
 import { SETTLEMENT_FAULTS } from "./settlement.ts";
 import { VALUES_FAULTS } from "./values.ts";
@@ -12,4 +13,5 @@ export const MUTANTS: Mutant[] = [
   ...SETTLEMENT_FAULTS,
   ...VALUES_FAULTS,
   ...ROLES_FAULTS,
+  ...RESOLVER_FAULTS,
 ];

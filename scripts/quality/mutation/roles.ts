@@ -1,10 +1,8 @@
 import type { Mutant } from "./mutant.ts";
 
 const ADMINISTRATION = "escrow/EscrowAdministration.sol";
-const SCORE = "ScoreV2.sol";
-const RESOLVER = "ResolverV2.sol";
 
-/** Faults in roles, tokens and upgrades, in the score contract and in the resolver contract. */
+/** Faults in roles, tokens and upgrades of the escrow contract. */
 export const ROLES_FAULTS: Mutant[] = [
   {
     fault: "a delisted token reads as listed",
@@ -33,7 +31,7 @@ export const ROLES_FAULTS: Mutant[] = [
   {
     fault: "a feed without code is listed",
     file: ADMINISTRATION,
-    from: "if (config.feed != address(0) && config.feed.code.length == 0) revert InvalidAddress(config.feed);",
+    from: "if (config.feed != address(0) && config.feed.code.length == 0) revert FeedWithoutCode(config.feed);",
     to: "",
   },
   {
@@ -43,57 +41,81 @@ export const ROLES_FAULTS: Mutant[] = [
     to: "",
   },
   {
-    fault: "anyone may write scores",
-    file: SCORE,
-    from: "if (msg.sender != escrow) revert CallerNotEscrow(msg.sender, escrow);",
+    fault: "a relisted token gets another index",
+    file: ADMINISTRATION,
+    from: "        if (index == 0) {\n            index = ++$.tokenCount;",
+    to: "        if (stored.minAmount == 0) {\n            index = ++$.tokenCount;",
+  },
+  {
+    fault: "a delisting forgets the token's index",
+    file: ADMINISTRATION,
+    from: "        stored.minAmount = 0;\n        if (token == MAIN_TOKEN)",
+    to: "        delete _data().tokens[token];\n        if (token == MAIN_TOKEN)",
+  },
+  {
+    fault: "a delisted main token is taken without a look at the list",
+    file: ADMINISTRATION,
+    from: "        if (token == MAIN_TOKEN) _data().mainTokenMinAmount = 0;\n",
     to: "",
   },
   {
-    fault: "a lost dispute costs the seller 2",
-    file: SCORE,
-    from: "if (outcome == ScoreOutcome.BuyerRefund) return (1, -3);",
-    to: "if (outcome == ScoreOutcome.BuyerRefund) return (1, -2);",
+    fault: "a main token with a feed counts as one dollar",
+    file: ADMINISTRATION,
+    from: "TokenValue.isDollar(stored) ? uint56(config.minAmount) : 0;",
+    to: "uint56(config.minAmount);",
   },
   {
-    fault: "a dispute that the seller wins costs the seller",
-    file: SCORE,
-    from: "if (outcome == ScoreOutcome.SellerPaid) return (-3, 1);",
-    to: "if (outcome == ScoreOutcome.SellerPaid) return (1, -3);",
+    fault: "every listing sets the main token's minimum",
+    file: ADMINISTRATION,
+    from: "        if (token == MAIN_TOKEN) $.mainTokenMinAmount = ",
+    to: "        $.mainTokenMinAmount = ",
   },
   {
-    fault: "the higher cap wins",
-    file: SCORE,
-    from: "return sellerCap < buyerCap ?",
-    to: "return sellerCap > buyerCap ?",
-  },
-  {
-    fault: "anyone may rule",
-    file: RESOLVER,
-    from: "if (msg.sender != resolver) revert CallerNotResolver(role, msg.sender, resolver);",
+    fault: "another token takes the main token's place",
+    file: ADMINISTRATION,
+    from: "            if (index == MAIN_TOKEN_INDEX && token != MAIN_TOKEN) revert MainTokenNotFirst(token, MAIN_TOKEN);\n",
     to: "",
   },
   {
-    fault: "the buyer alone makes an agreement",
-    file: RESOLVER,
-    from: "if (!SignatureChecker.isValidSignatureNow(escrow.seller, digest, signatures[1])) {",
-    to: "if (!SignatureChecker.isValidSignatureNow(escrow.buyer, digest, signatures[1])) {",
+    fault: "the fee may leave nothing of the least deposit",
+    file: ADMINISTRATION,
+    from: "if (config.minAmount < ProtocolConstants.LEAST_DEPOSIT ||",
+    to: "if (config.minAmount < 1 ||",
   },
   {
-    fault: "an agreement holds for any percentage",
-    file: RESOLVER,
-    from: "keccak256(abi.encode(AGREEMENT_TYPEHASH, escrowId, buyerPercent))",
-    to: "keccak256(abi.encode(AGREEMENT_TYPEHASH, escrowId, uint256(0)))",
+    fault: "the escrow contract may be its own treasury",
+    file: ADMINISTRATION,
+    from: "if (newTreasury == address(0) || newTreasury == address(this)) revert",
+    to: "if (newTreasury == address(0)) revert",
   },
   {
-    fault: "a ruling needs no rationale",
-    file: RESOLVER,
-    from: "if (rationaleHash == bytes32(0)) revert MissingRationale(escrowId);",
+    fault: "a proposed pauser can accept twice",
+    file: ADMINISTRATION,
+    from: "        $.pendingPauser = address(0);\n",
     to: "",
   },
   {
-    fault: "a split by the system is 60 to 40",
-    file: RESOLVER,
-    from: "        return 50;\n",
-    to: "        return 60;\n",
+    fault: "a second pause passes",
+    file: ADMINISTRATION,
+    from: "        if ($.paused) revert NewEscrowsAlreadyPaused();\n",
+    to: "",
+  },
+  {
+    fault: "scores are lost without a sign",
+    file: ADMINISTRATION,
+    from: "        if (SCORE.code.length == 0) revert PeerWithoutCode(SCORE);\n",
+    to: "",
+  },
+  {
+    fault: "anyone may list a token",
+    file: ADMINISTRATION,
+    from: "function listToken(address token, TokenConfig calldata config) external onlyOwner {",
+    to: "function listToken(address token, TokenConfig calldata config) external {",
+  },
+  {
+    fault: "anyone may take the fees",
+    file: ADMINISTRATION,
+    from: "function setTreasury(address newTreasury) external onlyOwner {",
+    to: "function setTreasury(address newTreasury) external {",
   },
 ];

@@ -30,8 +30,8 @@ export const VALUES_FAULTS: Mutant[] = [
   {
     fault: "a value is rounded down under a cap",
     file: VALUE,
-    from: "tokenUnit * priceUnit, Math.Rounding.Ceil",
-    to: "tokenUnit * priceUnit, Math.Rounding.Floor",
+    from: "return Math.ceilDiv(amount * ProtocolConstants.USD_UNIT * price, tokenUnit * 10 ** feedDecimals);",
+    to: "return (amount * ProtocolConstants.USD_UNIT * price) / (tokenUnit * 10 ** feedDecimals);",
   },
   { fault: "a price of zero is taken", file: VALUE, from: "answer <= 0 ||", to: "answer < 0 ||" },
   {
@@ -75,5 +75,53 @@ export const VALUES_FAULTS: Mutant[] = [
     file: CALLS,
     from: "call(gasLimit, target,",
     to: "call(sub(gasLimit, 5000), target,",
+  },
+  {
+    fault: "the feed of a token of 6 decimals is not asked",
+    file: VALUE,
+    from: "return config.feed == address(0) && config.decimals == ProtocolConstants.USD_DECIMALS;",
+    to: "return config.decimals == ProtocolConstants.USD_DECIMALS;",
+  },
+  {
+    fault: "every token without a feed is counted in units",
+    file: VALUE,
+    from: "return config.feed == address(0) && config.decimals == ProtocolConstants.USD_DECIMALS;",
+    to: "return config.feed == address(0);",
+  },
+  {
+    fault: "a value without a feed is rounded down",
+    file: VALUE,
+    from: "return Math.ceilDiv(amount * ProtocolConstants.USD_UNIT, tokenUnit);",
+    to: "return (amount * ProtocolConstants.USD_UNIT) / tokenUnit;",
+  },
+  {
+    fault: "a price that overflows is taken",
+    file: VALUE,
+    from: "            uint256(answer) > MAX_PRICE ||\n",
+    to: "",
+  },
+  {
+    fault: "a price from the future is taken",
+    file: VALUE,
+    from: "            updatedAt > block.timestamp ||\n",
+    to: "",
+  },
+  {
+    fault: "a feed of any decimals is taken",
+    file: VALUE,
+    from: "        if (feedDecimals > MAX_DECIMALS) revert IEscrow.DecimalsAboveMaximum(feed, feedDecimals, MAX_DECIMALS);\n",
+    to: "",
+  },
+  {
+    fault: "a split rounds in the buyer's favour",
+    file: FEE,
+    from: "buyerPart = (locked * buyerPercent) / ProtocolConstants.PERCENT_DENOMINATOR;",
+    to: "buyerPart = (locked * buyerPercent + 99) / ProtocolConstants.PERCENT_DENOMINATOR;",
+  },
+  {
+    fault: "a token that answers false with more than a word is believed",
+    file: CALLS,
+    from: "and(gt(returndatasize(), 0x1f), iszero(mload(0x00)))",
+    to: "and(eq(returndatasize(), 0x20), iszero(mload(0x00)))",
   },
 ];
