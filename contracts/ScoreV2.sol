@@ -85,15 +85,11 @@ contract ScoreV2 is IScore, Ownable2StepUpgradeable, UUPSUpgradeable {
     // solhint-disable-next-line no-empty-blocks
     function _authorizeUpgrade(address) internal override onlyOwner {}
 
-    /// @dev The agent's score after the change.
+    /// @dev The agent's score after the change, which is by 5 at most: 2^252 settlements away from a bound.
     function _change(address agent, int256 delta) private returns (int256 score) {
-        ScoreData storage $ = _data();
-        score = $.scores[agent];
-        if (delta == 0) return score;
         unchecked {
-            score += delta; // by 5 at most: 2^252 settlements away from a bound
+            score = (_data().scores[agent] += delta);
         }
-        $.scores[agent] = score;
     }
 
     /// @dev The table of specification section 3.2.

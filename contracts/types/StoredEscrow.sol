@@ -40,7 +40,7 @@ using {
 using {buyerOf, disputeWindowOf, abandonmentGraceOf, tokenIndexOf, inlineAmountOf} for PackedDeposit global;
 
 /// @notice Thrown when a value does not fit its field of a packed word. The checks on the terms come first, so only a
-/// block after the year 2106 could cause it.
+/// block after the year 2106, or one before its predecessor, could cause it.
 error FieldOverflow(uint256 value, uint256 maximum);
 
 // Where the fields of a packed word begin. Both words begin with an address.
@@ -71,18 +71,17 @@ function readField(uint256 word, uint256 shift, uint256 maximum) pure returns (u
     return (word >> shift) & maximum;
 }
 
-/// @dev The word with a field replaced. Reverts with `FieldOverflow` on a value that does not fit.
+/// @dev The word with a field that was zero. Reverts with `FieldOverflow` on a value that does not fit.
 function writeField(uint256 word, uint256 shift, uint256 maximum, uint256 value) pure returns (uint256) {
     if (value > maximum) revert FieldOverflow(value, maximum);
-    return (word & ~(maximum << shift)) | (value << shift);
+    return word | (value << shift);
 }
 
 /// @dev A new escrow.
 /// @param createdAt unix seconds
 /// @param deliverySeconds seconds from the creation to the deadline
 function packProgress(address seller, uint256 createdAt, uint256 deliverySeconds) pure returns (PackedProgress) {
-    uint256 word = uint256(uint160(seller));
-    word = writeField(word, STATE_SHIFT, MAX_STATE, uint256(EscrowState.Funded));
+    uint256 word = uint256(uint160(seller)) | (uint256(EscrowState.Funded) << STATE_SHIFT);
     word = writeField(word, CREATED_AT_SHIFT, MAX_CREATED_AT, createdAt);
     word = writeField(word, DELIVERY_SECONDS_SHIFT, MAX_DELIVERY_SECONDS, deliverySeconds);
     return PackedProgress.wrap(word);
@@ -144,15 +143,19 @@ function disputedAtOf(PackedProgress progress) pure returns (uint256) {
     }
 }
 
-/// @dev The progress in another state, everything else unchanged.
+/// @dev The progress in another state, everything else unchanged. Every state fits.
 function withState(PackedProgress progress, EscrowState state) pure returns (PackedProgress) {
-    return PackedProgress.wrap(writeField(PackedProgress.unwrap(progress), STATE_SHIFT, MAX_STATE, uint256(state)));
+    uint256 word = PackedProgress.unwrap(progress) & ~(MAX_STATE << STATE_SHIFT);
+    return PackedProgress.wrap(word | (uint256(state) << STATE_SHIFT));
 }
 
 /// @dev Funded to Delivered. `deliveredAt` is at or after the creation, and not after the deadline, so that it fits.
 function withDelivery(PackedProgress progress, uint256 deliveredAt) pure returns (PackedProgress) {
     uint256 word = PackedProgress.unwrap(progress.withState(EscrowState.Delivered));
-    uint256 seconds_ = deliveredAt - progress.createdAtOf();
+    uint256 seconds_;
+    unchecked {
+        seconds_ = deliveredAt - progress.createdAtOf(); // below zero it does not fit
+    }
     return PackedProgress.wrap(writeField(word, DELIVERED_AFTER_SHIFT, MAX_DELIVERY_SECONDS, seconds_));
 }
 
@@ -160,7 +163,10 @@ function withDelivery(PackedProgress progress, uint256 deliveredAt) pure returns
 /// fits.
 function withDispute(PackedProgress progress, uint256 disputedAt) pure returns (PackedProgress) {
     uint256 word = PackedProgress.unwrap(progress.withState(EscrowState.Disputed));
-    uint256 seconds_ = disputedAt - progress.deliveredAtOf();
+    uint256 seconds_;
+    unchecked {
+        seconds_ = disputedAt - progress.deliveredAtOf(); // below zero it does not fit
+    }
     return PackedProgress.wrap(writeField(word, DISPUTED_AFTER_SHIFT, MAX_DISPUTE_WINDOW, seconds_));
 }
 

@@ -86,10 +86,10 @@ export const SETTLEMENT_FAULTS: Mutant[] = [
     to: "",
   },
   {
-    fault: "a field is written over what it held",
+    fault: "a new state is added to the old one",
     file: RECORD,
-    from: "return (word & ~(maximum << shift)) | (value << shift);",
-    to: "return word | (value << shift);",
+    from: "uint256 word = PackedProgress.unwrap(progress) & ~(MAX_STATE << STATE_SHIFT);",
+    to: "uint256 word = PackedProgress.unwrap(progress);",
   },
   {
     fault: "the deadline counts from the delivery",
