@@ -2,6 +2,7 @@ import { MaxUint256, type TypedDataDomain } from "ethers";
 import hre from "hardhat";
 
 import { measureAdministration } from "./gas-administration.ts";
+import { measureFunding, relayedCreation } from "./gas-funding.ts";
 import { measureParts } from "./gas-parts.ts";
 import {
   ABANDONMENT_GRACE_SECONDS,
@@ -28,6 +29,8 @@ const CONTRACTS = ["EscrowV2", "ScoreV2", "ResolverV2"];
 const WETH_OF_15_USD = 5n * 10n ** 15n;
 const WETH_OF_9_USD = 3n * 10n ** 15n;
 const SMALL_CREATION = "createEscrow (job of $10)";
+/** Bytes of the code that creates all three contracts, without its arguments. */
+export const DEPLOYMENT = "MarketplaceDeployment (creation)";
 /** The sum that the aim is about, as a row of the report. */
 export const WHOLE_DEAL = "create + deliver + accept";
 /** The same deal when the approval was for its amount alone, whose slot the deposit empties. */
@@ -48,6 +51,7 @@ export async function measureGas(): Promise<GasReport> {
     // Last: an abandonment takes the score that jobs above $10 need.
     ...(await measureEndings(setup)),
     ...(await measureExactApproval(await gasSetup())),
+    ...(await measureFunding(await gasSetup())),
     [DEAL_IN_PLAIN_TOKEN]: await wholeDeal(await gasSetup({ isPlain: true }), AMOUNT),
     ...(await measureWethDeals(await gasSetup())),
     // On a chain of its own: the roles change hands.
@@ -59,6 +63,7 @@ export async function measureGas(): Promise<GasReport> {
     const artifact = await hre.artifacts.readArtifact(name);
     codeBytes[name] = (artifact.deployedBytecode.length - 2) / 2;
   }
+  codeBytes[DEPLOYMENT] = ((await hre.artifacts.readArtifact("MarketplaceDeployment")).bytecode.length - 2) / 2;
   return { gas, parts, codeBytes };
 }
 
@@ -82,19 +87,14 @@ async function measureDeal({ contracts, wallets, addresses, steps }: GasSetup): 
 }
 
 async function measureCreations(setup: GasSetup): Promise<Record<string, number>> {
-  const { contracts, wallets, addresses, steps } = setup;
+  const { addresses, steps } = setup;
   const small = await steps.terms(AMOUNT / 2n, addresses.usdc);
   const inWeth = await steps.terms(WETH_OF_15_USD, addresses.weth);
   const signed = await steps.terms(AMOUNT, addresses.usdc);
-  const { validAfter, validBefore, signature } = await authorization(setup, signed);
-  return {
+    return {
     [SMALL_CREATION]: await used(steps.create(small)),
     "createEscrow (WETH, price feed)": await used(steps.create(inWeth)),
-    createEscrowWithAuthorization: await used(
-      contracts.escrow
-        .connect(wallets.relayer)
-        .createEscrowWithAuthorization(signed, validAfter, validBefore, signature),
-    ),
+    createEscrowWithAuthorization: await relayedCreation(setup, signed),
   };
 }
 
@@ -129,32 +129,6 @@ async function wholeDeal(
     (await used(contracts.escrow.connect(wallets.seller).submitDelivery(deal.escrowId, steps.hash()))) +
     (await used(contracts.escrow.connect(wallets.buyer).accept(deal.escrowId)))
   );
-}
-
-async function authorization(
-  { connection, contracts, wallets, addresses }: GasSetup,
-  terms: Awaited<ReturnType<GasSetup["steps"]["terms"]>>,
-) {
-  const { chainId } = await connection.ethers.provider.getNetwork();
-  const domain: TypedDataDomain = { name: "USD Coin", version: "2", chainId, verifyingContract: addresses.usdc };
-  const fields = ["address from", "address to", "uint256 value", "uint256 validAfter", "uint256 validBefore"];
-  const types = {
-    ReceiveWithAuthorization: [...fields, "bytes32 nonce"].map((field) => {
-      const [type = "", name = ""] = field.split(" ");
-      return { type, name };
-    }),
-  };
-  const validAfter = 0n;
-  const validBefore = terms.deadline;
-  const signature = await wallets.buyer.signTypedData(domain, types, {
-    from: terms.buyer,
-    to: addresses.escrow,
-    value: terms.amount,
-    validAfter,
-    validBefore,
-    nonce: await contracts.escrow.authorizationNonce(terms),
-  });
-  return { validAfter, validBefore, signature };
 }
 
 async function measureEndings({ connection, contracts, wallets, steps }: GasSetup): Promise<Record<string, number>> {

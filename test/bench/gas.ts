@@ -17,15 +17,7 @@ seller terms and allow-list on, between wallets with a past.
             it without some of its parts, too (half a minute), to measure what they cost`;
 
 /** For a whole deal in a plain token; what USDC costs by itself comes on top. */
-const AIM = 270_000;
-/** Gas of a whole deal elsewhere, as published; not measured here, and not with the same token or the same steps. */
-const PEERS: [name: string, gas: number][] = [
-  ["base/commerce-payments (no delivery, no score)", 217_000],
-  ["ERC-8183 reference", 543_000],
-  ["Olas", 595_000],
-  ["Virtuals ACP v2", 2_600_000],
-];
-
+const AIM = 286_000;
 const { values } = readArguments(HELP, { json: { type: "boolean" }, write: { type: "boolean" } });
 await hre.tasks.getTask("build").run({ quiet: true });
 const report = await measureGas();
@@ -52,8 +44,6 @@ function print({ gas, parts, codeBytes }: GasReport): void {
   }
   console.log("\nparts of a whole deal");
   for (const [name, used] of Object.entries(parts)) console.log(`${name.padEnd(54)}${number(used)}`);
-  console.log("\na whole deal elsewhere, as published (not measured here)");
-  for (const [name, used] of PEERS) console.log(`${name.padEnd(54)}${number(used)}`);
   console.log("\nbytes of code (at most 24,576)");
   for (const [name, bytes] of Object.entries(codeBytes)) console.log(`${name.padEnd(32)}${number(bytes)}`);
   const deal = gas[DEAL_IN_PLAIN_TOKEN] ?? 0;
