@@ -32,10 +32,10 @@ contract EscrowInvariantTest {
     }
 
     /// @notice A campaign is worth something only when it gets everywhere: into every state, past every kind of
-    /// refusal, to credits drawn, scores repeated and callbacks stopped.
+    /// refusal, to credits drawn, scores repeated, callbacks stopped, roles handed over and rulings refused.
     function test_CampaignsReachEveryStateAndEveryTrouble() public {
         bytes4[] memory selectors = handler.selectors();
-        for (uint256 i = 0; i < 2_000; ++i) {
+        for (uint256 i = 0; i < 3_000; ++i) {
             uint256 seed = uint256(keccak256(abi.encode("walk", i)));
             bytes4 selector = selectors[seed % selectors.length];
             (bool done, bytes memory answer) = address(handler).call(abi.encodePacked(selector, seed));
@@ -57,6 +57,16 @@ contract EscrowInvariantTest {
         reached(handler.withdrawals(), 3, "credits drawn");
         reached(handler.repeatedScores(), 3, "scores repeated");
         reached(handler.callbacks(), 30, "callbacks stopped");
+        reached(handler.rescues(), 3, "credits drawn to others");
+        reached(handler.handOvers(), 5, "resolver roles handed over");
+        reached(handler.sameSecondHandOvers(), 3, "hand-overs in the second of a creation");
+        reached(handler.upgrades(), 3, "upgrades");
+        reached(handler.rulingsOfFormerHolders(), 1, "rulings of former holders");
+        reached(handler.rulingsOutsideTenure(), 3, "rulings outside a tenure refused");
+        reached(handler.rulingsOfParties(), 1, "rulings of parties refused");
+        reached(handler.rulingsOfRevoked(), 3, "rulings of revoked holders refused");
+        reached(handler.suspendedRulings(), 3, "suspended rulings refused");
+        reached(handler.endedWithoutRulings(), 3, "disputes ended while rulings were suspended");
         handler.drain();
     }
 
@@ -94,6 +104,18 @@ contract EscrowInvariantTest {
 
     function invariant_I9_NoCallbackPassesTheGuard() public view {
         handler.checkGuard();
+    }
+
+    function invariant_I11_NoRoleChangesWhoGetsTheMoney() public view {
+        handler.checkReach(handler.last());
+    }
+
+    function invariant_I12_WhoMayRuleIsFixedAtCreation() public view {
+        handler.checkRulers(handler.last());
+    }
+
+    function invariant_I13_NothingSuspendedBlocksAgreementOrTimeout() public {
+        handler.checkExits(handler.last());
     }
 
     /// @notice I10: after every run of every campaign, everybody can leave.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Escrow, EscrowState} from "../../../../contracts/types/EscrowTypes.sol";
-import {Predictions} from "./Predictions.sol";
+import {Escrow, EscrowState, ResolvedBy} from "../../../../contracts/types/EscrowTypes.sol";
+import {ResolverTenure} from "../../../../contracts/types/ResolverTypes.sol";
+import {RolePredictions} from "./RolePredictions.sol";
 import {equal, vm} from "./Vm.sol";
 
 /// @title How a handler acts and measures
-abstract contract Actions is Predictions {
+abstract contract Actions is RolePredictions {
     /// @dev What the parties of one deal own, in the wallet and as credit.
     struct Holdings {
         uint256 buyer;
@@ -43,6 +44,15 @@ abstract contract Actions is Predictions {
                 return next;
             }
         }
+    }
+
+    /// @dev Three times of four a deal in this state, if there is one, else as `_pick` does.
+    function _pickIn(EscrowState wanted, uint256 seed) internal view returns (uint256) {
+        for (uint256 i = 0; (seed >> 16) % 4 != 0 && i < deals.length; ++i) {
+            uint256 next = (((seed >> 24) % deals.length) + i) % deals.length;
+            if (deals[next].state == wanted) return next;
+        }
+        return _pick(seed);
     }
 
     /// @dev `right` three times of four, else anybody.
@@ -118,6 +128,26 @@ abstract contract Actions is Predictions {
         }
         if (from == EscrowState.Delivered) return to == EscrowState.Released || to == EscrowState.Disputed;
         return from == EscrowState.Disputed && to == EscrowState.Resolved;
+    }
+
+    /// @dev Who gets the money of a deal and how much there is of it, and the contracts that decide.
+    function _reach(uint256 index) internal view returns (bytes32) {
+        Escrow memory actual = escrow.getEscrow(deals[index].id);
+        bytes32 contracts = keccak256(
+            abi.encode(escrow.resolverContract(), escrow.scoreContract(), escrow.mainToken(), resolver.escrowContract())
+        );
+        return keccak256(abi.encode(actual.buyer, actual.seller, actual.token, actual.locked, contracts));
+    }
+
+    /// @dev A bit for each account and role that may rule the deal, as the resolver contract tells the tenures.
+    function _rights(uint256 index) internal view returns (uint256 rights) {
+        address[] memory list = _accounts();
+        uint256 createdAt = deals[index].createdAt;
+        for (uint256 i = 0; i < 2 * list.length; ++i) {
+            ResolverTenure memory tenure = resolver.tenureOf(ResolvedBy(i % 2), list[i / 2]);
+            bool covers = tenure.from != 0 && tenure.from <= createdAt && createdAt <= tenure.until;
+            if (covers && !tenure.revoked) rights |= 1 << i;
+        }
     }
 
     function _holdings(uint256 index) internal view returns (Holdings memory) {

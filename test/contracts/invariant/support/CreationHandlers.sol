@@ -86,7 +86,9 @@ abstract contract CreationHandlers is Actions {
 
     function _created(Deal memory deal) private {
         _expectCreation(deal);
-        _observe(deals.length - 1);
+        _observe(lastDeal);
+        deals[lastDeal].reach = _reach(lastDeal);
+        deals[lastDeal].rights = _rights(lastDeal);
     }
 
     /// @dev Terms of a new escrow with at most one flaw, and the deal that they make when there is none.

@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Escrow, EscrowAction, EscrowState, OpenAction, SellerTerms} from "../../../../contracts/types/EscrowTypes.sol";
+import {IEscrow} from "../../../../contracts/interfaces/IEscrow.sol";
+import {IResolver} from "../../../../contracts/interfaces/IResolver.sol";
+import {Escrow, EscrowAction, EscrowState, OpenAction, ResolvedBy} from "../../../../contracts/types/EscrowTypes.sol";
 import {DepositMood, Mood} from "./MoodyToken.sol";
+import {RoleHandlers} from "./RoleHandlers.sol";
 import {equal, Unequal, vm} from "./Vm.sol";
-import {WorldHandlers} from "./WorldHandlers.sol";
 
 /// @title The campaign's target, and the checks of the invariants
 /// @notice The ids are those of the README beside the tests.
-contract Handler is WorldHandlers {
+contract Handler is RoleHandlers {
+    /// @notice Ends a trial whose effects must go.
+    error TrialSucceeded();
+
+    /// @dev Where accounts that the tokens don't pay draw their credits to at the end.
+    address private constant REFUGE = address(0x0301);
+
     constructor() {
         _buildModel();
     }
 
     /// @notice The handlers; some several times, so that escrows are made and get far.
     function selectors() external pure returns (bytes4[] memory list) {
-        bytes4[26] memory each = [
+        bytes4[34] memory each = [
             this.submitDelivery.selector,
             this.accept.selector,
             this.finalize.selector,
@@ -38,8 +46,16 @@ contract Handler is WorldHandlers {
             this.pause.selector,
             this.listToken.selector,
             this.govern.selector,
+            this.govern.selector,
             this.intrude.selector,
+            this.pauseRulings.selector,
+            this.proposeResolver.selector,
+            this.proposeResolver.selector,
+            this.acceptResolver.selector,
+            this.revokeResolver.selector,
+            this.withdrawTo.selector,
             this.withdraw.selector,
+            this.retryScore.selector,
             this.retryScore.selector,
             this.refund.selector
         ];
@@ -82,10 +98,11 @@ contract Handler is WorldHandlers {
         }
     }
 
-    /// @notice I5: the treasuries have 2% of every deposit, rounded up, and nothing else.
+    /// @notice I5: the treasuries have 2% of every deposit, rounded up, and nothing else but what others drew to them.
     function checkFees() external view {
         for (uint256 t = 0; t < TOKENS; ++t) {
-            equal(_owned(t, treasuries[0]) + _owned(t, treasuries[1]), fees[t], "I5 fees");
+            uint256 expected = uint256(int256(fees[t]) + drawnToTreasuries[t]);
+            equal(_owned(t, treasuries[0]) + _owned(t, treasuries[1]), expected, "I5 fees");
         }
     }
 
@@ -136,6 +153,58 @@ contract Handler is WorldHandlers {
         for (uint256 t = 0; t < TOKENS; ++t) equal(tokens[t].breaches(), 0, "I9 breaches");
     }
 
+    /// @notice I11: who gets the money, the contracts that decide and who may rule are those of the creation; nobody has
+    /// a right to rule that was not there then.
+    function checkReach(uint256 index) external view {
+        if (index >= deals.length) return;
+        if (_reach(index) != deals[index].reach) revert Unequal("I11 reach of deal", index, 0);
+        equal(_rights(index) & ~deals[index].rights, 0, "I11 rights gained");
+    }
+
+    /// @notice I12: the holders of the roles in the second of the creation may rule, unless they were revoked, and
+    /// nobody else.
+    function checkRulers(uint256 index) public view {
+        if (index >= deals.length) return;
+        address[] memory list = _accounts();
+        uint256 expected = 0;
+        for (uint256 i = 0; i < 2 * list.length; ++i) {
+            ResolvedBy role = ResolvedBy(i % 2);
+            bool isRuler = list[i / 2] == _rulerOf(deals[index], role);
+            if (isRuler && !tenures[role][list[i / 2]].isRevoked) expected |= 1 << i;
+        }
+        equal(_rights(index), expected, "I12 rights");
+        for (uint256 i = 0; i < 2; ++i) {
+            ResolvedBy role = ResolvedBy(i);
+            equal(uint160(resolver.resolverOf(role)), uint160(holders[role]), "I12 holder");
+            equal(uint160(resolver.pendingResolverOf(role)), uint160(proposed[role]), "I12 proposed holder");
+        }
+        equal(resolver.rulingsPaused() ? 1 : 0, areRulingsPaused ? 1 : 0, "I12 suspended");
+    }
+
+    /// @notice I13: whatever the roles have suspended, stopped, delisted and revoked, an agreement ends a dispute now,
+    /// and the timeout in its second. Tried, and taken back.
+    function checkExits(uint256 index) external {
+        if (index >= deals.length || deals[index].state != EscrowState.Disputed) return;
+        _expectTrial(abi.encodeCall(this.tryExit, (index, true)));
+        _expectTrial(abi.encodeCall(this.tryExit, (index, false)));
+        vm.warp(time);
+    }
+
+    /// @notice Part of I13; always reverts.
+    function tryExit(uint256 index, bool byAgreement) external {
+        _suspendEverything();
+        vm.warp(byAgreement ? time : _boundary(index, false) + 1);
+        bytes memory data =
+            byAgreement
+                ? _agreement(index, 37, time, Forgery.None)
+                : abi.encodeCall(IEscrow.resolveExpired, (deals[index].id));
+        vm.prank(stranger);
+        (bool done, bytes memory answer) = (byAgreement ? address(resolver) : address(escrow)).call(data);
+        if (!done) revert Surprise(bytes4(data), done, answer, "");
+        equal(uint256(escrow.getEscrow(deals[index].id).state), uint256(EscrowState.Resolved), "I13 state");
+        revert TrialSucceeded();
+    }
+
     /// @notice Calls into the escrow contract that tokens tried during a transfer.
     function callbacks() external view returns (uint256 sum) {
         for (uint256 t = 0; t < TOKENS; ++t) sum += tokens[t].attempts();
@@ -146,10 +215,15 @@ contract Handler is WorldHandlers {
         return lastDeal;
     }
 
-    /// @notice I10: at the end everybody can leave. Ends every open escrow, repeats every score, draws every credit;
-    /// then nothing but gifts is left, and every escrow has paid exactly what was locked.
+    /// @notice I10: at the end everybody can leave, with all suspended that the roles can suspend, and half of the
+    /// accounts shut out by the tokens. Ends every open escrow, repeats every score, draws every credit; then nothing but
+    /// gifts is left, and every escrow has paid exactly what was locked.
     function drain() external {
         _mend();
+        _suspendEverything();
+        for (uint256 i = 0; i < deals.length; i += 2) {
+            if (deals[i].state == EscrowState.Disputed) _agree(i, stranger, i % 101, time, Forgery.None);
+        }
         uint256 latest = time;
         for (uint256 i = 0; i < deals.length; ++i) {
             uint256 boundary = _boundary(i, false);
@@ -161,8 +235,10 @@ contract Handler is WorldHandlers {
             address[] memory list = _accounts();
             for (uint256 i = 0; i < list.length; ++i) {
                 if (credits[t][list[i]] == 0) continue;
+                bool isShutOut = _isShutOut(t, list[i]);
                 vm.prank(list[i]);
-                escrow.withdraw(address(tokens[t]));
+                if (isShutOut) escrow.withdrawTo(address(tokens[t]), REFUGE);
+                else escrow.withdraw(address(tokens[t]));
             }
             equal(tokens[t].balanceOf(address(escrow)), gifts[t], "I10 balance at the end");
         }
@@ -171,6 +247,7 @@ contract Handler is WorldHandlers {
             checkState(i);
             checkTerms(i);
             checkNextActions(i);
+            checkRulers(i);
         }
     }
 
@@ -185,12 +262,38 @@ contract Handler is WorldHandlers {
     function _mend() private {
         address[] memory list = _accounts();
         for (uint256 t = 0; t < TOKENS; ++t) {
-            for (uint256 i = 0; i < list.length; ++i) tokens[t].setMood(list[i], Mood.Fine);
+            for (uint256 i = 0; i < list.length; ++i) tokens[t].setMood(list[i], i % 2 == 0 ? Mood.Fine : Mood.Reverts);
             tokens[t].setDepositMood(DepositMood.Fine);
             depositMoods[t] = DepositMood.Fine;
         }
-        vm.etch(address(score), scoreCode);
+        vm.etch(address(score), scoreProxyCode);
         isScoreBroken = false;
+    }
+
+    /// @dev Everything that the pauser and the owner can stop without an upgrade.
+    function _suspendEverything() private {
+        if (!areRulingsPaused) _call(pauser, address(resolver), abi.encodeCall(IResolver.pauseRulings, ()), "");
+        if (!isPaused) _call(pauser, address(escrow), abi.encodeCall(IEscrow.pause, ()), "");
+        (areRulingsPaused, isPaused) = (true, true);
+        for (uint256 t = 0; t < TOKENS; ++t) {
+            if (!isListed[t]) continue;
+            _call(owner, address(escrow), abi.encodeCall(IEscrow.delistToken, (address(tokens[t]))), "");
+            isListed[t] = false;
+        }
+        address[] memory list = _accounts();
+        for (uint256 i = 0; i < 2 * list.length; ++i) {
+            (ResolvedBy role, address account) = (ResolvedBy(i % 2), list[i / 2]);
+            if (_isResolver(role, account)) _revokeResolver(role, owner, account);
+        }
+    }
+
+    function _expectTrial(bytes memory data) private {
+        (bool done, bytes memory answer) = address(this).call(data);
+        if (done || bytes4(answer) != TrialSucceeded.selector) {
+            assembly ("memory-safe") {
+                revert(add(answer, 0x20), mload(answer))
+            }
+        }
     }
 
     function _actions(uint256 index) private view returns (OpenAction[] memory) {

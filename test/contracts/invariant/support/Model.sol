@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {EscrowState, ScoreOutcome, SellerTerms} from "../../../../contracts/types/EscrowTypes.sol";
+import {EscrowState, ResolvedBy, ScoreOutcome, SellerTerms} from "../../../../contracts/types/EscrowTypes.sol";
 import {DepositMood, Mood} from "./MoodyToken.sol";
 import {World} from "./World.sol";
 
@@ -20,6 +20,9 @@ abstract contract Model is World {
         uint256 window;
         uint256 grace;
         bytes32 criteria;
+        /// @dev the holders of the resolver roles in the second of the creation, or zero; nobody else ever rules it
+        address systemRuler;
+        address adminRuler;
         uint256 deliveredAt;
         uint256 disputedAt;
         EscrowState state;
@@ -30,6 +33,16 @@ abstract contract Model is World {
         uint256 sellerOut;
         /// @dev measured: the state that the contract last told
         EscrowState seen;
+        /// @dev measured at the creation: who gets the money, and who may rule
+        bytes32 reach;
+        uint256 rights;
+    }
+
+    /// @dev When an account held a resolver role.
+    struct Tenure {
+        uint256 from;
+        uint256 until;
+        bool isRevoked;
     }
 
     uint256 internal constant RESOLUTION_TIMEOUT = 2_592_000;
@@ -51,22 +64,27 @@ abstract contract Model is World {
     mapping(address agent => int256) internal scores;
     mapping(address seller => SellerTerms) internal asked;
     uint256 internal treasury;
+    /// @dev What accounts that are no treasuries drew to a treasury, less what the treasuries drew to others.
+    mapping(uint256 token => int256) internal drawnToTreasuries;
+    mapping(ResolvedBy role => address) internal holders;
+    mapping(ResolvedBy role => address) internal proposed;
+    mapping(ResolvedBy role => mapping(address account => Tenure)) internal tenures;
+    /// @dev The second of the last hand-over of a role, and who held the role when that second began.
+    mapping(ResolvedBy role => uint256) internal handedOverAt;
+    mapping(ResolvedBy role => address) internal heldBefore;
+    address internal proposedPauser;
     bool internal isPaused;
+    bool internal areRulingsPaused;
     bool internal isScoreBroken;
     DepositMood[TOKENS] internal depositMoods;
 
     /// @dev The accounts whose balances and credits the model keeps.
     function _accounts() internal view returns (address[] memory list) {
-        list = new address[](TRADERS + 8);
+        list = new address[](TRADERS + PEOPLE + 2);
         for (uint256 i = 0; i < TRADERS; ++i) list[i] = _trader(i);
-        list[TRADERS] = owner;
-        list[TRADERS + 1] = pauser;
-        list[TRADERS + 2] = systemResolver;
-        list[TRADERS + 3] = adminResolver;
-        list[TRADERS + 4] = stranger;
-        list[TRADERS + 5] = treasuries[0];
-        list[TRADERS + 6] = treasuries[1];
-        list[TRADERS + 7] = successor;
+        for (uint256 i = 0; i < PEOPLE; ++i) list[TRADERS + i] = _person(i);
+        list[TRADERS + PEOPLE] = treasuries[0];
+        list[TRADERS + PEOPLE + 1] = treasuries[1];
     }
 
     function _buildModel() internal {
@@ -89,6 +107,9 @@ abstract contract Model is World {
         scores[_trader(4)] = 99;
         scores[_trader(5)] = 150;
         scores[stranger] = 9 + 29 + 69 + 99 + 150;
+        (holders[ResolvedBy.System], holders[ResolvedBy.Admin]) = (systemResolver, adminResolver);
+        tenures[ResolvedBy.System][systemResolver] = Tenure(time, type(uint64).max, false);
+        tenures[ResolvedBy.Admin][adminResolver] = Tenure(time, type(uint64).max, false);
     }
 
     // ------------------------------------------------------------------------------------------
@@ -157,6 +178,8 @@ abstract contract Model is World {
     }
 
     function _expectCreation(Deal memory deal) internal {
+        deal.systemRuler = _rulerNow(ResolvedBy.System);
+        deal.adminRuler = _rulerNow(ResolvedBy.Admin);
         deals.push(deal);
         lastDeal = deals.length - 1;
         uint256 fee = _fee(deal.amount);
@@ -185,6 +208,49 @@ abstract contract Model is World {
         (int256 buyerDelta, int256 sellerDelta) = _deltas(outcome);
         scores[_trader(deal.buyer)] += buyerDelta;
         scores[_trader(deal.seller)] += sellerDelta;
+    }
+
+    /// @dev Moves the whole credit of an account to a wallet.
+    function _expectDrawing(uint256 token, address account, address recipient) internal {
+        uint256 amount = credits[token][account];
+        balances[token][recipient] += amount;
+        creditSum[token] -= amount;
+        credits[token][account] = 0;
+        if (_isTreasury(recipient)) drawnToTreasuries[token] += int256(amount);
+        if (_isTreasury(account)) drawnToTreasuries[token] -= int256(amount);
+    }
+
+    function _isTreasury(address account) private view returns (bool) {
+        return account == treasuries[0] || account == treasuries[1];
+    }
+
+    // ------------------------------------------------------------------------------------------
+    // Resolver roles
+    // ------------------------------------------------------------------------------------------
+
+    /// @dev Who rules the escrows of this second: a hand-over takes effect in the next one.
+    function _rulerNow(ResolvedBy role) internal view returns (address) {
+        return handedOverAt[role] == time ? heldBefore[role] : holders[role];
+    }
+
+    function _rulerOf(Deal storage deal, ResolvedBy role) internal view returns (address) {
+        return role == ResolvedBy.System ? deal.systemRuler : deal.adminRuler;
+    }
+
+    function _expectHandOver(ResolvedBy role, address newHolder) internal {
+        address previous = holders[role];
+        if (handedOverAt[role] != time) (handedOverAt[role], heldBefore[role]) = (time, previous);
+        if (previous != address(0)) tenures[role][previous].until = time;
+        tenures[role][newHolder] = Tenure(time + 1, type(uint64).max, false);
+        holders[role] = newHolder;
+        proposed[role] = address(0);
+    }
+
+    function _expectRevocation(ResolvedBy role, address account) internal {
+        tenures[role][account].isRevoked = true;
+        if (holders[role] != account) return;
+        holders[role] = address(0);
+        tenures[role][account].until = time;
     }
 
     /// @dev The table of section 3.2.

@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
+import {SignatureChecker} from "@openzeppelin/contracts/utils/cryptography/SignatureChecker.sol";
 
 import {IEscrow} from "../../../../contracts/interfaces/IEscrow.sol";
 import {EscrowTerms} from "../../../../contracts/types/EscrowTypes.sol";
@@ -124,7 +125,10 @@ contract MoodyToken {
         if (authorizationState[from][nonce] || signature.length != 65) revert InvalidAuthorization();
         bytes32 digest = authorizationDigest(from, to, value, validAfter, validBefore, nonce);
         (bytes32 r, bytes32 s) = abi.decode(signature[:64], (bytes32, bytes32));
-        if (ecrecover(digest, uint8(signature[64]), r, s) != from) revert InvalidAuthorization();
+        bool isSigned =
+            ecrecover(digest, uint8(signature[64]), r, s) == from ||
+                SignatureChecker.isValidERC1271SignatureNow(from, digest, signature);
+        if (!isSigned) revert InvalidAuthorization();
         authorizationState[from][nonce] = true;
         _deposit(from, to, value);
     }
@@ -192,6 +196,7 @@ contract MoodyToken {
     function _reenter(address recipient) private {
         bytes32[] memory ids = new bytes32[](0);
         _try(recipient, abi.encodeCall(IEscrow.withdraw, (address(this))));
+        _try(recipient, abi.encodeCall(IEscrow.withdrawTo, (address(this), address(1))));
         _try(recipient, abi.encodeCall(IEscrow.accept, (reentryId)));
         _try(recipient, abi.encodeCall(IEscrow.refund, (reentryId)));
         _try(recipient, abi.encodeCall(IEscrow.refundMany, (ids)));

@@ -14,8 +14,18 @@ import {CreationHandlers} from "./CreationHandlers.sol";
 
 /// @title Parties, resolvers and strangers who move escrows on
 abstract contract MoveHandlers is CreationHandlers {
+    /// @notice Rulings by a holder of another time, and rulings that were refused because the caller did not hold the
+    /// role when the escrow was created, is a party, was revoked, or rulings were suspended.
+    uint256 public rulingsOfFormerHolders;
+    uint256 public rulingsOutsideTenure;
+    uint256 public rulingsOfParties;
+    uint256 public rulingsOfRevoked;
+    uint256 public suspendedRulings;
+    /// @notice Disputes that ended by agreement or timeout while rulings were suspended.
+    uint256 public endedWithoutRulings;
+
     function submitDelivery(uint256 seed) external {
-        uint256 index = _pick(_mix(seed));
+        uint256 index = _pickIn(EscrowState.Funded, _mix(seed));
         _submitDelivery(index, _caller(_mix(seed), _sellerOf(index)));
     }
 
@@ -25,7 +35,7 @@ abstract contract MoveHandlers is CreationHandlers {
     }
 
     function finalize(uint256 seed) external {
-        _finalize(_pick(_mix(seed)), _caller(_mix(seed), stranger));
+        _finalize(_pickIn(EscrowState.Delivered, _mix(seed)), _caller(_mix(seed), stranger));
     }
 
     function claimAbandoned(uint256 seed) external {
@@ -66,63 +76,60 @@ abstract contract MoveHandlers is CreationHandlers {
     }
 
     function openDispute(uint256 seed) external {
-        uint256 index = _pick(_mix(seed));
+        uint256 index = _pickIn(EscrowState.Delivered, _mix(seed));
         _openDispute(index, _caller(_mix(seed), _buyerOf(index)));
     }
 
     function ruleBySystem(uint256 seed) external {
-        uint256 index = _pick(_mix(seed));
+        uint256 index = _pickIn(EscrowState.Disputed, _mix(seed));
         bytes32 rationale = _mix(seed) % 16 == 8 ? bytes32(0) : bytes32(uint256(1));
-        _ruleBySystem(index, _caller(_mix(seed), systemResolver), DisputeOutcome(_mix(seed) % 3), rationale);
+        address caller = _rulingCaller(index, ResolvedBy.System, _mix(seed));
+        _ruleBySystem(index, caller, DisputeOutcome(_mix(seed) % 3), rationale);
     }
 
     function ruleByAdmin(uint256 seed) external {
-        uint256 index = _pick(_mix(seed));
-        address caller = _caller(_mix(seed), adminResolver);
+        uint256 index = _pickIn(EscrowState.Disputed, _mix(seed));
+        address caller = _rulingCaller(index, ResolvedBy.Admin, _mix(seed));
         DisputeOutcome outcome = DisputeOutcome(_mix(seed) % 3);
         (uint256 toBuyer, uint256 toSeller) = _percentages(outcome, _mix(seed), _mix(seed));
-        bytes memory expected = _ofRuling(index, ResolvedBy.Admin, caller, adminResolver, bytes32(uint256(2)));
-        if (caller == adminResolver && !_fits(outcome, toBuyer, toSeller)) {
-            expected = abi.encodeWithSelector(IResolver.InvalidPercentages.selector, outcome, toBuyer, toSeller);
-        }
+        bytes memory expected = _ofRuling(index, ResolvedBy.Admin, caller, bytes32(uint256(2)));
+        if (expected.length == 0) expected = _ofPercentages(outcome, toBuyer, toSeller);
         bytes memory data = abi.encodeCall(
             IResolver.resolveByAdmin,
             (_idOf(index), outcome, toBuyer, toSeller, bytes32(uint256(2)))
         );
-        _move(index, caller, address(resolver), data, expected);
+        _rule(index, ResolvedBy.Admin, caller, data, expected);
         if (expected.length == 0) _resolved(index, outcome, toBuyer);
     }
 
-    /// @dev Both parties sign; sometimes one signature is for another percentage, swapped or a stranger's.
+    /// @dev Both parties sign; sometimes a signature is for something else or by somebody else, too late or for more
+    /// than there is.
     function agree(uint256 seed) external {
-        uint256 index = _pick(_mix(seed));
-        if (index >= deals.length) return;
-        uint256 percent = _mix(seed) % 101;
-        uint256 forgery = _mix(seed) % 10;
-        Deal storage deal = deals[index];
-        bytes32 digest = resolver.agreementDigest(deal.id, percent);
-        bytes32 other = resolver.agreementDigest(deal.id, (percent + 1) % 101);
-        bytes[2] memory signatures = [
-            _sign(forgery == 1 ? deal.seller : deal.buyer, forgery == 0 ? other : digest),
-            _sign(forgery == 3 ? deal.buyer : deal.seller, forgery == 2 ? other : digest)
-        ];
-        bytes memory expected = _ofDispute(index);
-        if (expected.length == 0 && forgery < 4) {
-            address party = forgery < 2 ? _trader(deal.buyer) : _trader(deal.seller);
-            expected = abi.encodeWithSelector(IResolver.InvalidSignature.selector, party);
-        }
-        bytes memory data = abi.encodeCall(IResolver.resolveByAgreement, (deal.id, percent, signatures));
-        _move(index, _caller(_mix(seed), stranger), address(resolver), data, expected);
-        if (expected.length == 0) _resolved(index, DisputeOutcome.Split, percent);
+        uint256 index = _pickIn(EscrowState.Disputed, _mix(seed));
+        uint256 forgery = _mix(seed) % 20;
+        uint256 percent = _mix(seed) % 16 != 0 ? _mix(seed) % 101 : 101;
+        if (percent == 101 && _mix(seed) % 2 == 0) percent = type(uint256).max;
+        uint256 lateness = _mix(seed) % 12;
+        uint256 deadline = time + (_mix(seed) % 1_000);
+        if (lateness == 0) deadline = time;
+        if (lateness == 1) deadline = time - 1;
+        if (lateness == 2) deadline = type(uint256).max;
+        _agree(
+            index,
+            _caller(_mix(seed), stranger),
+            percent,
+            deadline,
+            forgery < uint256(Forgery.None) ? Forgery(forgery) : Forgery.None
+        );
     }
 
     function resolveExpired(uint256 seed) external {
-        _resolveExpired(_pick(_mix(seed)), _caller(_mix(seed), stranger));
+        _resolveExpired(_pickIn(EscrowState.Disputed, _mix(seed)), _caller(_mix(seed), stranger));
     }
 
     /// @dev Nobody but the resolver contract may call the escrow contract's own resolution.
     function resolvePastTheResolver(uint256 seed) external {
-        uint256 index = _pick(_mix(seed));
+        uint256 index = _pickIn(EscrowState.Disputed, _mix(seed));
         address caller = _caller(_mix(seed), adminResolver);
         bytes memory expected = _ofDispute(index);
         if (expected.length == 0) {
@@ -179,16 +186,71 @@ abstract contract MoveHandlers is CreationHandlers {
                 : outcome == DisputeOutcome.SellerPaid
                     ? 0
                     : 50;
-        bytes memory expected = _ofRuling(index, ResolvedBy.System, caller, systemResolver, rationale);
+        bytes memory expected = _ofRuling(index, ResolvedBy.System, caller, rationale);
         bytes memory data = abi.encodeCall(IResolver.resolveBySystem, (_idOf(index), outcome, rationale));
-        _move(index, caller, address(resolver), data, expected);
+        _rule(index, ResolvedBy.System, caller, data, expected);
         if (expected.length == 0) _resolved(index, outcome, percent);
+    }
+
+    function _agree(uint256 index, address caller, uint256 percent, uint256 deadline, Forgery forgery) internal {
+        bytes memory expected = _ofAgreement(index, percent, deadline, forgery);
+        bytes memory data = _agreement(index, percent, deadline, forgery);
+        _move(index, caller, address(resolver), data, expected);
+        if (expected.length != 0) return;
+        if (areRulingsPaused) ++endedWithoutRulings;
+        _resolved(index, DisputeOutcome.Split, percent);
     }
 
     function _resolveExpired(uint256 index, address caller) internal {
         bytes memory expected = _ofExpiry(index);
         _move(index, caller, address(escrow), abi.encodeCall(IEscrow.resolveExpired, (_idOf(index))), expected);
-        if (expected.length == 0) _resolved(index, DisputeOutcome.Split, 50);
+        if (expected.length != 0) return;
+        if (areRulingsPaused) ++endedWithoutRulings;
+        _resolved(index, DisputeOutcome.Split, 50);
+    }
+
+    /// @dev The call by which both parties end a dispute.
+    function _agreement(
+        uint256 index,
+        uint256 percent,
+        uint256 deadline,
+        Forgery forgery
+    ) internal view returns (bytes memory) {
+        (uint256 buyer, uint256 seller) = index < deals.length ? (deals[index].buyer, deals[index].seller) : (0, 1);
+        bytes32 id = _idOf(index);
+        bytes32 agreed = _agreementDigest(id, percent, deadline);
+        bytes32 ofBuyer = agreed;
+        if (forgery == Forgery.BuyerSignedOtherPercent) ofBuyer = _agreementDigest(id, percent ^ 1, deadline);
+        if (forgery == Forgery.BuyerSignedOtherDeadline) ofBuyer = _agreementDigest(id, percent, deadline ^ 1);
+        if (forgery == Forgery.BuyerSignedOtherEscrow) ofBuyer = _agreementDigest(~id, percent, deadline);
+        bytes32 ofSeller = agreed;
+        if (forgery == Forgery.SellerSignedOtherPercent) ofSeller = _agreementDigest(id, percent ^ 1, deadline);
+        bytes[2] memory signatures = [
+            _sign(forgery == Forgery.BuyerSlotSignedBySeller ? seller : buyer, ofBuyer),
+            _sign(forgery == Forgery.SellerSlotSignedByBuyer ? buyer : seller, ofSeller)
+        ];
+        if (forgery == Forgery.SellerSignatureCutShort) signatures[1] = abi.encodePacked(bytes32(signatures[1]));
+        if (forgery == Forgery.SellerDidNotSign) signatures[1] = "";
+        return abi.encodeCall(IResolver.resolveByAgreement, (id, percent, deadline, signatures));
+    }
+
+    /// @dev Counts what campaigns should meet.
+    function _rule(uint256 index, ResolvedBy role, address caller, bytes memory data, bytes memory expected) private {
+        _move(index, caller, address(resolver), data, expected);
+        bytes4 refusal = bytes4(expected);
+        if (expected.length == 0 && caller != holders[role]) ++rulingsOfFormerHolders;
+        if (refusal == IResolver.EscrowOutsideTenure.selector) ++rulingsOutsideTenure;
+        if (refusal == IResolver.ResolverIsParty.selector) ++rulingsOfParties;
+        if (refusal == IResolver.CallerNotResolver.selector && tenures[role][caller].isRevoked) ++rulingsOfRevoked;
+        if (refusal == IResolver.RulingsArePaused.selector) ++suspendedRulings;
+    }
+
+    /// @dev Who may rule the deal half of the time, else the present holder, a party, or anybody.
+    function _rulingCaller(uint256 index, ResolvedBy role, uint256 seed) private view returns (address) {
+        address ruler = index < deals.length ? _rulerOf(deals[index], role) : address(0);
+        if (seed % 8 < 4 && ruler != address(0)) return ruler;
+        if (seed % 8 < 6 && holders[role] != address(0)) return holders[role];
+        return _caller(3 | ((seed >> 8) << 8), stranger);
     }
 
     function _refundBoth(uint256 first, uint256 second, address caller, bytes32[] memory ids) private {
@@ -228,20 +290,6 @@ abstract contract MoveHandlers is CreationHandlers {
         _expectScores(deal, outcomes[uint256(outcome)]);
     }
 
-    function _ofRuling(
-        uint256 index,
-        ResolvedBy role,
-        address caller,
-        address holder,
-        bytes32 rationale
-    ) private view returns (bytes memory) {
-        if (caller != holder) {
-            return abi.encodeWithSelector(IResolver.CallerNotResolver.selector, role, caller, holder);
-        }
-        if (rationale == 0) return abi.encodeWithSelector(IResolver.MissingRationale.selector, _idOf(index));
-        return _ofDispute(index);
-    }
-
     function _percentages(
         DisputeOutcome outcome,
         uint256 seed,
@@ -259,12 +307,5 @@ abstract contract MoveHandlers is CreationHandlers {
         if (flaw == 1) toBuyer += 1;
         if (flaw == 2) (toBuyer, toSeller) = (toSeller, toBuyer);
         if (flaw == 3) (toBuyer, toSeller) = (101, type(uint256).max);
-    }
-
-    function _fits(DisputeOutcome outcome, uint256 toBuyer, uint256 toSeller) private pure returns (bool) {
-        if (toBuyer > 100 || toSeller != 100 - toBuyer) return false;
-        if (outcome == DisputeOutcome.BuyerRefund) return toBuyer == 100;
-        if (outcome == DisputeOutcome.SellerPaid) return toBuyer == 0;
-        return true;
     }
 }

@@ -87,11 +87,14 @@ abstract contract Predictions is Model {
         if (time <= end) return abi.encodeWithSelector(IEscrow.ResolutionNotExpired.selector, time, end);
     }
 
-    function _ofWithdrawal(uint256 token, address caller) internal view returns (bytes memory) {
+    function _ofDrawing(uint256 token, address caller, address recipient) internal view returns (bytes memory) {
+        if (recipient == address(0) || recipient == address(escrow)) {
+            return abi.encodeWithSelector(IEscrow.InvalidRecipient.selector, recipient);
+        }
         if (credits[token][caller] == 0) {
             return abi.encodeWithSelector(IEscrow.NothingToWithdraw.selector, caller, address(tokens[token]));
         }
-        return tokens[token].moodFor(caller) <= Mood.ReturnsBomb ? bytes("") : ANY;
+        return tokens[token].moodFor(recipient) <= Mood.ReturnsBomb ? bytes("") : ANY;
     }
 
     function _ofRetry(uint256 index) internal view returns (bytes memory) {
@@ -121,7 +124,7 @@ abstract contract Predictions is Model {
         if (isPaused) return abi.encodeWithSelector(IEscrow.NewEscrowsPaused.selector);
         if (terms.escrowId == 0) return abi.encodeWithSelector(IEscrow.InvalidEscrowId.selector, terms.escrowId);
         if (terms.seller == address(0) || terms.seller == address(escrow)) {
-            return abi.encodeWithSelector(IEscrow.InvalidAddress.selector, terms.seller);
+            return abi.encodeWithSelector(IEscrow.InvalidSeller.selector, terms.seller);
         }
         if (terms.seller == terms.buyer) return abi.encodeWithSelector(IEscrow.BuyerIsSeller.selector, terms.buyer);
         for (uint256 i = 0; i < deals.length; ++i) {

@@ -11,14 +11,10 @@ import {create, vm} from "./Vm.sol";
 
 /// @title The contracts under test and the people around them
 /// @notice Three tokens: A has 6 decimals and counts as one dollar, B has 18 decimals and a price feed, C has 8
-/// decimals and a price feed. Six traders, each with a key and a past; everyone else has none.
+/// decimals and a price feed. Six traders, each with a key and a past; everyone else has none. One trader is a contract
+/// that signs by ERC-1271, one has a key and code that refuses every call, like a wallet that delegated its code by
+/// EIP-7702 to a contract without ERC-1271.
 abstract contract World {
-    struct Implementations {
-        address escrow;
-        address score;
-        address resolver;
-    }
-
     struct Roles {
         address owner;
         address treasury;
@@ -29,7 +25,13 @@ abstract contract World {
 
     uint256 internal constant TRADERS = 6;
     uint256 internal constant TOKENS = 3;
+    uint256 internal constant DELEGATED = 2;
+    uint256 internal constant SMART_WALLET = 3;
     uint256 internal constant FIRST_KEY = 0xA11CE;
+    /// @dev Everyone else has an address from here on: the first owner, pauser, system and admin resolver, a stranger,
+    /// and two more who can take over a role.
+    uint160 internal constant FIRST_PERSON = 0x0101;
+    uint256 internal constant PEOPLE = 7;
     uint32 internal constant MAX_PRICE_AGE = 3_600;
     uint256 internal constant SCORE_PAST = 100;
 
@@ -39,15 +41,16 @@ abstract contract World {
     MoodyToken[] public tokens;
     PriceFeed[] public feeds;
 
-    address internal owner = address(0x0101);
-    address internal pauser = address(0x0102);
-    address internal systemResolver = address(0x0103);
-    address internal adminResolver = address(0x0104);
-    address internal stranger = address(0x0105);
-    /// @dev Who takes over the next role that is handed on, and who had the last one that was.
-    address internal successor = address(0x0106);
-    /// @dev Two deployments of the same logic each, to upgrade from one to the other and back.
+    /// @dev Who holds these roles now.
+    address internal owner = _person(0);
+    address internal pauser = _person(1);
+    /// @dev The first holders of the resolver roles.
+    address internal systemResolver = _person(2);
+    address internal adminResolver = _person(3);
+    address internal stranger = _person(4);
+    /// @dev Two implementations with the same immutables each, to upgrade from one to the other and back.
     address[2] internal escrowCode;
+    address[2] internal scoreCode;
     address[2] internal resolverCode;
     /// @dev Kept here because to derive an address from its key takes longer than most calls.
     address[TRADERS] private traders;
@@ -55,11 +58,16 @@ abstract contract World {
 
     /// @dev The next block's time. Kept here because the compiler takes `block.timestamp` for constant in a call.
     uint256 internal time = 1_800_000_000;
-    bytes internal scoreCode;
+    bytes internal scoreProxyCode;
 
     function _build() internal {
         vm.warp(time);
         for (uint256 i = 0; i < TRADERS; ++i) traders[i] = vm.addr(_key(i));
+        traders[SMART_WALLET] = create(
+            "contracts/mocks/SmartWallet.sol:SmartWallet",
+            abi.encode(traders[SMART_WALLET])
+        );
+        vm.etch(traders[DELEGATED], hex"5f5ffd");
         tokens.push(new MoodyToken(6));
         tokens.push(new MoodyToken(18));
         tokens.push(new MoodyToken(8));
@@ -72,26 +80,23 @@ abstract contract World {
             listings[i] = TokenListing(address(tokens[i]), _config(i));
             feeds[i].set(feeds[i].answer(), time);
         }
-        for (uint256 i = 0; i < 2; ++i) {
-            escrowCode[i] = create("contracts/EscrowV2.sol:EscrowV2", "");
-            resolverCode[i] = create("contracts/ResolverV2.sol:ResolverV2", "");
-        }
-        Implementations memory implementations = Implementations(
-            escrowCode[0],
-            create("contracts/ScoreV2.sol:ScoreV2", ""),
-            resolverCode[0]
-        );
         Roles memory roles = Roles(owner, treasuries[0], pauser, systemResolver, adminResolver);
         IDeployment deployment = IDeployment(
-            create(
-                "contracts/MarketplaceDeployment.sol:MarketplaceDeployment",
-                abi.encode(implementations, roles, listings)
-            )
+            create("contracts/MarketplaceDeployment.sol:MarketplaceDeployment", abi.encode(roles, listings))
         );
         escrow = IEscrow(deployment.escrow());
         score = IScore(deployment.score());
         resolver = IResolver(deployment.resolver());
-        scoreCode = address(score).code;
+        scoreProxyCode = address(score).code;
+        escrowCode[0] = deployment.escrowImplementation();
+        scoreCode[0] = deployment.scoreImplementation();
+        resolverCode[0] = deployment.resolverImplementation();
+        escrowCode[1] = create(
+            "contracts/EscrowV2.sol:EscrowV2",
+            abi.encode(address(score), address(resolver), address(tokens[0]))
+        );
+        scoreCode[1] = create("contracts/ScoreV2.sol:ScoreV2", abi.encode(address(escrow)));
+        resolverCode[1] = create("contracts/ResolverV2.sol:ResolverV2", abi.encode(address(escrow)));
 
         for (uint256 i = 0; i < TRADERS; ++i) {
             for (uint256 t = 0; t < TOKENS; ++t) {
@@ -125,7 +130,7 @@ abstract contract World {
                 ? 10_000
                 : token == 1
                     ? 1e13
-                    : 1;
+                    : 2;
     }
 
     /// @dev Gives a trader a history: the outcome, repeated, against a stranger.
@@ -134,6 +139,10 @@ abstract contract World {
             vm.prank(address(escrow));
             score.recordOutcome(bytes32(SCORE_PAST), stranger, _trader(trader), outcome);
         }
+    }
+
+    function _person(uint256 index) internal pure returns (address) {
+        return address(FIRST_PERSON + uint160(index));
     }
 
     function _key(uint256 trader) internal pure returns (uint256) {
@@ -155,4 +164,7 @@ interface IDeployment {
     function escrow() external view returns (address);
     function score() external view returns (address);
     function resolver() external view returns (address);
+    function escrowImplementation() external view returns (address);
+    function scoreImplementation() external view returns (address);
+    function resolverImplementation() external view returns (address);
 }

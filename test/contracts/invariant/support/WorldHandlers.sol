@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {OwnableUpgradeable} from "@openzeppelin/contracts-upgradeable/access/OwnableUpgradeable.sol";
-import {UUPSUpgradeable} from "@openzeppelin/contracts/proxy/utils/UUPSUpgradeable.sol";
-
 import {IEscrow} from "../../../../contracts/interfaces/IEscrow.sol";
-import {IResolver} from "../../../../contracts/interfaces/IResolver.sol";
-import {IScore} from "../../../../contracts/interfaces/IScore.sol";
 import {
     DisputeOutcome,
     EscrowState,
     ResolvedBy,
     ScoreOutcome,
-    SellerTerms,
-    TokenConfig
+    SellerTerms
 } from "../../../../contracts/types/EscrowTypes.sol";
 import {DepositMood, Mood} from "./MoodyToken.sol";
 import {MoveHandlers} from "./MoveHandlers.sol";
 import {vm} from "./Vm.sol";
 
-/// @title Time, tokens, prices, credits, roles and intruders
+/// @title Time, tokens, prices, credits and scores
 abstract contract WorldHandlers is MoveHandlers {
-    /// @notice Credits that were drawn and scores that were repeated.
+    /// @notice Credits that were drawn, those that an account drew to another whom the token pays, and scores that were
+    /// repeated.
     uint256 public withdrawals;
+    uint256 public rescues;
     uint256 public repeatedScores;
 
     /// @dev Often to the last second of something, or to the one after it.
@@ -46,29 +42,35 @@ abstract contract WorldHandlers is MoveHandlers {
         EscrowState state = deals[index].state;
         uint256 kind = _mix(seed) % 8;
         if (state == EscrowState.Funded) _submitDelivery(index, _sellerOf(index));
-        else if (state == EscrowState.Delivered && kind < 3) _openDispute(index, _buyerOf(index));
+        else if (state == EscrowState.Delivered && kind < 5) _openDispute(index, _buyerOf(index));
         else if (state == EscrowState.Delivered) _accept(index, _buyerOf(index));
-        else if (state == EscrowState.Disputed) {
-            _ruleBySystem(index, systemResolver, DisputeOutcome(_mix(seed) % 3), bytes32(uint256(1)));
-        } else _retryScore(index, stranger);
+        else if (state == EscrowState.Disputed) _endDispute(index, kind, DisputeOutcome(_mix(seed) % 3));
+        else _retryScore(index, stranger);
     }
 
     function withdraw(uint256 seed) external {
-        seed = _mix(seed);
-        uint256 token = seed % TOKENS;
-        address[] memory list = _accounts();
-        address caller = list[(seed >> 8) % list.length];
-        // An account with a waiting credit is more likely to act.
-        for (uint256 i = 0; (seed >> 16) % 4 != 0 && credits[token][caller] == 0 && i < list.length; ++i) {
-            caller = list[i];
-        }
-        bytes memory expected = _ofWithdrawal(token, caller);
+        (uint256 token, address caller) = _pickCredit(_mix(seed));
+        bytes memory expected = _ofDrawing(token, caller, caller);
         _call(caller, address(escrow), abi.encodeCall(IEscrow.withdraw, (address(tokens[token]))), expected);
-        if (expected.length != 0) return;
-        ++withdrawals;
-        balances[token][caller] += credits[token][caller];
-        creditSum[token] -= credits[token][caller];
-        credits[token][caller] = 0;
+        if (expected.length == 0) _drawn(token, caller, caller);
+    }
+
+    /// @dev To anybody, also to the zero address and the escrow contract; twice out of three times by an account whom
+    /// the token does not pay, if there is one.
+    function withdrawTo(uint256 seed) external {
+        (uint256 token, address caller) = _pickCredit(_mix(seed));
+        seed = _mix(seed);
+        address[] memory list = _accounts();
+        for (uint256 i = 0; seed % 3 != 0 && i < list.length; ++i) {
+            if (credits[token][list[i]] != 0 && _isShutOut(token, list[i])) caller = list[i];
+        }
+        address recipient = list[(seed >> 8) % list.length];
+        if ((seed >> 16) % 12 == 0) recipient = address(0);
+        if ((seed >> 16) % 12 == 1) recipient = address(escrow);
+        bytes memory expected = _ofDrawing(token, caller, recipient);
+        bytes memory data = abi.encodeCall(IEscrow.withdrawTo, (address(tokens[token]), recipient));
+        _call(caller, address(escrow), data, expected);
+        if (expected.length == 0) _drawn(token, caller, recipient);
     }
 
     function retryScore(uint256 seed) external {
@@ -143,92 +145,7 @@ abstract contract WorldHandlers is MoveHandlers {
         seed = _mix(seed);
         isScoreBroken = seed % 4 == 0;
         bytes memory broken = (seed >> 8) % 2 == 0 ? bytes(hex"fe") : bytes(hex"5f5ffd");
-        vm.etch(address(score), isScoreBroken ? broken : scoreCode);
-    }
-
-    function pause(uint256 seed) external {
-        bool wanted = !isPaused && _mix(seed) % 4 == 0;
-        if (wanted == isPaused) {
-            bytes4 refusal = wanted ? IEscrow.NewEscrowsPaused.selector : IEscrow.NewEscrowsNotPaused.selector;
-            _call(pauser, address(escrow), _pauseData(wanted), abi.encodeWithSelector(refusal));
-            return;
-        }
-        _call(pauser, address(escrow), _pauseData(wanted), "");
-        isPaused = wanted;
-    }
-
-    function listToken(uint256 seed) external {
-        seed = _mix(seed);
-        uint256 token = seed % TOKENS;
-        bool wanted = !isListed[token] || (seed >> 8) % 4 != 0;
-        bytes memory data =
-            wanted
-                ? abi.encodeCall(IEscrow.listToken, (address(tokens[token]), _config(token)))
-                : abi.encodeCall(IEscrow.delistToken, (address(tokens[token])));
-        _call(owner, address(escrow), data, "");
-        isListed[token] = wanted;
-    }
-
-    /// @dev The owner changes the treasury, sets the score and resolver contracts again, hands the pauser's and the
-    /// resolvers' roles to somebody else, or upgrades a contract to other code of the same logic.
-    function govern(uint256 seed) external {
-        seed = _mix(seed);
-        uint256 kind = seed % 8;
-        if (kind < 2) {
-            treasury = kind;
-            _call(owner, address(escrow), abi.encodeCall(IEscrow.setTreasury, (treasuries[treasury])), "");
-        }
-        if (kind == 2) _call(owner, address(escrow), abi.encodeCall(IEscrow.setScoreContract, (address(score))), "");
-        if (kind == 3) {
-            _call(owner, address(escrow), abi.encodeCall(IEscrow.setResolverContract, (address(resolver))), "");
-        }
-        if (kind == 4) {
-            _call(owner, address(escrow), abi.encodeCall(IEscrow.transferPauser, (successor)), "");
-            _call(successor, address(escrow), abi.encodeCall(IEscrow.acceptPauser, ()), "");
-            (pauser, successor) = (successor, pauser);
-        }
-        if (kind == 5) {
-            _succeed(ResolvedBy.System);
-            (systemResolver, successor) = (successor, systemResolver);
-        }
-        if (kind == 6) {
-            _succeed(ResolvedBy.Admin);
-            (adminResolver, successor) = (successor, adminResolver);
-        }
-        if (kind == 7) {
-            uint256 next = (seed >> 8) % 2;
-            bytes memory toEscrow = abi.encodeCall(UUPSUpgradeable.upgradeToAndCall, (escrowCode[next], ""));
-            bytes memory toResolver = abi.encodeCall(UUPSUpgradeable.upgradeToAndCall, (resolverCode[next], ""));
-            _call(owner, address(escrow), toEscrow, "");
-            _call(owner, address(resolver), toResolver, "");
-        }
-    }
-
-    /// @dev Accounts other than the owner try what only the owner may do; the pauser and the resolvers try it too.
-    function intrude(uint256 seed) external {
-        seed = _mix(seed);
-        address[] memory list = _accounts();
-        address caller = list[(seed >> 8) % list.length];
-        if (caller == owner) caller = stranger;
-        bytes memory expected = abi.encodeWithSelector(OwnableUpgradeable.OwnableUnauthorizedAccount.selector, caller);
-        bytes memory upgrade = abi.encodeCall(UUPSUpgradeable.upgradeToAndCall, (address(tokens[0]), ""));
-        uint256 kind = seed % 9;
-        if (kind == 0) _call(caller, address(escrow), upgrade, expected);
-        if (kind == 1) _call(caller, address(score), upgrade, isScoreBroken ? ANY : expected);
-        if (kind == 2) _call(caller, address(resolver), upgrade, expected);
-        if (kind == 3) _call(caller, address(escrow), abi.encodeCall(IEscrow.setTreasury, (caller)), expected);
-        if (kind == 4) _call(caller, address(escrow), abi.encodeCall(IEscrow.setScoreContract, (caller)), expected);
-        if (kind == 5) _call(caller, address(escrow), abi.encodeCall(IEscrow.setResolverContract, (caller)), expected);
-        if (kind == 6) _call(caller, address(escrow), abi.encodeCall(IEscrow.transferPauser, (caller)), expected);
-        if (kind == 7) {
-            bytes memory data = abi.encodeCall(IResolver.transferResolver, (ResolvedBy.System, caller));
-            _call(caller, address(resolver), data, expected);
-        }
-        if (kind == 8) {
-            bytes memory data = abi.encodeCall(IScore.recordOutcome, (0, caller, caller, ScoreOutcome.Released));
-            expected = abi.encodeWithSelector(IScore.CallerNotEscrow.selector, caller, address(escrow));
-            _call(caller, address(score), data, isScoreBroken ? ANY : expected);
-        }
+        vm.etch(address(score), isScoreBroken ? broken : scoreProxyCode);
     }
 
     function _retryScore(uint256 index, address caller) internal {
@@ -252,12 +169,31 @@ abstract contract WorldHandlers is MoveHandlers {
         return isEarlier ? deal.deadline : deal.deadline + deal.grace;
     }
 
-    function _succeed(ResolvedBy role) private {
-        _call(owner, address(resolver), abi.encodeCall(IResolver.transferResolver, (role, successor)), "");
-        _call(successor, address(resolver), abi.encodeCall(IResolver.acceptResolver, (role)), "");
+    function _isShutOut(uint256 token, address account) internal view returns (bool) {
+        return tokens[token].moodFor(account) > Mood.ReturnsShort;
     }
 
-    function _pauseData(bool wanted) private pure returns (bytes memory) {
-        return wanted ? abi.encodeCall(IEscrow.pause, ()) : abi.encodeCall(IEscrow.unpause, ());
+    /// @dev The next sensible end of a dispute: a ruling, or an agreement where there is no ruling to be had.
+    function _endDispute(uint256 index, uint256 kind, DisputeOutcome outcome) private {
+        address ruler = deals[index].systemRuler;
+        bool isRulable = !areRulingsPaused && _isResolver(ResolvedBy.System, ruler);
+        if (kind < (isRulable ? 2 : 6)) _agree(index, stranger, 30 + kind, time + kind, Forgery.None);
+        else _ruleBySystem(index, ruler == address(0) ? stranger : ruler, outcome, bytes32(uint256(1)));
+    }
+
+    /// @dev An account with a waiting credit is more likely to act.
+    function _pickCredit(uint256 seed) private view returns (uint256 token, address account) {
+        token = seed % TOKENS;
+        address[] memory list = _accounts();
+        account = list[(seed >> 8) % list.length];
+        for (uint256 i = 0; (seed >> 16) % 4 != 0 && credits[token][account] == 0 && i < list.length; ++i) {
+            account = list[i];
+        }
+    }
+
+    function _drawn(uint256 token, address account, address recipient) private {
+        ++withdrawals;
+        if (_isShutOut(token, account)) ++rescues;
+        _expectDrawing(token, account, recipient);
     }
 }
