@@ -8,6 +8,7 @@ import {
     EscrowState,
     EscrowTerms,
     OpenAction,
+    ResolvedBy,
     ScoreOutcome
 } from "../../../contracts/types/EscrowTypes.sol";
 import {Mood} from "../invariant/support/MoodyToken.sol";
@@ -205,8 +206,15 @@ contract EscrowFuzzTest is World {
         equal(escrow.usdValue(address(tokens[0]), amount), amount, "USD of a dollar token");
     }
 
-    /// @notice An agreement counts only for the percentage, the escrow and the parties that were signed.
-    function testFuzz_AnAgreementIsWhatWasSigned(uint8 signed, uint8 submitted, uint256 signer) public {
+    /// @notice An agreement counts only for the percentage, the deadline, the escrow and the parties that were signed,
+    /// and until the deadline.
+    function testFuzz_AnAgreementIsWhatWasSigned(
+        uint8 signed,
+        uint8 submitted,
+        uint256 signer,
+        int8 lifetime,
+        uint8 stretch
+    ) public {
         _create(_terms(1e6, time + 600, 300, 3_600));
         _deliver();
         vm.prank(_trader(BUYER));
@@ -214,11 +222,65 @@ contract EscrowFuzzTest is World {
         uint256 percent = uint256(signed) % 101;
         uint256 other = submitted % 4 == 0 ? uint256(submitted) % 101 : percent;
         signer = signer % 3 == 0 ? 2 + (signer % (TRADERS - 2)) : SELLER;
-        bytes32 digest = resolver.agreementDigest(ID, percent);
+        uint256 deadline = uint256(int256(time) + lifetime);
+        uint256 stretched = deadline + (stretch % 4 == 0 ? stretch : 0);
+        bytes32 digest = resolver.agreementDigest(ID, percent, deadline);
         bytes[2] memory signatures = [_sign(BUYER, digest), _sign(signer, digest)];
         vm.prank(stranger);
-        (bool done, ) = address(resolver).call(abi.encodeCall(resolver.resolveByAgreement, (ID, other, signatures)));
-        equal(done ? 1 : 0, percent == other && signer == SELLER ? 1 : 0, "accepted");
+        (bool done, ) = address(resolver).call(
+            abi.encodeCall(resolver.resolveByAgreement, (ID, other, stretched, signatures))
+        );
+        bool isRight = percent == other && signer == SELLER && lifetime >= 0 && deadline == stretched;
+        equal(done ? 1 : 0, isRight ? 1 : 0, "accepted");
+    }
+
+    /// @notice Whatever the seconds between an escrow's creation and a hand-over: the holder in the second of the
+    /// creation rules it, the other one never does, and once revoked neither does.
+    function testFuzz_TheHolderAtTheCreationRules(
+        uint8 creation,
+        uint8 handOver,
+        bool isRevoked,
+        bool comesFirst
+    ) public {
+        address successor = _person(5);
+        uint256 created = time + creation;
+        uint256 handedOver = time + handOver;
+        if (created == handedOver && comesFirst) _handOver(handedOver, successor);
+        if (created <= handedOver) {
+            vm.warp(created);
+            _create(_terms(1e6, created + 600, 300, 3_600));
+        }
+        if (created != handedOver || !comesFirst) _handOver(handedOver, successor);
+        if (created > handedOver) {
+            vm.warp(created);
+            _create(_terms(1e6, created + 600, 300, 3_600));
+        }
+        _deliver();
+        vm.prank(_trader(BUYER));
+        escrow.openDispute(ID);
+        bool isFormer = created <= handedOver;
+        if (isRevoked) {
+            vm.prank(owner);
+            resolver.revokeResolver(ResolvedBy.Admin, isFormer ? adminResolver : successor);
+        }
+        equal(_tryRuling(isFormer ? successor : adminResolver), 0, "the other one");
+        equal(_tryRuling(isFormer ? adminResolver : successor), isRevoked ? 0 : 1, "the holder at the creation");
+    }
+
+    function _handOver(uint256 second, address successor) private {
+        vm.warp(second);
+        vm.prank(owner);
+        resolver.transferResolver(ResolvedBy.Admin, successor);
+        vm.prank(successor);
+        resolver.acceptResolver(ResolvedBy.Admin);
+    }
+
+    function _tryRuling(address caller) private returns (uint256) {
+        vm.prank(caller);
+        (bool done, ) = address(resolver).call(
+            abi.encodeCall(resolver.resolveByAdmin, (ID, DisputeOutcome.Split, 30, 70, CRITERIA))
+        );
+        return done ? 1 : 0;
     }
 
     function _terms(
