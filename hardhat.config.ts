@@ -86,7 +86,7 @@ export default defineConfig({
         },
         long: {
           fuzz: { runs: 20_000, seed: process.env.FUZZ_SEED },
-          invariant: { runs: 1_200, depth: 100, failOnRevert: true },
+          invariant: { runs: Number(process.env.INVARIANT_RUNS ?? 850), depth: 100, failOnRevert: true },
         },
       },
     },
