@@ -31,7 +31,7 @@ contract EscrowFuzzTest is World {
     /// @notice Every deposit is divided without a unit lost: the fee is 2% rounded up, the parties share the rest.
     function testFuzz_MoneyIsDividedWithoutALostUnit(uint96 amount, uint8 percentSeed) public {
         uint256 percent = uint256(percentSeed) % 101;
-        vm.assume(amount >= _minAmount(0));
+        vm.assume(amount >= leastDeposits[0]);
         EscrowTerms memory terms = _terms(amount, time + 600, 300, 3_600);
         _create(terms);
         uint256 fee = tokens[0].balanceOf(treasuries[0]);
@@ -57,7 +57,7 @@ contract EscrowFuzzTest is World {
         bytes32 id,
         bytes32 criteria
     ) public {
-        vm.assume(amount >= _minAmount(0) && id != 0);
+        vm.assume(amount >= leastDeposits[0] && id != 0);
         EscrowTerms memory terms = _terms(
             amount,
             time + 600 + (uint256(span) % (4_194_303 - 600 + 1)),

@@ -138,7 +138,7 @@ abstract contract CreationHandlers is Actions {
         tokens[token].setDepositMood(DepositMood.Fine);
         depositMoods[token] = DepositMood.Fine;
         if (!_isPriceUsable(token)) {
-            feeds[token].set(token == 1 ? int256(3_000e8) : int256(0.5e18), time);
+            feeds[token].set(_plainPrice(token), time);
             feeds[token].setAnsweredInRound(2);
         }
         if (asked[seller].paused) {
@@ -158,7 +158,7 @@ abstract contract CreationHandlers is Actions {
         if (flaw == 7) terms.abandonmentGrace = 2_592_001;
         if (flaw == 8) terms.deadline = time + 599;
         if (flaw == 9) terms.deadline = time + MAX_DELIVERY + 1;
-        if (flaw == 10) terms.amount = _minAmount(token) - 1;
+        if (flaw == 10) terms.amount = leastDeposits[token] - 1;
         if (flaw == 11) terms.amount = uint256(type(uint96).max) + 1;
         if (flaw == 12) {
             terms.token = address(score);
@@ -177,7 +177,7 @@ abstract contract CreationHandlers is Actions {
         uint256 sellerCap = _cap(scores[_trader(deal.seller)]);
         uint256 cap = buyerCap < sellerCap ? buyerCap : sellerCap;
         if (cap == type(uint256).max) return _least(token, kind < 8 ? seed % 2 ** 97 : 2 ** 52 - 1 + (seed % 2));
-        if (kind == 0) return _minAmount(token) + (seed % 3);
+        if (kind == 0) return leastDeposits[token] + (seed % 3);
         if (kind == 1) return _least(token, _amountFor(token, cap));
         if (kind == 2) return _least(token, _amountFor(token, cap) + 1);
         if (kind == 3) return _least(token, seed % 2 ** 97);
@@ -185,8 +185,8 @@ abstract contract CreationHandlers is Actions {
         return _least(token, _amountFor(token, kind == 5 ? seed % cap : seed % 10_000_000));
     }
 
-    function _least(uint256 token, uint256 amount) private pure returns (uint256) {
-        return amount < _minAmount(token) ? _minAmount(token) : amount;
+    function _least(uint256 token, uint256 amount) private view returns (uint256) {
+        return amount < leastDeposits[token] ? leastDeposits[token] : amount;
     }
 
     function _choose(uint256 kind, uint256 low, uint256 high, uint256 other) private pure returns (uint256) {

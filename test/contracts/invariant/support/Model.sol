@@ -136,22 +136,25 @@ abstract contract Model is World {
 
     /// @dev USD with 6 decimals, rounded up; the price must be usable and the amount below 2^97.
     function _valueUsd(uint256 token, uint256 amount) internal view returns (uint256) {
-        if (token == 0) return amount;
-        uint256 scale = 10 ** (uint256(tokens[token].decimals()) + feeds[token].decimals() - 6);
-        uint256 product = amount * uint256(feeds[token].answer());
+        uint256 scale = _scale(token);
+        uint256 product = amount * (hasFeed[token] ? uint256(feeds[token].answer()) : 1_000_000);
         return product / scale + (product % scale == 0 ? 0 : 1);
     }
 
     /// @dev The most token units whose value is at most `usd`.
     function _amountFor(uint256 token, uint256 usd) internal view returns (uint256) {
-        if (token == 0) return usd;
-        uint256 scale = 10 ** (uint256(tokens[token].decimals()) + feeds[token].decimals() - 6);
-        int256 price = feeds[token].answer();
-        return price <= 0 ? usd : (usd * scale) / uint256(price);
+        int256 price = hasFeed[token] ? feeds[token].answer() : int256(1_000_000);
+        return price <= 0 ? usd : (usd * _scale(token)) / uint256(price);
+    }
+
+    /// @dev What an amount times its price is divided by; the price of a token without a feed is a million millionths.
+    function _scale(uint256 token) private view returns (uint256) {
+        uint256 decimals = tokens[token].decimals();
+        return 10 ** (hasFeed[token] ? decimals + feeds[token].decimals() - 6 : decimals);
     }
 
     function _isPriceUsable(uint256 token) internal view returns (bool) {
-        if (token == 0) return true;
+        if (!hasFeed[token]) return true;
         int256 answer = feeds[token].answer();
         uint256 updatedAt = feeds[token].updatedAt();
         return

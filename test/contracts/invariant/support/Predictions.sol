@@ -157,8 +157,8 @@ abstract contract Predictions is Model {
         if (token == TOKENS || !isListed[token]) {
             return abi.encodeWithSelector(IEscrow.TokenNotListed.selector, terms.token);
         }
-        if (terms.amount < _minAmount(token)) {
-            return abi.encodeWithSelector(IEscrow.AmountBelowMinimum.selector, terms.amount, _minAmount(token));
+        if (terms.amount < leastDeposits[token]) {
+            return abi.encodeWithSelector(IEscrow.AmountBelowMinimum.selector, terms.amount, leastDeposits[token]);
         }
         if (terms.amount > type(uint96).max) {
             return abi.encodeWithSelector(IEscrow.AmountAboveMaximum.selector, terms.amount, type(uint96).max);

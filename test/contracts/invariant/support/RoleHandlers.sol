@@ -77,7 +77,8 @@ abstract contract RoleHandlers is WorldHandlers {
         _revokeResolver(role, _caller(_mix(seed), owner), account);
     }
 
-    /// @dev The owner lists tokens again, rightly and wrongly, and delists them.
+    /// @dev The owner delists tokens and lists them again, rightly and wrongly, with another least deposit, with and
+    /// without their feed.
     function listToken(uint256 seed) external checksSomeDeal(seed) {
         seed = _mix(seed);
         uint256 token = seed % TOKENS;
@@ -90,10 +91,18 @@ abstract contract RoleHandlers is WorldHandlers {
             isListed[token] = false;
             return;
         }
-        TokenConfig memory config = _config(token);
+        uint96 least = [uint96(10_000), 1e13, 2][token] * uint96(1 + ((seed >> 24) % 3));
+        bool byFeed = (seed >> 32) % 4 == 0 ? !hasFeed[token] : hasFeed[token];
+        TokenConfig memory config = TokenConfig({
+            feed: byFeed ? address(feeds[token]) : address(0),
+            maxPriceAge: byFeed ? MAX_PRICE_AGE : 0,
+            decimals: tokens[token].decimals(),
+            listed: false,
+            minAmount: least
+        });
         bytes memory expected = _spoilListing(config, token, (seed >> 16) % 10);
         _call(owner, address(escrow), abi.encodeCall(IEscrow.listToken, (address(tokens[token]), config)), expected);
-        if (expected.length == 0) isListed[token] = true;
+        if (expected.length == 0) (isListed[token], leastDeposits[token], hasFeed[token]) = (true, least, byFeed);
     }
 
     /// @dev The owner changes the treasury or proposes a pauser, a pauser accepts, the ownership passes on, or a contract
@@ -219,7 +228,7 @@ abstract contract RoleHandlers is WorldHandlers {
             config.minAmount = 2 ** 56;
             return abi.encodeWithSelector(IEscrow.MinAmountOutOfRange.selector, 2 ** 56, 2, type(uint56).max);
         }
-        if (flaw == 2 && token != 0) {
+        if (flaw == 2 && config.feed != address(0)) {
             config.maxPriceAge = 0;
             return abi.encodeWithSelector(IEscrow.MaxPriceAgeOutOfRange.selector, 0, 1, type(uint24).max);
         }

@@ -10,8 +10,8 @@ import {PriceFeed} from "./PriceFeed.sol";
 import {create, vm} from "./Vm.sol";
 
 /// @title The contracts under test and the people around them
-/// @notice Three tokens: A has 6 decimals and counts as one dollar, B has 18 decimals and a price feed, C has 8
-/// decimals and a price feed. Six traders, each with a key and a past; everyone else has none. One trader is a contract
+/// @notice Three tokens, at the start: A, the main token, has 6 decimals and counts as one dollar, B has 18 decimals and
+/// a price feed, C has 8 decimals and a price feed. Six traders, each with a key and a past; everyone else has none. One trader is a contract
 /// that signs by ERC-1271, one has a key and code that refuses every call, like a wallet that delegated its code by
 /// EIP-7702 to a contract without ERC-1271.
 abstract contract World {
@@ -40,6 +40,10 @@ abstract contract World {
     IResolver public resolver;
     MoodyToken[] public tokens;
     PriceFeed[] public feeds;
+
+    /// @dev How each token is listed: its least deposit, and whether its feed values it or it counts as one dollar.
+    uint96[TOKENS] internal leastDeposits = [10_000, 1e13, 2];
+    bool[TOKENS] internal hasFeed = [false, true, true];
 
     /// @dev Who holds these roles now.
     address internal owner = _person(0);
@@ -71,9 +75,9 @@ abstract contract World {
         tokens.push(new MoodyToken(6));
         tokens.push(new MoodyToken(18));
         tokens.push(new MoodyToken(8));
-        feeds.push(new PriceFeed(0, 0));
-        feeds.push(new PriceFeed(8, 3_000e8));
-        feeds.push(new PriceFeed(18, 0.5e18));
+        feeds.push(new PriceFeed(8, _plainPrice(0)));
+        feeds.push(new PriceFeed(8, _plainPrice(1)));
+        feeds.push(new PriceFeed(18, _plainPrice(2)));
 
         TokenListing[] memory listings = new TokenListing[](TOKENS);
         for (uint256 i = 0; i < TOKENS; ++i) {
@@ -116,21 +120,17 @@ abstract contract World {
     function _config(uint256 token) internal view returns (TokenConfig memory) {
         return
             TokenConfig({
-                feed: token == 0 ? address(0) : address(feeds[token]),
-                maxPriceAge: token == 0 ? 0 : MAX_PRICE_AGE,
+                feed: hasFeed[token] ? address(feeds[token]) : address(0),
+                maxPriceAge: hasFeed[token] ? MAX_PRICE_AGE : 0,
                 decimals: tokens[token].decimals(),
                 listed: true,
-                minAmount: _minAmount(token)
+                minAmount: leastDeposits[token]
             });
     }
 
-    function _minAmount(uint256 token) internal pure returns (uint96) {
-        return
-            token == 0
-                ? 10_000
-                : token == 1
-                    ? 1e13
-                    : 2;
+    /// @dev In units of the feed; not what the token would be worth without one.
+    function _plainPrice(uint256 token) internal pure returns (int256) {
+        return [int256(2e8), 3_000e8, 0.5e18][token];
     }
 
     /// @dev Gives a trader a history: the outcome, repeated, against a stranger.

@@ -124,8 +124,8 @@ abstract contract WorldHandlers is MoveHandlers {
 
     function setPrice(uint256 seed) external {
         seed = _mix(seed);
-        uint256 token = 1 + (seed % (TOKENS - 1));
-        int256 plain = token == 1 ? int256(3_000e8) : int256(0.5e18);
+        uint256 token = seed % TOKENS;
+        int256 plain = _plainPrice(token);
         int256[6] memory answers = [
             plain,
             plain + int256((seed >> 128) % 1e6),
