@@ -119,6 +119,15 @@ export const escrowAbi = [
   },
   {
     inputs: [
+      { internalType: "address", name: "source", type: "address" },
+      { internalType: "uint256", name: "decimals", type: "uint256" },
+      { internalType: "uint256", name: "maximum", type: "uint256" },
+    ],
+    name: "DecimalsAboveMaximum",
+    type: "error",
+  },
+  {
+    inputs: [
       { internalType: "address", name: "seller", type: "address" },
       { internalType: "uint256", name: "deliverySeconds", type: "uint256" },
       { internalType: "uint256", name: "minDeliverySeconds", type: "uint256" },
@@ -166,6 +175,7 @@ export const escrowAbi = [
     name: "EscrowNotInState",
     type: "error",
   },
+  { inputs: [{ internalType: "address", name: "feed", type: "address" }], name: "FeedWithoutCode", type: "error" },
   {
     inputs: [
       { internalType: "uint256", name: "available", type: "uint256" },
@@ -174,8 +184,8 @@ export const escrowAbi = [
     name: "InsufficientGas",
     type: "error",
   },
-  { inputs: [{ internalType: "address", name: "account", type: "address" }], name: "InvalidAddress", type: "error" },
   { inputs: [{ internalType: "bytes32", name: "escrowId", type: "bytes32" }], name: "InvalidEscrowId", type: "error" },
+  { inputs: [{ internalType: "address", name: "pauser", type: "address" }], name: "InvalidPauser", type: "error" },
   {
     inputs: [
       { internalType: "enum DisputeOutcome", name: "outcome", type: "uint8" },
@@ -199,12 +209,27 @@ export const escrowAbi = [
     type: "error",
   },
   {
+    inputs: [{ internalType: "address", name: "recipient", type: "address" }],
+    name: "InvalidRecipient",
+    type: "error",
+  },
+  { inputs: [{ internalType: "address", name: "seller", type: "address" }], name: "InvalidSeller", type: "error" },
+  { inputs: [{ internalType: "address", name: "treasury", type: "address" }], name: "InvalidTreasury", type: "error" },
+  {
     inputs: [
       { internalType: "address", name: "agent", type: "address" },
       { internalType: "uint256", name: "valueUsd", type: "uint256" },
       { internalType: "uint256", name: "capUsd", type: "uint256" },
     ],
     name: "JobValueCapExceeded",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "address", name: "token", type: "address" },
+      { internalType: "address", name: "mainToken", type: "address" },
+    ],
+    name: "MainTokenNotFirst",
     type: "error",
   },
   {
@@ -216,6 +241,16 @@ export const escrowAbi = [
     name: "MaxPriceAgeOutOfRange",
     type: "error",
   },
+  {
+    inputs: [
+      { internalType: "uint256", name: "minAmount", type: "uint256" },
+      { internalType: "uint256", name: "minimum", type: "uint256" },
+      { internalType: "uint256", name: "maximum", type: "uint256" },
+    ],
+    name: "MinAmountOutOfRange",
+    type: "error",
+  },
+  { inputs: [], name: "NewEscrowsAlreadyPaused", type: "error" },
   { inputs: [], name: "NewEscrowsNotPaused", type: "error" },
   { inputs: [], name: "NewEscrowsPaused", type: "error" },
   { inputs: [{ internalType: "bytes32", name: "escrowId", type: "bytes32" }], name: "NoScorePending", type: "error" },
@@ -227,6 +262,7 @@ export const escrowAbi = [
     name: "NothingToWithdraw",
     type: "error",
   },
+  { inputs: [{ internalType: "address", name: "peer", type: "address" }], name: "PeerWithoutCode", type: "error" },
   {
     inputs: [
       { internalType: "uint256", name: "timestamp", type: "uint256" },
@@ -246,6 +282,7 @@ export const escrowAbi = [
     type: "error",
   },
   { inputs: [{ internalType: "address", name: "token", type: "address" }], name: "TokenNotListed", type: "error" },
+  { inputs: [{ internalType: "address", name: "token", type: "address" }], name: "TokenWithoutCode", type: "error" },
   {
     inputs: [
       { internalType: "address", name: "token", type: "address" },
@@ -266,8 +303,9 @@ export const escrowAbi = [
   {
     anonymous: false,
     inputs: [
-      { indexed: true, internalType: "address", name: "recipient", type: "address" },
+      { indexed: true, internalType: "address", name: "account", type: "address" },
       { indexed: true, internalType: "address", name: "token", type: "address" },
+      { indexed: false, internalType: "address", name: "recipient", type: "address" },
       { indexed: false, internalType: "uint256", name: "amount", type: "uint256" },
     ],
     name: "CreditWithdrawn",
@@ -395,24 +433,6 @@ export const escrowAbi = [
       { indexed: false, internalType: "uint256", name: "amount", type: "uint256" },
     ],
     name: "PayoutCredited",
-    type: "event",
-  },
-  {
-    anonymous: false,
-    inputs: [
-      { indexed: true, internalType: "address", name: "previousResolver", type: "address" },
-      { indexed: true, internalType: "address", name: "newResolver", type: "address" },
-    ],
-    name: "ResolverContractSet",
-    type: "event",
-  },
-  {
-    anonymous: false,
-    inputs: [
-      { indexed: true, internalType: "address", name: "previousScore", type: "address" },
-      { indexed: true, internalType: "address", name: "newScore", type: "address" },
-    ],
-    name: "ScoreContractSet",
     type: "event",
   },
   {
@@ -634,6 +654,13 @@ export const escrowAbi = [
     type: "function",
   },
   {
+    inputs: [],
+    name: "mainToken",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
     inputs: [{ internalType: "bytes32", name: "escrowId", type: "bytes32" }],
     name: "nextActions",
     outputs: [
@@ -757,20 +784,6 @@ export const escrowAbi = [
     type: "function",
   },
   {
-    inputs: [{ internalType: "address", name: "newResolver", type: "address" }],
-    name: "setResolverContract",
-    outputs: [],
-    stateMutability: "nonpayable",
-    type: "function",
-  },
-  {
-    inputs: [{ internalType: "address", name: "newScore", type: "address" }],
-    name: "setScoreContract",
-    outputs: [],
-    stateMutability: "nonpayable",
-    type: "function",
-  },
-  {
     inputs: [
       { internalType: "uint64", name: "minAmountUsd", type: "uint64" },
       { internalType: "uint32", name: "minDeliverySeconds", type: "uint32" },
@@ -850,6 +863,16 @@ export const escrowAbi = [
     stateMutability: "nonpayable",
     type: "function",
   },
+  {
+    inputs: [
+      { internalType: "address", name: "token", type: "address" },
+      { internalType: "address", name: "recipient", type: "address" },
+    ],
+    name: "withdrawTo",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
 ] as const;
 
 /** Interface of the score contract. */
@@ -862,26 +885,18 @@ export const scoreAbi = [
     name: "CallerNotEscrow",
     type: "error",
   },
-  { inputs: [{ internalType: "address", name: "account", type: "address" }], name: "InvalidAddress", type: "error" },
+  { inputs: [{ internalType: "address", name: "escrow", type: "address" }], name: "InvalidEscrow", type: "error" },
   {
     anonymous: false,
     inputs: [
-      { indexed: true, internalType: "address", name: "previousEscrow", type: "address" },
-      { indexed: true, internalType: "address", name: "newEscrow", type: "address" },
-    ],
-    name: "EscrowContractSet",
-    type: "event",
-  },
-  {
-    anonymous: false,
-    inputs: [
-      { indexed: true, internalType: "address", name: "agent", type: "address" },
       { indexed: true, internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { indexed: true, internalType: "address", name: "buyer", type: "address" },
+      { indexed: true, internalType: "address", name: "seller", type: "address" },
       { indexed: false, internalType: "enum ScoreOutcome", name: "outcome", type: "uint8" },
-      { indexed: false, internalType: "int256", name: "delta", type: "int256" },
-      { indexed: false, internalType: "int256", name: "score", type: "int256" },
+      { indexed: false, internalType: "int256", name: "buyerScore", type: "int256" },
+      { indexed: false, internalType: "int256", name: "sellerScore", type: "int256" },
     ],
-    name: "ScoreChanged",
+    name: "ScoresChanged",
     type: "event",
   },
   {
@@ -935,13 +950,6 @@ export const scoreAbi = [
     name: "scoreOf",
     outputs: [{ internalType: "int256", name: "", type: "int256" }],
     stateMutability: "view",
-    type: "function",
-  },
-  {
-    inputs: [{ internalType: "address", name: "newEscrow", type: "address" }],
-    name: "setEscrowContract",
-    outputs: [],
-    stateMutability: "nonpayable",
     type: "function",
   },
 ] as const;

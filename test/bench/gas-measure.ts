@@ -202,10 +202,16 @@ async function measureTroubles(setup: GasSetup): Promise<Record<string, number>>
   gas["retryScore"] = await used(escrow.connect(wallets.relayer).retryScore(unscored));
 
   const tokenCode: unknown = await provider.request({ method: "eth_getCode", params: [addresses.usdc, "latest"] });
-  const refused = await steps.delivered();
-  await provider.request({ method: "hardhat_setCode", params: [addresses.usdc, "0xfe"] });
-  await escrow.connect(wallets.buyer).accept(refused);
-  await provider.request({ method: "hardhat_setCode", params: [addresses.usdc, tokenCode] });
+  /** A delivery that the buyer accepts while the token refuses every transfer. */
+  const credited = async () => {
+    const refused = await steps.delivered();
+    await provider.request({ method: "hardhat_setCode", params: [addresses.usdc, "0xfe"] });
+    await escrow.connect(wallets.buyer).accept(refused);
+    await provider.request({ method: "hardhat_setCode", params: [addresses.usdc, tokenCode] });
+  };
+  await credited();
   gas["withdraw"] = await used(escrow.connect(wallets.seller).withdraw(addresses.usdc));
+  await credited();
+  gas["withdrawTo"] = await used(escrow.connect(wallets.seller).withdrawTo(addresses.usdc, wallets.buyer.address));
   return gas;
 }

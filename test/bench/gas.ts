@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import hre from "hardhat";
 
 import { readArguments } from "../../scripts/command/arguments.ts";
-import { DEAL_IN_PLAIN_TOKEN, type GasReport, measureGas } from "./gas-measure.ts";
+import { WHOLE_DEAL, type GasReport, measureGas } from "./gas-measure.ts";
 import { readSnapshot, writeSnapshot } from "./gas-snapshot.ts";
 import { isKnown, measureWithout } from "./gas-without.ts";
 
@@ -46,6 +46,6 @@ function print({ gas, parts, codeBytes }: GasReport): void {
   for (const [name, used] of Object.entries(parts)) console.log(`${name.padEnd(54)}${number(used)}`);
   console.log("\nbytes of code (at most 24,576)");
   for (const [name, bytes] of Object.entries(codeBytes)) console.log(`${name.padEnd(32)}${number(bytes)}`);
-  const deal = gas[DEAL_IN_PLAIN_TOKEN] ?? 0;
-  console.log(`\n${DEAL_IN_PLAIN_TOKEN}: ${deal} gas, ${deal <= AIM ? "within" : "ABOVE"} the aim of ${AIM}`);
+  const deal = gas[WHOLE_DEAL] ?? 0;
+  console.log(`\n${WHOLE_DEAL}: ${deal} gas, ${deal <= AIM ? "within" : "ABOVE"} the aim of ${AIM}`);
 }
