@@ -42,10 +42,7 @@ export async function relayedCreation(setup: GasSetup, terms: Terms): Promise<nu
   return used(escrow.createEscrowWithAuthorization(terms, validAfter, validBefore, signature));
 }
 
-async function authorization(
-  { connection, contracts, wallets, addresses }: GasSetup,
-  terms: Terms,
-) {
+async function authorization({ connection, contracts, wallets, addresses }: GasSetup, terms: Terms) {
   const { chainId } = await connection.ethers.provider.getNetwork();
   const domain: TypedDataDomain = { name: "USD Coin", version: "2", chainId, verifyingContract: addresses.usdc };
   const fields = ["address from", "address to", "uint256 value", "uint256 validAfter", "uint256 validBefore"];

@@ -91,7 +91,7 @@ async function measureCreations(setup: GasSetup): Promise<Record<string, number>
   const small = await steps.terms(AMOUNT / 2n, addresses.usdc);
   const inWeth = await steps.terms(WETH_OF_15_USD, addresses.weth);
   const signed = await steps.terms(AMOUNT, addresses.usdc);
-    return {
+  return {
     [SMALL_CREATION]: await used(steps.create(small)),
     "createEscrow (WETH, price feed)": await used(steps.create(inWeth)),
     createEscrowWithAuthorization: await relayedCreation(setup, signed),

@@ -52,25 +52,4 @@ describe("ScoreV2.recordOutcome", () => {
     }
     expect([await score.scoreOf(buyer), await score.scoreOf(seller)]).to.deep.equal([151n, -453n]);
   });
-
-  it("leaves the owner no function but ownership and the upgrade: no role forges a score [D14]", async () => {
-    const { score, implementations, actors } = await loadFixture(scoreMarket);
-    const writing: string[] = [];
-    score.interface.forEachFunction((part) => {
-      if (part.stateMutability === "nonpayable" || part.stateMutability === "payable") writing.push(part.name);
-    });
-    const ownership = ["transferOwnership", "acceptOwnership", "renounceOwnership", "upgradeToAndCall"];
-    expect(writing.sort()).to.deep.equal(["initialize", "recordOutcome", ...ownership].sort());
-    for (const actor of Object.values(actors)) {
-      if (actor.address === actors.owner.address) continue;
-      const contract = score.connect(actor);
-      for (const call of [
-        () => contract.transferOwnership.staticCall(actor),
-        () => contract.renounceOwnership.staticCall(),
-        () => contract.upgradeToAndCall.staticCall(implementations.score, "0x"),
-      ]) {
-        await expect(call()).to.be.revertedWithCustomError(score, "OwnableUnauthorizedAccount").withArgs(actor);
-      }
-    }
-  });
 });
