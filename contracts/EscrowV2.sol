@@ -132,7 +132,7 @@ contract EscrowV2 is EscrowCreation, EscrowAdministration, EscrowViews {
     ) external nonReentrant {
         // Check:
         (StoredEscrow storage stored, PackedProgress progress) = _inState(escrowId, EscrowState.Disputed);
-        if (msg.sender != RESOLVER) revert CallerNotResolver(msg.sender, RESOLVER);
+        if (msg.sender != RESOLVER) revert CallerNotResolverContract(msg.sender, RESOLVER);
         if (!_percentagesFit(outcome, buyerPercent, sellerPercent)) {
             revert InvalidPercentages(outcome, buyerPercent, sellerPercent);
         }

@@ -136,7 +136,7 @@ interface IEscrow {
     /// @notice Thrown when the caller is not the party that may make the move.
     error CallerNotSeller(address caller, address seller);
     /// @notice Thrown when the caller is not the resolver contract.
-    error CallerNotResolver(address caller, address resolver);
+    error CallerNotResolverContract(address caller, address resolver);
     /// @notice Thrown when the caller is not the pauser.
     error CallerNotPauser(address caller, address pauser);
     /// @notice Thrown when the caller is not the pending pauser.

@@ -74,7 +74,7 @@ export const MOVES_FAULTS: Mutant[] = [
   {
     fault: "anyone may call the escrow contract's resolution",
     file: ESCROW,
-    from: "if (msg.sender != RESOLVER) revert CallerNotResolver(msg.sender, RESOLVER);",
+    from: "if (msg.sender != RESOLVER) revert CallerNotResolverContract(msg.sender, RESOLVER);",
     to: "",
   },
   {

@@ -82,7 +82,7 @@ export const escrowAbi = [
       { internalType: "address", name: "caller", type: "address" },
       { internalType: "address", name: "resolver", type: "address" },
     ],
-    name: "CallerNotResolver",
+    name: "CallerNotResolverContract",
     type: "error",
   },
   {

@@ -133,7 +133,7 @@ abstract contract MoveHandlers is CreationHandlers {
         address caller = _caller(_mix(seed), adminResolver);
         bytes memory expected = _ofDispute(index);
         if (expected.length == 0) {
-            expected = abi.encodeWithSelector(IEscrow.CallerNotResolver.selector, caller, address(resolver));
+            expected = abi.encodeWithSelector(IEscrow.CallerNotResolverContract.selector, caller, address(resolver));
         }
         bytes memory data = abi.encodeCall(
             IEscrow.resolve,

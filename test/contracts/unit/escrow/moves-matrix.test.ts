@@ -40,7 +40,7 @@ const sellerOnly = ({ actors }: MatrixMarket, caller: HardhatEthersSigner): Refu
 const resolverOnly = ({ resolver, callers }: MatrixMarket, caller: HardhatEthersSigner): Refusal | undefined =>
   caller.address === callers["resolver contract"]?.address
     ? undefined
-    : ["CallerNotResolver", caller.address, resolver.target];
+    : ["CallerNotResolverContract", caller.address, resolver.target];
 
 /** The table of specification section 3.2 and decisions 6 to 8: every move but the creation. */
 const MOVES: Move[] = [

@@ -147,7 +147,7 @@ describe("EscrowV2.resolve", () => {
       await expect(
         escrow.connect(other).resolve(escrowId, Outcome.Split, 50, 50, ResolvedBy.Admin, Method.Ruling, RATIONALE),
       )
-        .to.be.revertedWithCustomError(escrow, "CallerNotResolver")
+        .to.be.revertedWithCustomError(escrow, "CallerNotResolverContract")
         .withArgs(other, resolver);
     }
   });
