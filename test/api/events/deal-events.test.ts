@@ -250,7 +250,7 @@ describe("the events of a deal", () => {
       });
       await createEscrow(own, checkout);
       const [post] = await moved.waitFor("escrow.funded");
-      assert.deepEqual(post?.body.requestPayload, { job: 7 });
+      assert.deepEqual(post.body.requestPayload, { job: 7 });
       assert.ok(!sellerHook.received.some(({ body }) => body.transactionId === checkout.transactionId));
     } finally {
       await moved.close();
