@@ -212,12 +212,14 @@ export function itSettlesDeals(settlement: SettlementNetwork, sourceOf: () => Pr
     const before = await picture();
     const sellerScore = await score.scoreOf(seller);
 
-    for (const [proxy, name] of [
-      [escrow, "NextEscrow"],
-      [score, "NextScore"],
-      [resolver, "NextResolver"],
+    const peers = [await escrow.scoreContract(), await escrow.resolverContract(), await escrow.mainToken()];
+    const writer = [await escrow.getAddress()];
+    for (const [proxy, name, args] of [
+      [escrow, "NextEscrow", peers],
+      [score, "NextScore", writer],
+      [resolver, "NextResolver", writer],
     ] as const) {
-      const next = await (await ethers.deployContract(name as "NextEscrow")).getAddress();
+      const next = await (await ethers.deployContract(name, args)).getAddress();
       await refused(proxy.connect(stranger).upgradeToAndCall.staticCall(next, "0x"), "OwnableUnauthorizedAccount");
       await proxy.connect(await fork.as(await proxy.owner())).upgradeToAndCall(next, "0x");
       const upgraded = await ethers.getContractAt("NextEscrow", await proxy.getAddress());
