@@ -11,6 +11,7 @@ import { requestContext } from "./http/middleware/request-context.ts";
 import { describeApi } from "./http/openapi.ts";
 import type { ApiDescription } from "./http/openapi.ts";
 import type { PipelineSteps } from "./http/pipeline.ts";
+import { idempotency } from "./http/policies/idempotency.ts";
 import { mountRoutes } from "./http/router.ts";
 import { IndexerBehindError, IndexerUnavailableError } from "./indexer/errors.ts";
 import { StoppingError } from "./lib/stopping.ts";
@@ -56,14 +57,16 @@ function translateError(error: unknown): ApiError | undefined {
   return undefined;
 }
 
-/** The pipeline without policies. */
-const NO_STEPS: PipelineSteps = { beforeAuthentication: [], afterAuthentication: [], afterValidation: [] };
+/** The policies of the pipeline, in their order. */
+function policySteps({ idempotencyKeys }: Container): PipelineSteps {
+  return { beforeAuthentication: [], afterAuthentication: [], afterValidation: [idempotency(idempotencyKeys)] };
+}
 
 /**
  * Creates the HTTP application for a wired container.
  * @param steps rate limits, budgets, x402, idempotency and request signatures, each in its place in the pipeline
  */
-export function createApp(container: Container, steps = NO_STEPS): Koa {
+export function createApp(container: Container, steps = policySteps(container)): Koa {
   const app = new Koa({ proxy: container.env.trustedProxies > 0, maxIpsCount: container.env.trustedProxies });
   const deps = { ...container.services, apiDescription: { ...apiDescription() } };
   app.use(requestContext(container.log, container.clock, translateError) as Koa.Middleware);

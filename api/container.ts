@@ -21,6 +21,8 @@ import { checkoutModule } from "./features/checkout/module.ts";
 import { docsModule } from "./features/docs/module.ts";
 import { eventsModule } from "./features/events/module.ts";
 import { healthModule } from "./features/health/module.ts";
+import { IDEMPOTENCY_TIMINGS, idempotencyModule } from "./features/idempotency/module.ts";
+import type { IdempotencyTimings } from "./features/idempotency/module.ts";
 import { listingsModule } from "./features/listings/module.ts";
 import { networksModule } from "./features/networks/module.ts";
 import { OUTBOX_TIMINGS, outboxModule } from "./features/outbox/module.ts";
@@ -32,6 +34,7 @@ import type { TransactionTimings } from "./features/transactions/module.ts";
 import { webhooksModule } from "./features/webhooks/module.ts";
 import type { FeatureParts } from "./features/feature.ts";
 import type { Authenticator } from "./http/pipeline.ts";
+import type { IdempotencyKeys } from "./http/policies/idempotency.ts";
 import { createIndexer } from "./indexer/indexer-client.ts";
 import type { Indexer } from "./indexer/indexer-client.ts";
 import { createJobSystem } from "./jobs/agenda.ts";
@@ -62,10 +65,15 @@ export const featureRoutes = [
 ];
 
 /** Durations for waits and background work. Tests shorten them. */
-export type Timings = TransactionTimings & FollowerTimings & OutboxTimings;
+export type Timings = TransactionTimings & FollowerTimings & OutboxTimings & IdempotencyTimings;
 
 /** The default timings. */
-export const TIMINGS: Timings = { ...TRANSACTION_TIMINGS, ...FOLLOWER_TIMINGS, ...OUTBOX_TIMINGS };
+export const TIMINGS: Timings = {
+  ...TRANSACTION_TIMINGS,
+  ...FOLLOWER_TIMINGS,
+  ...OUTBOX_TIMINGS,
+  ...IDEMPOTENCY_TIMINGS,
+};
 
 type Features = ReturnType<typeof createFeatures>;
 
@@ -97,6 +105,7 @@ export interface Platform {
 /** The wired application without its HTTP side: shared by the API and the worker. */
 export interface Container extends Platform {
   authenticator: Authenticator;
+  idempotencyKeys: IdempotencyKeys;
   services: Services;
   /** The jobs of every feature, for the worker. */
   jobDefinitions: readonly JobDefinition<never>[];
@@ -151,6 +160,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
     ...platform,
     features,
     authenticator: features.auth.authenticator,
+    idempotencyKeys: features.idempotency.keys,
     services: {
       ...features.agents.services,
       ...features.auth.services,
@@ -228,6 +238,7 @@ function createFeatures(platform: Platform, timings: Timings) {
       webhooks.dispatcher.wake();
     },
   });
+  const idempotency = idempotencyModule.create({ connection, log, timings });
   const networks = networksModule.create({ chains, indexers, publicSubgraphUrls });
   const health = healthModule.create({
     ...{ connection, chains, indexers, log, now, search: search.state },
@@ -247,6 +258,7 @@ function createFeatures(platform: Platform, timings: Timings) {
       transactions,
       checkout,
       chainFollower,
+      idempotency,
       networks,
       health,
     },

@@ -5,6 +5,7 @@ import { z } from "zod";
 
 import type { Logger } from "../lib/logger.ts";
 import type { ErrorCode } from "./errors.ts";
+import type { Operation } from "./operation.ts";
 
 export type HttpMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
@@ -67,6 +68,7 @@ export interface RouteRequest<Auth extends AuthPolicy, Params, Query, Body> {
   log: Logger;
   /** Aborted when the client disconnects or the process stops. */
   signal: AbortSignal;
+  operation: Operation;
 }
 
 /** Schemas of the answers by status. */
@@ -120,6 +122,11 @@ interface RouteSpec<
   /** Content type of a raw answer. */
   produces?: string;
   /**
+   * False if the answer holds a secret or is about one, and so is never stored: a repeat with the same
+   * `Idempotency-Key` is 409 `already_processed` (decision 43). True by default.
+   */
+  storesAnswer?: boolean;
+  /**
    * Codes from the catalogue that the handler may answer. The description adds those of the pipeline. A route without a
    * key that uses the database must list `service_unavailable`.
    */
@@ -165,6 +172,7 @@ export interface RouteDefinition<Deps> {
   body?: z.ZodType;
   responses: ResponseSchemas;
   produces?: string;
+  storesAnswer: boolean;
   errors: readonly ErrorCode[];
   // A property, not a method, so that parameters are compared contravariantly: a route that needs more than the
   // application has doesn't compile.
@@ -200,6 +208,7 @@ export function defineRoute<
       ...spec,
       query: spec.query ?? NOTHING,
       ...(spec.body === undefined && spec.method !== "GET" ? { body: NOTHING } : {}),
+      storesAnswer: spec.storesAnswer ?? true,
       errors: spec.errors ?? [],
       // The pipeline calls the handler only with what these schemas have parsed, so widening its input is safe.
       handler: handler as never,

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { createDocument } from "zod-openapi";
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponsesObject } from "zod-openapi";
 
@@ -9,6 +9,7 @@ import type { ErrorCode } from "./errors.ts";
 /** An OpenAPI 3.1 document. */
 export type ApiDescription = ReturnType<typeof createDocument>;
 
+const IDEMPOTENCY_ERRORS: readonly ErrorCode[] = ["idempotency_key_reused", "request_in_progress"];
 const BODY_ERRORS: readonly ErrorCode[] = ["malformed_json", "payload_too_large", "unsupported_media_type"];
 
 /** The API description, generated from the same schemas that validate requests and answers. */
@@ -48,6 +49,18 @@ export function describeApi(routes: readonly RouteDefinition<never>[], version: 
   });
 }
 
+const IDEMPOTENCY_HEADER = z.object({
+  "Idempotency-Key": z
+    .string()
+    .regex(/^[\x21-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?$/)
+    .optional()
+    .meta({
+      description:
+        "Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets " +
+        "the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.",
+    }),
+});
+
 function operationOf(route: RouteDefinition<never>): ZodOpenApiOperationObject {
   const responses: ZodOpenApiResponsesObject = {};
   for (const [status, schema] of Object.entries(route.responses)) {
@@ -71,6 +84,7 @@ function operationOf(route: RouteDefinition<never>): ZodOpenApiOperationObject {
     requestParams: {
       ...(route.params === undefined ? {} : { path: route.params as z.ZodObject }),
       query: route.query as z.ZodObject,
+      ...(route.method === "GET" ? {} : { header: IDEMPOTENCY_HEADER }),
     },
     // A DELETE never has a meaningful body, and some generators refuse one.
     ...(route.body === undefined || route.method === "DELETE"
@@ -85,6 +99,8 @@ export function errorCodesOf(route: RouteDefinition<never>): ReadonlySet<ErrorCo
   return new Set<ErrorCode>([
     "validation_error",
     ...(route.body === undefined ? [] : BODY_ERRORS),
+    ...(route.method === "GET" ? [] : IDEMPOTENCY_ERRORS),
+    ...(route.method === "GET" || route.storesAnswer ? [] : (["already_processed"] as const)),
     // Authentication reads the database, which may be unavailable.
     ...(route.auth === "none" ? [] : (["invalid_api_key", "service_unavailable"] as const)),
     ...route.errors,

@@ -10,6 +10,7 @@ import type { AuthPolicy, Caller, HandlerResult, RouteDefinition, RouteRequest }
 import { validationError } from "./errors.ts";
 import type { ValidationIssue } from "./errors.ts";
 import type { RequestState } from "./middleware/request-context.ts";
+import { RequestOperation } from "./operation.ts";
 import { issuesOf } from "./validation.ts";
 
 /** An answer that is checked against its schema and serialised, but not sent yet. */
@@ -37,6 +38,8 @@ export interface StepContext {
   readonly log: Logger;
   /** Aborted when the client disconnects or the process stops. */
   readonly signal: AbortSignal;
+  /** What the request is to do once. The idempotency step recognises a repeat. */
+  readonly operation: RequestOperation;
   /** Sets a header of the response, whether that becomes an answer or an error. */
   setHeader(name: string, value: string): void;
 }
@@ -69,7 +72,7 @@ export type Step<Context extends StepContext = StepContext> = (context: Context,
  *  3. authenticate                             key → caller, 401 otherwise
  *  4. `afterAuthentication` steps              for the limits per key and for request signatures (decision 42)
  *  5. parse and validate params, query, body   400, 413, 415
- *  6. `afterValidation` steps                  for budget, x402 and idempotency, in this order
+ *  6. `afterValidation` steps                  idempotency, then x402: a repeat is never paid for twice
  *  7. handler
  *  8. parse the answer with its schema         fields that it doesn't name are dropped; a mismatch is a 500
  *
@@ -145,6 +148,7 @@ function stepContext(route: RouteDefinition<never>, context: Context, shutdown: 
     requestId: context.state.requestId,
     log: context.state.log,
     signal: AbortSignal.any([gone.signal, shutdown]),
+    operation: new RequestOperation(),
     setHeader: (name, value) => {
       context.set(name, value);
     },

@@ -11,8 +11,19 @@ const RANDOM_BYTES = 10;
  * @example newId("agt", new Date()) // "agt_019aa5c0b3f1d2c4a9e07b5f6d812233"
  */
 export function newId(prefix: IdPrefix, now: Date): string {
-  const time = now.getTime().toString(16).padStart(12, "0");
-  return `${prefix}_${time}${randomBytes(RANDOM_BYTES).toString("hex")}`;
+  return idOf(prefix, now, randomBytes(RANDOM_BYTES).toString("hex"));
+}
+
+/**
+ * A record id that is always the same for one time and one seed. The seed must have random bits: it is all that keeps
+ * others from guessing the id.
+ */
+export function derivedId(prefix: IdPrefix, at: Date, seed: string): string {
+  return idOf(prefix, at, sha256Hex(`${prefix}|${seed}`).slice(0, 2 * RANDOM_BYTES));
+}
+
+function idOf(prefix: IdPrefix, at: Date, random: string): string {
+  return `${prefix}_${at.getTime().toString(16).padStart(12, "0")}${random}`;
 }
 
 /** SHA-256 of a string or of bytes, as lower-case hex without a prefix. */

@@ -5,7 +5,7 @@ import type { DealTerms } from "./deal.ts";
 import { RefusedError } from "./errors.ts";
 import { EscrowContract } from "./escrow.ts";
 import type * as wire from "./generated/api-types.ts";
-import type { ApiRequest, ApiResponse, CallOptions, Http } from "./http.ts";
+import type { ApiRequest, ApiResponse, CallOptions, CreateOptions, Http } from "./http.ts";
 import { Listings } from "./listings.ts";
 import { networksOf } from "./networks.ts";
 import { paginate } from "./pagination.ts";
@@ -61,10 +61,11 @@ export class Agent {
    * Errors: `service_not_active`, `self_purchase`, `callback_url_required`, `insufficient_token_balance`,
    * `job_value_cap_exceeded`, `testnet_graduation_required`, `seller_terms_not_met`, `currency_not_settleable`.
    */
-  async checkout(request: CheckoutRequest, options: CallOptions = {}): Promise<Deal> {
+  async checkout(request: CheckoutRequest, options: CreateOptions = {}): Promise<Deal> {
     const wallet = this.#requireWallet();
     const body = { paymentMethod: "usdc", ...request };
-    const { data } = await this.#parts.http.post<wire.PostApiV1CheckoutResponse>("/api/v1/checkout", body, options);
+    const once = { idempotencyKey: crypto.randomUUID(), ...options };
+    const { data } = await this.#parts.http.post<wire.PostApiV1CheckoutResponse>("/api/v1/checkout", body, once);
     return this.#open(termsOfCheckout(data, wallet.account.address));
   }
 

@@ -105,9 +105,12 @@ export class RefusedError extends MarketplaceError {
 /** Statuses that mean "not now", regardless of the request. */
 const TRANSIENT_STATUSES: readonly number[] = [429, 502, 503, 504];
 
+/** The first attempt of this request is still being processed. */
+const IN_PROGRESS = "request_in_progress";
+
 /** Whether a retry of the same request can succeed. It is safe only if the request is idempotent. */
 export function isTransient(error: unknown): boolean {
-  if (error instanceof ApiError) return TRANSIENT_STATUSES.includes(error.status);
+  if (error instanceof ApiError) return TRANSIENT_STATUSES.includes(error.status) || error.code === IN_PROGRESS;
   return error instanceof NetworkError || error instanceof TimeoutError;
 }
 

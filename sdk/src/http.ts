@@ -20,16 +20,25 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** Options of a call that creates something. */
+export interface CreateOptions extends CallOptions {
+  /**
+   * 1 to 255 printable ASCII characters; a random one by default. With the same key and content, even a new process gets
+   * the first answer for 24 hours instead of a second record.
+   */
+  idempotencyKey?: string | undefined;
+}
+
 /** One request. */
-export interface ApiRequest extends CallOptions {
+export interface ApiRequest extends CreateOptions {
   method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   path: string;
   query?: object | undefined;
   /** Sent as JSON. */
   body?: object | undefined;
   /**
-   * Whether sending the request twice has the same effect as sending it once; by default only for GET. Other requests
-   * are repeated only after an answer that says that nothing was done.
+   * Whether sending the request twice has the same effect as sending it once; by default only for GET and with an
+   * idempotency key. Other requests are repeated only after an answer that says that nothing was done.
    */
   isIdempotent?: boolean;
   /** Replaces the connection's retry settings. */
@@ -72,7 +81,7 @@ export class Http {
    */
   async send<Body>(request: ApiRequest): Promise<ApiResponse<Body>> {
     const policy = request.retry === undefined ? this.#retry : new RetryPolicy(request.retry);
-    const isIdempotent = request.isIdempotent ?? request.method === "GET";
+    const { method, idempotencyKey, isIdempotent = method === "GET" || idempotencyKey !== undefined } = request;
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#attempt<Body>(request);
@@ -127,11 +136,12 @@ export class Http {
     });
   }
 
-  #headers({ body }: ApiRequest): Record<string, string> {
+  #headers({ body, idempotencyKey }: ApiRequest): Record<string, string> {
     return {
       accept: "application/json",
       ...(body === undefined ? {} : { "content-type": "application/json" }),
       ...(this.#apiKey === undefined ? {} : { "x-api-key": this.#apiKey }),
+      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
     };
   }
 }

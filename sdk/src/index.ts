@@ -19,7 +19,7 @@ export { ESCROW_STATES, EscrowContract } from "./escrow.ts";
 export type { Escrow, EscrowMove, EscrowState } from "./escrow.ts";
 export { authorizationNonce, relayCall, signFunding } from "./gasless.ts";
 export { escrowAbi, resolverAbi } from "./generated/abis.ts";
-export type { ApiRequest, ApiResponse, CallOptions, HttpOptions } from "./http.ts";
+export type { ApiRequest, ApiResponse, CallOptions, CreateOptions, HttpOptions } from "./http.ts";
 export type { ListingChanges, ListingFilter, Listings, NewListing } from "./listings.ts";
 export { Marketplace } from "./marketplace.ts";
 export type { Category, DiscoverFilters, IssuedKey, MarketplaceOptions, Registration, Score } from "./marketplace.ts";

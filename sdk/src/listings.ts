@@ -1,5 +1,5 @@
 import type * as wire from "./generated/api-types.ts";
-import type { CallOptions, Http } from "./http.ts";
+import type { CallOptions, CreateOptions, Http } from "./http.ts";
 import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
 import type { Listing } from "./records.ts";
@@ -23,8 +23,9 @@ export class Listings {
   }
 
   /** Offers a service. Search finds it within a minute. Errors: `validation_error`. */
-  async create(listing: NewListing, options: CallOptions = {}): Promise<Listing> {
-    const { data } = await this.#http.post<wire.PostApiV1ServicesResponse>(PATH, listing, options);
+  async create(listing: NewListing, options: CreateOptions = {}): Promise<Listing> {
+    const once = { idempotencyKey: crypto.randomUUID(), ...options };
+    const { data } = await this.#http.post<wire.PostApiV1ServicesResponse>(PATH, listing, once);
     return data;
   }
 

@@ -61,6 +61,26 @@ describe("a request of the client", () => {
       assert.strictEqual(count(), 2);
     });
 
+    for (const [what, answer] of [
+      ["503 of the database", failure(503, "service_unavailable")],
+      ["a broken connection", breakOff],
+      ["409 because the first attempt is still running", failure(409, "request_in_progress", { "retry-after": "0" })],
+    ] as const) {
+      it(`[D43] after ${what} with the same idempotency key when it creates something`, async () => {
+        const agent = await agentOn([answer, ok]);
+        await agent.listings.create(NEW_LISTING);
+        const [first, second] = (server?.seen ?? []).map(({ headers }) => headers["idempotency-key"]);
+        assert.match(String(first), /^[0-9a-f-]{36}$/);
+        assert.strictEqual(second, first);
+      });
+    }
+
+    it("[D43] with the caller's own idempotency key", async () => {
+      const agent = await agentOn([ok]);
+      await agent.listings.create(NEW_LISTING, { idempotencyKey: "order 7" });
+      assert.strictEqual(server?.seen[0]?.headers["idempotency-key"], "order 7");
+    });
+
     it("after a 503 that names a dependency which is read before anything is written", async () => {
       const agent = await agentOn([failure(503, "chain_unavailable"), ok]);
       await agent.request({ method: "POST", path: "/api/v1/checkout", body: {} });
@@ -80,9 +100,9 @@ describe("a request of the client", () => {
       ["502", { status: 502 }],
       ["a broken connection", breakOff],
     ] as const) {
-      it(`after ${what} when it creates something: it may have been done`, async () => {
+      it(`after ${what} when it changes something and has no idempotency key: it may have been done`, async () => {
         const agent = await agentOn([answer, ok]);
-        await rejectionOf(agent.listings.create(NEW_LISTING));
+        await rejectionOf(agent.request({ method: "POST", path: "/api/v1/checkout", body: {} }));
         assert.strictEqual(count(), 1);
       });
     }

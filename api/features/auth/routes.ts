@@ -58,6 +58,7 @@ const register = defineRoute({
     signature: signatureSchema,
     description: textSchema({ max: DESCRIPTION_MAX_LENGTH, multiline: true }).optional(),
   }),
+  storesAnswer: false,
   responses: {
     201: z.object({
       success: z.literal(true),
@@ -96,6 +97,7 @@ const issueKey = defineRoute({
     signature: signatureSchema,
     revokeOthersAfterSeconds: z.number().int().min(0).max(REVOKE_OTHERS_MAX_SECONDS).default(0),
   }),
+  storesAnswer: false,
   responses: {
     201: z.object({
       success: z.literal(true),
@@ -118,6 +120,7 @@ const revokeKey = defineRoute({
   auth: "apiKey",
   limitClass: "general",
   budget: "api",
+  storesAnswer: false,
   responses: { 200: dataOf(z.object({ agentId: z.string(), revokedAt: timestampOutput })) },
 }).handle(async ({ caller }, { apiKeys }: Pick<AuthDeps, "apiKeys">) => {
   const revokedAt = await apiKeys.revoke(caller.keyId);

@@ -68,8 +68,8 @@ const checkout = defineRoute({
     "price_feed_unavailable",
     "chain_unavailable",
   ],
-}).handle(async ({ body, caller }, { checkout: service }: CheckoutDeps) => {
-  const { record, tokenDomain } = await service.checkout(caller, body);
+}).handle(async ({ body, caller, operation }, { checkout: service }: CheckoutDeps) => {
+  const { record, tokenDomain } = await service.checkout(caller, body, operation);
   const data = { transactionId: record._id, paymentInstructions: paymentInstructions(record, tokenDomain) };
   return { status: 200, body: { success: true, data } };
 });

@@ -7,11 +7,12 @@ import type { TokenDomain } from "../../chain/authorization.ts";
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { QUOTE_SECONDS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
+import { isDuplicateKey } from "../../db/connection.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
 import type { Caller } from "../../http/define-route.ts";
+import type { Operation } from "../../http/operation.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { newId } from "../../lib/ids.ts";
 import type { Listing } from "../listings/listing.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
 import { criteriaDocument, criteriaHashOf, schemaFault } from "./criteria.ts";
@@ -64,8 +65,19 @@ export function createCheckoutService(options: CheckoutOptions) {
     return Math.max(head.timestamp, toUnixSeconds(clock.now()));
   }
 
+  /** What an earlier request of this operation created before its process was killed. */
+  async function alreadyCreated(transactionId: string): Promise<CheckedOut | undefined> {
+    const record = await transactions.findById(transactionId).lean<TransactionRecord | null>();
+    if (record === null) return undefined;
+    return { record, tokenDomain: await chains[record.network].tokenDomain(record.token.address) };
+  }
+
   return {
-    async checkout(buyer: Caller, order: Order): Promise<CheckedOut> {
+    async checkout(buyer: Caller, order: Order, operation: Operation): Promise<CheckedOut> {
+      const createdAt = clock.now();
+      const transactionId = operation.newId("txn", createdAt);
+      const earlier = operation.isRepeat ? await alreadyCreated(transactionId) : undefined;
+      if (earlier !== undefined) return earlier;
       const listing = await options.findListing(order.serviceId);
       requireOrderable(listing, buyer, order);
       const chain = chains[listing.network];
@@ -80,9 +92,8 @@ export function createCheckoutService(options: CheckoutOptions) {
 
       const tokenDomain = await chain.tokenDomain(quote.token.address);
       const document = criteriaDocument(listing, order);
-      const createdAt = clock.now();
       const record: TransactionRecord = {
-        _id: newId("txn", createdAt),
+        _id: transactionId,
         unsolicited: false,
         serviceId: listing.id,
         serviceTitle: listing.title,
@@ -118,8 +129,15 @@ export function createCheckoutService(options: CheckoutOptions) {
         createdAt,
         updatedAt: createdAt,
       };
-      await transactions.create([record]);
-      return { record, tokenDomain };
+      try {
+        await transactions.create([record]);
+        return { record, tokenDomain };
+      } catch (error) {
+        // The same operation went on in another process while this one was paused.
+        const other = isDuplicateKey(error, "_id") ? await alreadyCreated(transactionId) : undefined;
+        if (other === undefined) throw error;
+        return other;
+      }
     },
   };
 }

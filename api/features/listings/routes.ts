@@ -26,9 +26,9 @@ const createService = defineRoute({
   description: "The listing is active at once. Search finds it within 60 seconds.",
   body: createListingBody,
   responses: { 201: dataOf(listingOutput) },
-}).handle(async ({ body, caller }, { services }: ServicesDeps) => ({
+}).handle(async ({ body, caller, operation }, { services }: ServicesDeps) => ({
   status: 201,
-  body: { success: true, data: presentListing(await services.create(caller, body), caller.agentId) },
+  body: { success: true, data: presentListing(await services.create(caller, body, operation), caller.agentId) },
 }));
 
 const listServices = defineRoute({
@@ -89,9 +89,9 @@ const archiveService = defineRoute({
   params: serviceParams,
   responses: { 200: dataOf(listingOutput) },
   errors: ["not_found", "wrong_role", "service_archived", "service_unavailable"],
-}).handle(async ({ params, caller }, { services }: ServicesDeps) => ({
+}).handle(async ({ params, caller, operation }, { services }: ServicesDeps) => ({
   status: 200,
-  body: { success: true, data: presentListing(await services.archive(caller, params.id), caller.agentId) },
+  body: { success: true, data: presentListing(await services.archive(caller, params.id, operation), caller.agentId) },
 }));
 
 export const serviceRoutes = [createService, listServices, readService, changeService, archiveService];

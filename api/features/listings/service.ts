@@ -2,10 +2,11 @@ import BigNumber from "bignumber.js";
 import { Types } from "mongoose";
 import type { z } from "zod";
 
+import { isDuplicateKey } from "../../db/connection.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
 import type { Caller } from "../../http/define-route.ts";
+import type { Operation } from "../../http/operation.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { newId } from "../../lib/ids.ts";
 import { searchTextOf, toListing } from "./listing.ts";
 import type { Listing } from "./listing.ts";
 import type { ListingModel, ListingRecord, StoredEmbedding } from "./model.ts";
@@ -23,13 +24,13 @@ export interface ListingEmbedder {
 
 /** Listings of services (specification 2.2 and 3.3). */
 export interface ListingService {
-  create(seller: Caller, listing: NewListing): Promise<Listing>;
+  create(seller: Caller, listing: NewListing, operation: Operation): Promise<Listing>;
   /** @throws ApiError `not_found` */
   get(id: string): Promise<Listing>;
   /** @throws ApiError `not_found`, `wrong_role`, `service_archived`, `validation_error` */
   change(seller: Caller, id: string, patch: ListingPatch): Promise<Listing>;
   /** Archives permanently. @throws ApiError `not_found`, `wrong_role`, `service_archived` */
-  archive(seller: Caller, id: string): Promise<Listing>;
+  archive(seller: Caller, id: string, operation: Operation): Promise<Listing>;
 }
 
 /** Dependencies of the listing service. */
@@ -83,11 +84,14 @@ export function createListingService({ listings, embedder, clock }: ListingServi
   }
 
   return {
-    async create(seller, { price, ...fields }) {
+    async create(seller, { price, ...fields }, operation) {
       const now = clock.now();
+      const id = operation.newId("lst", now);
+      const earlier = operation.isRepeat ? await listings.findById(id).lean() : null;
+      if (earlier !== null) return toListing(earlier);
       const record: ListingRecord = {
         ...fields,
-        _id: newId("lst", now),
+        _id: id,
         sellerAgentId: seller.agentId,
         sellerAddress: seller.walletAddress,
         sellerKey: seller.walletAddress.toLowerCase(),
@@ -98,8 +102,14 @@ export function createListingService({ listings, embedder, clock }: ListingServi
         createdAt: now,
         updatedAt: now,
       };
-      await listings.create([record]);
-      return toListing(record);
+      try {
+        await listings.create([record]);
+        return toListing(record);
+      } catch (error) {
+        // The same operation went on in another process while this one was paused.
+        if (!isDuplicateKey(error, "_id")) throw error;
+        return toListing(await find(id));
+      }
     },
 
     async get(id) {
@@ -116,7 +126,13 @@ export function createListingService({ listings, embedder, clock }: ListingServi
         return change;
       }),
 
-    archive: (seller, id) => changeUntilWritten(seller, id, () => Promise.resolve({ status: "archived" })),
+    async archive(seller, id, operation) {
+      if (operation.isRepeat) {
+        const record = await find(id);
+        if (record.sellerAgentId === seller.agentId && record.status === "archived") return toListing(record);
+      }
+      return changeUntilWritten(seller, id, () => Promise.resolve({ status: "archived" }));
+    },
   };
 }
 

@@ -58,6 +58,7 @@ const rotateSecret = defineRoute({
   description:
     "The old secret keeps signing until the new one is activated, but at most 24 hours. A repeat changes nothing.",
   body: emptyBody,
+  storesAnswer: false,
   responses: { 200: secretAnswer },
   errors: ["service_unavailable"],
 }).handle(async ({ caller }, { webhookSecrets }: WebhookDeps) => ({
@@ -71,6 +72,7 @@ const activateSecret = defineRoute({
   path: "/api/v1/webhooks/secret/activate",
   summary: "Activates the next webhook secret",
   body: emptyBody,
+  storesAnswer: false,
   responses: { 200: secretAnswer },
   errors: ["service_unavailable"],
 }).handle(async ({ caller }, { webhookSecrets }: WebhookDeps) => ({

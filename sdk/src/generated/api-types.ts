@@ -640,6 +640,12 @@ export type PostApiV1AuthRegisterData = {
     signature: string;
     description?: string;
   };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
   path?: never;
   query?: never;
   url: "/api/v1/auth/register";
@@ -657,6 +663,12 @@ export type PostApiV1AuthRegisterErrors = {
    */
   400: Error;
   /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
    * `wallet_already_registered`: This wallet is already registered as an agent
    *
    * `nonce_already_used`: The nonce of the signed message has already been used
@@ -705,6 +717,12 @@ export type PostApiV1AuthRegisterResponse = PostApiV1AuthRegisterResponses[keyof
 
 export type DeleteApiV1AuthKeysData = {
   body?: never;
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
   path?: never;
   query?: never;
   url: "/api/v1/auth/keys";
@@ -721,6 +739,14 @@ export type DeleteApiV1AuthKeysErrors = {
    * `invalid_api_key`: Invalid API key
    */
   401: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   */
+  409: Error;
   /**
    * `payload_too_large`: The body is larger than 256 KB
    */
@@ -765,6 +791,12 @@ export type PostApiV1AuthKeysData = {
     signature: string;
     revokeOthersAfterSeconds?: number;
   };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
   path?: never;
   query?: never;
   url: "/api/v1/auth/keys";
@@ -786,6 +818,12 @@ export type PostApiV1AuthKeysErrors = {
    */
   404: Error;
   /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
    * `nonce_already_used`: The nonce of the signed message has already been used
    */
   409: Error;
@@ -1218,6 +1256,12 @@ export type PostApiV1ServicesData = {
     endpointUrl?: string | null;
     network?: Network;
   };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
   path?: never;
   query?: never;
   url: "/api/v1/services";
@@ -1234,6 +1278,12 @@ export type PostApiV1ServicesErrors = {
    * `invalid_api_key`: Invalid API key
    */
   401: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   */
+  409: Error;
   /**
    * `payload_too_large`: The body is larger than 256 KB
    */
@@ -1268,6 +1318,12 @@ export type PostApiV1ServicesResponse = PostApiV1ServicesResponses[keyof PostApi
 
 export type DeleteApiV1ServicesByIdData = {
   body?: never;
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
   path: {
     id: string;
   };
@@ -1295,6 +1351,10 @@ export type DeleteApiV1ServicesByIdErrors = {
    */
   404: Error;
   /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
    * `service_archived`: The service is archived and can't be changed
    */
   409: Error;
@@ -1440,6 +1500,12 @@ export type PatchApiV1ServicesByIdData = {
     network?: Network;
     status?: "active" | "paused";
   };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
   path: {
     id: string;
   };
@@ -1467,6 +1533,10 @@ export type PatchApiV1ServicesByIdErrors = {
    */
   404: Error;
   /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
    * `service_archived`: The service is archived and can't be changed
    */
   409: Error;
@@ -1519,6 +1589,12 @@ export type PostApiV1DiscoverData = {
       maxPrice?: number;
     };
   };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
   path?: never;
   query?: never;
   url: "/api/v1/discover";
@@ -1535,6 +1611,12 @@ export type PostApiV1DiscoverErrors = {
    * `invalid_api_key`: Invalid API key
    */
   401: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   */
+  409: Error;
   /**
    * `payload_too_large`: The body is larger than 256 KB
    */
@@ -1608,6 +1690,12 @@ export type PostApiV1CheckoutData = {
       checks?: Array<string>;
     };
   };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
   path?: never;
   query?: never;
   url: "/api/v1/checkout";
@@ -1641,6 +1729,10 @@ export type PostApiV1CheckoutErrors = {
    */
   404: Error;
   /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
    * `service_not_active`: The service isn't active
    *
    * `self_purchase`: An agent can't buy its own service
@@ -1919,6 +2011,12 @@ export type PostApiV1TransactionsByIdFundData = {
   body: {
     txHash: string;
   };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
   path: {
     id: string;
   };
@@ -1950,6 +2048,10 @@ export type PostApiV1TransactionsByIdFundErrors = {
    */
   404: Error;
   /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
    * `funding_not_found`: The transaction doesn't exist on the settlement chain
    *
    * `funding_pending`: The transaction isn't in a block yet
@@ -2015,6 +2117,12 @@ export type PostApiV1TransactionsByIdDeliverData = {
     };
     txHash?: string;
   };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
   path: {
     id: string;
   };
@@ -2042,6 +2150,10 @@ export type PostApiV1TransactionsByIdDeliverErrors = {
    */
   404: Error;
   /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
    * `escrow_state_conflict`: The escrow's state on chain doesn't allow this
    *
    * `delivery_already_submitted`: A delivery with different content has already been submitted
@@ -2098,6 +2210,12 @@ export type PostApiV1TransactionsByIdConfirmData = {
   body: {
     [key: string]: never;
   };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
   path: {
     id: string;
   };
@@ -2125,6 +2243,10 @@ export type PostApiV1TransactionsByIdConfirmErrors = {
    */
   404: Error;
   /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
    * `not_accepted_on_chain`: The buyer has not accepted the delivery on chain
    */
   409: Error;
@@ -2473,6 +2595,12 @@ export type PostApiV1WebhooksSecretRotateData = {
   body: {
     [key: string]: never;
   };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
   path?: never;
   query?: never;
   url: "/api/v1/webhooks/secret/rotate";
@@ -2489,6 +2617,14 @@ export type PostApiV1WebhooksSecretRotateErrors = {
    * `invalid_api_key`: Invalid API key
    */
   401: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   */
+  409: Error;
   /**
    * `payload_too_large`: The body is larger than 256 KB
    */
@@ -2541,6 +2677,12 @@ export type PostApiV1WebhooksSecretActivateData = {
   body: {
     [key: string]: never;
   };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
   path?: never;
   query?: never;
   url: "/api/v1/webhooks/secret/activate";
@@ -2557,6 +2699,14 @@ export type PostApiV1WebhooksSecretActivateErrors = {
    * `invalid_api_key`: Invalid API key
    */
   401: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   */
+  409: Error;
   /**
    * `payload_too_large`: The body is larger than 256 KB
    */

@@ -1,0 +1,118 @@
+import { randomBytes } from "node:crypto";
+
+import { isDuplicateKey } from "../../db/connection.ts";
+import type { Claim, IdempotencyKeys, KeptAnswer } from "../../http/policies/idempotency.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { IdempotencyModel, IdempotencyRecord } from "./model.ts";
+
+/** Durations of idempotency keys. Tests shorten the lease. */
+export interface IdempotencyTimings {
+  /** How long a key stays blocked after the process that ran its request was killed, in milliseconds. */
+  idempotencyLeaseMs: number;
+}
+
+export const IDEMPOTENCY_TIMINGS: IdempotencyTimings = { idempotencyLeaseMs: 15_000 };
+
+/** How long a key is remembered after its first request. */
+const KEPT_MS = 24 * 3_600_000;
+const SEED_BYTES = 16;
+/** Times that a claim is tried when MongoDB deletes the old record, or another process creates it, in between. */
+const CLAIM_ATTEMPTS = 3;
+
+/** Dependencies of the stored idempotency keys. */
+export interface IdempotencyKeysDeps {
+  model: IdempotencyModel;
+  log: Logger;
+  timings: IdempotencyTimings;
+}
+
+/**
+ * Idempotency keys in the database. The database's clock decides who runs, so the processes agree. A key claims in one
+ * round trip.
+ */
+export function createIdempotencyKeys({ model, log, timings }: IdempotencyKeysDeps): IdempotencyKeys {
+  const leaseMs = timings.idempotencyLeaseMs;
+  const leaseEnd = { $add: ["$$NOW", leaseMs] };
+
+  async function write(id: string, fingerprint: string, owner: string): Promise<IdempotencyRecord | null> {
+    const isNew = { $eq: [{ $type: "$state" }, "missing"] };
+    const isFree = {
+      $and: [{ $eq: ["$state", "open"] }, { $eq: ["$fingerprint", fingerprint] }, { $lte: ["$leaseEndsAt", "$$NOW"] }],
+    };
+    const fresh = {
+      ...{ _id: id, fingerprint, state: "open", owner, leaseEndsAt: leaseEnd, runs: 1, answer: null },
+      startedAt: "$$NOW",
+      seed: randomBytes(SEED_BYTES).toString("hex"),
+      expiresAt: { $add: ["$$NOW", KEPT_MS] },
+    };
+    const taken = { $mergeObjects: ["$$ROOT", { owner, leaseEndsAt: leaseEnd, runs: { $add: ["$runs", 1] } }] };
+    return model
+      .findOneAndUpdate(
+        { _id: id },
+        [{ $replaceWith: { $cond: [isNew, fresh, { $cond: [isFree, taken, "$$ROOT"] }] } }],
+        { upsert: true, returnDocument: "after", lean: true, updatePipeline: true },
+      )
+      .lean<IdempotencyRecord | null>();
+  }
+
+  async function claim({ id, fingerprint }: { id: string; fingerprint: string }): Promise<Claim> {
+    const owner = randomBytes(SEED_BYTES).toString("hex");
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const record = await write(id, fingerprint, owner);
+        if (record !== null) return claimFrom(record, fingerprint, owner);
+      } catch (error) {
+        // Two requests created the record at the same time.
+        if (!isDuplicateKey(error) || attempt === CLAIM_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  return {
+    renewEveryMs: leaseMs / 3,
+    claim,
+
+    async renew({ id }, owner) {
+      try {
+        await model.updateOne({ _id: id, owner, state: "open" }, [{ $set: { leaseEndsAt: leaseEnd } }], {
+          updatePipeline: true,
+        });
+      } catch (error) {
+        log.warn({ err: error }, "couldn't renew an idempotency key");
+      }
+    },
+
+    async finish({ id }, owner, answer) {
+      try {
+        await model.updateOne({ _id: id, owner }, { $set: { state: "done", answer: storedForm(answer) } });
+      } catch (error) {
+        // The work is done, so the caller gets the answer. A repeat runs as the same operation.
+        log.error({ err: error }, "couldn't keep the answer for an idempotency key");
+      }
+    },
+
+    async release({ id }, owner) {
+      await model.updateOne({ _id: id, owner, state: "open" }, { $set: { leaseEndsAt: new Date(0) } });
+    },
+  };
+}
+
+function claimFrom(record: IdempotencyRecord, fingerprint: string, owner: string): Claim {
+  const { state, answer, startedAt, seed, runs } = record;
+  if (record.fingerprint !== fingerprint) return { state: "mismatch" };
+  if (state === "done") return { state: "done", answer: answer === null ? null : keptForm(answer) };
+  if (record.owner !== owner) return { state: "running" };
+  return { state: "claimed", beginning: { startedAt, seed, isRepeat: runs > 1 }, owner };
+}
+
+function storedForm(answer: KeptAnswer | null): IdempotencyRecord["answer"] {
+  if (answer === null) return null;
+  const { status, type, headers, body } = answer;
+  const isBase64 = Buffer.isBuffer(body);
+  const text = isBase64 ? body.toString("base64") : body;
+  return { status, type: type ?? null, headers: { ...headers }, body: text, isBase64 };
+}
+
+function keptForm({ status, type, headers, body, isBase64 }: NonNullable<IdempotencyRecord["answer"]>): KeptAnswer {
+  return { status, type: type ?? undefined, headers, body: isBase64 ? Buffer.from(body, "base64") : body };
+}

@@ -1,0 +1,43 @@
+import { derivedId, newId } from "../lib/ids.ts";
+import type { IdPrefix } from "../lib/ids.ts";
+
+/** What is known of a request that began earlier and may have had its effect. */
+export interface Beginning {
+  startedAt: Date;
+  /** Random, and the same for every repeat of the request. */
+  seed: string;
+  /** True if an earlier request began and never finished. */
+  isRepeat: boolean;
+}
+
+/**
+ * The effect that a request is to have once. Every repeat with the same `Idempotency-Key` is the same operation, even
+ * after the process that began it was killed (decision 43).
+ */
+export interface Operation {
+  /** True if the operation began earlier and may have had its effect: look for what it created before creating it. */
+  readonly isRepeat: boolean;
+  /**
+   * Id of a record that the operation creates, one of each kind. A repeat gets the same id, so it can't create a second
+   * record.
+   */
+  newId(prefix: IdPrefix, now: Date): string;
+}
+
+/** An operation that the idempotency step can recognise as one that began earlier. */
+export class RequestOperation implements Operation {
+  #beginning: Beginning | undefined;
+
+  get isRepeat(): boolean {
+    return this.#beginning?.isRepeat === true;
+  }
+
+  recognise(beginning: Beginning): void {
+    this.#beginning = beginning;
+  }
+
+  newId(prefix: IdPrefix, now: Date): string {
+    if (this.#beginning === undefined) return newId(prefix, now);
+    return derivedId(prefix, this.#beginning.startedAt, this.#beginning.seed);
+  }
+}

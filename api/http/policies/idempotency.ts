@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { canonicalJson } from "../../lib/canonical-json.ts";
+import { sha256Hex } from "../../lib/ids.ts";
+import { ApiError, validationError } from "../errors.ts";
+import type { Beginning } from "../operation.ts";
+import type { Answer, Step, ValidatedContext } from "../pipeline.ts";
+
+/** An answer as it is kept for repeats. */
+export type KeptAnswer = Pick<Answer, "status" | "type" | "headers"> & { body: string | Buffer };
+
+/** A request with an `Idempotency-Key`. */
+export interface KeyedRequest {
+  /** Hash of caller, route and key: what the key is scoped to. */
+  id: string;
+  /** Hash of the request's input. A key belongs to one input. */
+  fingerprint: string;
+}
+
+/** What is known about a key when a request presents it. */
+export type Claim =
+  /** This request runs. `finish` or `release` must follow; until then `renew` keeps others from running it. */
+  | { state: "claimed"; beginning: Beginning; owner: string }
+  /** Another request with this key is running. */
+  | { state: "running" }
+  /** The key belongs to another input. */
+  | { state: "mismatch" }
+  /** The request has been answered; null if its answer isn't kept. */
+  | { state: "done"; answer: KeptAnswer | null };
+
+/** Remembers which keys have been used, for every process of the service. */
+export interface IdempotencyKeys {
+  /** How often a claim has to be renewed, in milliseconds. */
+  readonly renewEveryMs: number;
+  claim(request: KeyedRequest): Promise<Claim>;
+  /** Keeps a claim from expiring. Never rejects. */
+  renew(request: KeyedRequest, owner: string): Promise<void>;
+  /** Marks the request as answered. A null answer isn't kept, so a repeat is refused. */
+  finish(request: KeyedRequest, owner: string, answer: KeptAnswer | null): Promise<void>;
+  /** Lets the next repeat run, as the same operation. */
+  release(request: KeyedRequest, owner: string): Promise<void>;
+}
+
+const HEADER = "idempotency-key";
+const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
+/** How long a request waits for another one with its key. */
+const PATIENCE_MS = 5_000;
+const FIRST_PAUSE_MS = 25;
+const LONGEST_PAUSE_MS = 400;
+
+/**
+ * Answers the repeat of a request with the answer of the first (decision 43). A key is scoped to API key and route; on a
+ * route without an API key also to the body, so that strangers can't use up each other's keys. Only final answers are
+ * kept: a 202 and every error run again, as the same operation.
+ */
+export function idempotency(keys: IdempotencyKeys): Step<ValidatedContext> {
+  return async (context, next) => {
+    const key = context.headers[HEADER];
+    if (key === undefined || context.method === "GET") return next();
+    const request = keyedRequest(context, key);
+    const claim = await claimOf(keys, request, context.signal);
+    switch (claim.state) {
+      case "mismatch":
+        throw new ApiError("idempotency_key_reused");
+      case "running":
+        throw new ApiError("request_in_progress", { retryAfterSeconds: 1 });
+      case "done":
+        if (claim.answer === null) throw new ApiError("already_processed");
+        return { ...claim.answer, headers: { ...claim.answer.headers, "Idempotency-Replayed": "true" } };
+      case "claimed":
+        context.operation.recognise(claim.beginning);
+        return runClaimed(keys, request, claim.owner, context, next);
+    }
+  };
+}
+
+/** @throws ApiError `validation_error` */
+function keyedRequest(context: ValidatedContext, key: string | string[]): KeyedRequest {
+  if (typeof key !== "string" || !KEY.test(key)) {
+    const message = "Must have 1 to 255 printable ASCII characters";
+    throw validationError([{ path: "headers.idempotency-key", message }]);
+  }
+  const { route, caller, input } = context;
+  const fingerprint = sha256Hex(canonicalJson(JSON.parse(JSON.stringify(input, bigintAsText))));
+  const scope = caller === undefined ? ["", fingerprint] : [caller.keyId];
+  return { id: sha256Hex(JSON.stringify([...scope, route.method, route.path, key])), fingerprint };
+}
+
+function bigintAsText(_name: string, value: unknown): unknown {
+  return typeof value === "bigint" ? String(value) : value;
+}
+
+/** The claim on a request, once no other request with its key is running or patience has ended. */
+async function claimOf(keys: IdempotencyKeys, request: KeyedRequest, signal: AbortSignal): Promise<Claim> {
+  const end = performance.now() + PATIENCE_MS;
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    const claim = await keys.claim(request);
+    if (claim.state !== "running" || performance.now() + pause > end) return claim;
+    await sleep(pause, undefined, { signal }).catch(() => {
+      signal.throwIfAborted();
+    });
+  }
+}
+
+async function runClaimed(
+  keys: IdempotencyKeys,
+  request: KeyedRequest,
+  owner: string,
+  context: ValidatedContext,
+  next: () => Promise<Answer>,
+): Promise<Answer> {
+  const renewal = setInterval(() => void keys.renew(request, owner), keys.renewEveryMs);
+  try {
+    const answer = await next();
+    if (!isFinal(answer)) await keys.release(request, owner);
+    else await keys.finish(request, owner, keptPartOf(context, answer));
+    return answer;
+  } catch (error) {
+    // If this fails too, the claim expires by itself.
+    await keys.release(request, owner).catch((failure: unknown) => {
+      context.log.warn({ err: failure }, "couldn't release an idempotency key");
+    });
+    throw error;
+  } finally {
+    clearInterval(renewal);
+  }
+}
+
+const ACCEPTED = 202;
+const FIRST_ERROR = 400;
+
+/** Whether a repeat should get the same answer. After a 202 or an error the next request may have another outcome. */
+function isFinal({ status, body }: Answer): boolean {
+  return status !== ACCEPTED && status < FIRST_ERROR && (typeof body === "string" || Buffer.isBuffer(body));
+}
+
+function keptPartOf({ route }: ValidatedContext, { status, type, headers, body }: Answer): KeptAnswer | null {
+  if (!route.storesAnswer || (typeof body !== "string" && !Buffer.isBuffer(body))) return null;
+  return { status, type, headers, body };
+}
