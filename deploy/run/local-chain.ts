@@ -4,7 +4,15 @@ import { MockPriceFeed__factory } from "../../typechain-types/factories/contract
 import type { SettlementNetwork } from "../networks.ts";
 import { NETWORKS } from "../networks.ts";
 import { ensureCreated } from "../system/create2.ts";
-import { type LocalChain, mintUsdc, placeCopy, placeFactory, placeUsdc, placeWeth9 } from "./local-tokens.ts";
+import {
+  type LocalChain,
+  mintUsdc,
+  placeCopy,
+  placeFactory,
+  placeMulticall3,
+  placeUsdc,
+  placeWeth9,
+} from "./local-tokens.ts";
 
 /** The inputs of preparing a local chain. */
 export interface LocalChainOptions extends LocalChain {
@@ -22,11 +30,12 @@ const USDC_EACH = parseUnits("1000000", 6);
 const WETH_EACH = parseEther("100");
 
 /**
- * Makes a local chain look like the live one: tokens and price feed at the live addresses, and funded test accounts.
+ * Makes a local chain look like the live one: tokens, price feed and Multicall3 at the live addresses, and funded test accounts.
  * Leaves what already exists unchanged.
  */
 export async function prepareLocalChain(options: LocalChainOptions): Promise<void> {
   await placeFactory(options);
+  await placeMulticall3(options);
   for (const token of NETWORKS[options.network].tokens) {
     if (token.symbol === "USDC") await fundInUsdc(options, token.address);
     else await fundInWeth(options, token.address);

