@@ -101,3 +101,27 @@ export const REVOKE_OTHERS_MAX_SECONDS = 86_400;
 
 /** Ranking (decision 23): number of distinct counterparties at which a seller gets full weight. */
 export const FULL_WEIGHT_COUNTERPARTIES = 10;
+
+/** Kinds of calls that have a daily budget and a price under x402 (section 8.3). */
+export const CALL_CLASSES = ["api", "message", "search", "transaction"] as const;
+export type CallClass = (typeof CALL_CLASSES)[number];
+
+/** Price of one call under x402 in US dollars (section 8.3). */
+export const X402_PRICES_USD: Readonly<Record<CallClass, string>> = {
+  api: "0.0001",
+  message: "0.0001",
+  search: "0.01",
+  transaction: "0.0001",
+};
+
+/** Message of the 402 for a proof that doesn't count (section 7). */
+export const X402_FAILED_MESSAGE = "x402 payment verification failed";
+
+/** Decimals of USDC (section 1). */
+export const USDC_DECIMALS = 6;
+
+/** EIP-712 domain of USDC on each network: official x402 clients sign with it. */
+export const USDC_DOMAINS: Readonly<Record<Network, { name: string; version: string }>> = {
+  "base-sepolia": { name: "USDC", version: "2" },
+  base: { name: "USD Coin", version: "2" },
+};

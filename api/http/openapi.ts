@@ -5,11 +5,15 @@ import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiRespon
 import type { RouteDefinition } from "./define-route.ts";
 import { ERROR_CATALOGUE, errorBody } from "./errors.ts";
 import type { ErrorCode } from "./errors.ts";
+import { paymentRequiredOutput } from "./payment-required.ts";
 
 /** An OpenAPI 3.1 document. */
 export type ApiDescription = ReturnType<typeof createDocument>;
 
 const IDEMPOTENCY_ERRORS: readonly ErrorCode[] = ["idempotency_key_reused", "request_in_progress"];
+const PAYMENT_ERRORS: readonly ErrorCode[] = ["payment_required", "payment_verification_failed", "settlement_pending"];
+/** What a call may answer that can be paid for. Verifying a payment needs the chain. */
+const PAYMENT_ROUTE_ERRORS: readonly ErrorCode[] = [...PAYMENT_ERRORS, "chain_unavailable", "facilitator_unavailable"];
 const BODY_ERRORS: readonly ErrorCode[] = ["malformed_json", "payload_too_large", "unsupported_media_type"];
 
 /** The API description, generated from the same schemas that validate requests and answers. */
@@ -72,7 +76,7 @@ function operationOf(route: RouteDefinition<never>): ZodOpenApiOperationObject {
   for (const [status, codes] of errorsByStatus(route)) {
     responses[status as "400"] = {
       description: codes.map((code) => `\`${code}\`: ${ERROR_CATALOGUE[code].text}`).join("\n\n"),
-      content: { "application/json": { schema: errorBody } },
+      content: { "application/json": { schema: schemaOf(codes) } },
     };
   }
   return {
@@ -94,6 +98,13 @@ function operationOf(route: RouteDefinition<never>): ZodOpenApiOperationObject {
   };
 }
 
+/** The 402 that asks for a payment has a body of its own (section 7). */
+function schemaOf(codes: readonly ErrorCode[]): z.ZodType {
+  const asking = codes.filter((code) => PAYMENT_ERRORS.includes(code));
+  if (asking.length === 0) return errorBody;
+  return asking.length === codes.length ? paymentRequiredOutput : z.union([paymentRequiredOutput, errorBody]);
+}
+
 /** Every code that a route may answer: those that it declares and those that the pipeline adds. */
 export function errorCodesOf(route: RouteDefinition<never>): ReadonlySet<ErrorCode> {
   return new Set<ErrorCode>([
@@ -103,6 +114,8 @@ export function errorCodesOf(route: RouteDefinition<never>): ReadonlySet<ErrorCo
     ...(route.method === "GET" || route.storesAnswer ? [] : (["already_processed"] as const)),
     // Authentication reads the database, which may be unavailable.
     ...(route.auth === "none" ? [] : (["invalid_api_key", "service_unavailable"] as const)),
+    // A route without a budget that asks for a payment sells prepaid packs and declares so.
+    ...(route.auth === "none" || route.budget === "none" ? [] : PAYMENT_ROUTE_ERRORS),
     ...route.errors,
     "internal_error",
   ]);

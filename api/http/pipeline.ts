@@ -11,6 +11,7 @@ import { validationError } from "./errors.ts";
 import type { ValidationIssue } from "./errors.ts";
 import type { RequestState } from "./middleware/request-context.ts";
 import { RequestOperation } from "./operation.ts";
+import type { BudgetState } from "./payment-required.ts";
 import { issuesOf } from "./validation.ts";
 
 /** An answer that is checked against its schema and serialised, but not sent yet. */
@@ -28,6 +29,8 @@ export interface StepContext {
   readonly route: RouteDefinition<never>;
   /** Undefined before authentication, and for a request without a key on a route that doesn't require one. */
   readonly caller: Caller | undefined;
+  /** The daily budget of this call; undefined for a route of budget `none` and without a caller. */
+  readonly budget: BudgetState | undefined;
   readonly method: string;
   /** As requested, without the query. */
   readonly path: string;
@@ -141,6 +144,7 @@ function stepContext(route: RouteDefinition<never>, context: Context, shutdown: 
   return {
     route,
     caller: undefined,
+    budget: undefined,
     method: context.method,
     path: context.path,
     headers: context.headers,

@@ -25,6 +25,56 @@ export type Error = {
   details?: unknown;
 };
 
+export type PaymentRequired = {
+  success: false;
+  error: "PAYMENT_REQUIRED";
+  code: "payment_required" | "payment_verification_failed" | "settlement_pending";
+  message: string;
+  /**
+   * The exhausted budget; missing where a prepaid pack is paid for
+   */
+  budget?: {
+    type: "api" | "message" | "search" | "transaction";
+    used: number;
+    limit: number;
+    /**
+     * Midnight UTC
+     */
+    resetAt: string;
+  };
+  payment: {
+    /**
+     * Price in US dollars
+     */
+    price: string;
+    /**
+     * CAIP-2 id of the network to pay on
+     */
+    network: string;
+    /**
+     * Recipient; the zero address if no payment is possible
+     */
+    payTo: string;
+    /**
+     * False if no payment is possible: wait for the reset
+     */
+    available: boolean;
+    facilitatorUrl: string | null;
+    instructions: string;
+  };
+  /**
+   * Why a payment doesn't count, or its transaction
+   */
+  details?: unknown;
+  x402Version?: 1;
+  /**
+   * Payment requirements of x402 version 1; missing if no payment is asked for
+   */
+  accepts?: Array<{
+    [key: string]: unknown;
+  }>;
+};
+
 export type Service = {
   id: string;
   title: string;
@@ -740,6 +790,14 @@ export type DeleteApiV1AuthKeysErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
@@ -761,6 +819,10 @@ export type DeleteApiV1AuthKeysErrors = {
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    */
   503: Error;
 };
@@ -981,6 +1043,14 @@ export type GetApiV1AgentsByIdDiscoveryScoreErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `not_found`: Not found
    */
   404: Error;
@@ -990,6 +1060,10 @@ export type GetApiV1AgentsByIdDiscoveryScoreErrors = {
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -1160,15 +1234,25 @@ export type GetApiV1ServicesErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
    *
-   * `search_unavailable`: Semantic search is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `search_unavailable`: Semantic search is currently unavailable
    *
    * `price_feed_unavailable`: No current price is available for this token
    */
@@ -1279,6 +1363,14 @@ export type PostApiV1ServicesErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
@@ -1298,6 +1390,10 @@ export type PostApiV1ServicesErrors = {
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    */
   503: Error;
 };
@@ -1343,6 +1439,14 @@ export type DeleteApiV1ServicesByIdErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `wrong_role`: The caller doesn't have the role that this operation requires
    */
   403: Error;
@@ -1372,6 +1476,10 @@ export type DeleteApiV1ServicesByIdErrors = {
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    */
   503: Error;
 };
@@ -1409,6 +1517,14 @@ export type GetApiV1ServicesByIdErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `not_found`: Not found
    */
   404: Error;
@@ -1418,6 +1534,10 @@ export type GetApiV1ServicesByIdErrors = {
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    */
   503: Error;
 };
@@ -1525,6 +1645,14 @@ export type PatchApiV1ServicesByIdErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `wrong_role`: The caller doesn't have the role that this operation requires
    */
   403: Error;
@@ -1554,6 +1682,10 @@ export type PatchApiV1ServicesByIdErrors = {
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    */
   503: Error;
 };
@@ -1612,6 +1744,14 @@ export type PostApiV1DiscoverErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
@@ -1632,9 +1772,11 @@ export type PostApiV1DiscoverErrors = {
   /**
    * `service_unavailable`: The service is currently unavailable
    *
-   * `search_unavailable`: Semantic search is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `search_unavailable`: Semantic search is currently unavailable
    *
    * `price_feed_unavailable`: No current price is available for this token
    */
@@ -1715,9 +1857,15 @@ export type PostApiV1CheckoutErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   *
    * `insufficient_token_balance`: The wallet doesn't hold enough of the token
    */
-  402: Error;
+  402: PaymentRequired | Error;
   /**
    * `testnet_graduation_required`: Mainnet checkout requires a higher testnet score
    *
@@ -1765,11 +1913,13 @@ export type PostApiV1CheckoutErrors = {
   /**
    * `service_unavailable`: The service is currently unavailable
    *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
    * `new_escrows_paused`: The escrow contract currently accepts no new escrows
    *
    * `price_feed_unavailable`: No current price is available for this token
-   *
-   * `chain_unavailable`: The chain is currently unavailable
    */
   503: Error;
 };
@@ -1866,11 +2016,23 @@ export type GetApiV1TransactionsErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -1919,6 +2081,14 @@ export type GetApiV1TransactionsByIdErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `not_found`: Not found
    */
   404: Error;
@@ -1928,6 +2098,10 @@ export type GetApiV1TransactionsByIdErrors = {
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -1968,6 +2142,14 @@ export type GetApiV1TransactionsByIdCriteriaErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `not_found`: Not found
    *
    * `criteria_not_available`: This transaction has no criteria document
@@ -1979,6 +2161,10 @@ export type GetApiV1TransactionsByIdCriteriaErrors = {
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2036,9 +2222,15 @@ export type PostApiV1TransactionsByIdFundErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   *
    * `insufficient_token_balance`: The wallet doesn't hold enough of the token
    */
-  402: Error;
+  402: PaymentRequired | Error;
   /**
    * `wrong_role`: The caller doesn't have the role that this operation requires
    */
@@ -2081,6 +2273,8 @@ export type PostApiV1TransactionsByIdFundErrors = {
    * `service_unavailable`: The service is currently unavailable
    *
    * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2142,6 +2336,14 @@ export type PostApiV1TransactionsByIdDeliverErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `wrong_role`: The caller doesn't have the role that this operation requires
    */
   403: Error;
@@ -2177,6 +2379,8 @@ export type PostApiV1TransactionsByIdDeliverErrors = {
    * `service_unavailable`: The service is currently unavailable
    *
    * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2235,6 +2439,14 @@ export type PostApiV1TransactionsByIdConfirmErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `wrong_role`: The caller doesn't have the role that this operation requires
    */
   403: Error;
@@ -2266,6 +2478,8 @@ export type PostApiV1TransactionsByIdConfirmErrors = {
    * `service_unavailable`: The service is currently unavailable
    *
    * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2307,6 +2521,14 @@ export type GetApiV1TransactionsByIdClaimAbandonedErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `wrong_role`: The caller doesn't have the role that this operation requires
    */
   403: Error;
@@ -2320,6 +2542,10 @@ export type GetApiV1TransactionsByIdClaimAbandonedErrors = {
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2375,6 +2601,14 @@ export type GetApiV1TransactionsByIdFinalizeErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `not_found`: Not found
    */
   404: Error;
@@ -2384,6 +2618,10 @@ export type GetApiV1TransactionsByIdFinalizeErrors = {
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2448,11 +2686,23 @@ export type GetApiV1JobsErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2510,11 +2760,23 @@ export type GetApiV1EventsErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    */
   503: Error;
 };
@@ -2554,11 +2816,23 @@ export type GetApiV1WebhooksSecretErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    */
   503: Error;
 };
@@ -2618,6 +2892,14 @@ export type PostApiV1WebhooksSecretRotateErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
@@ -2639,6 +2921,10 @@ export type PostApiV1WebhooksSecretRotateErrors = {
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    */
   503: Error;
 };
@@ -2700,6 +2986,14 @@ export type PostApiV1WebhooksSecretActivateErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
@@ -2721,6 +3015,10 @@ export type PostApiV1WebhooksSecretActivateErrors = {
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    */
   503: Error;
 };
@@ -2783,11 +3081,23 @@ export type GetApiV1WebhooksDeliveriesErrors = {
    */
   401: Error;
   /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
    */
   503: Error;
 };

@@ -23,7 +23,7 @@ describe("Multicall3 of the local chains", () => {
         results.map(({ status }) => status),
         ["success", "failure", "success"],
       );
-      assert.strictEqual(results[0]?.result, 6);
+      assert.strictEqual(results[0].result, 6);
     });
   }
 });
