@@ -72,6 +72,7 @@ export function createApp(container: Container, steps = policySteps(container)):
   app.use(requestContext(container.log, container.clock, translateError) as Koa.Middleware);
   const mounted = mountRoutes(routes, deps, {
     authenticator: container.authenticator,
+    admin: container.admin,
     shutdown: container.shutdown,
     drainEnd: container.drainEnd,
     steps,

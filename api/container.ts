@@ -12,6 +12,7 @@ import { NETWORKS } from "./config/constants.ts";
 import type { Network } from "./config/constants.ts";
 import type { Env } from "./config/env.ts";
 import { connectDatabase, createIndexes } from "./db/connection.ts";
+import { adminModule } from "./features/admin/module.ts";
 import { agentsModule } from "./features/agents/module.ts";
 import { authModule } from "./features/auth/module.ts";
 import { categoriesModule } from "./features/categories/module.ts";
@@ -23,6 +24,7 @@ import { eventsModule } from "./features/events/module.ts";
 import { healthModule } from "./features/health/module.ts";
 import { IDEMPOTENCY_TIMINGS, idempotencyModule } from "./features/idempotency/module.ts";
 import type { IdempotencyTimings } from "./features/idempotency/module.ts";
+import { kyaModule } from "./features/kya/module.ts";
 import { listingsModule } from "./features/listings/module.ts";
 import { networksModule } from "./features/networks/module.ts";
 import { OUTBOX_TIMINGS, outboxModule } from "./features/outbox/module.ts";
@@ -33,8 +35,8 @@ import { TRANSACTION_TIMINGS, transactionsModule } from "./features/transactions
 import type { TransactionTimings } from "./features/transactions/module.ts";
 import { webhooksModule } from "./features/webhooks/module.ts";
 import type { FeatureParts } from "./features/feature.ts";
-import type { Authenticator } from "./http/pipeline.ts";
 import type { IdempotencyKeys } from "./http/policies/idempotency.ts";
+import type { Authenticator, Step } from "./http/pipeline.ts";
 import { createIndexer } from "./indexer/indexer-client.ts";
 import type { Indexer } from "./indexer/indexer-client.ts";
 import { createJobSystem } from "./jobs/agenda.ts";
@@ -51,6 +53,7 @@ import { DeadlineExceededError, withTimeout } from "./lib/timeout.ts";
 export const featureRoutes = [
   ...authModule.routes,
   ...agentsModule.routes,
+  ...kyaModule.routes,
   ...categoriesModule.routes,
   ...listingsModule.routes,
   ...searchModule.routes,
@@ -80,6 +83,7 @@ type Features = ReturnType<typeof createFeatures>;
 /** The services of route handlers: everything that the features' routes need. */
 export type Services = Features["agents"]["services"] &
   Features["auth"]["services"] &
+  Features["kya"]["services"] &
   Features["listings"]["services"] &
   Features["search"]["services"] &
   Features["checkout"]["services"] &
@@ -106,6 +110,8 @@ export interface Platform {
 export interface Container extends Platform {
   authenticator: Authenticator;
   idempotencyKeys: IdempotencyKeys;
+  /** Authorizes admin routes; undefined without `ADMIN_API_KEY`. */
+  admin: Step | undefined;
   services: Services;
   /** The jobs of every feature, for the worker. */
   jobDefinitions: readonly JobDefinition<never>[];
@@ -161,9 +167,11 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
     features,
     authenticator: features.auth.authenticator,
     idempotencyKeys: features.idempotency.keys,
+    admin: features.admin.step,
     services: {
       ...features.agents.services,
       ...features.auth.services,
+      ...features.kya.services,
       ...features.listings.services,
       ...features.search.services,
       ...features.checkout.services,
@@ -205,6 +213,8 @@ function createFeatures(platform: Platform, timings: Timings) {
     ...{ connection, clock, publicUrl, models: agents.models },
     onRegistered: (agent, session) => newcomersOf(connection).add(agent, session),
   });
+  const admin = adminModule.create({ connection, clock, adminApiKey: env.adminApiKey });
+  const kya = kyaModule.create({ connection, chains, clock, agents: agents.models.agents });
   const etherPrice = createEtherPrice(chains, clock);
   const search = searchModule.create({ connection, standings, etherPrice, log });
   const { discovery, embedder } = search;
@@ -226,6 +236,7 @@ function createFeatures(platform: Platform, timings: Timings) {
   const checkout = checkoutModule.create({
     ...{ connection, chains, clock },
     findListing: (serviceId) => listings.listings.get(serviceId),
+    kyaLevelOf: (agentId) => kya.levels.levelOf(agentId),
   });
   const chainFollower = chainFollowerModule.create({
     ...{ connection, chains, indexers, log, now, processId, timings, recorder, endpoints },
@@ -248,8 +259,10 @@ function createFeatures(platform: Platform, timings: Timings) {
   });
   return {
     ...{
+      admin,
       agents,
       auth,
+      kya,
       search,
       listings,
       outbox,

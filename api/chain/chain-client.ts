@@ -93,6 +93,8 @@ export interface ChainClient {
    */
   escrowLimits(terms: { buyer: Address; seller: Address; token: Address; amount: bigint }): Promise<EscrowLimits>;
   tokenBalance(token: Address, owner: Address): Promise<bigint>;
+  /** What an owner has allowed the escrow contract to draw, in token units. */
+  tokenAllowance(token: Address, owner: Address): Promise<bigint>;
   /** The EIP-712 domain of a token that supports EIP-3009 authorizations, read once; null for a token that doesn't. */
   tokenDomain(token: Address): Promise<TokenDomain | null>;
   /** The latest USD price of a token that has a feed. */
@@ -183,6 +185,14 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
 
     tokenBalance: (token, owner) =>
       rpc((client) => client.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [owner] })),
+
+    tokenAllowance: (token, owner) =>
+      rpc((client) =>
+        client.readContract({
+          ...{ address: token, abi: erc20Abi, functionName: "allowance" },
+          args: [owner, deployment.escrow],
+        }),
+      ),
 
     async tokenDomain(token) {
       const known = tokenDomains.get(token);

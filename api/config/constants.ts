@@ -125,3 +125,20 @@ export const USDC_DOMAINS: Readonly<Record<Network, { name: string; version: str
   "base-sepolia": { name: "USDC", version: "2" },
   base: { name: "USD Coin", version: "2" },
 };
+/** Know Your Agent levels (section 2.8). A new agent is level 0 (decision 32). */
+export const KYA_LEVELS = [0, 1, 2, 3] as const;
+export type KyaLevel = (typeof KYA_LEVELS)[number];
+/** Names of the levels (section 2.8), and the largest job in whole US dollars that each may buy (decision 32). */
+export const KYA_LEVEL_RULES: Readonly<Record<KyaLevel, { name: string; maxJobValueUsd: number | null }>> = {
+  0: { name: "Unverified", maxJobValueUsd: 1_000 },
+  1: { name: "Basic", maxJobValueUsd: 1_000 },
+  2: { name: "Verified", maxJobValueUsd: 10_000 },
+  3: { name: "Audited", maxJobValueUsd: null },
+};
+/** The level that a linked payment method gives (section 2.8). */
+export const KYA_PAYMENT_METHOD_LEVEL = 2;
+/** How far ahead the deadline of a payment-method statement may be, in seconds. */
+export const STATEMENT_MAX_AHEAD_SECONDS = 3_600;
+
+/** Decimals of USD values on chain and in the subgraph. */
+export const USD_DECIMALS = 6;

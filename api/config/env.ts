@@ -33,6 +33,8 @@ const wholeNumber = (min: number, max: number) =>
     .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
 
 const MIN_SECRET_LENGTH = 32;
+/** What an Authorization header can carry as one word. */
+const ADMIN_KEY = new RegExp(`^[\\x21-\\x7e]{${MIN_SECRET_LENGTH},}$`);
 
 const variables = z.object({
   NODE_ENV: z.enum(["development", "test", "production"]).default("development"),
@@ -52,6 +54,10 @@ const variables = z.object({
   DEPLOYMENT_BASE: z.string().default("deploy/deployments/base.json"),
   WEBHOOK_SIGNING_SECRET: commaSeparated.default([]),
   WEBHOOK_ALLOW_PRIVATE_HOSTS: commaSeparated.default([]),
+  ADMIN_API_KEY: z
+    .string()
+    .regex(ADMIN_KEY, `must have ${MIN_SECRET_LENGTH} characters or more, all of them visible ASCII`)
+    .optional(),
   FOLLOWER_POLL_MS: wholeNumber(10, 60_000).default(100),
 });
 
@@ -77,6 +83,8 @@ export interface Env {
   webhookSigningSecrets: readonly string[];
   /** Private hosts and addresses that the address check allows (decision 39). */
   webhookAllowPrivateHosts: readonly string[];
+  /** Key of the admin routes; undefined for a service without them (decisions 8 and 32). */
+  adminApiKey: string | undefined;
   /** Interval at which the follower polls a subgraph, in milliseconds. */
   followerPollMs: number;
 }
@@ -106,6 +114,7 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     deploymentFiles: { "base-sepolia": env.DEPLOYMENT_BASE_SEPOLIA, base: env.DEPLOYMENT_BASE },
     webhookSigningSecrets: env.WEBHOOK_SIGNING_SECRET,
     webhookAllowPrivateHosts: env.WEBHOOK_ALLOW_PRIVATE_HOSTS,
+    adminApiKey: env.ADMIN_API_KEY,
     followerPollMs: env.FOLLOWER_POLL_MS,
   };
 }

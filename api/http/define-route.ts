@@ -11,9 +11,9 @@ export type HttpMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 /**
  * Who may call. `none`: anyone. `apiKey`: the owner of a valid key. `optionalApiKey`: anyone, but a key must be valid
- * if given.
+ * if given. `admin`: the holder of `ADMIN_API_KEY`; without that variable the route isn't mounted (decision 8).
  */
-export type AuthPolicy = "none" | "apiKey" | "optionalApiKey";
+export type AuthPolicy = "none" | "apiKey" | "optionalApiKey" | "admin";
 
 /**
  * Class of the per-minute limits (section 8.2, decision 34) that a route counts towards. `developerAccess`, `discover`

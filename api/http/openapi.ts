@@ -48,6 +48,11 @@ export function describeApi(routes: readonly RouteDefinition<never>[], version: 
           scheme: "bearer",
           description: "The same key as a bearer token; X-API-Key is preferred.",
         },
+        admin: {
+          type: "http",
+          scheme: "bearer",
+          description: "The operator's `ADMIN_API_KEY`. Without that variable the service has no admin routes.",
+        },
       },
     },
   });
@@ -132,6 +137,7 @@ function errorsByStatus(route: RouteDefinition<never>): Map<string, ErrorCode[]>
 
 function securityOf(route: RouteDefinition<never>): Record<string, string[]>[] {
   if (route.auth === "none") return [];
+  if (route.auth === "admin") return [{ admin: [] }];
   const keys: Record<string, string[]>[] = [{ apiKey: [] }, { bearer: [] }];
   return route.auth === "apiKey" ? keys : [...keys, {}];
 }

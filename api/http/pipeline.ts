@@ -72,7 +72,7 @@ export type Step<Context extends StepContext = StepContext> = (context: Context,
  *
  *  1. request id, access log, error envelope   (api/http/middleware, for every request, unknown paths included)
  *  2. `beforeAuthentication` steps             for the limits per client address (section 8.2)
- *  3. authenticate                             key → caller, 401 otherwise
+ *  3. authenticate                             key → caller, 401 otherwise; an admin's key on an admin route
  *  4. `afterAuthentication` steps              for the limits per key and for request signatures (decision 42)
  *  5. parse and validate params, query, body   400, 413, 415
  *  6. `afterValidation` steps                  idempotency, then x402: a repeat is never paid for twice
@@ -99,6 +99,8 @@ export interface Authenticator {
 /** Dependencies of the pipeline. */
 export interface PipelineOptions {
   authenticator: Authenticator;
+  /** Authorizes and records each call to an admin route. Without it, admin routes aren't mounted. */
+  admin: Step | undefined;
   steps: PipelineSteps;
   /** Aborted when the process begins to stop. */
   shutdown: AbortSignal;
@@ -111,6 +113,7 @@ type Context = ParameterizedContext<RequestState>;
 /** Runs a route as Koa middleware. */
 export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options: PipelineOptions): Middleware {
   const { beforeAuthentication, afterAuthentication, afterValidation } = options.steps;
+  const guards = route.auth === "admin" ? [requireAdmin(options.admin)] : [];
   return async (koaContext) => {
     const context = koaContext as unknown as Context;
     context.state.route = route.path;
@@ -119,7 +122,7 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
       const caller = await options.authenticator.authenticate(route.auth, context.req.headersDistinct);
       context.state.agentId = caller?.agentId;
       const authenticated = { ...before, caller };
-      return runSteps(afterAuthentication, authenticated, async () => {
+      return runSteps([...guards, ...afterAuthentication], authenticated, async () => {
         const validated = { ...authenticated, ...(await parseInput(route, context)) };
         return runSteps(afterValidation, validated, async () =>
           serialise(route, await route.handler({ ...validated, ...validated.input }, deps)),
@@ -129,6 +132,11 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
     // Chain, subgraph or database may never answer. The caller gets a 503 then instead of a connection that is cut.
     send(context, await untilAborted(answering, options.drainEnd));
   };
+}
+
+function requireAdmin(admin: Step | undefined): Step {
+  if (admin === undefined) throw new Error("An admin route is mounted without a step that authorizes its calls");
+  return admin;
 }
 
 async function runSteps<C extends StepContext>(steps: readonly Step<C>[], context: C, last: Next): Promise<Answer> {

@@ -9,7 +9,7 @@ import type { PipelineOptions } from "./pipeline.ts";
 
 /**
  * Mounts routes under every form of their paths. An unknown path is 404. A known path with another method is 405 with
- * `Allow`.
+ * `Allow`. Admin routes exist only with `options.admin`.
  */
 export function mountRoutes<Deps>(
   routes: readonly RouteDefinition<Deps>[],
@@ -18,6 +18,7 @@ export function mountRoutes<Deps>(
 ): Middleware[] {
   const router = new Router({ sensitive: true });
   for (const route of bySpecificity(routes)) {
+    if (route.auth === "admin" && options.admin === undefined) continue;
     for (const path of pathsOf(route.path)) {
       router.register(path.replaceAll(/\{(\w+)\}/g, ":$1"), [route.method], [runRoute(route, deps, options) as never]);
     }

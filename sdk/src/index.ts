@@ -25,6 +25,8 @@ export { Marketplace } from "./marketplace.ts";
 export type { Category, DiscoverFilters, IssuedKey, MarketplaceOptions, Registration, Score } from "./marketplace.ts";
 export type { NetworkStatus } from "./networks.ts";
 export { collect } from "./pagination.ts";
+export { PAYMENT_METHOD_TYPES, signPaymentMethod } from "./payment-method.ts";
+export type { PaymentMethod, SignedPaymentMethod } from "./payment-method.ts";
 export type {
   Action,
   DiscoverResult,

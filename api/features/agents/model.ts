@@ -1,8 +1,8 @@
 import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
-import { NETWORKS } from "../../config/constants.ts";
-import type { Network } from "../../config/constants.ts";
+import { KYA_LEVELS, NETWORKS } from "../../config/constants.ts";
+import type { KyaLevel, Network } from "../../config/constants.ts";
 
 /** A registered agent (specification 2.5, decision 20). */
 export interface AgentRecord {
@@ -16,6 +16,8 @@ export interface AgentRecord {
   walletKey: string;
   /** Uncompressed secp256k1 key, `0x04…`. */
   publicKey: `0x${string}`;
+  /** Know Your Agent level (decision 32). Only the KYA feature changes it. */
+  kyaLevel: KyaLevel;
   /** How many API keys were issued. Every issue writes it, so two at the same moment conflict and one is retried. */
   keysIssued: number;
   createdAt: Date;
@@ -99,6 +101,7 @@ export function createAgentModels(connection: Connection): AgentModels {
       walletAddress: { type: String, ...required },
       walletKey: { type: String, ...required },
       publicKey: { type: String, ...required },
+      kyaLevel: { type: Number, enum: KYA_LEVELS, ...required },
       keysIssued: { type: Number, default: 0 },
       createdAt: { type: Date, ...required },
     },

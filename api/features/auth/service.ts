@@ -87,6 +87,7 @@ export function createAuthService(deps: AuthServiceDeps): AuthService {
         walletAddress,
         walletKey,
         publicKey,
+        kyaLevel: 0,
         keysIssued: 0,
         createdAt: now,
       };

@@ -1,7 +1,15 @@
 import type { ChainClient, EscrowLimits } from "../../chain/chain-client.ts";
 import { PriceUnavailableError, TokenNotListedError } from "../../chain/errors.ts";
-import { MAINNET, MAINNET_GRADUATION_SCORE, QUOTE_SECONDS, TESTNET } from "../../config/constants.ts";
-import type { Network } from "../../config/constants.ts";
+import {
+  KYA_LEVEL_RULES,
+  KYA_LEVELS,
+  MAINNET,
+  MAINNET_GRADUATION_SCORE,
+  QUOTE_SECONDS,
+  TESTNET,
+  USD_DECIMALS,
+} from "../../config/constants.ts";
+import type { KyaLevel, Network } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Quote } from "./quote.ts";
 
@@ -92,6 +100,26 @@ export async function requireWithinLimits(
     });
   }
   return limits;
+}
+
+/**
+ * A high-value job requires a verified buyer: above $1,000 KYA level 2, above $10,000 level 3 (specification 5.8,
+ * decision 32).
+ * @param valueUsd value of the deposit with 6 decimals
+ * @param readLevel reads the buyer's level; not called for a job that every level may buy
+ */
+export async function requireVerifiedBuyer(valueUsd: bigint, readLevel: () => Promise<KyaLevel>): Promise<void> {
+  const mayBuy = (level: KyaLevel) => {
+    const { maxJobValueUsd } = KYA_LEVEL_RULES[level];
+    return maxJobValueUsd === null || valueUsd <= BigInt(maxJobValueUsd) * 10n ** BigInt(USD_DECIMALS);
+  };
+  const requiredLevel = KYA_LEVELS.find(mayBuy);
+  if (requiredLevel === 0) return;
+  const kyaLevel = await readLevel();
+  if (mayBuy(kyaLevel)) return;
+  throw new ApiError("agent_not_verified", {
+    details: { valueUsd: valueUsd.toString(), usdDecimals: USD_DECIMALS, kyaLevel, requiredLevel },
+  });
 }
 
 /** The buyer must hold the deposit (specification 7, decision 33). */

@@ -1,7 +1,7 @@
 import type { Connection } from "mongoose";
 
 import type { ChainClient } from "../../chain/chain-client.ts";
-import type { Network } from "../../config/constants.ts";
+import type { KyaLevel, Network } from "../../config/constants.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { defineFeature } from "../feature.ts";
 import type { Listing } from "../listings/listing.ts";
@@ -17,15 +17,16 @@ export interface CheckoutModuleDeps {
   clock: Clock;
   /** @throws ApiError `not_found` */
   findListing: (serviceId: string) => Promise<Listing>;
+  kyaLevelOf: (agentId: string) => Promise<KyaLevel>;
 }
 
 /** Turns a listing into a transaction with the terms of its escrow. */
 export const checkoutModule = defineFeature({
   routes: checkoutRoutes,
-  create({ connection, chains, clock, findListing }: CheckoutModuleDeps) {
+  create({ connection, chains, clock, findListing, kyaLevelOf }: CheckoutModuleDeps) {
     const transactions = transactionModel(connection);
     const services: CheckoutDeps = {
-      checkout: createCheckoutService({ findListing, transactions, chains, clock }),
+      checkout: createCheckoutService({ findListing, kyaLevelOf, transactions, chains, clock }),
     };
     return { services };
   },

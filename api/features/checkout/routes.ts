@@ -61,6 +61,7 @@ const checkout = defineRoute({
     "payment_method_not_supported",
     "amount_out_of_range",
     "testnet_graduation_required",
+    "agent_not_verified",
     "job_value_cap_exceeded",
     "seller_terms_not_met",
     "insufficient_token_balance",

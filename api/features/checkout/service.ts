@@ -6,8 +6,8 @@ import type { z } from "zod";
 import type { TokenDomain } from "../../chain/authorization.ts";
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { QUOTE_SECONDS } from "../../config/constants.ts";
-import type { Network } from "../../config/constants.ts";
 import { isDuplicateKey } from "../../db/connection.ts";
+import type { KyaLevel, Network } from "../../config/constants.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
 import type { Caller } from "../../http/define-route.ts";
 import type { Operation } from "../../http/operation.ts";
@@ -16,7 +16,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Listing } from "../listings/listing.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
 import { criteriaDocument, criteriaHashOf, schemaFault } from "./criteria.ts";
-import { requireBalance, requireGraduation, requireWithinLimits } from "./gates.ts";
+import { requireBalance, requireGraduation, requireVerifiedBuyer, requireWithinLimits } from "./gates.ts";
 import { quoteListing } from "./quote.ts";
 import type { checkoutBody } from "./schemas.ts";
 
@@ -34,6 +34,7 @@ export interface CheckedOut {
 export interface CheckoutOptions {
   /** @throws ApiError `not_found` */
   findListing: (serviceId: string) => Promise<Listing>;
+  kyaLevelOf: (agentId: string) => Promise<KyaLevel>;
   transactions: TransactionModel;
   chains: Readonly<Record<Network, ChainClient>>;
   clock: Clock;
@@ -85,9 +86,8 @@ export function createCheckoutService(options: CheckoutOptions) {
       const now = await chainNow(chain);
       const quote = await quoteListing(chain, listing, order, now);
       const parties = { buyer: buyer.walletAddress, seller: listing.sellerAddress };
-      await requireWithinLimits(chain, parties, quote, order.deliveryDeadlineSeconds);
-      // The gate for verified agents (specification 5.8, decision 32) belongs here: it needs the job's value in USD,
-      // which the line above reads from the contract.
+      const { valueUsd } = await requireWithinLimits(chain, parties, quote, order.deliveryDeadlineSeconds);
+      await requireVerifiedBuyer(valueUsd, () => options.kyaLevelOf(buyer.agentId));
       await requireBalance(chain, buyer.walletAddress, quote);
 
       const tokenDomain = await chain.tokenDomain(quote.token.address);

@@ -75,6 +75,15 @@ export type PaymentRequired = {
   }>;
 };
 
+export type KyaStatus = {
+  level: 0 | 1 | 2 | 3;
+  name: string;
+  /**
+   * Largest job in US dollars that this level may buy; null for unlimited
+   */
+  maxJobValueUsd: number | null;
+};
+
 export type Service = {
   id: string;
   title: string;
@@ -1088,6 +1097,191 @@ export type GetApiV1AgentsByIdDiscoveryScoreResponses = {
 export type GetApiV1AgentsByIdDiscoveryScoreResponse =
   GetApiV1AgentsByIdDiscoveryScoreResponses[keyof GetApiV1AgentsByIdDiscoveryScoreResponses];
 
+export type PostApiV1AgentsKyaPaymentMethodData = {
+  body: {
+    network: Network;
+    token: string;
+    /**
+     * 32 random bytes
+     */
+    nonce: string;
+    /**
+     * Unix seconds
+     */
+    deadline: number;
+    signature: string;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/v1/agents/kya/payment-method";
+};
+
+export type PostApiV1AgentsKyaPaymentMethodErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   *
+   * `signature_invalid`: The signature isn't the wallet's signature of this message
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `nonce_already_used`: The nonce of the signed message has already been used
+   *
+   * `payment_method_empty`: The wallet neither holds nor has allowed the token's smallest deposit
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `payment_method_not_supported`: This payment method isn't available on this network
+   */
+  422: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1AgentsKyaPaymentMethodError =
+  PostApiV1AgentsKyaPaymentMethodErrors[keyof PostApiV1AgentsKyaPaymentMethodErrors];
+
+export type PostApiV1AgentsKyaPaymentMethodResponses = {
+  /**
+   * Links a payment method: KYA level 2
+   */
+  200: {
+    success: true;
+    data: {
+      agentId: string;
+      kya: KyaStatus;
+    };
+  };
+};
+
+export type PostApiV1AgentsKyaPaymentMethodResponse =
+  PostApiV1AgentsKyaPaymentMethodResponses[keyof PostApiV1AgentsKyaPaymentMethodResponses];
+
+export type PostApiV1AdminAgentsByIdKyaData = {
+  body: {
+    level: 0 | 1 | 2 | 3;
+    reason: string;
+    /**
+     * What was verified; required for level 3 and only allowed there
+     */
+    verification?: "codebase" | "identity";
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path: {
+    id: string;
+  };
+  query?: never;
+  url: "/api/v1/admin/agents/{id}/kya";
+};
+
+export type PostApiV1AdminAgentsByIdKyaErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1AdminAgentsByIdKyaError =
+  PostApiV1AdminAgentsByIdKyaErrors[keyof PostApiV1AdminAgentsByIdKyaErrors];
+
+export type PostApiV1AdminAgentsByIdKyaResponses = {
+  /**
+   * Sets an agent's KYA level
+   */
+  200: {
+    success: true;
+    data: {
+      agentId: string;
+      kya: KyaStatus;
+    };
+  };
+};
+
+export type PostApiV1AdminAgentsByIdKyaResponse =
+  PostApiV1AdminAgentsByIdKyaResponses[keyof PostApiV1AdminAgentsByIdKyaResponses];
+
 export type GetApiV1CategoriesData = {
   body?: never;
   path?: never;
@@ -1868,6 +2062,8 @@ export type PostApiV1CheckoutErrors = {
   402: PaymentRequired | Error;
   /**
    * `testnet_graduation_required`: Mainnet checkout requires a higher testnet score
+   *
+   * `agent_not_verified`: Agent not verified for this operation
    *
    * `job_value_cap_exceeded`: The job is worth more than the scores of its parties allow
    */

@@ -29,7 +29,7 @@ describe("the HTTP layer", () => {
   let key: string;
 
   before(async () => {
-    api = await startTestApi();
+    api = await startTestApi({ env: { adminApiKey: "x".repeat(32) } });
     key = (await api.registerAgent()).apiKey;
   });
   after(() => api.close());
