@@ -25,6 +25,7 @@ import { healthModule } from "./features/health/module.ts";
 import { IDEMPOTENCY_TIMINGS, idempotencyModule } from "./features/idempotency/module.ts";
 import type { IdempotencyTimings } from "./features/idempotency/module.ts";
 import { kyaModule } from "./features/kya/module.ts";
+import { internalModule } from "./features/internal/module.ts";
 import { listingsModule } from "./features/listings/module.ts";
 import { networksModule } from "./features/networks/module.ts";
 import { OUTBOX_TIMINGS, outboxModule } from "./features/outbox/module.ts";
@@ -64,6 +65,7 @@ export const featureRoutes = [
   ...webhooksModule.routes,
   ...networksModule.routes,
   ...healthModule.routes,
+  ...internalModule.routes,
   ...docsModule.routes,
 ];
 
@@ -91,7 +93,8 @@ export type Services = Features["agents"]["services"] &
   Features["events"]["services"] &
   Features["webhooks"]["services"] &
   Features["networks"]["services"] &
-  Features["health"]["services"];
+  Features["health"]["services"] &
+  Features["internal"]["services"];
 
 /** Connections and tools that features are built from. */
 export interface Platform {
@@ -180,6 +183,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
       ...features.webhooks.services,
       ...features.networks.services,
       ...features.health.services,
+      ...features.internal.services,
     },
     jobDefinitions: parts.flatMap(({ jobs = [] }) => jobs),
     loops: parts.flatMap(({ loops = [] }) => loops),
@@ -249,6 +253,10 @@ function createFeatures(platform: Platform, timings: Timings) {
       webhooks.dispatcher.wake();
     },
   });
+  const internal = internalModule.create({
+    ...{ secret: env.internalWebhookSecret, clock },
+    wake: (changed) => chainFollower.wake(changed),
+  });
   const idempotency = idempotencyModule.create({ connection, log, timings });
   const networks = networksModule.create({ chains, indexers, publicSubgraphUrls });
   const health = healthModule.create({
@@ -272,6 +280,7 @@ function createFeatures(platform: Platform, timings: Timings) {
       checkout,
       chainFollower,
       idempotency,
+      internal,
       networks,
       health,
     },

@@ -57,6 +57,9 @@ const variables = z.object({
   ADMIN_API_KEY: z
     .string()
     .regex(ADMIN_KEY, `must have ${MIN_SECRET_LENGTH} characters or more, all of them visible ASCII`)
+  INTERNAL_WEBHOOK_SECRET: z
+    .string()
+    .min(MIN_SECRET_LENGTH, `must have ${MIN_SECRET_LENGTH} characters or more`)
     .optional(),
   FOLLOWER_POLL_MS: wholeNumber(10, 60_000).default(100),
 });
@@ -85,6 +88,8 @@ export interface Env {
   webhookAllowPrivateHosts: readonly string[];
   /** Key of the admin routes; undefined for a service without them (decisions 8 and 32). */
   adminApiKey: string | undefined;
+  /** Signs what RPC providers push to `/internal/webhooks/chain` (decision 38). */
+  internalWebhookSecret: string | undefined;
   /** Interval at which the follower polls a subgraph, in milliseconds. */
   followerPollMs: number;
 }
@@ -115,6 +120,7 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     webhookSigningSecrets: env.WEBHOOK_SIGNING_SECRET,
     webhookAllowPrivateHosts: env.WEBHOOK_ALLOW_PRIVATE_HOSTS,
     adminApiKey: env.ADMIN_API_KEY,
+    internalWebhookSecret: env.INTERNAL_WEBHOOK_SECRET,
     followerPollMs: env.FOLLOWER_POLL_MS,
   };
 }

@@ -61,6 +61,8 @@ export interface RouteRequest<Auth extends AuthPolicy, Params, Query, Body> {
   params: Params;
   query: Query;
   body: Body;
+  /** Bytes of the body after content decoding, for a signature; undefined for a route without a body. */
+  bodyBytes: Buffer | undefined;
   headers: IncomingHttpHeaders;
   /** Address of the client, following TRUST_PROXY. */
   ip: string;

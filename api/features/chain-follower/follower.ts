@@ -24,6 +24,9 @@ const RELEASES_PER_LOOK = 5;
 /** Pause after a newcomer couldn't be given its moves. */
 const NEWCOMER_RETRY_MS = 60_000;
 const LEADER_RETRY_MS = 500;
+/** After a wake, the subgraph may need some seconds to index what has happened: it is read more often for a while. */
+const WOKEN_POLL_MS = 250;
+const WOKEN_FOR_MS = 15_000;
 const FAILURE_BASE_MS = 250;
 const FAILURE_MAX_MS = 5_000;
 
@@ -64,7 +67,7 @@ export interface Follower {
    * Repeats steps until the signal aborts, while this process has the lease. Logs errors and continues after a pause.
    */
   run(signal: AbortSignal): Promise<void>;
-  /** Ends the current pause, because something is known to have happened. */
+  /** Ends the current pause and shortens the next ones, because something is known to have happened. */
   wake(): void;
 }
 
@@ -78,7 +81,9 @@ export function createFollower(options: FollowerOptions): Follower {
   /** Whether the previous step left pages to read. */
   let isCatchingUp = false;
   let shorterSince: number | undefined;
+  /** Ends the current pause, or the next one if there is none: what happened may be missing in the page being read. */
   let wakeUp = new AbortController();
+  let wokenUntil = 0;
 
   function forget(): void {
     isCursorLoaded = false;
@@ -315,12 +320,14 @@ export function createFollower(options: FollowerOptions): Follower {
   }
 
   async function pause(ms: number, signal: AbortSignal): Promise<void> {
-    wakeUp = new AbortController();
     try {
       await sleep(ms, undefined, { signal: AbortSignal.any([signal, wakeUp.signal]) });
     } catch {
       // Woken early.
     }
+    if (!wakeUp.signal.aborted) return;
+    wakeUp = new AbortController();
+    wokenUntil = performance.now() + WOKEN_FOR_MS;
   }
 
   return {
@@ -343,7 +350,8 @@ export function createFollower(options: FollowerOptions): Follower {
           }
           const { hasMore } = await page();
           failures = 0;
-          if (!hasMore) await pause(options.pollMs, signal);
+          const pollMs = performance.now() < wokenUntil ? Math.min(WOKEN_POLL_MS, options.pollMs) : options.pollMs;
+          if (!hasMore) await pause(pollMs, signal);
         } catch (error) {
           failures += 1;
           const isRace = error instanceof CursorMovedError;

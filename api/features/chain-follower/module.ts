@@ -20,6 +20,7 @@ import type { Newcomers } from "./newcomers.ts";
 import { createChainProgress } from "./progress.ts";
 import { quarantineControl } from "./quarantine-control.ts";
 import type { QuarantineControl } from "./quarantine-control.ts";
+import { createChainWakes } from "./wakes.ts";
 
 export type { QuarantineRecord as QuarantinedEscrow } from "./model.ts";
 export type { QuarantineControl } from "./quarantine-control.ts";
@@ -117,17 +118,29 @@ export const chainFollowerModule = defineFeature({
       });
     }
 
+    const wakes = createChainWakes(connection, log);
     const followers = { "base-sepolia": createNetworkFollower("base-sepolia"), base: createNetworkFollower("base") };
     return {
       services: {},
-      loops: NETWORKS.map((network) => ({
-        name: `chain-follower.follow-${network}`,
-        run: (signal: AbortSignal) => followers[network].run(signal),
-      })),
+      loops: [
+        ...NETWORKS.map((network) => ({
+          name: `chain-follower.follow-${network}`,
+          run: (signal: AbortSignal) => followers[network].run(signal),
+        })),
+        {
+          name: "chain-follower.listen",
+          run: (signal: AbortSignal) =>
+            wakes.listen((network) => {
+              followers[network].wake();
+            }, signal),
+        },
+      ],
       models,
       /** Escrows of a network whose moves wait for an operator, counted up to a bound. */
       quarantined: (network: Network) => models.quarantine.countDocuments({ network }, { limit: QUARANTINED_COUNTED }),
       followers,
+      /** Wakes the followers of these networks in any process of the service. */
+      wake: (networks: readonly Network[]) => wakes.wake(networks),
     };
   },
 });
