@@ -12,6 +12,7 @@ import { describeApi } from "./http/openapi.ts";
 import type { ApiDescription } from "./http/openapi.ts";
 import type { PipelineSteps } from "./http/pipeline.ts";
 import { idempotency } from "./http/policies/idempotency.ts";
+import { requestSignature } from "./http/policies/request-signature.ts";
 import { mountRoutes } from "./http/router.ts";
 import { IndexerBehindError, IndexerUnavailableError } from "./indexer/errors.ts";
 import { StoppingError } from "./lib/stopping.ts";
@@ -58,8 +59,16 @@ function translateError(error: unknown): ApiError | undefined {
 }
 
 /** The policies of the pipeline, in their order. */
-function policySteps({ idempotencyKeys }: Container): PipelineSteps {
-  return { beforeAuthentication: [], afterAuthentication: [], afterValidation: [idempotency(idempotencyKeys)] };
+function policySteps({ env, clock, idempotencyKeys, signatureNonces: nonces }: Container): PipelineSteps {
+  const { publicUrl, requireRequestSignatures } = env;
+  return {
+    beforeAuthentication: [],
+    afterAuthentication: [],
+    afterValidation: [
+      ...(requireRequestSignatures ? [requestSignature({ publicUrl, nonces, clock })] : []),
+      idempotency(idempotencyKeys),
+    ],
+  };
 }
 
 /**

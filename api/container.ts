@@ -38,6 +38,7 @@ import { webhooksModule } from "./features/webhooks/module.ts";
 import type { FeatureParts } from "./features/feature.ts";
 import type { IdempotencyKeys } from "./http/policies/idempotency.ts";
 import type { Authenticator, Step } from "./http/pipeline.ts";
+import type { SignatureNonces } from "./http/policies/request-signature.ts";
 import { createIndexer } from "./indexer/indexer-client.ts";
 import type { Indexer } from "./indexer/indexer-client.ts";
 import { createJobSystem } from "./jobs/agenda.ts";
@@ -115,6 +116,7 @@ export interface Container extends Platform {
   idempotencyKeys: IdempotencyKeys;
   /** Authorizes admin routes; undefined without `ADMIN_API_KEY`. */
   admin: Step | undefined;
+  signatureNonces: SignatureNonces;
   services: Services;
   /** The jobs of every feature, for the worker. */
   jobDefinitions: readonly JobDefinition<never>[];
@@ -171,6 +173,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
     authenticator: features.auth.authenticator,
     idempotencyKeys: features.idempotency.keys,
     admin: features.admin.step,
+    signatureNonces: features.auth.signatureNonces,
     services: {
       ...features.agents.services,
       ...features.auth.services,

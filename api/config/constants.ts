@@ -142,3 +142,6 @@ export const STATEMENT_MAX_AHEAD_SECONDS = 3_600;
 
 /** Decimals of USD values on chain and in the subgraph. */
 export const USD_DECIMALS = 6;
+/** Inbound request signatures (decision 42): oldest and farthest ahead that `created` may be, in seconds. */
+export const REQUEST_SIGNATURE_MAX_AGE_SECONDS = 300;
+export const REQUEST_SIGNATURE_SKEW_SECONDS = 60;

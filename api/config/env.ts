@@ -57,6 +57,8 @@ const variables = z.object({
   ADMIN_API_KEY: z
     .string()
     .regex(ADMIN_KEY, `must have ${MIN_SECRET_LENGTH} characters or more, all of them visible ASCII`)
+    .optional(),
+  REQUIRE_REQUEST_SIGNATURES: z.enum(["true", "false"], "must be true or false").default("false"),
   INTERNAL_WEBHOOK_SECRET: z
     .string()
     .min(MIN_SECRET_LENGTH, `must have ${MIN_SECRET_LENGTH} characters or more`)
@@ -88,6 +90,8 @@ export interface Env {
   webhookAllowPrivateHosts: readonly string[];
   /** Key of the admin routes; undefined for a service without them (decisions 8 and 32). */
   adminApiKey: string | undefined;
+  /** Whether requests with an API key must be signed by the wallet (decision 42). */
+  requireRequestSignatures: boolean;
   /** Signs what RPC providers push to `/internal/webhooks/chain` (decision 38). */
   internalWebhookSecret: string | undefined;
   /** Interval at which the follower polls a subgraph, in milliseconds. */
@@ -120,6 +124,7 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     webhookSigningSecrets: env.WEBHOOK_SIGNING_SECRET,
     webhookAllowPrivateHosts: env.WEBHOOK_ALLOW_PRIVATE_HOSTS,
     adminApiKey: env.ADMIN_API_KEY,
+    requireRequestSignatures: env.REQUIRE_REQUEST_SIGNATURES === "true",
     internalWebhookSecret: env.INTERNAL_WEBHOOK_SECRET,
     followerPollMs: env.FOLLOWER_POLL_MS,
   };

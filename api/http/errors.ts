@@ -11,6 +11,11 @@ export const ERROR_CATALOGUE = {
   signature_invalid: { status: 400, text: "The signature isn't the wallet's signature of this message" },
   callback_url_required: { status: 400, text: "This service requires a callbackUrl" },
   invalid_api_key: { status: 401, text: "Invalid API key" },
+  request_signature_invalid: {
+    status: 401,
+    text: "The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid",
+  },
+  request_timestamp_expired: { status: 401, text: "The signature's timestamp, created or expires, is out of range" },
   webhook_signature_invalid: { status: 401, text: "The webhook's signature is missing, wrong or older than 5 minutes" },
   insufficient_token_balance: { status: 402, text: "The wallet doesn't hold enough of the token" },
   payment_required: { status: 402, text: "The daily budget is used up, or a prepaid pack is to be paid for" },

@@ -10,6 +10,11 @@ import { paymentRequiredOutput } from "./payment-required.ts";
 /** An OpenAPI 3.1 document. */
 export type ApiDescription = ReturnType<typeof createDocument>;
 
+/** Authentication reads the database, which may be unavailable. Signatures count only where they are required. */
+const KEY_ERRORS: readonly ErrorCode[] = [
+  ...(["invalid_api_key", "request_signature_invalid", "request_timestamp_expired"] as const),
+  "service_unavailable",
+];
 const IDEMPOTENCY_ERRORS: readonly ErrorCode[] = ["idempotency_key_reused", "request_in_progress"];
 const PAYMENT_ERRORS: readonly ErrorCode[] = ["payment_required", "payment_verification_failed", "settlement_pending"];
 /** What a call may answer that can be paid for. Verifying a payment needs the chain. */
@@ -117,10 +122,9 @@ export function errorCodesOf(route: RouteDefinition<never>): ReadonlySet<ErrorCo
     ...(route.body === undefined ? [] : BODY_ERRORS),
     ...(route.method === "GET" ? [] : IDEMPOTENCY_ERRORS),
     ...(route.method === "GET" || route.storesAnswer ? [] : (["already_processed"] as const)),
-    // Authentication reads the database, which may be unavailable.
-    ...(route.auth === "none" ? [] : (["invalid_api_key", "service_unavailable"] as const)),
     // A route without a budget that asks for a payment sells prepaid packs and declares so.
     ...(route.auth === "none" || route.budget === "none" ? [] : PAYMENT_ROUTE_ERRORS),
+    ...(route.auth === "none" ? [] : KEY_ERRORS),
     ...route.errors,
     "internal_error",
   ]);

@@ -34,6 +34,8 @@ export interface StepContext {
   readonly method: string;
   /** As requested, without the query. */
   readonly path: string;
+  /** Path and query as requested. */
+  readonly target: string;
   readonly headers: IncomingHttpHeaders;
   /** Address of the client, following TRUST_PROXY. */
   readonly ip: string;
@@ -73,9 +75,10 @@ export type Step<Context extends StepContext = StepContext> = (context: Context,
  *  1. request id, access log, error envelope   (api/http/middleware, for every request, unknown paths included)
  *  2. `beforeAuthentication` steps             for the limits per client address (section 8.2)
  *  3. authenticate                             key → caller, 401 otherwise; an admin's key on an admin route
- *  4. `afterAuthentication` steps              for the limits per key and for request signatures (decision 42)
+ *  4. `afterAuthentication` steps              for the limits per key
  *  5. parse and validate params, query, body   400, 413, 415
- *  6. `afterValidation` steps                  idempotency, then x402: a repeat is never paid for twice
+ *  6. `afterValidation` steps                  request signature (decision 42), then idempotency, then x402: a repeat is
+ *                                              never paid for twice
  *  7. handler
  *  8. parse the answer with its schema         fields that it doesn't name are dropped; a mismatch is a 500
  *
@@ -155,6 +158,7 @@ function stepContext(route: RouteDefinition<never>, context: Context, shutdown: 
     budget: undefined,
     method: context.method,
     path: context.path,
+    target: context.originalUrl,
     headers: context.headers,
     ip: context.ip,
     requestId: context.state.requestId,

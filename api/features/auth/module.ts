@@ -9,6 +9,7 @@ import { authRoutes } from "./routes.ts";
 import type { AuthDeps } from "./routes.ts";
 import { createAuthService } from "./service.ts";
 import type { RegistrationListener } from "./service.ts";
+import { createSignatureNonces } from "./signature-nonces.ts";
 
 /** Dependencies of the auth feature. */
 export interface AuthModuleDeps {
@@ -26,6 +27,6 @@ export const authModule = defineFeature({
     const apiKeys = createApiKeys(models, clock);
     const auth = createAuthService({ connection, models, keys: apiKeys, clock, publicUrl, onRegistered });
     const services: AuthDeps = { auth, apiKeys };
-    return { services, authenticator: createAuthenticator(apiKeys) };
+    return { services, authenticator: createAuthenticator(apiKeys), signatureNonces: createSignatureNonces(models) };
   },
 });

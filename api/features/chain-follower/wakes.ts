@@ -55,11 +55,12 @@ export function createChainWakes(connection: Connection, log: Logger): ChainWake
       );
     },
     async listen(onWake, signal) {
-      while (!signal.aborted) {
+      const isStopping = () => signal.aborted;
+      while (!isStopping()) {
         try {
           await forward(onWake, signal);
         } catch (error) {
-          if (!signal.aborted) log.warn({ err: error }, "the followers' wake stream ended");
+          if (!isStopping()) log.warn({ err: error }, "the followers' wake stream ended");
         }
         await sleep(Math.random() * RETRY_MS, undefined, { signal }).catch(() => undefined);
       }

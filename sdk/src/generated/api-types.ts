@@ -796,6 +796,10 @@ export type DeleteApiV1AuthKeysErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -827,11 +831,11 @@ export type DeleteApiV1AuthKeysErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -1049,6 +1053,10 @@ export type GetApiV1AgentsByIdDiscoveryScoreErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -1068,11 +1076,11 @@ export type GetApiV1AgentsByIdDiscoveryScoreErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -1133,6 +1141,10 @@ export type PostApiV1AgentsKyaPaymentMethodErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -1174,11 +1186,11 @@ export type PostApiV1AgentsKyaPaymentMethodErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -1233,6 +1245,10 @@ export type PostApiV1AdminAgentsByIdKyaErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -1425,6 +1441,10 @@ export type GetApiV1ServicesErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -1440,11 +1460,11 @@ export type GetApiV1ServicesErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    *
    * `search_unavailable`: Semantic search is currently unavailable
    *
@@ -1554,6 +1574,10 @@ export type PostApiV1ServicesErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -1583,11 +1607,11 @@ export type PostApiV1ServicesErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -1630,6 +1654,10 @@ export type DeleteApiV1ServicesByIdErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -1669,11 +1697,11 @@ export type DeleteApiV1ServicesByIdErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -1708,6 +1736,10 @@ export type GetApiV1ServicesByIdErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -1727,11 +1759,11 @@ export type GetApiV1ServicesByIdErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -1836,6 +1868,10 @@ export type PatchApiV1ServicesByIdErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -1875,11 +1911,11 @@ export type PatchApiV1ServicesByIdErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -1935,6 +1971,10 @@ export type PostApiV1DiscoverErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -1964,11 +2004,11 @@ export type PostApiV1DiscoverErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    *
    * `search_unavailable`: Semantic search is currently unavailable
    *
@@ -2048,6 +2088,10 @@ export type PostApiV1CheckoutErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -2107,11 +2151,11 @@ export type PostApiV1CheckoutErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    *
    * `new_escrows_paused`: The escrow contract currently accepts no new escrows
    *
@@ -2209,6 +2253,10 @@ export type GetApiV1TransactionsErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -2224,11 +2272,11 @@ export type GetApiV1TransactionsErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2274,6 +2322,10 @@ export type GetApiV1TransactionsByIdErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -2293,11 +2345,11 @@ export type GetApiV1TransactionsByIdErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2335,6 +2387,10 @@ export type GetApiV1TransactionsByIdCriteriaErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -2356,11 +2412,11 @@ export type GetApiV1TransactionsByIdCriteriaErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2415,6 +2471,10 @@ export type PostApiV1TransactionsByIdFundErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -2466,11 +2526,11 @@ export type PostApiV1TransactionsByIdFundErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2529,6 +2589,10 @@ export type PostApiV1TransactionsByIdDeliverErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -2572,11 +2636,11 @@ export type PostApiV1TransactionsByIdDeliverErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2632,6 +2696,10 @@ export type PostApiV1TransactionsByIdConfirmErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -2671,11 +2739,11 @@ export type PostApiV1TransactionsByIdConfirmErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2714,6 +2782,10 @@ export type GetApiV1TransactionsByIdClaimAbandonedErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -2737,11 +2809,11 @@ export type GetApiV1TransactionsByIdClaimAbandonedErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2794,6 +2866,10 @@ export type GetApiV1TransactionsByIdFinalizeErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -2813,11 +2889,11 @@ export type GetApiV1TransactionsByIdFinalizeErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2879,6 +2955,10 @@ export type GetApiV1JobsErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -2894,11 +2974,11 @@ export type GetApiV1JobsErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2953,6 +3033,10 @@ export type GetApiV1EventsErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -2968,11 +3052,11 @@ export type GetApiV1EventsErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -3009,6 +3093,10 @@ export type GetApiV1WebhooksSecretErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -3024,11 +3112,11 @@ export type GetApiV1WebhooksSecretErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -3085,6 +3173,10 @@ export type PostApiV1WebhooksSecretRotateErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -3116,11 +3208,11 @@ export type PostApiV1WebhooksSecretRotateErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -3179,6 +3271,10 @@ export type PostApiV1WebhooksSecretActivateErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -3210,11 +3306,11 @@ export type PostApiV1WebhooksSecretActivateErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -3274,6 +3370,10 @@ export type GetApiV1WebhooksDeliveriesErrors = {
   400: Error;
   /**
    * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
    */
   401: Error;
   /**
@@ -3289,11 +3389,11 @@ export type GetApiV1WebhooksDeliveriesErrors = {
    */
   500: Error;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -3690,6 +3790,75 @@ export type GetReadyResponses = {
 };
 
 export type GetReadyResponse = GetReadyResponses[keyof GetReadyResponses];
+
+export type PostInternalWebhooksChainData = {
+  body: {
+    network?: unknown;
+    chainId?: unknown;
+    [key: string]: unknown;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/internal/webhooks/chain";
+};
+
+export type PostInternalWebhooksChainErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `webhook_signature_invalid`: The webhook's signature is missing, wrong or older than 5 minutes
+   */
+  401: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostInternalWebhooksChainError = PostInternalWebhooksChainErrors[keyof PostInternalWebhooksChainErrors];
+
+export type PostInternalWebhooksChainResponses = {
+  /**
+   * Accepts a push from an RPC provider: something has happened on a chain
+   */
+  202: {
+    success: true;
+    data: {
+      networks: Array<Network>;
+    };
+  };
+};
+
+export type PostInternalWebhooksChainResponse =
+  PostInternalWebhooksChainResponses[keyof PostInternalWebhooksChainResponses];
 
 export type GetOpenapiJsonData = {
   body?: never;
