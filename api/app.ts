@@ -5,12 +5,14 @@ import { featureRoutes } from "./container.ts";
 import type { Container, Services } from "./container.ts";
 import { isDatabaseOutage } from "./db/connection.ts";
 import type { DocsDeps } from "./features/docs/module.ts";
+import { rateHeaders } from "./http/admission.ts";
 import type { RouteDefinition } from "./http/define-route.ts";
 import { ApiError } from "./http/errors.ts";
 import { requestContext } from "./http/middleware/request-context.ts";
 import { describeApi } from "./http/openapi.ts";
 import type { ApiDescription } from "./http/openapi.ts";
 import type { PipelineSteps } from "./http/pipeline.ts";
+import { refuseExhausted } from "./http/policies/budget.ts";
 import { idempotency } from "./http/policies/idempotency.ts";
 import { requestSignature } from "./http/policies/request-signature.ts";
 import { mountRoutes } from "./http/router.ts";
@@ -62,25 +64,26 @@ function translateError(error: unknown): ApiError | undefined {
 function policySteps({ env, clock, idempotencyKeys, signatureNonces: nonces }: Container): PipelineSteps {
   const { publicUrl, requireRequestSignatures } = env;
   return {
-    beforeAuthentication: [],
-    afterAuthentication: [],
+    afterAdmission: [],
     afterValidation: [
       ...(requireRequestSignatures ? [requestSignature({ publicUrl, nonces, clock })] : []),
       idempotency(idempotencyKeys),
+      refuseExhausted,
     ],
   };
 }
 
 /**
  * Creates the HTTP application for a wired container.
- * @param steps rate limits, budgets, x402, idempotency and request signatures, each in its place in the pipeline
+ * @param steps request signatures, idempotency and x402, each in its place in the pipeline
  */
 export function createApp(container: Container, steps = policySteps(container)): Koa {
   const app = new Koa({ proxy: container.env.trustedProxies > 0, maxIpsCount: container.env.trustedProxies });
   const deps = { ...container.services, apiDescription: { ...apiDescription() } };
-  app.use(requestContext(container.log, container.clock, translateError) as Koa.Middleware);
+  const unlimited = rateHeaders(container.doorkeeper.untouched);
+  app.use(requestContext(container.log, container.clock, translateError, unlimited) as Koa.Middleware);
   const mounted = mountRoutes(routes, deps, {
-    authenticator: container.authenticator,
+    doorkeeper: container.doorkeeper,
     admin: container.admin,
     shutdown: container.shutdown,
     drainEnd: container.drainEnd,

@@ -14,7 +14,7 @@ import type { Env } from "./config/env.ts";
 import { connectDatabase, createIndexes } from "./db/connection.ts";
 import { adminModule } from "./features/admin/module.ts";
 import { agentsModule } from "./features/agents/module.ts";
-import { authModule } from "./features/auth/module.ts";
+import { authModule, scoreCopiesOf } from "./features/auth/module.ts";
 import { categoriesModule } from "./features/categories/module.ts";
 import { chainFollowerModule, chainProgress, FOLLOWER_TIMINGS, newcomersOf } from "./features/chain-follower/module.ts";
 import type { FollowerTimings } from "./features/chain-follower/module.ts";
@@ -36,8 +36,9 @@ import { TRANSACTION_TIMINGS, transactionsModule } from "./features/transactions
 import type { TransactionTimings } from "./features/transactions/module.ts";
 import { webhooksModule } from "./features/webhooks/module.ts";
 import type { FeatureParts } from "./features/feature.ts";
+import type { Doorkeeper } from "./http/admission.ts";
 import type { IdempotencyKeys } from "./http/policies/idempotency.ts";
-import type { Authenticator, Step } from "./http/pipeline.ts";
+import type { Step } from "./http/pipeline.ts";
 import type { SignatureNonces } from "./http/policies/request-signature.ts";
 import { createIndexer } from "./indexer/indexer-client.ts";
 import type { Indexer } from "./indexer/indexer-client.ts";
@@ -112,7 +113,7 @@ export interface Platform {
 
 /** The wired application without its HTTP side: shared by the API and the worker. */
 export interface Container extends Platform {
-  authenticator: Authenticator;
+  doorkeeper: Doorkeeper;
   idempotencyKeys: IdempotencyKeys;
   /** Authorizes admin routes; undefined without `ADMIN_API_KEY`. */
   admin: Step | undefined;
@@ -170,7 +171,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
   return {
     ...platform,
     features,
-    authenticator: features.auth.authenticator,
+    doorkeeper: features.auth.doorkeeper,
     idempotencyKeys: features.idempotency.keys,
     admin: features.admin.step,
     signatureNonces: features.auth.signatureNonces,
@@ -200,6 +201,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
     },
     async close() {
       stopping.abort(new StoppingError());
+      await features.auth.flush();
       await search.close();
       await Promise.all(NETWORKS.map((network) => indexers[network].close()));
       await connection.close();
@@ -214,10 +216,15 @@ function createFeatures(platform: Platform, timings: Timings) {
   const now = () => clock.now();
   const processId = `${hostname()}:${process.pid}:${randomBytes(PROCESS_ID_BYTES).toString("hex")}`;
 
-  const agents = agentsModule.create({ connection, chains, indexers, clock });
+  const scores = scoreCopiesOf(connection);
+  const agents = agentsModule.create({
+    ...{ connection, chains, indexers, clock },
+    onScores: (copied, options) => scores.take(copied, options),
+  });
   const { standings } = agents;
   const auth = authModule.create({
-    ...{ connection, clock, publicUrl, models: agents.models },
+    ...{ connection, clock, log, publicUrl, standings, models: agents.models },
+    limits: env.limits,
     onRegistered: (agent, session) => newcomersOf(connection).add(agent, session),
   });
   const admin = adminModule.create({ connection, clock, adminApiKey: env.adminApiKey });

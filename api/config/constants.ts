@@ -91,6 +91,48 @@ export const API_KEY_HEX_LENGTH = 64;
 /** Largest request body in bytes (decision 33). */
 export const MAX_BODY_BYTES = 256 * 1024;
 
+/**
+ * Calls in 60 seconds by class (section 8.2, decision 34). `keyless` are the routes that need no key and have no row of
+ * their own. `RATE_LIMIT_…` variables replace these numbers.
+ */
+export const RATE_LIMITS = {
+  developerAccess: 10,
+  discover: 30,
+  keyless: 100,
+  checkout: 20,
+  fund: 20,
+  deliver: 20,
+  confirm: 20,
+  general: 100,
+  messageSend: 20,
+  search: 10,
+  memoryWrite: 100,
+  memoryRead: 100,
+  memorySearch: 10,
+  inboxRead: 100,
+  messageWebhook: 20,
+  dispute: 10,
+} as const;
+export type RateClass = keyof typeof RATE_LIMITS;
+
+/** Length of the sliding window of every class, in milliseconds (section 8.2). */
+export const RATE_WINDOW_MS = 60_000;
+
+/** So many answers of 429 within so long suspend a key for so long (section 8.2, decision 34). Times in milliseconds. */
+export const SUSPENSION = { refusals: 1_000, withinMs: 600_000, forMs: 3_600_000 } as const;
+
+/** Calls in a UTC day (section 8.3). `BUDGET_…` variables replace these numbers. */
+export const DAILY_BUDGETS = { api: 10_000, message: 1_000, search: 500, transaction: 500 } as const;
+
+/** Tiers by on-chain score, highest first, and what they multiply the budgets by (section 8.3, decision 35). */
+export const TIERS = [
+  { tier: "elite", minScore: 150, multiplier: 5 },
+  { tier: "pro", minScore: 100, multiplier: 3 },
+  { tier: "plus", minScore: 50, multiplier: 2 },
+  { tier: "free", minScore: Number.NEGATIVE_INFINITY, multiplier: 1 },
+] as const;
+export type Tier = (typeof TIERS)[number]["tier"];
+
 /** Page sizes of lists (decision 23). */
 export const PAGE_LIMIT = { default: 20, max: 100 } as const;
 

@@ -1,6 +1,8 @@
 import { z } from "zod";
 
 import type { Network } from "./constants.ts";
+import { limitsOf, limitVariables } from "./limits.ts";
+import type { Limits } from "./limits.ts";
 
 /** Thrown when the environment is invalid. The message names each faulty variable and says what is wrong. */
 export class ConfigurationError extends Error {
@@ -64,6 +66,7 @@ const variables = z.object({
     .min(MIN_SECRET_LENGTH, `must have ${MIN_SECRET_LENGTH} characters or more`)
     .optional(),
   FOLLOWER_POLL_MS: wholeNumber(10, 60_000).default(100),
+  ...limitVariables,
 });
 
 /** Configuration from the environment. */
@@ -96,6 +99,7 @@ export interface Env {
   internalWebhookSecret: string | undefined;
   /** Interval at which the follower polls a subgraph, in milliseconds. */
   followerPollMs: number;
+  limits: Limits;
 }
 
 /**
@@ -127,6 +131,7 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     requireRequestSignatures: env.REQUIRE_REQUEST_SIGNATURES === "true",
     internalWebhookSecret: env.INTERNAL_WEBHOOK_SECRET,
     followerPollMs: env.FOLLOWER_POLL_MS,
+    limits: limitsOf(env),
   };
 }
 

@@ -3,6 +3,7 @@ import type { Readable } from "node:stream";
 
 import { z } from "zod";
 
+import type { CallClass, RateClass } from "../config/constants.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { Operation } from "./operation.ts";
@@ -20,27 +21,18 @@ export type AuthPolicy = "none" | "apiKey" | "optionalApiKey" | "admin";
  * and `keyless` (every other route without a key) count by client address, the rest by key. `unlimited` is never
  * limited.
  */
-export type LimitClass =
-  | "developerAccess"
-  | "discover"
-  | "checkout"
-  | "fund"
-  | "deliver"
-  | "confirm"
-  | "general"
-  | "messageSend"
-  | "search"
-  | "memoryWrite"
-  | "memoryRead"
-  | "memorySearch"
-  | "inboxRead"
-  | "messageWebhook"
-  | "dispute"
-  | "keyless"
-  | "unlimited";
+export type LimitClass = RateClass | "unlimited";
 
 /** Daily budget (section 8.3) that a call draws on. */
-export type BudgetClass = "api" | "message" | "search" | "transaction" | "none";
+export type BudgetClass = CallClass | "none";
+
+/** Classes of the calls that have a query parameter, such as a search with `q` (decision 35). */
+export interface ParameterClasses {
+  /** Name of the parameter. */
+  name: string;
+  limitClass: LimitClass;
+  budget: BudgetClass;
+}
 
 /** The agent that a request comes from. Its identity comes from the key alone (section 5.10). */
 export interface Caller {
@@ -113,6 +105,8 @@ interface RouteSpec<
   auth: Auth;
   limitClass: LimitClass;
   budget: BudgetClass;
+  /** Other classes for calls with a query parameter. */
+  withParameter?: ParameterClasses;
   /**
    * Schemas of the parts of a request. Objects must be strict, because an unknown field is an error (decision 24).
    * Without a schema, query and body must be empty.
@@ -168,6 +162,7 @@ export interface RouteDefinition<Deps> {
   auth: AuthPolicy;
   limitClass: LimitClass;
   budget: BudgetClass;
+  withParameter?: ParameterClasses;
   params?: z.ZodType;
   query: z.ZodType;
   /** Undefined for a method whose requests have no body. */

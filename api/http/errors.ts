@@ -61,6 +61,8 @@ export const ERROR_CATALOGUE = {
   },
   currency_not_settleable: { status: 422, text: "This currency has no escrow token on this network" },
   payment_method_not_supported: { status: 422, text: "This payment method isn't available on this network" },
+  rate_limit_exceeded: { status: 429, text: "Rate limit exceeded" },
+  too_many_attempts: { status: 429, text: "Too Many Attempts" },
   internal_error: { status: 500, text: "Something went wrong on our side" },
   chain_unavailable: { status: 503, text: "The chain is currently unavailable" },
   facilitator_unavailable: { status: 503, text: "The service that verifies payments is currently unavailable" },

@@ -19,6 +19,7 @@ const IDEMPOTENCY_ERRORS: readonly ErrorCode[] = ["idempotency_key_reused", "req
 const PAYMENT_ERRORS: readonly ErrorCode[] = ["payment_required", "payment_verification_failed", "settlement_pending"];
 /** What a call may answer that can be paid for. Verifying a payment needs the chain. */
 const PAYMENT_ROUTE_ERRORS: readonly ErrorCode[] = [...PAYMENT_ERRORS, "chain_unavailable", "facilitator_unavailable"];
+const LIMIT_ERRORS: readonly ErrorCode[] = ["rate_limit_exceeded", "service_unavailable"];
 const BODY_ERRORS: readonly ErrorCode[] = ["malformed_json", "payload_too_large", "unsupported_media_type"];
 
 /** The API description, generated from the same schemas that validate requests and answers. */
@@ -122,6 +123,9 @@ export function errorCodesOf(route: RouteDefinition<never>): ReadonlySet<ErrorCo
     ...(route.body === undefined ? [] : BODY_ERRORS),
     ...(route.method === "GET" ? [] : IDEMPOTENCY_ERRORS),
     ...(route.method === "GET" || route.storesAnswer ? [] : (["already_processed"] as const)),
+    // Keys and limits are in the database, which may be unavailable.
+    ...(route.limitClass === "unlimited" ? [] : LIMIT_ERRORS),
+    ...(route.limitClass === "developerAccess" ? (["too_many_attempts"] as const) : []),
     // A route without a budget that asks for a payment sells prepaid packs and declares so.
     ...(route.auth === "none" || route.budget === "none" ? [] : PAYMENT_ROUTE_ERRORS),
     ...(route.auth === "none" ? [] : KEY_ERRORS),

@@ -5,9 +5,11 @@ import type { Middleware, ParameterizedContext } from "koa";
 
 import type { Logger } from "../lib/logger.ts";
 import { ClientGoneError, untilAborted } from "../lib/stopping.ts";
+import { classesOf, rateHeaders } from "./admission.ts";
+import type { Admission, Doorkeeper } from "./admission.ts";
 import { readJsonBody } from "./body.ts";
 import type { AuthPolicy, Caller, HandlerResult, RouteDefinition, RouteRequest } from "./define-route.ts";
-import { validationError } from "./errors.ts";
+import { ApiError, validationError } from "./errors.ts";
 import type { ValidationIssue } from "./errors.ts";
 import type { RequestState } from "./middleware/request-context.ts";
 import { RequestOperation } from "./operation.ts";
@@ -27,7 +29,7 @@ export interface Answer {
 /** What a custom step of the pipeline knows about a request. */
 export interface StepContext {
   readonly route: RouteDefinition<never>;
-  /** Undefined before authentication, and for a request without a key on a route that doesn't require one. */
+  /** Undefined for a request without a key on a route that doesn't require one. */
   readonly caller: Caller | undefined;
   /** The daily budget of this call; undefined for a route of budget `none` and without a caller. */
   readonly budget: BudgetState | undefined;
@@ -73,35 +75,26 @@ export type Step<Context extends StepContext = StepContext> = (context: Context,
  * The pipeline of a route, in this order:
  *
  *  1. request id, access log, error envelope   (api/http/middleware, for every request, unknown paths included)
- *  2. `beforeAuthentication` steps             for the limits per client address (section 8.2)
- *  3. authenticate                             key → caller, 401 otherwise; an admin's key on an admin route
- *  4. `afterAuthentication` steps              for the limits per key
- *  5. parse and validate params, query, body   400, 413, 415
- *  6. `afterValidation` steps                  request signature (decision 42), then idempotency, then x402: a repeat is
+ *  2. admission                                limits per client address; key, limit per key and budget: 401, 429
+ *  3. an admin's key on an admin route, `afterAdmission` steps
+ *  4. parse and validate params, query, body   400, 413, 415
+ *  5. `afterValidation` steps                  request signature (decision 42), then idempotency, then x402: a repeat is
  *                                              never paid for twice
- *  7. handler
- *  8. parse the answer with its schema         fields that it doesn't name are dropped; a mismatch is a 500
+ *  6. handler
+ *  7. parse the answer with its schema         fields that it doesn't name are dropped; a mismatch is a 500
+ *  8. settlement                               the reserved call of the budget counts, or a 402, 429 or 5xx releases it
  *
- * Steps run in array order. The answer is sent once every step has returned.
+ * Steps run in array order. The answer is sent once every step has returned. A call whose budget is exhausted is
+ * admitted with `budget.exhausted`: the x402 step decides whether a payment opens the door.
  */
 export interface PipelineSteps {
-  beforeAuthentication: readonly Step[];
-  afterAuthentication: readonly Step[];
+  afterAdmission: readonly Step[];
   afterValidation: readonly Step<ValidatedContext>[];
-}
-
-/** The values of each header: one for each time that a request has it. */
-export type DistinctHeaders = Readonly<Record<string, string[] | undefined>>;
-
-/** Finds the caller of a request. */
-export interface Authenticator {
-  /** @throws ApiError `invalid_api_key` if a key is required or given and none is valid */
-  authenticate(policy: AuthPolicy, headers: DistinctHeaders): Promise<Caller | undefined>;
 }
 
 /** Dependencies of the pipeline. */
 export interface PipelineOptions {
-  authenticator: Authenticator;
+  doorkeeper: Doorkeeper;
   /** Authorizes and records each call to an admin route. Without it, admin routes aren't mounted. */
   admin: Step | undefined;
   steps: PipelineSteps;
@@ -115,26 +108,52 @@ type Context = ParameterizedContext<RequestState>;
 
 /** Runs a route as Koa middleware. */
 export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options: PipelineOptions): Middleware {
-  const { beforeAuthentication, afterAuthentication, afterValidation } = options.steps;
+  const { afterAdmission, afterValidation } = options.steps;
   const guards = route.auth === "admin" ? [requireAdmin(options.admin)] : [];
   return async (koaContext) => {
     const context = koaContext as unknown as Context;
     context.state.route = route.path;
-    const before = stepContext(route, context, options.shutdown);
-    const answering = runSteps(beforeAuthentication, before, async () => {
-      const caller = await options.authenticator.authenticate(route.auth, context.req.headersDistinct);
+    const arrived = stepContext(route, context, options.shutdown);
+    let admission: Admission | undefined;
+    const answering = async (): Promise<Answer> => {
+      const { auth } = route;
+      const { ip } = context;
+      const classes = classesOf(route, context.query);
+      const admitted = await options.doorkeeper.admit({ auth, ...classes, headers: context.req.headersDistinct, ip });
+      admission = admitted;
+      const { caller, budget } = admitted;
+      context.set(rateHeaders(admitted.rate));
       context.state.agentId = caller?.agentId;
-      const authenticated = { ...before, caller };
-      return runSteps([...guards, ...afterAuthentication], authenticated, async () => {
-        const validated = { ...authenticated, ...(await parseInput(route, context)) };
+      const step = { ...arrived, caller, budget };
+      return runSteps([...guards, ...afterAdmission], step, async () => {
+        const validated = { ...step, ...(await parseInput(route, context)) };
         return runSteps(afterValidation, validated, async () =>
           serialise(route, await route.handler({ ...validated, ...validated.input }, deps)),
         );
       });
-    });
-    // Chain, subgraph or database may never answer. The caller gets a 503 then instead of a connection that is cut.
-    send(context, await untilAborted(answering, options.drainEnd));
+    };
+    try {
+      // Chain, subgraph or database may never answer. The caller gets a 503 then instead of a connection that is cut.
+      const answer = await untilAborted(answering(), options.drainEnd);
+      await admission?.settle(isServed(answer.status));
+      send(context, answer);
+    } catch (error) {
+      await admission?.settle(countsDespite(error));
+      throw error;
+    }
   };
+}
+
+const FIRST_SERVER_ERROR = 500;
+
+/** Whether an answer consumes the budget: a 402, 429 or 5xx does not (decision 35). */
+function isServed(status: number): boolean {
+  return status !== 402 && status !== 429 && status < FIRST_SERVER_ERROR;
+}
+
+/** The same for an error. Everything that isn't in the catalogue becomes a 5xx. A client that leaves pays for the work. */
+function countsDespite(error: unknown): boolean {
+  return error instanceof ClientGoneError || (error instanceof ApiError && isServed(error.status));
 }
 
 function requireAdmin(admin: Step | undefined): Step {

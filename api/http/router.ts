@@ -1,6 +1,7 @@
 import { Router } from "@koa/router";
 import type { Middleware } from "koa";
 
+import { rateHeaders } from "./admission.ts";
 import { pathsOf } from "./define-route.ts";
 import type { RouteDefinition } from "./define-route.ts";
 import { ApiError } from "./errors.ts";
@@ -9,7 +10,7 @@ import type { PipelineOptions } from "./pipeline.ts";
 
 /**
  * Mounts routes under every form of their paths. An unknown path is 404. A known path with another method is 405 with
- * `Allow`. Admin routes exist only with `options.admin`.
+ * `Allow`. Both count towards the limit of the client address. Admin routes exist only with `options.admin`.
  */
 export function mountRoutes<Deps>(
   routes: readonly RouteDefinition<Deps>[],
@@ -23,7 +24,8 @@ export function mountRoutes<Deps>(
       router.register(path.replaceAll(/\{(\w+)\}/g, ":$1"), [route.method], [runRoute(route, deps, options) as never]);
     }
   }
-  const unmatched: Middleware = (context) => {
+  const unmatched: Middleware = async (context) => {
+    context.set(rateHeaders(await options.doorkeeper.countStranger(context.ip)));
     const allowed = router.match(context.path, context.method).path.flatMap((layer) => layer.methods);
     if (allowed.length === 0) throw new ApiError("not_found");
     throw new ApiError("method_not_allowed", { headers: { Allow: [...new Set(allowed)].join(", ") } });

@@ -11,3 +11,8 @@ export const systemClock: Clock = { now: () => new Date() };
 export function toUnixSeconds(moment: Date): number {
   return Math.floor(moment.getTime() / 1000);
 }
+
+/** How far a clock is ahead of the machine's, in milliseconds: 0 except in tests. The database's clock is moved by it. */
+export function offsetMsOf(clock: Clock): number {
+  return clock === systemClock ? 0 : clock.now().getTime() - Date.now();
+}

@@ -18,22 +18,7 @@ export interface AgentRecord {
   publicKey: `0x${string}`;
   /** Know Your Agent level (decision 32). Only the KYA feature changes it. */
   kyaLevel: KyaLevel;
-  /** How many API keys were issued. Every issue writes it, so two at the same moment conflict and one is retried. */
-  keysIssued: number;
   createdAt: Date;
-}
-
-/** An API key, stored as its hash (decision 21). */
-export interface ApiKeyRecord {
-  /** Key id, `key_…`. */
-  _id: string;
-  /** SHA-256 of the key. */
-  keyHash: string;
-  agentId: string;
-  walletAddress: `0x${string}`;
-  createdAt: Date;
-  /** When the key becomes invalid; null if it doesn't expire. */
-  expiresAt: Date | null;
 }
 
 /** A nonce that a wallet has used in a signed message. Each is accepted once. */
@@ -77,16 +62,13 @@ export interface StandingCursorRecord {
   version: number;
 }
 
-/** The collections of agents, their keys and their standings. */
+/** The collections of agents and their standings. */
 export interface AgentModels {
   agents: Model<AgentRecord>;
-  keys: Model<ApiKeyRecord>;
   nonces: Model<SignInNonceRecord>;
   standings: Model<StandingRecord>;
   standingCursors: Model<StandingCursorRecord>;
 }
-
-const ENDED_KEYS_KEPT_SECONDS = 30 * 24 * 3_600;
 
 const required = { required: true } as const;
 const options = { versionKey: false, strict: "throw" } as const;
@@ -102,28 +84,11 @@ export function createAgentModels(connection: Connection): AgentModels {
       walletKey: { type: String, ...required },
       publicKey: { type: String, ...required },
       kyaLevel: { type: Number, enum: KYA_LEVELS, ...required },
-      keysIssued: { type: Number, default: 0 },
       createdAt: { type: Date, ...required },
     },
     { ...options, collection: "agents" },
   );
   agent.index({ walletKey: 1 }, { unique: true });
-
-  const key = new Schema<ApiKeyRecord>(
-    {
-      _id: { type: String, ...required },
-      keyHash: { type: String, ...required },
-      agentId: { type: String, ...required },
-      walletAddress: { type: String, ...required },
-      createdAt: { type: Date, ...required },
-      expiresAt: { type: Date, default: null },
-    },
-    { ...options, collection: "api_keys" },
-  );
-  key.index({ keyHash: 1 }, { unique: true });
-  key.index({ agentId: 1 });
-  // Ended keys stay for a month as a record of when they ended. They are invalid from the moment they end.
-  key.index({ expiresAt: 1 }, { expireAfterSeconds: ENDED_KEYS_KEPT_SECONDS });
 
   const nonce = new Schema<SignInNonceRecord>(
     { _id: { type: String, ...required }, expiresAt: { type: Date, ...required } },
@@ -167,7 +132,6 @@ export function createAgentModels(connection: Connection): AgentModels {
 
   return {
     agents: connection.model<AgentRecord>("Agent", agent),
-    keys: connection.model<ApiKeyRecord>("ApiKey", key),
     nonces: connection.model<SignInNonceRecord>("SignInNonce", nonce),
     standings: connection.model<StandingRecord>("Standing", standing),
     standingCursors: connection.model<StandingCursorRecord>("StandingCursor", standingCursor),

@@ -12,6 +12,7 @@ import { agentRoutes } from "./routes.ts";
 import type { AgentsDeps, ScoreReader } from "./routes.ts";
 import { createStandingsSync } from "./standings-sync.ts";
 import { createStandings } from "./standings.ts";
+import type { ScoreListener } from "./standings.ts";
 
 /** Dependencies of the agents feature. */
 export interface AgentsModuleDeps {
@@ -19,15 +20,17 @@ export interface AgentsModuleDeps {
   chains: Readonly<Record<Network, ScoreReader & Pick<ChainClient, "block">>>;
   indexers: Readonly<Record<Network, Indexer>>;
   clock: Clock;
+  /** Called with every score that is copied from a subgraph. */
+  onScores: ScoreListener;
 }
 
 /** Registered agents, their scores and their trading history. */
 export const agentsModule = defineFeature({
   routes: agentRoutes,
-  create({ connection, chains, indexers, clock }: AgentsModuleDeps) {
+  create({ connection, chains, indexers, clock, onScores }: AgentsModuleDeps) {
     const models = createAgentModels(connection);
     const directory = createAgentDirectory(models);
-    const standings = createStandings({ models, indexers, clock });
+    const standings = createStandings({ models, indexers, clock, onScores });
     const syncStandings = createStandingsSync({ models, copies: standings, indexers, chains });
     const services: AgentsDeps = { agents: directory, standings, scoreReaders: chains };
     return { services, jobs: agentJobs(syncStandings), models, directory, standings };

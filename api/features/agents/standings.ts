@@ -28,15 +28,27 @@ export interface StandingCopies {
   ): Promise<void>;
 }
 
+/** Takes scores as soon as they are stored. */
+export type ScoreListener = (
+  scores: readonly Pick<StandingRecord, "network" | "walletKey" | "score" | "indexedBlock">[],
+  options: { overNewer: boolean },
+) => Promise<void>;
+
 /** Dependencies of the standings. Scores are read in bulk from the subgraphs. */
 export interface StandingsDeps {
   models: Pick<AgentModels, "standings">;
   indexers: Readonly<Record<Network, Pick<Indexer, "agents">>>;
   clock: Clock;
+  onScores: ScoreListener;
 }
 
 /** Standings stored in the database and filled from the subgraphs. */
-export function createStandings({ models: { standings }, indexers, clock }: StandingsDeps): Standings & StandingCopies {
+export function createStandings({
+  models: { standings },
+  indexers,
+  clock,
+  onScores,
+}: StandingsDeps): Standings & StandingCopies {
   const write: StandingCopies["write"] = async (network, wallets, agents, indexedBlock, { overNewer = false } = {}) => {
     if (wallets.length === 0) return;
     const syncedAt = clock.now();
@@ -50,6 +62,7 @@ export function createStandings({ models: { standings }, indexers, clock }: Stan
       }),
       { ordered: false },
     );
+    await onScores(copies, { overNewer });
   };
 
   return {

@@ -4,57 +4,82 @@ import type { ClientSession } from "mongoose";
 
 import { API_KEY_HEX_LENGTH, API_KEY_PREFIX } from "../../config/constants.ts";
 import { hashApiKey } from "../../http/authenticate.ts";
-import type { KeyDirectory } from "../../http/authenticate.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { newId } from "../../lib/ids.ts";
-import type { AgentModels, AgentRecord } from "../agents/model.ts";
+import type { AccessModels, StoredKey } from "./access-model.ts";
+import { byCallClass, dayOf } from "./tiers.ts";
 
-/** The API keys of agents. */
-export interface ApiKeys extends KeyDirectory {
-  /**
-   * Issues a key to an agent within a transaction. The key itself is returned here and never stored. When two are
-   * issued at the same moment, even by different processes, one is retried after the other and sees its key.
-   */
-  issue(agent: Pick<AgentRecord, "_id" | "walletAddress">, session: ClientSession): Promise<string>;
-  /** Ends the agent's other keys at a moment, unless they end earlier anyway. */
-  endOthers(agentId: string, keptKeyHash: string, at: Date, session: ClientSession): Promise<void>;
-  /** Ends a key now. */
-  revoke(keyId: string): Promise<Date>;
+/** The owner of keys. */
+export interface KeyOwner {
+  _id: string;
+  walletAddress: `0x${string}`;
+  walletKey: string;
 }
 
+/** What is known about an agent's testnet score when its record is made. */
+export interface KnownScore {
+  score: number;
+  indexedBlock: number;
+}
+
+/** The API keys of agents. */
+export interface ApiKeys {
+  /**
+   * Issues a key to an agent within a transaction, and ends its other keys at a moment, unless they end earlier anyway.
+   * The key itself is returned here and never stored. All keys of an agent are in one document, so keys that are issued
+   * at the same moment, even by different processes, see each other. An agent has at most 10 keys: the oldest make way.
+   */
+  issue(owner: KeyOwner, othersEndAt: Date, known: KnownScore | undefined, session: ClientSession): Promise<string>;
+  /** Ends a key now. */
+  revoke(agentId: string, keyId: string): Promise<Date>;
+}
+
+/** Most keys that an agent has at once. Each has limits of its own, so more would lift the limits. */
+const KEYS_AT_ONCE = 10;
+
 /** API keys stored in the database. */
-export function createApiKeys({ agents, keys }: Pick<AgentModels, "agents" | "keys">, clock: Clock): ApiKeys {
-  const isUnexpired = () => ({ $or: [{ expiresAt: null }, { expiresAt: { $gt: clock.now() } }] });
+export function createApiKeys({ access }: Pick<AccessModels, "access">, clock: Clock): ApiKeys {
   return {
-    async findCaller(keyHash) {
-      const key = await keys.findOne({ keyHash, ...isUnexpired() }).lean();
-      return key === null ? undefined : { agentId: key.agentId, walletAddress: key.walletAddress, keyId: key._id };
-    },
-    async issue(agent, session) {
+    async issue({ _id, walletAddress, walletKey }, othersEndAt, known, session) {
       const apiKey = API_KEY_PREFIX + randomBytes(API_KEY_HEX_LENGTH / 2).toString("hex");
       const now = clock.now();
-      const record = {
-        _id: newId("key", now),
-        keyHash: hashApiKey(apiKey),
-        agentId: agent._id,
-        walletAddress: agent.walletAddress,
-        createdAt: now,
-        expiresAt: null,
+      const key: StoredKey = {
+        ...{ id: newId("key", now), hash: hashApiKey(apiKey), createdAt: now },
+        ...{ expiresAt: null, suspendedUntil: null, windows: {}, refusals: [] },
       };
-      // Every issue writes the agent's record, so that two at the same moment conflict. Nothing else that they write
-      // would.
-      await agents.updateOne({ _id: agent._id }, { $inc: { keysIssued: 1 } }, { session });
-      await keys.create([record], { session });
+      const endOf = { $min: [{ $ifNull: ["$$key.expiresAt", othersEndAt] }, othersEndAt] };
+      const others = {
+        $map: { input: { $ifNull: ["$keys", []] }, as: "key", in: { $mergeObjects: ["$$key", { expiresAt: endOf }] } },
+      };
+      // Ended keys are dropped. One that ends now is dropped now, because the database's clock may be behind.
+      const valid = { $filter: { input: others, as: "key", cond: { $gt: ["$$key.expiresAt", now] } } };
+      const initially = (field: string, value: unknown) => ({ [field]: { $ifNull: [`$${field}`, value] } });
+      const none = byCallClass(() => 0);
+      await access.collection.updateOne(
+        { _id: _id as never },
+        [
+          {
+            $set: {
+              ...{ walletAddress, walletKey },
+              ...initially("score", known?.score ?? 0),
+              ...initially("scoreBlock", known?.indexedBlock ?? -1),
+              ...initially("day", dayOf(now)),
+              ...initially("used", none),
+              ...initially("earlier", 0),
+              ...initially("reservations", []),
+              ...initially("prepaid", none),
+              keys: { $concatArrays: [{ $slice: [valid, 1 - KEYS_AT_ONCE] }, [{ $literal: key }]] },
+            },
+          },
+        ] as never,
+        { upsert: true, session },
+      );
       return apiKey;
     },
-    async endOthers(agentId, keptKeyHash, at, session) {
-      const endsLater = { $or: [{ expiresAt: null }, { expiresAt: { $gt: at } }] };
-      await keys.updateMany({ agentId, keyHash: { $ne: keptKeyHash }, ...endsLater }, { expiresAt: at }, { session });
-    },
-    async revoke(keyId) {
-      const now = clock.now();
-      await keys.updateOne({ _id: keyId, ...isUnexpired() }, { expiresAt: now });
-      return now;
+    async revoke(agentId, keyId) {
+      const update = { $pull: { keys: { id: keyId } } };
+      await access.collection.updateOne({ _id: agentId as never }, update as never);
+      return clock.now();
     },
   };
 }

@@ -1,32 +1,64 @@
 import type { Connection } from "mongoose";
 
-import { createAuthenticator } from "../../http/authenticate.ts";
+import type { Limits } from "../../config/limits.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { offsetMsOf } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
 import type { AgentModels } from "../agents/model.ts";
+import type { Standings } from "../agents/standings.ts";
 import { defineFeature } from "../feature.ts";
+import { accessModels } from "./access-model.ts";
+import { createClientWindows } from "./client-windows.ts";
+import { createDoorkeeper } from "./doorkeeper.ts";
 import { createApiKeys } from "./keys.ts";
 import { authRoutes } from "./routes.ts";
 import type { AuthDeps } from "./routes.ts";
+import { createScoreCopies } from "./scores.ts";
+import type { ScoreCopies } from "./scores.ts";
 import { createAuthService } from "./service.ts";
 import type { RegistrationListener } from "./service.ts";
+import { createSettlements } from "./settlements.ts";
 import { createSignatureNonces } from "./signature-nonces.ts";
+import { createUsageReader } from "./usage.ts";
 
 /** Dependencies of the auth feature. */
 export interface AuthModuleDeps {
   connection: Connection;
   models: AgentModels;
+  standings: Pick<Standings, "of">;
   clock: Clock;
+  log: Logger;
   publicUrl: string;
+  limits: Limits;
   onRegistered: RegistrationListener;
 }
 
-/** Registration and API keys. */
+/** Takes the scores that budgets are multiplied by. It exists before the feature, because standings need it. */
+export function scoreCopiesOf(connection: Connection): ScoreCopies {
+  return createScoreCopies(accessModels(connection));
+}
+
+/** Registration, API keys, limits and budgets. */
 export const authModule = defineFeature({
   routes: authRoutes,
-  create({ connection, models, clock, publicUrl, onRegistered }: AuthModuleDeps) {
-    const apiKeys = createApiKeys(models, clock);
-    const auth = createAuthService({ connection, models, keys: apiKeys, clock, publicUrl, onRegistered });
-    const services: AuthDeps = { auth, apiKeys };
-    return { services, authenticator: createAuthenticator(apiKeys), signatureNonces: createSignatureNonces(models) };
+  create({ connection, models, standings, clock, log, publicUrl, limits, onRegistered }: AuthModuleDeps) {
+    const access = accessModels(connection);
+    const offsetMs = () => offsetMsOf(clock);
+    const onFailure = (error: unknown) => {
+      log.warn({ err: error }, "couldn't settle calls; they are settled later");
+    };
+    const settlements = createSettlements({ models: access, offsetMs, onFailure });
+    const windows = createClientWindows(access, limits.rateLimits, offsetMs);
+    const doorkeeper = createDoorkeeper({ models: access, windows, settlements, limits, offsetMs });
+    const apiKeys = createApiKeys(access, clock);
+    const auth = createAuthService({
+      ...{ connection, models, standings, keys: apiKeys, clock, publicUrl, onRegistered },
+    });
+    const readUsage = createUsageReader({ ...models, ...access }, limits, () => clock.now());
+    const services: AuthDeps = { auth, apiKeys, readUsage };
+    return {
+      ...{ services, models: access, doorkeeper, signatureNonces: createSignatureNonces(models) },
+      flush: () => settlements.flush(),
+    };
   },
 });

@@ -3,13 +3,14 @@ import { hashMessage, recoverPublicKey } from "viem";
 import type { Hex } from "viem";
 import { publicKeyToAddress } from "viem/accounts";
 
+import { TESTNET } from "../../config/constants.ts";
 import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
-import { hashApiKey } from "../../http/authenticate.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { newId } from "../../lib/ids.ts";
 import type { AgentModels, AgentRecord } from "../agents/model.ts";
-import type { ApiKeys } from "./keys.ts";
+import type { Standings } from "../agents/standings.ts";
+import type { ApiKeys, KnownScore } from "./keys.ts";
 import { checkSignInMessage } from "./sign-in-message.ts";
 import type { AcceptableMessage, SignInPurpose } from "./sign-in-message.ts";
 
@@ -45,6 +46,8 @@ export type RegistrationListener = (
 export interface AuthServiceDeps {
   connection: Connection;
   models: AgentModels;
+  /** Copies of the scores that budgets are multiplied by. */
+  standings: Pick<Standings, "of">;
   keys: ApiKeys;
   clock: Clock;
   publicUrl: string;
@@ -53,7 +56,7 @@ export interface AuthServiceDeps {
 
 /** Sign-in with the agent's own wallet (EIP-4361 text, EIP-191 signature). */
 export function createAuthService(deps: AuthServiceDeps): AuthService {
-  const { connection, models, keys, clock, publicUrl } = deps;
+  const { connection, models, standings, keys, clock, publicUrl } = deps;
 
   /** Checks text and signature, and recovers the wallet's public key. */
   async function verify(purpose: SignInPurpose, message: string, signature: Hex) {
@@ -68,6 +71,10 @@ export function createAuthService(deps: AuthServiceDeps): AuthService {
 
   function nonceRecord({ address, nonce, unusableAfter }: AcceptableMessage) {
     return { _id: `${address.toLowerCase()}:${nonce}`, expiresAt: unusableAfter };
+  }
+
+  async function knownScore(walletKey: string): Promise<KnownScore | undefined> {
+    return (await standings.of(TESTNET, [walletKey])).get(walletKey);
   }
 
   return {
@@ -88,16 +95,16 @@ export function createAuthService(deps: AuthServiceDeps): AuthService {
         walletKey,
         publicKey,
         kyaLevel: 0,
-        keysIssued: 0,
         createdAt: now,
       };
+      const known = await knownScore(walletKey);
       if ((await models.agents.exists({ walletKey })) !== null) throw new ApiError("wallet_already_registered");
       try {
         const apiKey = await withTransaction(connection, async (session) => {
           await models.nonces.create([nonceRecord(accepted)], { session });
           await models.agents.create([agent], { session });
           await deps.onRegistered({ agentId: agent._id, wallet: walletKey }, session);
-          return keys.issue(agent, session);
+          return keys.issue(agent, now, known, session);
         });
         return { agent, apiKey };
       } catch (error) {
@@ -112,12 +119,13 @@ export function createAuthService(deps: AuthServiceDeps): AuthService {
       const { accepted } = await verify("issue_key", message, signature);
       const agent = await models.agents.findOne({ walletKey: accepted.address.toLowerCase() }).lean();
       if (agent === null) throw new ApiError("not_found", { details: { walletAddress: accepted.address } });
+      const known = await knownScore(agent.walletKey);
       const othersEndAt = new Date(clock.now().getTime() + revokeOthersAfterSeconds * 1_000);
       try {
         const apiKey = await withTransaction(connection, async (session) => {
+          // First, because the agent's calls write the same record: the sooner, the fewer conflicts.
+          const issued = await keys.issue(agent, othersEndAt, known, session);
           await models.nonces.create([nonceRecord(accepted)], { session });
-          const issued = await keys.issue(agent, session);
-          await keys.endOthers(agent._id, hashApiKey(issued), othersEndAt, session);
           return issued;
         });
         return { agentId: agent._id, apiKey, othersEndAt };

@@ -38,6 +38,7 @@ const listServices = defineRoute({
   summary: "Lists services, or searches them with `q`",
   description:
     "With `minTrustScore` a page may be short or empty even if there are more: follow `nextCursor` until it is null.",
+  withParameter: { name: "q", limitClass: "search", budget: "search" },
   query: listListingsQuery,
   responses: { 200: listOf(listingOutput) },
   errors: ["search_unavailable", "chain_unavailable", "price_feed_unavailable"],

@@ -23,8 +23,14 @@ export type ErrorTranslator = (error: unknown) => ApiError | undefined;
 /**
  * Gives each request an id (the client's `X-Request-Id` if it is well-formed), logs one line when the request has been
  * answered, and turns every error into the envelope of decision 33.
+ * @param defaultHeaders headers of every answer, unless something later sets other values
  */
-export function requestContext(log: Logger, clock: Clock, translate: ErrorTranslator): Middleware<RequestState> {
+export function requestContext(
+  log: Logger,
+  clock: Clock,
+  translate: ErrorTranslator,
+  defaultHeaders: Readonly<Record<string, string>>,
+): Middleware<RequestState> {
   return async (context, next) => {
     const startedAt = performance.now();
     const given = context.get("X-Request-Id");
@@ -34,6 +40,7 @@ export function requestContext(log: Logger, clock: Clock, translate: ErrorTransl
     context.set("X-Request-Id", requestId);
     context.set("X-Content-Type-Options", "nosniff");
     context.set("Cache-Control", "no-store");
+    context.set({ ...defaultHeaders });
     context.res.once("close", () => {
       context.state.log.info(
         {

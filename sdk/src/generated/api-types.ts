@@ -75,6 +75,22 @@ export type PaymentRequired = {
   }>;
 };
 
+export type Budget = {
+  /**
+   * Calls that count today, including those under way
+   */
+  used: number;
+  /**
+   * Calls a day, multiplied by the tier
+   */
+  limit: number;
+  remaining: number;
+  /**
+   * Midnight UTC
+   */
+  resetsAt: string;
+};
+
 export type KyaStatus = {
   level: 0 | 1 | 2 | 3;
   name: string;
@@ -742,6 +758,10 @@ export type PostApiV1AuthRegisterErrors = {
    */
   415: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
@@ -827,15 +847,19 @@ export type DeleteApiV1AuthKeysErrors = {
    */
   415: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -911,6 +935,10 @@ export type PostApiV1AuthKeysErrors = {
    */
   415: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
@@ -942,6 +970,92 @@ export type PostApiV1AuthKeysResponses = {
 
 export type PostApiV1AuthKeysResponse = PostApiV1AuthKeysResponses[keyof PostApiV1AuthKeysResponses];
 
+export type GetApiV1AuthUsageData = {
+  body?: never;
+  path?: never;
+  query?: never;
+  url: "/api/v1/auth/usage";
+};
+
+export type GetApiV1AuthUsageErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1AuthUsageError = GetApiV1AuthUsageErrors[keyof GetApiV1AuthUsageErrors];
+
+export type GetApiV1AuthUsageResponses = {
+  /**
+   * The caller's budgets and what is used of them
+   */
+  200: {
+    success: true;
+    data: {
+      agentId: string;
+      agentName: string;
+      tier: "elite" | "pro" | "plus" | "free";
+      onChainScore: number;
+      budgets: {
+        api: Budget;
+        message: Budget;
+        search: Budget;
+        transaction: Budget;
+      };
+      abuse: {
+        /**
+         * Calls of this UTC day that count towards a budget
+         */
+        dailyUsage: number;
+        /**
+         * The same of this UTC month
+         */
+        monthlyUsage: number;
+        /**
+         * Sum of the daily budgets
+         */
+        dailyLimit: number;
+        /**
+         * 30 times the daily limit
+         */
+        monthlyLimit: number;
+      };
+      /**
+       * Prepaid calls that are left
+       */
+      prepaid: {
+        api: number;
+        message: number;
+        search: number;
+        transaction: number;
+      };
+    };
+  };
+};
+
+export type GetApiV1AuthUsageResponse = GetApiV1AuthUsageResponses[keyof GetApiV1AuthUsageResponses];
+
 export type GetApiV1AgentsScoreData = {
   body?: never;
   path?: never;
@@ -957,13 +1071,17 @@ export type GetApiV1AgentsScoreErrors = {
    */
   400: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
-   * `chain_unavailable`: The chain is currently unavailable
-   *
    * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
    */
   503: Error;
 };
@@ -1011,6 +1129,10 @@ export type GetApiV1AgentsByIdPublicKeyErrors = {
    * `not_found`: Not found
    */
   404: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
   /**
    * `internal_error`: Something went wrong on our side
    */
@@ -1072,15 +1194,19 @@ export type GetApiV1AgentsByIdDiscoveryScoreErrors = {
    */
   404: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -1182,15 +1308,19 @@ export type PostApiV1AgentsKyaPaymentMethodErrors = {
    */
   422: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -1270,6 +1400,10 @@ export type PostApiV1AdminAgentsByIdKyaErrors = {
    */
   415: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
@@ -1311,9 +1445,17 @@ export type GetApiV1CategoriesErrors = {
    */
   400: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   */
+  503: Error;
 };
 
 export type GetApiV1CategoriesError = GetApiV1CategoriesErrors[keyof GetApiV1CategoriesErrors];
@@ -1456,15 +1598,19 @@ export type GetApiV1ServicesErrors = {
    */
   402: PaymentRequired;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    *
    * `search_unavailable`: Semantic search is currently unavailable
    *
@@ -1603,15 +1749,19 @@ export type PostApiV1ServicesErrors = {
    */
   415: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -1693,15 +1843,19 @@ export type DeleteApiV1ServicesByIdErrors = {
    */
   415: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -1755,15 +1909,19 @@ export type GetApiV1ServicesByIdErrors = {
    */
   404: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -1907,15 +2065,19 @@ export type PatchApiV1ServicesByIdErrors = {
    */
   415: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -2000,15 +2162,19 @@ export type PostApiV1DiscoverErrors = {
    */
   415: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    *
    * `search_unavailable`: Semantic search is currently unavailable
    *
@@ -2147,15 +2313,19 @@ export type PostApiV1CheckoutErrors = {
    */
   422: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    *
    * `new_escrows_paused`: The escrow contract currently accepts no new escrows
    *
@@ -2268,15 +2438,19 @@ export type GetApiV1TransactionsErrors = {
    */
   402: PaymentRequired;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2341,15 +2515,19 @@ export type GetApiV1TransactionsByIdErrors = {
    */
   404: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2408,15 +2586,19 @@ export type GetApiV1TransactionsByIdCriteriaErrors = {
    */
   404: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2522,15 +2704,19 @@ export type PostApiV1TransactionsByIdFundErrors = {
    */
   415: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2632,15 +2818,19 @@ export type PostApiV1TransactionsByIdDeliverErrors = {
    */
   415: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2735,15 +2925,19 @@ export type PostApiV1TransactionsByIdConfirmErrors = {
    */
   415: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2805,15 +2999,19 @@ export type GetApiV1TransactionsByIdClaimAbandonedErrors = {
    */
   404: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2885,15 +3083,19 @@ export type GetApiV1TransactionsByIdFinalizeErrors = {
    */
   404: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -2970,15 +3172,19 @@ export type GetApiV1JobsErrors = {
    */
   402: PaymentRequired;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    *
    * `indexer_unavailable`: The subgraph is currently unavailable
    */
@@ -3048,15 +3254,19 @@ export type GetApiV1EventsErrors = {
    */
   402: PaymentRequired;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -3108,15 +3318,19 @@ export type GetApiV1WebhooksSecretErrors = {
    */
   402: PaymentRequired;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -3204,15 +3418,19 @@ export type PostApiV1WebhooksSecretRotateErrors = {
    */
   415: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -3302,15 +3520,19 @@ export type PostApiV1WebhooksSecretActivateErrors = {
    */
   415: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -3385,15 +3607,19 @@ export type GetApiV1WebhooksDeliveriesErrors = {
    */
   402: PaymentRequired;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
   /**
+   * `service_unavailable`: The service is currently unavailable
+   *
    * `chain_unavailable`: The chain is currently unavailable
    *
    * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `service_unavailable`: The service is currently unavailable
    */
   503: Error;
 };
@@ -3430,9 +3656,17 @@ export type GetApiV1NetworksErrors = {
    */
   400: Error;
   /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
    * `internal_error`: Something went wrong on our side
    */
   500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   */
+  503: Error;
 };
 
 export type GetApiV1NetworksError = GetApiV1NetworksErrors[keyof GetApiV1NetworksErrors];

@@ -44,7 +44,10 @@ describe("the sync of standings", () => {
 
   const parts = () => {
     const indexers = { "base-sepolia": testnet, base: mainnet };
-    const standings = createStandings({ models, indexers, clock: systemClock });
+    const standings = createStandings({
+      ...{ models, indexers, clock: systemClock },
+      onScores: () => Promise.resolve(),
+    });
     return { standings, sync: createStandingsSync({ models, copies: standings, indexers, chains: indexers }) };
   };
   /** Runs the job once, like a newly started process. */

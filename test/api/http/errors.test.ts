@@ -27,7 +27,7 @@ describe("errors", () => {
     assert.ok(refusals.length >= 3);
     for (const [code, { text }] of refusals) {
       const app = new Koa();
-      app.use(requestContext(silent, systemClock, () => undefined) as Koa.Middleware);
+      app.use(requestContext(silent, systemClock, () => undefined, {}) as Koa.Middleware);
       app.use(() => {
         throw new ApiError(code as ErrorCode);
       });

@@ -1,4 +1,4 @@
-// The three places in the pipeline for policies such as rate limits, budgets, payments and idempotency.
+// The two places in the pipeline for policies such as request signatures, idempotency and payments.
 import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -34,7 +34,7 @@ describe("steps of the pipeline", () => {
 
   /** Starts the same application with steps, and returns its address. */
   async function withSteps(steps: Partial<PipelineSteps>): Promise<string> {
-    const all = { beforeAuthentication: [], afterAuthentication: [], afterValidation: [], ...steps };
+    const all = { afterAdmission: [], afterValidation: [], ...steps };
     const handle = createApp(api.container, all).callback();
     const server = createServer((request, response) => void handle(request, response));
     servers.push(server);
@@ -55,18 +55,17 @@ describe("steps of the pipeline", () => {
     const traced =
       (name: string): Step =>
       async (context, next) => {
-        trace.push(`${name} ${context.caller === undefined ? "?" : "known"}`);
+        trace.push(`${name} ${context.caller === undefined ? "unknown" : "known"}`);
         const answer = await next();
         trace.push(`${name} ${answer.status}`);
         return answer;
       };
     const url = await withSteps({
-      beforeAuthentication: [traced("a"), traced("b")],
-      afterAuthentication: [traced("c")],
+      afterAdmission: [traced("a"), traced("b"), traced("c")],
       afterValidation: [traced("d"), traced("e")],
     });
     assert.strictEqual((await post(url + SERVICES, JSON.stringify(listingBody()))).status, 201);
-    const inwards = ["a ?", "b ?", "c known", "d known", "e known"];
+    const inwards = ["a known", "b known", "c known", "d known", "e known"];
     assert.deepEqual(trace, [...inwards, "e 201", "d 201", "c 201", "b 201", "a 201"]);
   });
 
@@ -134,7 +133,7 @@ describe("steps of the pipeline", () => {
   it("see later errors, may refuse a request, and also set headers on errors", async () => {
     const undone: unknown[] = [];
     const limited: Step = async (context, next) => {
-      context.setHeader("X-RateLimit-Limit", "100");
+      context.setHeader("X-Trace", "100");
       if (context.headers["x-refuse"] !== undefined) throw new ApiError("service_unavailable");
       return next();
     };
@@ -146,18 +145,18 @@ describe("steps of the pipeline", () => {
         throw error;
       }
     };
-    const url = await withSteps({ beforeAuthentication: [limited], afterValidation: [undo] });
+    const url = await withSteps({ afterAdmission: [limited], afterValidation: [undo] });
     const missing = await fetch(`${url}${SERVICES}/lst_unknown`, { headers: { "x-api-key": agent.apiKey } });
-    assert.deepEqual([missing.status, missing.headers.get("x-ratelimit-limit")], [404, "100"]);
+    assert.deepEqual([missing.status, missing.headers.get("x-trace")], [404, "100"]);
     assert.deepEqual(undone, ["not_found"]);
     const refused = await post(url + SERVICES, "{}", { "x-refuse": "1" });
-    assert.deepEqual([refused.status, refused.headers.get("x-ratelimit-limit")], [503, "100"]);
+    assert.deepEqual([refused.status, refused.headers.get("x-trace")], [503, "100"]);
   });
 
   it("know the caller of discover, if any, for its budget", async () => {
     const callers: StepContext["caller"][] = [];
     const url = await withSteps({
-      afterAuthentication: [
+      afterAdmission: [
         (context, next) => {
           callers.push(context.caller);
           assert.deepEqual([context.route.limitClass, context.route.budget], ["discover", "search"]);

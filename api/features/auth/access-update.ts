@@ -1,0 +1,254 @@
+// The updates of an agent's access record, as aggregation pipelines: MongoDB runs each as one atomic step, with its own
+// clock, so several processes count exactly. `scratch` holds values between the stages and isn't stored.
+
+import { RATE_WINDOW_MS, SUSPENSION, TIERS } from "../../config/constants.ts";
+import type { CallClass, RateClass } from "../../config/constants.ts";
+import { byCallClass } from "./tiers.ts";
+
+/** A stage of an update. */
+export type Stage = Record<string, unknown>;
+
+/** Reservations whose calls have ended. */
+export interface Settled {
+  /** Their calls were served and count. */
+  served: readonly string[];
+  /** Their calls count nothing. */
+  released: readonly string[];
+}
+
+/** A call that asks for admission. */
+export interface Asking {
+  callId: string;
+  keyHash: string;
+  /** Undefined if the call isn't limited by key. */
+  window: { rateClass: RateClass; limit: number } | undefined;
+  /** Undefined if the call draws on no budget; `base` is the budget before the multiplier. */
+  budget: { type: CallClass; base: number } | undefined;
+  settled: Settled;
+  leaseMs: number;
+  offsetMs: number;
+}
+
+/** The current time by the database's clock. Tests move it by an offset. */
+export function databaseNow(offsetMs: number): unknown {
+  return offsetMs === 0 ? "$$NOW" : { $add: ["$$NOW", offsetMs] };
+}
+
+const filter = (input: unknown, condition: unknown) => ({ $filter: { input, as: "item", cond: condition } });
+const count = (input: unknown, condition: unknown) => ({ $size: filter(input, condition) });
+const all = (...conditions: unknown[]) => ({ $and: conditions });
+const isOneOf = (ids: readonly string[]) => ({ $in: ["$$item.id", ids] });
+const ofType = (type: CallClass) => ({ $eq: ["$$item.type", type] });
+const isToday = { $eq: ["$$item.day", "$scratch.day"] };
+const paidByBudget = { $not: ["$$item.prepaid"] };
+const monthOf = (date: unknown) => ({ $dateTrunc: { date, unit: "month" } });
+const later = (ms: number) => ({ $add: ["$scratch.now", ms] });
+const within = (times: unknown, ms: number) => filter(times, { $gt: ["$$item", later(-ms)] });
+
+/** Ends the reservations that have been settled or have expired, and begins a new day at midnight UTC. */
+function settle({ served, released }: Settled): Stage[] {
+  const isNewDay = { $ne: ["$day", "$scratch.day"] };
+  const isSameMonth = (date: unknown) => ({ $eq: [monthOf(date), monthOf("$scratch.day")] });
+  const hasExpired = { $lte: ["$$item.until", "$scratch.now"] };
+  const isOver = { $or: [hasExpired, isOneOf([...served, ...released])] };
+  const unserved = all(isOver, { $not: [isOneOf(served)] });
+  const reservations = "$scratch.before";
+  return [
+    {
+      $set: {
+        "scratch.before": "$reservations",
+        // A clock that goes back doesn't bring back an earlier day's budget.
+        "scratch.day": { $max: ["$day", { $dateTrunc: { date: "$scratch.now", unit: "day" } }] },
+        reservations: filter("$reservations", { $not: [isOver] }),
+      },
+    },
+    {
+      $set: {
+        day: "$scratch.day",
+        earlier: {
+          $add: [
+            {
+              $cond: [
+                isNewDay,
+                {
+                  $cond: [
+                    isSameMonth("$day"),
+                    { $add: ["$earlier", ...Object.values(byCallClass((type) => `$used.${type}`))] },
+                    0,
+                  ],
+                },
+                "$earlier",
+              ],
+            },
+            // A call that began before midnight counts for its own day.
+            count(reservations, all(isOneOf(served), paidByBudget, { $not: [isToday] }, isSameMonth("$$item.day"))),
+          ],
+        },
+        used: byCallClass((type) => ({
+          $add: [
+            { $cond: [isNewDay, 0, `$used.${type}`] },
+            count(reservations, all(isOneOf(served), ofType(type), paidByBudget, isToday)),
+          ],
+        })),
+        prepaid: byCallClass((type) => ({
+          $add: [`$prepaid.${type}`, count(reservations, all("$$item.prepaid", ofType(type), unserved))],
+        })),
+      },
+    },
+  ];
+}
+
+/** Settles calls without a new one. */
+export function settlementUpdate(settled: Settled, offsetMs: number): Stage[] {
+  return [{ $set: { "scratch.now": databaseNow(offsetMs) } }, ...settle(settled), { $unset: "scratch" }];
+}
+
+/** The budget by the agent's score. */
+function budgetLimit(base: number): unknown {
+  const branches = TIERS.filter(({ minScore }) => Number.isFinite(minScore)).map(({ minScore, multiplier }) => ({
+    case: { $gte: ["$score", minScore] },
+    then: base * multiplier,
+  }));
+  return { $switch: { branches, default: base } };
+}
+
+/** Decides about a call, counts it and says what was decided in `call`. */
+export function admissionUpdate({ callId, keyHash, window, budget, settled, leaseMs, offsetMs }: Asking): Stage[] {
+  const path = window?.rateClass ?? "general";
+  const isEnded = all({ $ne: ["$scratch.key.expiresAt", null] }, { $lte: ["$scratch.key.expiresAt", "$scratch.now"] });
+  const isSuspended = all(
+    { $ne: ["$scratch.key.suspendedUntil", null] },
+    { $gt: ["$scratch.key.suspendedUntil", "$scratch.now"] },
+  );
+  const withBudget = (type: CallClass) => [
+    { case: { $lt: ["$scratch.used", "$scratch.limit"] }, then: "reserved" },
+    { case: { $gt: [`$prepaid.${type}`, 0] }, then: "prepaid" },
+    { case: true, then: "exhausted" },
+  ];
+  const isAdmitted = { $not: [{ $in: ["$scratch.outcome", ["limited", "ended", "suspended"]] }] };
+  const isLimited = { $eq: ["$scratch.outcome", "limited"] };
+  const isPrepaid = { $eq: ["$scratch.outcome", "prepaid"] };
+  return [
+    {
+      $set: {
+        "scratch.now": databaseNow(offsetMs),
+        "scratch.key": { $first: filter("$keys", { $eq: ["$$item.hash", keyHash] }) },
+      },
+    },
+    ...settle(settled),
+    {
+      $set: {
+        "scratch.window":
+          window === undefined ? [] : within({ $ifNull: [`$scratch.key.windows.${path}`, []] }, RATE_WINDOW_MS),
+        "scratch.limit": budget === undefined ? 0 : budgetLimit(budget.base),
+        "scratch.used":
+          budget === undefined
+            ? 0
+            : {
+                $add: [`$used.${budget.type}`, count("$reservations", all(ofType(budget.type), paidByBudget, isToday))],
+              },
+      },
+    },
+    {
+      $set: {
+        "scratch.outcome": {
+          $switch: {
+            branches: [
+              { case: isEnded, then: "ended" },
+              { case: isSuspended, then: "suspended" },
+              ...(window === undefined
+                ? []
+                : [{ case: { $gte: [{ $size: "$scratch.window" }, window.limit] }, then: "limited" }]),
+              ...(budget === undefined ? [] : withBudget(budget.type)),
+            ],
+            default: "free",
+          },
+        },
+      },
+    },
+    {
+      $set: {
+        "scratch.window":
+          window === undefined
+            ? []
+            : { $cond: [isAdmitted, { $concatArrays: ["$scratch.window", ["$scratch.now"]] }, "$scratch.window"] },
+        "scratch.refusals": {
+          $cond: [
+            isLimited,
+            { $concatArrays: [within("$scratch.key.refusals", SUSPENSION.withinMs), ["$scratch.now"]] },
+            "$scratch.key.refusals",
+          ],
+        },
+      },
+    },
+    {
+      $set: {
+        "scratch.key": {
+          $mergeObjects: [
+            "$scratch.key",
+            ...(window === undefined
+              ? []
+              : [{ windows: { $mergeObjects: ["$scratch.key.windows", { [path]: "$scratch.window" }] } }]),
+            {
+              $cond: [
+                all(isLimited, { $gte: [{ $size: "$scratch.refusals" }, SUSPENSION.refusals] }),
+                { suspendedUntil: later(SUSPENSION.forMs), refusals: [] },
+                { refusals: "$scratch.refusals" },
+              ],
+            },
+          ],
+        },
+      },
+    },
+    {
+      $set: {
+        keys: {
+          $map: {
+            input: "$keys",
+            as: "item",
+            in: { $cond: [{ $eq: ["$$item.hash", keyHash] }, "$scratch.key", "$$item"] },
+          },
+        },
+        ...(budget === undefined
+          ? {}
+          : {
+              [`prepaid.${budget.type}`]: { $subtract: [`$prepaid.${budget.type}`, { $cond: [isPrepaid, 1, 0] }] },
+              reservations: {
+                $cond: [
+                  { $in: ["$scratch.outcome", ["reserved", "prepaid"]] },
+                  {
+                    $concatArrays: [
+                      "$reservations",
+                      [
+                        {
+                          id: callId,
+                          type: budget.type,
+                          day: "$scratch.day",
+                          until: later(leaseMs),
+                          prepaid: isPrepaid,
+                        },
+                      ],
+                    ],
+                  },
+                  "$reservations",
+                ],
+              },
+            }),
+        call: {
+          id: callId,
+          keyId: "$scratch.key.id",
+          outcome: "$scratch.outcome",
+          at: "$scratch.now",
+          counted: { $size: "$scratch.window" },
+          first: { $ifNull: [{ $first: "$scratch.window" }, null] },
+          last: { $ifNull: [{ $last: "$scratch.window" }, null] },
+          used: "$scratch.used",
+          limit: "$scratch.limit",
+          day: "$scratch.day",
+          suspendedUntil: "$scratch.key.suspendedUntil",
+        },
+      },
+    },
+    { $unset: "scratch" },
+  ];
+}

@@ -1,0 +1,161 @@
+import { randomBytes } from "node:crypto";
+
+import { RATE_WINDOW_MS } from "../../config/constants.ts";
+import type { CallClass } from "../../config/constants.ts";
+import type { Limits } from "../../config/limits.ts";
+import { isClientClass, rateHeaders } from "../../http/admission.ts";
+import type { Admission, AdmissionRequest, ClientClass, Doorkeeper, RateState } from "../../http/admission.ts";
+import { presentedKey } from "../../http/authenticate.ts";
+import { ApiError } from "../../http/errors.ts";
+import type { ErrorCode } from "../../http/errors.ts";
+import type { BudgetState } from "../../http/payment-required.ts";
+import type { AccessModels, AccessRecord, CallRecord } from "./access-model.ts";
+import { admissionUpdate } from "./access-update.ts";
+import type { ClientWindows } from "./client-windows.ts";
+import type { Settlements } from "./settlements.ts";
+import { resetAfter } from "./tiers.ts";
+
+/** Dependencies of the doorkeeper. */
+export interface DoorkeeperDeps {
+  models: Pick<AccessModels, "access">;
+  windows: ClientWindows;
+  settlements: Settlements;
+  limits: Limits;
+  offsetMs: () => number;
+}
+
+/** Longer than any call takes. After it, the reservation of a process that died is free again. */
+export const RESERVATION_LEASE_MS = 120_000;
+
+const RANDOM_BYTES = 6;
+
+/** What the database says about a call. */
+type Decision = Pick<AccessRecord, "_id" | "walletAddress"> & { call: CallRecord };
+
+/** Keys, limits and budgets in the database. A keyed call takes one round trip. */
+export function createDoorkeeper({ models, windows, settlements, limits, offsetMs }: DoorkeeperDeps): Doorkeeper {
+  const { rateLimits, budgets } = limits;
+  const untouched = { limit: rateLimits.keyless, remaining: rateLimits.keyless, resetSeconds: 0 };
+  const processId = randomBytes(RANDOM_BYTES).toString("hex");
+  let calls = 0;
+
+  async function countClient(rateClass: ClientClass, ip: string): Promise<RateState> {
+    const { times, admitted, at } = await windows.count(rateClass, ip);
+    const state = stateOf(rateLimits[rateClass], times.length, times.at(-1), at);
+    if (!admitted)
+      throw tooMany(rateClass === "developerAccess" ? "too_many_attempts" : "rate_limit_exceeded", state, times[0], at);
+    return state;
+  }
+
+  /** Refuses a request without a valid key. Such requests count for the client's address, so keys can't be tried fast. */
+  async function refuseStranger(
+    ip: string,
+    counted: RateState | undefined,
+    retryAfterSeconds?: number,
+  ): Promise<never> {
+    const rate = counted ?? (await countClient("keyless", ip));
+    throw new ApiError("invalid_api_key", {
+      headers: rateHeaders(rate),
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    });
+  }
+
+  /** Asks the database to admit a call of a key; undefined if no agent has the key. */
+  async function decide(
+    keyHash: string,
+    request: Pick<AdmissionRequest, "rateClass" | "budget">,
+  ): Promise<Decision | undefined> {
+    const { rateClass, budget } = request;
+    calls += 1;
+    const waiting = settlements.take(keyHash);
+    const update = admissionUpdate({
+      callId: `${processId}-${calls}`,
+      keyHash,
+      window:
+        rateClass === undefined || isClientClass(rateClass) ? undefined : { rateClass, limit: rateLimits[rateClass] },
+      budget: budget === undefined ? undefined : { type: budget, base: budgets[budget] },
+      settled: waiting ?? { served: [], released: [] },
+      leaseMs: RESERVATION_LEASE_MS,
+      offsetMs: offsetMs(),
+    });
+    try {
+      const found = await models.access.collection.findOneAndUpdate({ "keys.hash": keyHash }, update, {
+        returnDocument: "after",
+        projection: { walletAddress: 1, call: 1 },
+        // Counters that a failover loses cost nobody anything, so one member's confirmation is enough. Keys themselves
+        // are issued and revoked by majority writes.
+        writeConcern: { w: 1 },
+      });
+      if (found === null && waiting !== undefined) settlements.putBack(keyHash, waiting);
+      return found === null ? undefined : (found as unknown as Decision);
+    } catch (error) {
+      if (waiting !== undefined) settlements.putBack(keyHash, waiting);
+      throw error;
+    }
+  }
+
+  return {
+    untouched,
+    countStranger: (ip) => countClient("keyless", ip),
+    async admit({ auth, rateClass, budget, headers, ip }) {
+      const needsKey = auth === "apiKey";
+      const counted =
+        rateClass !== undefined && isClientClass(rateClass) ? await countClient(rateClass, ip) : undefined;
+      const presented = needsKey || auth === "optionalApiKey" ? presentedKey(headers) : "absent";
+      if (presented === "invalid" || (presented === "absent" && needsKey)) return refuseStranger(ip, counted);
+      if (presented === "absent") return { ...NO_CALLER, rate: counted ?? untouched };
+      const decision = await decide(presented.hash, { rateClass, budget });
+      if (decision === undefined || decision.call.outcome === "ended") return refuseStranger(ip, counted);
+      const { _id: agentId, walletAddress, call } = decision;
+      if (call.outcome === "suspended") {
+        return refuseStranger(ip, counted, secondsBetween(call.at, call.suspendedUntil ?? call.at));
+      }
+      const limit = rateClass === undefined ? untouched.limit : rateLimits[rateClass];
+      const rate = counted ?? stateOf(limit, call.counted, call.last ?? undefined, call.at);
+      if (call.outcome === "limited") throw tooMany("rate_limit_exceeded", rate, call.first ?? undefined, call.at);
+      const isReserved = call.outcome === "reserved" || call.outcome === "prepaid";
+      const reserved = { agentId, keyHash: presented.hash, callId: call.id };
+      return {
+        caller: { agentId, walletAddress, keyId: call.keyId },
+        rate,
+        budget: budget === undefined ? undefined : budgetOf(budget, call),
+        async settle(served) {
+          if (!isReserved) return;
+          if (served) settlements.serve(reserved);
+          else await settlements.release(reserved);
+        },
+      } satisfies Admission;
+    },
+  };
+}
+
+const NO_CALLER = { caller: undefined, budget: undefined, settle: () => Promise.resolve() };
+
+function budgetOf(type: CallClass, { used, limit, outcome, day }: CallRecord): BudgetState {
+  const isCounted = outcome === "reserved";
+  return {
+    type,
+    used: isCounted ? used + 1 : used,
+    limit,
+    resetsAt: resetAfter(day),
+    exhausted: outcome === "exhausted",
+  };
+}
+
+function stateOf(limit: number, calls: number, last: Date | undefined, at: Date): RateState {
+  const resetSeconds = last === undefined ? 0 : secondsBetween(at, new Date(last.getTime() + RATE_WINDOW_MS));
+  return { limit, remaining: Math.max(0, limit - calls), resetSeconds };
+}
+
+/** @param first the oldest call in the window: when it leaves, one call is free again */
+function tooMany(code: ErrorCode, state: RateState, first: Date | undefined, at: Date): ApiError {
+  const freeAt = new Date((first ?? at).getTime() + RATE_WINDOW_MS);
+  return new ApiError(code, {
+    headers: rateHeaders(state),
+    retryAfterSeconds: Math.max(1, secondsBetween(at, freeAt)),
+  });
+}
+
+function secondsBetween(from: Date, to: Date): number {
+  return Math.max(0, Math.ceil((to.getTime() - from.getTime()) / 1_000));
+}

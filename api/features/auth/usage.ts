@@ -1,0 +1,76 @@
+import { CALL_CLASSES } from "../../config/constants.ts";
+import type { CallClass, Tier } from "../../config/constants.ts";
+import type { AgentModels } from "../agents/model.ts";
+import type { Limits } from "../../config/limits.ts";
+import type { AccessModels, AccessRecord } from "./access-model.ts";
+import { byCallClass, dayOf, resetAfter, tierOf } from "./tiers.ts";
+
+/** A daily budget (section 8.3). */
+export interface BudgetUse {
+  used: number;
+  limit: number;
+  remaining: number;
+  resetsAt: Date;
+}
+
+/** What an agent has used (section 4, row 19). */
+export interface Usage {
+  agentId: string;
+  agentName: string;
+  tier: Tier;
+  onChainScore: number;
+  budgets: Record<CallClass, BudgetUse>;
+  /** Calls of this UTC day and month, and how many the budgets allow (decision 35). */
+  abuse: { dailyUsage: number; monthlyUsage: number; dailyLimit: number; monthlyLimit: number };
+  /** Prepaid calls that are left (decision 46). */
+  prepaid: Record<CallClass, number>;
+}
+
+/** Reads what an agent has used. */
+export type ReadUsage = (agentId: string) => Promise<Usage>;
+
+/** Months are counted as 30 days (decision 35). */
+const DAYS_A_MONTH = 30;
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+
+/** Usage as the database has it, calls under way included. */
+export function createUsageReader(
+  models: Pick<AccessModels, "access"> & Pick<AgentModels, "agents">,
+  limits: Pick<Limits, "budgets">,
+  now: () => Date,
+): ReadUsage {
+  return async (agentId) => {
+    const [found, agent] = await Promise.all([
+      models.access.findById(agentId).lean<AccessRecord | null>(),
+      models.agents.findById(agentId).lean(),
+    ]);
+    if (found === null || agent === null) throw new Error(`The agent ${agentId} has no access record`);
+    const { tier, multiplier } = tierOf(found.score);
+    const at = now();
+    const today = new Date(Math.max(dayOf(at).getTime(), found.day.getTime()));
+    const isToday = found.day.getTime() === today.getTime();
+    const isThisMonth = found.day.toISOString().slice(0, 7) === today.toISOString().slice(0, 7);
+    const underWay = (type: CallClass) =>
+      found.reservations.filter(
+        (held) => held.type === type && !held.prepaid && held.until > at && held.day.getTime() === today.getTime(),
+      ).length;
+    const settled = CALL_CLASSES.map((type) => found.used[type]);
+    const budgets = byCallClass((type) => {
+      const used = (isToday ? found.used[type] : 0) + underWay(type);
+      const limit = limits.budgets[type] * multiplier;
+      return { used, limit, remaining: Math.max(0, limit - used), resetsAt: resetAfter(today) };
+    });
+    const dailyUsage = sum(CALL_CLASSES.map((type) => budgets[type].used));
+    const earlier = isThisMonth ? found.earlier + (isToday ? 0 : sum(settled)) : 0;
+    const dailyLimit = sum(CALL_CLASSES.map((type) => budgets[type].limit));
+    return {
+      ...{ agentId, agentName: agent.agentName, tier, onChainScore: found.score, budgets },
+      abuse: {
+        ...{ dailyUsage, monthlyUsage: earlier + dailyUsage },
+        ...{ dailyLimit, monthlyLimit: DAYS_A_MONTH * dailyLimit },
+      },
+      prepaid: found.prepaid,
+    };
+  };
+}
