@@ -8,6 +8,7 @@ import type { DocsDeps } from "./features/docs/module.ts";
 import { rateHeaders } from "./http/admission.ts";
 import type { RouteDefinition } from "./http/define-route.ts";
 import { ApiError } from "./http/errors.ts";
+import { crossOrigin, securityHeaders } from "./http/middleware/browser-headers.ts";
 import { requestContext } from "./http/middleware/request-context.ts";
 import { describeApi } from "./http/openapi.ts";
 import type { ApiDescription } from "./http/openapi.ts";
@@ -80,8 +81,10 @@ function policySteps({ env, clock, idempotencyKeys, signatureNonces: nonces }: C
 export function createApp(container: Container, steps = policySteps(container)): Koa {
   const app = new Koa({ proxy: container.env.trustedProxies > 0, maxIpsCount: container.env.trustedProxies });
   const deps = { ...container.services, apiDescription: { ...apiDescription() } };
-  const unlimited = rateHeaders(container.doorkeeper.untouched);
-  app.use(requestContext(container.log, container.clock, translateError, unlimited) as Koa.Middleware);
+  const { env, log, clock, metrics } = container;
+  const defaultHeaders = { ...securityHeaders(env.publicUrl), ...rateHeaders(container.doorkeeper.untouched) };
+  app.use(requestContext({ log, clock, metrics, defaultHeaders, translate: translateError }) as Koa.Middleware);
+  if (env.corsOrigins.length > 0) app.use(crossOrigin(env.corsOrigins));
   const mounted = mountRoutes(routes, deps, {
     doorkeeper: container.doorkeeper,
     admin: container.admin,

@@ -12,6 +12,7 @@ import { NETWORKS } from "./config/constants.ts";
 import type { Network } from "./config/constants.ts";
 import type { Env } from "./config/env.ts";
 import { connectDatabase, createIndexes } from "./db/connection.ts";
+import { watchPool } from "./db/pool-state.ts";
 import { adminModule } from "./features/admin/module.ts";
 import { agentsModule } from "./features/agents/module.ts";
 import { authModule, scoreCopiesOf } from "./features/auth/module.ts";
@@ -49,6 +50,8 @@ import type { JobDefinition } from "./jobs/define-job.ts";
 import { systemClock } from "./lib/clock.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { Logger } from "./lib/logger.ts";
+import { createMetrics } from "./lib/metrics.ts";
+import type { Metrics } from "./lib/metrics.ts";
 import { StoppingError } from "./lib/stopping.ts";
 import { DeadlineExceededError, withTimeout } from "./lib/timeout.ts";
 
@@ -107,6 +110,7 @@ export interface Platform {
   chains: Readonly<Record<Network, ChainClient>>;
   indexers: Readonly<Record<Network, Indexer>>;
   jobs: JobSystem;
+  metrics: Metrics;
   /** Aborted as soon as the process starts to stop. */
   shutdown: AbortSignal;
 }
@@ -274,6 +278,7 @@ function createFeatures(platform: Platform, timings: Timings) {
     reached: () => chainProgress(connection).reached(),
     quarantined: (network) => chainFollower.quarantined(network),
     outbox: () => outbox.state(),
+    metrics: platform.metrics,
   });
   return {
     ...{
@@ -303,7 +308,16 @@ async function connectPlatform(options: ContainerOptions, shutdown: AbortSignal)
   const indexers =
     options.indexers ?? byNetwork((network) => createIndexer({ network, url: env.subgraphUrls[network] }));
   const connection = await connectDatabase(env.mongodbUri, log, options.databaseName);
-  return { env, log, clock, connection, chains, indexers, jobs: createJobSystem(connection, log), shutdown };
+  const metrics = createMetrics();
+  const pool = watchPool(connection);
+  metrics.addGauge({
+    name: "mongodb_connections",
+    help: "Connections of this process to the database: open, in use, and requests that wait for one",
+    labels: ["state"],
+    read: () => Promise.resolve(Object.entries(pool()).map(([state, value]) => ({ labels: { state }, value }))),
+  });
+  const jobs = createJobSystem(connection, log);
+  return { env, log, clock, connection, chains, indexers, jobs, metrics, shutdown };
 }
 
 async function connectChains(env: Env): Promise<Readonly<Record<Network, ChainClient>>> {

@@ -6,18 +6,33 @@ import process from "node:process";
 import { createApp } from "./app.ts";
 import { loadEnv } from "./config/env.ts";
 import { createContainer } from "./container.ts";
+import { listenForScrapes } from "./http/metrics-server.ts";
 import type { Container } from "./container.ts";
 import { runProcess, stopInOrder } from "./lib/process.ts";
 import { createLogger } from "./lib/logger.ts";
 
-/** How long a client may take to send its whole request. */
-const REQUEST_TIMEOUT_MS = 30_000;
-const HEADERS_TIMEOUT_MS = 10_000;
-const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** How long clients may take, in milliseconds. A slower one gets 408 and its connection is closed. */
+export interface ServerTimeouts {
+  /** For the whole request. */
+  requestTimeout: number;
+  headersTimeout: number;
+  /** Between two requests. Longer than a load balancer's, which would otherwise send into a closed connection. */
+  keepAliveTimeout: number;
+  /** How often the first two are checked. */
+  connectionsCheckingInterval: number;
+}
+
+const SERVER_TIMEOUTS: ServerTimeouts = {
+  requestTimeout: 30_000,
+  headersTimeout: 10_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 2_000,
+};
 /** How long in-flight requests may take once the process stops; those that take longer are answered 503. */
 const DRAIN_MS = 4_000;
 /** When the connections are cut whose clients don't read their answers. */
 const DRAIN_TIMEOUT_MS = 5_000;
+const METRICS_LIMIT_MS = 500;
 /** How long the connections may take to close. */
 const CLOSE_LIMIT_MS = 2_000;
 
@@ -31,15 +46,17 @@ export interface RunningServer {
 }
 
 /** Starts listening. */
-export async function listen(container: Container, host: string, port: number): Promise<RunningServer> {
+export async function listen(
+  container: Container,
+  host: string,
+  port: number,
+  timeouts: Partial<ServerTimeouts> = {},
+): Promise<RunningServer> {
   const handle = createApp(container).callback();
-  const server = createServer((request, response) => {
+  const server = createServer({ ...SERVER_TIMEOUTS, ...timeouts }, (request, response) => {
     // Koa handles every error itself; its promise never rejects.
     void handle(request, response);
   });
-  server.requestTimeout = REQUEST_TIMEOUT_MS;
-  server.headersTimeout = HEADERS_TIMEOUT_MS;
-  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
@@ -78,11 +95,16 @@ async function main(): Promise<void> {
     const container = await createContainer({ env, log });
     await container.startSearch();
     const running = await listen(container, env.host, env.port);
+    const scrapes =
+      env.metricsPort === undefined
+        ? undefined
+        : await listenForScrapes(container.metrics, { host: env.host, port: env.metricsPort, log });
     log.info({ host: env.host, port: running.port, publicUrl: env.publicUrl }, "API listens");
     return async () => {
       container.beginShutdown();
       await stopInOrder(log, [
         { name: "HTTP server", limitMs: DRAIN_TIMEOUT_MS + 1_000, stop: () => running.stop() },
+        { name: "metrics", limitMs: METRICS_LIMIT_MS, stop: async () => scrapes?.stop() },
         { name: "connections", limitMs: CLOSE_LIMIT_MS, stop: () => container.close() },
       ]);
     };

@@ -1,5 +1,6 @@
 import { loadEnv } from "./config/env.ts";
 import { createContainer } from "./container.ts";
+import { listenForScrapes } from "./http/metrics-server.ts";
 import { createLogger } from "./lib/logger.ts";
 import { runProcess, stopInOrder } from "./lib/process.ts";
 
@@ -8,6 +9,7 @@ const log = createLogger({ level: env.logLevel, name: "worker" });
 
 /** How long jobs and loops may take to end. */
 const BACKGROUND_LIMIT_MS = 6_000;
+const METRICS_LIMIT_MS = 500;
 /** How long the connections may take to close. */
 const CLOSE_LIMIT_MS = 2_000;
 
@@ -15,6 +17,10 @@ await runProcess(log, async () => {
   const container = await createContainer({ env, log });
   await container.jobs.start(container.jobDefinitions, container.shutdown);
   const loops = Promise.all(container.loops.map((loop) => loop.run(container.shutdown)));
+  const scrapes =
+    env.metricsPort === undefined
+      ? undefined
+      : await listenForScrapes(container.metrics, { host: env.host, port: env.metricsPort, log });
   log.info({ jobs: container.jobDefinitions.map(({ name }) => name) }, "worker runs");
   return async () => {
     container.beginShutdown();
@@ -24,6 +30,7 @@ await runProcess(log, async () => {
         limitMs: BACKGROUND_LIMIT_MS,
         stop: () => Promise.all([container.jobs.stop(), loops]),
       },
+      { name: "metrics", limitMs: METRICS_LIMIT_MS, stop: async () => scrapes?.stop() },
       { name: "connections", limitMs: CLOSE_LIMIT_MS, stop: () => container.close() },
     ]);
   };

@@ -35,6 +35,13 @@ const wholeNumber = (min: number, max: number) =>
     .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
 
 const MIN_SECRET_LENGTH = 32;
+
+const siteOrigin = z
+  .string()
+  .refine(
+    (text) => text === "*" || (URL.canParse(text) && new URL(text).origin === text),
+    "must list origins such as https://app.example, or be *",
+  );
 /** What an Authorization header can carry as one word. */
 const ADMIN_KEY = new RegExp(`^[\\x21-\\x7e]{${MIN_SECRET_LENGTH},}$`);
 
@@ -44,6 +51,8 @@ const variables = z.object({
   HOST: z.string().default("127.0.0.1"),
   PORT: wholeNumber(0, 65_535).default(3_000),
   PUBLIC_URL: httpUrl.optional(),
+  CORS_ORIGINS: commaSeparated.pipe(z.array(siteOrigin)).default([]),
+  METRICS_PORT: wholeNumber(0, 65_535).optional(),
   TRUST_PROXY: wholeNumber(0, 10).default(0),
   MONGODB_URI: z.string().regex(/^mongodb(\+srv)?:\/\//, "must be a mongodb:// or mongodb+srv:// address"),
   RPC_URL_BASE_SEPOLIA: httpUrl,
@@ -77,6 +86,10 @@ export interface Env {
   port: number;
   /** URL at which clients reach the API, without a trailing slash. Sign-in messages must name it. */
   publicUrl: string;
+  /** Sites whose scripts may call the API; `*` for all. */
+  corsOrigins: readonly string[];
+  /** Port for Prometheus; undefined for none. */
+  metricsPort: number | undefined;
   /** Number of proxies in front of the API; 0 means that the peer address is the client's. */
   trustedProxies: number;
   mongodbUri: string;
@@ -116,6 +129,8 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     host: env.HOST,
     port: env.PORT,
     publicUrl: (env.PUBLIC_URL ?? `http://${env.HOST}:${env.PORT}`).replace(/\/+$/, ""),
+    corsOrigins: env.CORS_ORIGINS,
+    metricsPort: env.METRICS_PORT,
     trustedProxies: env.TRUST_PROXY,
     mongodbUri: env.MONGODB_URI,
     rpcUrls: { "base-sepolia": env.RPC_URL_BASE_SEPOLIA, base: env.RPC_URL_BASE },

@@ -3,6 +3,7 @@ import type { Middleware } from "koa";
 import type { Clock } from "../../lib/clock.ts";
 import { newId } from "../../lib/ids.ts";
 import type { Logger } from "../../lib/logger.ts";
+import type { Metrics } from "../../lib/metrics.ts";
 import { ClientGoneError } from "../../lib/stopping.ts";
 import { ApiError } from "../errors.ts";
 
@@ -20,17 +21,22 @@ const CLIENT_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 /** Translates an error from a layer that knows nothing about HTTP; undefined if it has no translation. */
 export type ErrorTranslator = (error: unknown) => ApiError | undefined;
 
+/** Dependencies of the request context. */
+export interface RequestContextOptions {
+  log: Logger;
+  clock: Clock;
+  translate: ErrorTranslator;
+  metrics: Pick<Metrics, "answered">;
+  /** Headers of every answer, unless something later sets other values. */
+  defaultHeaders: Readonly<Record<string, string>>;
+}
+
 /**
  * Gives each request an id (the client's `X-Request-Id` if it is well-formed), logs one line when the request has been
  * answered, and turns every error into the envelope of decision 33.
- * @param defaultHeaders headers of every answer, unless something later sets other values
  */
-export function requestContext(
-  log: Logger,
-  clock: Clock,
-  translate: ErrorTranslator,
-  defaultHeaders: Readonly<Record<string, string>>,
-): Middleware<RequestState> {
+export function requestContext(options: RequestContextOptions): Middleware<RequestState> {
+  const { log, clock, translate, metrics, defaultHeaders } = options;
   return async (context, next) => {
     const startedAt = performance.now();
     const given = context.get("X-Request-Id");
@@ -38,16 +44,19 @@ export function requestContext(
     context.state.requestId = requestId;
     context.state.log = log.child({ requestId });
     context.set("X-Request-Id", requestId);
-    context.set("X-Content-Type-Options", "nosniff");
-    context.set("Cache-Control", "no-store");
     context.set({ ...defaultHeaders });
+    let code: string | undefined;
     context.res.once("close", () => {
+      const { method, status } = context;
+      const route = context.state.route ?? "(none)";
+      const durationMs = performance.now() - startedAt;
+      metrics.answered({ method: knownMethod(method), route, status, code, seconds: durationMs / 1_000 });
       context.state.log.info(
         {
-          method: context.method,
-          route: context.state.route ?? "(none)",
-          status: context.status,
-          durationMs: Math.round(performance.now() - startedAt),
+          method,
+          route,
+          status,
+          durationMs: Math.round(durationMs),
           agentId: context.state.agentId,
           aborted: !context.res.writableFinished,
         },
@@ -62,9 +71,17 @@ export function requestContext(
       const known =
         error instanceof ApiError ? error : (translate(error) ?? new ApiError("internal_error", { cause: error }));
       if (known.status >= 500) context.state.log.error({ err: error }, known.message);
+      code = known.code;
       context.status = known.status;
       context.set(known.headers);
       context.body = known.toBody();
     }
   };
+}
+
+const METHODS = ["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"];
+
+/** A method that clients make up must not make up a time series. */
+function knownMethod(method: string): string {
+  return METHODS.includes(method) ? method : "other";
 }

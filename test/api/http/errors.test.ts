@@ -11,6 +11,7 @@ import type { ErrorCode } from "../../../api/http/errors.ts";
 import { requestContext } from "../../../api/http/middleware/request-context.ts";
 import { systemClock } from "../../../api/lib/clock.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
+import { createMetrics } from "../../../api/lib/metrics.ts";
 
 const silent = createLogger({ level: "silent", name: "test" });
 
@@ -27,7 +28,15 @@ describe("errors", () => {
     assert.ok(refusals.length >= 3);
     for (const [code, { text }] of refusals) {
       const app = new Koa();
-      app.use(requestContext(silent, systemClock, () => undefined, {}) as Koa.Middleware);
+      app.use(
+        requestContext({
+          log: silent,
+          clock: systemClock,
+          translate: () => undefined,
+          metrics: createMetrics(),
+          defaultHeaders: {},
+        }) as Koa.Middleware,
+      );
       app.use(() => {
         throw new ApiError(code as ErrorCode);
       });

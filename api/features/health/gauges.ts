@@ -1,0 +1,47 @@
+import { NETWORKS } from "../../config/constants.ts";
+import type { Metrics } from "../../lib/metrics.ts";
+import type { NetworkState, Readiness } from "./readiness.ts";
+
+/** Adds gauges of what `/ready` shows. Scrapes share its checks, at most one a second. */
+export function addReadinessGauges(metrics: Pick<Metrics, "addGauge">, readiness: () => Promise<Readiness>): void {
+  const perNetwork = (name: string, help: string, valueOf: (state: NetworkState) => number | null) => {
+    metrics.addGauge({
+      ...{ name, help, labels: ["network"] },
+      read: async () => {
+        const { networks } = await readiness();
+        return NETWORKS.map((network) => ({ labels: { network }, value: valueOf(networks[network]) }));
+      },
+    });
+  };
+  const ofOutbox = (name: string, help: string, valueOf: (outbox: NonNullable<Readiness["outbox"]>) => number) => {
+    metrics.addGauge({
+      ...{ name, help, labels: [] },
+      read: async () => {
+        const { outbox } = await readiness();
+        return outbox === null ? [] : [{ labels: {}, value: valueOf(outbox) }];
+      },
+    });
+  };
+  perNetwork(
+    "follower_lag_blocks",
+    "Blocks from the last applied one to the chain's head",
+    (state) => state.follower.lagBlocks,
+  );
+  perNetwork(
+    "follower_lag_seconds",
+    "Seconds from the last applied block to the chain's head",
+    (state) => state.follower.lagSeconds,
+  );
+  perNetwork(
+    "subgraph_lag_blocks",
+    "Blocks from the subgraph's head to the chain's",
+    (state) => state.subgraph.facts?.blocksBehind ?? null,
+  );
+  perNetwork(
+    "quarantined_escrows",
+    "Escrows whose moves wait for an operator, up to 1,000",
+    (state) => state.follower.quarantined,
+  );
+  ofOutbox("outbox_backlog", "Dispatches that are due and not being attempted, up to 10,000", ({ waiting }) => waiting);
+  ofOutbox("outbox_age_seconds", "How long the oldest of them has been due", ({ oldestSeconds }) => oldestSeconds ?? 0);
+}
