@@ -13,9 +13,9 @@ import { requestContext } from "./http/middleware/request-context.ts";
 import { describeApi } from "./http/openapi.ts";
 import type { ApiDescription } from "./http/openapi.ts";
 import type { PipelineSteps } from "./http/pipeline.ts";
-import { refuseExhausted } from "./http/policies/budget.ts";
 import { idempotency } from "./http/policies/idempotency.ts";
 import { requestSignature } from "./http/policies/request-signature.ts";
+import { x402 } from "./http/policies/x402.ts";
 import { mountRoutes } from "./http/router.ts";
 import { IndexerBehindError, IndexerUnavailableError } from "./indexer/errors.ts";
 import { StoppingError } from "./lib/stopping.ts";
@@ -62,14 +62,15 @@ function translateError(error: unknown): ApiError | undefined {
 }
 
 /** The policies of the pipeline, in their order. */
-function policySteps({ env, clock, idempotencyKeys, signatureNonces: nonces }: Container): PipelineSteps {
+function policySteps(container: Container): PipelineSteps {
+  const { env, clock, idempotencyKeys, paymentGate, signatureNonces: nonces } = container;
   const { publicUrl, requireRequestSignatures } = env;
   return {
     afterAdmission: [],
     afterValidation: [
       ...(requireRequestSignatures ? [requestSignature({ publicUrl, nonces, clock })] : []),
       idempotency(idempotencyKeys),
-      refuseExhausted,
+      x402(paymentGate),
     ],
   };
 }

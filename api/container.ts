@@ -35,12 +35,15 @@ import { searchModule } from "./features/search/module.ts";
 import { sellerQueueModule } from "./features/seller-queue/module.ts";
 import { TRANSACTION_TIMINGS, transactionsModule } from "./features/transactions/module.ts";
 import type { TransactionTimings } from "./features/transactions/module.ts";
+import { CLAIM_TIMINGS, x402Module } from "./features/x402/module.ts";
+import type { ClaimTimings } from "./features/x402/module.ts";
 import { webhooksModule } from "./features/webhooks/module.ts";
 import type { FeatureParts } from "./features/feature.ts";
 import type { Doorkeeper } from "./http/admission.ts";
 import type { IdempotencyKeys } from "./http/policies/idempotency.ts";
 import type { Step } from "./http/pipeline.ts";
 import type { SignatureNonces } from "./http/policies/request-signature.ts";
+import type { PaymentGate } from "./http/policies/x402.ts";
 import { createIndexer } from "./indexer/indexer-client.ts";
 import type { Indexer } from "./indexer/indexer-client.ts";
 import { createJobSystem } from "./jobs/agenda.ts";
@@ -68,6 +71,7 @@ export const featureRoutes = [
   ...sellerQueueModule.routes,
   ...eventsModule.routes,
   ...webhooksModule.routes,
+  ...x402Module.routes,
   ...networksModule.routes,
   ...healthModule.routes,
   ...internalModule.routes,
@@ -75,7 +79,7 @@ export const featureRoutes = [
 ];
 
 /** Durations for waits and background work. Tests shorten them. */
-export type Timings = TransactionTimings & FollowerTimings & OutboxTimings & IdempotencyTimings;
+export type Timings = TransactionTimings & FollowerTimings & OutboxTimings & IdempotencyTimings & ClaimTimings;
 
 /** The default timings. */
 export const TIMINGS: Timings = {
@@ -83,6 +87,7 @@ export const TIMINGS: Timings = {
   ...FOLLOWER_TIMINGS,
   ...OUTBOX_TIMINGS,
   ...IDEMPOTENCY_TIMINGS,
+  ...CLAIM_TIMINGS,
 };
 
 type Features = ReturnType<typeof createFeatures>;
@@ -97,6 +102,7 @@ export type Services = Features["agents"]["services"] &
   Features["transactions"]["services"] &
   Features["events"]["services"] &
   Features["webhooks"]["services"] &
+  Features["x402"]["services"] &
   Features["networks"]["services"] &
   Features["health"]["services"] &
   Features["internal"]["services"];
@@ -122,6 +128,7 @@ export interface Container extends Platform {
   /** Authorizes admin routes; undefined without `ADMIN_API_KEY`. */
   admin: Step | undefined;
   signatureNonces: SignatureNonces;
+  paymentGate: PaymentGate;
   services: Services;
   /** The jobs of every feature, for the worker. */
   jobDefinitions: readonly JobDefinition<never>[];
@@ -171,6 +178,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
   const { search } = features;
   const parts: readonly FeatureParts[] = Object.values(features);
   await createIndexes(connection);
+  await features.x402.checkPayee();
 
   return {
     ...platform,
@@ -179,6 +187,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
     idempotencyKeys: features.idempotency.keys,
     admin: features.admin.step,
     signatureNonces: features.auth.signatureNonces,
+    paymentGate: features.x402.gate,
     services: {
       ...features.agents.services,
       ...features.auth.services,
@@ -189,6 +198,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
       ...features.transactions.services,
       ...features.events.services,
       ...features.webhooks.services,
+      ...features.x402.services,
       ...features.networks.services,
       ...features.health.services,
       ...features.internal.services,
@@ -272,6 +282,10 @@ function createFeatures(platform: Platform, timings: Timings) {
     wake: (changed) => chainFollower.wake(changed),
   });
   const idempotency = idempotencyModule.create({ connection, log, timings });
+  const x402 = x402Module.create({
+    ...{ connection, chains, env, clock, log, timings },
+    credit: (agentId, kind, calls, session) => auth.credit(agentId, kind, calls, session),
+  });
   const networks = networksModule.create({ chains, indexers, publicSubgraphUrls });
   const health = healthModule.create({
     ...{ connection, chains, indexers, log, now, search: search.state },
@@ -296,6 +310,7 @@ function createFeatures(platform: Platform, timings: Timings) {
       chainFollower,
       idempotency,
       internal,
+      x402,
       networks,
       health,
     },

@@ -32,7 +32,8 @@ export type RpcCall = <T>(call: (client: PublicClient<HttpTransport>) => Promise
 const BASE_DELAY_MS = 100;
 const MAX_DELAY_MS = 1_000;
 
-function isUnreachable(error: unknown): boolean {
+/** Whether an error says that a JSON-RPC server is unreachable or overloaded, so that a retry may succeed. */
+export function isUnreachable(error: unknown): boolean {
   if (!(error instanceof BaseError)) return false;
   const found = error.walk(
     (cause) =>

@@ -3,6 +3,8 @@ import { z } from "zod";
 import type { Network } from "./constants.ts";
 import { limitsOf, limitVariables } from "./limits.ts";
 import type { Limits } from "./limits.ts";
+import { x402Problems, x402Settings, x402Variables } from "./x402.ts";
+import type { X402Settings } from "./x402.ts";
 
 /** Thrown when the environment is invalid. The message names each faulty variable and says what is wrong. */
 export class ConfigurationError extends Error {
@@ -76,6 +78,7 @@ const variables = z.object({
     .optional(),
   FOLLOWER_POLL_MS: wholeNumber(10, 60_000).default(100),
   ...limitVariables,
+  ...x402Variables,
 });
 
 /** Configuration from the environment. */
@@ -113,6 +116,8 @@ export interface Env {
   /** Interval at which the follower polls a subgraph, in milliseconds. */
   followerPollMs: number;
   limits: Limits;
+  /** Payments per call. */
+  x402: X402Settings;
 }
 
 /**
@@ -122,6 +127,8 @@ export interface Env {
  */
 export function loadEnv(source: Readonly<Record<string, string | undefined>> = process.env): Env {
   const env = readVariables(variables, source);
+  const payments = x402Problems(env);
+  if (payments.length > 0) throw new ConfigurationError(payments);
   if (env.NODE_ENV === "production") refuseWeakProduction(env.WEBHOOK_SIGNING_SECRET);
   return {
     mode: env.NODE_ENV,
@@ -147,6 +154,7 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     internalWebhookSecret: env.INTERNAL_WEBHOOK_SECRET,
     followerPollMs: env.FOLLOWER_POLL_MS,
     limits: limitsOf(env),
+    x402: x402Settings(env),
   };
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { localAccount } from "./facts.ts";
 import { NETWORKS } from "./networks.ts";
 import type { NetworkName } from "./networks.ts";
 import { ROOT, SCRIPTS } from "./paths.ts";
@@ -74,5 +75,20 @@ function apiEnvironment(options: ApiOptions, env: Environment): Record<string, s
     WEBHOOK_SIGNING_SECRET: given(env, "WEBHOOK_SIGNING_SECRET", options.secrets.webhookSigningSecret),
     // Agents under development receive their webhooks on this machine.
     WEBHOOK_ALLOW_PRIVATE_HOSTS: given(env, "WEBHOOK_ALLOW_PRIVATE_HOSTS", "127.0.0.1"),
+    ...paymentEnvironment(env),
+  };
+}
+
+/** Accounts of the local chains that take and settle x402 payments. No role and no test uses them. */
+const PAY_TO_ACCOUNT = 8;
+const SETTLEMENT_ACCOUNT = 9;
+
+/** Calls can be paid for on the local stack: the service settles with a key of its own, which is public. */
+function paymentEnvironment(env: Environment): Record<string, string> {
+  const settlesElsewhere = given(env, "X402_FACILITATOR_URL", "") !== "" || given(env, "X402_PAY_TO", "") !== "";
+  if (settlesElsewhere) return {};
+  return {
+    X402_PAY_TO: localAccount(PAY_TO_ACCOUNT).address,
+    X402_SETTLEMENT_KEY: given(env, "X402_SETTLEMENT_KEY", localAccount(SETTLEMENT_ACCOUNT).privateKey),
   };
 }

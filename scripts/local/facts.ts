@@ -45,12 +45,15 @@ const TEST_ACCOUNTS = 3;
 
 /** Three funded wallets for tests and experiments. Their keys are public. */
 export function testAccounts(): TestAccount[] {
-  return Array.from({ length: TEST_ACCOUNTS }, (_, index) => {
-    const account = mnemonicToAccount(LOCAL_MNEMONIC, { addressIndex: FIRST_TEST_ACCOUNT + index });
-    const { privateKey } = account.getHdKey();
-    if (privateKey === null) throw new Error("a mnemonic gives private keys");
-    return { address: account.address, privateKey: toHex(privateKey) };
-  });
+  return Array.from({ length: TEST_ACCOUNTS }, (_, index) => localAccount(FIRST_TEST_ACCOUNT + index));
+}
+
+/** An account of the local chains, by its index. Its key is public. */
+export function localAccount(addressIndex: number): TestAccount {
+  const account = mnemonicToAccount(LOCAL_MNEMONIC, { addressIndex });
+  const { privateKey } = account.getHdKey();
+  if (privateKey === null) throw new Error("a mnemonic gives private keys");
+  return { address: account.address, privateKey: toHex(privateKey) };
 }
 
 /** The contracts and tokens of a network. */

@@ -10,6 +10,7 @@ import { defineFeature } from "../feature.ts";
 import { accessModels } from "./access-model.ts";
 import { createClientWindows } from "./client-windows.ts";
 import { createDoorkeeper } from "./doorkeeper.ts";
+import { createCredits } from "./credits.ts";
 import { createApiKeys } from "./keys.ts";
 import { authRoutes } from "./routes.ts";
 import type { AuthDeps } from "./routes.ts";
@@ -59,6 +60,7 @@ export const authModule = defineFeature({
     return {
       ...{ services, models: access, doorkeeper, signatureNonces: createSignatureNonces(models) },
       flush: () => settlements.flush(),
+      credit: createCredits(access),
     };
   },
 });

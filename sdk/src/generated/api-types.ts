@@ -3643,6 +3643,153 @@ export type GetApiV1WebhooksDeliveriesResponses = {
 export type GetApiV1WebhooksDeliveriesResponse =
   GetApiV1WebhooksDeliveriesResponses[keyof GetApiV1WebhooksDeliveriesResponses];
 
+export type GetApiV1X402PacksData = {
+  body?: never;
+  path?: never;
+  query?: never;
+  url: "/api/v1/x402/packs";
+};
+
+export type GetApiV1X402PacksErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1X402PacksError = GetApiV1X402PacksErrors[keyof GetApiV1X402PacksErrors];
+
+export type GetApiV1X402PacksResponses = {
+  /**
+   * Prepaid packs of calls with their prices
+   */
+  200: {
+    success: true;
+    data: Array<{
+      packId: string;
+      class: "api" | "message" | "search" | "transaction";
+      calls: number;
+      /**
+       * In US dollars, without a discount
+       */
+      price: string;
+    }>;
+  };
+};
+
+export type GetApiV1X402PacksResponse = GetApiV1X402PacksResponses[keyof GetApiV1X402PacksResponses];
+
+export type PostApiV1X402PacksByPackIdData = {
+  body: {
+    [key: string]: never;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path: {
+    packId: string;
+  };
+  query?: never;
+  url: "/api/v1/x402/packs/{packId}";
+};
+
+export type PostApiV1X402PacksByPackIdErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1X402PacksByPackIdError = PostApiV1X402PacksByPackIdErrors[keyof PostApiV1X402PacksByPackIdErrors];
+
+export type PostApiV1X402PacksByPackIdResponses = {
+  /**
+   * Buys a prepaid pack of calls
+   */
+  200: {
+    success: true;
+    data: {
+      packId: string;
+      class: "api" | "message" | "search" | "transaction";
+      calls: number;
+      /**
+       * In US dollars, without a discount
+       */
+      price: string;
+    };
+  };
+};
+
+export type PostApiV1X402PacksByPackIdResponse =
+  PostApiV1X402PacksByPackIdResponses[keyof PostApiV1X402PacksByPackIdResponses];
+
 export type GetApiV1NetworksData = {
   body?: never;
   path?: never;

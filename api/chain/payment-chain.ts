@@ -1,0 +1,146 @@
+import {
+  isAddressEqual,
+  parseAbi,
+  parseEventLogs,
+  TransactionNotFoundError,
+  TransactionReceiptNotFoundError,
+} from "viem";
+import type { Address, Hash, Hex, TransactionReceipt } from "viem";
+
+import type { Network } from "../config/constants.ts";
+import { escrowAbi } from "./abis.ts";
+import type { ReceiptLookup } from "./chain-client.ts";
+import type { Deployment } from "./deployment.ts";
+import { createRpc } from "./rpc.ts";
+
+const usdcAbi = parseAbi([
+  "event Transfer(address indexed from, address indexed to, uint256 value)",
+  "event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)",
+  "function authorizationState(address authorizer, bytes32 nonce) view returns (bool)",
+]);
+
+/** A transfer in a receipt. `value` in token units. */
+export interface TokenTransfer {
+  token: Address;
+  from: Address;
+  to: Address;
+  value: bigint;
+  /** Position of its log among the receipt's logs, from 0. Unlike the log's index in the block, a reorganisation can't change it. */
+  position: number;
+  /** Nonce of the EIP-3009 authorisation that moved the tokens; undefined for a plain transfer. */
+  nonce: Hex | undefined;
+}
+
+/** What the chain says about an EIP-3009 authorisation. */
+export type AuthorizationUse =
+  /** It hasn't been used by the latest block. */
+  | { status: "unused"; blockTimestamp: number }
+  /** A transaction used it for a transfer. */
+  | { status: "used"; txHash: Hash; receipt: TransactionReceipt }
+  /** It was cancelled, or used before the block that was given. */
+  | { status: "void" };
+
+/** An authorisation: who signed it, and its nonce. */
+export interface AuthorizationId {
+  token: Address;
+  from: Address;
+  nonce: Hex;
+}
+
+/** Reads payments on one network. Every method throws ChainUnavailableError if its server is unreachable. */
+export interface PaymentChain {
+  /** The latest block's number and time in unix seconds. */
+  head(): Promise<{ number: number; timestamp: number }>;
+  /** Recipient of the platform's fees. */
+  treasury(): Promise<Address>;
+  lookupReceipt(txHash: Hash): Promise<ReceiptLookup>;
+  /** Whether and where an authorisation was used since a block. */
+  authorizationUse(authorization: AuthorizationId, fromBlock: number): Promise<AuthorizationUse>;
+}
+
+/** Settings of a payment chain. */
+export interface PaymentChainOptions {
+  network: Network;
+  rpcUrl: string;
+  deployment: Deployment;
+}
+
+const TIMEOUT_MS = 5_000;
+const ATTEMPTS = 3;
+/** Blocks searched for the use of an authorisation. Public servers refuse longer ranges. */
+const SEARCHED_BLOCKS = 9_000;
+
+/** Creates a reader of payments. It holds no key and sends nothing. */
+export function createPaymentChain({ network, rpcUrl, deployment }: PaymentChainOptions): PaymentChain {
+  const rpc = createRpc({ network, rpcUrl, timeoutMs: TIMEOUT_MS, attempts: ATTEMPTS });
+
+  const head = async (): Promise<{ number: number; timestamp: number }> => {
+    const block = await rpc((client) => client.getBlock({ blockTag: "latest", includeTransactions: false }));
+    return { number: Number(block.number), timestamp: Number(block.timestamp) };
+  };
+
+  const lookupReceipt = (txHash: Hash): Promise<ReceiptLookup> =>
+    rpc(async (client): Promise<ReceiptLookup> => {
+      try {
+        return { status: "mined", receipt: await client.getTransactionReceipt({ hash: txHash }) };
+      } catch (error) {
+        if (!(error instanceof TransactionReceiptNotFoundError)) throw error;
+      }
+      try {
+        await client.getTransaction({ hash: txHash });
+        return { status: "pending" };
+      } catch (error) {
+        if (error instanceof TransactionNotFoundError) return { status: "unknown" };
+        throw error;
+      }
+    });
+
+  return {
+    head,
+    lookupReceipt,
+
+    treasury: () =>
+      rpc((client) => client.readContract({ address: deployment.escrow, abi: escrowAbi, functionName: "treasury" })),
+
+    async authorizationUse({ token, from, nonce }, fromBlock) {
+      // The head first: a use after it is found by the next call.
+      const { number, timestamp } = await head();
+      const isUsed = await rpc((client) =>
+        client.readContract({
+          ...{ address: token, abi: usdcAbi, functionName: "authorizationState", args: [from, nonce] },
+          blockNumber: BigInt(number),
+        }),
+      );
+      if (!isUsed) return { status: "unused", blockTimestamp: timestamp };
+      const [log] = await rpc((client) =>
+        client.getContractEvents({
+          ...{ address: token, abi: usdcAbi, eventName: "AuthorizationUsed", args: { authorizer: from, nonce } },
+          fromBlock: BigInt(fromBlock),
+          toBlock: BigInt(Math.min(number, fromBlock + SEARCHED_BLOCKS)),
+        }),
+      );
+      if (log === undefined) return { status: "void" };
+      const lookup = await lookupReceipt(log.transactionHash);
+      if (lookup.status !== "mined") return { status: "unused", blockTimestamp: timestamp };
+      return { status: "used", txHash: log.transactionHash, receipt: lookup.receipt };
+    },
+  };
+}
+
+/** Every transfer in a receipt, of every token. */
+export function transfersOf(receipt: TransactionReceipt): TokenTransfer[] {
+  const logs = receipt.logs.map((log, position) => ({ ...log, position }));
+  const uses = parseEventLogs({ abi: usdcAbi, eventName: "AuthorizationUsed", logs });
+  return parseEventLogs({ abi: usdcAbi, eventName: "Transfer", logs }).map((log) => {
+    const { position } = log as unknown as { position: number };
+    const { from, to, value } = log.args;
+    // A token with EIP-3009 logs the use of the authorisation directly before the transfer.
+    const use = uses.find(
+      (candidate) =>
+        (candidate as unknown as { position: number }).position === position - 1 &&
+        isAddressEqual(candidate.address, log.address) &&
+        isAddressEqual(candidate.args.authorizer, from),
+    );
+    return { token: log.address, from, to, value, position, nonce: use?.args.nonce };
+  });
+}

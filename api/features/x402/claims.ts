@@ -1,0 +1,224 @@
+import { randomBytes } from "node:crypto";
+
+import type { ClientSession, Connection } from "mongoose";
+
+import type { CallClass, Network } from "../../config/constants.ts";
+import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
+import type { Answer } from "../../http/pipeline.ts";
+import type { ClaimModel, ClaimRecord, KeptAnswerModel, KeptAnswerRecord } from "./model.ts";
+
+/** A payment that a request wants to use. */
+export type NewClaim = Omit<
+  ClaimRecord,
+  "_id" | "state" | "answerDue" | "owner" | "leaseEndsAt" | "startedAt" | "seed" | "runs" | "spentAt"
+>;
+
+/** Adds prepaid calls to an agent, in the transaction that spends their payment. */
+export type CreditCalls = (agentId: string, kind: CallClass, calls: number, session: ClientSession) => Promise<void>;
+
+/** Where a payment is on chain. */
+export interface Place {
+  txHash: string;
+  /** Position of its transfer among the logs of the receipt. */
+  position: number;
+}
+
+/** Durations of claims. Tests shorten the lease. */
+export interface ClaimTimings {
+  /** How long a payment stays blocked after the process that worked on it was killed, in milliseconds. */
+  x402LeaseMs: number;
+}
+
+export const CLAIM_TIMINGS: ClaimTimings = { x402LeaseMs: 15_000 };
+
+/** How long an answer is kept for a client that lost it. */
+const ANSWER_KEPT_MS = 24 * 3_600_000;
+const RANDOM_BYTES = 16;
+/** Times that a claim is tried if another process creates or deletes it in between. */
+const CLAIM_ATTEMPTS = 3;
+const NO_LEASE = new Date(0);
+
+/** Dependencies of the claims. */
+export interface ClaimsDeps {
+  connection: Connection;
+  claims: ClaimModel;
+  answers: KeptAnswerModel;
+  credit: CreditCalls;
+  timings: ClaimTimings;
+}
+
+export type Claims = ReturnType<typeof createClaims>;
+
+const token = (): string => randomBytes(RANDOM_BYTES).toString("hex");
+
+/**
+ * The payments that have been used. The database's clock ends the leases, so all processes agree on who works on a
+ * claim. Writes are acknowledged by a majority.
+ */
+export function createClaims({ connection, claims, answers, credit, timings }: ClaimsDeps) {
+  const leaseMs = timings.x402LeaseMs;
+  const leaseEnd = { $add: ["$$NOW", leaseMs] };
+  const hasNoLease = { $lte: ["$leaseEndsAt", "$$NOW"] };
+
+  /** What identifies a payment: its authorisation, or else its transfer. */
+  function identityOf(claim: NewClaim): Record<string, unknown> {
+    const { network, token: asset, payer, nonce, txHash, position } = claim;
+    if (nonce === undefined) return { network, txHash, position };
+    return { network, token: asset, payer, nonce };
+  }
+
+  async function write(claim: NewClaim, owner: string): Promise<ClaimRecord | null> {
+    const isNew = { $eq: [{ $type: "$state" }, "missing"] };
+    const isFree = {
+      $and: [{ $eq: ["$state", "reserved"] }, { $eq: ["$agentId", claim.agentId] }, hasNoLease],
+    };
+    const isSameRequest = { $eq: ["$requestHash", claim.requestHash] };
+    const fields = { ...literal(claim), state: "reserved", owner, leaseEndsAt: leaseEnd };
+    const begun = { startedAt: "$$NOW", seed: token(), runs: 1 };
+    const again = { startedAt: "$startedAt", seed: "$seed", runs: { $add: ["$runs", 1] } };
+    const taken = { $mergeObjects: [{ _id: "$_id" }, fields, { $cond: [isSameRequest, again, begun] }] };
+    const fresh = { $mergeObjects: [{ _id: `clm_${token()}` }, fields, begun] };
+    return claims.findOneAndUpdate(
+      identityOf(claim),
+      [{ $replaceWith: { $cond: [isNew, fresh, { $cond: [isFree, taken, "$$ROOT"] }] } }],
+      { upsert: true, returnDocument: "after", lean: true, updatePipeline: true },
+    );
+  }
+
+  async function keepAnswer({ _id, requestHash }: ClaimRecord, answer: Answer): Promise<void> {
+    const { status, type, headers, body } = answer;
+    if (typeof body !== "string" && !Buffer.isBuffer(body)) return;
+    const isBase64 = Buffer.isBuffer(body);
+    await answers.replaceOne(
+      { _id },
+      {
+        requestHash,
+        ...{ status, type: type ?? null, headers: { ...headers }, isBase64 },
+        body: isBase64 ? body.toString("base64") : body,
+        expiresAt: new Date(Date.now() + ANSWER_KEPT_MS),
+      },
+      { upsert: true },
+    );
+  }
+
+  return {
+    /** How often a lease has to be renewed, in milliseconds. */
+    renewEveryMs: leaseMs / 3,
+
+    /**
+     * Reserves a payment for a request. Returns the claim if this call owns it now, or undefined if the payment is used
+     * already. A claim of the same agent whose process was killed before the call was answered is taken over.
+     */
+    async reserve(claim: NewClaim): Promise<ClaimRecord | undefined> {
+      const owner = token();
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          const record = await write(claim, owner);
+          return record?.owner === owner ? record : undefined;
+        } catch (error) {
+          // Either another process has created the same claim, or the transfer's authorisation was claimed by itself.
+          if (!isDuplicateKey(error)) throw error;
+          if (attempt === CLAIM_ATTEMPTS) return undefined;
+        }
+      }
+    },
+
+    findByNonce: (network: Network, asset: string, payer: string, nonce: string) =>
+      claims.findOne({ network, token: asset, payer, nonce }).lean<ClaimRecord | null>(),
+
+    findByTransfer: (network: Network, txHash: string) => claims.find({ network, txHash }).lean<ClaimRecord[]>(),
+
+    /** The claim of this request, if it has been answered and the caller hasn't got the answer. */
+    findDue: (agentId: string, requestHash: string) =>
+      claims.findOne({ agentId, requestHash, answerDue: true }).lean<ClaimRecord | null>(),
+
+    /** Claims that nobody works on and whose settlement has no known outcome yet. */
+    findAbandoned: (limit: number) =>
+      claims.find({ state: "settling", $expr: hasNoLease }).sort({ leaseEndsAt: 1 }).limit(limit).lean<ClaimRecord[]>(),
+
+    async renew({ _id, owner }: ClaimRecord): Promise<void> {
+      await claims.updateOne({ _id, owner }, [{ $set: { leaseEndsAt: leaseEnd } }], { updatePipeline: true });
+    },
+
+    /** Frees a payment whose call wasn't answered or that can't be settled any more. */
+    async release({ _id, owner }: ClaimRecord): Promise<void> {
+      const { deletedCount } = await claims.deleteOne({ _id, owner, state: { $in: ["reserved", "settling"] } });
+      if (deletedCount === 1) await answers.deleteOne({ _id });
+    },
+
+    /**
+     * Notes that the call has been answered.
+     * @param answer kept for the case that the settlement takes longer than the request; undefined if it is secret
+     * @returns false if the lease was lost to another request, which answers the caller
+     */
+    async beginSettling(claim: ClaimRecord, answer: Answer | undefined): Promise<boolean> {
+      const { _id, owner } = claim;
+      if (answer !== undefined) await keepAnswer(claim, answer);
+      const { matchedCount } = await claims.updateOne(
+        { _id, owner, state: "reserved" },
+        [{ $set: { state: "settling", answerDue: true, leaseEndsAt: leaseEnd } }],
+        { updatePipeline: true },
+      );
+      return matchedCount === 1;
+    },
+
+    /** Takes a claim with an unknown outcome over; undefined while somebody works on it, or once it is spent. */
+    async takeOver(_id: string): Promise<ClaimRecord | undefined> {
+      const taken = await claims.findOneAndUpdate(
+        { _id, state: "settling", $expr: hasNoLease },
+        [{ $set: { owner: token(), leaseEndsAt: leaseEnd } }],
+        { returnDocument: "after", lean: true, updatePipeline: true },
+      );
+      return taken ?? undefined;
+    },
+
+    /** Ends the lease of a claim whose settlement has no known outcome, so that the next request can look again. */
+    async yield({ _id, owner }: ClaimRecord): Promise<void> {
+      await claims.updateOne({ _id, owner, state: "settling" }, { $set: { leaseEndsAt: NO_LEASE } });
+    },
+
+    /** Notes a transaction before it is sent. */
+    async noteTransaction({ _id }: ClaimRecord, txHash: string): Promise<void> {
+      await claims.updateOne({ _id }, { $addToSet: { "payment.txHashes": txHash } });
+    },
+
+    /**
+     * Notes a confirmed payment, once, and credits its pack.
+     * @param state `spent` if this request answers the caller, `settled` if a later one does
+     * @returns false if another process has noted it already
+     */
+    async confirm({ _id, agentId, pack }: ClaimRecord, state: "settled" | "spent", place: Place): Promise<boolean> {
+      const unconfirmed = { _id, state: { $in: ["reserved", "settling"] } } as const;
+      const fields = { state, txHash: place.txHash.toLowerCase(), position: place.position, spentAt: new Date() };
+      const change = state === "spent" ? { $set: fields, $unset: { answerDue: 1 } } : { $set: fields };
+      if (pack === undefined) return (await claims.updateOne(unconfirmed, change)).modifiedCount === 1;
+      return withTransaction(connection, async (session) => {
+        const { modifiedCount } = await claims.updateOne(unconfirmed, change, { session });
+        if (modifiedCount === 1) await credit(agentId, pack.class, pack.calls, session);
+        return modifiedCount === 1;
+      });
+    },
+
+    /** Takes the right to answer the caller of a confirmed payment. False if another request has taken it. */
+    async deliver({ _id }: ClaimRecord): Promise<boolean> {
+      const change = { $set: { state: "spent" }, $unset: { answerDue: 1 } } as const;
+      return (await claims.updateOne({ _id, state: "settled" }, change)).modifiedCount === 1;
+    },
+
+    /** Keeps the answer of a call that is paid for already. */
+    keepAnswer,
+
+    /** The kept answer of the claim's request. */
+    async answerOf({ _id, requestHash }: ClaimRecord): Promise<Answer | undefined> {
+      const kept = await answers.findOne({ _id, requestHash }).lean<KeptAnswerRecord | null>();
+      if (kept === null) return undefined;
+      const { status, type, headers, body, isBase64 } = kept;
+      return { status, type: type ?? undefined, headers, body: isBase64 ? Buffer.from(body, "base64") : body };
+    },
+  };
+}
+
+/** Protects values from being read as expressions of an update: `$` is special in them. */
+function literal(claim: NewClaim): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(claim).map(([name, value]) => [name, { $literal: value }]));
+}

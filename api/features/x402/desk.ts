@@ -1,0 +1,149 @@
+import { zeroAddress } from "viem";
+import type { Address } from "viem";
+
+import { caip2Of, USDC_DOMAINS, X402_FAILED_MESSAGE } from "../../config/constants.ts";
+import type { X402Settings } from "../../config/x402.ts";
+import { paymentRequiredBody } from "../../http/payment-required.ts";
+import type { BudgetState, PaymentCode, PaymentOffer } from "../../http/payment-required.ts";
+import type { Answer } from "../../http/pipeline.ts";
+import type { ClaimRecord } from "./model.ts";
+import type { Refusal } from "./proof.ts";
+import { dollars, paymentRequiredHeader, paymentResponseHeader, requirementsV1 } from "./terms.ts";
+import type { Terms } from "./terms.ts";
+
+/** What a request has to pay for. */
+export interface Charge {
+  /** Units of USDC. */
+  amount: bigint;
+  description: string;
+  /** The exhausted budget; undefined for a pack. */
+  budget: BudgetState | undefined;
+  pack: ClaimRecord["pack"];
+}
+
+/** Settings of the desk. */
+export interface DeskOptions {
+  settings: X402Settings;
+  /** Address of USDC on the payments' network; undefined if the deployment lists none. */
+  token: Address | undefined;
+  /** URL at which clients reach the API. */
+  publicUrl: string;
+  /** Whether signed payments can be settled. */
+  settlesSigned: boolean;
+}
+
+export type Desk = ReturnType<typeof createDesk>;
+
+const PAYMENT_REQUIRED = 402;
+const RETRY_SECONDS = 2;
+const PENDING_MESSAGE = "x402 payment settlement is not confirmed yet";
+
+/** Composes what callers are told about payments: one 402 serves the specification's proof and both official versions. */
+export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOptions) {
+  const { network, payTo, facilitatorUrl } = settings;
+
+  /** The terms of a charge; undefined if nothing can be paid. */
+  function termsOf(charge: Pick<Charge, "amount" | "description">, path: string): Terms | undefined {
+    if (payTo === undefined || token === undefined) return undefined;
+    return {
+      ...{ network, payTo, amount: charge.amount, description: charge.description },
+      token: { address: token, ...USDC_DOMAINS[network] },
+      resource: publicUrl + path,
+    };
+  }
+
+  function offerOf(charge: Charge, terms: Terms | undefined, instructions: string): PaymentOffer {
+    return {
+      price: dollars(charge.amount),
+      network: caip2Of(network),
+      payTo: terms?.payTo ?? zeroAddress,
+      available: terms !== undefined,
+      facilitatorUrl,
+      instructions,
+    };
+  }
+
+  function instructionsOf(charge: Charge, terms: Terms | undefined): string {
+    if (terms === undefined) {
+      const until =
+        charge.budget === undefined ? "" : ` Wait for the reset at ${charge.budget.resetsAt.toISOString()}.`;
+      return `No payment is possible.${until}`;
+    }
+    const { amount, token: asset, payTo: recipient } = terms;
+    const proof = `{"x402Version":1,"scheme":"exact","network":"${network}","payload":{"txHash":"0x…","from":"0x…"}}`;
+    const signed = settlesSigned ? " Official x402 clients (versions 1 and 2) pay by themselves." : "";
+    return (
+      `Send exactly ${dollars(amount)} in USDC (${String(amount)} units of ${asset.address}) on ${network} from your ` +
+      `registered wallet to ${recipient}. Once that is confirmed, repeat the request with the header X-PAYMENT: ` +
+      `${proof}.${signed}`
+    );
+  }
+
+  interface Demand {
+    code: PaymentCode;
+    message: string;
+    reason?: Refusal;
+    details?: unknown;
+  }
+
+  function demand(charge: Charge, terms: Terms | undefined, { code, message, reason, details }: Demand): Answer {
+    const signable = terms !== undefined && settlesSigned ? terms : undefined;
+    const body = paymentRequiredBody({
+      ...{ code, message, budget: charge.budget, details },
+      payment: offerOf(charge, terms, instructionsOf(charge, terms)),
+      accepts: signable === undefined ? undefined : [requirementsV1(signable)],
+    });
+    return {
+      status: PAYMENT_REQUIRED,
+      type: "application/json",
+      headers: signable === undefined ? {} : { "PAYMENT-REQUIRED": paymentRequiredHeader(signable, reason ?? message) },
+      body: JSON.stringify(body),
+    };
+  }
+
+  return {
+    termsOf,
+
+    /** Asks for a payment. */
+    ask: (charge: Charge, terms: Terms | undefined): Answer =>
+      demand(charge, terms, { code: "payment_required", message: messageOf(charge) }),
+
+    /** Says that a proof doesn't count (section 7). */
+    refuse: (charge: Charge, terms: Terms | undefined, reason: Refusal): Answer =>
+      demand(charge, terms, {
+        ...{ code: "payment_verification_failed", message: X402_FAILED_MESSAGE, reason, details: { reason } },
+      }),
+
+    /** Says that the outcome of a settlement is unknown. It asks for no other payment (decision 49). */
+    pending(charge: Charge, terms: Terms | undefined, txHash: string | undefined): Answer {
+      const instructions = "Repeat the request, with the same payment or without one. Don't pay again.";
+      const body = paymentRequiredBody({
+        ...{ code: "settlement_pending", message: PENDING_MESSAGE, budget: charge.budget },
+        payment: offerOf(charge, terms, instructions),
+        details: txHash === undefined ? {} : { txHash },
+      });
+      return {
+        ...{ status: PAYMENT_REQUIRED, type: "application/json", body: JSON.stringify(body) },
+        headers: { "Retry-After": String(RETRY_SECONDS) },
+      };
+    },
+
+    /** Adds the receipt of a payment to the answer that it paid for. */
+    receipted(answer: Answer, { payment, network: paidOn, payer }: ClaimRecord, txHash: string): Answer {
+      const receipt = { network: paidOn, payer: payer as Address, txHash };
+      const version = payment?.version ?? 1;
+      const name = version === 2 ? "PAYMENT-RESPONSE" : "X-PAYMENT-RESPONSE";
+      return { ...answer, headers: { ...answer.headers, [name]: paymentResponseHeader(version, receipt) } };
+    },
+  };
+}
+
+function messageOf({ budget, pack }: Charge): string {
+  if (budget !== undefined) return `Daily ${budget.type} budget exhausted`;
+  return pack === undefined ? "Payment required" : `A pack of ${pack.calls} ${pack.class} calls is to be paid for`;
+}
+
+/** Ends an answer that isn't sent. */
+export function discard({ body }: Answer): void {
+  if (typeof body !== "string" && !Buffer.isBuffer(body)) body.destroy();
+}

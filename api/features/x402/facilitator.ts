@@ -1,0 +1,135 @@
+import { HTTPFacilitatorClient } from "@x402/core/http";
+import { SettleError, VerifyError } from "@x402/core/types";
+import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
+import type { Hash } from "viem";
+
+import type { Refusal, SignedProof } from "./proof.ts";
+import { requirementsV1, requirementsV2 } from "./terms.ts";
+import type { Terms } from "./terms.ts";
+
+/** The facilitator didn't answer, or not in a way that says anything about the payment. */
+export class FacilitatorUnavailableError extends Error {
+  override readonly name = "FacilitatorUnavailableError";
+
+  constructor(cause: unknown) {
+    super("The facilitator is unavailable", { cause });
+  }
+}
+
+/** What came of an attempt to settle. Only the chain knows whether tokens have moved. */
+export type SettleAttempt =
+  /** The facilitator says that this transaction settled it. */
+  | { kind: "sent"; txHash: Hash }
+  /** The facilitator says that it can't be settled. */
+  | { kind: "refused"; reason: string }
+  /** The outcome is unknown; the transaction is known if it was sent. */
+  | { kind: "unknown"; txHash?: Hash; cause?: unknown };
+
+/** Verifies and settles payments of official clients. */
+export interface Facilitator {
+  /**
+   * Undefined for a payment that can be settled now.
+   * @throws FacilitatorUnavailableError, ChainUnavailableError
+   */
+  verify(proof: SignedProof, terms: Terms): Promise<Refusal | undefined>;
+  /**
+   * Settles, or tries to. Never throws.
+   * @param beforeSending called with the hash of a transaction before that is sent, if the facilitator tells
+   */
+  settle(proof: SignedProof, terms: Terms, beforeSending: (txHash: Hash) => Promise<void>): Promise<SettleAttempt>;
+}
+
+/** A proof and terms in the form that the official packages take. */
+export interface OfficialPayment {
+  payload: PaymentPayload;
+  requirements: PaymentRequirements;
+}
+
+/**
+ * Rebuilds a payment from what has been read of it, so that nothing else that the caller sent reaches a facilitator. The
+ * types of the packages are those of version 2; their functions also take version 1.
+ */
+export function officialPayment({ version, authorization, signature }: SignedProof, terms: Terms): OfficialPayment {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization;
+  const payload = {
+    signature,
+    authorization: {
+      ...{ from, to, nonce, value: String(value) },
+      ...{ validAfter: String(validAfter), validBefore: String(validBefore) },
+    },
+  };
+  if (version === 2) {
+    const requirements = requirementsV2(terms);
+    const resource = { url: terms.resource, description: terms.description, mimeType: "application/json" };
+    return { payload: { x402Version: 2, resource, accepted: requirements, payload }, requirements };
+  }
+  const requirements = requirementsV1(terms);
+  return {
+    payload: { x402Version: 1, scheme: "exact", network: terms.network, payload } as unknown as PaymentPayload,
+    requirements: requirements as unknown as PaymentRequirements,
+  };
+}
+
+/** Reasons of the official packages, and what they mean here. */
+const REFUSALS: readonly (readonly [RegExp, Refusal])[] = [
+  [/nonce_already_used/, "authorization_used"],
+  [/insufficient_(balance|funds)/, "insufficient_balance"],
+  [/valid_before/, "expired"],
+  [/valid_after/, "not_yet_valid"],
+  [/recipient/, "wrong_recipient"],
+  [/authorization_value|value_mismatch/, "wrong_amount"],
+  [/network/, "wrong_network"],
+  [/token_(name|version)|asset/, "wrong_token"],
+  [/signature/, "invalid_signature"],
+];
+
+/** The refusal that a reason of the official packages means. */
+export function refusalOf(reason: string | undefined): Refusal {
+  return REFUSALS.find(([pattern]) => pattern.test(reason ?? ""))?.[1] ?? "verification_failed";
+}
+
+const TX_HASH = /^0x[0-9a-fA-F]{64}$/;
+/** Reasons after which a payment may still be settled. Version 1 reports a missing receipt as a text of its own. */
+const CERTAIN_REFUSAL = /^(invalid_(?!.*(transaction_failed|transaction_state))|insufficient_|unsupported_)/;
+
+/** Reads what a facilitator says about a settlement. */
+export function attemptOf(answer: {
+  success: boolean;
+  transaction: string;
+  errorReason?: string | undefined;
+}): SettleAttempt {
+  const txHash = TX_HASH.test(answer.transaction) ? (answer.transaction.toLowerCase() as Hash) : undefined;
+  if (answer.success && txHash !== undefined) return { kind: "sent", txHash };
+  const reason = answer.errorReason ?? "";
+  if (txHash !== undefined) return { kind: "unknown", txHash, cause: reason };
+  if (!answer.success && CERTAIN_REFUSAL.test(reason)) return { kind: "refused", reason };
+  return { kind: "unknown", cause: reason };
+}
+
+/** A facilitator at a URL. @param timeoutMs of each request, in milliseconds */
+export function createHttpFacilitator(url: string, timeoutMs: number): Facilitator {
+  const client = new HTTPFacilitatorClient({ url, timeoutMs });
+  return {
+    async verify(proof, terms) {
+      const { payload, requirements } = officialPayment(proof, terms);
+      try {
+        const { isValid, invalidReason } = await client.verify(payload, requirements);
+        return isValid ? undefined : refusalOf(invalidReason);
+      } catch (error) {
+        if (error instanceof VerifyError && error.statusCode < 500) return refusalOf(error.invalidReason);
+        throw new FacilitatorUnavailableError(error);
+      }
+    },
+
+    async settle(proof, terms) {
+      const { payload, requirements } = officialPayment(proof, terms);
+      try {
+        return attemptOf(await client.settle(payload, requirements));
+      } catch (error) {
+        if (!(error instanceof SettleError)) return { kind: "unknown", cause: error };
+        const { transaction, errorReason } = error;
+        return attemptOf({ success: false, transaction, errorReason });
+      }
+    },
+  };
+}

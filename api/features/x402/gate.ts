@@ -1,0 +1,252 @@
+import type { X402Settings } from "../../config/x402.ts";
+import { ApiError } from "../../http/errors.ts";
+import type { Answer, Next, ValidatedContext } from "../../http/pipeline.ts";
+import type { PaymentGate } from "../../http/policies/x402.ts";
+import { canonicalJson } from "../../lib/canonical-json.ts";
+import { sha256Hex } from "../../lib/ids.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { Claims } from "./claims.ts";
+import { discard } from "./desk.ts";
+import type { Charge, Desk } from "./desk.ts";
+import { FacilitatorUnavailableError } from "./facilitator.ts";
+import type { ClaimRecord } from "./model.ts";
+import type { Packs } from "./packs.ts";
+import { ProofRefusedError, readProof, requireSender } from "./proof.ts";
+import type { Proof } from "./proof.ts";
+import type { createReservations } from "./reserve.ts";
+import type { Settlement, Settlements, SignedClaim } from "./settlement.ts";
+import type { Terms } from "./terms.ts";
+
+/** Dependencies of the gate. */
+export interface GateDeps {
+  settings: X402Settings;
+  packs: Packs;
+  desk: Desk;
+  claims: Claims;
+  reservations: ReturnType<typeof createReservations>;
+  /** Undefined if signed payments can't be settled. */
+  settlements: Settlements | undefined;
+  /** @throws ConfigurationError, ChainUnavailableError */
+  requirePayee: () => Promise<void>;
+  log: Logger;
+}
+
+/** What one request has to do with payments. */
+interface Visit {
+  context: ValidatedContext;
+  charge: Charge;
+  terms: Terms;
+  agentId: string;
+  requestHash: string;
+  next: Next;
+}
+
+const FIRST_ERROR = 400;
+const OUTAGE_RETRY_SECONDS = 5;
+
+/**
+ * Lets a call past its exhausted budget if it is paid for (section 8.3, decision 36), and sells prepaid packs. The order
+ * is: verify, reserve the payment, run the call, settle, mark as spent. Money moves only for a call that was answered
+ * below 400, and each step can be repeated after its process was killed.
+ */
+export function createPaymentGate(deps: GateDeps): PaymentGate {
+  const { settings, packs, desk, claims, reservations, settlements, log } = deps;
+
+  function chargeFor({ route, input, budget }: ValidatedContext): Charge | undefined {
+    const pack = packs.soldBy(route, input.params);
+    if (pack !== undefined) {
+      const { class: kind, calls, amount } = pack;
+      return { amount, budget: undefined, description: `${calls} ${kind} calls`, pack: { class: kind, calls } };
+    }
+    if (budget?.exhausted !== true) return undefined;
+    return { amount: settings.prices[budget.type], budget, description: `One ${budget.type} call`, pack: undefined };
+  }
+
+  async function admit(visit: Visit): Promise<Answer> {
+    const { context, terms, agentId, requestHash } = visit;
+    const proof = readProof(context.headers, terms);
+    if (proof === undefined) {
+      const due = await claims.findDue(agentId, requestHash);
+      return due === null ? desk.ask(visit.charge, terms) : resume(visit, due);
+    }
+    requireSender(proof, context.caller?.walletAddress ?? "0x");
+    const known = await knownClaim(proof, visit);
+    if (known !== undefined) return useAgain(visit, known);
+    await deps.requirePayee();
+    const purpose = { agentId, requestHash, ...(visit.charge.pack === undefined ? {} : { pack: visit.charge.pack }) };
+    const claim =
+      proof.kind === "signed"
+        ? await reservations.signed(proof, terms, purpose)
+        : await reservations.transfer(proof, terms, purpose);
+    return runReserved(visit, claim);
+  }
+
+  /** The claim of a proof that is past its reservation. */
+  async function knownClaim(proof: Proof, visit: Visit): Promise<ClaimRecord | undefined> {
+    const { context, terms, agentId, requestHash } = visit;
+    const { network, token } = terms;
+    if (proof.kind === "signed") {
+      const { from, nonce } = proof.authorization;
+      const claim = await claims.findByNonce(network, token.address.toLowerCase(), from, nonce);
+      return claim === null || claim.state === "reserved" ? undefined : claim;
+    }
+    // Other transfers of the same transaction may be unused, so only a claim of this very request counts.
+    const all = await claims.findByTransfer(network, proof.txHash);
+    return all.find(
+      (claim) =>
+        claim.agentId === agentId &&
+        claim.requestHash === requestHash &&
+        (claim.answerDue === true || (claim.state === "spent" && context.operation.isRepeat)),
+    );
+  }
+
+  /** A proof that is past its reservation counts for the request that it was used for, if that has no answer yet. */
+  async function useAgain(visit: Visit, claim: ClaimRecord): Promise<Answer> {
+    const isSameRequest = claim.agentId === visit.agentId && claim.requestHash === visit.requestHash;
+    if (!isSameRequest) throw new ProofRefusedError("proof_already_used");
+    if (claim.state !== "spent") return resume(visit, claim);
+    // The caller repeats an operation whose answer was lost on its way.
+    const kept = visit.context.operation.isRepeat ? await claims.answerOf(claim) : undefined;
+    if (kept === undefined) throw new ProofRefusedError("proof_already_used");
+    return desk.receipted(kept, claim, claim.txHash ?? "");
+  }
+
+  async function runReserved(visit: Visit, claim: ClaimRecord): Promise<Answer> {
+    const { context } = visit;
+    return withRenewal(claim, async () => {
+      const earlier = claim.runs > 1 ? await claims.answerOf(claim) : undefined;
+      const answer = earlier ?? (await run(visit, claim));
+      if (answer.status >= FIRST_ERROR) {
+        await claims.release(claim);
+        return answer;
+      }
+      const storable = context.route.storesAnswer ? answer : undefined;
+      try {
+        if (isSigned(claim)) {
+          if (!(await claims.beginSettling(claim, storable))) throw new ProofRefusedError("proof_in_use");
+          return await conclude(visit, claim, await settle(claim, visit.terms, true), answer);
+        }
+        if (storable !== undefined) await claims.keepAnswer(claim, storable);
+        const { txHash = "", position = 0 } = claim;
+        if (!(await claims.confirm(claim, "spent", { txHash, position }))) throw new ProofRefusedError("proof_in_use");
+        return desk.receipted(answer, claim, txHash);
+      } catch (error) {
+        discard(answer);
+        throw error;
+      }
+    });
+  }
+
+  /** Runs the call. Without an answer below 400 the payment is free again. */
+  async function run({ context, next }: Visit, claim: ClaimRecord): Promise<Answer> {
+    if (context.headers["idempotency-key"] === undefined) {
+      context.operation.recognise({ startedAt: claim.startedAt, seed: claim.seed, isRepeat: claim.runs > 1 });
+    }
+    try {
+      return await next();
+    } catch (error) {
+      // If this fails too, the lease ends by itself.
+      await claims.release(claim).catch((failure: unknown) => {
+        log.warn({ err: failure }, "couldn't release an x402 payment");
+      });
+      throw error;
+    }
+  }
+
+  /** Continues with a payment whose call has been answered. */
+  async function resume(visit: Visit, due: ClaimRecord): Promise<Answer> {
+    const { charge, terms } = visit;
+    if (due.state === "settled") return handOver(visit, due, due.txHash ?? "");
+    const claim = await claims.takeOver(due._id);
+    if (claim === undefined || !isSigned(claim)) return desk.pending(charge, terms, due.payment?.txHashes.at(-1));
+    return withRenewal(claim, async () => {
+      const settlement = await settle(claim, terms, false);
+      if (settlement.kind !== "settled") return conclude(visit, claim, settlement, undefined);
+      await claims.confirm(claim, "settled", settlement);
+      return handOver(visit, claim, settlement.txHash);
+    });
+  }
+
+  /** Gives the caller the answer of a confirmed payment, once. */
+  async function handOver(visit: Visit, claim: ClaimRecord, txHash: string): Promise<Answer> {
+    const kept = await claims.answerOf(claim);
+    if (!(await claims.deliver(claim))) throw new ProofRefusedError("proof_already_used");
+    if (kept !== undefined) return desk.receipted(kept, claim, txHash);
+    // The answer couldn't be kept. Reading again is harmless; anything else is done.
+    if (visit.context.method !== "GET") throw new ApiError("already_processed");
+    return desk.receipted(await visit.next(), claim, txHash);
+  }
+
+  const settle = (claim: SignedClaim, terms: Terms, isFirst: boolean): Promise<Settlement> => {
+    if (settlements === undefined) return Promise.resolve({ kind: "pending", txHash: undefined });
+    return settlements.settle(claim, terms, isFirst);
+  };
+
+  async function conclude(
+    { charge, terms }: Visit,
+    claim: ClaimRecord,
+    settlement: Settlement,
+    answer: Answer | undefined,
+  ): Promise<Answer> {
+    switch (settlement.kind) {
+      case "settled":
+        if (answer === undefined || !(await claims.confirm(claim, "spent", settlement))) {
+          throw new ProofRefusedError("proof_in_use");
+        }
+        return desk.receipted(answer, claim, settlement.txHash);
+      case "pending":
+        await claims.yield(claim);
+        if (answer !== undefined) discard(answer);
+        return desk.pending(charge, terms, settlement.txHash);
+      case "failed":
+        await claims.release(claim);
+        throw new ProofRefusedError(settlement.reason);
+    }
+  }
+
+  async function withRenewal<T>(claim: ClaimRecord, work: () => Promise<T>): Promise<T> {
+    const renewal = setInterval(() => {
+      claims.renew(claim).catch((error: unknown) => {
+        log.warn({ err: error }, "couldn't renew an x402 payment's lease");
+      });
+    }, claims.renewEveryMs);
+    try {
+      return await work();
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  return {
+    async pass(context, next) {
+      const charge = chargeFor(context);
+      if (charge === undefined || context.caller === undefined) return next();
+      const terms = desk.termsOf(charge, context.path);
+      if (terms === undefined) return desk.ask(charge, undefined);
+      const { agentId } = context.caller;
+      const visit = { context, charge, terms, agentId, requestHash: hashOf(context, agentId), next };
+      try {
+        return await admit(visit);
+      } catch (error) {
+        if (error instanceof ProofRefusedError) return desk.refuse(charge, terms, error.reason);
+        if (error instanceof FacilitatorUnavailableError) {
+          throw new ApiError("facilitator_unavailable", { retryAfterSeconds: OUTAGE_RETRY_SECONDS, cause: error });
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+function isSigned(claim: ClaimRecord): claim is SignedClaim {
+  return claim.payment !== undefined && claim.nonce !== undefined;
+}
+
+function hashOf({ route, input }: ValidatedContext, agentId: string): string {
+  const plain: unknown = JSON.parse(JSON.stringify(input, bigintAsText));
+  return sha256Hex(canonicalJson([agentId, route.method, route.path, plain]));
+}
+
+function bigintAsText(_name: string, value: unknown): unknown {
+  return typeof value === "bigint" ? String(value) : value;
+}

@@ -1,0 +1,139 @@
+import { Schema } from "mongoose";
+import type { Connection, Model } from "mongoose";
+
+import { CALL_CLASSES, NETWORKS } from "../../config/constants.ts";
+import type { CallClass, Network } from "../../config/constants.ts";
+
+/**
+ * `reserved`: the call that it pays for is running; a claim whose call failed is deleted. `settling`: the call has been
+ * answered, and the payment is being settled or its outcome is unknown. `settled`: the payment is confirmed, and the
+ * caller doesn't have the answer yet. `spent`: the caller has been answered.
+ */
+export type ClaimState = "reserved" | "settling" | "settled" | "spent";
+
+/** What a signed payment needs to be settled again after its process was killed. */
+export interface StoredPayment {
+  version: 1 | 2;
+  signature: `0x${string}`;
+  /** Unix seconds. */
+  validAfter: string;
+  validBefore: string;
+  /** Where the payment may be found on chain: no use of the authorisation is older. */
+  fromBlock: number;
+  /** Transactions that may have settled it. */
+  txHashes: `0x${string}`[];
+}
+
+/** The use of one payment for one call or pack, whatever kind of proof it came with (decision 36). */
+export interface ClaimRecord {
+  _id: string;
+  network: Network;
+  /** Lower case, like every address here. */
+  token: string;
+  payer: string;
+  payTo: string;
+  /** Units of the token. */
+  amount: string;
+  /** The transfer: known from the start for a transaction hash, else once the payment is settled. */
+  txHash?: string;
+  /** Position of the transfer among the logs of its receipt. */
+  position?: number;
+  /** The EIP-3009 authorisation that moved the tokens. */
+  nonce?: string;
+  payment?: StoredPayment;
+  agentId: string;
+  /** Hash of caller, route and input: a payment pays for one request. */
+  requestHash: string;
+  /** Calls to credit once it is spent (decision 46). */
+  pack?: { class: CallClass; calls: number };
+  state: ClaimState;
+  /** True while the call has been answered and the caller hasn't got the answer. */
+  answerDue?: boolean;
+  /** Who works on it until the lease ends. */
+  owner: string;
+  leaseEndsAt: Date;
+  /** When the operation began, and its random seed: a request that runs again is the same operation. */
+  startedAt: Date;
+  seed: string;
+  runs: number;
+  spentAt?: Date;
+}
+
+export type ClaimModel = Model<ClaimRecord>;
+
+/** An answer that waits for its payment, or for a client that lost it. */
+export interface KeptAnswerRecord {
+  /** The claim's id. */
+  _id: string;
+  requestHash: string;
+  status: number;
+  type: string | null;
+  headers: Record<string, string>;
+  body: string;
+  isBase64: boolean;
+  /** MongoDB deletes it then. */
+  expiresAt: Date;
+}
+
+export type KeptAnswerModel = Model<KeptAnswerRecord>;
+
+const required = { required: true } as const;
+const text = { type: String, ...required } as const;
+
+/** Declares the collection of claims. */
+export function claimModel(connection: Connection): ClaimModel {
+  const schema = new Schema<ClaimRecord>(
+    {
+      _id: text,
+      network: { ...text, enum: NETWORKS },
+      ...{ token: text, payer: text, payTo: text, amount: text },
+      txHash: String,
+      position: Number,
+      nonce: String,
+      payment: Schema.Types.Mixed,
+      agentId: text,
+      requestHash: text,
+      pack: { type: new Schema({ class: { ...text, enum: CALL_CLASSES }, calls: Number }, { _id: false }) },
+      state: { ...text, enum: ["reserved", "settling", "settled", "spent"] },
+      answerDue: Boolean,
+      owner: text,
+      leaseEndsAt: { type: Date, ...required },
+      startedAt: { type: Date, ...required },
+      seed: text,
+      runs: { type: Number, ...required },
+      spentAt: Date,
+    },
+    { collection: "x402_claims", versionKey: false, strict: "throw" },
+  );
+  // One transfer pays once, and so does one authorisation, whichever of the two a proof names.
+  schema.index(
+    { network: 1, txHash: 1, position: 1 },
+    { unique: true, partialFilterExpression: { txHash: { $exists: true } } },
+  );
+  schema.index(
+    { network: 1, token: 1, payer: 1, nonce: 1 },
+    { unique: true, partialFilterExpression: { nonce: { $exists: true } } },
+  );
+  schema.index({ agentId: 1, requestHash: 1 }, { partialFilterExpression: { answerDue: true } });
+  schema.index({ leaseEndsAt: 1 }, { partialFilterExpression: { state: "settling" } });
+  return connection.model<ClaimRecord>("X402Claim", schema);
+}
+
+/** Declares the collection of answers. */
+export function keptAnswerModel(connection: Connection): KeptAnswerModel {
+  const schema = new Schema<KeptAnswerRecord>(
+    {
+      _id: text,
+      requestHash: text,
+      status: { type: Number, ...required },
+      type: { type: String, default: null },
+      headers: { type: Schema.Types.Mixed, default: {} },
+      body: { type: String, default: "" },
+      isBase64: { type: Boolean, ...required },
+      expiresAt: { type: Date, ...required },
+    },
+    { collection: "x402_answers", versionKey: false, strict: "throw", minimize: false },
+  );
+  schema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
+  return connection.model<KeptAnswerRecord>("X402Answer", schema);
+}

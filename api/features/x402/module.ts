@@ -1,0 +1,90 @@
+import type { Connection } from "mongoose";
+
+import type { ChainClient } from "../../chain/chain-client.ts";
+import { createPaymentChain } from "../../chain/payment-chain.ts";
+import type { Network } from "../../config/constants.ts";
+import type { Env } from "../../config/env.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { defineFeature } from "../feature.ts";
+import { createClaims } from "./claims.ts";
+import type { ClaimTimings, CreditCalls } from "./claims.ts";
+import { createDesk } from "./desk.ts";
+import { createHttpFacilitator } from "./facilitator.ts";
+import type { Facilitator } from "./facilitator.ts";
+import { createPaymentGate } from "./gate.ts";
+import { claimModel, keptAnswerModel } from "./model.ts";
+import { createOwnFacilitator } from "./own-facilitator.ts";
+import { createPacks } from "./packs.ts";
+import { createPayeeCheck } from "./payee.ts";
+import { createReservations } from "./reserve.ts";
+import { x402Routes } from "./routes.ts";
+import type { X402Deps } from "./routes.ts";
+import { createSettlements } from "./settlement.ts";
+import { finishSettlements } from "./unfinished.ts";
+
+export { CLAIM_TIMINGS } from "./claims.ts";
+export type { ClaimTimings } from "./claims.ts";
+
+/** Dependencies of the payments. */
+export interface X402ModuleDeps {
+  connection: Connection;
+  chains: Readonly<Record<Network, Pick<ChainClient, "deployment" | "token">>>;
+  env: Pick<Env, "x402" | "publicUrl" | "rpcUrls">;
+  clock: Clock;
+  log: Logger;
+  timings: ClaimTimings;
+  credit: CreditCalls;
+}
+
+/** Payments per call and prepaid packs by x402 (section 8.3, decisions 36, 46 and 49). */
+export const x402Module = defineFeature({
+  routes: x402Routes,
+  create({ connection, chains, env, clock, log, timings, credit }: X402ModuleDeps) {
+    const { x402: settings, publicUrl, rpcUrls } = env;
+    const { network, payTo, timeoutMs } = settings;
+    const models = { claims: claimModel(connection), answers: keptAnswerModel(connection) };
+    const claims = createClaims({ connection, ...models, credit, timings });
+    const chain = createPaymentChain({
+      ...{ network, rpcUrl: rpcUrls[network] },
+      deployment: chains[network].deployment,
+    });
+    const facilitator = facilitatorOf(env);
+    const settlements =
+      facilitator === undefined
+        ? undefined
+        : createSettlements({
+            ...{ chain, facilitator, log, timeoutMs },
+            noteTransaction: (claim, txHash) => claims.noteTransaction(claim, txHash),
+          });
+    const packs = createPacks(settings);
+    const desk = createDesk({
+      ...{ settings, publicUrl },
+      token: chains[network].token("USDC")?.address,
+      settlesSigned: facilitator !== undefined,
+    });
+    const payee = payTo === undefined ? undefined : createPayeeCheck(chain, payTo);
+    const gate = createPaymentGate({
+      ...{ settings, packs, desk, claims, settlements, log },
+      reservations: createReservations({ claims, chain, facilitator, clock }),
+      requirePayee: async () => payee?.require(),
+    });
+    const unfinished = settlements === undefined ? undefined : finishSettlements({ claims, settlements, log });
+    const services: X402Deps = { packs };
+    return {
+      ...{ services, models, gate },
+      loops: unfinished === undefined ? [] : [unfinished.loop],
+      /** Finishes what is unfinished now. For tests, which don't run the loop. */
+      finish: async () => unfinished?.look(),
+      /** @throws ConfigurationError if payments would go to the treasury */
+      checkPayee: async () => payee?.atStart(),
+    };
+  },
+});
+
+function facilitatorOf({ x402: settings, rpcUrls }: X402ModuleDeps["env"]): Facilitator | undefined {
+  const { network, facilitatorUrl, settlementKey, timeoutMs } = settings;
+  if (facilitatorUrl !== null) return createHttpFacilitator(facilitatorUrl, timeoutMs);
+  if (settlementKey === undefined) return undefined;
+  return createOwnFacilitator({ network, rpcUrl: rpcUrls[network], key: settlementKey, timeoutMs });
+}

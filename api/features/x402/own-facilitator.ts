@@ -1,0 +1,169 @@
+import type { FacilitatorEvmSigner } from "@x402/evm";
+import { ExactEvmScheme } from "@x402/evm/exact/facilitator";
+import { ExactEvmSchemeV1 } from "@x402/evm/exact/v1/facilitator";
+import {
+  BaseError,
+  createWalletClient,
+  defineChain,
+  encodeFunctionData,
+  http,
+  keccak256,
+  NonceTooLowError,
+  publicActions,
+} from "viem";
+import type { Abi, Address, Hash, Hex } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+
+import { ChainUnavailableError } from "../../chain/errors.ts";
+import { isUnreachable } from "../../chain/rpc.ts";
+import { CHAIN_IDS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import { attemptOf, officialPayment, refusalOf } from "./facilitator.ts";
+import type { Facilitator } from "./facilitator.ts";
+import type { SignedProof } from "./proof.ts";
+
+/** Settings of the facilitator with the service's own key. */
+export interface OwnFacilitatorOptions {
+  network: Network;
+  rpcUrl: string;
+  key: Hex;
+  /** How long to wait for a receipt, in milliseconds. */
+  timeoutMs: number;
+}
+
+const RPC_TIMEOUT_MS = 5_000;
+const POLLING_MS = 250;
+/** Times that a transaction is sent again with another nonce, because another process used the first one. */
+const SEND_ATTEMPTS = 5;
+
+/** What one call of the official packages notes on its way. */
+interface CallNotes {
+  /** Set if the chain was unreachable: whatever the packages conclude then says nothing about the payment. */
+  outage?: unknown;
+  txHash?: Hash;
+  beforeSending: (txHash: Hash) => Promise<void>;
+}
+
+function createClient({ network, rpcUrl, key }: OwnFacilitatorOptions) {
+  const chain = defineChain({
+    id: CHAIN_IDS[network],
+    name: network,
+    nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
+    rpcUrls: { default: { http: [rpcUrl] } },
+  });
+  return createWalletClient({
+    account: privateKeyToAccount(key),
+    chain,
+    transport: http(rpcUrl, { timeout: RPC_TIMEOUT_MS, retryCount: 1 }),
+    pollingInterval: POLLING_MS,
+  }).extend(publicActions);
+}
+
+/** Verifies and settles with the official packages in this process. The key pays the gas and holds nothing of agents. */
+export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitator {
+  const { network, timeoutMs } = options;
+  const client = createClient(options);
+  let lastSend: Promise<unknown> = Promise.resolve();
+
+  /** One transaction at a time: each takes the next nonce. Other processes with this key may still take it first. */
+  function send(to: Address, data: Hex, notes: CallNotes): Promise<Hash> {
+    const sent = lastSend.then(() => sendWithNextNonce(to, data, notes));
+    lastSend = sent.catch(() => undefined);
+    return sent;
+  }
+
+  async function sendWithNextNonce(to: Address, data: Hex, notes: CallNotes): Promise<Hash> {
+    for (let attempt = 1; ; attempt += 1) {
+      const nonce = await client.getTransactionCount({ address: client.account.address, blockTag: "pending" });
+      const request = await client.prepareTransactionRequest({ to, data, nonce });
+      const serializedTransaction = await client.signTransaction(request as never);
+      const txHash = keccak256(serializedTransaction);
+      // Noted first: after a crash or a lost answer the hash tells where to look.
+      await notes.beforeSending(txHash);
+      notes.txHash = txHash;
+      try {
+        return await client.sendRawTransaction({ serializedTransaction });
+      } catch (error) {
+        if (attempt === SEND_ATTEMPTS || !isNonceTaken(error)) throw error;
+      }
+    }
+  }
+
+  /**
+   * The client as a signer of the official packages. They take a failed read for a bad signature or a failed
+   * simulation, and version 2 leaves a rejected `getCode` unhandled, which would end the process. So an outage is noted
+   * here, and `getCode` never rejects.
+   */
+  function signer(notes: CallNotes): FacilitatorEvmSigner {
+    const noting = async <T>(call: Promise<T>): Promise<T> => {
+      try {
+        return await call;
+      } catch (error) {
+        if (isUnreachable(error)) notes.outage = error;
+        throw error;
+      }
+    };
+    return {
+      getAddresses: () => [client.account.address],
+      readContract: (call) => noting(client.readContract(call as never)),
+      verifyTypedData: (call) => noting(client.verifyTypedData(call as never)),
+      writeContract: ({ address, abi, functionName, args }) => {
+        const data = encodeFunctionData({ abi: abi as Abi, functionName, args: [...args] });
+        return noting(send(address, data, notes));
+      },
+      sendTransaction: () => Promise.reject(new Error("Smart wallets aren't deployed for payers")),
+      waitForTransactionReceipt: ({ hash }) =>
+        noting(client.waitForTransactionReceipt({ hash, timeout: timeoutMs, pollingInterval: POLLING_MS })),
+      getCode: async (call) => {
+        try {
+          return await noting(client.getCode(call));
+        } catch (error) {
+          // Any failed read counts as an outage, because the packages never hear of it.
+          notes.outage = error;
+          return undefined;
+        }
+      },
+    };
+  }
+
+  const scheme = ({ version }: SignedProof, notes: CallNotes) =>
+    version === 2 ? new ExactEvmScheme(signer(notes)) : new ExactEvmSchemeV1(signer(notes));
+
+  return {
+    async verify(proof, terms) {
+      const notes: CallNotes = { beforeSending: () => Promise.resolve() };
+      const { payload, requirements } = officialPayment(proof, terms);
+      try {
+        const { isValid, invalidReason } = await scheme(proof, notes).verify(payload, requirements);
+        if (notes.outage !== undefined) throw new ChainUnavailableError(network, notes.outage);
+        return isValid ? undefined : refusalOf(invalidReason);
+      } catch (error) {
+        if (notes.outage !== undefined) throw new ChainUnavailableError(network, notes.outage);
+        throw error;
+      }
+    },
+
+    async settle(proof, terms, beforeSending) {
+      const notes: CallNotes = { beforeSending };
+      const known = () => (notes.txHash === undefined ? {} : { txHash: notes.txHash });
+      const { payload, requirements } = officialPayment(proof, terms);
+      try {
+        const attempt = attemptOf(await scheme(proof, notes).settle(payload, requirements));
+        if (attempt.kind === "sent") return attempt;
+        if (notes.outage !== undefined || notes.txHash !== undefined) {
+          return { kind: "unknown", ...known(), cause: notes.outage ?? attempt };
+        }
+        return attempt;
+      } catch (error) {
+        return { kind: "unknown", ...known(), cause: error };
+      }
+    },
+  };
+}
+
+const NONCE_TAKEN = /nonce too low|already known|replacement transaction underpriced/i;
+
+function isNonceTaken(error: unknown): boolean {
+  if (!(error instanceof BaseError)) return false;
+  return error.walk((cause) => cause instanceof NonceTooLowError) !== null || NONCE_TAKEN.test(error.message);
+}

@@ -1,0 +1,40 @@
+import { CALL_CLASSES } from "../../config/constants.ts";
+import type { CallClass } from "../../config/constants.ts";
+import type { X402Settings } from "../../config/x402.ts";
+import type { RouteDefinition } from "../../http/define-route.ts";
+
+/** Path of the route that sells packs. */
+export const PACK_PATH = "/api/v1/x402/packs/{packId}";
+
+/** Prepaid calls of one class (decision 46). */
+export interface Pack {
+  /** @example "search-1000" */
+  packId: string;
+  class: CallClass;
+  calls: number;
+  /** Units of USDC: the price of one call times their number. */
+  amount: bigint;
+}
+
+export type Packs = ReturnType<typeof createPacks>;
+
+/** The packs that the service sells: every configured size for every class. */
+export function createPacks({ prices, packCalls }: Pick<X402Settings, "prices" | "packCalls">) {
+  const all = CALL_CLASSES.flatMap((kind) =>
+    packCalls.map((calls): Pack => ({
+      ...{ packId: `${kind}-${calls}`, class: kind, calls },
+      amount: prices[kind] * BigInt(calls),
+    })),
+  );
+  const find = (packId: string): Pack | undefined => all.find((pack) => pack.packId === packId);
+  return {
+    all,
+    find,
+
+    /** The pack that a request asks for; undefined on every other route and for an unknown pack. */
+    soldBy(route: Pick<RouteDefinition<never>, "method" | "path">, params: unknown): Pack | undefined {
+      if (route.method !== "POST" || route.path !== PACK_PATH) return undefined;
+      return find((params as { packId: string }).packId);
+    },
+  };
+}

@@ -1,0 +1,197 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+import { isAddressEqual } from "viem";
+import type { Address, Hash, Hex } from "viem";
+import { z } from "zod";
+
+import { caip2Of } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import type { Terms } from "./terms.ts";
+
+/** Why a proof doesn't count. Sent to the caller as `details.reason`. */
+export type Refusal =
+  | "malformed_proof"
+  | "unsupported_version"
+  | "unsupported_scheme"
+  | "unsupported_asset_transfer"
+  | "payments_unavailable"
+  | "wrong_network"
+  | "wrong_token"
+  | "wrong_recipient"
+  | "wrong_amount"
+  | "wrong_sender"
+  | "not_yet_valid"
+  | "expired"
+  | "invalid_signature"
+  | "insufficient_balance"
+  | "authorization_used"
+  | "transaction_not_found"
+  | "transaction_unconfirmed"
+  | "transaction_reverted"
+  | "no_transfer"
+  | "proof_in_use"
+  | "proof_already_used"
+  | "verification_failed"
+  | "settlement_failed";
+
+/** Thrown when a proof doesn't count. */
+export class ProofRefusedError extends Error {
+  override readonly name = "ProofRefusedError";
+  readonly reason: Refusal;
+
+  constructor(reason: Refusal) {
+    super(`The x402 proof doesn't count: ${reason}`);
+    this.reason = reason;
+  }
+}
+
+/** The specification's own proof: a transfer that the caller has sent himself (section 8.3). */
+export interface TransferProof {
+  kind: "transfer";
+  txHash: Hash;
+  from: Address;
+}
+
+/** An EIP-3009 authorisation. `value` in token units, times in unix seconds. */
+export interface Authorization {
+  from: Address;
+  to: Address;
+  value: bigint;
+  validAfter: bigint;
+  validBefore: bigint;
+  nonce: Hex;
+}
+
+/** A payment that an official client has signed; version 1 comes in X-PAYMENT, version 2 in PAYMENT-SIGNATURE. */
+export interface SignedProof {
+  kind: "signed";
+  version: 1 | 2;
+  authorization: Authorization;
+  signature: Hex;
+}
+
+export type Proof = TransferProof | SignedProof;
+
+/** Longest accepted header. An official proof has about 900 characters. */
+const MAX_HEADER_LENGTH = 8_192;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+const hex = (digits: number) => z.templateLiteral(["0x", z.string().regex(new RegExp(`[0-9a-fA-F]{${digits}}`))]);
+const address = hex(40).transform((text) => text.toLowerCase() as Address);
+const uint256 = z
+  .string()
+  .regex(/^\d{1,78}$/)
+  .transform(BigInt)
+  .refine((value) => value < 2n ** 256n);
+
+const transferPayload = z.object({ txHash: hex(64).transform((text) => text.toLowerCase() as Hash), from: address });
+
+const signedPayload = z.object({
+  // 65 bytes: agents are plain wallets (section 5.5), so signatures of contracts aren't accepted.
+  signature: hex(130),
+  authorization: z.object({
+    from: address,
+    to: address,
+    value: uint256,
+    validAfter: uint256,
+    validBefore: uint256,
+    nonce: hex(64).transform((text) => text.toLowerCase() as Hex),
+  }),
+});
+
+const accepted = z.object({
+  scheme: z.string(),
+  network: z.string(),
+  asset: address,
+  amount: uint256,
+  payTo: address,
+});
+
+const envelope = z.object({
+  x402Version: z.number(),
+  scheme: z.string().optional(),
+  network: z.string().optional(),
+  accepted: z.unknown().optional(),
+  payload: z.record(z.string(), z.unknown()),
+});
+
+/**
+ * Reads the proof of a request and compares what it says with the terms; undefined without a proof. Signatures and
+ * transactions are left to be verified.
+ * @throws ProofRefusedError
+ */
+export function readProof(headers: IncomingHttpHeaders, terms: Terms): Proof | undefined {
+  const v2 = headers["payment-signature"];
+  const v1 = headers["x-payment"];
+  if (v2 === undefined && v1 === undefined) return undefined;
+  // Two proofs at once are ambiguous: which of them pays?
+  const header = v2 === undefined ? v1 : v2;
+  if ((v1 !== undefined && v2 !== undefined) || typeof header !== "string")
+    throw new ProofRefusedError("malformed_proof");
+  const message = parse(envelope, decode(header));
+  if (v2 !== undefined) {
+    if (message.x402Version !== 2) throw new ProofRefusedError("unsupported_version");
+    checkAccepted(message.accepted, terms);
+    return signedProof(2, message.payload, terms);
+  }
+  if (message.x402Version !== 1) throw new ProofRefusedError("unsupported_version");
+  if (message.scheme !== "exact") throw new ProofRefusedError("unsupported_scheme");
+  if ("txHash" in message.payload) {
+    if (!namesOf(terms.network).includes(message.network ?? "")) throw new ProofRefusedError("wrong_network");
+    return { kind: "transfer", ...parse(transferPayload, message.payload) };
+  }
+  if (message.network !== terms.network) throw new ProofRefusedError("wrong_network");
+  return signedProof(1, message.payload, terms);
+}
+
+/** Both names of a network: the service's own, and CAIP-2. */
+function namesOf(network: Network): string[] {
+  return [network, caip2Of(network)];
+}
+
+function decode(header: string): unknown {
+  if (header.length > MAX_HEADER_LENGTH) throw new ProofRefusedError("malformed_proof");
+  const text = header.trim();
+  const isBase64 = BASE64.test(text);
+  if (!isBase64 && !text.startsWith("{")) throw new ProofRefusedError("malformed_proof");
+  try {
+    return JSON.parse(isBase64 ? Buffer.from(text, "base64").toString("utf8") : text);
+  } catch {
+    throw new ProofRefusedError("malformed_proof");
+  }
+}
+
+function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new ProofRefusedError("malformed_proof");
+  return parsed.data;
+}
+
+function checkAccepted(value: unknown, terms: Terms): void {
+  const { scheme, network, asset, amount, payTo } = parse(accepted, value);
+  if (scheme !== "exact") throw new ProofRefusedError("unsupported_scheme");
+  if (network !== caip2Of(terms.network)) throw new ProofRefusedError("wrong_network");
+  if (!isAddressEqual(asset, terms.token.address)) throw new ProofRefusedError("wrong_token");
+  if (!isAddressEqual(payTo, terms.payTo)) throw new ProofRefusedError("wrong_recipient");
+  if (amount !== terms.amount) throw new ProofRefusedError("wrong_amount");
+}
+
+function signedProof(version: 1 | 2, payload: Record<string, unknown>, terms: Terms): SignedProof {
+  if ("permit2Authorization" in payload) throw new ProofRefusedError("unsupported_asset_transfer");
+  const { signature, authorization } = parse(signedPayload, payload);
+  if (!isAddressEqual(authorization.to, terms.payTo)) throw new ProofRefusedError("wrong_recipient");
+  if (authorization.value !== terms.amount) throw new ProofRefusedError("wrong_amount");
+  return { kind: "signed", version, authorization, signature };
+}
+
+/** A proof's payer must be the wallet that the caller has registered. @throws ProofRefusedError */
+export function requireSender(proof: Proof, wallet: Address): void {
+  const from = proof.kind === "transfer" ? proof.from : proof.authorization.from;
+  if (!isAddressEqual(from, wallet)) throw new ProofRefusedError("wrong_sender");
+}
+
+/** @throws ProofRefusedError if an authorisation isn't valid at this time (unix seconds) */
+export function requireValidity({ validAfter, validBefore }: Authorization, now: number): void {
+  if (validAfter > BigInt(now)) throw new ProofRefusedError("not_yet_valid");
+  if (validBefore <= BigInt(now)) throw new ProofRefusedError("expired");
+}

@@ -1,0 +1,108 @@
+import { isAddressEqual } from "viem";
+
+import { transfersOf } from "../../chain/payment-chain.ts";
+import type { PaymentChain, TokenTransfer } from "../../chain/payment-chain.ts";
+import { toUnixSeconds } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Claims, NewClaim } from "./claims.ts";
+import type { Facilitator } from "./facilitator.ts";
+import type { ClaimRecord } from "./model.ts";
+import { ProofRefusedError, requireValidity } from "./proof.ts";
+import type { Refusal, SignedProof, TransferProof } from "./proof.ts";
+import type { Terms } from "./terms.ts";
+
+/** What a payment is reserved for. */
+export type Purpose = Pick<NewClaim, "agentId" | "requestHash" | "pack">;
+
+/** Dependencies of reservations. */
+export interface ReservationDeps {
+  claims: Claims;
+  chain: PaymentChain;
+  /** Undefined if signed payments can't be settled. */
+  facilitator: Facilitator | undefined;
+  clock: Clock;
+}
+
+/** Blocks before the current one in which the use of a new authorisation is searched for too. */
+const SEARCH_MARGIN_BLOCKS = 20;
+
+/** Verifies proofs and reserves their payments. Each function throws ProofRefusedError for a proof that doesn't count. */
+export function createReservations({ claims, chain, facilitator, clock }: ReservationDeps) {
+  const claimOf = (terms: Terms, payer: string, purpose: Purpose): Omit<NewClaim, "payment"> => ({
+    network: terms.network,
+    token: terms.token.address.toLowerCase(),
+    payer: payer.toLowerCase(),
+    payTo: terms.payTo.toLowerCase(),
+    amount: String(terms.amount),
+    ...purpose,
+  });
+
+  return {
+    /** A payment that an official client has signed (EIP-3009). */
+    async signed(proof: SignedProof, terms: Terms, purpose: Purpose): Promise<ClaimRecord> {
+      if (facilitator === undefined) throw new ProofRefusedError("payments_unavailable");
+      const { authorization, version, signature } = proof;
+      requireValidity(authorization, toUnixSeconds(clock.now()));
+      // The block first: no use of the authorisation that counts for this call is much older.
+      const head = await chain.head();
+      const refusal = await facilitator.verify(proof, terms);
+      if (refusal !== undefined) throw new ProofRefusedError(refusal);
+      const claim = await claims.reserve({
+        ...claimOf(terms, authorization.from, purpose),
+        nonce: authorization.nonce,
+        payment: {
+          ...{ version, signature, txHashes: [] },
+          validAfter: String(authorization.validAfter),
+          validBefore: String(authorization.validBefore),
+          fromBlock: Math.max(0, head.number - SEARCH_MARGIN_BLOCKS),
+        },
+      });
+      if (claim === undefined) throw new ProofRefusedError("proof_in_use");
+      return claim;
+    },
+
+    /** A transfer that the caller has sent (section 8.3). A transaction with several such transfers pays several calls. */
+    async transfer({ txHash, from }: TransferProof, terms: Terms, purpose: Purpose): Promise<ClaimRecord> {
+      const lookup = await chain.lookupReceipt(txHash);
+      if (lookup.status === "unknown") throw new ProofRefusedError("transaction_not_found");
+      if (lookup.status === "pending") throw new ProofRefusedError("transaction_unconfirmed");
+      if (lookup.receipt.status !== "success") throw new ProofRefusedError("transaction_reverted");
+      const transfers = transfersOf(lookup.receipt);
+      const paying = transfers.filter((transfer) => mismatchOf(transfer, from, terms) === undefined);
+      if (paying.length === 0) throw new ProofRefusedError(closestMismatch(transfers, from, terms));
+      for (const { position, nonce } of paying) {
+        const claim = await claims.reserve({
+          ...claimOf(terms, from, purpose),
+          ...{ txHash, position },
+          ...(nonce === undefined ? {} : { nonce: nonce.toLowerCase() }),
+        });
+        if (claim !== undefined) return claim;
+      }
+      throw new ProofRefusedError(await whyTaken(txHash, terms));
+    },
+  };
+
+  async function whyTaken(txHash: string, terms: Terms): Promise<Refusal> {
+    const taken = await claims.findByTransfer(terms.network, txHash);
+    return taken.some(({ state }) => state === "reserved") ? "proof_in_use" : "proof_already_used";
+  }
+}
+
+/** Kinds of mismatches, from a transfer that has nothing to do with the terms to one that nearly matches. */
+const MISMATCHES = ["wrong_token", "wrong_recipient", "wrong_sender", "wrong_amount"] as const;
+
+function mismatchOf(
+  transfer: TokenTransfer,
+  from: `0x${string}`,
+  terms: Terms,
+): (typeof MISMATCHES)[number] | undefined {
+  if (!isAddressEqual(transfer.token, terms.token.address)) return "wrong_token";
+  if (!isAddressEqual(transfer.to, terms.payTo)) return "wrong_recipient";
+  if (!isAddressEqual(transfer.from, from)) return "wrong_sender";
+  return transfer.value === terms.amount ? undefined : "wrong_amount";
+}
+
+function closestMismatch(transfers: readonly TokenTransfer[], from: `0x${string}`, terms: Terms): Refusal {
+  const found = new Set(transfers.map((transfer) => mismatchOf(transfer, from, terms)));
+  return MISMATCHES.findLast((mismatch) => found.has(mismatch)) ?? "no_transfer";
+}

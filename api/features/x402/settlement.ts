@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { isAddressEqual } from "viem";
+import type { Address, Hash, Hex } from "viem";
+
+import { ChainUnavailableError } from "../../chain/errors.ts";
+import { transfersOf } from "../../chain/payment-chain.ts";
+import type { PaymentChain } from "../../chain/payment-chain.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { Facilitator, SettleAttempt } from "./facilitator.ts";
+import type { ClaimRecord, StoredPayment } from "./model.ts";
+import type { Refusal, SignedProof } from "./proof.ts";
+import type { Terms } from "./terms.ts";
+
+/** The outcome of a settlement, as the chain shows it. */
+export type Settlement =
+  | { kind: "settled"; txHash: Hash; position: number }
+  /** It may or may not happen yet (decision 49). */
+  | { kind: "pending"; txHash: Hash | undefined }
+  /** It can't happen any more, or the facilitator refused it before it sent anything. */
+  | { kind: "failed"; reason: Refusal };
+
+/** A claim for a signed payment. */
+export type SignedClaim = ClaimRecord & { payment: StoredPayment; nonce: string };
+
+/** Dependencies of settlements. */
+export interface SettlementDeps {
+  chain: PaymentChain;
+  facilitator: Facilitator;
+  log: Logger;
+  /** How long to wait for a transaction that the facilitator has sent, in milliseconds. */
+  timeoutMs: number;
+  noteTransaction: (claim: ClaimRecord, txHash: Hash) => Promise<void>;
+}
+
+export type Settlements = ReturnType<typeof createSettlements>;
+
+const POLL_MS = 200;
+
+/** Settles payments. What the facilitator says is a hint; the chain alone decides whether tokens have moved. */
+export function createSettlements({ chain, facilitator, log, timeoutMs, noteTransaction }: SettlementDeps) {
+  /** What the chain shows now; `unused` while no transaction has used the authorisation. */
+  async function onChain(claim: SignedClaim): Promise<Settlement | { kind: "unused"; blockTimestamp: number }> {
+    const authorization = {
+      token: claim.token as Address,
+      from: claim.payer as Address,
+      nonce: claim.nonce as Hex,
+    };
+    const use = await chain.authorizationUse(authorization, claim.payment.fromBlock);
+    if (use.status === "unused") return { kind: "unused", blockTimestamp: use.blockTimestamp };
+    if (use.status === "void") return { kind: "failed", reason: "authorization_used" };
+    const transfer = transfersOf(use.receipt).find(
+      ({ token, from, to, value, nonce }) =>
+        isAddressEqual(token, authorization.token) &&
+        isAddressEqual(from, authorization.from) &&
+        isAddressEqual(to, claim.payTo as Address) &&
+        value === BigInt(claim.amount) &&
+        nonce?.toLowerCase() === claim.nonce,
+    );
+    if (transfer === undefined) return { kind: "failed", reason: "settlement_failed" };
+    return { kind: "settled", txHash: use.txHash, position: transfer.position };
+  }
+
+  /** Waits until the chain shows what the facilitator says that it has sent. */
+  async function confirmed(claim: SignedClaim, attempt: SettleAttempt): Promise<Settlement> {
+    const txHash = attempt.kind === "refused" ? lastOf(claim) : (attempt.txHash ?? lastOf(claim));
+    const end = performance.now() + timeoutMs;
+    for (;;) {
+      const shown = await onChain(claim);
+      if (shown.kind !== "unused") return shown;
+      if (BigInt(shown.blockTimestamp) >= BigInt(claim.payment.validBefore))
+        return { kind: "failed", reason: "expired" };
+      if (attempt.kind === "refused" && txHash === undefined) return { kind: "failed", reason: "settlement_failed" };
+      if (attempt.kind !== "sent" || performance.now() > end) return { kind: "pending", txHash };
+      await sleep(POLL_MS);
+    }
+  }
+
+  return {
+    /**
+     * Settles a claim's payment, or finds that it is settled already.
+     * @param isFirst true if nothing can have been sent for this claim before
+     */
+    async settle(claim: SignedClaim, terms: Terms, isFirst: boolean): Promise<Settlement> {
+      try {
+        if (!isFirst) {
+          const shown = await onChain(claim);
+          if (shown.kind !== "unused") return shown;
+          if (BigInt(shown.blockTimestamp) >= BigInt(claim.payment.validBefore)) {
+            return { kind: "failed", reason: "expired" };
+          }
+          // A transaction that is still on its way would only be joined by one that reverts.
+          if (await isUnderWay(chain, claim)) return { kind: "pending", txHash: lastOf(claim) };
+        }
+        const attempt = await facilitator.settle(proofOf(claim), terms, async (txHash) => {
+          await noteTransaction(claim, txHash);
+          claim.payment.txHashes.push(txHash);
+        });
+        if (attempt.kind !== "sent") log.warn({ attempt, claim: claim._id }, "x402 settlement without a clear outcome");
+        if (attempt.kind !== "refused" && attempt.txHash !== undefined) await noteTransaction(claim, attempt.txHash);
+        return await confirmed(claim, attempt);
+      } catch (error) {
+        if (!(error instanceof ChainUnavailableError)) throw error;
+        log.warn({ err: error, claim: claim._id }, "the chain is unavailable during an x402 settlement");
+        return { kind: "pending", txHash: lastOf(claim) };
+      }
+    },
+  };
+}
+
+async function isUnderWay(chain: PaymentChain, claim: SignedClaim): Promise<boolean> {
+  const txHash = lastOf(claim);
+  return txHash !== undefined && (await chain.lookupReceipt(txHash)).status === "pending";
+}
+
+function lastOf({ payment }: SignedClaim): Hash | undefined {
+  return payment.txHashes.at(-1);
+}
+
+function proofOf({ payment, payer, payTo, amount, nonce }: SignedClaim): SignedProof {
+  return {
+    kind: "signed",
+    version: payment.version,
+    signature: payment.signature,
+    authorization: {
+      from: payer as Address,
+      to: payTo as Address,
+      value: BigInt(amount),
+      validAfter: BigInt(payment.validAfter),
+      validBefore: BigInt(payment.validBefore),
+      nonce: nonce as Hex,
+    },
+  };
+}

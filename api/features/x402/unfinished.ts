@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Address } from "viem";
+
+import { USDC_DOMAINS } from "../../config/constants.ts";
+import type { BackgroundLoop } from "../../jobs/background-loop.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { Claims } from "./claims.ts";
+import type { ClaimRecord } from "./model.ts";
+import type { Settlements, SignedClaim } from "./settlement.ts";
+import type { Terms } from "./terms.ts";
+
+/** Pause between looks, in milliseconds. */
+const PAUSE_MS = 5_000;
+/** Claims of one look. */
+const BATCH = 20;
+
+/** Dependencies of the loop. */
+export interface UnfinishedDeps {
+  claims: Claims;
+  settlements: Settlements;
+  log: Logger;
+}
+
+/**
+ * Finishes settlements whose process was killed or whose outcome was unknown, for callers who don't come back. The calls
+ * of a pack that is paid for are credited here at the latest. Several workers may run it: a claim has one owner.
+ */
+export function finishSettlements({ claims, settlements, log }: UnfinishedDeps) {
+  async function finish(id: string): Promise<void> {
+    const claim = await claims.takeOver(id);
+    if (claim === undefined || !isSigned(claim)) return;
+    const settlement = await settlements.settle(claim, termsOf(claim), false);
+    if (settlement.kind === "pending") await claims.yield(claim);
+    else if (settlement.kind === "settled") await claims.confirm(claim, "settled", settlement);
+    else {
+      log.warn({ claim: claim._id, reason: settlement.reason }, "an x402 payment for an answered call failed");
+      await claims.release(claim);
+    }
+  }
+
+  async function look(): Promise<void> {
+    for (const { _id } of await claims.findAbandoned(BATCH)) await finish(_id);
+  }
+
+  const loop: BackgroundLoop = {
+    name: "x402.finish",
+    async run(signal) {
+      while (!signal.aborted) {
+        try {
+          await look();
+        } catch (error) {
+          log.error({ err: error }, "couldn't finish x402 settlements");
+        }
+        await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+      }
+    },
+  };
+  return { look, loop };
+}
+
+function isSigned(claim: ClaimRecord): claim is SignedClaim {
+  return claim.payment !== undefined && claim.nonce !== undefined;
+}
+
+/** The terms that a claim was made for. What was bought doesn't matter any more. */
+function termsOf({ network, token, payTo, amount }: SignedClaim): Terms {
+  return {
+    ...{ network, payTo: payTo as Address, amount: BigInt(amount), resource: "", description: "" },
+    token: { address: token as Address, ...USDC_DOMAINS[network] },
+  };
+}

@@ -1,0 +1,322 @@
+// Proofs that don't count: each is answered with the 402 of section 7, and nothing is spent.
+import { randomBytes } from "node:crypto";
+
+import { assert } from "chai";
+import { encodeFunctionData, erc20Abi, parseAbi, parseSignature } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+
+import { paymentRequiredOutput } from "../../../api/http/payment-required.ts";
+import type { TestAgent } from "../../fixtures/api.ts";
+import {
+  CALL_UNITS,
+  encodeHeader,
+  headerOfTransfer,
+  headerV1,
+  headerV2,
+  pay,
+  signTransfer,
+  startPaidApi,
+} from "../../fixtures/payments.ts";
+import type { PaidApi } from "../../fixtures/payments.ts";
+
+const PATH = "/api/v1/services";
+const FAILED = "x402 payment verification failed";
+const THOUSAND_USDC = 1_000_000_000n;
+const cancelAbi = parseAbi(["function cancelAuthorization(address, bytes32, uint8, bytes32, bytes32)"]);
+const transferAbi = parseAbi([
+  "function transferWithAuthorization(address, address, uint256, uint256, uint256, bytes32, bytes)",
+]);
+
+describe("an x402 proof that doesn't count", () => {
+  let paid: PaidApi;
+  let agent: TestAgent;
+
+  before(async () => {
+    paid = await startPaidApi();
+    agent = await paid.richAgent();
+  });
+  after(() => paid.close());
+
+  const call = (headers: Record<string, string>, key = agent.apiKey) =>
+    fetch(paid.url + PATH, { headers: { "x-api-key": key, ...headers } });
+
+  /** Asserts the 402 of a failed verification, and that the API has reserved and taken nothing. */
+  async function assertRefused(headers: Record<string, string>, reason: string, key?: string): Promise<void> {
+    const claims = paid.api.container.connection.collection("x402_claims");
+    const before = await claims.countDocuments();
+    const received = await paid.chain.usdcOf(paid.payTo);
+    const answer = await call(headers, key);
+    const text = await answer.text();
+    assert.strictEqual(answer.status, 402, text);
+    const body = paymentRequiredOutput.parse(JSON.parse(text));
+    assert.strictEqual(body.error, "PAYMENT_REQUIRED");
+    assert.strictEqual(body.message, FAILED);
+    assert.strictEqual(body.code, "payment_verification_failed");
+    assert.deepEqual(body.details, { reason });
+    assert.strictEqual(body.payment.price, "$0.0001");
+    assert.strictEqual(body.accepts?.length, 1);
+    assert.ok(answer.headers.get("payment-required"));
+    assert.strictEqual(await claims.countDocuments(), before);
+    assert.strictEqual(await paid.chain.usdcOf(paid.payTo), received);
+  }
+
+  const both = async (fields: Parameters<typeof signTransfer>[2]) => {
+    const payload = await signTransfer(paid, agent.account, fields);
+    return [headerV1(payload), headerV2(paid, payload)];
+  };
+
+  describe("signed for an official client", () => {
+    for (const [what, value] of [
+      ["less", CALL_UNITS.api - 1n],
+      ["more", CALL_UNITS.api + 1n],
+    ] as const) {
+      it(`with ${what} than the price [S8.3.17] [S7.18]`, async () => {
+        for (const headers of await both({ value })) await assertRefused(headers, "wrong_amount");
+      });
+    }
+
+    it("with another price in what version 2 accepted", async () => {
+      const payload = await signTransfer(paid, agent.account);
+      await assertRefused(headerV2(paid, payload, { amount: "99" }), "wrong_amount");
+    });
+
+    it("to another recipient", async () => {
+      for (const headers of await both({ to: agent.walletAddress })) await assertRefused(headers, "wrong_recipient");
+      const payload = await signTransfer(paid, agent.account);
+      await assertRefused(headerV2(paid, payload, { payTo: agent.walletAddress }), "wrong_recipient");
+    });
+
+    it("in another token [S8.3.15]", async () => {
+      const weth = "0x4200000000000000000000000000000000000006";
+      for (const headers of await both({ token: weth })) await assertRefused(headers, "invalid_signature");
+      const payload = await signTransfer(paid, agent.account);
+      await assertRefused(headerV2(paid, payload, { asset: weth }), "wrong_token");
+    });
+
+    it("on another network, or signed for one [S8.3.15]", async () => {
+      const payload = await signTransfer(paid, agent.account);
+      await assertRefused(headerV1(payload, { network: "base" }), "wrong_network");
+      await assertRefused(headerV2(paid, payload, { network: "eip155:8453" }), "wrong_network");
+      for (const headers of await both({ network: "base" })) await assertRefused(headers, "invalid_signature");
+    });
+
+    it("by a wallet that isn't the caller's", async () => {
+      const other = await paid.richAgent();
+      const payload = await signTransfer(paid, other.account);
+      await assertRefused(headerV1(payload), "wrong_sender");
+      await assertRefused(headerV2(paid, payload), "wrong_sender");
+    });
+
+    it("by another key in the name of the caller's wallet", async () => {
+      const signer = privateKeyToAccount(generatePrivateKey());
+      for (const headers of await both({ signer })) await assertRefused(headers, "invalid_signature");
+    });
+
+    it("expired, and not yet valid", async () => {
+      const now = Math.floor(Date.now() / 1000);
+      for (const headers of await both({ validBefore: now - 1 })) await assertRefused(headers, "expired");
+      for (const headers of await both({ validBefore: now + 2 })) await assertRefused(headers, "expired");
+      for (const headers of await both({ validAfter: now + 60 })) await assertRefused(headers, "not_yet_valid");
+    });
+
+    it("without the money", async () => {
+      const poor = await paid.api.registerAgent();
+      const payload = await signTransfer(paid, poor.account);
+      await assertRefused(headerV1(payload), "insufficient_balance", poor.apiKey);
+      await assertRefused(headerV2(paid, payload), "insufficient_balance", poor.apiKey);
+    });
+
+    it("cancelled, or used by the payer himself", async () => {
+      const cancelled = await signTransfer(paid, agent.account);
+      const signature = await agent.account.signTypedData({
+        domain: { name: "USDC", version: "2", chainId: 84_532, verifyingContract: paid.usdc },
+        types: {
+          CancelAuthorization: [
+            { name: "authorizer", type: "address" },
+            { name: "nonce", type: "bytes32" },
+          ],
+        },
+        primaryType: "CancelAuthorization",
+        message: { authorizer: agent.walletAddress, nonce: cancelled.authorization.nonce },
+      });
+      const { r, s, yParity } = parseSignature(signature);
+      const cancel = encodeFunctionData({
+        abi: cancelAbi,
+        functionName: "cancelAuthorization",
+        args: [agent.walletAddress, cancelled.authorization.nonce, 27 + yParity, r, s],
+      });
+      await paid.chain.send(agent.account, { to: paid.usdc, data: cancel });
+      await assertRefused(headerV1(cancelled), "authorization_used");
+      await assertRefused(headerV2(paid, cancelled), "authorization_used");
+
+      const used = await signTransfer(paid, agent.account);
+      const { from, to, value, validAfter, validBefore, nonce } = used.authorization;
+      const data = encodeFunctionData({
+        abi: transferAbi,
+        functionName: "transferWithAuthorization",
+        args: [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, used.signature],
+      });
+      const { transactionHash } = await paid.chain.send(agent.account, { to: paid.usdc, data });
+      await assertRefused(headerV1(used), "authorization_used");
+      // The money has arrived, so its transaction is a proof.
+      assert.strictEqual((await call(headerOfTransfer(transactionHash, from))).status, 200);
+    });
+  });
+
+  describe("with a transaction hash [S8.3.16]", () => {
+    for (const [what, value] of [
+      ["less", CALL_UNITS.api - 1n],
+      ["more", CALL_UNITS.api + 1n],
+    ] as const) {
+      it(`of ${what} than the price [S8.3.17] [S7.18]`, async () => {
+        const txHash = await pay(paid, agent.account, { value });
+        await assertRefused(headerOfTransfer(txHash, agent.walletAddress), "wrong_amount");
+      });
+    }
+
+    it("to another recipient", async () => {
+      const txHash = await pay(paid, agent.account, { to: privateKeyToAccount(generatePrivateKey()).address });
+      await assertRefused(headerOfTransfer(txHash, agent.walletAddress), "wrong_recipient");
+    });
+
+    it("in another token [S8.3.15]", async () => {
+      const onBase = await startPaidApi({ network: "base" });
+      try {
+        const payer = await onBase.api.registerAgent();
+        await onBase.chain.endow(payer.account, { weth: 1_000n });
+        const weth = onBase.chain.deployment.tokens.find(({ symbol }) => symbol === "WETH")?.address ?? "0x";
+        const txHash = await pay(onBase, payer.account, { token: weth });
+        const proof = headerOfTransfer(txHash, payer.walletAddress, { network: "base" });
+        const answer = await fetch(onBase.url + PATH, { headers: { "x-api-key": payer.apiKey, ...proof } });
+        assert.deepInclude((await answer.json()) as object, { message: FAILED, details: { reason: "wrong_token" } });
+      } finally {
+        await onBase.close();
+      }
+    });
+
+    it("without any transfer", async () => {
+      const data = encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [paid.payTo, 100n] });
+      const { transactionHash } = await paid.chain.send(agent.account, { to: paid.usdc, data });
+      await assertRefused(headerOfTransfer(transactionHash, agent.walletAddress), "no_transfer");
+    });
+
+    it("that names another network, or is on another one [S8.3.15]", async () => {
+      const txHash = await pay(paid, agent.account);
+      const { walletAddress } = agent;
+      for (const network of ["base", "eip155:8453", "eip155:1", ""]) {
+        await assertRefused(headerOfTransfer(txHash, walletAddress, { network }), "wrong_network");
+      }
+      const unknown = `0x${randomBytes(32).toString("hex")}`;
+      await assertRefused(headerOfTransfer(unknown, walletAddress), "transaction_not_found");
+    });
+
+    it("of a foreign wallet, in its own name or in the caller's", async () => {
+      const other = await paid.richAgent();
+      const txHash = await pay(paid, other.account);
+      await assertRefused(headerOfTransfer(txHash, other.walletAddress), "wrong_sender");
+      await assertRefused(headerOfTransfer(txHash, agent.walletAddress), "wrong_sender");
+      assert.strictEqual((await call(headerOfTransfer(txHash, other.walletAddress), other.apiKey)).status, 200);
+    });
+
+    it("that isn't confirmed yet: it isn't consumed", async () => {
+      const payer = await paid.richAgent();
+      const data = encodeFunctionData({
+        abi: erc20Abi,
+        functionName: "transfer",
+        args: [paid.payTo, CALL_UNITS.api],
+      });
+      const txHash = await paid.chain.sendTooEarly(payer.account, { to: paid.usdc, data });
+      await assertRefused(headerOfTransfer(txHash, payer.walletAddress), "transaction_unconfirmed", payer.apiKey);
+    });
+
+    it("that reverted", async () => {
+      const data = encodeFunctionData({
+        abi: erc20Abi,
+        functionName: "transfer",
+        args: [paid.payTo, 100n * THOUSAND_USDC],
+      });
+      const { transactionHash } = await paid.chain.sendReverting(agent.account, { to: paid.usdc, data });
+      await assertRefused(headerOfTransfer(transactionHash, agent.walletAddress), "transaction_reverted");
+    });
+  });
+
+  it("malformed: bad base64, bad JSON, other versions, schemes and shapes, too long [S7.17]", async () => {
+    const payload = await signTransfer(paid, agent.account);
+    const short = { ...payload, signature: "0x1234" };
+    const contract = { ...payload, signature: `${payload.signature}00` };
+    const malformed: Record<string, string>[] = [
+      { "x-payment": "%%%" },
+      { "x-payment": "" },
+      { "x-payment": "{" },
+      { "x-payment": "null" },
+      { "x-payment": "bnVsbA==" },
+      { "x-payment": encodeHeader("text") },
+      { "x-payment": encodeHeader({ x402Version: 1 }) },
+      {
+        "x-payment": `{"x402Version":1,"scheme":"exact","network":"base-sepolia","payload":{"txHash":"0x1","from":"0x2"}}`,
+      },
+      { "x-payment": `{"__proto__":{"x402Version":1}}` },
+      { "x-payment": "A".repeat(9_000) },
+      headerV1(short as never),
+      headerV1(contract as never),
+      headerV1({ ...payload, authorization: { ...payload.authorization, value: "1e2" } }),
+      headerV1({ ...payload, authorization: { ...payload.authorization, nonce: "0x12" } }),
+      { ...headerV1(payload), ...headerV2(paid, payload) },
+      { "payment-signature": encodeHeader({ x402Version: 2, payload }) },
+    ];
+    for (const headers of malformed) await assertRefused(headers, "malformed_proof");
+    await assertRefused(headerV1(payload, { x402Version: 3 }), "unsupported_version");
+    await assertRefused({ "payment-signature": encodeHeader({ x402Version: 1, payload }) }, "unsupported_version");
+    await assertRefused(headerV1(payload, { scheme: "upto" }), "unsupported_scheme");
+    await assertRefused(headerV2(paid, payload, { scheme: "upto" }), "unsupported_scheme");
+  });
+
+  describe("used before", () => {
+    it("is refused the second time, one after the other", async () => {
+      const hash = await pay(paid, agent.account);
+      const first = await signTransfer(paid, agent.account);
+      const second = await signTransfer(paid, agent.account);
+      const proofs = [headerOfTransfer(hash, agent.walletAddress), headerV1(first), headerV2(paid, second)];
+      for (const headers of proofs) {
+        assert.strictEqual((await call(headers)).status, 200);
+        await assertRefused(headers, "proof_already_used");
+      }
+    });
+
+    it("is refused in another form: the same authorisation as version 2, its transaction, both network names", async () => {
+      const payload = await signTransfer(paid, agent.account);
+      const answer = await call(headerV1(payload));
+      assert.strictEqual(answer.status, 200);
+      const receipt = JSON.parse(Buffer.from(answer.headers.get("x-payment-response") ?? "", "base64").toString()) as {
+        transaction: string;
+      };
+      await assertRefused(headerV2(paid, payload), "proof_already_used");
+      await assertRefused(headerOfTransfer(receipt.transaction, agent.walletAddress), "proof_already_used");
+      const upper = `0x${receipt.transaction.slice(2).toUpperCase()}`;
+      await assertRefused(
+        headerOfTransfer(upper, agent.walletAddress, { network: "eip155:84532" }),
+        "proof_already_used",
+      );
+    });
+
+    it("opens one call of many at once, and takes the money once", async () => {
+      const payer = await paid.richAgent();
+      const hash = await pay(paid, payer.account);
+      const [one, two] = [await signTransfer(paid, payer.account), await signTransfer(paid, payer.account)];
+      const had = await paid.chain.usdcOf(payer.walletAddress);
+      const proofs = [headerOfTransfer(hash, payer.walletAddress), headerV1(one), headerV2(paid, two)];
+      for (const headers of proofs) {
+        const answers = await Promise.all(Array.from({ length: 6 }, () => call(headers, payer.apiKey)));
+        const statuses = answers.map(({ status }) => status).sort();
+        assert.deepEqual(statuses, [200, 402, 402, 402, 402, 402]);
+      }
+      assert.strictEqual(had - (await paid.chain.usdcOf(payer.walletAddress)), 2n * CALL_UNITS.api);
+    });
+
+    it("by another agent with the same transaction is refused", async () => {
+      const hash = await pay(paid, agent.account);
+      const other = await paid.api.registerAgent();
+      await assertRefused(headerOfTransfer(hash, agent.walletAddress), "wrong_sender", other.apiKey);
+    });
+  });
+});
