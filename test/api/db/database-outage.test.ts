@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { assert } from "chai";
 
 import { routes } from "../../../api/app.ts";
+import { signWebhook } from "../../../api/features/webhooks/signature.ts";
 import { errorCodesOf } from "../../../api/http/openapi.ts";
 import { assertError, listingBody, readStack, startTestApi } from "../../fixtures/api.ts";
 import type { RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";
@@ -55,6 +56,9 @@ async function doorToDatabase(mongodbUri: string) {
   };
 }
 
+const SECRET = "a-secret-that-only-the-rpc-provider-knows";
+const pushSignature = () => signWebhook(SECRET, "{}", Math.floor(Date.now() / 1_000));
+
 describe("while the database is unavailable", () => {
   let api: TestApi;
   let door: Awaited<ReturnType<typeof doorToDatabase>>;
@@ -63,7 +67,7 @@ describe("while the database is unavailable", () => {
 
   before(async () => {
     door = await doorToDatabase((await readStack()).mongodbUri);
-    api = await startTestApi({ env: { mongodbUri: door.url } });
+    api = await startTestApi({ env: { mongodbUri: door.url, internalWebhookSecret: SECRET } });
     agent = await api.registerAgent();
     const listed = await api.request("POST", "/api/v1/services", { key: agent.apiKey, body: listingBody() });
     assert.strictEqual(listed.status, 201, listed.text);
@@ -75,6 +79,10 @@ describe("while the database is unavailable", () => {
       "POST /api/v1/discover": ["/api/v1/discover", { body: { query: "invoice reconciliation" } }],
       "GET /api/v1/agents/score": [`/api/v1/agents/score?address=${agent.walletAddress}`, {}],
       "GET /docs/{file}": ["/docs/start.js", {}],
+      "POST /internal/webhooks/chain": [
+        "/internal/webhooks/chain",
+        { rawBody: "{}", headers: { "content-type": "application/json", "x-service-signature": pushSignature() } },
+      ],
     };
     door.shut();
   });

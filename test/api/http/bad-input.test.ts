@@ -16,8 +16,8 @@ import { until } from "../../fixtures/until.ts";
 
 const UNKNOWN_HASH = `0x${"ab".repeat(32)}`;
 const UNKNOWN_TRANSACTION = `txn_${"0".repeat(32)}`;
-/** test/api/kya/admin.test.ts tries the routes of admins. */
-const agentRoutes = routes.filter(({ auth }) => auth !== "admin");
+/** Others try the routes of admins (test/api/kya/admin.test.ts) and the signed ones (test/api/internal). */
+const agentRoutes = routes.filter(({ auth, path }) => auth !== "admin" && !path.startsWith("/internal/"));
 /** Cases of routes without a key. */
 const KEYLESS = ["POST discover", "POST auth/register", "POST auth/keys"];
 const LONG = "x".repeat(5_000);
