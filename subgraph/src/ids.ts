@@ -1,5 +1,7 @@
 import { Address, BigInt, Bytes, ethereum } from "@graphprotocol/graph-ts";
 
+const SECONDS_PER_DAY = BigInt.fromI32(86_400);
+
 /** Most logs a block may hold for ordinals to stay in order. */
 const LOGS_PER_BLOCK = BigInt.fromI32(1_000_000);
 
@@ -33,4 +35,25 @@ export function ordinalOf(event: ethereum.Event): BigInt {
  */
 export function counterpartyId(agent: Address, other: Address): Bytes {
   return agent.concat(other);
+}
+
+/** The UTC day of a block: whole days since 1 January 1970. Example: 22 November 2026 is 20779. */
+export function dayOf(block: ethereum.Block): i32 {
+  return block.timestamp.div(SECONDS_PER_DAY).toI32();
+}
+
+/**
+ * Id of what settled for an agent on a day: the agent's address followed by the day as 4 bytes, lowest first.
+ * Example: agent 0x1111…11 on day 20779 is 0x1111…112b510000.
+ */
+export function agentDayId(agent: Bytes, day: i32): Bytes {
+  return agent.concatI32(day);
+}
+
+/**
+ * Id of an agent's day in one token: the id of the day followed by the token's address.
+ * Example: token 0x036c…7e of agent 0x1111…11 on day 20779 is 0x1111…112b510000036c…7e.
+ */
+export function agentDayTokenId(agent: Bytes, day: i32, token: Bytes): Bytes {
+  return agentDayId(agent, day).concat(token);
 }

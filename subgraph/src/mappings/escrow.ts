@@ -26,6 +26,7 @@ import {
   submitDelivery,
 } from "../store/escrow";
 import { delistToken, listToken } from "../store/token";
+import { addSettlement } from "../store/volume";
 
 export function handleEscrowCreated(event: EscrowCreated): void {
   const terms = new NewEscrow(
@@ -53,6 +54,7 @@ export function handleEscrowReleased(event: EscrowReleased): void {
   const escrow = load(event.params.escrowId);
   releaseEscrow(escrow, event.params.sellerAmount, event.params.automatic, event);
   countReleased(escrow, event.block);
+  addSettlement(escrow, event.block);
 }
 
 export function handleEscrowRefunded(event: EscrowRefunded): void {
@@ -84,6 +86,7 @@ export function handleEscrowResolved(event: EscrowResolved): void {
   );
   resolveEscrow(escrow, resolution, event);
   countResolved(escrow, resolution.outcome, event.block);
+  addSettlement(escrow, event.block);
 }
 
 export function handleTokenListed(event: TokenListed): void {

@@ -76,6 +76,28 @@ export interface AgentRecord {
   readonly scoreChanges: readonly { readonly outcome: string; readonly delta: string; readonly score: string }[];
 }
 
+/** An AgentDay entity with its tokens. */
+export interface AgentDayRecord {
+  readonly id: string;
+  readonly day: number;
+  readonly soldCount: number;
+  readonly soldUsd: string;
+  readonly soldFeeUsd: string;
+  readonly boughtCount: number;
+  readonly boughtUsd: string;
+  readonly tokens: readonly AgentDayTokenRecord[];
+}
+
+/** An AgentDayToken entity. */
+export interface AgentDayTokenRecord {
+  readonly id: string;
+  readonly token: { readonly id: string };
+  readonly day: number;
+  readonly sold: string;
+  readonly soldFee: string;
+  readonly bought: string;
+}
+
 const ESCROW = `query ($id: ID!) { escrow(id: $id) {
   state buyer { id } seller { id } token { id symbol } amount fee locked valueUsd deadline disputeWindow abandonmentGrace
   criteriaHash proofHash createdAt createdBlock createdTxHash deliveredAt disputedAt settledAt automatic outcome
@@ -87,6 +109,10 @@ const AGENT = `query ($id: ID!) { agent(id: $id) {
   score escrowsAsBuyer escrowsAsSeller released distinctCounterparties topCounterpartyCount settledCount disputesWon
   disputesLost disputesSplit abandoned declined lateDeclines settledVolumeUsd
   scoreChanges(orderBy: ordinal) { outcome delta score } } }`;
+
+const DAYS = `query ($id: String!) { agentDays(where: { agent: $id }, orderBy: day) {
+  id day soldCount soldUsd soldFeeUsd boughtCount boughtUsd
+  tokens { id token { id } day sold soldFee bought } } }`;
 
 /** Reads the escrow once the block is indexed; null when there is none. */
 export async function findEscrow(market: Marketplace, id: string, block: number): Promise<EscrowRecord | null> {
@@ -106,4 +132,10 @@ export async function readAgent(market: Marketplace, party: Party, block: number
   const { agent } = await market.query<{ agent: AgentRecord | null }>(AGENT, { id }, block);
   if (agent === null) throw new Error(`the subgraph has no agent ${id}`);
   return agent;
+}
+
+/** Reads an agent's days once the block is indexed, oldest first. */
+export async function readDays(market: Marketplace, party: Party, block: number): Promise<readonly AgentDayRecord[]> {
+  const id = party.address.toLowerCase();
+  return (await market.query<{ agentDays: readonly AgentDayRecord[] }>(DAYS, { id }, block)).agentDays;
 }

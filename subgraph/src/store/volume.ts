@@ -1,0 +1,73 @@
+import { BigInt, Bytes, ethereum } from "@graphprotocol/graph-ts";
+
+import { AgentDay, AgentDayToken, Escrow } from "../../generated/schema";
+import { agentDayId, agentDayTokenId, dayOf } from "../ids";
+
+/** Adds a settlement that paid the seller to the day of both parties. One that paid the seller nothing adds nothing. */
+export function addSettlement(escrow: Escrow, block: ethereum.Block): void {
+  const paid = escrow.sellerAmount;
+  if (paid.isZero()) return;
+  const day = dayOf(block);
+  const valueUsd = paidShareOf(escrow.valueUsd, escrow);
+
+  const sold = loadOrCreateDay(escrow.seller, day);
+  sold.soldCount += 1;
+  sold.soldUsd = sold.soldUsd.plus(valueUsd);
+  sold.soldFeeUsd = sold.soldFeeUsd.plus(feeUsdOf(escrow));
+  sold.save();
+  const soldToken = loadOrCreateToken(escrow.seller, day, escrow.token);
+  soldToken.sold = soldToken.sold.plus(paid);
+  soldToken.soldFee = soldToken.soldFee.plus(paidShareOf(escrow.fee, escrow));
+  soldToken.save();
+
+  const bought = loadOrCreateDay(escrow.buyer, day);
+  bought.boughtCount += 1;
+  bought.boughtUsd = bought.boughtUsd.plus(valueUsd);
+  bought.save();
+  const boughtToken = loadOrCreateToken(escrow.buyer, day, escrow.token);
+  boughtToken.bought = boughtToken.bought.plus(paid);
+  boughtToken.save();
+}
+
+/** floor(total * sellerAmount / locked) */
+function paidShareOf(total: BigInt, escrow: Escrow): BigInt {
+  return total.times(escrow.sellerAmount).div(escrow.locked);
+}
+
+/** floor(valueUsd * fee / amount * sellerAmount / locked), rounded once. */
+function feeUsdOf(escrow: Escrow): BigInt {
+  const paidFee = escrow.valueUsd.times(escrow.fee).times(escrow.sellerAmount);
+  return paidFee.div(escrow.amount.times(escrow.locked));
+}
+
+function loadOrCreateDay(agent: Bytes, day: i32): AgentDay {
+  const id = agentDayId(agent, day);
+  let stored = AgentDay.load(id);
+  if (stored == null) {
+    stored = new AgentDay(id);
+    stored.agent = agent;
+    stored.day = day;
+    stored.soldCount = 0;
+    stored.soldUsd = BigInt.zero();
+    stored.soldFeeUsd = BigInt.zero();
+    stored.boughtCount = 0;
+    stored.boughtUsd = BigInt.zero();
+  }
+  return stored;
+}
+
+function loadOrCreateToken(agent: Bytes, day: i32, token: Bytes): AgentDayToken {
+  const id = agentDayTokenId(agent, day, token);
+  let stored = AgentDayToken.load(id);
+  if (stored == null) {
+    stored = new AgentDayToken(id);
+    stored.agentDay = agentDayId(agent, day);
+    stored.agent = agent;
+    stored.day = day;
+    stored.token = token;
+    stored.sold = BigInt.zero();
+    stored.soldFee = BigInt.zero();
+    stored.bought = BigInt.zero();
+  }
+  return stored;
+}
