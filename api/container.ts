@@ -8,7 +8,7 @@ import type { ChainClient } from "./chain/chain-client.ts";
 import { readDeployment } from "./chain/deployment.ts";
 import { ChainUnavailableError, WrongChainError } from "./chain/errors.ts";
 import { createEtherPrice } from "./chain/ether-price.ts";
-import { NETWORKS } from "./config/constants.ts";
+import { MAINNET, NETWORKS } from "./config/constants.ts";
 import type { Network } from "./config/constants.ts";
 import type { Env } from "./config/env.ts";
 import { connectDatabase, createIndexes } from "./db/connection.ts";
@@ -22,6 +22,7 @@ import type { FollowerTimings } from "./features/chain-follower/module.ts";
 import { checkoutModule } from "./features/checkout/module.ts";
 import { docsModule } from "./features/docs/module.ts";
 import { eventsModule } from "./features/events/module.ts";
+import { feesModule } from "./features/fees/module.ts";
 import { healthModule } from "./features/health/module.ts";
 import { IDEMPOTENCY_TIMINGS, idempotencyModule } from "./features/idempotency/module.ts";
 import type { IdempotencyTimings } from "./features/idempotency/module.ts";
@@ -63,6 +64,7 @@ export const featureRoutes = [
   ...authModule.routes,
   ...agentsModule.routes,
   ...kyaModule.routes,
+  ...feesModule.routes,
   ...categoriesModule.routes,
   ...listingsModule.routes,
   ...searchModule.routes,
@@ -96,6 +98,7 @@ type Features = ReturnType<typeof createFeatures>;
 export type Services = Features["agents"]["services"] &
   Features["auth"]["services"] &
   Features["kya"]["services"] &
+  Features["fees"]["services"] &
   Features["listings"]["services"] &
   Features["search"]["services"] &
   Features["checkout"]["services"] &
@@ -192,6 +195,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
       ...features.agents.services,
       ...features.auth.services,
       ...features.kya.services,
+      ...features.fees.services,
       ...features.listings.services,
       ...features.search.services,
       ...features.checkout.services,
@@ -239,10 +243,14 @@ function createFeatures(platform: Platform, timings: Timings) {
   const auth = authModule.create({
     ...{ connection, clock, log, publicUrl, standings, models: agents.models },
     limits: env.limits,
-    onRegistered: (agent, session) => newcomersOf(connection).add(agent, session),
+    onRegistered: async (agent, session) => {
+      await newcomersOf(connection).add(agent, session);
+      await standings.adopt(agent.agentId, agent.wallet, session);
+    },
   });
   const admin = adminModule.create({ connection, clock, adminApiKey: env.adminApiKey });
   const kya = kyaModule.create({ connection, chains, clock, agents: agents.models.agents });
+  const fees = feesModule.create({ indexer: indexers[MAINNET], clock });
   const etherPrice = createEtherPrice(chains, clock);
   const search = searchModule.create({ connection, standings, etherPrice, log });
   const { discovery, embedder } = search;
@@ -300,6 +308,7 @@ function createFeatures(platform: Platform, timings: Timings) {
       agents,
       auth,
       kya,
+      fees,
       search,
       listings,
       outbox,

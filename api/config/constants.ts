@@ -182,6 +182,20 @@ export const KYA_PAYMENT_METHOD_LEVEL = 2;
 /** How far ahead the deadline of a payment-method statement may be, in seconds. */
 export const STATEMENT_MAX_AHEAD_SECONDS = 3_600;
 
+/**
+ * Fee tiers by the settled volume of the last 30 days in whole US dollars, lowest first (section 2.9, decision 22). A
+ * tier starts at its bound.
+ */
+export const FEE_TIERS = [
+  { tier: "Standard", fromUsd: 0, effectiveRate: "2.0%", effectiveRateBps: 200 },
+  { tier: "Growth", fromUsd: 100_000, effectiveRate: "1.5%", effectiveRateBps: 150 },
+  { tier: "Scale", fromUsd: 500_000, effectiveRate: "1.0%", effectiveRateBps: 100 },
+  { tier: "Enterprise", fromUsd: 1_000_000, effectiveRate: "0.5%", effectiveRateBps: 50 },
+] as const;
+export type FeeTier = (typeof FEE_TIERS)[number];
+/** Days of the rolling window (decision 22). */
+export const FEE_WINDOW_DAYS = 30;
+
 /** Decimals of USD values on chain and in the subgraph. */
 export const USD_DECIMALS = 6;
 /** Inbound request signatures (decision 42): oldest and farthest ahead that `created` may be, in seconds. */

@@ -35,6 +35,12 @@ export const addressOutput = z.templateLiteral(["0x", z.string()]).meta({
 /** A time in an answer, ISO 8601. */
 export const timestampOutput = z.iso.datetime();
 
+/** An amount of US dollars in an answer: a decimal string with at most 6 decimals. */
+export const usdOutput = z
+  .string()
+  .regex(/^\d+(\.\d{1,6})?$/)
+  .meta({ description: "US dollars, at most 6 decimals" });
+
 const MAX_URL_LENGTH = 2_048;
 
 /**

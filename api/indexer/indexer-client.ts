@@ -6,9 +6,31 @@ import { IndexerBehindError } from "./errors.ts";
 import { createGraphqlClient } from "./graphql-client.ts";
 import { createHeadWatcher } from "./head-watcher.ts";
 import { joinReads } from "./joined-reads.ts";
-import { AGENTS_QUERY, CHANGED_AGENTS_QUERY, ESCROWS_QUERY, EVENTS_QUERY, META_QUERY } from "./queries.ts";
-import { agentsAnswer, escrowsAnswer, eventsAnswer, metaAnswer } from "./schemas.ts";
-import type { IndexedAgent, IndexedEscrow, metaSchema, ReadEvent } from "./schemas.ts";
+import {
+  AGENT_DAYS_QUERY,
+  AGENT_RECORD_QUERY,
+  AGENTS_QUERY,
+  CHANGED_AGENTS_QUERY,
+  ESCROWS_QUERY,
+  EVENTS_QUERY,
+  META_QUERY,
+} from "./queries.ts";
+import {
+  agentDaysAnswer,
+  agentRecordAnswer,
+  agentsAnswer,
+  escrowsAnswer,
+  eventsAnswer,
+  metaAnswer,
+} from "./schemas.ts";
+import type {
+  IndexedAgent,
+  IndexedAgentDay,
+  IndexedEscrow,
+  IndexedScoreChange,
+  metaSchema,
+  ReadEvent,
+} from "./schemas.ts";
 
 /** The block at which the subgraph read an answer. `timestamp` is in unix seconds. */
 export interface IndexedBlock {
@@ -45,6 +67,27 @@ export interface AgentPlace {
 /** Sorts after every wallet, so that a list after this position starts with the next block. */
 export const AFTER_EVERY_WALLET = `0x${"ff".repeat(20)}`;
 
+/** What a network's subgraph knows about one wallet, read at one block. */
+export interface AgentHistory {
+  block: IndexedBlock;
+  /** Null for a wallet that has been a party of no escrow. */
+  agent: IndexedAgent | null;
+  /** Newest first. */
+  changes: IndexedScoreChange[];
+  /** USD values (6 decimals) of the latest released deals in either role. */
+  dealValuesUsd: bigint[];
+}
+
+/** The part of a wallet's history to read. */
+export interface HistoryPage {
+  /** Ordinal of the last change of the page before. */
+  before?: bigint | undefined;
+  /** Score changes in the page, at most 1000. */
+  first: number;
+  /** Released deals whose values are read, at most 1000. */
+  deals: number;
+}
+
 /** Shares of the connections to a subgraph. */
 export type ReadLane = "reads" | "moves";
 
@@ -61,6 +104,10 @@ export interface Indexer {
   agents(wallets: readonly string[], at?: ReadAt): Promise<{ block: IndexedBlock; agents: Map<string, IndexedAgent> }>;
   /** Up to `first` (at most 1000) agents after a position in the order of their last change, as they are now. */
   changedAgents(after: AgentPlace, first: number): Promise<{ block: IndexedBlock; agents: IndexedAgent[] }>;
+  /** A wallet's days with settlements as seller, from a UTC day (days since 1970) on, oldest first; at most 1000. */
+  agentDays(wallet: string, fromDay: number): Promise<{ block: IndexedBlock; days: IndexedAgentDay[] }>;
+  /** Counts, score changes and deal values of a wallet. */
+  agentHistory(wallet: string, page: HistoryPage): Promise<AgentHistory>;
   close(): Promise<void>;
 }
 
@@ -80,6 +127,8 @@ const DEFAULT_ATTEMPTS = 3;
 const LANE_QUERIES: Readonly<Record<ReadLane, number>> = { reads: 24, moves: 4 };
 /** Maximum number of escrows in one query that several reads share. */
 const JOINED_IDS = 100;
+/** Above the ordinal of every log. */
+const AFTER_EVERY_ORDINAL = 2n ** 63n;
 /** graph-node returns at most this many entities at once. */
 const PAGE_SIZE = 1_000;
 
@@ -181,6 +230,29 @@ export function createIndexer(options: IndexerOptions): Indexer {
       const variables = { block: block.toString(), id, first };
       const answer = await client.query(CHANGED_AGENTS_QUERY, variables, agentsAnswer);
       return { block: toBlock(answer._meta), agents: answer.agents };
+    },
+
+    async agentDays(wallet, fromDay) {
+      const variables = { agent: wallet.toLowerCase(), from: fromDay, first: PAGE_SIZE };
+      const answer = await client.query(AGENT_DAYS_QUERY, variables, agentDaysAnswer);
+      return { block: toBlock(answer._meta), days: answer.agentDays };
+    },
+
+    async agentHistory(wallet, { before = AFTER_EVERY_ORDINAL, first, deals }) {
+      const id = wallet.toLowerCase();
+      const variables = { id, agent: id, before: before.toString(), first, deals };
+      const { _meta, agent, scoreChanges, sold, bought } = await client.query(
+        AGENT_RECORD_QUERY,
+        variables,
+        agentRecordAnswer,
+      );
+      const latest = [...sold, ...bought].sort((one, other) => other.settledAt - one.settledAt).slice(0, deals);
+      return {
+        block: toBlock(_meta),
+        agent,
+        changes: scoreChanges,
+        dealValuesUsd: latest.map(({ valueUsd }) => valueUsd),
+      };
     },
 
     close: () => client.close(),

@@ -64,3 +64,26 @@ export const CHANGED_AGENTS_QUERY = `query ChangedAgents($block: BigInt!, $id: B
     ${AGENT_FIELDS}
   }
 }`;
+
+/** An agent's days with settlements, from a UTC day on. */
+export const AGENT_DAYS_QUERY = `query AgentDays($agent: String!, $from: Int!, $first: Int!) {
+  _meta { ${BLOCK} }
+  agentDays(first: $first, where: {agent: $agent, day_gte: $from}, orderBy: day, orderDirection: asc) {
+    day soldCount soldUsd soldFeeUsd
+  }
+}`;
+
+const LATEST_DEALS = `first: $deals, orderBy: settledAt, orderDirection: desc`;
+
+/** What is known about an agent, read at one block: its counts, a page of its score changes and its latest deals. */
+export const AGENT_RECORD_QUERY = `query AgentRecord(
+  $id: ID!, $agent: String!, $before: BigInt!, $first: Int!, $deals: Int!
+) {
+  _meta { ${BLOCK} }
+  agent(id: $id) { ${AGENT_FIELDS} }
+  scoreChanges(first: $first, where: {agent: $agent, ordinal_lt: $before}, orderBy: ordinal, orderDirection: desc) {
+    ordinal escrowId outcome delta score blockNumber timestamp txHash
+  }
+  sold: escrows(${LATEST_DEALS}, where: {seller: $agent, state: Released}) { settledAt valueUsd }
+  bought: escrows(${LATEST_DEALS}, where: {buyer: $agent, state: Released}) { settledAt valueUsd }
+}`;

@@ -179,3 +179,37 @@ export const eventsAnswer = z.object({
   ),
 });
 export const agentsAnswer = z.object({ _meta: metaSchema, agents: z.array(agentFields) });
+
+const agentDay = z.object({ day: z.int(), soldCount: z.int(), soldUsd: bigInt, soldFeeUsd: bigInt });
+
+/** What settled for a wallet as seller on one UTC day (days since 1970). USD values have 6 decimals. */
+export type IndexedAgentDay = z.infer<typeof agentDay>;
+
+export const agentDaysAnswer = z.object({ _meta: metaSchema, agentDays: z.array(agentDay) });
+
+/** Outcomes that change scores (specification 3.2). */
+export const SCORE_OUTCOMES = ["Released", "BuyerRefund", "SellerPaid", "Split", "Abandonment"] as const;
+
+const scoreChange = z.object({
+  ordinal: bigInt,
+  escrowId: hex,
+  outcome: z.enum(SCORE_OUTCOMES),
+  delta: bigInt,
+  score: bigInt,
+  blockNumber: integer,
+  timestamp: integer,
+  txHash: hex,
+});
+
+/** One change of a wallet's score. `timestamp` is in unix seconds. */
+export type IndexedScoreChange = z.infer<typeof scoreChange>;
+
+const settledDeal = z.object({ settledAt: integer, valueUsd: bigInt });
+
+export const agentRecordAnswer = z.object({
+  _meta: metaSchema,
+  agent: agentFields.nullable(),
+  scoreChanges: z.array(scoreChange),
+  sold: z.array(settledDeal),
+  bought: z.array(settledDeal),
+});

@@ -9,6 +9,8 @@ export interface AgentRecord {
   /** Agent id, `agt_…`. */
   _id: string;
   agentName: string;
+  /** The name as the registry compares and sorts it: `nameKeyOf(agentName)`. */
+  nameKey: string;
   description: string | null;
   /** Checksum form. */
   walletAddress: `0x${string}`;
@@ -18,6 +20,9 @@ export interface AgentRecord {
   publicKey: `0x${string}`;
   /** Know Your Agent level (decision 32). Only the KYA feature changes it. */
   kyaLevel: KyaLevel;
+  /** Copy of the testnet score for the registry's filters, and the subgraph block at which it was read. */
+  testnetScore: number;
+  testnetScoreBlock: number;
   createdAt: Date;
 }
 
@@ -79,16 +84,24 @@ export function createAgentModels(connection: Connection): AgentModels {
     {
       _id: { type: String, ...required },
       agentName: { type: String, ...required },
+      nameKey: { type: String, ...required },
       description: { type: String, default: null },
       walletAddress: { type: String, ...required },
       walletKey: { type: String, ...required },
       publicKey: { type: String, ...required },
       kyaLevel: { type: Number, enum: KYA_LEVELS, ...required },
+      testnetScore: { type: Number, default: 0 },
+      testnetScoreBlock: { type: Number, default: -1 },
       createdAt: { type: Date, ...required },
     },
     { ...options, collection: "agents" },
   );
   agent.index({ walletKey: 1 }, { unique: true });
+  // One for each order of the registry. The level comes first: a query gives it one value or all of them, and MongoDB
+  // merges the ranges in order. The score at the end of the second serves a filter by name and score.
+  agent.index({ kyaLevel: 1, _id: -1 });
+  agent.index({ kyaLevel: 1, nameKey: 1, _id: 1, testnetScore: 1 });
+  agent.index({ kyaLevel: 1, testnetScore: -1, _id: -1 });
 
   const nonce = new Schema<SignInNonceRecord>(
     { _id: { type: String, ...required }, expiresAt: { type: Date, ...required } },

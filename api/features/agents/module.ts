@@ -8,11 +8,16 @@ import { defineFeature } from "../feature.ts";
 import { createAgentDirectory } from "./directory.ts";
 import { agentJobs } from "./jobs.ts";
 import { createAgentModels } from "./model.ts";
+import { registryRoutes } from "./registry-routes.ts";
+import type { RegistryDeps } from "./registry-routes.ts";
+import { createAgentRegistry } from "./registry.ts";
 import { agentRoutes } from "./routes.ts";
 import type { AgentsDeps, ScoreReader } from "./routes.ts";
 import { createStandingsSync } from "./standings-sync.ts";
 import { createStandings } from "./standings.ts";
 import type { ScoreListener } from "./standings.ts";
+import { trustRoutes } from "./trust-routes.ts";
+import type { TrustDeps } from "./trust-routes.ts";
 
 /** Dependencies of the agents feature. */
 export interface AgentsModuleDeps {
@@ -26,13 +31,16 @@ export interface AgentsModuleDeps {
 
 /** Registered agents, their scores and their trading history. */
 export const agentsModule = defineFeature({
-  routes: agentRoutes,
+  routes: [...agentRoutes, ...registryRoutes, ...trustRoutes],
   create({ connection, chains, indexers, clock, onScores }: AgentsModuleDeps) {
     const models = createAgentModels(connection);
     const directory = createAgentDirectory(models);
     const standings = createStandings({ models, indexers, clock, onScores });
     const syncStandings = createStandingsSync({ models, copies: standings, indexers, chains });
-    const services: AgentsDeps = { agents: directory, standings, scoreReaders: chains };
+    const services: AgentsDeps & RegistryDeps & TrustDeps = {
+      ...{ agents: directory, standings, scoreReaders: chains, historyReaders: indexers },
+      agentRegistry: createAgentRegistry({ models, standings }),
+    };
     return { services, jobs: agentJobs(syncStandings), models, directory, standings };
   },
 });

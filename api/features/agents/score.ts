@@ -45,8 +45,12 @@ export interface TradingHistory {
  * one that accounts for most deals, so two wallets can't climb by trading with each other.
  */
 export function rankingTrustOf(history: TradingHistory): number {
-  const { score, distinctCounterparties, topCounterpartyCount, settledCount } = history;
-  const topCounterpartyShare = settledCount === 0 ? 0 : topCounterpartyCount / settledCount;
+  const { score, distinctCounterparties } = history;
   const breadth = Math.min(1, distinctCounterparties / FULL_WEIGHT_COUNTERPARTIES);
-  return discoveryScoreOf(score) * breadth * (1 - topCounterpartyShare / 2);
+  return discoveryScoreOf(score) * breadth * (1 - topCounterpartyShareOf(history) / 2);
+}
+
+/** Share of the settled deals that were with the most frequent counterparty, from 0 to 1. */
+export function topCounterpartyShareOf(history: Pick<TradingHistory, "topCounterpartyCount" | "settledCount">): number {
+  return history.settledCount === 0 ? 0 : history.topCounterpartyCount / history.settledCount;
 }

@@ -1,10 +1,13 @@
+import type { ClientSession } from "mongoose";
+
+import { TESTNET } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { IndexedAgent } from "../../indexer/schemas.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { AgentModels, StandingRecord } from "./model.ts";
 
-/** Copies of what the subgraphs say about wallets, read by ranking, filters and the discovery score. */
+/** Copies of what the subgraphs say about wallets, read by ranking, filters, registry and discovery score. */
 export interface Standings {
   /** Reads wallets from a network's subgraph and stores what it says. Called after each settlement. */
   sync(network: Network, wallets: readonly string[]): Promise<void>;
@@ -26,6 +29,11 @@ export interface StandingCopies {
     indexedBlock: number,
     options?: { overNewer?: boolean },
   ): Promise<void>;
+  /**
+   * Gives a new agent the testnet score that its wallet has already, within the transaction of its registration.
+   * @param wallet lower case
+   */
+  adopt(agentId: string, wallet: string, session: ClientSession): Promise<void>;
 }
 
 /** Takes scores as soon as they are stored. */
@@ -36,25 +44,25 @@ export type ScoreListener = (
 
 /** Dependencies of the standings. Scores are read in bulk from the subgraphs. */
 export interface StandingsDeps {
-  models: Pick<AgentModels, "standings">;
+  models: Pick<AgentModels, "agents" | "standings">;
   indexers: Readonly<Record<Network, Pick<Indexer, "agents">>>;
   clock: Clock;
   onScores: ScoreListener;
 }
 
 /** Standings stored in the database and filled from the subgraphs. */
-export function createStandings({
-  models: { standings },
-  indexers,
-  clock,
-  onScores,
-}: StandingsDeps): Standings & StandingCopies {
+export function createStandings(deps: StandingsDeps): Standings & StandingCopies {
+  const { models, indexers, clock, onScores } = deps;
+  const { standings } = models;
+
   const write: StandingCopies["write"] = async (network, wallets, agents, indexedBlock, { overNewer = false } = {}) => {
     if (wallets.length === 0) return;
     const syncedAt = clock.now();
     const copies = [...new Set(wallets.map((wallet) => wallet.toLowerCase()))].map((walletKey) =>
       copyOf(network, walletKey, agents.get(walletKey), indexedBlock, syncedAt),
     );
+    // Before the copies: if the process dies between the two, the sync repeats both.
+    if (network === TESTNET) await writeScores(copies, overNewer);
     await standings.bulkWrite(
       copies.map((copy) => {
         const replacement = overNewer ? { $literal: copy } : unlessNewer(copy);
@@ -65,8 +73,30 @@ export function createStandings({
     await onScores(copies, { overNewer });
   };
 
+  async function writeScores(copies: readonly StandingRecord[], overNewer: boolean): Promise<void> {
+    await models.agents.bulkWrite(
+      copies.map(({ walletKey, score, indexedBlock }) => ({
+        updateOne: {
+          filter: { walletKey, ...(overNewer ? {} : { testnetScoreBlock: { $lte: indexedBlock } }) },
+          update: { $set: { testnetScore: score, testnetScoreBlock: indexedBlock } },
+        },
+      })),
+      { ordered: false },
+    );
+  }
+
   return {
     write,
+    async adopt(agentId, wallet, session) {
+      const copy = await standings.findById(idOf(TESTNET, wallet), null, { session }).lean();
+      if (copy === null) return;
+      const { score, indexedBlock } = copy;
+      await models.agents.updateOne(
+        { _id: agentId },
+        { testnetScore: score, testnetScoreBlock: indexedBlock },
+        { session },
+      );
+    },
     async sync(network, wallets) {
       if (wallets.length === 0) return;
       const { block, agents } = await indexers[network].agents(wallets);

@@ -9,6 +9,7 @@ import { ApiError } from "../../http/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { newId } from "../../lib/ids.ts";
 import type { AgentModels, AgentRecord } from "../agents/model.ts";
+import { nameKeyOf } from "../agents/registry.ts";
 import type { Standings } from "../agents/standings.ts";
 import type { ApiKeys, KnownScore } from "./keys.ts";
 import { checkSignInMessage } from "./sign-in-message.ts";
@@ -90,11 +91,14 @@ export function createAuthService(deps: AuthServiceDeps): AuthService {
       const agent: AgentRecord = {
         _id: newId("agt", now),
         agentName,
+        nameKey: nameKeyOf(agentName),
         description: description ?? null,
         walletAddress,
         walletKey,
         publicKey,
         kyaLevel: 0,
+        testnetScore: 0,
+        testnetScoreBlock: -1,
         createdAt: now,
       };
       const known = await knownScore(walletKey);

@@ -91,6 +91,105 @@ export type Budget = {
   resetsAt: string;
 };
 
+export type Agent = {
+  agentId: string;
+  agentName: string;
+  description: string | null;
+  walletAddress: string;
+  publicKey: string;
+  kyaLevel: 0 | 1 | 2 | 3;
+  /**
+   * Testnet score
+   */
+  onChainScore: number;
+  scores: {
+    "base-sepolia": number;
+    base: number;
+  };
+  discoveryScore: number;
+  createdAt: string;
+};
+
+export type AgentTrust = {
+  agentId: string;
+  walletAddress: string;
+  network: Network;
+  indexedBlock: number;
+  kya: KyaStatus;
+  /**
+   * Score on `network`
+   */
+  onChainScore: number;
+  scores: {
+    "base-sepolia": number;
+    base: number;
+  };
+  /**
+   * Of the score on `network`
+   */
+  discoveryScore: number;
+  escrows: {
+    asBuyer: number;
+    asSeller: number;
+  };
+  /**
+   * Counted on `network`
+   */
+  outcomes: {
+    /**
+     * As seller
+     */
+    released: number;
+    /**
+     * Released escrows in either role
+     */
+    settled: number;
+    disputesWon: number;
+    disputesLost: number;
+    disputesSplit: number;
+    /**
+     * Jobs that this seller never delivered
+     */
+    abandoned: number;
+    /**
+     * Jobs that this seller refunded
+     */
+    declined: number;
+    /**
+     * Those of them refunded after the deadline
+     */
+    lateDeclines: number;
+  };
+  distinctCounterparties: number;
+  /**
+   * Share of the settled deals that were with the most frequent counterparty
+   */
+  topCounterpartyShare: number;
+  /**
+   * Of the latest 1000 released deals in either role; null without one
+   */
+  medianDealUsd: string | null;
+  /**
+   * Value of all released deals as seller
+   */
+  settledVolumeUsd: string;
+  /**
+   * Newest first
+   */
+  scoreHistory: Array<{
+    escrowId: string;
+    outcome: "Released" | "BuyerRefund" | "SellerPaid" | "Split" | "Abandonment";
+    delta: number;
+    /**
+     * Score after the change
+     */
+    score: number;
+    at: string;
+    blockNumber: number;
+    txHash: string;
+  }>;
+};
+
 export type KyaStatus = {
   level: 0 | 1 | 2 | 3;
   name: string;
@@ -1231,6 +1330,241 @@ export type GetApiV1AgentsByIdDiscoveryScoreResponses = {
 export type GetApiV1AgentsByIdDiscoveryScoreResponse =
   GetApiV1AgentsByIdDiscoveryScoreResponses[keyof GetApiV1AgentsByIdDiscoveryScoreResponses];
 
+export type GetApiV1AgentsData = {
+  body?: never;
+  path?: never;
+  query?: {
+    /**
+     * Start of the name, in any case
+     */
+    name?: string;
+    wallet?: string;
+    kyaLevel?: "0" | "1" | "2" | "3";
+    /**
+     * Minimum testnet score
+     */
+    minScore?: number;
+    /**
+     * Maximum testnet score
+     */
+    maxScore?: number;
+    /**
+     * Entries per page
+     */
+    limit?: number;
+    /**
+     * `nextCursor` of the previous page
+     */
+    cursor?: string;
+  };
+  url: "/api/v1/agents";
+};
+
+export type GetApiV1AgentsErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1AgentsError = GetApiV1AgentsErrors[keyof GetApiV1AgentsErrors];
+
+export type GetApiV1AgentsResponses = {
+  /**
+   * The agent registry
+   */
+  200: {
+    success: true;
+    data: Array<Agent>;
+    /**
+     * Null on the last page
+     */
+    nextCursor: string | null;
+  };
+};
+
+export type GetApiV1AgentsResponse = GetApiV1AgentsResponses[keyof GetApiV1AgentsResponses];
+
+export type GetApiV1AgentsByIdData = {
+  body?: never;
+  path: {
+    id: string;
+  };
+  query?: never;
+  url: "/api/v1/agents/{id}";
+};
+
+export type GetApiV1AgentsByIdErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1AgentsByIdError = GetApiV1AgentsByIdErrors[keyof GetApiV1AgentsByIdErrors];
+
+export type GetApiV1AgentsByIdResponses = {
+  /**
+   * An agent's public record
+   */
+  200: {
+    success: true;
+    data: Agent;
+  };
+};
+
+export type GetApiV1AgentsByIdResponse = GetApiV1AgentsByIdResponses[keyof GetApiV1AgentsByIdResponses];
+
+export type GetApiV1AgentsByIdTrustData = {
+  body?: never;
+  path: {
+    id: string;
+  };
+  query?: {
+    network?: Network;
+    /**
+     * Entries per page
+     */
+    limit?: number;
+    /**
+     * `nextCursor` of the previous page
+     */
+    cursor?: string;
+  };
+  url: "/api/v1/agents/{id}/trust";
+};
+
+export type GetApiV1AgentsByIdTrustErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `indexer_unavailable`: The subgraph is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1AgentsByIdTrustError = GetApiV1AgentsByIdTrustErrors[keyof GetApiV1AgentsByIdTrustErrors];
+
+export type GetApiV1AgentsByIdTrustResponses = {
+  /**
+   * What an agent's past deals say about it
+   */
+  200: {
+    success: true;
+    data: AgentTrust;
+    /**
+     * Null on the last page of `scoreHistory`
+     */
+    nextCursor: string | null;
+  };
+};
+
+export type GetApiV1AgentsByIdTrustResponse = GetApiV1AgentsByIdTrustResponses[keyof GetApiV1AgentsByIdTrustResponses];
+
 export type PostApiV1AgentsKyaPaymentMethodData = {
   body: {
     network: Network;
@@ -1431,6 +1765,107 @@ export type PostApiV1AdminAgentsByIdKyaResponses = {
 
 export type PostApiV1AdminAgentsByIdKyaResponse =
   PostApiV1AdminAgentsByIdKyaResponses[keyof PostApiV1AdminAgentsByIdKyaResponses];
+
+export type GetApiV1AgentsFeeTierData = {
+  body?: never;
+  path?: never;
+  query?: never;
+  url: "/api/v1/agents/fee-tier";
+};
+
+export type GetApiV1AgentsFeeTierErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `indexer_unavailable`: The subgraph is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1AgentsFeeTierError = GetApiV1AgentsFeeTierErrors[keyof GetApiV1AgentsFeeTierErrors];
+
+export type GetApiV1AgentsFeeTierResponses = {
+  /**
+   * The caller's volume tier
+   */
+  200: {
+    success: true;
+    data: {
+      tier: "Standard" | "Growth" | "Scale" | "Enterprise";
+      effectiveRate: "2.0%" | "1.5%" | "1.0%" | "0.5%";
+      /**
+       * The same rate in basis points
+       */
+      effectiveRateBps: number;
+      windowDays: 30;
+      windowStart: string;
+      /**
+       * Exclusive: the next midnight UTC
+       */
+      windowEnd: string;
+      /**
+       * US dollars, at most 6 decimals
+       */
+      settledVolumeUsd: string;
+      /**
+       * The tier above and the volume that it takes; null at the top
+       */
+      nextTier: {
+        tier: "Standard" | "Growth" | "Scale" | "Enterprise";
+        effectiveRate: "2.0%" | "1.5%" | "1.0%" | "0.5%";
+        /**
+         * The same rate in basis points
+         */
+        effectiveRateBps: number;
+        fromUsd: number;
+        /**
+         * US dollars, at most 6 decimals
+         */
+        remainingUsd: string;
+      } | null;
+      /**
+       * US dollars, at most 6 decimals
+       */
+      rebateAccruedUsd: string;
+      network: "base";
+      indexedBlock: number;
+    };
+  };
+};
+
+export type GetApiV1AgentsFeeTierResponse = GetApiV1AgentsFeeTierResponses[keyof GetApiV1AgentsFeeTierResponses];
 
 export type GetApiV1CategoriesData = {
   body?: never;

@@ -9,6 +9,7 @@ import { signWebhook } from "../../../api/features/webhooks/signature.ts";
 import { errorCodesOf } from "../../../api/http/openapi.ts";
 import { assertError, listingBody, readStack, startTestApi } from "../../fixtures/api.ts";
 import type { RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";
+import { ADMIN_KEY, AS_ADMIN } from "../../fixtures/environment.ts";
 import { keyRequestBody, registrationBody } from "../../fixtures/sign-in.ts";
 
 /** The stack's database behind a proxy that can be closed. */
@@ -67,7 +68,8 @@ describe("while the database is unavailable", () => {
 
   before(async () => {
     door = await doorToDatabase((await readStack()).mongodbUri);
-    api = await startTestApi({ env: { mongodbUri: door.url, internalWebhookSecret: SECRET } });
+    const secrets = { internalWebhookSecret: SECRET, adminApiKey: ADMIN_KEY };
+    api = await startTestApi({ env: { mongodbUri: door.url, ...secrets } });
     agent = await api.registerAgent();
     const listed = await api.request("POST", "/api/v1/services", { key: agent.apiKey, body: listingBody() });
     assert.strictEqual(listed.status, 201, listed.text);
@@ -98,7 +100,13 @@ describe("while the database is unavailable", () => {
         const { method, path, auth } = route;
         const name = `${method} ${path}`;
         const [target, options] = keyless[name] ?? [path.replaceAll(/\{\w+\}/g, "unknown"), {}];
-        const answer = await api.request(method, target, auth === "none" ? options : { key: agent.apiKey });
+        const keys = {
+          none: options,
+          apiKey: { key: agent.apiKey },
+          optionalApiKey: { key: agent.apiKey },
+          admin: AS_ADMIN,
+        };
+        const answer = await api.request(method, target, keys[auth]);
         if (errorCodesOf(route).has("service_unavailable")) {
           assertError(answer, 503, "service_unavailable");
           assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/, name);

@@ -1,4 +1,4 @@
-// What the lists of services, events and webhook deliveries make the database read: no more than they answer,
+// What the lists of services, agents, events and webhook deliveries make the database read: no more than they answer,
 // regardless of how much is stored.
 import { randomBytes } from "node:crypto";
 
@@ -7,6 +7,10 @@ import { Types } from "mongoose";
 import type { Connection } from "mongoose";
 
 import { connectDatabase, createIndexes } from "../../../api/db/connection.ts";
+import { createAgentModels } from "../../../api/features/agents/model.ts";
+import type { AgentModels } from "../../../api/features/agents/model.ts";
+import { nameKeyOf, registryRanges } from "../../../api/features/agents/registry.ts";
+import type { RegistryQuery } from "../../../api/features/agents/registry.ts";
 import { eventsFilter } from "../../../api/features/events/log.ts";
 import { eventModels } from "../../../api/features/events/model.ts";
 import type { EventModel } from "../../../api/features/events/model.ts";
@@ -210,6 +214,71 @@ describe("lists in the database", () => {
       const later = await plan({}, STORED - 100);
       assert.deepEqual([later.returned, later.sorts], [6, false]);
       assert.ok(Math.max(later.examined, later.entries) <= 6 + 2, JSON.stringify(later));
+    });
+  });
+
+  describe("of agents", () => {
+    const STORED = 4_000;
+    let agents: AgentModels["agents"];
+    const scoreOf = (n: number) => n % 100;
+    const nameOf = (n: number) => `${n % RARE === 0 ? "rare" : "agent"} ${String(n).padStart(6, "0")}`;
+
+    before(async () => {
+      ({ agents } = createAgentModels(connection));
+      await createIndexes(connection);
+      const records = Array.from({ length: STORED }, (_, n) => ({
+        _id: `agt_${String(n).padStart(32, "0")}`,
+        ...{ agentName: nameOf(n), nameKey: nameKeyOf(nameOf(n)), walletKey: `0x${n.toString(16).padStart(40, "0")}` },
+        ...{ kyaLevel: n % RARE === 0 ? 3 : n % 3, testnetScore: scoreOf(n), testnetScoreBlock: 1 },
+      }));
+      await agents.collection.insertMany(records as never[]);
+    });
+
+    /** The plans of all ranges of a page. */
+    async function plan(query: Omit<RegistryQuery, "limit">): Promise<Plan> {
+      const plans = await Promise.all(
+        registryRanges({ ...query, limit: PAGE }).map(async ({ filter, sort }) =>
+          planOf(await agents.find(filter).sort(sort).limit(PAGE).explain("executionStats")),
+        ),
+      );
+      const total = (count: (one: Plan) => number) => plans.reduce((sum, one) => sum + count(one), 0);
+      return {
+        returned: total((one) => one.returned),
+        examined: total((one) => one.examined),
+        entries: total((one) => one.entries),
+        sorts: plans.some((one) => one.sorts),
+      };
+    }
+
+    const middle = { id: `agt_${String(STORED / 2).padStart(32, "0")}` };
+    const pages: [string, Omit<RegistryQuery, "limit">][] = [
+      ["without a filter", {}],
+      ["without a filter, later", { cursor: { order: "newest", ...middle } }],
+      ["of a KYA level", { kyaLevel: 2 }],
+      ["of a rare KYA level", { kyaLevel: 3 }],
+      ["of a name", { name: "agent 00" }],
+      ["of a rare name", { name: "RARE" }],
+      ["of a name, later", { name: "agent", cursor: { order: "name", ...middle, name: "agent 002000" } }],
+      ["of a name and a level", { name: "agent", kyaLevel: 1 }],
+      ["of a minimum score", { minScore: 50 }],
+      ["of a range of scores", { minScore: 40, maxScore: 40 }],
+      ["of a score, later", { minScore: 10, cursor: { order: "score", ...middle, score: 50 } }],
+      ["of a maximum score and a level", { maxScore: 30, kyaLevel: 2 }],
+    ];
+    for (const [name, query] of pages) {
+      it(`[D20] a page ${name} reads little more than it shows and sorts nothing`, async () => {
+        const found = await plan(query);
+        assert.ok(found.returned > 0 && !found.sorts, JSON.stringify(found));
+        // Merging the four levels reads one entry of each ahead, and each of a cursor's two ranges does so.
+        assert.ok(found.examined <= found.returned + 8, JSON.stringify(found));
+        assert.ok(found.entries <= found.returned + 16, JSON.stringify(found));
+      });
+    }
+
+    it("[D20] a wallet is found by its own index, with any other filter", async () => {
+      const wallet = `0x${(7).toString(16).padStart(40, "0")}` as const;
+      const found = await plan({ wallet, kyaLevel: 1, name: "agent", minScore: 0 });
+      assert.ok(found.returned === 1 && found.examined === 1 && found.entries <= 2, JSON.stringify(found));
     });
   });
 });

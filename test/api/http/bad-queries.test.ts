@@ -3,6 +3,7 @@ import { assert } from "chai";
 import { pathsOf } from "../../../api/http/define-route.ts";
 import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
+import { ADMIN_KEY, AS_ADMIN } from "../../fixtures/environment.ts";
 import { changesNothing } from "../../fixtures/stored.ts";
 
 const UNKNOWN_TRANSACTION = `txn_${"0".repeat(32)}`;
@@ -26,7 +27,7 @@ describe("bad input in queries", () => {
   let caller: TestAgent;
 
   before(async () => {
-    api = await startTestApi();
+    api = await startTestApi({ env: { adminApiKey: ADMIN_KEY } });
     caller = await api.registerAgent();
   });
   after(() => api.close());
@@ -142,7 +143,8 @@ describe("bad input in queries", () => {
         const filled = spelling.replaceAll("{file}", "start.js").replaceAll(/\{\w+\}/g, UNKNOWN_TRANSACTION);
         for (const query of ["noSuchParameter=1", "noSuchParameter", "noSuchParameter=1&noSuchParameter=2"]) {
           const body = method === "GET" ? {} : { body: {} };
-          const answer = await api.request(method, `${filled}?${query}`, { key: caller.apiKey, ...body });
+          const key = path.includes("/admin/") ? AS_ADMIN : { key: caller.apiKey };
+          const answer = await api.request(method, `${filled}?${query}`, { ...key, ...body });
           assertInvalid(answer, "query.noSuchParameter");
         }
       }

@@ -7,6 +7,7 @@ import { routes } from "../../../api/app.ts";
 import { MAX_BODY_DEPTH } from "../../../api/http/validation.ts";
 import { assertError, assertInvalid, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
+import { ADMIN_KEY } from "../../fixtures/environment.ts";
 
 const SERVICES = "/api/v1/services";
 const DISCOVER = "/api/v1/discover";
@@ -29,7 +30,7 @@ describe("the HTTP layer", () => {
   let key: string;
 
   before(async () => {
-    api = await startTestApi({ env: { adminApiKey: "x".repeat(32) } });
+    api = await startTestApi({ env: { adminApiKey: ADMIN_KEY } });
     key = (await api.registerAgent()).apiKey;
   });
   after(() => api.close());

@@ -1,13 +1,10 @@
-import { randomBytes } from "node:crypto";
-
 import { assert } from "chai";
 
 import { loadEnv } from "../../../api/config/env.ts";
 import { assertError, assertInvalid, readStack, startTestApi } from "../../fixtures/api.ts";
 import type { RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";
-import { testVariables } from "../../fixtures/environment.ts";
+import { ADMIN_KEY, testVariables } from "../../fixtures/environment.ts";
 
-const ADMIN_KEY = `admin-${randomBytes(16).toString("hex")}`;
 const pathOf = (agentId: string) => `/api/v1/admin/agents/${agentId}/kya`;
 
 describe("the admin's KYA route", () => {
