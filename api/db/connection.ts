@@ -1,4 +1,10 @@
-import { MongoNetworkError, MongoServerSelectionError, MongoTopologyClosedError, WriteConcern } from "mongodb";
+import {
+  MongoBulkWriteError,
+  MongoNetworkError,
+  MongoServerSelectionError,
+  MongoTopologyClosedError,
+  WriteConcern,
+} from "mongodb";
 import mongoose from "mongoose";
 import type { ClientSession, Connection } from "mongoose";
 
@@ -104,12 +110,18 @@ const CLOSED_SOCKET_CODES: readonly unknown[] = [
   ...["ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"],
 ];
 
+/** The driver turns every failure of a bulk write into this class. Without a code, the server hasn't answered. */
+function isUnansweredBulkWrite(error: unknown): boolean {
+  return error instanceof MongoBulkWriteError && error.code === undefined;
+}
+
 /** Whether an error means that the database is unavailable and a retry may succeed. */
 export function isDatabaseOutage(error: unknown): boolean {
   return (
     error instanceof MongoNetworkError ||
     error instanceof MongoServerSelectionError ||
     error instanceof MongoTopologyClosedError ||
+    isUnansweredBulkWrite(error) ||
     (error instanceof Error && "code" in error && CLOSED_SOCKET_CODES.includes(error.code))
   );
 }
