@@ -20,6 +20,8 @@ import { categoriesModule } from "./features/categories/module.ts";
 import { chainFollowerModule, chainProgress, FOLLOWER_TIMINGS, newcomersOf } from "./features/chain-follower/module.ts";
 import type { FollowerTimings } from "./features/chain-follower/module.ts";
 import { checkoutModule } from "./features/checkout/module.ts";
+import { developerModule, MAIL_TIMINGS } from "./features/developer/module.ts";
+import type { MailTimings } from "./features/developer/module.ts";
 import { docsModule } from "./features/docs/module.ts";
 import { eventsModule } from "./features/events/module.ts";
 import { feesModule } from "./features/fees/module.ts";
@@ -64,6 +66,7 @@ export const featureRoutes = [
   ...authModule.routes,
   ...agentsModule.routes,
   ...kyaModule.routes,
+  ...developerModule.routes,
   ...feesModule.routes,
   ...categoriesModule.routes,
   ...listingsModule.routes,
@@ -81,7 +84,12 @@ export const featureRoutes = [
 ];
 
 /** Durations for waits and background work. Tests shorten them. */
-export type Timings = TransactionTimings & FollowerTimings & OutboxTimings & IdempotencyTimings & ClaimTimings;
+export type Timings = TransactionTimings &
+  FollowerTimings &
+  OutboxTimings &
+  IdempotencyTimings &
+  ClaimTimings &
+  MailTimings;
 
 /** The default timings. */
 export const TIMINGS: Timings = {
@@ -90,6 +98,7 @@ export const TIMINGS: Timings = {
   ...OUTBOX_TIMINGS,
   ...IDEMPOTENCY_TIMINGS,
   ...CLAIM_TIMINGS,
+  ...MAIL_TIMINGS,
 };
 
 type Features = ReturnType<typeof createFeatures>;
@@ -98,6 +107,7 @@ type Features = ReturnType<typeof createFeatures>;
 export type Services = Features["agents"]["services"] &
   Features["auth"]["services"] &
   Features["kya"]["services"] &
+  Features["developer"]["services"] &
   Features["fees"]["services"] &
   Features["listings"]["services"] &
   Features["search"]["services"] &
@@ -195,6 +205,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
       ...features.agents.services,
       ...features.auth.services,
       ...features.kya.services,
+      ...features.developer.services,
       ...features.fees.services,
       ...features.listings.services,
       ...features.search.services,
@@ -250,6 +261,9 @@ function createFeatures(platform: Platform, timings: Timings) {
   });
   const admin = adminModule.create({ connection, clock, adminApiKey: env.adminApiKey });
   const kya = kyaModule.create({ connection, chains, clock, agents: agents.models.agents });
+  const developer = developerModule.create({
+    ...{ connection, publicUrl, clock, log, timings, mail: env.mail, levels: kya.levels },
+  });
   const fees = feesModule.create({ indexer: indexers[MAINNET], clock });
   const etherPrice = createEtherPrice(chains, clock);
   const search = searchModule.create({ connection, standings, etherPrice, log });
@@ -308,6 +322,7 @@ function createFeatures(platform: Platform, timings: Timings) {
       agents,
       auth,
       kya,
+      developer,
       fees,
       search,
       listings,

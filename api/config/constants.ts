@@ -177,6 +177,8 @@ export const KYA_LEVEL_RULES: Readonly<Record<KyaLevel, { name: string; maxJobVa
   2: { name: "Verified", maxJobValueUsd: 10_000 },
   3: { name: "Audited", maxJobValueUsd: null },
 };
+/** The level that a verified mail address gives (section 2.8). */
+export const KYA_EMAIL_LEVEL = 1;
 /** The level that a linked payment method gives (section 2.8). */
 export const KYA_PAYMENT_METHOD_LEVEL = 2;
 /** How far ahead the deadline of a payment-method statement may be, in seconds. */

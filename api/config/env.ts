@@ -76,6 +76,11 @@ const variables = z.object({
     .string()
     .min(MIN_SECRET_LENGTH, `must have ${MIN_SECRET_LENGTH} characters or more`)
     .optional(),
+  SMTP_URL: z.url({ protocol: /^smtps?$/, error: "must be an smtp:// or smtps:// address" }).optional(),
+  MAIL_FROM: z
+    .string()
+    .regex(/^[^\r\n]+@[^\r\n]+$/, "must be an address such as `Market <no-reply@market.example>`")
+    .optional(),
   FOLLOWER_POLL_MS: wholeNumber(10, 60_000).default(100),
   ...limitVariables,
   ...x402Variables,
@@ -113,6 +118,8 @@ export interface Env {
   requireRequestSignatures: boolean;
   /** Signs what RPC providers push to `/internal/webhooks/chain` (decision 38). */
   internalWebhookSecret: string | undefined;
+  /** The mail server; `log` outside of production without one, `none` in production without one (decision 31). */
+  mail: { smtpUrl: string; from: string } | "log" | "none";
   /** Interval at which the follower polls a subgraph, in milliseconds. */
   followerPollMs: number;
   limits: Limits;
@@ -130,12 +137,13 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
   const payments = x402Problems(env);
   if (payments.length > 0) throw new ConfigurationError(payments);
   if (env.NODE_ENV === "production") refuseWeakProduction(env.WEBHOOK_SIGNING_SECRET);
+  const publicUrl = (env.PUBLIC_URL ?? `http://${env.HOST}:${env.PORT}`).replace(/\/+$/, "");
   return {
     mode: env.NODE_ENV,
     logLevel: env.LOG_LEVEL,
     host: env.HOST,
     port: env.PORT,
-    publicUrl: (env.PUBLIC_URL ?? `http://${env.HOST}:${env.PORT}`).replace(/\/+$/, ""),
+    publicUrl,
     corsOrigins: env.CORS_ORIGINS,
     metricsPort: env.METRICS_PORT,
     trustedProxies: env.TRUST_PROXY,
@@ -152,6 +160,7 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     adminApiKey: env.ADMIN_API_KEY,
     requireRequestSignatures: env.REQUIRE_REQUEST_SIGNATURES === "true",
     internalWebhookSecret: env.INTERNAL_WEBHOOK_SECRET,
+    mail: mailOf(env, publicUrl),
     followerPollMs: env.FOLLOWER_POLL_MS,
     limits: limitsOf(env),
     x402: x402Settings(env),
@@ -189,6 +198,15 @@ const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 function ifLoopback(address: string): string | null {
   const url = new URL(address);
   return LOOPBACK.test(url.hostname) && !hasCredentials(url) ? address : null;
+}
+
+/** Without a server, mails go to the log, but not in production: readers of its logs must not get tokens. */
+function mailOf(
+  { SMTP_URL, MAIL_FROM, NODE_ENV }: Pick<z.output<typeof variables>, "SMTP_URL" | "MAIL_FROM" | "NODE_ENV">,
+  publicUrl: string,
+): Env["mail"] {
+  if (SMTP_URL === undefined) return NODE_ENV === "production" ? "none" : "log";
+  return { smtpUrl: SMTP_URL, from: MAIL_FROM ?? `no-reply@${new URL(publicUrl).hostname}` };
 }
 
 /** Production requires the webhook signing secret (section 6, signature rule 4). */

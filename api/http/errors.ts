@@ -9,6 +9,7 @@ export const ERROR_CATALOGUE = {
   malformed_json: { status: 400, text: "The body isn't well-formed JSON" },
   sign_in_message_invalid: { status: 400, text: "The signed message isn't acceptable" },
   signature_invalid: { status: 400, text: "The signature isn't the wallet's signature of this message" },
+  verification_token_invalid: { status: 400, text: "The token is unknown, expired or already used" },
   callback_url_required: { status: 400, text: "This service requires a callbackUrl" },
   invalid_api_key: { status: 401, text: "Invalid API key" },
   request_signature_invalid: {
@@ -67,6 +68,7 @@ export const ERROR_CATALOGUE = {
   chain_unavailable: { status: 503, text: "The chain is currently unavailable" },
   facilitator_unavailable: { status: 503, text: "The service that verifies payments is currently unavailable" },
   indexer_unavailable: { status: 503, text: "The subgraph is currently unavailable" },
+  mail_unavailable: { status: 503, text: "This service has no mail server" },
   new_escrows_paused: { status: 503, text: "The escrow contract currently accepts no new escrows" },
   price_feed_unavailable: { status: 503, text: "No current price is available for this token" },
   search_unavailable: { status: 503, text: "Semantic search is currently unavailable" },

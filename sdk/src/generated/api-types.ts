@@ -1766,6 +1766,173 @@ export type PostApiV1AdminAgentsByIdKyaResponses = {
 export type PostApiV1AdminAgentsByIdKyaResponse =
   PostApiV1AdminAgentsByIdKyaResponses[keyof PostApiV1AdminAgentsByIdKyaResponses];
 
+export type PostApiDeveloperAccessData = {
+  body: {
+    email: string;
+    name?: string;
+    useCase?: string;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/developer/access";
+};
+
+export type PostApiDeveloperAccessErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   *
+   * `too_many_attempts`: Too Many Attempts
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `mail_unavailable`: This service has no mail server
+   */
+  503: Error;
+};
+
+export type PostApiDeveloperAccessError = PostApiDeveloperAccessErrors[keyof PostApiDeveloperAccessErrors];
+
+export type PostApiDeveloperAccessResponses = {
+  /**
+   * Sends a verification token by mail
+   */
+  202: {
+    success: true;
+    data: {
+      message: string;
+    };
+  };
+};
+
+export type PostApiDeveloperAccessResponse = PostApiDeveloperAccessResponses[keyof PostApiDeveloperAccessResponses];
+
+export type PostApiDeveloperVerifyData = {
+  body: {
+    token: string;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/developer/verify";
+};
+
+export type PostApiDeveloperVerifyErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   *
+   * `verification_token_invalid`: The token is unknown, expired or already used
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `mail_unavailable`: This service has no mail server
+   */
+  503: Error;
+};
+
+export type PostApiDeveloperVerifyError = PostApiDeveloperVerifyErrors[keyof PostApiDeveloperVerifyErrors];
+
+export type PostApiDeveloperVerifyResponses = {
+  /**
+   * Verifies the caller's mail address: KYA level 1
+   */
+  200: {
+    success: true;
+    data: {
+      agentId: string;
+      kya: KyaStatus;
+    };
+  };
+};
+
+export type PostApiDeveloperVerifyResponse = PostApiDeveloperVerifyResponses[keyof PostApiDeveloperVerifyResponses];
+
 export type GetApiV1AgentsFeeTierData = {
   body?: never;
   path?: never;

@@ -76,6 +76,7 @@ describe("while the database is unavailable", () => {
     const newKey = await keyRequestBody(agent.account);
     keyless = {
       "POST /api/v1/auth/register": ["/api/v1/auth/register", { body: (await registrationBody()).body }],
+      "POST /api/developer/access": ["/api/developer/access", { body: { email: "dev@example.test" } }],
       "POST /api/v1/auth/keys": ["/api/v1/auth/keys", { body: newKey }],
       "GET /api/v1/agents/{id}/public-key": [`/api/v1/agents/${agent.agentId}/public-key`, {}],
       "POST /api/v1/discover": ["/api/v1/discover", { body: { query: "invoice reconciliation" } }],

@@ -19,7 +19,7 @@ const UNKNOWN_TRANSACTION = `txn_${"0".repeat(32)}`;
 /** Others try the routes of admins (test/api/kya/admin.test.ts) and the signed ones (test/api/internal). */
 const agentRoutes = routes.filter(({ auth, path }) => auth !== "admin" && !path.startsWith("/internal/"));
 /** Cases of routes without a key. */
-const KEYLESS = ["POST discover", "POST auth/register", "POST auth/keys"];
+const KEYLESS = ["POST developer/access", "POST discover", "POST auth/register", "POST auth/keys"];
 const LONG = "x".repeat(5_000);
 
 /** Values of one field that its route must refuse. */
@@ -210,6 +210,32 @@ describe("bad input", () => {
         ["nonce", [7, null, "", "0x12", `0x${"g".repeat(64)}`, LONG]],
         ["deadline", ["1", null, -1, 1.5, 1e300]],
         ["signature", [7, null, "", "0x00", LONG]],
+        ["agentId", ["agt_other"]],
+      ],
+    },
+    {
+      name: "POST developer/access",
+      method: "POST",
+      path: () => "/api/developer/access",
+      key: () => undefined,
+      body: () => ({ email: "dev@example.test" }),
+      required: ["email"],
+      faults: [
+        ["email", [7, null, "", "nobody", "a@b@example.test", LONG]],
+        ["name", texts(100)],
+        ["useCase", texts(2_000)],
+        ["kyaLevel", [3]],
+      ],
+    },
+    {
+      name: "POST developer/verify",
+      method: "POST",
+      path: () => "/api/developer/verify",
+      key: buyerKey,
+      body: () => ({ token: "0".repeat(64) }),
+      required: ["token"],
+      faults: [
+        ["token", [7, null, "", "0".repeat(63), "g".repeat(64), LONG, { $ne: "" }]],
         ["agentId", ["agt_other"]],
       ],
     },

@@ -21,7 +21,7 @@ const KEYLESS = [
     "GET /api/v1/agents/score",
     "GET /api/v1/agents/{id}/public-key",
   ],
-  ...["POST /api/v1/auth/register", "POST /api/v1/auth/keys", "GET /api/v1/networks"],
+  ...["POST /api/v1/auth/register", "POST /api/v1/auth/keys", "POST /api/developer/access", "GET /api/v1/networks"],
   ...["GET /health", "GET /ready", "GET /openapi.json", "GET /docs", "GET /docs/{file}"],
 ];
 

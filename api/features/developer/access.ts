@@ -1,0 +1,73 @@
+import type { Connection } from "mongoose";
+
+import { KYA_EMAIL_LEVEL } from "../../config/constants.ts";
+import type { KyaLevel } from "../../config/constants.ts";
+import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
+import { ApiError } from "../../http/errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { sha256Hex } from "../../lib/ids.ts";
+import type { KyaLevels } from "../kya/levels.ts";
+import type { AccessRequestRecord, DeveloperModels } from "./model.ts";
+
+/** A request for developer access. */
+export interface AccessRequest {
+  email: string;
+  name?: string | undefined;
+  useCase?: string | undefined;
+}
+
+/** Developer access: a mail with a token, and the token's verification (decision 31). */
+export interface DeveloperAccess {
+  /** Notes a mail to be sent. An address gets at most one in ten minutes, and nobody learns whether this call caused it. */
+  request(request: AccessRequest): Promise<void>;
+  /**
+   * Uses a token up and gives the agent KYA level 1.
+   * @throws ApiError `verification_token_invalid`
+   */
+  verify(agentId: string, token: string, requestId: string): Promise<KyaLevel>;
+}
+
+/** Dependencies of developer access. */
+export interface DeveloperAccessDeps {
+  connection: Connection;
+  models: DeveloperModels;
+  levels: Pick<KyaLevels, "raise">;
+  clock: Clock;
+}
+
+/** An address gets at most one mail in this time. */
+const PAUSE_MS = 10 * 60_000;
+
+/** Developer access in the database. */
+export function createDeveloperAccess({ connection, models, levels, clock }: DeveloperAccessDeps): DeveloperAccess {
+  const { requests, tokens } = models;
+  return {
+    async request({ email, name, useCase }) {
+      const now = clock.now();
+      const record: AccessRequestRecord = {
+        _id: email.toLowerCase(),
+        name: name ?? null,
+        useCase: useCase ?? null,
+        ...{ status: "pending", attempts: 0, dueAt: now, requestedAt: now },
+      };
+      // The same single write for every address, so that its time reveals nothing either.
+      const isRecent = { $gt: ["$requestedAt", new Date(now.getTime() - PAUSE_MS)] };
+      const update = [{ $replaceWith: { $cond: [isRecent, "$$ROOT", { $literal: record }] } }];
+      try {
+        await requests.updateOne({ _id: record._id }, update, { upsert: true, updatePipeline: true });
+      } catch (error) {
+        // Two first requests for one address: the other one has noted the mail.
+        if (!isDuplicateKey(error)) throw error;
+      }
+    },
+
+    async verify(agentId, token, requestId) {
+      const _id = sha256Hex(token);
+      return withTransaction(connection, async (session) => {
+        const used = await tokens.findOneAndDelete({ _id, expiresAt: { $gt: clock.now() } }, { session }).lean();
+        if (used === null) throw new ApiError("verification_token_invalid");
+        return levels.raise(agentId, KYA_EMAIL_LEVEL, { cause: "email", reason: used.email, requestId }, session);
+      });
+    },
+  };
+}
