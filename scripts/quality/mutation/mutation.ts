@@ -61,6 +61,8 @@ interface Verdict {
   file: string;
   /** The test that found it; undefined for a survivor. */
   foundBy: string | undefined;
+  /** Why there is no verdict: the tests crashed, twice. */
+  crash?: string;
   seconds: number;
 }
 
@@ -128,12 +130,24 @@ async function judge(lane: string, mutant: Mutant): Promise<Verdict> {
   const path = join(lane, "contracts", mutant.file);
   const original = readFileSync(path, "utf8");
   writeFileSync(path, withFault(mutant));
+  const verdict = (result: Pick<Verdict, "foundBy" | "crash">): Verdict => ({
+    ...{ fault: mutant.fault, file: mutant.file, ...result },
+    seconds: (performance.now() - started) / 1_000,
+  });
   try {
-    const foundBy = await findFault(lane);
-    return { fault: mutant.fault, file: mutant.file, foundBy, seconds: (performance.now() - started) / 1_000 };
+    // On a loaded machine a runner may crash; one fault without a verdict shouldn't lose the hour of the others.
+    const foundBy = await findFault(lane).catch(() => findFault(lane));
+    return verdict({ foundBy });
+  } catch (error) {
+    return verdict({ foundBy: undefined, crash: error instanceof Error ? error.message : String(error) });
   } finally {
     writeFileSync(path, original);
   }
+}
+
+function resultOf({ foundBy, crash }: Verdict): string {
+  if (crash !== undefined) return `✗ NO VERDICT: ${crash}`;
+  return foundBy === undefined ? "✗ SURVIVES" : `✓ ${foundBy}`;
 }
 
 /** A hash of the contracts and the fault. A verdict holds only for these. */
@@ -147,6 +161,11 @@ function foundBefore(): Record<string, Verdict> {
 
 const chosen = MUTANTS.filter(({ fault, file }) => `${fault} ${file}`.includes(values.only ?? ""));
 for (const mutant of chosen) withFault(mutant);
+if (!existsSync("typechain-types")) {
+  say("compiling the contracts …");
+  const build = await run("hardhat", ["build"], { capture: true });
+  if (build.code !== 0) throw new Error(`does not compile:\n${build.output.slice(-2_000)}`);
+}
 const lanes = Array.from({ length: Math.min(Number(values.lanes), chosen.length) }, (_, index) => makeLane(index));
 const [first] = lanes;
 if (first === undefined) throw new Error("no fault matches --only");
@@ -174,7 +193,7 @@ await Promise.all(
       }
       say(
         `${verdicts.length}/${chosen.length} ${verdict.file}: ${verdict.fault}\n` +
-          `      ${verdict.foundBy === undefined ? "✗ SURVIVES" : `✓ ${verdict.foundBy}`} (${verdict.seconds.toFixed(0)} s)`,
+          `      ${resultOf(verdict)} (${verdict.seconds.toFixed(0)} s)`,
       );
     }
   }),
@@ -184,6 +203,8 @@ const seconds = (performance.now() - started) / 1_000;
 if (values.json === true) console.log(JSON.stringify({ faults: verdicts.length, survivors, seconds, verdicts }));
 else {
   console.log(`\n${verdicts.length - survivors.length} of ${verdicts.length} faults found in ${seconds.toFixed(0)} s`);
-  for (const { fault, file } of survivors) console.log(`survivor: ${file}: ${fault}`);
+  for (const { fault, file, crash } of survivors) {
+    console.log(`${crash === undefined ? "survivor" : "no verdict"}: ${file}: ${fault}`);
+  }
 }
 process.exit(survivors.length === 0 ? 0 : 1);

@@ -116,8 +116,9 @@ describe("Initializers", () => {
         .withArgs(missing);
     }
     for (const name of ["ScoreV2", "ResolverV2"] as const) {
-      await expect(ethers.deployContract(name as "ScoreV2", [ethers.ZeroAddress]))
-        .to.be.revertedWithCustomError(await ethers.getContractFactory(name as "ScoreV2"), "InvalidEscrow")
+      const factory = await ethers.getContractFactory(name as "ScoreV2");
+      await expect(factory.deploy(ethers.ZeroAddress))
+        .to.be.revertedWithCustomError(factory, "InvalidEscrow")
         .withArgs(ethers.ZeroAddress);
     }
   });
@@ -136,17 +137,16 @@ describe("Initializers", () => {
     await expect(ethers.deployContract("ERC1967Proxy", [implementation, data]))
       .to.be.revertedWithCustomError(implementations.escrow, "MainTokenNotFirst")
       .withArgs(weth, usdc);
-    await expect(ethers.deployContract("MarketplaceDeployment", [actors, []])).to.be.revertedWithCustomError(
-      await ethers.getContractFactory("MarketplaceDeployment"),
-      "NoTokens",
-    );
+    const factory = await ethers.getContractFactory("MarketplaceDeployment");
+    await expect(factory.deploy(actors, [])).to.be.revertedWithCustomError(factory, "NoTokens");
   });
 
   it("accept no proxy that was left without initialization", async () => {
     const { implementations } = await loadFixture(marketplace);
-    const proxy = ethers.deployContract("ERC1967Proxy", [await implementations.escrow.getAddress(), "0x"]);
-    await expect(proxy).to.be.revertedWithCustomError(
-      await ethers.getContractFactory("ERC1967Proxy"),
+    const factory = await ethers.getContractFactory("ERC1967Proxy");
+    const implementation = await implementations.escrow.getAddress();
+    await expect(factory.deploy(implementation, "0x")).to.be.revertedWithCustomError(
+      factory,
       "ERC1967ProxyUninitialized",
     );
   });

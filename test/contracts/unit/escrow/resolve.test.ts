@@ -113,10 +113,12 @@ describe("EscrowV2.resolve", () => {
   const unfit: [keyof typeof Outcome, bigint, bigint][] = [
     ["BuyerRefund", 99n, 1n],
     ["BuyerRefund", 100n, 1n],
+    ["BuyerRefund", 100n, 50n],
     ["BuyerRefund", 0n, 100n],
     ["SellerPaid", 100n, 0n],
     ["SellerPaid", 1n, 99n],
     ["SellerPaid", 0n, 99n],
+    ["SellerPaid", 50n, 100n],
     ["Split", 50n, 49n],
     ["Split", 50n, 51n],
     ["Split", 101n, 0n],

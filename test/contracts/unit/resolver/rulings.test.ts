@@ -151,6 +151,7 @@ describe("ResolverV2.resolveByAdmin", () => {
     ["BuyerRefund", 100n, 1n],
     ["SellerPaid", 100n, 0n],
     ["SellerPaid", 0n, 99n],
+    ["SellerPaid", 50n, 100n],
   ] as const) {
     it(`refuses ${outcome} with ${buyerPercent} and ${sellerPercent} percent [S2.6.06] [D8]`, async () => {
       const market = await loadFixture(marketplace);
