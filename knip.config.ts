@@ -21,7 +21,7 @@ export default {
     "scripts/quality/unused-members.ts",
   ],
   project: ["**/*.{ts,mts,mjs,cjs,js}", "!subgraph/src/**"],
-  // The types of every route, of which the client names some.
+  // Has the types of every route; the client uses only some of them.
   ignore: ["sdk/src/generated/api-types.ts"],
   ignoreExportsUsedInFile: true,
   ignoreDependencies: [

@@ -15,7 +15,7 @@ export function issuesOf(part: string, error: z.ZodError): ValidationIssue[] {
 }
 
 /**
- * Refuses what no schema checks inside free-form objects: nesting so deep that later code could overflow its stack,
+ * Issues that no schema finds inside free-form objects: nesting so deep that later code could overflow its stack,
  * text that isn't Unicode (a lone surrogate can't be stored or hashed unchanged), and `__proto__` as a field name
  * (assigning it would change the prototype). Doesn't recurse.
  */

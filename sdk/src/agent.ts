@@ -4,6 +4,7 @@ import { Deal, termsOfCheckout, termsOfTransaction } from "./deal.ts";
 import type { DealTerms } from "./deal.ts";
 import { RefusedError } from "./errors.ts";
 import { EscrowContract } from "./escrow.ts";
+import type { WithdrawOptions } from "./escrow.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { ApiRequest, ApiResponse, CallOptions, CreateOptions, Http } from "./http.ts";
 import { Listings } from "./listings.ts";
@@ -125,9 +126,15 @@ export class Agent {
     return new EscrowContract(wallet, this.#trusted(found.network, found.contracts.escrow));
   }
 
-  /** Withdraws what failed payouts credited to the wallet in a token (decision 9). Errors: `NothingToWithdraw`. */
-  async withdraw(token: Address, options: CallOptions = {}): Promise<TransactionReceipt> {
-    return (await this.escrowContract(options)).withdraw(token);
+  /**
+   * Withdraws what failed payouts credited to the wallet in a token (decision 9), to the wallet or another recipient.
+   * Errors: `NothingToWithdraw`, `InvalidRecipient`.
+   */
+  async withdraw(
+    token: Address,
+    { recipient, ...options }: CallOptions & Pick<WithdrawOptions, "recipient"> = {},
+  ): Promise<TransactionReceipt> {
+    return (await this.escrowContract(options)).withdraw(token, { recipient });
   }
 
   /** Makes any call with the agent's key, for routes that are newer than this package. */

@@ -47,6 +47,12 @@ export interface Escrow {
 /** Moves that take only the escrow id. */
 export type EscrowMove = "accept" | "finalize" | "refund" | "claimAbandoned" | "openDispute";
 
+/** Options of a withdrawal. */
+export interface WithdrawOptions extends ReceiptOptions {
+  /** Where the credit goes, if not to the wallet: for a wallet that the token refuses to pay. */
+  recipient?: Address | undefined;
+}
+
 /**
  * The escrow contract, called by one wallet and without the API. Each call waits for its block. Its errors are
  * `ContractRevertedError` (named as in `IEscrow`), `TransactionRevertedError` and `TimeoutError`.
@@ -124,9 +130,11 @@ export class EscrowContract {
     });
   }
 
-  /** Withdraws the wallet's credit in a token. */
-  withdraw(token: Address, options?: ReceiptOptions): Promise<TransactionReceipt> {
-    return this.#write("withdraw", [token], options);
+  /** Withdraws the wallet's credit in a token. Errors: `NothingToWithdraw`, `InvalidRecipient`. */
+  withdraw(token: Address, { recipient, ...options }: WithdrawOptions = {}): Promise<TransactionReceipt> {
+    return recipient === undefined
+      ? this.#write("withdraw", [token], options)
+      : this.#write("withdrawTo", [token, recipient], options);
   }
 
   #write(functionName: string, args: readonly unknown[], options?: ReceiptOptions): Promise<TransactionReceipt> {

@@ -16,7 +16,7 @@ export {
   TransactionRevertedError,
 } from "./errors.ts";
 export { ESCROW_STATES, EscrowContract } from "./escrow.ts";
-export type { Escrow, EscrowMove, EscrowState } from "./escrow.ts";
+export type { Escrow, EscrowMove, EscrowState, WithdrawOptions } from "./escrow.ts";
 export { authorizationNonce, relayCall, signFunding } from "./gasless.ts";
 export { escrowAbi, resolverAbi } from "./generated/abis.ts";
 export type { ApiRequest, ApiResponse, CallOptions, CreateOptions, HttpOptions } from "./http.ts";

@@ -42,7 +42,7 @@ export interface CheckoutOptions {
 
 const ESCROW_ID_BYTES = 32;
 
-/** Refuses what can be refused without reading a chain. */
+/** The checks that need no chain. @throws ApiError for the first that fails */
 function requireOrderable(listing: Listing, buyer: Caller, order: Order): void {
   if (listing.status !== "active") throw new ApiError("service_not_active", { details: { status: listing.status } });
   if (listing.sellerAgentId === buyer.agentId) throw new ApiError("self_purchase");

@@ -31,8 +31,8 @@ const readFeeTier = defineRoute({
   summary: "The caller's volume tier",
   description:
     "The fee on chain is always 2%; a tier decides the monthly rebate. `settledVolumeUsd` is the value of the deposits " +
-    "whose settlement on `base` paid the caller as seller, each by the paid share, over 30 UTC days of which today is " +
-    "the last. `rebateAccruedUsd` is the rebate on this month's fees so far if the tier stays.",
+    "whose settlement on `base` paid the caller as seller, each by the paid share, over the 30 UTC days that end with today. " +
+    "`rebateAccruedUsd` is the rebate on this month's fees so far if the tier stays.",
   auth: "apiKey",
   limitClass: "general",
   budget: "api",

@@ -80,7 +80,7 @@ export function behindParty(agentId: string, filter: ListFilter, reached: Reache
   return { $or: branches };
 }
 
-/** The block as of which a list entry is current. The follower may write copies before it moves its cursor. */
+/** The block at which a list entry is current. The follower may write copies before it moves its cursor. */
 function indexedBlockOf({ network, escrow }: TransactionRecord, reached: Reached): number | null {
   const block = Math.max(reached.get(network) ?? -1, escrow?.updatedBlock ?? -1);
   return block < 0 ? null : block;

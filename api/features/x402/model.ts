@@ -105,7 +105,7 @@ export function claimModel(connection: Connection): ClaimModel {
     },
     { collection: "x402_claims", versionKey: false, strict: "throw" },
   );
-  // One transfer pays once, and so does one authorisation, whichever of the two a proof names.
+  // One transfer pays once, and so does one authorisation, no matter which of the two a proof names.
   schema.index(
     { network: 1, txHash: 1, position: 1 },
     { unique: true, partialFilterExpression: { txHash: { $exists: true } } },

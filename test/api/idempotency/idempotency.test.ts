@@ -162,7 +162,7 @@ describe("a request with an Idempotency-Key", () => {
       assertError(await patch(ids[1]), 409, "idempotency_key_reused");
     });
 
-    it("[D43] of several sent at once, only one runs, whichever process they reach", async () => {
+    it("[D43] of several sent at once, only one runs, also across processes", async () => {
       const before = await countTransactions();
       const key = newKey();
       const answers = await Promise.all(

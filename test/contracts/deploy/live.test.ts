@@ -52,7 +52,7 @@ describe("hardhat deploy on a live network", function () {
     );
   });
 
-  it("lets a change through only 48 hours after the multisig proposed it [D14]", async () => {
+  it("allows a change only 48 hours after the multisig proposed it [D14]", async () => {
     const { run, ethers, deployer, signers, connection } = chain;
     const address = await deployMultisig(chain);
     const { roles, contracts } = await run({ env: rolesOf(chain, address) });

@@ -200,6 +200,10 @@ describe("the client", () => {
       (await rejectionOf(seller.agent.withdraw(usdc), ContractRevertedError)).errorName,
       "NothingToWithdraw",
     );
+    const elsewhere = (recipient: `0x${string}`) =>
+      rejectionOf(seller.agent.withdraw(usdc, { recipient }), ContractRevertedError);
+    assert.strictEqual((await elsewhere(buyer.walletAddress)).errorName, "NothingToWithdraw");
+    assert.strictEqual((await elsewhere(deal.escrow.address)).errorName, "InvalidRecipient");
     assert.strictEqual(await deal.escrow.creditOf(seller.walletAddress, usdc), 0n);
   });
 

@@ -60,9 +60,9 @@ describe("EscrowV2.listToken", () => {
   });
 
   const refusals: [string, Partial<Listing>, string, unknown[]][] = [
-    ["no least amount [D10]", { minAmount: 0n }, "MinAmountOutOfRange", [0n, 2n, MAX_UINT56]],
+    ["no minimum amount [D10]", { minAmount: 0n }, "MinAmountOutOfRange", [0n, 2n, MAX_UINT56]],
     [
-      "a least amount of which the fee leaves nothing [D10]",
+      "a minimum amount that the fee uses up [D10]",
       { minAmount: 1n },
       "MinAmountOutOfRange",
       [1n, 2n, MAX_UINT56],
