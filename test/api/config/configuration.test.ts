@@ -81,4 +81,21 @@ describe("configuration", () => {
     });
     assert.deepEqual(env.webhookSigningSecrets, [STRONG_SECRET, `${STRONG_SECRET}2`]);
   });
+
+  it("[D31] mails go to the server, else to the log, but in production never to the log", () => {
+    const mailOf = (fields: Record<string, string>) => loadEnv({ ...complete, ...fields }).mail;
+    const production = { NODE_ENV: "production", WEBHOOK_SIGNING_SECRET: STRONG_SECRET };
+    assert.deepEqual([mailOf({}), mailOf(production)], ["log", "none"]);
+    const server = { SMTP_URL: "smtps://user:secret@mail.example:465", PUBLIC_URL: "https://market.example:8443" };
+    assert.deepEqual(mailOf({ ...production, ...server }), {
+      smtpUrl: server.SMTP_URL,
+      from: "no-reply@market.example",
+    });
+    const MAIL_FROM = "Market <hello@market.example>";
+    assert.deepEqual(mailOf({ ...server, MAIL_FROM }), { smtpUrl: server.SMTP_URL, from: MAIL_FROM });
+    assert.throws(() => mailOf({ SMTP_URL: "https://mail.example" }), /SMTP_URL/);
+    for (const from of ["nobody", "a@b.example\r\nBcc: c@d.example"]) {
+      assert.throws(() => mailOf({ ...server, MAIL_FROM: from }), /MAIL_FROM/);
+    }
+  });
 });

@@ -1,6 +1,8 @@
 import { assert } from "chai";
 
+import { logMailer } from "../../../api/features/developer/mailer.ts";
 import { createJobSystem } from "../../../api/jobs/agenda.ts";
+import { createLogger } from "../../../api/lib/logger.ts";
 import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
 import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
 import { startMailServer, tokenOf } from "../../fixtures/mail-server.ts";
@@ -93,6 +95,14 @@ describe("developer access", () => {
     it("never lowers a level", async () => {
       await api.container.features.agents.models.agents.updateOne({ _id: agent.agentId }, { kyaLevel: 2 });
       assert.strictEqual((await verify(await mailedToken())).body.data.kya.level, 2);
+    });
+
+    it("[D31] on a local stack, which has no mail server, the mail is written to the log", async () => {
+      const lines: string[] = [];
+      const destination = { write: (line: string) => void lines.push(line) };
+      const mail = { to: newAddress(), subject: "Your token", text: "0123456789abcdef" };
+      await logMailer(createLogger({ level: "info", name: "worker", destination }))(mail);
+      assert.deepEqual(JSON.parse(lines.join("")).mail, mail);
     });
 
     it("a worker's job system sends the mail", async () => {
