@@ -143,8 +143,11 @@ function budgetOf(type: CallClass, { used, limit, outcome, day }: CallRecord): B
 }
 
 function stateOf(limit: number, calls: number, last: Date | undefined, at: Date): RateState {
-  const resetSeconds = last === undefined ? 0 : secondsBetween(at, new Date(last.getTime() + RATE_WINDOW_MS));
-  return { limit, remaining: Math.max(0, limit - calls), resetSeconds };
+  return {
+    limit,
+    remaining: Math.max(0, limit - calls),
+    resetSeconds: last === undefined ? 0 : secondsLeft(last, at),
+  };
 }
 
 /** @param first the oldest call in the window: when it leaves, one call is free again */
@@ -158,4 +161,9 @@ function tooMany(code: ErrorCode, state: RateState, first: Date | undefined, at:
 
 function secondsBetween(from: Date, to: Date): number {
   return Math.max(0, Math.ceil((to.getTime() - from.getTime()) / 1_000));
+}
+
+/** Seconds until a call leaves its window. Never more than a window, even if the database's clock has gone back. */
+function secondsLeft(call: Date, at: Date): number {
+  return Math.min(RATE_WINDOW_MS / 1_000, secondsBetween(at, new Date(call.getTime() + RATE_WINDOW_MS)));
 }

@@ -42,7 +42,8 @@ export function createUsageReader(
 ): ReadUsage {
   return async (agentId) => {
     const [found, agent] = await Promise.all([
-      models.access.findById(agentId).lean<AccessRecord | null>(),
+      // Counters are written with the confirmation of one member, so this is how to read the latest.
+      models.access.findById(agentId).read("primary").readConcern("local").lean<AccessRecord | null>(),
       models.agents.findById(agentId).lean(),
     ]);
     if (found === null || agent === null) throw new Error(`The agent ${agentId} has no access record`);

@@ -7,7 +7,7 @@ import { assert } from "chai";
 import { routes } from "../../../api/app.ts";
 import { signWebhook } from "../../../api/features/webhooks/signature.ts";
 import { errorCodesOf } from "../../../api/http/openapi.ts";
-import { assertError, listingBody, readStack, startTestApi } from "../../fixtures/api.ts";
+import { listingBody, readStack, startTestApi } from "../../fixtures/api.ts";
 import type { RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";
 import { ADMIN_KEY, AS_ADMIN } from "../../fixtures/environment.ts";
 import { keyRequestBody, registrationBody } from "../../fixtures/sign-in.ts";
@@ -108,6 +108,7 @@ describe("while the database is unavailable", () => {
           admin: AS_ADMIN,
         };
         const answer = await api.request(method, target, keys[auth]);
+        assert.match(answer.headers.get("x-ratelimit-limit") ?? "", /^\d+$/, name);
         if (errorCodesOf(route).has("service_unavailable")) {
           assert.deepEqual([answer.status, answer.body?.code], [503, "service_unavailable"], `${name}: ${answer.text}`);
           assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/, name);

@@ -1,0 +1,77 @@
+// Keys that go on calling after answers of 429 (section 8.2, decision 34), with a moved clock.
+import { assert } from "chai";
+
+import { SUSPENSION } from "../../../api/config/constants.ts";
+import { assertError, startTestApi } from "../../fixtures/api.ts";
+import type { TestAgent, TestApi } from "../../fixtures/api.ts";
+import { limitsWith, movedClock } from "../../fixtures/limits.ts";
+
+const SECOND = 1_000;
+const SERVICES = "/api/v1/services";
+
+describe("a key that doesn't wait", () => {
+  const clock = movedClock();
+  let api: TestApi;
+
+  before(async () => {
+    api = await startTestApi({ clock, env: { limits: limitsWith({ search: 1, keyless: 100_000 }) } });
+  });
+  after(() => api.close());
+
+  const register = () => api.registerAgent({ message: { issuedAt: clock.now() } });
+
+  /** Makes calls that are refused by 429, as many at once as connections to the database. */
+  async function refusals(count: number, { apiKey }: TestAgent): Promise<void> {
+    const ask = () =>
+      api.container.doorkeeper.admit({
+        ...{ auth: "apiKey", rateClass: "search", budget: undefined, ip: "::1" },
+        headers: { "x-api-key": [apiKey] },
+      });
+    await ask().catch(() => undefined);
+    const results = [];
+    for (let n = 0; n < count; n += 50) {
+      results.push(...(await Promise.allSettled(Array.from({ length: Math.min(50, count - n) }, ask))));
+    }
+    const codes = results.map((result) =>
+      result.status === "rejected" ? (result.reason as { code: string }).code : "",
+    );
+    assert.deepEqual([...new Set(codes)], ["rate_limit_exceeded"]);
+  }
+
+  const call = ({ apiKey: key }: TestAgent) => api.request("GET", SERVICES, { key });
+
+  it("[S8.2.20] [D34] is suspended for an hour after 1,000 answers of 429 within ten minutes", async () => {
+    const agent = await register();
+    await refusals(SUSPENSION.refusals - 1, agent);
+    assert.strictEqual((await call(agent)).status, 200);
+    await refusals(1, agent).catch(() => undefined);
+    const answer = await call(agent);
+    assertError(answer, 401, "invalid_api_key");
+    assert.strictEqual(answer.body.error, "Invalid API key");
+    assert.closeTo(Number(answer.headers.get("retry-after")), 3_600, 5);
+    clock.pass(3_590 * SECOND);
+    assertError(await call(agent), 401, "invalid_api_key");
+    clock.pass(15 * SECOND);
+    assert.strictEqual((await call(agent)).status, 200);
+  }).timeout(120_000);
+
+  it("[D34] is not suspended when older answers of 429 have left the ten minutes", async () => {
+    const agent = await register();
+    await refusals(900, agent);
+    clock.pass(605 * SECOND);
+    await refusals(900, agent);
+    assert.strictEqual((await call(agent)).status, 200);
+  }).timeout(120_000);
+
+  it("[D34] leaves the agent's other keys and other agents alone", async () => {
+    const [agent, other] = [await register(), await register()];
+    const { access } = api.container.features.auth.models;
+    const suspendedUntil = new Date(clock.now().getTime() + 3_600 * SECOND);
+    await access.collection.updateOne(
+      { _id: agent.agentId as never },
+      { $set: { "keys.0.suspendedUntil": suspendedUntil } },
+    );
+    assertError(await call(agent), 401, "invalid_api_key");
+    assert.strictEqual((await call(other)).status, 200);
+  });
+});

@@ -1,0 +1,307 @@
+// The limits per minute of section 8.2, with a moved clock.
+import { assert } from "chai";
+
+import { RATE_LIMITS } from "../../../api/config/constants.ts";
+import type { RateClass } from "../../../api/config/constants.ts";
+import { isClientClass } from "../../../api/http/admission.ts";
+import { clientOf } from "../../../api/features/auth/client-windows.ts";
+import { assertError, startTestApi } from "../../fixtures/api.ts";
+import type { Answer, RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";
+import { limitsWith, movedClock } from "../../fixtures/limits.ts";
+import { rejectionOf } from "../../fixtures/rejection.ts";
+import { ApiError } from "../../../api/http/errors.ts";
+
+const SECOND = 1_000;
+const NO_BODY = { body: {} };
+
+/** One call of each class that a route has, and the facts that its limit proves. */
+const CALLS: [facts: string, rateClass: RateClass, method: string, path: string, options: RequestOptions][] = [
+  ["[S8.2.03]", "discover", "POST", "/api/v1/discover", { body: { query: "translate" } }],
+  ["[D34]", "keyless", "GET", "/api/v1/categories", {}],
+  ["[S8.2.04]", "checkout", "POST", "/api/v1/checkout", NO_BODY],
+  ["[S8.2.05]", "fund", "POST", "/api/v1/transactions/txn_unknown/fund", NO_BODY],
+  ["[S8.2.06]", "deliver", "POST", "/api/v1/transactions/txn_unknown/deliver", NO_BODY],
+  ["[S8.2.07]", "confirm", "POST", "/api/v1/transactions/txn_unknown/confirm", NO_BODY],
+  ["[S8.2.08]", "general", "GET", "/api/v1/services/lst_unknown", {}],
+  ["[S8.2.10]", "search", "GET", "/api/v1/services?q=translate", {}],
+];
+
+describe("limits per minute", () => {
+  const clock = movedClock();
+  let api: TestApi;
+
+  before(async () => {
+    // Registrations and refused requests share a window, which one test needs in full.
+    api = await startTestApi({ clock, env: { limits: limitsWith() } });
+  });
+  after(() => api.close());
+  beforeEach(() => {
+    clock.pass(120 * SECOND);
+  });
+
+  const register = () => api.registerAgent({ message: { issuedAt: clock.now() } });
+
+  async function sendMany(count: number, send: () => Promise<Answer>): Promise<number> {
+    const answers = await Promise.all(Array.from({ length: count }, send));
+    return answers.filter(({ status }) => status !== 429).length;
+  }
+
+  for (const [facts, rateClass, method, path, options] of CALLS) {
+    const limit = RATE_LIMITS[rateClass];
+    it(`${facts} ${method} ${path.replace(/\?.*/, "")} (${rateClass}): ${limit} calls in 60 seconds, not one more or fewer`, async () => {
+      const { apiKey: key } = await register();
+      clock.pass(120 * SECOND);
+      const keyed = isClientClass(rateClass) ? options : { ...options, key };
+      const send = () => api.request(method, path, keyed);
+      assert.strictEqual(await sendMany(limit + 5, send), limit);
+      clock.pass(58 * SECOND);
+      assert.strictEqual(await sendMany(3, send), 0);
+      clock.pass(3 * SECOND);
+      assert.strictEqual(await sendMany(limit + 5, send), limit);
+    });
+  }
+
+  const others = Object.keys(RATE_LIMITS).filter((name) => !CALLS.some(([, rateClass]) => rateClass === name));
+  for (const rateClass of others as RateClass[]) {
+    const limit = RATE_LIMITS[rateClass];
+    it(`the class ${rateClass} admits ${limit} calls in 60 seconds`, async () => {
+      const { apiKey } = await register();
+      clock.pass(120 * SECOND);
+      const headers = { "x-api-key": [apiKey] };
+      const auth = isClientClass(rateClass) ? "none" : "apiKey";
+      const ask = () =>
+        api.container.doorkeeper.admit({ auth, rateClass, budget: undefined, headers, ip: "192.0.2.9" });
+      const results = await Promise.allSettled(Array.from({ length: limit + 5 }, ask));
+      assert.strictEqual(results.filter(({ status }) => status === "fulfilled").length, limit);
+      clock.pass(61 * SECOND);
+      assert.strictEqual((await ask()).rate.remaining, limit - 1);
+    });
+  }
+
+  it("[S8.2.01] the window slides: calls leave it one by one, 60 seconds after they came", async () => {
+    const { apiKey: key } = await register();
+    const send = () => api.request("GET", "/api/v1/services?q=translate", { key });
+    assert.strictEqual(await sendMany(4, send), 4);
+    clock.pass(30 * SECOND);
+    assert.strictEqual(await sendMany(10, send), 6);
+    clock.pass(31 * SECOND);
+    assert.strictEqual(await sendMany(10, send), 4);
+    clock.pass(30 * SECOND);
+    assert.strictEqual(await sendMany(10, send), 6);
+  });
+
+  it("each class has a window of its own, and so has each key", async () => {
+    const [one, other] = [await register(), await register()];
+    const { doorkeeper } = api.container;
+    const left = async ({ apiKey }: TestAgent, rateClass: RateClass) => {
+      const headers = { "x-api-key": [apiKey] };
+      return (await doorkeeper.admit({ auth: "apiKey", rateClass, budget: undefined, headers, ip: "::1" })).rate
+        .remaining;
+    };
+    assert.deepEqual([await left(one, "memoryWrite"), await left(one, "memoryWrite")], [99, 98]);
+    assert.deepEqual([await left(one, "memoryRead"), await left(other, "memoryWrite")], [99, 99]);
+  });
+
+  describe("the answer of 429", () => {
+    it("[D33] [D34] says `Rate limit exceeded` and when a call is free again", async () => {
+      const { apiKey: key } = await register();
+      const send = () => api.request("POST", "/api/v1/checkout", { key, body: {} });
+      await sendMany(10, send);
+      clock.pass(20 * SECOND);
+      await sendMany(10, send);
+      const answer = await send();
+      assertError(answer, 429, "rate_limit_exceeded");
+      assert.strictEqual(answer.body.error, "Rate limit exceeded");
+      assert.closeTo(Number(answer.headers.get("retry-after")), 40, 1);
+      assert.deepEqual(rateOf(answer), ["20", "0", "60"]);
+      clock.pass(42 * SECOND);
+      assert.strictEqual(await sendMany(20, send), 10);
+    });
+
+    it("[D34] says `Too Many Attempts` for developer access, after 10 calls of a client", async () => {
+      const ask = (ip: string) =>
+        api.container.doorkeeper.admit({
+          auth: "none",
+          rateClass: "developerAccess",
+          budget: undefined,
+          headers: {},
+          ip,
+        });
+      await Promise.all(Array.from({ length: 10 }, () => ask("198.51.100.7")));
+      const refusal = await rejectionOf(ask("198.51.100.7"), ApiError);
+      assert.deepEqual([refusal.status, refusal.toBody().error], [429, "Too Many Attempts"]);
+      assert.match(refusal.headers["Retry-After"] ?? "", /^\d+$/);
+      assert.strictEqual((await ask("198.51.100.8")).rate.remaining, 9);
+    });
+  });
+
+  describe("the headers", () => {
+    it("[S8.2.17] [S8.2.18] [S8.2.19] are on every answer, whatever its status", async () => {
+      const { apiKey: key } = await register();
+      const large = { rawBody: JSON.stringify({ query: "x".repeat(300_000) }) };
+      const sent: [status: number, method: string, path: string, options: RequestOptions][] = [
+        [200, "GET", "/api/v1/services", { key }],
+        [200, "GET", "/api/v1/auth/usage", { key }],
+        [200, "GET", "/api/v1/categories", {}],
+        [200, "GET", "/health", {}],
+        [200, "GET", "/openapi.json", {}],
+        [200, "GET", "/docs", {}],
+        [400, "POST", "/api/v1/checkout", { key, body: {} }],
+        [400, "POST", "/api/v1/discover", { rawBody: "{" }],
+        [401, "GET", "/api/v1/services", {}],
+        [404, "GET", "/api/v1/services/lst_unknown", { key }],
+        [404, "GET", "/nothing", {}],
+        [404, "GET", "/%E0%A4%A", {}],
+        [405, "PUT", "/api/v1/services", { key }],
+        [413, "POST", "/api/v1/discover", large],
+        [415, "POST", "/api/v1/discover", { rawBody: "{}", headers: { "content-type": "text/plain" } }],
+      ];
+      for (const [status, method, path, options] of sent) {
+        const answer = await api.request(method, path, options);
+        assert.strictEqual(answer.status, status, `${method} ${path}: ${answer.text.slice(0, 200)}`);
+        for (const value of rateOf(answer)) assert.match(value ?? "", /^\d+$/, `${method} ${path}`);
+      }
+    });
+
+    it("[S8.2.18] [S8.2.19] count down and say when the window is empty", async () => {
+      const { apiKey: key } = await register();
+      const send = () => api.request("GET", "/api/v1/services?q=x", { key });
+      assert.deepEqual(rateOf(await send()), ["10", "9", "60"]);
+      clock.pass(30 * SECOND);
+      assert.deepEqual(rateOf(await send()), ["10", "8", "60"]);
+      assert.deepEqual(rateOf(await api.request("GET", "/health")), ["100", "100", "0"]);
+    });
+  });
+
+  describe("security", () => {
+    it("[D34] requests without a valid key and to unknown paths share the client's keyless window", async () => {
+      const { apiKey: key } = await register();
+      clock.pass(120 * SECOND);
+      const bad = `svc_${"0".repeat(64)}`;
+      const sends = [
+        () => api.request("GET", "/api/v1/services"),
+        () => api.request("GET", "/api/v1/services", { key: bad }),
+        () => api.request("GET", "/api/v1/services", { key: "nonsense" }),
+        () => api.request("GET", "/nothing"),
+        () => api.request("PUT", "/api/v1/services"),
+      ];
+      const answers = await Promise.all(Array.from({ length: 21 }, () => sends.map((send) => send())).flat());
+      assert.strictEqual(answers.filter(({ status }) => status !== 429).length, 100);
+      // A caller with a key isn't affected by others behind the same address, and probes always get an answer.
+      assert.strictEqual((await api.request("GET", "/api/v1/services", { key })).status, 200);
+      assert.strictEqual((await api.request("GET", "/health")).status, 200);
+    });
+
+    it("a key in the query is ignored", async () => {
+      const { apiKey } = await register();
+      for (const name of ["key", "api_key", "X-API-Key", "apiKey"]) {
+        assertError(await api.request("GET", `/api/v1/services?${name}=${apiKey}`), 401, "invalid_api_key");
+      }
+    });
+
+    it("two different keys in one request count as none, and use up neither limit", async () => {
+      const [one, other] = [await register(), await register()];
+      const headers = { authorization: `Bearer ${other.apiKey}` };
+      assertError(await api.request("GET", "/api/v1/services", { key: one.apiKey, headers }), 401, "invalid_api_key");
+      const answer = await api.request("GET", "/api/v1/services", { key: one.apiKey });
+      assert.deepEqual(rateOf(answer), ["100", "99", "60"]);
+    });
+
+    it("a client has one window for its IPv4 address, and one for its /64 network of IPv6", () => {
+      const same: [string, string][] = [
+        ["192.0.2.1", "192.0.2.1"],
+        ["::ffff:192.0.2.1", "192.0.2.1"],
+        ["2001:db8:0:1::7", "2001:db8:0:1::/64"],
+        ["2001:db8:0:1:ffff:ffff:ffff:ffff", "2001:db8:0:1::/64"],
+        ["2001:0DB8:0000:0001::", "2001:db8:0:1::/64"],
+        ["2001:db8::1", "2001:db8:0:0::/64"],
+        ["::1", "0:0:0:0::/64"],
+        ["fe80::1%eth0", "fe80:0:0:0::/64"],
+        ["64:ff9b::192.0.2.1", "64:ff9b:0:0::/64"],
+        ["nonsense", "unknown"],
+        ["", "unknown"],
+        ["1.2.3.4, 5.6.7.8", "unknown"],
+      ];
+      for (const [ip, client] of same) assert.strictEqual(clientOf(ip), client, ip);
+    });
+  });
+});
+
+describe("the client's address", () => {
+  const forged = (value: string): RequestOptions => ({ headers: { "x-forwarded-for": value } });
+
+  it("[D34] without a proxy is the peer's, whatever X-Forwarded-For says", async () => {
+    const api = await startTestApi({ env: { limits: limitsWith({ keyless: 3 }), trustedProxies: 0 } });
+    try {
+      for (let n = 0; n < 3; n += 1) {
+        assert.strictEqual((await api.request("GET", "/api/v1/categories", forged(`192.0.2.${n}`))).status, 200);
+      }
+      assertError(await api.request("GET", "/api/v1/categories", forged("192.0.2.77")), 429, "rate_limit_exceeded");
+    } finally {
+      await api.close();
+    }
+  });
+
+  it("[D34] behind one proxy is what that proxy has added, whatever the client has put before it", async () => {
+    const api = await startTestApi({ env: { limits: limitsWith({ keyless: 3 }), trustedProxies: 1 } });
+    try {
+      for (let n = 0; n < 3; n += 1) {
+        const options = forged(`198.51.100.${n}, 192.0.2.1`);
+        assert.strictEqual((await api.request("GET", "/api/v1/categories", options)).status, 200);
+      }
+      const full = await api.request("GET", "/api/v1/categories", forged("198.51.100.99, 192.0.2.1"));
+      assertError(full, 429, "rate_limit_exceeded");
+      assert.strictEqual((await api.request("GET", "/api/v1/categories", forged("192.0.2.2"))).status, 200);
+    } finally {
+      await api.close();
+    }
+  });
+});
+
+describe("two API processes on one database", () => {
+  const CLIENTS = 8;
+  let apis: [TestApi, TestApi];
+
+  before(async () => {
+    const first = await startTestApi({ env: { limits: limitsWith() } });
+    apis = [
+      first,
+      await startTestApi({ env: { limits: limitsWith() }, databaseName: first.container.connection.name }),
+    ];
+  });
+  after(async () => {
+    await apis[1].stop();
+    await apis[0].close();
+  });
+
+  /** Eight clients send calls one after the other, half of them to each process. Returns how many were admitted. */
+  async function race(each: number, send: (api: TestApi) => Promise<Answer>): Promise<number> {
+    const admitted = await Promise.all(
+      Array.from({ length: CLIENTS }, async (_, client) => {
+        let count = 0;
+        for (let n = 0; n < each; n += 1) {
+          const { status } = await send(apis[client % 2 === 0 ? 0 : 1]);
+          if (status !== 429) count += 1;
+        }
+        return count;
+      }),
+    );
+    return admitted.reduce((sum, count) => sum + count, 0);
+  }
+
+  it("[D34] never admit one call of a key more or fewer than its limit", async () => {
+    const { apiKey: key } = await apis[0].registerAgent();
+    const checkout = (api: TestApi) => api.request("POST", "/api/v1/checkout", { key, body: {} });
+    const read = (api: TestApi) => api.request("GET", "/api/v1/services/lst_unknown", { key });
+    assert.deepEqual([await race(5, checkout), await race(18, read)], [20, 100]);
+  });
+
+  it("[D34] never admit one call of a client more or fewer than its limit", async () => {
+    const discover = (api: TestApi) => api.request("POST", "/api/v1/discover", { body: { query: "x" } });
+    assert.strictEqual(await race(8, discover), 30);
+  });
+});
+
+function rateOf({ headers }: Answer): (string | null)[] {
+  return ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"].map((name) => headers.get(name));
+}
