@@ -1,0 +1,203 @@
+// Settlements whose outcome is unknown (decision 49), and facilitators and chains that don't answer.
+import { assert } from "chai";
+
+import { listingBody } from "../../fixtures/api.ts";
+import type { Answer, TestAgent } from "../../fixtures/api.ts";
+import { startFacilitator } from "../../fixtures/facilitator.ts";
+import type { RunningFacilitator } from "../../fixtures/facilitator.ts";
+import { doorTo } from "../../fixtures/outage.ts";
+import {
+  CALL_UNITS,
+  headerV1,
+  headerV2,
+  pay,
+  headerOfTransfer,
+  signTransfer,
+  startPaidApi,
+} from "../../fixtures/payments.ts";
+import type { PaidApi } from "../../fixtures/payments.ts";
+import { openChain } from "../../fixtures/stack.ts";
+
+const SERVICES = "/api/v1/services";
+const THOUSAND_USDC = 1_000_000_000n;
+
+describe("a settlement without a clear outcome", () => {
+  let paid: PaidApi;
+  let facilitator: RunningFacilitator;
+  let agent: TestAgent;
+
+  before(async () => {
+    facilitator = await startFacilitator("base-sepolia");
+    paid = await startPaidApi({ x402: { facilitatorUrl: facilitator.url, timeoutMs: 2_000 } });
+  });
+  beforeEach(async () => {
+    agent = await paid.richAgent();
+  });
+  afterEach(() => {
+    facilitator.intercept = undefined;
+  });
+  after(async () => {
+    await paid.close();
+    await facilitator.close();
+  });
+
+  const create = (headers: Record<string, string> = {}): Promise<Answer> =>
+    paid.api.request("POST", SERVICES, { key: agent.apiKey, body: listingBody(), headers });
+  const listings = () =>
+    paid.api.container.connection.collection("listings").countDocuments({ sellerAgentId: agent.agentId });
+  const spent = async () => THOUSAND_USDC - (await paid.chain.usdcOf(agent.walletAddress));
+  const proofs = async (): Promise<Record<string, Record<string, string>>> => ({
+    v1: headerV1(await signTransfer(paid, agent.account)),
+    v2: headerV2(paid, await signTransfer(paid, agent.account)),
+  });
+
+  /** Answers settlements in a way of its own. */
+  function onSettle(answer: (settle: () => Promise<unknown>) => Promise<unknown>): void {
+    facilitator.intercept = async (path, settle) => {
+      if (path !== "/settle") return undefined;
+      const body = await answer(settle);
+      return body === null ? null : { status: 200, body };
+    };
+  }
+
+  function assertPending(answer: Answer): void {
+    assert.strictEqual(answer.status, 402, answer.text);
+    assert.strictEqual(answer.body.code, "settlement_pending");
+    assert.isUndefined(answer.body.accepts, "no other payment is asked for");
+    assert.isNull(answer.headers.get("payment-required"));
+    assert.strictEqual(answer.headers.get("retry-after"), "2");
+  }
+
+  for (const version of ["v1", "v2"] as const) {
+    it(`counts as settled if the chain shows the transfer, though the facilitator's answer was lost (${version})`, async () => {
+      onSettle(async (settle) => {
+        await settle();
+        return null;
+      });
+      const answer = await create((await proofs())[version]);
+      assert.strictEqual(answer.status, 201, answer.text);
+      assert.strictEqual(await spent(), CALL_UNITS.api);
+    });
+
+    it(`is pending until it is confirmed; then the same proof gets the answer, and the call ran once (${version}) [D49]`, async () => {
+      onSettle(() => Promise.resolve(null));
+      const proof = (await proofs())[version];
+      assertPending(await create(proof));
+      assertPending(await create(proof));
+      assert.strictEqual(await listings(), 1);
+      assert.strictEqual(await spent(), 0n);
+      facilitator.intercept = undefined;
+      const answer = await create(proof);
+      assert.strictEqual(answer.status, 201, answer.text);
+      assert.strictEqual(await listings(), 1);
+      assert.strictEqual(await spent(), CALL_UNITS.api);
+      const again = await create(proof);
+      assert.strictEqual(again.body.details.reason, "proof_already_used");
+    });
+
+    it(`is found again by the request itself, without a proof (${version}) [D49]`, async () => {
+      onSettle(() => Promise.resolve(null));
+      assertPending(await create((await proofs())[version]));
+      assertPending(await create());
+      facilitator.intercept = undefined;
+      assert.strictEqual((await create()).status, 201);
+      assert.strictEqual((await create()).body.code, "payment_required");
+      assert.strictEqual(await listings(), 1);
+      assert.strictEqual(await spent(), CALL_UNITS.api);
+    });
+  }
+
+  it("names the transaction if the facilitator tells it [D49]", async () => {
+    const transaction = `0x${"ab".repeat(32)}`;
+    onSettle(() =>
+      Promise.resolve({ success: false, errorReason: "settlement_pending", transaction, network: "eip155:84532" }),
+    );
+    const answer = await create((await proofs())["v2"]);
+    assertPending(answer);
+    assert.deepEqual(answer.body.details, { txHash: transaction });
+  });
+
+  it("doesn't open another request, nor one of another agent", async () => {
+    onSettle(() => Promise.resolve(null));
+    const proof = (await proofs())["v1"] ?? {};
+    assertPending(await create(proof));
+    const other = await paid.api.request("GET", SERVICES, { key: agent.apiKey, headers: proof });
+    assert.strictEqual(other.body.details.reason, "proof_already_used");
+    const stranger = await paid.api.registerAgent();
+    const foreign = await paid.api.request("POST", SERVICES, {
+      ...{ key: stranger.apiKey, body: listingBody(), headers: proof },
+    });
+    assert.strictEqual(foreign.body.details.reason, "wrong_sender");
+  });
+
+  it("is finished by the worker for a caller who doesn't come back, who gets the answer once if he does", async () => {
+    onSettle(() => Promise.resolve(null));
+    const proof = (await proofs())["v2"];
+    assertPending(await create(proof));
+    facilitator.intercept = undefined;
+    await paid.api.container.features.x402.finish();
+    assert.strictEqual(await spent(), CALL_UNITS.api);
+    const answers = await Promise.all([create(proof), create(proof), create(proof)]);
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 402, 402]);
+    assert.strictEqual(await listings(), 1);
+  });
+
+  it("that the facilitator refuses for certain takes no money and frees the authorisation", async () => {
+    const refusal = { success: false, errorReason: "invalid_exact_evm_insufficient_balance", transaction: "" };
+    onSettle(() => Promise.resolve({ ...refusal, network: "base-sepolia" }));
+    const proof = (await proofs())["v1"];
+    const answer = await create(proof);
+    assert.strictEqual(answer.body.message, "x402 payment verification failed");
+    assert.strictEqual(answer.body.details.reason, "settlement_failed");
+    facilitator.intercept = undefined;
+    assert.strictEqual((await create(proof)).status, 201);
+    assert.strictEqual(await spent(), CALL_UNITS.api);
+  });
+
+  it("isn't believed if the facilitator claims a success that the chain doesn't show", async () => {
+    const transaction = `0x${"cd".repeat(32)}`;
+    onSettle(() => Promise.resolve({ success: true, transaction, network: "base-sepolia" }));
+    assertPending(await create((await proofs())["v1"]));
+  });
+
+  it("doesn't begin without a facilitator: 503, and nothing is reserved", async () => {
+    facilitator.intercept = () => Promise.resolve(null);
+    const proof = (await proofs())["v1"];
+    const answer = await create(proof);
+    assert.strictEqual(answer.status, 503, answer.text);
+    assert.strictEqual(answer.body.code, "facilitator_unavailable");
+    assert.strictEqual(await listings(), 0);
+    facilitator.intercept = undefined;
+    assert.strictEqual((await create(proof)).status, 201);
+  });
+});
+
+describe("payments while the chain is unreachable", () => {
+  it("are answered 503 and remain usable, with every kind of proof", async () => {
+    const { rpcUrl } = await openChain("base-sepolia");
+    const door = await doorTo(rpcUrl);
+    const paid = await startPaidApi({ rpcUrl: door.url });
+    try {
+      const agent = await paid.richAgent();
+      const txHash = await pay(paid, agent.account);
+      const proofs = [
+        headerOfTransfer(txHash, agent.walletAddress),
+        headerV1(await signTransfer(paid, agent.account)),
+        headerV2(paid, await signTransfer(paid, agent.account)),
+      ];
+      const get = (headers: Record<string, string>) =>
+        paid.api.request("GET", SERVICES, { key: agent.apiKey, headers });
+      door.isOpen = false;
+      for (const proof of proofs) {
+        const answer = await get(proof);
+        assert.strictEqual(answer.status, 503, answer.text);
+        assert.strictEqual(answer.body.code, "chain_unavailable");
+      }
+      door.isOpen = true;
+      for (const proof of proofs) assert.strictEqual((await get(proof)).status, 200);
+    } finally {
+      await paid.close();
+      await door.close();
+    }
+  });
+});
