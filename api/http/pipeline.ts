@@ -10,7 +10,7 @@ import type { Admission, Doorkeeper } from "./admission.ts";
 import { readJsonBody } from "./body.ts";
 import type { AuthPolicy, Caller, HandlerResult, RouteDefinition, RouteRequest } from "./define-route.ts";
 import { ApiError, validationError } from "./errors.ts";
-import type { ValidationIssue } from "./errors.ts";
+import type { ErrorCode, ValidationIssue } from "./errors.ts";
 import type { RequestState } from "./middleware/request-context.ts";
 import { RequestOperation } from "./operation.ts";
 import type { BudgetState } from "./payment-required.ts";
@@ -22,6 +22,8 @@ export interface Answer {
   /** Content type; undefined if `headers` has it. */
   type: string | undefined;
   headers: Readonly<Record<string, string>>;
+  /** Code of the catalogue, for an answer that reports an error. */
+  code?: ErrorCode;
   /** JSON text; a stream only from a route that `produces` one. */
   body: string | Buffer | Readable;
 }
@@ -223,7 +225,8 @@ async function serialise(route: RouteDefinition<never>, result: HandlerResult): 
   return { status, type: "application/json", headers, body: JSON.stringify(await schema.parseAsync(result.body)) };
 }
 
-function send(context: Context, { status, type, headers, body }: Answer): void {
+function send(context: Context, { status, type, headers, code, body }: Answer): void {
+  context.state.code = code;
   context.status = status;
   if (type !== undefined) context.type = type;
   context.set({ ...headers });

@@ -94,7 +94,7 @@ export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOp
       accepts: signable === undefined ? undefined : [requirementsV1(signable)],
     });
     return {
-      status: PAYMENT_REQUIRED,
+      ...{ status: PAYMENT_REQUIRED, code },
       type: "application/json",
       headers: signable === undefined ? {} : { "PAYMENT-REQUIRED": paymentRequiredHeader(signable, reason ?? message) },
       body: JSON.stringify(body),
@@ -123,7 +123,8 @@ export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOp
         details: txHash === undefined ? {} : { txHash },
       });
       return {
-        ...{ status: PAYMENT_REQUIRED, type: "application/json", body: JSON.stringify(body) },
+        ...{ status: PAYMENT_REQUIRED, code: "settlement_pending" as const },
+        ...{ type: "application/json", body: JSON.stringify(body) },
         headers: { "Retry-After": String(RETRY_SECONDS) },
       };
     },

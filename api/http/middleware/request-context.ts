@@ -14,6 +14,8 @@ export interface RequestState {
   /** Path of the matched route with its parameters as placeholders. The access log can be grouped by it. */
   route?: string;
   agentId?: string | undefined;
+  /** Code of the error that the request was answered with. */
+  code?: string | undefined;
 }
 
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -45,9 +47,9 @@ export function requestContext(options: RequestContextOptions): Middleware<Reque
     context.state.log = log.child({ requestId });
     context.set("X-Request-Id", requestId);
     context.set({ ...defaultHeaders });
-    let code: string | undefined;
     context.res.once("close", () => {
       const { method, status } = context;
+      const { code } = context.state;
       const route = context.state.route ?? "(none)";
       const durationMs = performance.now() - startedAt;
       metrics.answered({ method: knownMethod(method), route, status, code, seconds: durationMs / 1_000 });
@@ -71,7 +73,7 @@ export function requestContext(options: RequestContextOptions): Middleware<Reque
       const known =
         error instanceof ApiError ? error : (translate(error) ?? new ApiError("internal_error", { cause: error }));
       if (known.status >= 500) context.state.log.error({ err: error }, known.message);
-      code = known.code;
+      context.state.code = known.code;
       context.status = known.status;
       context.set(known.headers);
       context.body = known.toBody();

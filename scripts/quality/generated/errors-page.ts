@@ -14,6 +14,8 @@ Programs should use \`code\`; texts may change. \`details\` of a \`validation_er
 \`{path, message}\`, with paths such as \`body.title\` or \`query.limit\`. A \`503\` has \`Retry-After\` in seconds if a retry
 may succeed.
 
+A 402 that asks for a payment has a body of its own, with \`budget\` and \`payment\`: see [paying per call](x402.md).
+
 **A 403 that is not JSON does not come from this service.** The bot protection of a content delivery network in front of it
 may have blocked the request: check the answer's headers for its origin, slow down, and ask the operator to allow your
 address. Every 403 from the service itself is JSON with a \`code\`.
@@ -32,6 +34,10 @@ const PIPELINE: Readonly<Partial<Record<ErrorCode, string>>> = {
   payload_too_large: "every route with a body",
   unsupported_media_type: "every route with a body",
   invalid_api_key: "every route that needs a key",
+  payment_required: "every route with a daily budget, and `POST /api/v1/x402/packs/{packId}`",
+  payment_verification_failed: "the same, for a payment that doesn't count",
+  settlement_pending: "the same, while the outcome of a settlement is unknown",
+  facilitator_unavailable: "the same, for a payment that can't be verified now",
   not_found: "unknown paths, and records that don't exist for the caller",
   method_not_allowed: "known paths, with `Allow`",
   internal_error: "every route",
