@@ -271,6 +271,14 @@ describe("bad input", () => {
       ...noBody,
       faults: [["rotation", [7]]],
     },
+    {
+      name: "POST x402/packs/{packId}",
+      method: "POST",
+      path: () => "/api/v1/x402/packs/search-1000",
+      key: buyerKey,
+      ...noBody,
+      faults: [["calls", [7]]],
+    },
   ];
 
   const sendTo = (target: BodyCase, options: Parameters<TestApi["request"]>[2]): Promise<Answer> => {

@@ -13,7 +13,7 @@ const SERVICES = "/api/v1/services";
 const DISCOVER = "/api/v1/discover";
 const KIBIBYTE = 1024;
 
-/** Section 5.4 of the specification, and what the decisions add: sign-in (D21), networks (D40), operations and docs. */
+/** Section 5.4 of the specification, and what the decisions add: sign-in (D21), networks (D40), packs (D46), operations and docs. */
 const KEYLESS = [
   ...[
     "GET /api/v1/categories",
@@ -21,7 +21,13 @@ const KEYLESS = [
     "GET /api/v1/agents/score",
     "GET /api/v1/agents/{id}/public-key",
   ],
-  ...["POST /api/v1/auth/register", "POST /api/v1/auth/keys", "POST /api/developer/access", "GET /api/v1/networks"],
+  ...[
+    "POST /api/v1/auth/register",
+    "POST /api/v1/auth/keys",
+    "POST /api/developer/access",
+    "GET /api/v1/networks",
+    "GET /api/v1/x402/packs",
+  ],
   ...["GET /health", "GET /ready", "GET /openapi.json", "GET /docs", "GET /docs/{file}"],
 ];
 
