@@ -1,12 +1,7 @@
 import type { Connection } from "mongoose";
 
-/** The connections of a process to its database. */
-export interface PoolState {
-  open: number;
-  inUse: number;
-  /** Requests that wait for a connection. */
-  waiting: number;
-}
+/** The connections of a process to its database, and the requests that wait for one. */
+export type PoolState = Record<"open" | "inUse" | "waiting", number>;
 
 /** Counts the pool's events from now on. Call it before the first query. */
 export function watchPool(connection: Connection): () => PoolState {
