@@ -61,12 +61,7 @@ describe("EscrowV2.listToken", () => {
 
   const refusals: [string, Partial<Listing>, string, unknown[]][] = [
     ["no minimum amount [D10]", { minAmount: 0n }, "MinAmountOutOfRange", [0n, 2n, MAX_UINT56]],
-    [
-      "a minimum amount that the fee uses up [D10]",
-      { minAmount: 1n },
-      "MinAmountOutOfRange",
-      [1n, 2n, MAX_UINT56],
-    ],
+    ["a minimum amount that the fee uses up [D10]", { minAmount: 1n }, "MinAmountOutOfRange", [1n, 2n, MAX_UINT56]],
     [
       "a least amount above 56 bits",
       { minAmount: MAX_UINT56 + 1n },
