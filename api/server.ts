@@ -10,6 +10,7 @@ import { listenForScrapes } from "./http/metrics-server.ts";
 import type { Container } from "./container.ts";
 import { runProcess, stopInOrder } from "./lib/process.ts";
 import { createLogger } from "./lib/logger.ts";
+import { takeNoArguments } from "./lib/usage.ts";
 
 /** How long clients may take, in milliseconds. A slower one gets 408 and its connection is closed. */
 export interface ServerTimeouts {
@@ -88,7 +89,14 @@ async function stopServer(server: Server, endDrain: () => void): Promise<void> {
   clearTimeout(force);
 }
 
+const HELP = `usage: npm run api -- [--help]
+
+Runs the HTTP API until SIGINT or SIGTERM. It is configured by environment variables (README, "Configuration"); several
+processes may share one database. The worker is a process of its own: npm run worker.
+  --help   this text`;
+
 async function main(): Promise<void> {
+  takeNoArguments(HELP);
   const env = loadEnv();
   const log = createLogger({ level: env.logLevel, name: "api" });
   await runProcess(log, async () => {

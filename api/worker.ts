@@ -3,6 +3,14 @@ import { createContainer } from "./container.ts";
 import { listenForScrapes } from "./http/metrics-server.ts";
 import { createLogger } from "./lib/logger.ts";
 import { runProcess, stopInOrder } from "./lib/process.ts";
+import { takeNoArguments } from "./lib/usage.ts";
+
+const HELP = `usage: npm run worker -- [--help]
+
+Follows the chains, sends webhooks and runs jobs until SIGINT or SIGTERM. It is configured by environment variables (README,
+"Configuration"); several workers may share one database. The API is a process of its own: npm run api.
+  --help   this text`;
+takeNoArguments(HELP);
 
 const env = loadEnv();
 const log = createLogger({ level: env.logLevel, name: "worker" });

@@ -11,6 +11,7 @@ import {
   readSync,
   renameSync,
   rmSync,
+  renameSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -238,7 +239,7 @@ export class Supervisor {
     }
     const started = { definition: rule, identity, child, logFile, ending: false };
     this.#started.set(definition.name, started);
-    writeFileSync(this.#recordFile(definition.name), JSON.stringify({ identity, stop: rule.stop } satisfies RunRecord));
+    this.#record(definition.name, { identity, stop: rule.stop });
     this.#tellGuard({ add: definition.name, identity, stop: rule.stop });
     return started;
   }
@@ -257,6 +258,13 @@ export class Supervisor {
 
   #recordFile(name: string): string {
     return join(this.#dir, "run", `${name}.json`);
+  }
+
+  /** Writes a record as a whole: a reader, or a kill, never meets half of one. */
+  #record(name: string, record: RunRecord): void {
+    const file = this.#recordFile(name);
+    writeFileSync(`${file}.new`, JSON.stringify(record));
+    renameSync(`${file}.new`, file);
   }
 
   async #endLeftovers(log: (line: string) => void): Promise<void> {
@@ -287,7 +295,7 @@ export class Supervisor {
     this.#guard.unref();
     const identity = this.#guard.pid === undefined ? undefined : identify(this.#guard.pid);
     if (identity === undefined) return;
-    writeFileSync(this.#recordFile(GUARD), JSON.stringify({ identity, stop: GUARD_STOP } satisfies RunRecord));
+    this.#record(GUARD, { identity, stop: GUARD_STOP });
   }
 
   async #endGuard(): Promise<void> {
