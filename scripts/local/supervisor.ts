@@ -9,7 +9,6 @@ import {
   readdirSync,
   readFileSync,
   readSync,
-  renameSync,
   rmSync,
   renameSync,
   writeFileSync,
