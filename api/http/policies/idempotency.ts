@@ -49,14 +49,16 @@ const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 400;
 
 /**
- * Answers the repeat of a request with the answer of the first (decision 43). A key is scoped to API key and route; on a
+ * Answers the repeat of a request with the answer of the first (decision 43), except on routes without a rate limit. A key is scoped to API key and route; on a
  * route without an API key also to the body, so that strangers can't use up each other's keys. Only final answers are
  * kept: a 202 and every error run again, as the same operation.
  */
 export function idempotency(keys: IdempotencyKeys): Step<ValidatedContext> {
   return async (context, next) => {
     const key = context.headers[HEADER];
-    if (key === undefined || context.method === "GET") return next();
+    // Every key is stored, and nothing limits how many a stranger sends to an unlimited route.
+    const isIgnored = context.method === "GET" || context.route.limitClass === "unlimited";
+    if (key === undefined || isIgnored) return next();
     const request = keyedRequest(context, key);
     const claim = await claimOf(keys, request, context.signal);
     switch (claim.state) {

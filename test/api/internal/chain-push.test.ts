@@ -82,6 +82,15 @@ describe("a push from an RPC provider", () => {
       }
     });
 
+    it("without storing anything, even if a stranger sends an Idempotency-Key", async () => {
+      const keys = api.container.connection.collection("idempotency_keys");
+      for (const key of ["a", "b"]) {
+        const answer = await api.request("POST", PATH, { body: {}, headers: { "idempotency-key": key } });
+        assertError(answer, 401, "webhook_signature_invalid");
+      }
+      assert.strictEqual(await keys.countDocuments(), 0);
+    });
+
     it("with 400 if it carries a query", async () => {
       const rawBody = "{}";
       assertInvalid(await api.request("POST", `${PATH}?a=1`, { rawBody, headers: sign(rawBody) }), "query.a");
