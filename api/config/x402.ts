@@ -13,7 +13,7 @@ export interface X402Settings {
   payTo: `0x${string}` | undefined;
   /** Service that verifies and settles signed payments; null if there is none. */
   facilitatorUrl: string | null;
-  /** Key that settles signed payments if there is no facilitator. It pays gas and holds no funds of agents. */
+  /** Key that settles signed payments without a facilitator. It pays for gas and never holds agents' funds. */
   settlementKey: `0x${string}` | undefined;
   /** Price of one call in units of USDC (6 decimals). */
   prices: Readonly<Record<CallClass, bigint>>;

@@ -64,7 +64,7 @@ async function limitsOf(chain: ChainClient, parties: CheckoutParties, quote: Quo
 }
 
 /**
- * Makes the checks that `createEscrow` makes: a token that is no longer listed, a deposit out of range, any escrow while
+ * Makes the same checks as `createEscrow`: a token that is no longer listed, a deposit out of range, any escrow while
  * the contract is paused (decision 14), a job above the lower of both parties' caps, or one against the seller's own
  * terms. The contract measures the time to deliver from the funding block. That may be the last block of the quote, and
  * the seller's minimum must still be left then.

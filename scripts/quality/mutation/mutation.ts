@@ -61,7 +61,7 @@ interface Verdict {
   file: string;
   /** The test that found it; undefined for a survivor. */
   foundBy: string | undefined;
-  /** Why there is no verdict: the tests crashed, twice. */
+  /** Output of the test runner if it crashed twice, which leaves no verdict. */
   crash?: string;
   seconds: number;
 }
