@@ -6,7 +6,7 @@ import { env } from "node:process";
 import { createInterface } from "node:readline";
 
 import { readArguments } from "../../command/arguments.ts";
-import { run } from "../../testing/run.ts";
+import { installPythonTools } from "../../testing/python-tools.ts";
 import { builtContracts, compileProofs } from "./sources.ts";
 import { type TestResult, type Verdict, summaryOf, verdictOf } from "./verdicts.ts";
 
@@ -22,7 +22,6 @@ const ROOM = join("test", "prove");
 const WORK = join(".local", "prove");
 const VENV = join(WORK, "venv");
 const REQUIREMENTS = join(ROOM, "requirements.txt");
-const STAMP = join(VENV, "requirements.txt");
 /** How many suites are proved at once. */
 const LANES = 2;
 const TICK_MS = 10_000;
@@ -41,20 +40,6 @@ interface Task {
   contract: string;
   tests: string[];
   areControls: boolean;
-}
-
-async function installTools(): Promise<void> {
-  const wanted = readFileSync(REQUIREMENTS, "utf8");
-  if (existsSync(STAMP) && readFileSync(STAMP, "utf8") === wanted) return;
-  console.log(`Installing ${REQUIREMENTS} into ${VENV} (about half a minute) …`);
-  rmSync(VENV, { recursive: true, force: true });
-  const pip = join(VENV, "bin", "pip");
-  const install = ["install", "--quiet", "--disable-pip-version-check", "--requirement", REQUIREMENTS];
-  for (const [command, args] of [["python3", ["-m", "venv", VENV]] as const, [pip, install] as const]) {
-    const { code, output } = await run(command, [...args], { capture: true });
-    if (code !== 0) throw new Error(`${command} ${args.join(" ")} failed:\n${output}`);
-  }
-  writeFileSync(STAMP, wanted);
 }
 
 /** halmos runs `forge build` before it reads the build, which is there already. */
@@ -127,7 +112,9 @@ function readResults(report: string): TestResult[] {
   return Object.values(results).flat();
 }
 
-await installTools();
+await installPythonTools(VENV, REQUIREMENTS, () => {
+  console.log(`Installing ${REQUIREMENTS} into ${VENV} (about half a minute) …`);
+});
 const { default: hre } = await import("hardhat");
 console.log("Compiling the contracts and the proofs (half a minute) …");
 await hre.tasks.getTask("build").run({ quiet: true, noTests: true });
