@@ -10,6 +10,7 @@ import type { RouteDefinition } from "./http/define-route.ts";
 import { ApiError } from "./http/errors.ts";
 import { crossOrigin, securityHeaders } from "./http/middleware/browser-headers.ts";
 import { requestContext } from "./http/middleware/request-context.ts";
+import { requireHost } from "./http/middleware/require-host.ts";
 import { describeApi } from "./http/openapi.ts";
 import type { ApiDescription } from "./http/openapi.ts";
 import type { PipelineSteps } from "./http/pipeline.ts";
@@ -75,6 +76,11 @@ function policySteps(container: Container): PipelineSteps {
   };
 }
 
+/** Headers of every answer, unless something later sets other values. */
+export function defaultHeadersOf({ env, doorkeeper }: Pick<Container, "env" | "doorkeeper">): Record<string, string> {
+  return { ...securityHeaders(env.publicUrl), ...rateHeaders(doorkeeper.untouched) };
+}
+
 /**
  * Creates the HTTP application for a wired container.
  * @param steps request signatures, idempotency and x402, each in its place in the pipeline
@@ -83,8 +89,9 @@ export function createApp(container: Container, steps = policySteps(container)):
   const app = new Koa({ proxy: container.env.trustedProxies > 0, maxIpsCount: container.env.trustedProxies });
   const deps = { ...container.services, apiDescription: { ...apiDescription() } };
   const { env, log, clock, metrics } = container;
-  const defaultHeaders = { ...securityHeaders(env.publicUrl), ...rateHeaders(container.doorkeeper.untouched) };
+  const defaultHeaders = defaultHeadersOf(container);
   app.use(requestContext({ log, clock, metrics, defaultHeaders, translate: translateError }) as Koa.Middleware);
+  app.use(requireHost);
   if (env.corsOrigins.length > 0) app.use(crossOrigin(env.corsOrigins));
   const mounted = mountRoutes(routes, deps, {
     doorkeeper: container.doorkeeper,

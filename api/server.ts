@@ -1,12 +1,13 @@
 import { createServer } from "node:http";
-import type { Server } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { pathToFileURL } from "node:url";
 import process from "node:process";
 
-import { createApp } from "./app.ts";
+import { createApp, defaultHeadersOf } from "./app.ts";
 import { loadEnv } from "./config/env.ts";
 import { createContainer } from "./container.ts";
 import { listenForScrapes } from "./http/metrics-server.ts";
+import { answerUnreadable } from "./http/unreadable-requests.ts";
 import type { Container } from "./container.ts";
 import { runProcess, stopInOrder } from "./lib/process.ts";
 import { createLogger } from "./lib/logger.ts";
@@ -54,10 +55,15 @@ export async function listen(
   timeouts: Partial<ServerTimeouts> = {},
 ): Promise<RunningServer> {
   const handle = createApp(container).callback();
-  const server = createServer({ ...SERVER_TIMEOUTS, ...timeouts }, (request, response) => {
+  const take = (request: IncomingMessage, response: ServerResponse): void => {
     // Koa handles every error itself; its promise never rejects.
     void handle(request, response);
-  });
+  };
+  const server = createServer({ ...SERVER_TIMEOUTS, ...timeouts, requireHostHeader: false }, take);
+  // Otherwise Node answers an unknown `Expect` with a bare 417.
+  server.on("checkExpectation", take);
+  const { clock, metrics } = container;
+  server.on("clientError", answerUnreadable({ defaultHeaders: defaultHeadersOf(container), clock, metrics }));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);

@@ -6,6 +6,7 @@ import { z } from "zod";
  */
 export const ERROR_CATALOGUE = {
   validation_error: { status: 400, text: "The request doesn't match its schema" },
+  malformed_request: { status: 400, text: "The request isn't well-formed HTTP" },
   malformed_json: { status: 400, text: "The body isn't well-formed JSON" },
   sign_in_message_invalid: { status: 400, text: "The signed message isn't acceptable" },
   signature_invalid: { status: 400, text: "The signature isn't the wallet's signature of this message" },
@@ -54,6 +55,7 @@ export const ERROR_CATALOGUE = {
   service_archived: { status: 409, text: "The service is archived and can't be changed" },
   service_not_active: { status: 409, text: "The service isn't active" },
   wallet_already_registered: { status: 409, text: "This wallet is already registered as an agent" },
+  request_timeout: { status: 408, text: "The request took too long to arrive" },
   payload_too_large: { status: 413, text: "The body is larger than 256 KB" },
   unsupported_media_type: { status: 415, text: "The body must be sent as application/json" },
   amount_out_of_range: {
@@ -62,6 +64,7 @@ export const ERROR_CATALOGUE = {
   },
   currency_not_settleable: { status: 422, text: "This currency has no escrow token on this network" },
   payment_method_not_supported: { status: 422, text: "This payment method isn't available on this network" },
+  headers_too_large: { status: 431, text: "The request's headers are too large" },
   rate_limit_exceeded: { status: 429, text: "Rate limit exceeded" },
   too_many_attempts: { status: 429, text: "Too Many Attempts" },
   internal_error: { status: 500, text: "Something went wrong on our side" },

@@ -30,6 +30,9 @@ Every path under \`/api/v1\` is also served under \`/v1\`. This page is generate
 /** Codes that the pipeline may answer on any route of a kind, with that kind. */
 const PIPELINE: Readonly<Partial<Record<ErrorCode, string>>> = {
   validation_error: "every route with input",
+  malformed_request: "before any route; the connection is closed",
+  request_timeout: "the same",
+  headers_too_large: "the same",
   malformed_json: "every route with a body",
   payload_too_large: "every route with a body",
   unsupported_media_type: "every route with a body",
