@@ -51,7 +51,9 @@ export const webUrlSchema = z
   .string()
   .max(MAX_URL_LENGTH)
   .refine(isWebUrl, "Must be an http or https URL without user name and password")
-  .meta({ override: { type: "string", format: "uri", maxLength: MAX_URL_LENGTH } });
+  .meta({
+    override: { type: "string", format: "uri", maxLength: MAX_URL_LENGTH, pattern: "^[Hh][Tt][Tt][Pp][Ss]?://" },
+  });
 
 function isWebUrl(text: string): boolean {
   if (!/^https?:\/\/[^\s]+$/i.test(text) || !URL.canParse(text)) return false;

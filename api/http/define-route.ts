@@ -115,8 +115,8 @@ interface RouteSpec<
   query?: Query;
   body?: Body;
   responses: Responses;
-  /** Content type of a raw answer. */
-  produces?: string;
+  /** Content types of a raw answer, without parameters. */
+  produces?: readonly [string, ...string[]];
   /**
    * False if the answer holds a secret or is about one, and so is never stored: a repeat with the same
    * `Idempotency-Key` is 409 `already_processed` (decision 43). True by default.
@@ -168,7 +168,7 @@ export interface RouteDefinition<Deps> {
   /** Undefined for a method whose requests have no body. */
   body?: z.ZodType;
   responses: ResponseSchemas;
-  produces?: string;
+  produces?: readonly [string, ...string[]];
   storesAnswer: boolean;
   errors: readonly ErrorCode[];
   // A property, not a method, so that parameters are compared contravariantly: a route that needs more than the
@@ -211,6 +211,14 @@ export function defineRoute<
       handler: handler as never,
     }),
   };
+}
+
+/**
+ * Whether a route remembers the `Idempotency-Key` of its requests (decision 43). Every key is stored, and nothing
+ * limits how many a stranger sends to an unlimited route.
+ */
+export function takesIdempotencyKeys({ method, limitClass }: RouteDefinition<never>): boolean {
+  return method !== "GET" && limitClass !== "unlimited";
 }
 
 /** Every path of a route: its own and, for one under `/api/v1`, the short form under `/v1`. */

@@ -2,10 +2,12 @@ import { z } from "zod";
 import { createDocument } from "zod-openapi";
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponsesObject } from "zod-openapi";
 
+import { takesIdempotencyKeys } from "./define-route.ts";
 import type { RouteDefinition } from "./define-route.ts";
 import { ERROR_CATALOGUE, errorBody } from "./errors.ts";
 import type { ErrorCode } from "./errors.ts";
 import { paymentRequiredOutput } from "./payment-required.ts";
+import { headersOf } from "./response-headers.ts";
 
 /** An OpenAPI 3.1 document. */
 export type ApiDescription = ReturnType<typeof createDocument>;
@@ -78,16 +80,24 @@ const IDEMPOTENCY_HEADER = z.object({
 
 function operationOf(route: RouteDefinition<never>): ZodOpenApiOperationObject {
   const responses: ZodOpenApiResponsesObject = {};
+  const isPayable = PAYMENT_ERRORS.some((code) => errorCodesOf(route).has(code));
+  const headersOfStatus = (status: string) => headersOf(route, Number(status), isPayable);
   for (const [status, schema] of Object.entries(route.responses)) {
+    const types = route.produces ?? ["application/json"];
     responses[status as "200"] = {
       description: route.summary,
-      content: { [route.produces ?? "application/json"]: { schema } },
+      headers: headersOfStatus(status),
+      content: Object.fromEntries(types.map((type) => [type, { schema }])),
     };
   }
   for (const [status, codes] of errorsByStatus(route)) {
+    const own = route.responses[Number(status)];
     responses[status as "400"] = {
+      headers: headersOfStatus(status),
       description: codes.map((code) => `\`${code}\`: ${ERROR_CATALOGUE[code].text}`).join("\n\n"),
-      content: { "application/json": { schema: schemaOf(codes) } },
+      content: {
+        "application/json": { schema: own === undefined ? schemaOf(codes) : z.union([own, schemaOf(codes)]) },
+      },
     };
   }
   return {
@@ -99,12 +109,18 @@ function operationOf(route: RouteDefinition<never>): ZodOpenApiOperationObject {
     requestParams: {
       ...(route.params === undefined ? {} : { path: route.params as z.ZodObject }),
       query: route.query as z.ZodObject,
-      ...(route.method === "GET" ? {} : { header: IDEMPOTENCY_HEADER }),
+      ...(takesIdempotencyKeys(route) ? { header: IDEMPOTENCY_HEADER } : {}),
     },
     // A DELETE never has a meaningful body, and some generators refuse one.
     ...(route.body === undefined || route.method === "DELETE"
       ? {}
-      : { requestBody: { required: true, content: { "application/json": { schema: route.body } } } }),
+      : {
+          requestBody: {
+            // An absent body counts as an empty object.
+            required: !route.body.safeParse({}).success,
+            content: { "application/json": { schema: route.body } },
+          },
+        }),
     responses,
   };
 }
@@ -121,8 +137,8 @@ export function errorCodesOf(route: RouteDefinition<never>): ReadonlySet<ErrorCo
   return new Set<ErrorCode>([
     "validation_error",
     ...(route.body === undefined ? [] : BODY_ERRORS),
-    ...(route.method === "GET" ? [] : IDEMPOTENCY_ERRORS),
-    ...(route.method === "GET" || route.storesAnswer ? [] : (["already_processed"] as const)),
+    ...(takesIdempotencyKeys(route) ? IDEMPOTENCY_ERRORS : []),
+    ...(takesIdempotencyKeys(route) && !route.storesAnswer ? (["already_processed"] as const) : []),
     // Keys and limits are in the database, which may be unavailable.
     ...(route.limitClass === "unlimited" ? [] : LIMIT_ERRORS),
     ...(route.limitClass === "developerAccess" ? (["too_many_attempts"] as const) : []),

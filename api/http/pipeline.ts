@@ -219,7 +219,7 @@ async function parseInput(
 
 async function serialise(route: RouteDefinition<never>, result: HandlerResult): Promise<Answer> {
   const { status, headers = {} } = result;
-  if ("raw" in result) return { status, type: route.produces, headers, body: result.raw };
+  if ("raw" in result) return { status, type: route.produces?.[0], headers, body: result.raw };
   const schema = route.responses[status];
   if (schema === undefined) throw new Error(`${route.method} ${route.path} doesn't declare status ${status}`);
   return { status, type: "application/json", headers, body: JSON.stringify(await schema.parseAsync(result.body)) };

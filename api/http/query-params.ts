@@ -2,15 +2,23 @@ import { z } from "zod";
 
 import { PAGE_LIMIT } from "../config/constants.ts";
 
+/** Shows a text of digits as a number in the API description. */
+const shownAs =
+  (shown: { type: "number" | "integer"; minimum?: number; maximum?: number }) =>
+  ({ jsonSchema }: { jsonSchema: object }): void => {
+    delete (jsonSchema as { pattern?: string }).pattern;
+    Object.assign(jsonSchema, shown);
+  };
+
 /** A number in a query or path, where everything is text: a plain decimal without exponent or white space. */
-export function queryNumber(bounds: { min?: number; max?: number; description?: string } = {}) {
-  const { min = -Number.MAX_VALUE, max = Number.MAX_VALUE, description } = bounds;
+export function queryNumber(bounds: { min: number; max: number; description: string }) {
+  const { min, max, description } = bounds;
   return z
     .string()
     .regex(/^-?\d{1,20}(\.\d{1,18})?$/, "Must be a decimal number")
     .transform(Number)
     .pipe(z.number().min(min).max(max))
-    .meta({ override: { type: "number" }, ...(description === undefined ? {} : { description }) });
+    .meta({ override: shownAs({ type: "number", minimum: min, maximum: max }), description });
 }
 
 /** A whole number in a query or path. */
@@ -21,7 +29,7 @@ export function queryInteger(bounds: { min: number; max: number; description?: s
     .transform(Number)
     .pipe(z.number().int().min(bounds.min).max(bounds.max))
     .meta({
-      override: { type: "integer", minimum: bounds.min, maximum: bounds.max },
+      override: shownAs({ type: "integer", minimum: bounds.min, maximum: bounds.max }),
       ...(bounds.description === undefined ? {} : { description: bounds.description }),
     });
 }
@@ -47,7 +55,10 @@ export function pageCursor<Position>(position: z.ZodType<Position>) {
       context.addIssue({ code: "custom", message: "Must be the nextCursor of an earlier page of the same list" });
       return z.NEVER;
     })
-    .meta({ override: { type: "string" }, description: "`nextCursor` of the previous page" });
+    .meta({
+      override: { type: "string", minLength: 1, pattern: "^[A-Za-z0-9_-]+$" },
+      description: "`nextCursor` of the previous page of the same list",
+    });
 }
 
 function decode(text: string): unknown {

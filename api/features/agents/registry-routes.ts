@@ -59,7 +59,7 @@ const listQuery = z
       .enum(KYA_LEVELS.map(String))
       .transform((text) => Number(text) as KyaLevel)
       .optional()
-      .meta({ override: { type: "integer", minimum: 0, maximum: 3 } }),
+      .meta({ override: { type: "integer", enum: [...KYA_LEVELS] } }),
     minScore: queryScore("Minimum testnet score").optional(),
     maxScore: queryScore("Maximum testnet score").optional(),
     limit: pageLimit,

@@ -15,6 +15,10 @@ export interface DeveloperDeps {
 }
 
 const EMAIL_MAX_LENGTH = 254;
+/** RFC 5321, 4.5.3.1.1. */
+const LOCAL_PART_MAX_LENGTH = 64;
+const EMAIL =
+  /^[A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}$/;
 const NAME_MAX_LENGTH = 100;
 const USE_CASE_MAX_LENGTH = 2_000;
 const RECEIVED = "If mail can be delivered to this address, a token is on its way.";
@@ -26,11 +30,9 @@ const RECEIVED = "If mail can be delivered to this address, a token is on its wa
 export const emailSchema = z
   .string()
   .max(EMAIL_MAX_LENGTH)
-  .regex(
-    /^[A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}$/,
-    "Must be an email address",
-  )
-  .meta({ override: { type: "string", format: "email", maxLength: EMAIL_MAX_LENGTH } });
+  .regex(EMAIL, "Must be an email address")
+  .refine((text) => text.indexOf("@") <= LOCAL_PART_MAX_LENGTH, "Must have at most 64 characters before the @")
+  .meta({ override: { type: "string", format: "email", maxLength: EMAIL_MAX_LENGTH, pattern: EMAIL.source } });
 
 const requestAccess = defineRoute({
   method: "POST",

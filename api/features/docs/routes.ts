@@ -60,7 +60,7 @@ const docsPage = defineRoute({
   ...shared,
   path: "/docs",
   summary: "This API description as a web page",
-  produces: "text/html",
+  produces: ["text/html"],
   responses: { 200: z.string() },
 }).handle(() => asset("text/html; charset=utf-8", PAGE));
 
@@ -70,7 +70,7 @@ const docsAsset = defineRoute({
   ...shared,
   path: "/docs/{file}",
   summary: "Scripts and styles of that web page",
-  produces: "text/javascript",
+  produces: ["text/javascript", "text/css"],
   params: z.strictObject({ file: z.string().min(1).max(100).meta({ examples: ASSETS }) }),
   responses: { 200: z.string() },
   errors: ["not_found"],

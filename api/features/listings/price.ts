@@ -3,6 +3,8 @@ import BigNumber from "bignumber.js";
 import { CURRENCY_DECIMALS } from "../../config/constants.ts";
 import type { Currency } from "../../config/constants.ts";
 
+/** Minimum price of a unit, in units of its currency: one unit of a token with 18 decimals. */
+export const MIN_PRICE = 1e-18;
 /** Maximum price of a unit, in units of its currency. */
 export const MAX_PRICE = 1_000_000_000;
 

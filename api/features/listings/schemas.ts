@@ -13,12 +13,12 @@ import { addressOutput, networkSchema, timestampOutput, webUrlSchema } from "../
 import { pageCursor, pageLimit, queryNumber } from "../../http/query-params.ts";
 import { textSchema } from "../../http/text-schema.ts";
 import { CHILD_SLUGS } from "../categories/taxonomy.ts";
-import { exactDecimal, MAX_PRICE, priceFault } from "./price.ts";
+import { exactDecimal, MAX_PRICE, MIN_PRICE, priceFault } from "./price.ts";
 
 const CATEGORY_FAULT = "Must be a child slug of the taxonomy (GET /api/v1/categories)";
 
 const category = z.enum(CHILD_SLUGS as [string, ...string[]], { error: CATEGORY_FAULT });
-const price = z.number().positive().max(MAX_PRICE).meta({
+const price = z.number().min(MIN_PRICE).max(MAX_PRICE).meta({
   description: "Price of one unit in `currency`; at most 6 decimal places in USDC and USD, 18 in ETH and POL",
 });
 const currency = z.enum(CURRENCIES);
@@ -55,7 +55,8 @@ export const createListingBody = z
 export const patchListingBody = z
   .strictObject({ ...writableFields, status: z.enum(WRITABLE_SERVICE_STATUSES) })
   .partial()
-  .refine((body) => Object.keys(body).length > 0, "Must have at least one field to change");
+  .refine((body) => Object.keys(body).length > 0, "Must have at least one field to change")
+  .meta({ override: { minProperties: 1 } });
 
 /** A listing in answers. */
 export const listingOutput = z
@@ -101,6 +102,9 @@ export type ListingPosition = z.output<typeof position>;
 /** How a price filter compares (decision 23). */
 export const USD_BOUND = "In US dollars. Ether is converted with the price feed; POL has no feed and never matches";
 
+/** More than the most expensive listing in dollars. */
+const MAX_USD_BOUND = 1e15;
+
 /** Query of GET /api/v1/services (decision 23). */
 export const listListingsQuery = z
   .strictObject({
@@ -114,8 +118,8 @@ export const listListingsQuery = z
       .meta({ description: "`active` by default; `paused` and `archived` list the caller's own services" }),
     currency: currency.optional(),
     deliveryType: z.enum(DELIVERY_TYPES).optional(),
-    minPrice: queryNumber({ min: 0, description: USD_BOUND }).optional(),
-    maxPrice: queryNumber({ min: 0, description: USD_BOUND }).optional(),
+    minPrice: queryNumber({ min: 0, max: MAX_USD_BOUND, description: USD_BOUND }).optional(),
+    maxPrice: queryNumber({ min: 0, max: MAX_USD_BOUND, description: USD_BOUND }).optional(),
     minTrustScore: queryNumber({ min: 0, max: 1, description: "Minimum discoveryScore of the seller" }).optional(),
     sort: z
       .enum(LISTING_SORTS)

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import { sha256Hex } from "../../lib/ids.ts";
+import { takesIdempotencyKeys } from "../define-route.ts";
 import { ApiError, validationError } from "../errors.ts";
 import type { Beginning } from "../operation.ts";
 import type { Answer, Step, ValidatedContext } from "../pipeline.ts";
@@ -56,9 +57,7 @@ const LONGEST_PAUSE_MS = 400;
 export function idempotency(keys: IdempotencyKeys): Step<ValidatedContext> {
   return async (context, next) => {
     const key = context.headers[HEADER];
-    // Every key is stored, and nothing limits how many a stranger sends to an unlimited route.
-    const isIgnored = context.method === "GET" || context.route.limitClass === "unlimited";
-    if (key === undefined || isIgnored) return next();
+    if (key === undefined || !takesIdempotencyKeys(context.route)) return next();
     const request = keyedRequest(context, key);
     const claim = await claimOf(keys, request, context.signal);
     switch (claim.state) {

@@ -1339,7 +1339,7 @@ export type GetApiV1AgentsData = {
      */
     name?: string;
     wallet?: string;
-    kyaLevel?: "0" | "1" | "2" | "3";
+    kyaLevel?: 0 | 1 | 2 | 3;
     /**
      * Minimum testnet score
      */
@@ -1353,7 +1353,7 @@ export type GetApiV1AgentsData = {
      */
     limit?: number;
     /**
-     * `nextCursor` of the previous page
+     * `nextCursor` of the previous page of the same list
      */
     cursor?: string;
   };
@@ -1495,7 +1495,7 @@ export type GetApiV1AgentsByIdTrustData = {
      */
     limit?: number;
     /**
-     * `nextCursor` of the previous page
+     * `nextCursor` of the previous page of the same list
      */
     cursor?: string;
   };
@@ -2171,7 +2171,7 @@ export type GetApiV1ServicesData = {
      */
     limit?: number;
     /**
-     * `nextCursor` of the previous page
+     * `nextCursor` of the previous page of the same list
      */
     cursor?: string;
   };
@@ -3011,7 +3011,7 @@ export type GetApiV1TransactionsData = {
      */
     limit?: number;
     /**
-     * `nextCursor` of the previous page
+     * `nextCursor` of the previous page of the same list
      */
     cursor?: string;
   };
@@ -3463,7 +3463,7 @@ export type PostApiV1TransactionsByIdDeliverResponse =
   PostApiV1TransactionsByIdDeliverResponses[keyof PostApiV1TransactionsByIdDeliverResponses];
 
 export type PostApiV1TransactionsByIdConfirmData = {
-  body: {
+  body?: {
     [key: string]: never;
   };
   headers?: {
@@ -3745,7 +3745,7 @@ export type GetApiV1JobsData = {
      */
     limit?: number;
     /**
-     * `nextCursor` of the previous page
+     * `nextCursor` of the previous page of the same list
      */
     cursor?: string;
   };
@@ -3966,7 +3966,7 @@ export type GetApiV1WebhooksSecretResponses = {
 export type GetApiV1WebhooksSecretResponse = GetApiV1WebhooksSecretResponses[keyof GetApiV1WebhooksSecretResponses];
 
 export type PostApiV1WebhooksSecretRotateData = {
-  body: {
+  body?: {
     [key: string]: never;
   };
   headers?: {
@@ -4068,7 +4068,7 @@ export type PostApiV1WebhooksSecretRotateResponse =
   PostApiV1WebhooksSecretRotateResponses[keyof PostApiV1WebhooksSecretRotateResponses];
 
 export type PostApiV1WebhooksSecretActivateData = {
-  body: {
+  body?: {
     [key: string]: never;
   };
   headers?: {
@@ -4180,7 +4180,7 @@ export type GetApiV1WebhooksDeliveriesData = {
      */
     limit?: number;
     /**
-     * `nextCursor` of the previous page
+     * `nextCursor` of the previous page of the same list
      */
     cursor?: string;
   };
@@ -4294,7 +4294,7 @@ export type GetApiV1X402PacksResponses = {
 export type GetApiV1X402PacksResponse = GetApiV1X402PacksResponses[keyof GetApiV1X402PacksResponses];
 
 export type PostApiV1X402PacksByPackIdData = {
-  body: {
+  body?: {
     [key: string]: never;
   };
   headers?: {
@@ -4775,16 +4775,10 @@ export type GetReadyResponses = {
 export type GetReadyResponse = GetReadyResponses[keyof GetReadyResponses];
 
 export type PostInternalWebhooksChainData = {
-  body: {
+  body?: {
     network?: unknown;
     chainId?: unknown;
     [key: string]: unknown;
-  };
-  headers?: {
-    /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
-     */
-    "Idempotency-Key"?: string;
   };
   path?: never;
   query?: never;
@@ -4802,12 +4796,6 @@ export type PostInternalWebhooksChainErrors = {
    * `webhook_signature_invalid`: The webhook's signature is missing, wrong or older than 5 minutes
    */
   401: Error;
-  /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   */
-  409: Error;
   /**
    * `payload_too_large`: The body is larger than 256 KB
    */

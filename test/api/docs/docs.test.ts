@@ -23,6 +23,34 @@ describe("the description of the API", () => {
     }
   });
 
+  it("[D43] shows Idempotency-Key where it counts, and a body as optional where an empty one is valid", async () => {
+    const { body } = await api.request("GET", "/openapi.json");
+    const shown = ({ parameters = [] }: { parameters?: { name: string }[] }) =>
+      parameters.some(({ name }) => name === "Idempotency-Key");
+    assert.isTrue(shown(body.paths["/api/v1/checkout"].post));
+    assert.isFalse(shown(body.paths["/internal/webhooks/chain"].post));
+    assert.isFalse(shown(body.paths["/api/v1/services"].get));
+    assert.isTrue(body.paths["/api/v1/checkout"].post.requestBody.required);
+    assert.isFalse(body.paths["/api/v1/webhooks/secret/activate"].post.requestBody.required ?? false);
+  });
+
+  it("[S8.2.17] [S8.2.18] [S8.2.19] names the headers of every answer, and both types of the page's files", async () => {
+    const { body } = await api.request("GET", "/openapi.json");
+    for (const operations of Object.values<Record<string, any>>(body.paths)) {
+      for (const { responses } of Object.values(operations)) {
+        for (const { headers } of Object.values<any>(responses)) {
+          assert.includeMembers(Object.keys(headers), [
+            "X-RateLimit-Limit",
+            "X-RateLimit-Remaining",
+            "X-RateLimit-Reset",
+          ]);
+        }
+      }
+    }
+    const { content } = body.paths["/docs/{file}"].get.responses["200"];
+    assert.deepEqual(Object.keys(content), ["text/javascript", "text/css"]);
+  });
+
   it("serves the browsable description only from this server", async () => {
     const page = await api.request("GET", "/docs");
     assert.strictEqual(page.status, 200);

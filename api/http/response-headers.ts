@@ -1,0 +1,57 @@
+import { z } from "zod";
+
+import { takesIdempotencyKeys } from "./define-route.ts";
+import type { RouteDefinition } from "./define-route.ts";
+
+/** The schema of a header, described once in the API description. */
+function header<Value extends z.ZodType>(id: string, value: Value, description: string): Value {
+  return value.meta({ header: { id, description } });
+}
+
+const wholeNumber = z.int().min(0);
+const encodedJson = z.string().optional();
+
+/** Section 8.2 of the specification. */
+const EVERY_ANSWER = {
+  "X-RateLimit-Limit": header("RateLimitLimit", wholeNumber.clone(), "Calls in a window of 60 seconds"),
+  "X-RateLimit-Remaining": header("RateLimitRemaining", wholeNumber.clone(), "Calls that are left in the window"),
+  "X-RateLimit-Reset": header("RateLimitReset", wholeNumber.clone(), "Seconds until the whole limit is free again"),
+  "X-Request-Id": header(
+    "RequestId",
+    z.string().regex(/^[A-Za-z0-9._-]{1,64}$/),
+    "The request's own `X-Request-Id` if it is well-formed",
+  ),
+};
+const RETRY_AFTER_DESCRIPTION = "Seconds after which a retry may succeed";
+const retryAfter = z.int().min(1);
+const sometimesRetryAfter = header("MaybeRetryAfter", retryAfter.optional(), RETRY_AFTER_DESCRIPTION);
+const alwaysRetryAfter = header("RetryAfter", retryAfter.clone(), RETRY_AFTER_DESCRIPTION);
+const replayed = header(
+  "IdempotencyReplayed",
+  z.literal("true").optional(),
+  "The answer is that of an earlier request with the same Idempotency-Key",
+);
+const RECEIPTS = {
+  "X-PAYMENT-RESPONSE": header("PaymentResponseV1", encodedJson.clone(), "Receipt of an x402 v1 payment, base64 JSON"),
+  "PAYMENT-RESPONSE": header("PaymentResponseV2", encodedJson.clone(), "Receipt of an x402 v2 payment, base64 JSON"),
+};
+const asked = header("PaymentRequired", encodedJson.clone(), "What x402 v2 clients are to pay, base64 JSON");
+
+const ACCEPTED = 202;
+const FIRST_ERROR = 400;
+const PAYMENT_REQUIRED = 402;
+const TOO_MANY_REQUESTS = 429;
+/** Answers that may say when to try again. A suspended key is a 401 with the end of its suspension. */
+const TEMPORARY = [ACCEPTED, 401, PAYMENT_REQUIRED, 409, 503];
+
+/** The headers that a route's answer of a status has besides those that every web server sends. */
+export function headersOf(route: RouteDefinition<never>, status: number, isPayable: boolean): z.ZodObject {
+  return z.object({
+    ...EVERY_ANSWER,
+    ...(TEMPORARY.includes(status) ? { "Retry-After": sometimesRetryAfter } : {}),
+    ...(status === TOO_MANY_REQUESTS ? { "Retry-After": alwaysRetryAfter } : {}),
+    ...(status < FIRST_ERROR && takesIdempotencyKeys(route) ? { "Idempotency-Replayed": replayed } : {}),
+    ...(status < FIRST_ERROR && isPayable ? RECEIPTS : {}),
+    ...(status === PAYMENT_REQUIRED && isPayable ? { "PAYMENT-REQUIRED": asked } : {}),
+  });
+}
