@@ -1,0 +1,115 @@
+import { assert } from "chai";
+
+import { startTestApi } from "../../fixtures/api.ts";
+import type { Answer, RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";
+import { boundsOfRequests, nameOf } from "../../fixtures/bounds.ts";
+import type { Bound } from "../../fixtures/bounds.ts";
+import { ADMIN_KEY, AS_ADMIN } from "../../fixtures/environment.ts";
+
+const OPAQUE = "a cursor is opaque, and so none can be made at the bound";
+const LATE = "the header is read once the rest of the request is valid; routes without a body show its bounds";
+const EMPTY = "without the segment it is another path";
+
+/** The bounds that aren't walked, and why. */
+const LEFT_OUT: readonly [RegExp, string][] = [
+  [/ query\.cursor /, OPAQUE],
+  [/^GET \/api\/v1\/events query\.after /, "only the caller's own events are accepted"],
+  [/ path\.\w+ minLength$/, EMPTY],
+  [
+    /^(POST|PATCH) .*(register|auth\/keys|payment-method|kya|developer\/\w+|services|services\/\{id\}|discover|checkout|fund|deliver) header\./,
+    LATE,
+  ],
+  [/^DELETE \/api\/v1\/auth\/keys header\./, "each call ends its key; the header is read like everywhere else"],
+];
+
+/** Fields without which a value is refused, whatever the bound. */
+const COMPANIONS: Readonly<Record<string, string>> = { "query.sort=relevance": "&q=x" };
+
+/** Messages that say what is allowed without repeating it. */
+const NAMES_THE_BOUND = /must not be blank|taxonomy|user name and password|Must be a decimal number/i;
+
+const bounds = boundsOfRequests();
+const isLeftOut = (bound: Bound) => LEFT_OUT.some(([pattern]) => pattern.test(nameOf(bound)));
+const routes = [...new Set(bounds.map(({ route }) => route))];
+
+/** A body or query that has only this field. */
+function nested(field: readonly string[], value: unknown): unknown {
+  const [first, ...rest] = field;
+  if (first === undefined) return value;
+  return first === "[]" ? [nested(rest, value)] : { [first]: nested(rest, value) };
+}
+
+/** How errors name the field. */
+function placeOf({ part, field }: Bound): string {
+  const names = field.map((name) => (name === "[]" ? "0" : name));
+  const first = { query: "query", path: "params", header: "headers", body: "body" }[part];
+  return [first, ...(part === "header" ? names.map((name) => name.toLowerCase()) : names)].join(".");
+}
+
+describe("the bounds of /openapi.json", () => {
+  let api: TestApi;
+  let caller: TestAgent;
+  before(async () => {
+    api = await startTestApi({ env: { adminApiKey: ADMIN_KEY } });
+    caller = await api.registerAgent();
+  });
+  after(() => api.close());
+
+  /** Sends a request that has nothing but this value, so that most are refused for what is missing and do nothing. */
+  function send({ route, part, field }: Bound, value: unknown): Promise<Answer> {
+    const [method = "", path = ""] = route.split(" ");
+    const own = part === "path" ? encodeURIComponent(String(value)) : "unknown";
+    const filled = path.replaceAll(/\{\w+\}/g, own);
+    const place = `query.${field[0] ?? ""}=${String(value)}`;
+    const query = `?${field[0] ?? ""}=${encodeURIComponent(String(value))}${COMPANIONS[place] ?? ""}`;
+    const options: RequestOptions = {
+      ...(path.includes("/admin/") ? AS_ADMIN : { key: caller.apiKey }),
+      ...(part === "body" ? { body: nested(field, value) } : {}),
+    };
+    if (part === "header") options.headers = { ...options.headers, [field[0] ?? ""]: String(value) };
+    return api.request(method, part === "query" ? filled + query : filled, options);
+  }
+
+  /** What the answer says about the field and what is inside of it. */
+  function issuesAbout(bound: Bound, { status, body }: Answer): string[] {
+    if (status !== 400 || body.code !== "validation_error") return [];
+    const place = placeOf(bound);
+    return (body.details as { path: string; message: string }[])
+      .filter(({ path }) => path === place)
+      .map(({ message }) => message);
+  }
+
+  it("names every bound that isn't walked, and no other", () => {
+    for (const [pattern, reason] of LEFT_OUT) {
+      assert.ok(
+        bounds.some((bound) => pattern.test(nameOf(bound))),
+        `${pattern} (${reason}) leaves nothing out`,
+      );
+    }
+    assert.isAbove(bounds.filter((bound) => !isLeftOut(bound)).length, 150);
+  });
+
+  for (const route of routes) {
+    const walked = bounds.filter((bound) => bound.route === route && !isLeftOut(bound));
+    if (walked.length === 0) continue;
+    it(`[D33] ${route} takes what is at each of ${walked.length} bounds, and names field and bound for what is beyond`, async () => {
+      for (const bound of walked) {
+        for (const value of bound.allowed) {
+          const answer = await send(bound, value);
+          assert.isBelow(answer.status, 500, answer.text);
+          assert.deepEqual(issuesAbout(bound, answer), [], `${nameOf(bound)} at ${String(value).slice(0, 80)}`);
+        }
+        for (const value of bound.refused) {
+          const answer = await send(bound, value);
+          const issues = issuesAbout(bound, answer);
+          const what = `${nameOf(bound)} beyond ${String(value).slice(0, 80)}: ${answer.status} ${answer.text}`;
+          assert.isAbove(issues.length, 0, what);
+          assert.ok(
+            issues.some((message) => message.includes(bound.limit) || NAMES_THE_BOUND.test(message)),
+            what,
+          );
+        }
+      }
+    });
+  }
+});
