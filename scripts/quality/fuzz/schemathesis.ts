@@ -1,0 +1,113 @@
+// Runs schemathesis against an API and reads its report.
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { installPythonTools } from "../../testing/python-tools.ts";
+import { run } from "../../testing/run.ts";
+
+const WORK = join(".local", "fuzz");
+const VENV = join(WORK, "venv");
+const ROOM = fileURLToPath(new URL(".", import.meta.url));
+
+/** What the hooks use: keys and the ids of records that exist. */
+export interface FuzzFacts {
+  key: string;
+  /** Of another agent. A call may revoke it. */
+  revocableKey: string;
+  adminKey: string;
+  /** Service of a checkout. */
+  serviceId: string;
+  /** Ids by route, such as `GET /api/v1/services/{id}`. */
+  ids: Readonly<Record<string, string>>;
+}
+
+/** What to run. */
+export interface FuzzOptions {
+  /** Base URL of the API. */
+  url: string;
+  facts: FuzzFacts;
+  /** Generated requests of a route, beside those that walk the bounds of its schema. */
+  examples: number;
+  seed: number;
+  /** Only routes whose path matches this regular expression. */
+  only: string | undefined;
+}
+
+/** What a run found. */
+export interface FuzzReport {
+  operations: number;
+  cases: number;
+  /** Whether every route was tested to the end. */
+  complete: boolean;
+  failures: { title: string; operations: string[] }[];
+  errors: unknown[];
+  /** All that schemathesis printed. */
+  output: string;
+}
+
+/** The used fields of schemathesis's JSON report. */
+interface RawReport {
+  complete: boolean;
+  operations: { tested: number };
+  test_cases: { generated: number };
+  failures: { title: string; operations: { label?: string }[] }[];
+  errors: unknown[];
+}
+
+const WORKERS = 2;
+const REQUEST_TIMEOUT_SECONDS = 60;
+/** Replaced by checks of hooks.py. */
+const REPLACED_CHECKS = ["positive_data_acceptance", "not_a_server_error"];
+
+/**
+ * Installs schemathesis unless it is there.
+ * @throws Error if Python, venv, pip or the packages can't be had
+ */
+export function installSchemathesis(): Promise<void> {
+  return installPythonTools(VENV, join(ROOM, "requirements.txt"), () => {
+    console.log(`Installing schemathesis into ${VENV} …`);
+  });
+}
+
+/** Sends generated requests to every route of `/openapi.json` and checks each answer. */
+export async function fuzz({ url, facts, examples, seed, only }: FuzzOptions): Promise<FuzzReport> {
+  const report = resolve(WORK, "report.json");
+  mkdirSync(dirname(report), { recursive: true });
+  rmSync(report, { force: true });
+  const args = [
+    ...["run", `${url}/openapi.json`, "--no-color", "--workers", String(WORKERS)],
+    ...["--max-examples", String(examples), "--seed", String(seed), "--generation-database", "none"],
+    ...["--phases", "examples,coverage,fuzzing", "--continue-on-failure", "--suppress-health-check", "all"],
+    ...["--checks", "all", "--exclude-checks", REPLACED_CHECKS.join(",")],
+    // The hooks present the keys; without this, every other call has a made-up key beside the right one.
+    ...["--generation-with-security-parameters", "false"],
+    ...["--request-timeout", String(REQUEST_TIMEOUT_SECONDS), "--warnings", "off"],
+    ...["--report", "json", "--report-json-path", report],
+    ...(only === undefined ? [] : ["--include-path-regex", only]),
+  ];
+  const env = {
+    FUZZ_FACTS: JSON.stringify(facts),
+    SCHEMATHESIS_HOOKS: join(ROOM, "hooks.py"),
+    PYTHONUNBUFFERED: "1",
+    PYTHONDONTWRITEBYTECODE: "1",
+  };
+  const { output } = await run(join(VENV, "bin", "schemathesis"), args, { capture: true, env });
+  const raw = readReport(report, output);
+  return {
+    ...{ operations: raw.operations.tested, cases: raw.test_cases.generated, complete: raw.complete, output },
+    failures: raw.failures.map(({ title, operations }) => ({
+      title,
+      operations: operations.map(({ label }) => label ?? ""),
+    })),
+    errors: raw.errors,
+  };
+}
+
+function readReport(file: string, output: string): RawReport {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as RawReport;
+  } catch (error) {
+    throw new Error(`schemathesis wrote no report and printed:\n${output}`, { cause: error });
+  }
+}

@@ -1,0 +1,75 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+
+import { assert } from "chai";
+
+import { fuzz, installSchemathesis } from "../../../scripts/quality/fuzz/schemathesis.ts";
+import { startTestApi } from "../../fixtures/api.ts";
+import type { TestApi } from "../../fixtures/api.ts";
+import { checkOut, listService, openMarket } from "../../fixtures/deals.ts";
+import { ADMIN_KEY } from "../../fixtures/environment.ts";
+import { limitsWith } from "../../fixtures/limits.ts";
+import { openChain } from "../../fixtures/stack.ts";
+
+/** Requests of a route. `npm run test:fuzz` sets more. */
+const EXAMPLES = Number(process.env["FUZZ_EXAMPLES"] ?? "25");
+const SEED = Number(process.env["FUZZ_SEED"] ?? "20260218");
+const ONLY = process.env["FUZZ_ONLY"];
+/** Where the command wants the report. */
+const REPORT = process.env["FUZZ_REPORT"];
+/** Calls that no run makes, so that every request gets as far as its handler. */
+const UNREACHED = 100_000_000;
+const limits = limitsWith();
+for (const rates of [limits.rateLimits, limits.budgets] as Record<string, number>[]) {
+  for (const name of Object.keys(rates)) rates[name] = UNREACHED;
+}
+const HOURS_MS = 6 * 3_600_000;
+
+describe("generated requests", () => {
+  let api: TestApi;
+  before(async () => {
+    const internalWebhookSecret = "a-secret-that-no-generated-request-knows";
+    api = await startTestApi({ env: { limits, adminApiKey: ADMIN_KEY, internalWebhookSecret } });
+  });
+  after(() => api.close());
+
+  it(`[D33] ${EXAMPLES} a route find no 5xx and nothing that /openapi.json doesn't say (needs Python, venv and pip)`, async function () {
+    try {
+      await installSchemathesis();
+    } catch (error) {
+      console.log(`skipped: schemathesis can't be installed: ${(error as Error).message}`);
+      this.skip();
+    }
+    const market = await openMarket(api, await openChain("base-sepolia"));
+    const { transactionId } = await checkOut(market);
+    const own = await listService(api, market.buyer);
+    const revocable = await api.registerAgent();
+    const ofTransactions = [
+      ...["", "/criteria", "/claimAbandoned", "/finalize"].map((end) => `GET /api/v1/transactions/{id}${end}`),
+      ...["/fund", "/deliver", "/confirm"].map((end) => `POST /api/v1/transactions/{id}${end}`),
+    ];
+    const ids = {
+      ...Object.fromEntries(ofTransactions.map((route) => [route, transactionId])),
+      "GET /api/v1/services/{id}": own,
+      "PATCH /api/v1/services/{id}": own,
+      "POST /api/v1/admin/agents/{id}/kya": market.seller.agentId,
+    };
+    const started = performance.now();
+    const report = await fuzz({
+      ...{ url: api.url, examples: EXAMPLES, seed: SEED, only: ONLY },
+      facts: {
+        ...{ key: market.buyer.apiKey, revocableKey: revocable.apiKey, adminKey: ADMIN_KEY },
+        ...{ serviceId: market.serviceId, ids },
+      },
+    });
+    const seconds = (performance.now() - started) / 1_000;
+    const { output, ...measures } = report;
+    console.log(`${report.cases} requests to ${report.operations} routes in ${seconds.toFixed(0)} s, seed: ${SEED}`);
+    if (REPORT !== undefined) {
+      mkdirSync(dirname(REPORT), { recursive: true });
+      writeFileSync(REPORT, JSON.stringify({ seed: SEED, examples: EXAMPLES, seconds, ...measures }));
+    }
+    assert.deepEqual({ failures: report.failures, errors: report.errors }, { failures: [], errors: [] }, output);
+    assert.ok(report.complete && report.operations > 0, output);
+  }).timeout(HOURS_MS);
+});
