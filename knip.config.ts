@@ -17,6 +17,8 @@ export default {
     // Named on the command lines of the test runner.
     "scripts/testing/mocha-{file.ts,reporter.cjs}",
     "test/setup.ts",
+    // Started by `npm run bench:api` as a process of its own.
+    "test/bench/api/floor.ts",
     // Run by `npm run lint`.
     "scripts/quality/unused-members.ts",
   ],
