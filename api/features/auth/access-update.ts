@@ -104,7 +104,7 @@ export function settlementUpdate(settled: Settled, offsetMs: number): Stage[] {
 }
 
 /** The budget by the agent's score. */
-function budgetLimit(base: number): unknown {
+export function budgetLimit(base: number): unknown {
   const branches = TIERS.filter(({ minScore }) => Number.isFinite(minScore)).map(({ minScore, multiplier }) => ({
     case: { $gte: ["$score", minScore] },
     then: base * multiplier,

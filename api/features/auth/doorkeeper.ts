@@ -11,9 +11,12 @@ import type { ErrorCode } from "../../http/errors.ts";
 import type { BudgetState } from "../../http/payment-required.ts";
 import type { AccessModels, AccessRecord, CallRecord } from "./access-model.ts";
 import { admissionUpdate } from "./access-update.ts";
+import type { Asking } from "./access-update.ts";
 import type { ClientWindows } from "./client-windows.ts";
-import type { Settlements } from "./settlements.ts";
-import { resetAfter } from "./tiers.ts";
+import { budgetOfRecord, commonAdmission } from "./common-admission.ts";
+import type { CommonRecord } from "./common-admission.ts";
+import type { Settlements, Waiting } from "./settlements.ts";
+import { dayOf, resetAfter } from "./tiers.ts";
 
 /** Dependencies of the doorkeeper. */
 export interface DoorkeeperDeps {
@@ -29,10 +32,16 @@ export const RESERVATION_LEASE_MS = 120_000;
 
 const RANDOM_BYTES = 6;
 
+/**
+ * Counters that a failover loses cost nobody anything, so one member's confirmation is enough. Keys themselves are
+ * issued and revoked by majority writes.
+ */
+const ADMISSION_OPTIONS = { returnDocument: "after", writeConcern: { w: 1 } } as const;
+
 /** What the database says about a call. */
 type Decision = Pick<AccessRecord, "_id" | "walletAddress"> & { call: CallRecord };
 
-/** Keys, limits and budgets in the database. A keyed call takes one round trip. */
+/** Keys, limits and budgets in the database. An ordinary call of a key takes one round trip; a refusal takes two. */
 export function createDoorkeeper({ models, windows, settlements, limits, offsetMs }: DoorkeeperDeps): Doorkeeper {
   const { rateLimits, budgets } = limits;
   const untouched = { limit: rateLimits.keyless, remaining: rateLimits.keyless, resetSeconds: 0 };
@@ -68,7 +77,7 @@ export function createDoorkeeper({ models, windows, settlements, limits, offsetM
     const { rateClass, budget } = request;
     calls += 1;
     const waiting = settlements.take(keyHash);
-    const update = admissionUpdate({
+    const asking: Asking = {
       callId: `${processId}-${calls}`,
       keyHash,
       window:
@@ -77,21 +86,54 @@ export function createDoorkeeper({ models, windows, settlements, limits, offsetM
       settled: waiting ?? { served: [], released: [] },
       leaseMs: RESERVATION_LEASE_MS,
       offsetMs: offsetMs(),
-    });
+    };
     try {
-      const found = await models.access.collection.findOneAndUpdate({ "keys.hash": keyHash }, update, {
-        returnDocument: "after",
-        projection: { walletAddress: 1, call: 1 },
-        // Counters that a failover loses cost nobody anything, so one member's confirmation is enough. Keys themselves
-        // are issued and revoked by majority writes.
-        writeConcern: { w: 1 },
-      });
-      if (found === null && waiting !== undefined) settlements.putBack(keyHash, waiting);
-      return found === null ? undefined : (found as unknown as Decision);
+      const decision = (await admitCommon(asking, waiting)) ?? (await decideFully(asking));
+      if (decision === undefined && waiting !== undefined) settlements.putBack(keyHash, waiting);
+      return decision;
     } catch (error) {
       if (waiting !== undefined) settlements.putBack(keyHash, waiting);
       throw error;
     }
+  }
+
+  /** Admits a call in the common case; undefined if another case may apply. */
+  async function admitCommon(asking: Asking, waiting: Waiting | undefined): Promise<Decision | undefined> {
+    const { callId, keyHash, window, budget } = asking;
+    const day = dayOf(new Date(Date.now() + asking.offsetMs));
+    const isSettlingCommon =
+      waiting === undefined || (waiting.released.length === 0 && waiting.use?.day.getTime() === day.getTime());
+    if (window === undefined || !isSettlingCommon) return undefined;
+    const admission = commonAdmission({ ...asking, window, day, servedType: waiting?.use?.type });
+    const { filter, update, projection } = admission;
+    const options = { ...ADMISSION_OPTIONS, projection };
+    const found = await models.access.collection.findOneAndUpdate(filter, update, options);
+    if (found === null) return undefined;
+    const record = found as unknown as CommonRecord;
+    const key = record.keys.find(({ hash }) => hash === keyHash);
+    const times = key?.windows[window.rateClass] ?? [];
+    const [first, last] = [times[0], times.at(-1)];
+    if (key === undefined || first === undefined || last === undefined)
+      throw new Error("An admitted call is missing in its window");
+    const { _id, walletAddress } = record;
+    return {
+      ...{ _id, walletAddress },
+      call: {
+        ...{ id: callId, keyId: key.id, outcome: budget === undefined ? "free" : "reserved" },
+        ...{ at: last, counted: times.length, first, last, day, suspendedUntil: null },
+        ...(budget === undefined ? { used: 0, limit: 0 } : budgetOfRecord(record, budget, day)),
+      },
+    };
+  }
+
+  /** Decides about a call in every case. */
+  async function decideFully(asking: Asking): Promise<Decision | undefined> {
+    const found = await models.access.collection.findOneAndUpdate(
+      { "keys.hash": asking.keyHash },
+      admissionUpdate(asking),
+      { ...ADMISSION_OPTIONS, projection: { walletAddress: 1, call: 1 } },
+    );
+    return found === null ? undefined : (found as unknown as Decision);
   }
 
   return {
@@ -114,7 +156,8 @@ export function createDoorkeeper({ models, windows, settlements, limits, offsetM
       const rate = counted ?? stateOf(limit, call.counted, call.last ?? undefined, call.at);
       if (call.outcome === "limited") throw tooMany("rate_limit_exceeded", rate, call.first ?? undefined, call.at);
       const isReserved = call.outcome === "reserved" || call.outcome === "prepaid";
-      const reserved = { agentId, keyHash: presented.hash, callId: call.id };
+      const use = call.outcome === "prepaid" || budget === undefined ? undefined : { type: budget, day: call.day };
+      const reserved = { agentId, keyHash: presented.hash, callId: call.id, use };
       return {
         caller: { agentId, walletAddress, keyId: call.keyId },
         rate,

@@ -1,17 +1,30 @@
+import type { CallClass } from "../../config/constants.ts";
 import { withTimeout } from "../../lib/timeout.ts";
 import type { AccessModels } from "./access-model.ts";
 import { settlementUpdate } from "./access-update.ts";
 import type { Settled } from "./access-update.ts";
+
+/** What calls that drew on a day's budget have in common. */
+export interface CommonUse {
+  type: CallClass;
+  /** Midnight UTC of the day on which they began. */
+  day: Date;
+}
 
 /** A call that holds a reservation. */
 export interface ReservedCall {
   agentId: string;
   keyHash: string;
   callId: string;
+  /** Undefined for a prepaid call. */
+  use: CommonUse | undefined;
 }
 
 /** Settlements of one agent that wait to be sent. */
-export type Waiting = { agentId: string } & { [Kind in keyof Settled]: string[] };
+export type Waiting = { agentId: string } & { [Kind in keyof Settled]: string[] } & {
+  /** What the served calls have in common; undefined if they differ. */
+  use: CommonUse | undefined;
+};
 
 /** Ends reservations, without a round trip for each. */
 export interface Settlements {
@@ -45,8 +58,10 @@ export function createSettlements({ models: { access }, offsetMs, onFailure }: S
   const waiting = new Map<string, Waiting>();
   let timer: NodeJS.Timeout | undefined;
 
-  function add(keyHash: string, { agentId, served, released }: { agentId: string } & Settled): void {
-    const entry = waiting.get(keyHash) ?? { agentId, served: [], released: [] };
+  function add(keyHash: string, { agentId, served, released, use }: Waiting): void {
+    const entry = waiting.get(keyHash) ?? { agentId, served: [], released: [], use };
+    const isCommon = entry.use?.type === use?.type && entry.use?.day.getTime() === use?.day.getTime();
+    if (!isCommon) entry.use = undefined;
     entry.served.push(...served);
     entry.released.push(...released);
     waiting.set(keyHash, entry);
@@ -63,8 +78,11 @@ export function createSettlements({ models: { access }, offsetMs, onFailure }: S
     const offset = offsetMs();
     try {
       await access.collection.bulkWrite(
-        entries.map(([, { agentId, ...settled }]) => ({
-          updateOne: { filter: { _id: agentId as never }, update: settlementUpdate(settled, offset) as never },
+        entries.map(([, { agentId, served, released }]) => ({
+          updateOne: {
+            filter: { _id: agentId as never },
+            update: settlementUpdate({ served, released }, offset) as never,
+          },
         })),
         { ordered: false, writeConcern: { w: 1 } },
       );
@@ -75,11 +93,11 @@ export function createSettlements({ models: { access }, offsetMs, onFailure }: S
   }
 
   return {
-    serve({ agentId, keyHash, callId }) {
-      add(keyHash, { agentId, served: [callId], released: [] });
+    serve({ agentId, keyHash, callId, use }) {
+      add(keyHash, { agentId, served: [callId], released: [], use });
     },
-    async release({ agentId, keyHash, callId }) {
-      add(keyHash, { agentId, served: [], released: [callId] });
+    async release({ agentId, keyHash, callId, use }) {
+      add(keyHash, { agentId, served: [], released: [callId], use });
       // While the database is unavailable, the answer doesn't wait for it.
       await withTimeout("release", RELEASE_PATIENCE_MS, flush).catch(onFailure);
     },

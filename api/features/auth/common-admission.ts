@@ -1,0 +1,112 @@
+import { RATE_WINDOW_MS } from "../../config/constants.ts";
+import type { CallClass, RateClass } from "../../config/constants.ts";
+import type { AccessRecord } from "./access-model.ts";
+import { budgetLimit, databaseNow } from "./access-update.ts";
+import type { Asking, Stage } from "./access-update.ts";
+import { resetAfter, tierOf } from "./tiers.ts";
+
+/** A call that may be admitted by {@link commonAdmission}: it has a window of its key. */
+export type CommonAsking = Asking & {
+  window: { rateClass: RateClass; limit: number };
+  /** Midnight UTC of today, by this process's clock. */
+  day: Date;
+  /** Class of the served calls that are settled along; all of them began today and count towards the budget. */
+  servedType: CallClass | undefined;
+};
+
+/** What a common admission returns of the record. */
+export type CommonRecord = Pick<AccessRecord, "_id" | "walletAddress" | "score" | "used"> & {
+  keys: Pick<AccessRecord["keys"][number], "id" | "hash" | "windows">[];
+  reservations: Pick<AccessRecord["reservations"][number], "type" | "day" | "prepaid">[];
+};
+
+/**
+ * Admits a call in the common case, for a fraction of what `admissionUpdate` costs: the key neither ends nor was suspended,
+ * its window and the day's budget have room, the day has not changed and no reservation has expired. The filter makes
+ * sure of all that by the database's clock, in the same atomic step. Where it can't tell, it finds nothing, and
+ * `admissionUpdate` decides: it alone refuses.
+ */
+export function commonAdmission(asking: CommonAsking) {
+  const { keyHash, window, budget, offsetMs, day } = asking;
+  const path = `windows.${window.rateClass}`;
+  // The earliest moment at which something else than this call changes the record's counts.
+  const nextChange = { $min: { $concatArrays: ["$reservations.until", [resetAfter(day)]] } };
+  const isUnchanged = { $lt: [databaseNow(offsetMs), nextChange] };
+  // Counts every reservation, those of other classes and of ended calls too: never too few.
+  const hasBudget = budget && {
+    $lt: [{ $add: [`$used.${budget.type}`, { $size: "$reservations" }] }, budgetLimit(budget.base)],
+  };
+  return {
+    filter: {
+      keys: {
+        $elemMatch: {
+          ...{ hash: keyHash, expiresAt: null, suspendedUntil: null },
+          // Counts the calls that have left the window too: never too few.
+          [`${path}.${window.limit - 1}`]: { $exists: false },
+        },
+      },
+      day,
+      $expr: hasBudget === undefined ? isUnchanged : { $and: [isUnchanged, hasBudget] },
+    },
+    update: [{ $set: { keys: countedKeys(asking), ...settledAndReserved(asking) } }] as Stage[],
+    projection: {
+      ...{ walletAddress: 1, "keys.id": 1, "keys.hash": 1, [`keys.${path}`]: 1 },
+      ...(budget === undefined
+        ? {}
+        : { score: 1, used: 1, "reservations.type": 1, "reservations.day": 1, "reservations.prepaid": 1 }),
+    },
+  };
+}
+
+/** The keys, with the call in the window of its key. */
+function countedKeys({ keyHash, window: { rateClass }, offsetMs }: CommonAsking) {
+  const now = databaseNow(offsetMs);
+  const recent = {
+    $filter: {
+      input: { $ifNull: [`$$key.windows.${rateClass}`, []] },
+      as: "time",
+      cond: { $gt: ["$$time", { $subtract: [now, RATE_WINDOW_MS] }] },
+    },
+  };
+  const windows = { $mergeObjects: ["$$key.windows", { [rateClass]: { $concatArrays: [recent, [now]] } }] };
+  const counted = { $mergeObjects: ["$$key", { windows }] };
+  return {
+    $map: { input: "$keys", as: "key", in: { $cond: [{ $eq: ["$$key.hash", keyHash] }, counted, "$$key"] } },
+  };
+}
+
+/** The reservations without those of served calls and with that of this call; the served calls count. */
+function settledAndReserved({ callId, budget, settled, leaseMs, offsetMs, day, servedType }: CommonAsking) {
+  const { served } = settled;
+  const open =
+    served.length === 0
+      ? "$reservations"
+      : { $filter: { input: "$reservations", as: "item", cond: { $not: [{ $in: ["$$item.id", served] }] } } };
+  const until = { $add: [databaseNow(offsetMs), leaseMs] };
+  const reserved = budget && { id: callId, type: budget.type, day, until, prepaid: false };
+  return {
+    ...(servedType === undefined
+      ? {}
+      : {
+          // A reservation that is missing has expired before, and its call counts nothing.
+          [`used.${servedType}`]: {
+            $add: [`$used.${servedType}`, { $subtract: [{ $size: "$reservations" }, { $size: open }] }],
+          },
+        }),
+    ...(reserved === undefined && served.length === 0
+      ? {}
+      : { reservations: reserved === undefined ? open : { $concatArrays: [open, [reserved]] } }),
+  };
+}
+
+/** How many calls of the day's budget are used without the admitted one, and how many it has. */
+export function budgetOfRecord(
+  { used, reservations, score }: CommonRecord,
+  { type, base }: NonNullable<Asking["budget"]>,
+  day: Date,
+): { used: number; limit: number } {
+  const open = reservations.filter(
+    (item) => item.type === type && !item.prepaid && item.day.getTime() === day.getTime(),
+  );
+  return { used: used[type] + open.length - 1, limit: base * tierOf(score).multiplier };
+}
