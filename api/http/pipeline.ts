@@ -5,6 +5,7 @@ import type { Middleware, ParameterizedContext } from "koa";
 
 import type { Logger } from "../lib/logger.ts";
 import { ClientGoneError, untilAborted } from "../lib/stopping.ts";
+import type { WorkSignals } from "../lib/stopping.ts";
 import { classesOf, rateHeaders } from "./admission.ts";
 import type { Admission, Doorkeeper } from "./admission.ts";
 import { readJsonBody } from "./body.ts";
@@ -100,8 +101,8 @@ export interface PipelineOptions {
   /** Authorizes and records each call to an admin route. Without it, admin routes aren't mounted. */
   admin: Step | undefined;
   steps: PipelineSteps;
-  /** Aborted when the process begins to stop. */
-  shutdown: AbortSignal;
+  /** Signals of the requests, aborted when the process begins to stop. */
+  signals: WorkSignals;
   /** Aborted when the drain is nearly over: what is still under way is answered with the signal's reason. */
   drainEnd: AbortSignal;
 }
@@ -115,7 +116,7 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
   return async (koaContext) => {
     const context = koaContext as unknown as Context;
     context.state.route = route.path;
-    const arrived = stepContext(route, context, options.shutdown);
+    const arrived = stepContext(route, context, options.signals);
     let admission: Admission | undefined;
     const answering = async (): Promise<Answer> => {
       const { auth } = route;
@@ -168,10 +169,11 @@ async function runSteps<C extends StepContext>(steps: readonly Step<C>[], contex
   return first === undefined ? last() : first(context, () => runSteps(rest, context, last));
 }
 
-function stepContext(route: RouteDefinition<never>, context: Context, shutdown: AbortSignal): StepContext {
-  const gone = new AbortController();
+function stepContext(route: RouteDefinition<never>, context: Context, signals: WorkSignals): StepContext {
+  const work = signals.begin();
   context.res.once("close", () => {
-    gone.abort(new ClientGoneError());
+    signals.end(work);
+    if (!context.res.writableFinished) work.abort(new ClientGoneError());
   });
   return {
     route,
@@ -184,7 +186,7 @@ function stepContext(route: RouteDefinition<never>, context: Context, shutdown: 
     ip: context.ip,
     requestId: context.state.requestId,
     log: context.state.log,
-    signal: AbortSignal.any([gone.signal, shutdown]),
+    signal: work.signal,
     operation: new RequestOperation(),
     setHeader: (name, value) => {
       context.set(name, value);

@@ -2,11 +2,18 @@ import { Router } from "@koa/router";
 import type { Middleware } from "koa";
 
 import { rateHeaders } from "./admission.ts";
+import { createWorkSignals } from "../lib/stopping.ts";
 import { pathsOf } from "./define-route.ts";
 import type { RouteDefinition } from "./define-route.ts";
 import { ApiError } from "./errors.ts";
 import { runRoute } from "./pipeline.ts";
 import type { PipelineOptions } from "./pipeline.ts";
+
+/** What routes are mounted with. */
+export type MountOptions = Omit<PipelineOptions, "signals"> & {
+  /** Aborted when the process begins to stop. */
+  shutdown: AbortSignal;
+};
 
 /**
  * Mounts routes under every form of their paths. An unknown path is 404. A known path with another method is 405 with
@@ -15,8 +22,9 @@ import type { PipelineOptions } from "./pipeline.ts";
 export function mountRoutes<Deps>(
   routes: readonly RouteDefinition<Deps>[],
   deps: Deps,
-  options: PipelineOptions,
+  { shutdown, ...given }: MountOptions,
 ): Middleware[] {
+  const options: PipelineOptions = { ...given, signals: createWorkSignals(shutdown) };
   const router = new Router({ sensitive: true });
   for (const route of bySpecificity(routes)) {
     if (route.auth === "admin" && options.admin === undefined) continue;

@@ -34,3 +34,31 @@ export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal |
     signal.removeEventListener("abort", onAbort);
   }
 }
+
+/** Gives each piece of work a signal of its own that `stop` aborts too. */
+export interface WorkSignals {
+  /** Begins a piece of work. */
+  begin(): AbortController;
+  /** Forgets a piece of work that has ended. */
+  end(work: AbortController): void;
+}
+
+/** Does what `AbortSignal.any` does for two signals, for a fraction of its cost: a busy API begins thousands a second. */
+export function createWorkSignals(stop: AbortSignal): WorkSignals {
+  const open = new Set<AbortController>();
+  stop.addEventListener("abort", () => {
+    for (const work of open) work.abort(stop.reason);
+    open.clear();
+  });
+  return {
+    begin() {
+      const work = new AbortController();
+      if (stop.aborted) work.abort(stop.reason);
+      else open.add(work);
+      return work;
+    },
+    end(work) {
+      open.delete(work);
+    },
+  };
+}
