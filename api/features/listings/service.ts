@@ -40,18 +40,21 @@ export interface ListingServiceDeps {
   clock: Clock;
 }
 
+/** A stored listing without its embedding, which is larger than all the rest and needed only by the search index. */
+type StoredListing = Omit<ListingRecord, "embedding">;
+
 /** How often a change is tried when concurrent changes keep winning. */
 const CHANGE_ATTEMPTS = 5;
 
 /** Listings stored in the database. */
 export function createListingService({ listings, embedder, clock }: ListingServiceDeps): ListingService {
-  async function find(id: string): Promise<ListingRecord> {
-    const record = await listings.findById(id).lean();
+  async function find(id: string): Promise<StoredListing> {
+    const record = await listings.findById(id, { embedding: 0 }).lean<StoredListing | null>();
     if (record === null) throw new ApiError("not_found", { details: { serviceId: id } });
     return record;
   }
 
-  async function findChangeable(seller: Caller, id: string): Promise<ListingRecord> {
+  async function findChangeable(seller: Caller, id: string): Promise<StoredListing> {
     const record = await find(id);
     if (record.sellerAgentId !== seller.agentId) throw new ApiError("wrong_role", { details: { needed: "seller" } });
     if (record.status === "archived") throw new ApiError("service_archived");
@@ -59,7 +62,7 @@ export function createListingService({ listings, embedder, clock }: ListingServi
   }
 
   /** Writes a change to the revision that it was based on; undefined if another change came first. */
-  async function write(record: ListingRecord, change: Partial<ListingRecord>): Promise<Listing | undefined> {
+  async function write(record: StoredListing, change: Partial<ListingRecord>): Promise<Listing | undefined> {
     const written = await listings
       .findOneAndUpdate(
         { _id: record._id, revision: record.revision },
@@ -73,7 +76,7 @@ export function createListingService({ listings, embedder, clock }: ListingServi
   async function changeUntilWritten(
     seller: Caller,
     id: string,
-    changeOf: (record: ListingRecord) => Promise<Partial<ListingRecord>>,
+    changeOf: (record: StoredListing) => Promise<Partial<ListingRecord>>,
   ): Promise<Listing> {
     for (let attempt = 1; attempt <= CHANGE_ATTEMPTS; attempt += 1) {
       const record = await findChangeable(seller, id);
@@ -137,7 +140,7 @@ export function createListingService({ listings, embedder, clock }: ListingServi
 }
 
 /** The price after a change of price or currency, as each can make the other invalid. */
-function checkedPrice(record: ListingRecord, { price, currency }: ListingPatch): Types.Decimal128 {
+function checkedPrice(record: StoredListing, { price, currency }: ListingPatch): Types.Decimal128 {
   const next = price === undefined ? new BigNumber(record.price.toString()) : exactDecimal(price);
   const fault = priceFault(next, currency ?? record.currency);
   if (fault !== undefined)
