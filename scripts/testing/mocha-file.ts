@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 import { readRecorded } from "./results.ts";
 import type { TestResult } from "./results.ts";
@@ -25,6 +25,10 @@ export interface FileRun {
   limitMs: number;
   /** Ends the file when aborted. */
   signal: AbortSignal;
+  /** Folder of the project that the file tests; this one by default. */
+  cwd?: string;
+  /** Ends the file at its first failure. */
+  bail?: boolean;
 }
 
 /** Default timeout of a test or hook. None needs nearly as long, even on an overloaded machine. */
@@ -32,7 +36,7 @@ const TEST_TIMEOUT_MS = 240_000;
 /** How long to wait for the last output when a process of another group still holds the pipes. */
 const LAST_OUTPUT_MS = 5_000;
 /** Keeps compiled code between processes: a file starts in 1.2 s of CPU time with it and in 2 s without. */
-const COMPILE_CACHE = join(".local", "compile-cache");
+const COMPILE_CACHE = resolve(".local", "compile-cache");
 const MOCHA = join("node_modules", "mocha", "bin", "mocha.js");
 const OPTIONS = [
   "--no-config",
@@ -52,11 +56,12 @@ process.on("exit", () => {
 });
 
 /** Runs one test file in a process group of its own, which is killed as a whole after `limitMs`. */
-export async function runMochaFile({ stage, file, env, limitMs, signal }: FileRun): Promise<FileOutcome> {
+export async function runMochaFile({ stage, file, env, limitMs, signal, cwd, bail }: FileRun): Promise<FileOutcome> {
   const started = performance.now();
   const dir = mkdtempSync(join(tmpdir(), "mocha-"));
   const recorded = join(dir, "results.jsonl");
-  const child = spawn(process.execPath, [MOCHA, ...OPTIONS, file], {
+  const child = spawn(process.execPath, [MOCHA, ...OPTIONS, ...(bail === true ? ["--bail"] : []), file], {
+    cwd,
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
     env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env, ...env, TEST_STAGE: stage, TEST_RESULTS: recorded },
@@ -81,10 +86,10 @@ export async function runMochaFile({ stage, file, env, limitMs, signal }: FileRu
   };
   signal.addEventListener("abort", abort);
   if (signal.aborted) abort();
-  const code = await new Promise<number | null>((resolve) => {
+  const code = await new Promise<number | null>((settle) => {
     child.on("error", (error) => {
       output += error.message;
-      resolve(null);
+      settle(null);
     });
     child.on("exit", (exitCode, exitSignal) => {
       end ??= exitSignal === null ? undefined : `ended by ${exitSignal}`;
@@ -92,11 +97,11 @@ export async function runMochaFile({ stage, file, env, limitMs, signal }: FileRu
       killGroup(child.pid);
       running.delete(child.pid);
       const lastOutput = setTimeout(() => {
-        resolve(exitCode);
+        settle(exitCode);
       }, LAST_OUTPUT_MS);
       child.on("close", () => {
         clearTimeout(lastOutput);
-        resolve(exitCode);
+        settle(exitCode);
       });
     });
   });

@@ -1,8 +1,8 @@
-/** One small fault in one contract. */
+/** One small fault in one file. */
 export interface Mutant {
   /** What the fault does. */
   fault: string;
-  /** Path under contracts/. */
+  /** Path under the folder of the sources. */
   file: string;
   /** The source text to replace; it must occur exactly once. */
   from: string;

@@ -1,0 +1,15 @@
+import type { ApiMutant } from "./api-mutant.ts";
+import { DEAL_FAULTS } from "./deals.ts";
+import { DOOR_FAULTS } from "./door.ts";
+import { MARKET_FAULTS } from "./market.ts";
+import { MOVE_FAULTS } from "./moves.ts";
+import { PAYMENT_FAULTS } from "./payments.ts";
+
+/** The faults that the API's tests must find. */
+export const API_MUTANTS: readonly ApiMutant[] = [
+  ...DOOR_FAULTS,
+  ...MARKET_FAULTS,
+  ...DEAL_FAULTS,
+  ...MOVE_FAULTS,
+  ...PAYMENT_FAULTS,
+];

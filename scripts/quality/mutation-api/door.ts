@@ -1,0 +1,276 @@
+import type { ApiMutant } from "./api-mutant.ts";
+
+const DOORKEEPER = "features/auth/doorkeeper.ts";
+const UPDATE = "features/auth/access-update.ts";
+const COMMON = "features/auth/common-admission.ts";
+const WINDOWS = "features/auth/client-windows.ts";
+const KEYS = "features/auth/keys.ts";
+const SIGN_IN = "features/auth/sign-in-message.ts";
+const SERVICE = "features/auth/service.ts";
+const PIPELINE = "http/pipeline.ts";
+const BUDGETS = "auth/budgets.test.ts";
+const LIMITS = "http/rate-limits.test.ts";
+const REGISTRATION = "auth/registration.test.ts";
+
+/** Faults in keys, limits, budgets, registration and the steps in front of every route. */
+export const DOOR_FAULTS: ApiMutant[] = [
+  {
+    fault: "a key's window admits one call more",
+    file: UPDATE,
+    from: '{ case: { $gte: [{ $size: "$scratch.window" }, window.limit] }, then: "limited" }',
+    to: '{ case: { $gt: [{ $size: "$scratch.window" }, window.limit] }, then: "limited" }',
+    tests: [LIMITS],
+  },
+  {
+    fault: "a common admission ignores the last call of a window",
+    file: COMMON,
+    from: "${window.limit - 1}",
+    to: "${window.limit}",
+    tests: [LIMITS],
+  },
+  {
+    fault: "a common admission ignores the end of a key",
+    file: COMMON,
+    from: "...{ hash: keyHash, expiresAt: null, suspendedUntil: null },",
+    to: "...{ hash: keyHash, suspendedUntil: null },",
+    tests: ["auth/keys.test.ts"],
+  },
+  {
+    fault: "a common admission ignores a suspension",
+    file: COMMON,
+    from: "...{ hash: keyHash, expiresAt: null, suspendedUntil: null },",
+    to: "...{ hash: keyHash, expiresAt: null },",
+    tests: ["auth/suspension.test.ts"],
+  },
+  {
+    fault: "a common admission gives one call more than the budget",
+    file: COMMON,
+    from: "const hasBudget = budget && {\n    $lt:",
+    to: "const hasBudget = budget && {\n    $lte:",
+    tests: [BUDGETS],
+  },
+  {
+    fault: "a call that is settled in a common admission consumes nothing",
+    file: COMMON,
+    from: '{ $subtract: [{ $size: "$reservations" }, { $size: open }] }',
+    to: "0",
+    tests: [BUDGETS],
+  },
+  {
+    fault: "a common admission doesn't notice midnight",
+    file: COMMON,
+    from: '{ $concatArrays: ["$reservations.until", [resetAfter(day)]] }',
+    to: '{ $concatArrays: ["$reservations.until", [resetAfter(resetAfter(day))]] }',
+    tests: [BUDGETS],
+  },
+  {
+    fault: "calls of a minute ago stay in the window",
+    file: COMMON,
+    from: 'cond: { $gt: ["$$time", { $subtract: [now, RATE_WINDOW_MS] }] },',
+    to: 'cond: { $gt: ["$$time", { $subtract: [now, RATE_WINDOW_MS * 2] }] },',
+    tests: [LIMITS],
+  },
+  {
+    fault: "a client's window admits one call more",
+    file: WINDOWS,
+    from: '{ $lt: [{ $size: "$times" }, limit] }',
+    to: '{ $lte: [{ $size: "$times" }, limit] }',
+    tests: [LIMITS],
+  },
+  {
+    fault: "a refused call of a client counts",
+    file: WINDOWS,
+    from: '{ $cond: ["$admitted", { $concatArrays: ["$times", ["$at"]] }, "$times"] }',
+    to: '{ $concatArrays: ["$times", ["$at"]] }',
+    tests: [LIMITS],
+  },
+  {
+    fault: "two IPv6 addresses of one network are two clients",
+    file: WINDOWS,
+    from: "const NETWORK_GROUPS = 4;",
+    to: "const NETWORK_GROUPS = 8;",
+    tests: [LIMITS],
+  },
+  {
+    fault: "a refused call of a key counts",
+    file: UPDATE,
+    from: '{ $cond: [isAdmitted, { $concatArrays: ["$scratch.window", ["$scratch.now"]] }, "$scratch.window"] }',
+    to: '{ $concatArrays: ["$scratch.window", ["$scratch.now"]] }',
+    tests: [LIMITS],
+  },
+  {
+    fault: "a budget admits one call more",
+    file: UPDATE,
+    from: '{ $lt: ["$scratch.used", "$scratch.limit"] }',
+    to: '{ $lte: ["$scratch.used", "$scratch.limit"] }',
+    tests: [BUDGETS],
+  },
+  {
+    fault: "a refused or failed call consumes budget",
+    file: DOORKEEPER,
+    from: "if (served) settlements.serve(reserved);",
+    to: "if (served || !served) settlements.serve(reserved);",
+    tests: [BUDGETS],
+  },
+  {
+    fault: "a served call consumes nothing",
+    file: DOORKEEPER,
+    from: "if (served) settlements.serve(reserved);",
+    to: "if (served) await settlements.release(reserved);",
+    tests: [BUDGETS],
+  },
+  {
+    fault: "an answer of 402 consumes budget",
+    file: PIPELINE,
+    from: "return status !== 402 && status !== 429",
+    to: "return status !== 429",
+    tests: [BUDGETS],
+  },
+  {
+    fault: "an answer of 500 consumes budget",
+    file: PIPELINE,
+    from: "status < FIRST_SERVER_ERROR;",
+    to: "status <= FIRST_SERVER_ERROR;",
+    tests: [BUDGETS],
+  },
+  {
+    fault: "calls under way don't count towards the budget",
+    file: UPDATE,
+    from: '$add: [`$used.${budget.type}`, count("$reservations", all(ofType(budget.type), paidByBudget, isToday))],',
+    to: "$add: [`$used.${budget.type}`, 0],",
+    tests: [BUDGETS],
+  },
+  {
+    fault: "a refused prepaid call is lost",
+    file: UPDATE,
+    from: 'count(reservations, all("$$item.prepaid", ofType(type), unserved))',
+    to: "0",
+    tests: [BUDGETS],
+  },
+  {
+    fault: "a budget isn't reset at midnight",
+    file: UPDATE,
+    from: "{ $cond: [isNewDay, 0, `$used.${type}`] },",
+    to: "`$used.${type}`,",
+    tests: [BUDGETS],
+  },
+  {
+    fault: "an expired key works",
+    file: UPDATE,
+    from: '{ case: isEnded, then: "ended" },',
+    to: "",
+    tests: ["auth/keys.test.ts"],
+  },
+  {
+    fault: "a suspended key works",
+    file: UPDATE,
+    from: '{ case: isSuspended, then: "suspended" },',
+    to: "",
+    tests: ["auth/suspension.test.ts"],
+  },
+  {
+    fault: "a key is suspended one answer of 429 late",
+    file: UPDATE,
+    from: '{ $gte: [{ $size: "$scratch.refusals" }, SUSPENSION.refusals] }',
+    to: '{ $gt: [{ $size: "$scratch.refusals" }, SUSPENSION.refusals] }',
+    tests: ["auth/suspension.test.ts"],
+  },
+  {
+    fault: "keys can be tried without a limit",
+    file: DOORKEEPER,
+    from: 'const rate = counted ?? (await countClient("keyless", ip));',
+    to: "const rate = counted ?? untouched;",
+    tests: [LIMITS],
+  },
+  {
+    fault: "with two different keys the first counts",
+    file: "http/authenticate.ts",
+    from: "if (others.length > 0 || !API_KEY.test(presented))",
+    to: "if (!API_KEY.test(presented))",
+    tests: ["auth/key-headers.test.ts"],
+  },
+  {
+    fault: "a revocation removes all keys of the agent",
+    file: KEYS,
+    from: "{ $pull: { keys: { id: keyId } } }",
+    to: "{ $set: { keys: keyId === undefined ? [] : [] } }",
+    tests: ["auth/keys.test.ts"],
+  },
+  {
+    fault: "a key ends at once despite its grace period",
+    file: KEYS,
+    from: 'in: { $mergeObjects: ["$$key", { expiresAt: endOf }] }',
+    to: 'in: "$$key"',
+    tests: ["auth/keys.test.ts", "auth/key-concurrency.test.ts"],
+  },
+  {
+    fault: "an agent may have eleven keys",
+    file: KEYS,
+    from: "{ $slice: [valid, 1 - KEYS_AT_ONCE] }",
+    to: "{ $slice: [valid, -KEYS_AT_ONCE] }",
+    tests: ["auth/keys.test.ts", "auth/key-concurrency.test.ts"],
+  },
+  {
+    fault: "a signature of another wallet registers",
+    file: SERVICE,
+    from: "if (publicKey === undefined || publicKeyToAddress(publicKey) !== verdict.message.address) {",
+    to: "if (publicKey === undefined) {",
+    tests: [REGISTRATION],
+  },
+  {
+    fault: "a wallet that didn't sign is registered",
+    file: SERVICE,
+    from: "if (accepted.address !== walletAddress) {",
+    to: "if (accepted.address.length !== walletAddress.length) {",
+    tests: [REGISTRATION],
+  },
+  {
+    fault: "a nonce gives two keys",
+    file: SERVICE,
+    from: "const issued = await keys.issue(agent, othersEndAt, known, session);\n          await models.nonces.create([nonceRecord(accepted)], { session });",
+    to: "const issued = await keys.issue(agent, othersEndAt, known, session);",
+    tests: ["auth/keys.test.ts"],
+  },
+  {
+    fault: "a sign-in message for another service is accepted",
+    file: SIGN_IN,
+    from: "[origins.some(({ host }) => host === domain?.toLowerCase()), `domain must be ${service.host}`],",
+    to: "",
+    tests: [REGISTRATION],
+  },
+  {
+    fault: "an old sign-in message is accepted",
+    file: SIGN_IN,
+    from: "return ageSeconds <= SIGN_IN_MAX_AGE_SECONDS && ageSeconds",
+    to: "return ageSeconds",
+    tests: [REGISTRATION],
+  },
+  {
+    fault: "an admin route opens for any key",
+    file: "http/admin.ts",
+    from: "if (presented === undefined || !timingSafeEqual(digestOf(presented), expected)) {",
+    to: "if (presented === undefined || digestOf(presented).length !== expected.length) {",
+    tests: ["kya/admin.test.ts"],
+  },
+  {
+    fault: "an error reveals its cause",
+    file: "http/errors.ts",
+    from: "super(ERROR_CATALOGUE[code].text, { cause: options.cause });",
+    to: "super(options.cause instanceof Error ? options.cause.message : ERROR_CATALOGUE[code].text);",
+    tests: ["http/http.test.ts"],
+  },
+  {
+    fault: "a signed request works twice",
+    file: "http/policies/request-signature.ts",
+    from: 'if (!isFirst) throw invalid("its nonce has been used before");',
+    to: "void isFirst;",
+    tests: ["http/required-signatures.test.ts"],
+  },
+  {
+    fault: "a signature holds for another body",
+    file: "http/policies/request-signature.ts",
+    from: "if (given.length !== digest.length || !timingSafeEqual(given, digest)) {",
+    to: "if (given.length !== digest.length) {",
+    tests: ["http/required-signatures.test.ts"],
+  },
+];

@@ -1,0 +1,189 @@
+import type { ApiMutant } from "./api-mutant.ts";
+
+const POLICY = "http/policies/idempotency.ts";
+const KEYS = "features/idempotency/keys.ts";
+const CLAIMS = "features/x402/claims.ts";
+const GATE = "features/x402/gate.ts";
+const PROOF = "features/x402/proof.ts";
+const RESERVE = "features/x402/reserve.ts";
+const IDEMPOTENCY_TESTS = ["idempotency/idempotency.test.ts", "idempotency/idempotency-kill.test.ts"];
+const PAYMENT_TESTS = ["x402/refusals.test.ts", "x402/payments.test.ts"];
+
+/** Faults in what must happen once: requests with an `Idempotency-Key`, and x402 payments. */
+export const PAYMENT_FAULTS: ApiMutant[] = [
+  {
+    fault: "an Idempotency-Key belongs to all callers",
+    file: POLICY,
+    from: 'const scope = caller === undefined ? ["", fingerprint] : [caller.keyId];',
+    to: 'const scope = caller === undefined ? ["", fingerprint] : [caller.keyId.slice(0, 4)];',
+    tests: IDEMPOTENCY_TESTS,
+  },
+  {
+    fault: "an Idempotency-Key belongs to all routes",
+    file: POLICY,
+    from: "[...scope, route.method, route.path, key]",
+    to: "[...scope, route.method, key]",
+    tests: IDEMPOTENCY_TESTS,
+  },
+  {
+    fault: "a key answers a request with another body",
+    file: KEYS,
+    from: 'if (record.fingerprint !== fingerprint) return { state: "mismatch" };',
+    to: "void fingerprint;",
+    tests: IDEMPOTENCY_TESTS,
+  },
+  {
+    fault: "two requests with one key both run",
+    file: KEYS,
+    from: 'if (record.owner !== owner) return { state: "running" };',
+    to: "",
+    tests: IDEMPOTENCY_TESTS,
+  },
+  {
+    fault: "a key is taken over while its request runs",
+    file: KEYS,
+    from: '{ $eq: ["$fingerprint", fingerprint] }, { $lte: ["$leaseEndsAt", "$$NOW"] }],',
+    to: '{ $eq: ["$fingerprint", fingerprint] }],',
+    tests: IDEMPOTENCY_TESTS,
+  },
+  {
+    fault: "an error is kept as the answer of a key",
+    file: POLICY,
+    from: "if (!isFinal(answer)) await keys.release(request, owner);\n    else await",
+    to: "await",
+    tests: [...IDEMPOTENCY_TESTS, "transactions/funding.test.ts"],
+  },
+  {
+    fault: "a failed request keeps its key until the lease ends",
+    file: KEYS,
+    from: "{ $set: { leaseEndsAt: new Date(0) } }",
+    to: '{ $set: { state: "open" } }',
+    tests: IDEMPOTENCY_TESTS,
+  },
+  {
+    fault: "an API key is stored as an answer",
+    file: POLICY,
+    from: 'if (!route.storesAnswer || (typeof body !== "string" && !Buffer.isBuffer(body))) return null;',
+    to: 'if (route.path === "" || (typeof body !== "string" && !Buffer.isBuffer(body))) return null;',
+    tests: IDEMPOTENCY_TESTS,
+  },
+  {
+    fault: "a repeat isn't recognised as one",
+    file: KEYS,
+    from: "beginning: { startedAt, seed, isRepeat: runs > 1 }",
+    to: "beginning: { startedAt, seed, isRepeat: runs > 2 }",
+    tests: ["idempotency/idempotency-kill.test.ts"],
+  },
+  {
+    fault: "a transfer's proof is accepted twice",
+    file: CLAIMS,
+    from: "return record?.owner === owner ? record : undefined;",
+    to: "return record ?? undefined;",
+    tests: PAYMENT_TESTS,
+  },
+  {
+    fault: "a payment of another agent is taken over",
+    file: CLAIMS,
+    from: '$and: [{ $eq: ["$state", "reserved"] }, { $eq: ["$agentId", claim.agentId] }, hasNoLease],',
+    to: '$and: [{ $eq: ["$state", "reserved"] }, hasNoLease],',
+    tests: [...PAYMENT_TESTS, "x402/payment-kill.test.ts"],
+  },
+  {
+    fault: "a payment is taken over while its request runs",
+    file: CLAIMS,
+    from: '{ $eq: ["$agentId", claim.agentId] }, hasNoLease],',
+    to: '{ $eq: ["$agentId", claim.agentId] }],',
+    tests: [...PAYMENT_TESTS, "x402/payment-kill.test.ts"],
+  },
+  {
+    fault: "a refused call keeps the payment",
+    file: GATE,
+    from: "if (answer.status >= FIRST_ERROR) {\n        await claims.release(claim);",
+    to: "if (answer.status >= FIRST_ERROR) {",
+    tests: PAYMENT_TESTS,
+  },
+  {
+    fault: "a call that throws keeps the payment",
+    file: GATE,
+    from: 'await claims.release(claim).catch((failure: unknown) => {\n        log.warn({ err: failure }, "couldn\'t release an x402 payment");\n      });',
+    to: "void log;",
+    tests: PAYMENT_TESTS,
+  },
+  {
+    fault: "a spent payment answers another request",
+    file: GATE,
+    from: 'if (!isSameRequest) throw new ProofRefusedError("proof_already_used");',
+    to: "void isSameRequest;",
+    tests: [...PAYMENT_TESTS, "x402/payment-kill.test.ts"],
+  },
+  {
+    fault: "a kept answer is handed over twice",
+    file: GATE,
+    from: 'if (!(await claims.deliver(claim))) throw new ProofRefusedError("proof_already_used");',
+    to: "await claims.deliver(claim);",
+    tests: ["x402/payments.test.ts", "x402/payment-kill.test.ts"],
+  },
+  {
+    fault: "somebody else's transfer pays",
+    file: PROOF,
+    from: 'if (!isAddressEqual(from, wallet)) throw new ProofRefusedError("wrong_sender");',
+    to: "void [from, wallet];",
+    tests: PAYMENT_TESTS,
+  },
+  {
+    fault: "an expired authorisation pays",
+    file: PROOF,
+    from: 'if (validBefore <= BigInt(now)) throw new ProofRefusedError("expired");',
+    to: "void validBefore;",
+    tests: PAYMENT_TESTS,
+  },
+  {
+    fault: "a proof for another network pays",
+    file: PROOF,
+    from: 'if (!namesOf(terms.network).includes(message.network ?? "")) throw new ProofRefusedError("wrong_network");',
+    to: "void namesOf;",
+    tests: PAYMENT_TESTS,
+  },
+  {
+    fault: "two proofs at once are accepted",
+    file: PROOF,
+    from: '(v1 !== undefined && v2 !== undefined) || typeof header !== "string"',
+    to: 'typeof header !== "string"',
+    tests: PAYMENT_TESTS,
+  },
+  {
+    fault: "a transfer of any amount pays",
+    file: RESERVE,
+    from: 'return transfer.value === terms.amount ? undefined : "wrong_amount";',
+    to: 'return transfer.value >= 0n ? undefined : "wrong_amount";',
+    tests: PAYMENT_TESTS,
+  },
+  {
+    fault: "a transfer to anybody pays",
+    file: RESERVE,
+    from: 'if (!isAddressEqual(transfer.to, terms.payTo)) return "wrong_recipient";',
+    to: "",
+    tests: PAYMENT_TESTS,
+  },
+  {
+    fault: "a transfer of another token pays",
+    file: RESERVE,
+    from: 'if (!isAddressEqual(transfer.token, terms.token.address)) return "wrong_token";',
+    to: "",
+    tests: PAYMENT_TESTS,
+  },
+  {
+    fault: "a reverted transaction pays",
+    file: RESERVE,
+    from: 'if (lookup.receipt.status !== "success") throw new ProofRefusedError("transaction_reverted");',
+    to: 'if (lookup.receipt.status === undefined) throw new ProofRefusedError("transaction_reverted");',
+    tests: PAYMENT_TESTS,
+  },
+  {
+    fault: "a pack is credited twice",
+    file: CLAIMS,
+    from: "if (modifiedCount === 1) await credit(agentId, pack.class, pack.calls, session);",
+    to: "for (let time = 0; time < 2; time += 1) await credit(agentId, pack.class, pack.calls, session);",
+    tests: ["x402/packs.test.ts"],
+  },
+];
