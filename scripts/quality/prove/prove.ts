@@ -25,8 +25,8 @@ const REQUIREMENTS = join(ROOM, "requirements.txt");
 /** How many suites are proved at once. */
 const LANES = 2;
 const TICK_MS = 10_000;
-/** Seconds for one question to a solver. */
-const SOLVER_SECONDS = 60;
+/** Seconds for one question to a solver: many times what one takes alone, because others may use the machine. */
+const SOLVER_SECONDS = 120;
 /** How long halmos asks itself whether a branch can be reached before it explores it. */
 const BRANCH_MS = 200;
 
