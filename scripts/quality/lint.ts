@@ -5,6 +5,7 @@ import { readArguments } from "../command/arguments.ts";
 import { type Outcome, run } from "../testing/run.ts";
 
 const solidity = await Array.fromAsync(glob("contracts/**/*.sol"));
+const proofs = await Array.fromAsync(glob("test/prove/**/*.sol"));
 
 /** A check of the sources: its name and its command. */
 type Check = [name: string, command: string, args: string[]];
@@ -13,6 +14,7 @@ type Check = [name: string, command: string, args: string[]];
 const ofSources: Check[] = [
   ["prettier", "prettier", ["--check", "--log-level", "warn", "."]],
   ["solhint", "solhint", ["--max-warnings", "0", ...solidity]],
+  ["solhint of the proofs", "solhint", ["--max-warnings", "0", "--config", "test/prove/.solhint.json", ...proofs]],
 ];
 /** The checks that read what the compile generated. */
 const ofGenerated: Check[] = [

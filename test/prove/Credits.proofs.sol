@@ -2,7 +2,6 @@
 pragma solidity 0.8.37;
 
 import {IEscrow} from "../../contracts/interfaces/IEscrow.sol";
-import {EscrowState} from "../../contracts/types/EscrowTypes.sol";
 import {World} from "./support/World.sol";
 
 /// @notice Credits and scores that wait: nobody draws but the owner of the credit, and repeating a score moves no money.
