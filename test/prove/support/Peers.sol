@@ -9,6 +9,7 @@ contract MoodyToken {
 
     mapping(address account => uint256) public balanceOf; // slot 0
     mapping(address recipient => bool) public refuses; // slot 1
+    bytes32 private nonce; // slot 2: of the last authorization
 
     function transfer(address recipient, uint256 amount) external returns (bool paid) {
         uint256 had = balanceOf[msg.sender];
@@ -34,9 +35,10 @@ contract MoodyToken {
         uint256 amount,
         uint256,
         uint256,
-        bytes32,
+        bytes32 authorization,
         bytes calldata
     ) external {
+        nonce = authorization;
         _deposit(sender, recipient, amount);
     }
 
@@ -63,15 +65,33 @@ contract MoodyScore {
     }
 }
 
-/// @notice An escrow contract with one disputed escrow of any times and any pauser, for proofs of the resolver contract alone.
-contract MoodyEscrow {
-    uint256 private createdAt;
-    address private currentPauser;
+/// @notice A price feed whose answer is always fresh.
+contract PromptFeed {
+    uint8 public constant decimals = 8;
 
-    function getEscrow(bytes32) external view returns (Escrow memory escrow) {
-        escrow.buyer = address(0xB0B);
-        escrow.seller = address(0x5E11);
-        escrow.state = EscrowState.Disputed;
+    function latestRoundData() external view returns (uint80, int256, uint256, uint256, uint80) {
+        return (1, 3_000e8, block.timestamp, block.timestamp, 1);
+    }
+}
+
+/// @notice An escrow contract with one escrow of any state and time, for proofs of the resolver contract alone. It takes
+/// a resolution or reverts, as a symbolic storage decides, and keeps what it was told.
+contract MoodyEscrow {
+    address private constant BUYER = address(0xB0B);
+    address private constant SELLER = address(0x5E11);
+
+    uint256 private state; // slot 0
+    uint256 private createdAt; // slot 1
+    address private currentPauser; // slot 2
+    uint256 private refuses; // slot 3
+    bytes32 private asked; // slot 4: the id of the escrow that there is
+    bytes32 private told; // slot 5: hash of the calldata
+
+    function getEscrow(bytes32 id) external view returns (Escrow memory escrow) {
+        if (id != asked) return escrow;
+        escrow.buyer = BUYER;
+        escrow.seller = SELLER;
+        escrow.state = EscrowState(state);
         escrow.createdAt = createdAt;
     }
 
@@ -79,5 +99,17 @@ contract MoodyEscrow {
         return currentPauser;
     }
 
-    function resolve(bytes32, uint8, uint256, uint256, uint8, uint8, bytes32) external {}
+    function resolve(bytes32, uint8, uint256, uint256, uint8, uint8, bytes32) external {
+        if (refuses != 0) revert();
+        told = keccak256(msg.data);
+    }
+}
+
+/// @notice A smart wallet that has agreed on any digests, whatever the signature.
+contract MoodyWallet {
+    mapping(bytes32 digest => bool) private agreed; // slot 0
+
+    function isValidSignature(bytes32 digest, bytes calldata) external view returns (bytes4) {
+        return agreed[digest] ? this.isValidSignature.selector : bytes4(0);
+    }
 }

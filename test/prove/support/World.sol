@@ -54,7 +54,7 @@ abstract contract World is Cheats {
         uint256 strangerCredit;
     }
 
-    bytes32 private constant IMPLEMENTATION_SLOT = 0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc;
+    bytes32 internal constant IMPLEMENTATION_SLOT = 0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc;
     uint256 internal constant ESCROW_STORAGE = 0x96c5879cbfbd63a51be880377b7967994a4ebdbf41791ed2976aa04d1f493000;
     uint256 internal constant ESCROWS_SLOT = ESCROW_STORAGE + 3;
     uint256 internal constant CREDITS_SLOT = ESCROW_STORAGE + 6;
@@ -140,8 +140,9 @@ abstract contract World is Cheats {
         PackedDeposit deposit = PackedDeposit.wrap(s.deposit);
         s.state = _stateIn(s.progress);
         (s.buyer, s.seller) = (deposit.buyerOf(), progress.sellerOf());
-        uint256 inlineAmount = deposit.inlineAmountOf();
-        s.amount = choose(inlineAmount == 0, s.large, inlineAmount);
+        // Branches as the contract does, so that halmos sees both compute the same.
+        s.amount = deposit.inlineAmountOf();
+        if (s.amount == 0) s.amount = s.large;
         s.locked = FeeMath.lockedOf(s.amount);
         vm.assume(s.locked <= s.amount); // proven: check_feeAndLockedAreTheDeposit
         // The main token by its index and the list's by theirs: the same contract, so that there is one to look at.
