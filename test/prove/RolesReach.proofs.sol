@@ -5,7 +5,6 @@ import {UUPSUpgradeable} from "@openzeppelin/contracts/proxy/utils/UUPSUpgradeab
 
 import {IScore} from "../../contracts/interfaces/IScore.sol";
 import {ResolvedBy, ScoreOutcome} from "../../contracts/types/EscrowTypes.sol";
-import {MoodyEscrow} from "./support/Peers.sol";
 import {ResolverWorld} from "./support/ResolverWorld.sol";
 
 interface IOwned {
@@ -20,17 +19,33 @@ contract RolesReachProofs is ResolverWorld {
 
     function setUp() public override {
         super.setUp();
-        vm.etch(ESCROW, type(MoodyEscrow).runtimeCode);
+        _useMoodyEscrow();
         _createProxy(REAL_SCORE, bytes.concat(vm.envBytes("CREATION_OF_SCORE"), abi.encode(ESCROW)));
         IOwned(REAL_SCORE).initialize(OWNER);
         svm.enableSymbolicStorage(REAL_SCORE);
     }
 
+    function check_systemTermsNeverGrow() public {
+        _requireTermsKept(ResolvedBy.System);
+    }
+
+    function check_adminTermsNeverGrow() public {
+        _requireTermsKept(ResolvedBy.Admin);
+    }
+
+    /// @dev What the proofs assume of stored roles holds after every call again.
+    function check_rolesStayInOrder() public {
+        uint256 time = _anyTime();
+        _anyHolders(ResolvedBy.System);
+        vm.assume(_areInOrder(ResolvedBy.System, time));
+        _callAnything(RESOLVER, "ResolverV2");
+        assert(_areInOrder(ResolvedBy.System, time));
+    }
+
     /// @dev Must fail: an account may come to rule the escrows of the next second.
     function refute_nobodyComesToRuleLaterEscrows() public {
         address account = svm.createAddress("account");
-        uint256 time = svm.createUint(63, "time");
-        vm.warp(time);
+        uint256 time = _anyTime();
         _anyHolders(ResolvedBy.System);
         bool before = _covers(_tenureOf(ResolvedBy.System, account), time + 1);
         _callAnything(RESOLVER, "ResolverV2");
@@ -62,6 +77,35 @@ contract RolesReachProofs is ResolverWorld {
             toSeller = choose(outcome == 1, uint256(0) - 3, choose(outcome == 4, uint256(0) - 5, toSeller));
             assert(both(_scoreOf(BUYER) == buyerScore + toBuyer, _scoreOf(SELLER) == sellerScore + toSeller));
         }
+    }
+
+    /// @dev Whoever held the role keeps the beginning of its term, and its end but for the holder's, which may come now; a
+    /// revocation stays. Nobody else comes to hold it for an escrow that there is.
+    function _requireTermsKept(ResolvedBy role) private {
+        uint256 time = _anyTime();
+        _anyHolders(role);
+        vm.assume(_areInOrder(role, time));
+        address account = svm.createAddress("account");
+        uint256 tenure = _tenureOf(role, account);
+        _callAnything(RESOLVER, "ResolverV2");
+        uint256 later = _tenureOf(role, account);
+
+        (uint256 until, uint256 laterUntil) = (uint64(tenure >> 64), uint64(later >> 64));
+        bool ended = both(until == type(uint64).max, laterUntil == time);
+        bool kept = both(uint64(later) == uint64(tenure), either(laterUntil == until, ended));
+        kept = both(kept, either(uint8(tenure >> 128) == 0, uint8(later >> 128) != 0));
+        unchecked {
+            bool began = both(uint64(tenure) == 0, uint64(later) == time + 1);
+            assert(either(kept, began));
+        }
+        uint256 createdAt = svm.createUint(40, "createdAt");
+        vm.assume(createdAt <= time);
+        assert(either(_covers(tenure, createdAt), !_covers(later, createdAt)));
+    }
+
+    function _anyTime() private returns (uint256 time) {
+        time = svm.createUint(40, "time");
+        vm.warp(time);
     }
 
     function _callAnything(address target, string memory name) private returns (address caller) {

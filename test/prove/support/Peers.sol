@@ -65,15 +65,6 @@ contract MoodyScore {
     }
 }
 
-/// @notice A price feed whose answer is always fresh.
-contract PromptFeed {
-    uint8 public constant decimals = 8;
-
-    function latestRoundData() external view returns (uint80, int256, uint256, uint256, uint80) {
-        return (1, 3_000e8, block.timestamp, block.timestamp, 1);
-    }
-}
-
 /// @notice An escrow contract with one escrow of any state and time, for proofs of the resolver contract alone. It takes
 /// a resolution or reverts, as a symbolic storage decides, and keeps what it was told.
 contract MoodyEscrow {

@@ -85,18 +85,13 @@ abstract contract World is Cheats {
         IInitialize(ESCROW).initialize(OWNER, address(0xFEE), address(0xBAD), tokens);
 
         // What the set-up wrote keeps its value: implementation, owner, that it is initialized. All else becomes symbolic.
-        if (_hasSymbolicEscrow()) svm.enableSymbolicStorage(ESCROW);
+        svm.enableSymbolicStorage(ESCROW);
         svm.enableSymbolicStorage(SCORE);
         svm.enableSymbolicStorage(RESOLVER);
         svm.enableSymbolicStorage(address(token));
         for (uint256 slot = 0; slot < 3; ++slot) {
             vm.store(ESCROW, bytes32(ESCROW_STORAGE + slot), svm.createBytes32("role"));
         }
-    }
-
-    /// @dev Whether all storage of the escrow contract is symbolic, or only what `_anyEscrow` writes.
-    function _hasSymbolicEscrow() internal pure virtual returns (bool) {
-        return true;
     }
 
     function _createProxy(address proxy, bytes memory creationCode) internal {
