@@ -36,8 +36,8 @@ export const DEAL_FAULTS: ApiMutant[] = [
   {
     fault: "a repeated checkout creates a second deal",
     file: CHECKOUT,
-    from: "const earlier = operation.isRepeat ? await alreadyCreated(transactionId) : undefined;",
-    to: 'const earlier = operation.isRepeat && transactionId === "" ? await alreadyCreated(transactionId) : undefined;',
+    from: 'const transactionId = operation.newId("txn", createdAt);',
+    to: 'const transactionId = `${operation.newId("txn", createdAt)}${operation.isRepeat ? "again" : ""}`;',
     tests: ["idempotency/idempotency-kill.test.ts"],
   },
   {

@@ -61,14 +61,14 @@ export const DOOR_FAULTS: ApiMutant[] = [
     file: COMMON,
     from: '{ $concatArrays: ["$reservations.until", [resetAfter(day)]] }',
     to: '{ $concatArrays: ["$reservations.until", [resetAfter(resetAfter(day))]] }',
-    tests: [BUDGETS],
+    tests: ["auth/common-admission.test.ts", BUDGETS],
   },
   {
     fault: "calls of a minute ago stay in the window",
     file: COMMON,
     from: 'cond: { $gt: ["$$time", { $subtract: [now, RATE_WINDOW_MS] }] },',
     to: 'cond: { $gt: ["$$time", { $subtract: [now, RATE_WINDOW_MS * 2] }] },',
-    tests: [LIMITS],
+    tests: ["auth/common-admission.test.ts", LIMITS],
   },
   {
     fault: "a client's window admits one call more",
@@ -257,7 +257,7 @@ export const DOOR_FAULTS: ApiMutant[] = [
     file: "http/errors.ts",
     from: "super(ERROR_CATALOGUE[code].text, { cause: options.cause });",
     to: "super(options.cause instanceof Error ? options.cause.message : ERROR_CATALOGUE[code].text);",
-    tests: ["http/http.test.ts"],
+    tests: ["http/errors.test.ts", "http/http.test.ts"],
   },
   {
     fault: "a signed request works twice",

@@ -33,7 +33,7 @@ export const MARKET_FAULTS: ApiMutant[] = [
     file: LISTINGS,
     from: "{ _id: record._id, revision: record.revision },",
     to: "{ _id: record._id },",
-    tests: ["listings/listings.test.ts"],
+    tests: ["listings/listing-races.test.ts", "listings/listings.test.ts"],
   },
   {
     fault: "everybody sees a listing's endpoint",
@@ -75,7 +75,7 @@ export const MARKET_FAULTS: ApiMutant[] = [
     file: LIST,
     from: '{ _id: { $in: pageIds }, status: "active" }',
     to: "{ _id: { $in: pageIds } }",
-    tests: ["search/discovery.test.ts", "search/search-index.test.ts"],
+    tests: ["listings/listing-races.test.ts", "search/discovery.test.ts"],
   },
   {
     fault: "a page of a search repeats the last of the page before",
@@ -110,7 +110,7 @@ export const MARKET_FAULTS: ApiMutant[] = [
     file: SCORE,
     from: "return discoveryScoreOf(score) * breadth * (1 - topCounterpartyShareOf(history) / 2);",
     to: "return discoveryScoreOf(score) * Math.max(breadth, 1 - topCounterpartyShareOf(history));",
-    tests: ["search/discovery.test.ts"],
+    tests: ["agents/ranking-trust.test.ts", "search/discovery.test.ts"],
   },
   {
     fault: "a negative score gives a negative discoveryScore",

@@ -15,6 +15,7 @@ import { systemClock } from "../../../api/lib/clock.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { FakeScores } from "../../fixtures/fake-scores.ts";
 import { readStack } from "../../fixtures/api.ts";
+import { indexedAgent } from "../../fixtures/indexed-agents.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
 
 const walletOf = (n: number): `0x${string}` => `0x${n.toString(16).padStart(40, "0")}`;
@@ -56,6 +57,19 @@ describe("the sync of standings", () => {
     const found = await parts().standings.of(network, wallets.map(walletOf));
     return wallets.map((n) => found.get(walletOf(n))?.score);
   }
+
+  it("keeps a copy that was read at a later block, except after a reorganisation", async () => {
+    const { standings } = parts();
+    const write = (score: number, block: number, options = {}) => {
+      const agents = new Map([[walletOf(1), indexedAgent(walletOf(1), { score: BigInt(score) })]]);
+      return standings.write("base-sepolia", [walletOf(1)], agents, block, options);
+    };
+    await write(5, 20);
+    await write(4, 10);
+    assert.deepEqual(await scores("base-sepolia", 1), [5]);
+    await write(4, 10, { overNewer: true });
+    assert.deepEqual(await scores("base-sepolia", 1), [4]);
+  });
 
   it("first copies every agent page by page, registered or not", async () => {
     testnet.mine(new Map(Array.from({ length: 2_100 }, (_, n) => [walletOf(n), n])));

@@ -53,6 +53,17 @@ describe("API keys", () => {
     assert.ok(await isAccepted(answer.body.apiKey));
   });
 
+  it("an agent has ten keys at once: an eleventh makes the oldest invalid and no other", async () => {
+    const agent = await register();
+    const keys = [agent.apiKey];
+    for (let issued = 1; issued <= 10; issued += 1) {
+      const body = await keyRequest(agent, { revokeOthersAfterSeconds: 86_400 });
+      keys.push(((await api.request("POST", KEYS, { body })).body as { apiKey: string }).apiKey);
+    }
+    const accepted = await Promise.all(keys.map(isAccepted));
+    assert.deepEqual(accepted, [false, ...Array.from({ length: 10 }, () => true)]);
+  });
+
   it("[D21] DELETE revokes only the request's own key", async () => {
     const agent = await register();
     const body = await keyRequest(agent, { revokeOthersAfterSeconds: 86_400 });

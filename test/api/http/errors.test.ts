@@ -52,6 +52,14 @@ describe("errors", () => {
     }
   });
 
+  it("a body has the catalogue's text and nothing of what caused the error", () => {
+    const cause = new Error("connect ECONNREFUSED mongodb://10.0.0.7");
+    for (const code of Object.keys(ERROR_CATALOGUE) as ErrorCode[]) {
+      const body = new ApiError(code, { cause }).toBody();
+      assert.deepEqual(body, { success: false, error: ERROR_CATALOGUE[code].text, code });
+    }
+  });
+
   it("codes are snake_case with a client or server error status, and every route lists known ones", () => {
     for (const [code, { status, text }] of Object.entries(ERROR_CATALOGUE)) {
       assert.match(code, /^[a-z]+(_[a-z0-9]+)*$/);
