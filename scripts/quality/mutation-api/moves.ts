@@ -62,10 +62,10 @@ export const MOVE_FAULTS: ApiMutant[] = [
     tests: REORGANISATION,
   },
   {
-    fault: "the search for a fork ends one move too new",
+    fault: "a fork is sought only at the newest move",
     file: CONTINUITY,
-    from: "while (kept - gone > 1) {",
-    to: "while (kept - gone > 2) {",
+    from: "while (fork !== null && !(await isOnChain(fork))) {",
+    to: "while (fork !== null && gone !== -1 && !(await isOnChain(fork))) {",
     tests: REORGANISATION,
   },
   {
@@ -101,14 +101,14 @@ export const MOVE_FAULTS: ApiMutant[] = [
     file: "jobs/lease.ts",
     from: '{ $or: [{ $eq: ["$owner", owner] }, { $lte: ["$expiresAt", "$$NOW"] }] }',
     to: '{ $or: [{ $ne: ["$owner", null] }, { $lte: ["$expiresAt", "$$NOW"] }] }',
-    tests: ["jobs/jobs.test.ts"],
+    tests: ["chain-follower/follower.test.ts"],
   },
   {
     fault: "anybody releases a lease",
     file: "jobs/lease.ts",
     from: "await leases.deleteOne({ _id: name, owner });",
     to: "await leases.deleteOne({ _id: name });",
-    tests: ["jobs/jobs.test.ts"],
+    tests: ["chain-follower/follower.test.ts"],
   },
   {
     fault: "an event is logged again when it is recorded again",
@@ -122,7 +122,7 @@ export const MOVE_FAULTS: ApiMutant[] = [
     file: RECORDER,
     from: "const own = targets.filter((target) => target.agentId === agentId);",
     to: 'const own = targets.filter((target) => target.agentId !== "" || agentId === "");',
-    tests: ["events/deal-events.test.ts"],
+    tests: ["events/event-log.test.ts", "events/deal-events.test.ts", "chain-follower/newcomers.test.ts"],
   },
   {
     fault: "a page of events repeats the last one seen",

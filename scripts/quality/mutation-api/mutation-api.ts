@@ -82,7 +82,7 @@ const areAllFound = await runCampaign(
     home: HOME,
     root: "api",
     copied: COPIED,
-    sources: "{api,test/api,test/fixtures}/**/*.ts",
+    sourcesOf: ({ file, tests }) => [join("api", file), ...tests.map((test) => join("test", "api", test))],
     mutants: API_MUTANTS,
     find: (lane, { tests }) => firstFailure(lane, tests),
     confirm,

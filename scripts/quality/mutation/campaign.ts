@@ -36,8 +36,8 @@ export interface Campaign<M extends Mutant> {
   root: string;
   /** What a copy contains, where it exists; packages are linked. */
   copied: readonly string[];
-  /** Files that a verdict depends on. */
-  sources: string;
+  /** Globs of the files that the verdict on a fault depends on. */
+  sourcesOf: (mutant: M) => readonly string[];
   mutants: readonly M[];
   /** Runs before the copies are made. */
   prepare?: (say: (text: string) => void) => Promise<void>;
@@ -152,17 +152,29 @@ function resultOf({ foundBy, crash }: Verdict): string {
 /** The faults found so far. A verdict holds only for the same fault and the same sources. */
 class FoundFaults<M extends Mutant> {
   readonly #path: string;
-  readonly #sources: string;
+  readonly #sourcesOf: Campaign<M>["sourcesOf"];
+  /** Contents of the files of a glob. */
+  readonly #contents = new Map<string, string>();
   #found: Record<string, Verdict> = {};
 
-  constructor({ home, sources }: Pick<Campaign<M>, "home" | "sources">) {
+  constructor({ home, sourcesOf }: Pick<Campaign<M>, "home" | "sourcesOf">) {
     this.#path = join(home, "found.json");
-    const files = globSync(sources).sort();
-    this.#sources = files.map((file) => readFileSync(file, "utf8")).join("\0");
+    this.#sourcesOf = sourcesOf;
+  }
+
+  #contentsOf(glob: string): string {
+    const known = this.#contents.get(glob);
+    if (known !== undefined) return known;
+    const files = globSync(glob).sort();
+    const contents = files.map((file) => readFileSync(file, "utf8")).join("\0");
+    this.#contents.set(glob, contents);
+    return contents;
   }
 
   #keyOf(mutant: M): string {
-    return createHash("sha256").update(this.#sources).update(JSON.stringify(mutant)).digest("hex");
+    const hash = createHash("sha256").update(JSON.stringify(mutant));
+    for (const glob of this.#sourcesOf(mutant)) hash.update(this.#contentsOf(glob));
+    return hash.digest("hex");
   }
 
   /** The verdicts of earlier runs on these faults. */

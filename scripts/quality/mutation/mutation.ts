@@ -76,7 +76,7 @@ const areAllFound = await runCampaign(
     home: join(".local", "mutation"),
     root: "contracts",
     copied: [...COPIED, ...BUILT],
-    sources: "contracts/**/*.sol",
+    sourcesOf: () => ["contracts/**/*.sol"],
     mutants: MUTANTS,
     async prepare(say) {
       if (existsSync("typechain-types")) return;

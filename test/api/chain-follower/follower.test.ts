@@ -125,6 +125,19 @@ describe("the follower of the chain", () => {
     assert.strictEqual(await bench.dispatches.countDocuments({ kind: "immediate" }), 20);
   });
 
+  it("writes nothing in a follower that was paused while another went on: its cursor is outdated", async () => {
+    const [first, second] = [await bench.checkout(), await bench.checkout()];
+    const paused = bench.follower();
+    bench.indexer.mine([created(first)]);
+    await paused.step();
+    bench.indexer.mine([created(second)]);
+    await bench.follower().step();
+    const cursor = await bench.cursor();
+    await assert.isRejected(paused.step(), CursorMovedError);
+    assert.deepEqual(await bench.cursor(), cursor);
+    assert.deepEqual(await bench.eventTypes(), ["escrow.funded", "escrow.funded"]);
+  });
+
   it("has one leader at a time, and another one once that is gone", async () => {
     // An object that holds the lease asks the database again only later, so each check here uses a new one.
     const leaseOf = (owner: string) => createLease(bench.models.leases, "leader", owner, LEASE_MS);

@@ -24,6 +24,7 @@ describe("the states of a transaction", () => {
   let chain: TestChain;
   let market: Market;
   let unsolicitedId: string;
+  let laterMs = () => Date.now() + YEAR_MS;
   const deals = {} as Record<(typeof STATES)[number], CheckoutData>;
   const target = () => ({ chainId: 84_532, escrowContract: chain.deployment.escrow });
 
@@ -49,7 +50,7 @@ describe("the states of a transaction", () => {
     }
     await working.stop();
     api = await startTestApi({ databaseName });
-    ahead = await startTestApi({ databaseName, clock: { now: () => new Date(Date.now() + YEAR_MS) } });
+    ahead = await startTestApi({ databaseName, clock: { now: () => new Date(laterMs()) } });
   });
   after(async () => {
     await ahead.stop();
@@ -151,4 +152,19 @@ describe("the states of a transaction", () => {
         assert.deepEqual([unsolicited, status], [true, "funded"]);
       }
     }));
+
+  it("[D7] [D17] a payload for an undelivered job is refused from the second after its deadline", async () => {
+    const { transactionId, paymentInstructions } = deals.funded;
+    const earlier = laterMs;
+    laterMs = () => (paymentInstructions.deadline + 1) * 1_000;
+    await changesNothing(ahead, [transactionId], async () => {
+      const answer = await ahead.request("POST", `/api/v1/transactions/${transactionId}/deliver`, {
+        ...{ key: market.seller.apiKey, body: { responsePayload: { late: true } } },
+      });
+      assertError(answer, 409, "escrow_state_conflict");
+      assert.strictEqual(answer.body.details.reason, "deadline_passed");
+    }).finally(() => {
+      laterMs = earlier;
+    });
+  });
 });
