@@ -162,6 +162,19 @@ describe("a request with an Idempotency-Key", () => {
       assertError(await patch(ids[1]), 409, "idempotency_key_reused");
     });
 
+    it("[D43] belongs to another request if another agent sends it, or to another route", async () => {
+      const key = newKey();
+      const body = listingBody();
+      const own = await send("POST", SERVICES, { as: market.seller, key, body });
+      const other = await send("POST", SERVICES, { as: market.buyer, key, body });
+      assert.deepEqual([own.status, other.status], [201, 201], other.text);
+      assert.notStrictEqual(other.body.data.id, own.body.data.id);
+      for (const operation of ["rotate", "activate"]) {
+        const answer = await send("POST", `/api/v1/webhooks/secret/${operation}`, { as: market.seller, key });
+        assert.strictEqual(answer.status, 200, answer.text);
+      }
+    });
+
     it("[D43] of several sent at once, only one runs, also across processes", async () => {
       const before = await countTransactions();
       const key = newKey();
