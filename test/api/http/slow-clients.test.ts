@@ -59,6 +59,20 @@ describe("a request that never arrives whole", () => {
     assertUnreadable(await cut, 408, "request_timeout");
   });
 
+  it("is cut off although it sends another byte of its body from time to time", async () => {
+    const socket = connect(server.port, "127.0.0.1");
+    const received: Buffer[] = [];
+    socket.on("data", (chunk: Buffer) => received.push(chunk));
+    socket.on("error", () => undefined);
+    socket.write(
+      "POST /api/v1/discover HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n",
+    );
+    const drip = setInterval(() => socket.write(" "), 20);
+    await once(socket, "close");
+    clearInterval(drip);
+    assertUnreadable(Buffer.concat(received).toString(), 408, "request_timeout");
+  });
+
   it("[D33] gets the body of every error for what isn't HTTP or has too many headers", async () => {
     const huge = `GET /health HTTP/1.1\r\nHost: a\r\nX-Padding: ${"x".repeat(20_000)}\r\n\r\n`;
     assertUnreadable(await answerTo(huge), 431, "headers_too_large");
