@@ -135,7 +135,7 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     file: PROOF,
     from: 'if (validBefore <= BigInt(now)) throw new ProofRefusedError("expired");',
     to: "void validBefore;",
-    tests: PAYMENT_TESTS,
+    tests: ["x402/proof-validity.test.ts"],
   },
   {
     fault: "a proof for another network pays",

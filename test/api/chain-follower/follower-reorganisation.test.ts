@@ -56,6 +56,20 @@ describe("the follower of the chain", () => {
       assert.strictEqual((await bench.read(record)).escrow?.moves[0]?.blockNumber, 3);
     });
 
+    it("[D37] below a move that was mined again at the same height, by the hash of its block", async () => {
+      const [below, above] = [await bench.checkout(), await bench.checkout()];
+      const one = bench.follower();
+      bench.indexer.mine([created(below)]);
+      bench.indexer.mine([created(above)]);
+      await one.step();
+      bench.indexer.rollBackTo(0);
+      bench.indexer.mine();
+      bench.indexer.mine([created(above)]);
+      await one.step();
+      const statuses = [(await bench.read(below)).status, (await bench.read(above)).status];
+      assert.deepEqual(statuses, ["pending_funding", "funded"]);
+    });
+
     it("only when the new branch is as long as the old one", async () => {
       const record = await bench.checkout();
       const one = bench.follower();

@@ -1,0 +1,28 @@
+import { assert } from "chai";
+
+import { ProofRefusedError, requireValidity } from "../../../api/features/x402/proof.ts";
+import { errorOf } from "../../fixtures/rejection.ts";
+
+const NOW = 1_800_000_000;
+
+describe("the validity of a signed authorisation", () => {
+  const check = (validAfter: number, validBefore: number) => {
+    requireValidity(
+      {
+        ...{ from: `0x${"11".repeat(20)}`, to: `0x${"22".repeat(20)}`, value: 1n, nonce: `0x${"33".repeat(32)}` },
+        ...{ validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) },
+      },
+      NOW,
+    );
+  };
+  const reasonOf = (validAfter: number, validBefore: number) =>
+    errorOf(() => {
+      check(validAfter, validBefore);
+    }, ProofRefusedError).reason;
+
+  it("[D36] includes its first second and excludes its last", () => {
+    check(NOW, NOW + 1);
+    assert.strictEqual(reasonOf(NOW + 1, NOW + 2), "not_yet_valid");
+    assert.strictEqual(reasonOf(NOW - 1, NOW), "expired");
+  });
+});
