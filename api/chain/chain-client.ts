@@ -1,14 +1,5 @@
-import {
-  BaseError,
-  BlockNotFoundError,
-  ContractFunctionRevertedError,
-  erc20Abi,
-  getAddress,
-  maxUint256,
-  TransactionNotFoundError,
-  TransactionReceiptNotFoundError,
-} from "viem";
-import type { Address, Block, Hash, Hex, TransactionReceipt } from "viem";
+import { BaseError, BlockNotFoundError, ContractFunctionRevertedError, erc20Abi, getAddress, maxUint256 } from "viem";
+import type { Address, Block, Hash, Hex } from "viem";
 
 import type { Network } from "../config/constants.ts";
 import { escrowAbi, priceFeedAbi, scoreAbi } from "./abis.ts";
@@ -16,6 +7,8 @@ import { readTokenDomain } from "./authorization.ts";
 import type { TokenDomain } from "./authorization.ts";
 import type { DeployedToken, Deployment } from "./deployment.ts";
 import { PriceUnavailableError, TokenNotListedError, WrongChainError } from "./errors.ts";
+import { lookupReceipt } from "./receipt-lookup.ts";
+import type { ReceiptLookup } from "./receipt-lookup.ts";
 import { createRpc } from "./rpc.ts";
 import type { RpcCall } from "./rpc.ts";
 
@@ -47,10 +40,6 @@ export interface FeedPrice {
   decimals: number;
   updatedAt: number;
 }
-
-/** What the JSON-RPC server knows about a transaction hash. */
-export type ReceiptLookup =
-  { status: "unknown" } | { status: "pending" } | { status: "mined"; receipt: TransactionReceipt };
 
 /** Translates the contract's errors about valuing a deposit; returns other errors unchanged. */
 function valuationRefusal(token: Address, error: unknown): unknown {
@@ -218,21 +207,7 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
       return record.state;
     },
 
-    lookupReceipt: (txHash) =>
-      rpc(async (client): Promise<ReceiptLookup> => {
-        try {
-          return { status: "mined", receipt: await client.getTransactionReceipt({ hash: txHash }) };
-        } catch (error) {
-          if (!(error instanceof TransactionReceiptNotFoundError)) throw error;
-        }
-        try {
-          await client.getTransaction({ hash: txHash });
-          return { status: "pending" };
-        } catch (error) {
-          if (error instanceof TransactionNotFoundError) return { status: "unknown" };
-          throw error;
-        }
-      }),
+    lookupReceipt: (txHash) => lookupReceipt(rpc, txHash),
 
     token: (symbol) => deployment.tokens.find((token) => token.symbol.toUpperCase() === symbol.toUpperCase()),
   };

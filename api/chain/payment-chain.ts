@@ -1,16 +1,11 @@
-import {
-  isAddressEqual,
-  parseAbi,
-  parseEventLogs,
-  TransactionNotFoundError,
-  TransactionReceiptNotFoundError,
-} from "viem";
+import { isAddressEqual, parseAbi, parseEventLogs } from "viem";
 import type { Address, Hash, Hex, TransactionReceipt } from "viem";
 
 import type { Network } from "../config/constants.ts";
 import { escrowAbi } from "./abis.ts";
-import type { ReceiptLookup } from "./chain-client.ts";
 import type { Deployment } from "./deployment.ts";
+import { lookupReceipt } from "./receipt-lookup.ts";
+import type { ReceiptLookup } from "./receipt-lookup.ts";
 import { createRpc } from "./rpc.ts";
 
 const usdcAbi = parseAbi([
@@ -79,25 +74,9 @@ export function createPaymentChain({ network, rpcUrl, deployment }: PaymentChain
     return { number: Number(block.number), timestamp: Number(block.timestamp) };
   };
 
-  const lookupReceipt = (txHash: Hash): Promise<ReceiptLookup> =>
-    rpc(async (client): Promise<ReceiptLookup> => {
-      try {
-        return { status: "mined", receipt: await client.getTransactionReceipt({ hash: txHash }) };
-      } catch (error) {
-        if (!(error instanceof TransactionReceiptNotFoundError)) throw error;
-      }
-      try {
-        await client.getTransaction({ hash: txHash });
-        return { status: "pending" };
-      } catch (error) {
-        if (error instanceof TransactionNotFoundError) return { status: "unknown" };
-        throw error;
-      }
-    });
-
   return {
     head,
-    lookupReceipt,
+    lookupReceipt: (txHash) => lookupReceipt(rpc, txHash),
 
     treasury: () =>
       rpc((client) => client.readContract({ address: deployment.escrow, abi: escrowAbi, functionName: "treasury" })),
@@ -120,7 +99,7 @@ export function createPaymentChain({ network, rpcUrl, deployment }: PaymentChain
         }),
       );
       if (log === undefined) return { status: "void" };
-      const lookup = await lookupReceipt(log.transactionHash);
+      const lookup = await lookupReceipt(rpc, log.transactionHash);
       if (lookup.status !== "mined") return { status: "unused", blockTimestamp: timestamp };
       return { status: "used", txHash: log.transactionHash, receipt: lookup.receipt };
     },

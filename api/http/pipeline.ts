@@ -194,7 +194,7 @@ function stepContext(route: RouteDefinition<never>, context: Context, signals: W
   };
 }
 
-type RequestInput = Pick<RouteRequest<AuthPolicy, unknown, unknown, unknown>, "params" | "query" | "body">;
+export type RequestInput = Pick<RouteRequest<AuthPolicy, unknown, unknown, unknown>, "params" | "query" | "body">;
 
 async function parseInput(
   route: RouteDefinition<never>,

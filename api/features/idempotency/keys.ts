@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 
 import { isDuplicateKey } from "../../db/connection.ts";
-import type { Claim, IdempotencyKeys, KeptAnswer } from "../../http/policies/idempotency.ts";
+import { keptAnswer, storedAnswer } from "../../http/kept-answer.ts";
+import type { Claim, IdempotencyKeys } from "../../http/policies/idempotency.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { IdempotencyModel, IdempotencyRecord } from "./model.ts";
 
@@ -84,7 +85,10 @@ export function createIdempotencyKeys({ model, log, timings }: IdempotencyKeysDe
 
     async finish({ id }, owner, answer) {
       try {
-        await model.updateOne({ _id: id, owner }, { $set: { state: "done", answer: storedForm(answer) } });
+        await model.updateOne(
+          { _id: id, owner },
+          { $set: { state: "done", answer: answer === null ? null : storedAnswer(answer) } },
+        );
       } catch (error) {
         // The work is done, so the caller gets the answer. A repeat runs as the same operation.
         log.error({ err: error }, "couldn't keep the answer for an idempotency key");
@@ -100,19 +104,7 @@ export function createIdempotencyKeys({ model, log, timings }: IdempotencyKeysDe
 function claimFrom(record: IdempotencyRecord, fingerprint: string, owner: string): Claim {
   const { state, answer, startedAt, seed, runs } = record;
   if (record.fingerprint !== fingerprint) return { state: "mismatch" };
-  if (state === "done") return { state: "done", answer: answer === null ? null : keptForm(answer) };
+  if (state === "done") return { state: "done", answer: answer === null ? null : keptAnswer(answer) };
   if (record.owner !== owner) return { state: "running" };
   return { state: "claimed", beginning: { startedAt, seed, isRepeat: runs > 1 }, owner };
-}
-
-function storedForm(answer: KeptAnswer | null): IdempotencyRecord["answer"] {
-  if (answer === null) return null;
-  const { status, type, headers, body } = answer;
-  const isBase64 = Buffer.isBuffer(body);
-  const text = isBase64 ? body.toString("base64") : body;
-  return { status, type: type ?? null, headers: { ...headers }, body: text, isBase64 };
-}
-
-function keptForm({ status, type, headers, body, isBase64 }: NonNullable<IdempotencyRecord["answer"]>): KeptAnswer {
-  return { status, type: type ?? undefined, headers, body: isBase64 ? Buffer.from(body, "base64") : body };
 }

@@ -1,6 +1,8 @@
 import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
+import type { StoredAnswer } from "../../http/kept-answer.ts";
+
 /** A request with an `Idempotency-Key`, and its answer once it has one. */
 export interface IdempotencyRecord {
   /** Hash of caller, route and key. */
@@ -18,13 +20,7 @@ export interface IdempotencyRecord {
   startedAt: Date;
   seed: string;
   /** Null if there is none yet, or if it isn't kept. */
-  answer: {
-    status: number;
-    type: string | null;
-    headers: Record<string, string>;
-    body: string;
-    isBase64: boolean;
-  } | null;
+  answer: StoredAnswer | null;
   /** MongoDB deletes the record after that. */
   expiresAt: Date;
 }

@@ -4,6 +4,7 @@ import type { ClientSession, Connection } from "mongoose";
 
 import type { CallClass, Network } from "../../config/constants.ts";
 import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
+import { isKeepable, keptAnswer, storedAnswer } from "../../http/kept-answer.ts";
 import type { Answer } from "../../http/pipeline.ts";
 import type { ClaimModel, ClaimRecord, KeptAnswerModel, KeptAnswerRecord } from "./model.ts";
 
@@ -86,19 +87,9 @@ export function createClaims({ connection, claims, answers, credit, timings }: C
   }
 
   async function keepAnswer({ _id, requestHash }: ClaimRecord, answer: Answer): Promise<void> {
-    const { status, type, headers, body } = answer;
-    if (typeof body !== "string" && !Buffer.isBuffer(body)) return;
-    const isBase64 = Buffer.isBuffer(body);
-    await answers.replaceOne(
-      { _id },
-      {
-        requestHash,
-        ...{ status, type: type ?? null, headers: { ...headers }, isBase64 },
-        body: isBase64 ? body.toString("base64") : body,
-        expiresAt: new Date(Date.now() + ANSWER_KEPT_MS),
-      },
-      { upsert: true },
-    );
+    if (!isKeepable(answer)) return;
+    const expiresAt = new Date(Date.now() + ANSWER_KEPT_MS);
+    await answers.replaceOne({ _id }, { requestHash, ...storedAnswer(answer), expiresAt }, { upsert: true });
   }
 
   return {
@@ -211,9 +202,7 @@ export function createClaims({ connection, claims, answers, credit, timings }: C
     /** The kept answer of the claim's request. */
     async answerOf({ _id, requestHash }: ClaimRecord): Promise<Answer | undefined> {
       const kept = await answers.findOne({ _id, requestHash }).lean<KeptAnswerRecord | null>();
-      if (kept === null) return undefined;
-      const { status, type, headers, body, isBase64 } = kept;
-      return { status, type: type ?? undefined, headers, body: isBase64 ? Buffer.from(body, "base64") : body };
+      return kept === null ? undefined : keptAnswer(kept);
     },
   };
 }

@@ -1,8 +1,8 @@
 import type { X402Settings } from "../../config/x402.ts";
 import { ApiError } from "../../http/errors.ts";
+import { inputText } from "../../http/kept-answer.ts";
 import type { Answer, Next, ValidatedContext } from "../../http/pipeline.ts";
 import type { PaymentGate } from "../../http/policies/x402.ts";
-import { canonicalJson } from "../../lib/canonical-json.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Claims } from "./claims.ts";
@@ -243,10 +243,5 @@ function isSigned(claim: ClaimRecord): claim is SignedClaim {
 }
 
 function hashOf({ route, input }: ValidatedContext, agentId: string): string {
-  const plain: unknown = JSON.parse(JSON.stringify(input, bigintAsText));
-  return sha256Hex(canonicalJson([agentId, route.method, route.path, plain]));
-}
-
-function bigintAsText(_name: string, value: unknown): unknown {
-  return typeof value === "bigint" ? String(value) : value;
+  return sha256Hex(JSON.stringify([agentId, route.method, route.path, inputText(input)]));
 }

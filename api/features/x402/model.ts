@@ -3,6 +3,7 @@ import type { Connection, Model } from "mongoose";
 
 import { CALL_CLASSES, NETWORKS } from "../../config/constants.ts";
 import type { CallClass, Network } from "../../config/constants.ts";
+import type { StoredAnswer } from "../../http/kept-answer.ts";
 
 /**
  * `reserved`: the call that it pays for is running; a claim whose call failed is deleted. `settling`: the call has been
@@ -62,15 +63,10 @@ export interface ClaimRecord {
 export type ClaimModel = Model<ClaimRecord>;
 
 /** An answer that waits for its payment, or for a client that lost it. */
-export interface KeptAnswerRecord {
+export interface KeptAnswerRecord extends StoredAnswer {
   /** The claim's id. */
   _id: string;
   requestHash: string;
-  status: number;
-  type: string | null;
-  headers: Record<string, string>;
-  body: string;
-  isBase64: boolean;
   /** MongoDB deletes it then. */
   expiresAt: Date;
 }

@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { canonicalJson } from "../../lib/canonical-json.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 import { takesIdempotencyKeys } from "../define-route.ts";
 import { ApiError, validationError } from "../errors.ts";
+import { inputText, isKeepable } from "../kept-answer.ts";
+import type { KeptAnswer } from "../kept-answer.ts";
 import type { Beginning } from "../operation.ts";
 import type { Answer, Step, ValidatedContext } from "../pipeline.ts";
-
-/** An answer as it is kept for repeats. */
-export type KeptAnswer = Pick<Answer, "status" | "type" | "headers"> & { body: string | Buffer };
 
 /** A request with an `Idempotency-Key`. */
 export interface KeyedRequest {
@@ -50,9 +48,9 @@ const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 400;
 
 /**
- * Answers the repeat of a request with the answer of the first (decision 43), except on routes without a rate limit. A key is scoped to API key and route; on a
- * route without an API key also to the body, so that strangers can't use up each other's keys. Only final answers are
- * kept: a 202 and every error run again, as the same operation.
+ * Answers the repeat of a request with the answer of the first (decision 43), except on routes without a rate limit. A
+ * key is scoped to API key and route; on a route without an API key also to the body, so that strangers can't use up each
+ * other's keys. Only final answers are kept: a 202 and every error run again, as the same operation.
  */
 export function idempotency(keys: IdempotencyKeys): Step<ValidatedContext> {
   return async (context, next) => {
@@ -82,13 +80,9 @@ function keyedRequest(context: ValidatedContext, key: string | string[]): KeyedR
     throw validationError([{ path: "headers.idempotency-key", message }]);
   }
   const { route, caller, input } = context;
-  const fingerprint = sha256Hex(canonicalJson(JSON.parse(JSON.stringify(input, bigintAsText))));
+  const fingerprint = sha256Hex(inputText(input));
   const scope = caller === undefined ? ["", fingerprint] : [caller.keyId];
   return { id: sha256Hex(JSON.stringify([...scope, route.method, route.path, key])), fingerprint };
-}
-
-function bigintAsText(_name: string, value: unknown): unknown {
-  return typeof value === "bigint" ? String(value) : value;
 }
 
 /** The claim on a request, once no other request with its key is running or patience has ended. */
@@ -114,7 +108,7 @@ async function runClaimed(
   try {
     const answer = await next();
     if (!isFinal(answer)) await keys.release(request, owner);
-    else await keys.finish(request, owner, keptPartOf(context, answer));
+    else await keys.finish(request, owner, context.route.storesAnswer ? answer : null);
     return answer;
   } catch (error) {
     // If this fails too, the claim expires by itself.
@@ -131,11 +125,6 @@ const ACCEPTED = 202;
 const FIRST_ERROR = 400;
 
 /** Whether a repeat should get the same answer. After a 202 or an error the next request may have another outcome. */
-function isFinal({ status, body }: Answer): boolean {
-  return status !== ACCEPTED && status < FIRST_ERROR && (typeof body === "string" || Buffer.isBuffer(body));
-}
-
-function keptPartOf({ route }: ValidatedContext, { status, type, headers, body }: Answer): KeptAnswer | null {
-  if (!route.storesAnswer || (typeof body !== "string" && !Buffer.isBuffer(body))) return null;
-  return { status, type, headers, body };
+function isFinal(answer: Answer): answer is KeptAnswer {
+  return answer.status !== ACCEPTED && answer.status < FIRST_ERROR && isKeepable(answer);
 }
