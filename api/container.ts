@@ -20,6 +20,7 @@ import { categoriesModule } from "./features/categories/module.ts";
 import { chainFollowerModule, chainProgress, FOLLOWER_TIMINGS, newcomersOf } from "./features/chain-follower/module.ts";
 import type { FollowerTimings } from "./features/chain-follower/module.ts";
 import { checkoutModule } from "./features/checkout/module.ts";
+import { criteriaModule } from "./features/criteria/module.ts";
 import { developerModule, MAIL_TIMINGS } from "./features/developer/module.ts";
 import type { MailTimings } from "./features/developer/module.ts";
 import { docsModule } from "./features/docs/module.ts";
@@ -73,6 +74,7 @@ export const featureRoutes = [
   ...searchModule.routes,
   ...checkoutModule.routes,
   ...transactionsModule.routes,
+  ...criteriaModule.routes,
   ...sellerQueueModule.routes,
   ...eventsModule.routes,
   ...webhooksModule.routes,
@@ -113,6 +115,7 @@ export type Services = Features["agents"]["services"] &
   Features["search"]["services"] &
   Features["checkout"]["services"] &
   Features["transactions"]["services"] &
+  Features["criteria"]["services"] &
   Features["events"]["services"] &
   Features["webhooks"]["services"] &
   Features["x402"]["services"] &
@@ -211,6 +214,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
       ...features.search.services,
       ...features.checkout.services,
       ...features.transactions.services,
+      ...features.criteria.services,
       ...features.events.services,
       ...features.webhooks.services,
       ...features.x402.services,
@@ -232,6 +236,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
       stopping.abort(new StoppingError());
       await features.auth.flush();
       await search.close();
+      await features.criteria.evaluator.close();
       await Promise.all(NETWORKS.map((network) => indexers[network].close()));
       await connection.close();
     },
@@ -283,10 +288,12 @@ function createFeatures(platform: Platform, timings: Timings) {
     progress: chainProgress(connection),
     secrets: env.webhookSigningSecrets.length === 0 ? undefined : webhooks.secrets,
   });
+  const criteria = criteriaModule.create({ reader: transactions.reader });
   const checkout = checkoutModule.create({
     ...{ connection, chains, clock },
     findListing: (serviceId) => listings.listings.get(serviceId),
     kyaLevelOf: (agentId) => kya.levels.levelOf(agentId),
+    evaluator: criteria.evaluator,
   });
   const chainFollower = chainFollowerModule.create({
     ...{ connection, chains, indexers, log, now, processId, timings, recorder, endpoints },
@@ -331,6 +338,7 @@ function createFeatures(platform: Platform, timings: Timings) {
       events,
       transactions,
       checkout,
+      criteria,
       chainFollower,
       idempotency,
       internal,

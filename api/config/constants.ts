@@ -51,6 +51,8 @@ export const DISPUTE_WINDOW_SECONDS = { min: 300, max: 86_400, default: 300 } as
 export const ABANDONMENT_GRACE_SECONDS = { min: 3_600, max: 2_592_000, default: 172_800 } as const;
 /** Time that the seller has to deliver, in seconds (decision 4). */
 export const DELIVERY_DEADLINE_SECONDS = { min: 1_800, max: 2_592_000, default: 604_800 } as const;
+/** How long after the delivery on chain the seller may hand the payload over, in seconds (decision 26). */
+export const PAYLOAD_GRACE_SECONDS = 60;
 /** How long a quote is valid, in seconds (decision 2). */
 export const QUOTE_SECONDS = 900;
 

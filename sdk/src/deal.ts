@@ -47,6 +47,9 @@ export type ClaimAbandonedCall = Parsed<wire.GetApiV1TransactionsByIdClaimAbando
 /** The call of `finalize` and when the chain starts to accept it (decision 19). */
 export type FinalizeCall = Parsed<wire.GetApiV1TransactionsByIdFinalizeResponse["data"]>;
 
+/** What code can say about a payload: the facts, each check of the criteria, and the result of all (decision 45). */
+export type CheckReport = wire.PostApiV1TransactionsByIdCheckResponse["data"];
+
 /** Final statuses (specification 3.2). */
 const FINAL: readonly TransactionStatus[] = ["released", "refunded", "resolved", "abandoned"];
 /** Statuses of a deal whose escrow exists. */
@@ -122,6 +125,17 @@ export class Deal {
       );
     }
     return data.criteria;
+  }
+
+  /**
+   * Checks a payload against the criteria before money moves (decision 45).
+   * @param responsePayload any payload, from the seller before delivering; by default the one that was handed over
+   */
+  async check(responsePayload?: Record<string, unknown>, options: CallOptions = {}): Promise<CheckReport> {
+    const body = responsePayload === undefined ? {} : { responsePayload };
+    const request = { isIdempotent: true, ...options };
+    const path = this.#path("/check");
+    return (await this.#http.post<wire.PostApiV1TransactionsByIdCheckResponse>(path, body, request)).data;
   }
 
   /** The call with which the buyer reclaims an undelivered job, and when. Errors: `wrong_role`. */

@@ -3,7 +3,7 @@ export { Agent } from "./agent.ts";
 export type { CheckoutRequest, DiscoveryScore, EventFilter, JobFilter, TransactionFilter } from "./agent.ts";
 export { canonicalJson, deliveryProofOf } from "./canonical-json.ts";
 export { Deal } from "./deal.ts";
-export type { ClaimAbandonedCall, DealTerms, FinalizeCall, FundOptions, VerbOptions } from "./deal.ts";
+export type { CheckReport, ClaimAbandonedCall, DealTerms, FinalizeCall, FundOptions, VerbOptions } from "./deal.ts";
 export {
   ApiError,
   ContractRevertedError,

@@ -31,8 +31,18 @@ export const checkoutBody = z.strictObject({
   network: networkSchema.optional().meta({ description: "If given, must be the network of the service" }),
   criteria: z
     .strictObject({
-      schema: jsonObject.optional().meta({ description: "JSON Schema that the result must match" }),
-      checks: z.array(z.string().min(1).max(MAX_CHECK_LENGTH)).max(MAX_CHECKS).optional(),
+      schema: jsonObject
+        .optional()
+        .meta({ description: "JSON Schema (2020-12, or draft-07 if it says so) that the result must match" }),
+      checks: z
+        .array(z.string().min(1).max(MAX_CHECK_LENGTH))
+        .max(MAX_CHECKS)
+        .optional()
+        .meta({
+          description:
+            "What else the result must satisfy: a CEL expression after `cel:`, which code evaluates, or a sentence, which a " +
+            "judge reads",
+        }),
     })
     .optional(),
 });

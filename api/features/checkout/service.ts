@@ -13,9 +13,12 @@ import type { Caller } from "../../http/define-route.ts";
 import type { Operation } from "../../http/operation.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { criteriaDocument, criteriaHashOf } from "../criteria/document.ts";
+import type { BuyerCriteria } from "../criteria/document.ts";
+import { EvaluatorUnavailableError } from "../criteria/evaluator.ts";
+import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import type { Listing } from "../listings/listing.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
-import { criteriaDocument, criteriaHashOf, schemaFault } from "./criteria.ts";
 import { requireBalance, requireGraduation, requireVerifiedBuyer, requireWithinLimits } from "./gates.ts";
 import { quoteListing } from "./quote.ts";
 import type { checkoutBody } from "./schemas.ts";
@@ -35,12 +38,14 @@ export interface CheckoutOptions {
   /** @throws ApiError `not_found` */
   findListing: (serviceId: string) => Promise<Listing>;
   kyaLevelOf: (agentId: string) => Promise<KyaLevel>;
+  evaluator: CriteriaEvaluator;
   transactions: TransactionModel;
   chains: Readonly<Record<Network, ChainClient>>;
   clock: Clock;
 }
 
 const ESCROW_ID_BYTES = 32;
+const RETRY_SECONDS = 5;
 
 /** The checks that need no chain. @throws ApiError for the first that fails */
 function requireOrderable(listing: Listing, buyer: Caller, order: Order): void {
@@ -51,9 +56,18 @@ function requireOrderable(listing: Listing, buyer: Caller, order: Order): void {
     throw new ApiError("network_mismatch", { details });
   }
   if (listing.callbackRequired && order.callbackUrl === undefined) throw new ApiError("callback_url_required");
-  const schema = order.criteria?.schema;
-  const fault = schema === undefined ? undefined : schemaFault(schema);
-  if (fault !== undefined) throw validationError([{ path: "body.criteria.schema", message: fault }]);
+}
+
+/** @throws ApiError `validation_error` naming the parts that can't be evaluated, `criteria_check_unavailable` */
+async function requireUsableCriteria(buyer: Caller, criteria: BuyerCriteria, evaluator: CriteriaEvaluator) {
+  try {
+    const faults = await evaluator.faults(buyer.agentId, criteria);
+    if (faults.length === 0) return;
+    throw validationError(faults.map(({ path, message }) => ({ path: `body.criteria.${path}`, message })));
+  } catch (error) {
+    if (!(error instanceof EvaluatorUnavailableError)) throw error;
+    throw new ApiError("criteria_check_unavailable", { retryAfterSeconds: RETRY_SECONDS, cause: error });
+  }
 }
 
 /** Creates a transaction with the terms of its escrow (specification row 7, decisions 1 to 5). */
@@ -81,6 +95,7 @@ export function createCheckoutService(options: CheckoutOptions) {
       if (earlier !== undefined) return earlier;
       const listing = await options.findListing(order.serviceId);
       requireOrderable(listing, buyer, order);
+      await requireUsableCriteria(buyer, order.criteria ?? {}, options.evaluator);
       const chain = chains[listing.network];
       await requireGraduation(listing.network, buyer.walletAddress, chains);
       const now = await chainNow(chain);

@@ -77,6 +77,6 @@ export const transactionsModule = defineFeature({
       waitMs: indexWaitMs,
     });
     const services: TransactionDeps = { transactions: service };
-    return { services, models: { transactions } };
+    return { services, models: { transactions }, reader };
   },
 });

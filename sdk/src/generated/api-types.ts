@@ -711,6 +711,34 @@ export type PendingDelivery = {
   submitDelivery: ContractCall | null;
 };
 
+export type Fact = {
+  name: "payload_in_time" | "proof_matches" | "schema_matches";
+  /**
+   * `open`: needs judgement, or couldn't be evaluated
+   */
+  result: "pass" | "fail" | "open";
+  /**
+   * The reason
+   */
+  detail: string;
+};
+
+export type CriteriaCheck = {
+  text: string;
+  /**
+   * Only an expression is evaluated
+   */
+  kind: "expression" | "words";
+  /**
+   * `open`: needs judgement, or couldn't be evaluated
+   */
+  result: "pass" | "fail" | "open";
+  /**
+   * The reason
+   */
+  detail: string;
+};
+
 export type Job = {
   transactionId: string;
   serviceId: string | null;
@@ -2826,11 +2854,14 @@ export type PostApiV1CheckoutData = {
     network?: Network;
     criteria?: {
       /**
-       * JSON Schema that the result must match
+       * JSON Schema (2020-12, or draft-07 if it says so) that the result must match
        */
       schema?: {
         [key: string]: unknown;
       };
+      /**
+       * What else the result must satisfy: a CEL expression after `cel:`, which code evaluates, or a sentence, which a judge reads
+       */
       checks?: Array<string>;
     };
   };
@@ -3733,6 +3764,122 @@ export type GetApiV1TransactionsByIdFinalizeResponses = {
 
 export type GetApiV1TransactionsByIdFinalizeResponse =
   GetApiV1TransactionsByIdFinalizeResponses[keyof GetApiV1TransactionsByIdFinalizeResponses];
+
+export type PostApiV1TransactionsByIdCheckData = {
+  body?: {
+    /**
+     * Only from the seller before the delivery. By default the payload that was handed over
+     */
+    responsePayload?: {
+      [key: string]: unknown;
+    };
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path: {
+    id: string;
+  };
+  query?: never;
+  url: "/api/v1/transactions/{id}/check";
+};
+
+export type PostApiV1TransactionsByIdCheckErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `wrong_role`: The caller doesn't have the role that this operation requires
+   */
+  403: Error;
+  /**
+   * `not_found`: Not found
+   *
+   * `criteria_not_available`: This transaction has no criteria document
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `escrow_state_conflict`: The escrow's state on chain doesn't allow this
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `criteria_check_unavailable`: The criteria can't be evaluated at the moment
+   *
+   * `indexer_unavailable`: The subgraph is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1TransactionsByIdCheckError =
+  PostApiV1TransactionsByIdCheckErrors[keyof PostApiV1TransactionsByIdCheckErrors];
+
+export type PostApiV1TransactionsByIdCheckResponses = {
+  /**
+   * Checks a payload against the criteria before money moves
+   */
+  200: {
+    success: true;
+    data: {
+      facts: Array<Fact>;
+      checks: Array<CriteriaCheck>;
+      /**
+       * `fail` if anything fails, else `open` if anything is open, else `pass`
+       */
+      result: "pass" | "fail" | "open";
+    };
+  };
+};
+
+export type PostApiV1TransactionsByIdCheckResponse =
+  PostApiV1TransactionsByIdCheckResponses[keyof PostApiV1TransactionsByIdCheckResponses];
 
 export type GetApiV1JobsData = {
   body?: never;

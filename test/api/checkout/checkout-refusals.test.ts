@@ -53,6 +53,10 @@ describe("checkout changes nothing when it refuses", () => {
       ["a schema that is a boolean", { schema: true }, "body.criteria.schema"],
       ["a schema that is null", { schema: null }, "body.criteria.schema"],
       ["a schema that is invalid", { schema: { type: "nonsense" } }, "body.criteria.schema"],
+      ["a schema with a remote reference", { schema: { $ref: "https://host.test/s.json" } }, "body.criteria.schema"],
+      ["an expression that is malformed", { checks: ["is there", "cel: size("] }, "body.criteria.checks.1"],
+      ["an expression with an unknown variable", { checks: ["cel: payload.ok"] }, "body.criteria.checks.0"],
+      ["an expression that isn't a condition", { checks: ["cel: size(result)"] }, "body.criteria.checks.0"],
     ];
     for (const [name, criteria, place] of wrong) {
       it(`[D5] with ${name}: 400 validation_error at ${place}`, () =>

@@ -3,7 +3,6 @@ import { keccak256, stringToBytes } from "viem";
 
 import type { ChainClient } from "../../../api/chain/chain-client.ts";
 import { PriceUnavailableError } from "../../../api/chain/errors.ts";
-import { criteriaDocument, criteriaHashOf, schemaFault } from "../../../api/features/checkout/criteria.ts";
 import {
   quoteListing,
   etherToUsdAmount,
@@ -12,6 +11,7 @@ import {
   sameUnitAmount,
   usdToTokenAmount,
 } from "../../../api/features/checkout/quote.ts";
+import { criteriaDocument, criteriaHashOf } from "../../../api/features/criteria/document.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
 
@@ -100,12 +100,5 @@ describe("the criteria of a checkout", () => {
     assert.strictEqual(criteriaHashOf(one), keccak256(stringToBytes(canonical)));
     assert.strictEqual(criteriaHashOf(other), criteriaHashOf(one));
     assert.notStrictEqual(criteriaHashOf({ ...one, quantity: 3 }), criteriaHashOf(one));
-  });
-
-  it("accept a JSON Schema of 2020-12 or draft-07, and refuse an invalid one", () => {
-    assert.strictEqual(schemaFault({ type: "object", required: ["answer"] }), undefined);
-    assert.strictEqual(schemaFault({ $schema: "http://json-schema.org/draft-07/schema#", type: "string" }), undefined);
-    assert.match(schemaFault({ type: "a report" }) ?? "", /schema/);
-    assert.match(schemaFault({ $schema: "https://example.com/own", type: "string" }) ?? "", /no schema/);
   });
 });

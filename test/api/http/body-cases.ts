@@ -131,6 +131,18 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
       faults: [["txHash", [UNKNOWN_HASH]]],
     },
     {
+      name: "POST transactions/{id}/check",
+      method: "POST",
+      path: () => transactionPath(scene().funded, "/check"),
+      key: sellerKey,
+      body: () => ({ responsePayload: { a: 1 } }),
+      required: ["responsePayload"],
+      faults: [
+        ["responsePayload", ["text", 7, null, [], true]],
+        ["criteria", [{}]],
+      ],
+    },
+    {
       name: "POST discover",
       method: "POST",
       path: () => "/api/v1/discover",

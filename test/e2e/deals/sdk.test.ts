@@ -101,6 +101,17 @@ describe("the client", () => {
     assert.strictEqual((await buyer.agent.discoveryScore(seller.agentId)).onChainScore, 0);
   });
 
+  it("[D45] checks a payload before the delivery, and the delivered one before the acceptance", async () => {
+    const criteria = { schema: { required: ["summary"] }, checks: ["cel: words(result.summary) > 1"] };
+    const deal = await buyer.agent.checkout({ serviceId, criteria });
+    await deal.fund(PATIENT);
+    const job = await seller.agent.deal(deal.transactionId);
+    assert.deepEqual((await job.check({ summary: "Short" })).checks[0]?.result, "fail");
+    assert.strictEqual((await job.check({ summary: "Three risks" })).result, "pass");
+    await job.deliver({ summary: "Three risks" }, PATIENT);
+    assert.strictEqual((await deal.check()).result, "pass");
+  });
+
   it("[D13] funds without gas of the buyer, by a signature that a relayer can't change", async () => {
     const { market, chain, newWallet } = stack;
     const relayer = await newWallet();

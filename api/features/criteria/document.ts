@@ -1,11 +1,9 @@
-import { Ajv2020 } from "ajv/dist/2020.js";
-import draft7 from "ajv/dist/refs/json-schema-draft-07.json" with { type: "json" };
 import { keccak256, stringToBytes } from "viem";
 
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { Listing } from "../listings/listing.ts";
 
-/** What a buyer may add to the terms: a JSON Schema for the result, and checks in words (decision 5). */
+/** What a buyer may add to the terms: a JSON Schema for the result, and checks (decision 5). */
 export interface BuyerCriteria {
   schema?: Record<string, unknown> | undefined;
   checks?: string[] | undefined;
@@ -54,17 +52,4 @@ export function criteriaDocument(
 /** keccak256 of the RFC 8785 canonical JSON of a criteria document. */
 export function criteriaHashOf(document: CriteriaDocument): `0x${string}` {
   return keccak256(stringToBytes(canonicalJson(document)));
-}
-
-const ajv = new Ajv2020({ strict: false, addUsedSchema: false });
-ajv.addMetaSchema(draft7);
-
-/** What is wrong with a JSON Schema (2020-12, or draft-07 if it declares that); undefined if it is valid. */
-export function schemaFault(schema: Record<string, unknown>): string | undefined {
-  try {
-    if (ajv.validateSchema(schema) === true) return undefined;
-    return ajv.errorsText(ajv.errors, { dataVar: "schema" });
-  } catch (error) {
-    return error instanceof Error ? error.message : "not a JSON Schema";
-  }
 }

@@ -1,0 +1,47 @@
+import { PAYLOAD_GRACE_SECONDS } from "../../config/constants.ts";
+import { toUnixSeconds } from "../../lib/clock.ts";
+import type { TransactionRecord } from "../transactions/model.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** What code can find out about a delivery. */
+export const FACT_NAMES = ["payload_in_time", "proof_matches", "schema_matches"] as const;
+export type FactName = (typeof FACT_NAMES)[number];
+
+/** A fact about a delivery, with its evidence. */
+export interface Fact extends Verdict {
+  name: FactName;
+}
+
+const iso = (unixSeconds: number): string => new Date(unixSeconds * 1_000).toISOString();
+
+/**
+ * What the record says about how a delivery was handed over (decision 26).
+ * @param now chain time in unix seconds
+ */
+export function handoverFacts(record: TransactionRecord, now: number): Fact[] {
+  const { escrow, payloadReceivedAt, deliveryProof } = record;
+  if (escrow === null || escrow.deliveredAt === null) return [];
+  const facts = [inTime(payloadReceivedAt, escrow.deliveredAt + PAYLOAD_GRACE_SECONDS, now)];
+  if (deliveryProof !== null) facts.push(proofMatches(deliveryProof, escrow.proofHash));
+  return facts;
+}
+
+function inTime(receivedAt: Date | null, end: number, now: number): Fact {
+  const name = "payload_in_time";
+  if (receivedAt === null) {
+    const result = now > end ? "fail" : "open";
+    return { name, result, detail: `no payload has been handed over; the time for it ends at ${iso(end)}` };
+  }
+  const result = toUnixSeconds(receivedAt) <= end ? "pass" : "fail";
+  return { name, result, detail: `handed over at ${receivedAt.toISOString()}; the time for it ended at ${iso(end)}` };
+}
+
+/** Another proof isn't a failure: the seller may have committed to the payload in a form of its own (decision 17). */
+function proofMatches(deliveryProof: string, proofHash: string | null): Fact {
+  const result = deliveryProof === proofHash ? "pass" : "open";
+  return {
+    name: "proof_matches",
+    result,
+    detail: `SHA-256 of the payload is ${deliveryProof}; the proof on chain is ${proofHash ?? "missing"}`,
+  };
+}

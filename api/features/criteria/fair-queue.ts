@@ -1,0 +1,44 @@
+/** Thrown when a lane already has as much work waiting as it may have. */
+export class QueueFullError extends Error {
+  override readonly name = "QueueFullError";
+}
+
+/**
+ * Runs work one at a time, and the lanes in turn: a lane with much work delays another's by one piece at most.
+ * @param maxWaiting pieces of work that may wait in one lane
+ */
+export function createFairQueue(maxWaiting: number) {
+  const lanes = new Map<string, (() => Promise<void>)[]>();
+  let isRunning = false;
+
+  /** The lane whose turn it is: not the last one again if another waits. */
+  function nextLane(last: string | undefined): string | undefined {
+    return lanes.keys().find((lane) => lane !== last) ?? lanes.keys().next().value;
+  }
+
+  async function runAll(): Promise<void> {
+    isRunning = true;
+    for (let lane = nextLane(undefined); lane !== undefined; lane = nextLane(lane)) {
+      const waiting = lanes.get(lane) ?? [];
+      const work = waiting.shift();
+      // To the end of the line, behind the other lanes.
+      lanes.delete(lane);
+      if (waiting.length > 0) lanes.set(lane, waiting);
+      await work?.();
+    }
+    isRunning = false;
+  }
+
+  return {
+    /** Runs work when it is its lane's turn. @throws QueueFullError */
+    run<T>(lane: string, work: () => Promise<T>): Promise<T> {
+      const waiting = lanes.get(lane) ?? [];
+      if (waiting.length >= maxWaiting) return Promise.reject(new QueueFullError(`Too much work waits for ${lane}`));
+      return new Promise<T>((resolve, reject) => {
+        waiting.push(() => work().then(resolve, reject));
+        lanes.set(lane, waiting);
+        if (!isRunning) void runAll();
+      });
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+
+/** Thrown when a task used up its CPU time or memory. The thread is ended. */
+export class TaskLimitError extends Error {
+  override readonly name = "TaskLimitError";
+}
+
+/** Thrown when a task got no answer for another reason, such as a machine that gives the thread no CPU time. */
+export class ThreadUnavailableError extends Error {
+  override readonly name = "ThreadUnavailableError";
+}
+
+/** Limits of a thread. */
+export interface ThreadLimits {
+  /** CPU time of a task, in milliseconds. */
+  cpuMs: number;
+  /** Time of a task by the clock, in milliseconds: for a machine that is too busy to run it. */
+  wallMs: number;
+  heapMb: number;
+}
+
+const POLL_MS = 50;
+const YOUNG_HEAP_MB = 16;
+const MICROSECONDS_A_MS = 1_000;
+
+/**
+ * A thread for tasks that may never end. It runs one task at a time; the first task starts it, and the next one after a
+ * task that was ended starts another. CPU time is limited and not time by the clock, so a busy machine doesn't change
+ * a result. (piscina, the usual pool, limits neither.)
+ * @param script what the thread runs: it answers each message with one message
+ */
+export function createLimitedThread(script: URL, limits: ThreadLimits) {
+  let worker: Worker | undefined;
+
+  async function started(): Promise<Worker> {
+    const thread = new Worker(script, {
+      resourceLimits: { maxOldGenerationSizeMb: limits.heapMb, maxYoungGenerationSizeMb: YOUNG_HEAP_MB },
+      // Nothing of this process's secrets is for strangers' expressions.
+      env: {},
+      execArgv: [],
+    });
+    const forget = (): void => {
+      if (worker === thread) worker = undefined;
+    };
+    thread.on("error", forget);
+    thread.on("exit", forget);
+    thread.unref();
+    worker = thread;
+    await once(thread, "online");
+    return thread;
+  }
+
+  /** Ends with an error once the task has used up its time. */
+  async function watch(thread: Worker, signal: AbortSignal): Promise<never> {
+    const before = await thread.cpuUsage();
+    for (;;) {
+      await sleep(POLL_MS, undefined, { signal });
+      const { user, system } = await thread.cpuUsage(before);
+      if ((user + system) / MICROSECONDS_A_MS > limits.cpuMs) {
+        throw new TaskLimitError(`took more than ${limits.cpuMs} ms of CPU time`);
+      }
+    }
+  }
+
+  return {
+    /**
+     * Runs a task and returns the thread's answer. Call it again only after it has ended.
+     * @throws TaskLimitError, ThreadUnavailableError
+     */
+    async run(task: unknown): Promise<unknown> {
+      const thread = worker ?? (await started());
+      const ended = new AbortController();
+      const { signal } = ended;
+      const answered = once(thread, "message", { signal });
+      const exited = once(thread, "exit", { signal }).then(() => {
+        throw new ThreadUnavailableError("The thread has ended");
+      });
+      const late = sleep(limits.wallMs, undefined, { signal }).then(() => {
+        throw new ThreadUnavailableError(`The task took more than ${limits.wallMs} ms`);
+      });
+      try {
+        thread.postMessage(task);
+        const [answer] = (await Promise.race([answered, exited, late, watch(thread, signal)])) as [unknown];
+        return answer;
+      } catch (error) {
+        if (worker === thread) worker = undefined;
+        await thread.terminate();
+        throw asLimit(error);
+      } finally {
+        ended.abort();
+      }
+    },
+
+    async close(): Promise<void> {
+      await worker?.terminate();
+    },
+  };
+}
+
+export type LimitedThread = ReturnType<typeof createLimitedThread>;
+
+/** What a task's end says: `once` rejects with the thread's own error. */
+function asLimit(error: unknown): Error {
+  if (error instanceof TaskLimitError || error instanceof ThreadUnavailableError) return error;
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "ERR_WORKER_OUT_OF_MEMORY") return new TaskLimitError("needed too much memory");
+  return new ThreadUnavailableError("The thread has failed", { cause: error });
+}
