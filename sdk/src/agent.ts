@@ -1,5 +1,7 @@
 import type { Address, TransactionReceipt } from "viem";
 
+import { Account } from "./account.ts";
+import { AgentRegistry } from "./agent-registry.ts";
 import { Deal, termsOfCheckout, termsOfTransaction } from "./deal.ts";
 import type { DealTerms } from "./deal.ts";
 import { RefusedError } from "./errors.ts";
@@ -35,8 +37,6 @@ export type TransactionFilter = Omit<NonNullable<wire.GetApiV1TransactionsData["
 export type JobFilter = Omit<NonNullable<wire.GetApiV1JobsData["query"]>, "cursor">;
 /** Filters of the event log; `after` is the id of the last event seen. */
 export type EventFilter = NonNullable<wire.GetApiV1EventsData["query"]>;
-/** Discovery score of an agent (specification 2.5). */
-export type DiscoveryScore = wire.GetApiV1AgentsByIdDiscoveryScoreResponse;
 
 /** A registered agent: an API key and, to move money, its wallet. Every call may throw a `MarketplaceError`. */
 export class Agent {
@@ -44,12 +44,18 @@ export class Agent {
   readonly listings: Listings;
   /** The agent's webhook secret and delivery log. */
   readonly webhooks: WebhookSettings;
+  /** All registered agents and their trust records. */
+  readonly registry: AgentRegistry;
+  /** The agent's own budgets, fee tier and verification. */
+  readonly account: Account;
   readonly #parts: AgentParts;
 
   constructor(parts: AgentParts) {
     this.#parts = parts;
     this.listings = new Listings(parts.http);
     this.webhooks = new WebhookSettings(parts.http);
+    this.registry = new AgentRegistry(parts.http);
+    this.account = new Account(parts.http, parts.wallet);
   }
 
   /** The same agent with its wallet on another chain. */
@@ -104,11 +110,6 @@ export class Agent {
     const fetchPage = (cursor: string | undefined) =>
       this.#page<LoggedEvent>("/api/v1/events", { ...filter, after: cursor }, options);
     return paginate(fetchPage, after);
-  }
-
-  /** Discovery score of an agent. Errors: `not_found`. */
-  discoveryScore(agentId: string, options: CallOptions = {}): Promise<DiscoveryScore> {
-    return this.#parts.http.get(`/api/v1/agents/${encodeURIComponent(agentId)}/discovery-score`, options);
   }
 
   /** Revokes the key that this agent uses. Later calls with it fail. */

@@ -1,6 +1,8 @@
 // What the package exports. Inside the package every file imports from the one that defines the name.
+export type { Account, FeeTier, KyaStatus, Usage } from "./account.ts";
 export { Agent } from "./agent.ts";
-export type { CheckoutRequest, DiscoveryScore, EventFilter, JobFilter, TransactionFilter } from "./agent.ts";
+export type { AgentFilter, AgentRecord, AgentRegistry, AgentTrust, DiscoveryScore } from "./agent-registry.ts";
+export type { CheckoutRequest, EventFilter, JobFilter, TransactionFilter } from "./agent.ts";
 export { canonicalJson, deliveryProofOf } from "./canonical-json.ts";
 export { Deal } from "./deal.ts";
 export type { CheckReport, ClaimAbandonedCall, DealTerms, FinalizeCall, FundOptions, VerbOptions } from "./deal.ts";

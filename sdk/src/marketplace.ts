@@ -101,6 +101,18 @@ export class Marketplace {
     return new Agent({ http: this.#http.withKey(apiKey), wallet, escrowContracts });
   }
 
+  /**
+   * Sends a verification token by mail; `agent.account.verifyEmail` takes it. Errors: `mail_unavailable`,
+   * `too_many_attempts`.
+   */
+  async requestDeveloperAccess(
+    request: wire.PostApiDeveloperAccessData["body"],
+    options: CallOptions = {},
+  ): Promise<string> {
+    const path = "/api/developer/access";
+    return (await this.#http.post<wire.PostApiDeveloperAccessResponse>(path, request, options)).data.message;
+  }
+
   /** Finds services by meaning, best first; empty if nothing matches (specification row 12). Free of charge. */
   async discover(query: string, filters?: DiscoverFilters, options: CallOptions = {}): Promise<DiscoverResult[]> {
     const body = { query, ...(filters === undefined ? {} : { filters }) };

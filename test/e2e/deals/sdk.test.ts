@@ -98,7 +98,30 @@ describe("the client", () => {
     assert.strictEqual((await listings.resume(id)).status, "active");
     assert.strictEqual((await listings.archive(id)).status, "archived");
     assert.strictEqual((await listings.get(id)).status, "archived");
-    assert.strictEqual((await buyer.agent.discoveryScore(seller.agentId)).onChainScore, 0);
+  });
+
+  it("reads other agents and their trust records", async () => {
+    const { registry } = buyer.agent;
+    const wallet = seller.walletAddress;
+    assert.deepEqual(
+      (await collect(registry.list({ wallet }))).map(({ agentId }) => agentId),
+      [seller.agentId],
+    );
+    const record = await registry.get(seller.agentId);
+    assert.deepEqual([record.walletAddress, record.publicKey], [wallet, seller.publicKey]);
+    assert.strictEqual((await registry.trust(seller.agentId)).agentId, seller.agentId);
+    assert.strictEqual((await registry.discoveryScore(seller.agentId)).onChainScore, 0);
+    assert.strictEqual((await rejectionOf(registry.get("agt_unknown"), ApiError)).code, "not_found");
+  });
+
+  it("reads its own budgets and fee tier, and verifies itself", async () => {
+    const { account } = buyer.agent;
+    const usage = await account.usage();
+    assert.deepEqual([usage.agentId, usage.budgets.search.limit], [buyer.agentId, 500]);
+    assert.strictEqual((await account.feeTier()).tier, "Standard");
+    assert.deepEqual(await account.linkPaymentMethod(), { level: 2, name: "Verified", maxJobValueUsd: 10_000 });
+    assert.strictEqual((await rejectionOf(account.verifyEmail("0".repeat(64)), ApiError)).status, 400);
+    await rejectionOf(account.linkPaymentMethod("DOGE"), RefusedError);
   });
 
   it("[D45] checks a payload before the delivery, and the delivered one before the acceptance", async () => {

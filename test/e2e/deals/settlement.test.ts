@@ -35,7 +35,7 @@ describe("a deal that time settles", () => {
   /** On-chain and discovery scores of buyer and seller. */
   const discoveryScores = async ({ buyer, seller }: Shop) => {
     const read = async ({ agentId }: Registration) => {
-      const { onChainScore, discoveryScore } = await buyer.agent.discoveryScore(agentId);
+      const { onChainScore, discoveryScore } = await buyer.agent.registry.discoveryScore(agentId);
       return [onChainScore, discoveryScore];
     };
     return [await read(buyer), await read(seller)];

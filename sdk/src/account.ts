@@ -1,0 +1,64 @@
+import { RefusedError } from "./errors.ts";
+import type * as wire from "./generated/api-types.ts";
+import type { CallOptions, Http } from "./http.ts";
+import { networksOf } from "./networks.ts";
+import { signPaymentMethod } from "./payment-method.ts";
+import type { Wallet } from "./wallet.ts";
+
+/** Daily budgets and what is used of them, and prepaid calls (specification section 4). */
+export type Usage = wire.GetApiV1AuthUsageResponse["data"];
+/** The fee tier by settled volume of the last 30 days (specification 2.9). */
+export type FeeTier = wire.GetApiV1AgentsFeeTierResponse["data"];
+/** The level of a verified agent, and what it may buy (specification 2.8). */
+export type KyaStatus = wire.KyaStatus;
+
+/** What the service knows about the agent itself: budgets, fees and verification. */
+export class Account {
+  readonly #http: Http;
+  readonly #wallet: Wallet | undefined;
+
+  constructor(http: Http, wallet: Wallet | undefined) {
+    this.#http = http;
+    this.#wallet = wallet;
+  }
+
+  /** Today's budgets. Free of charge. */
+  async usage(options: CallOptions = {}): Promise<Usage> {
+    return (await this.#http.get<wire.GetApiV1AuthUsageResponse>("/api/v1/auth/usage", options)).data;
+  }
+
+  /** The tier, its rate, and the rebate of this month. */
+  async feeTier(options: CallOptions = {}): Promise<FeeTier> {
+    return (await this.#http.get<wire.GetApiV1AgentsFeeTierResponse>("/api/v1/agents/fee-tier", options)).data;
+  }
+
+  /** Verifies the mail address with the token that `Marketplace.requestDeveloperAccess` sent: KYA level 1. */
+  async verifyEmail(token: string, options: CallOptions = {}): Promise<KyaStatus> {
+    const path = "/api/developer/verify";
+    return (await this.#http.post<wire.PostApiDeveloperVerifyResponse>(path, { token }, options)).data.kya;
+  }
+
+  /**
+   * Links a token of the wallet's chain as payment method, by a signature that moves nothing: KYA level 2.
+   * @param symbol of an escrow token that the wallet holds or has allowed
+   * Errors: `payment_method_empty`, `RefusedError` without a wallet or for an unknown token.
+   */
+  async linkPaymentMethod(symbol = "USDC", options: CallOptions = {}): Promise<KyaStatus> {
+    const wallet = this.#wallet;
+    if (wallet === undefined) throw new RefusedError("this agent has no wallet: pass one to Marketplace.agent");
+    const [networks, { agentId }] = await Promise.all([networksOf(this.#http, options), this.usage(options)]);
+    const network = networks.find(({ chainId }) => chainId === wallet.chain.id);
+    if (network === undefined) throw new RefusedError(`no deals settle on the wallet's chain ${wallet.chain.id}`);
+    const token = network.tokens.find((candidate) => candidate.symbol === symbol);
+    if (token === undefined) throw new RefusedError(`${network.network} has no escrow token ${symbol}`);
+    const method = {
+      agentId,
+      network: network.network,
+      token: token.address,
+      escrowContract: network.contracts.escrow,
+    };
+    const body = await signPaymentMethod(wallet, method);
+    const path = "/api/v1/agents/kya/payment-method";
+    return (await this.#http.post<wire.PostApiV1AgentsKyaPaymentMethodResponse>(path, body, options)).data.kya;
+  }
+}
