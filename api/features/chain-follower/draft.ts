@@ -60,8 +60,8 @@ const ANNOUNCED_BY: Readonly<Record<EscrowEventType, readonly string[]>> = {
   EscrowReleased: ["escrow.released", "escrow.finalized"],
   EscrowRefunded: ["escrow.refunded"],
   EscrowAbandoned: ["escrow.abandoned"],
-  DisputeOpened: [],
-  EscrowResolved: [],
+  DisputeOpened: ["dispute.created"],
+  EscrowResolved: ["dispute.resolved"],
 };
 
 /** Ids of the events that announced a move, if any did. */
@@ -165,7 +165,7 @@ export function createDraft(facts: DraftFacts) {
       }
     }
     const eventIds = record === undefined ? [] : announcedIds(move, record).filter((id) => facts.announced.has(id));
-    const wasAnnounced = record !== undefined && (eventIds.length > 0 || ANNOUNCED_BY[move.type].length === 0);
+    const wasAnnounced = record !== undefined && eventIds.length > 0;
     keep({ ...move, live: false, incarnation: move.incarnation + (wasAnnounced ? 1 : 0) });
     if (!wasAnnounced) return;
     const current = records.get(record._id) ?? record;
@@ -190,6 +190,8 @@ export function createDraft(facts: DraftFacts) {
       proofHash: event.proofHash,
       automatic: event.automatic,
       buyerAmount: event.buyerAmount?.toString() ?? null,
+      outcome: event.outcome,
+      buyerPercent: event.buyerPercent,
     });
     announcements.push(...announceMove(record, event, incarnation, targets(record)).map(toPresent));
   }

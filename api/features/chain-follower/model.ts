@@ -3,7 +3,8 @@ import type { Connection, Model } from "mongoose";
 
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
-import type { EscrowEventType } from "../../indexer/schemas.ts";
+import { DISPUTE_OUTCOMES } from "../../indexer/schemas.ts";
+import type { DisputeOutcome, EscrowEventType } from "../../indexer/schemas.ts";
 
 /** A move of an escrow that was applied to its transaction. */
 export interface AppliedEventRecord {
@@ -33,6 +34,8 @@ export interface AppliedEventRecord {
   automatic: boolean | null;
   /** Token units as a decimal string. */
   buyerAmount: string | null;
+  outcome: DisputeOutcome | null;
+  buyerPercent: number | null;
 }
 
 /** A move's position. As long as the chain has the move in the same block, nothing up to that block has changed. */
@@ -128,6 +131,8 @@ const appliedSchema = new Schema<AppliedEventRecord>(
     proofHash: { type: String, default: null },
     automatic: { type: Boolean, default: null },
     buyerAmount: { type: String, default: null },
+    outcome: { type: String, enum: [...DISPUTE_OUTCOMES, null], default: null },
+    buyerPercent: { type: Number, default: null },
   },
   { collection: "chain_moves", versionKey: false, strict: "throw" },
 );

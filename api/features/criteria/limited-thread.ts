@@ -54,10 +54,12 @@ export function createLimitedThread(script: URL, limits: ThreadLimits) {
 
   /** Ends with an error once the task has used up its time. */
   async function watch(thread: Worker, signal: AbortSignal): Promise<never> {
-    const before = await thread.cpuUsage();
+    // A thread that has ended has no times to tell; its own events say why it ended.
+    const timesOf = (earlier?: NodeJS.CpuUsage) => thread.cpuUsage(earlier).catch(() => whenAborted(signal));
+    const before = await timesOf();
     for (;;) {
       await sleep(POLL_MS, undefined, { signal });
-      const { user, system } = await thread.cpuUsage(before);
+      const { user, system } = await timesOf(before);
       if ((user + system) / MICROSECONDS_A_MS > limits.cpuMs) {
         throw new TaskLimitError(`took more than ${limits.cpuMs} ms of CPU time`);
       }
@@ -100,6 +102,15 @@ export function createLimitedThread(script: URL, limits: ThreadLimits) {
 }
 
 export type LimitedThread = ReturnType<typeof createLimitedThread>;
+
+/** Ends with the signal's reason, and not before. */
+function whenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => {
+      reject(signal.reason as Error);
+    });
+  });
+}
 
 /** What a task's end says: `once` rejects with the thread's own error. */
 function asLimit(error: unknown): Error {

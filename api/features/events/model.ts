@@ -13,6 +13,8 @@ export const EVENT_TYPES = [
   "delivery.submitted",
   "escrow.refunded",
   "escrow.abandoned",
+  "dispute.created",
+  "dispute.resolved",
   "escrow.reorged",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];

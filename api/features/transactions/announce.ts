@@ -5,7 +5,10 @@ import * as payloads from "./payloads.ts";
 import type { Announcement } from "../events/recorder.ts";
 
 /** The parts of a move that an announcement needs. */
-export type AnnouncedMove = Pick<IndexedEvent, "type" | "timestamp" | "proofHash" | "automatic" | "buyerAmount">;
+export type AnnouncedMove = Pick<
+  IndexedEvent,
+  "type" | "timestamp" | "proofHash" | "automatic" | "buyerAmount" | "outcome" | "buyerPercent"
+>;
 
 /** Where the webhooks of a transaction go: the listing's endpointUrl and the checkout's callbackUrl. */
 export interface TransactionTargets {
@@ -45,10 +48,7 @@ export function announceDelivered(
   };
 }
 
-/**
- * What a move on chain announces and to whom (specification 6, decision 37). Moves of a dispute announce nothing here,
- * because the dispute's record does.
- */
+/** What a move on chain announces and to whom (specification 6, decision 37). */
 export function announceMove(
   record: TransactionRecord,
   event: AnnouncedMove,
@@ -58,6 +58,11 @@ export function announceMove(
   const occurredAt = new Date(event.timestamp * 1000);
   const toSeller = { record, incarnation, recipients: [record.sellerAgentId], targets: targets.seller, occurredAt };
   const toBuyer = { record, incarnation, recipients: [record.buyerAgentId], targets: targets.buyer, occurredAt };
+  const toBoth = {
+    ...{ record, incarnation, occurredAt },
+    recipients: [record.buyerAgentId, record.sellerAgentId],
+    targets: [...targets.buyer, ...targets.seller],
+  };
   switch (event.type) {
     case "EscrowCreated":
       return [{ ...toSeller, type: "escrow.funded", body: payloads.escrowFunded(record) }];
@@ -101,8 +106,9 @@ export function announceMove(
         },
       ];
     case "DisputeOpened":
+      return [{ ...toBoth, type: "dispute.created", body: payloads.disputeCreated(record) }];
     case "EscrowResolved":
-      return [];
+      return [{ ...toBoth, type: "dispute.resolved", body: payloads.disputeResolved(record, event) }];
   }
 }
 

@@ -1,6 +1,10 @@
 import type { EventBody } from "../events/recorder.ts";
+import type { DisputeOutcome } from "../../indexer/schemas.ts";
+import { disputeIdOf } from "./dispute-id.ts";
 import type { TransactionRecord } from "./model.ts";
 import { isLate } from "./snapshot.ts";
+
+const ALL_PERCENT = 100;
 
 const parsed = (json: string | null): unknown => (json === null ? null : (JSON.parse(json) as unknown));
 const iso = (unixSeconds: number): string => new Date(unixSeconds * 1000).toISOString();
@@ -87,6 +91,37 @@ export function escrowReturned(
     escrowId: record.escrowId,
     network: record.network,
     buyerAmount: buyerAmount?.toString() ?? null,
+  };
+}
+
+/** `dispute.created`: the buyer has opened a dispute and the funds are frozen. The chain carries no reason. */
+export function disputeCreated(record: TransactionRecord): EventBody {
+  return {
+    event: "dispute.created",
+    transactionId: record._id,
+    disputeId: disputeIdOf(record),
+    escrowId: record.escrowId,
+    serviceId: record.serviceId,
+    network: record.network,
+    reason: null,
+  };
+}
+
+/** `dispute.resolved`: the funds have been paid out by the outcome, `buyerPercent` of them to the buyer. */
+export function disputeResolved(
+  record: TransactionRecord,
+  { outcome, buyerPercent }: { outcome: DisputeOutcome | null; buyerPercent: number | null },
+): EventBody {
+  return {
+    event: "dispute.resolved",
+    transactionId: record._id,
+    disputeId: disputeIdOf(record),
+    escrowId: record.escrowId,
+    serviceId: record.serviceId,
+    network: record.network,
+    outcome,
+    buyerPercent,
+    sellerPercent: buyerPercent === null ? null : ALL_PERCENT - buyerPercent,
   };
 }
 

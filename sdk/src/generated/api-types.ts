@@ -802,6 +802,8 @@ export type Event = {
     | "delivery.submitted"
     | "escrow.refunded"
     | "escrow.abandoned"
+    | "dispute.created"
+    | "dispute.resolved"
     | "escrow.reorged";
   transactionId: string;
   occurredAt: string;
@@ -3971,6 +3973,8 @@ export type GetApiV1EventsData = {
       | "delivery.submitted"
       | "escrow.refunded"
       | "escrow.abandoned"
+      | "dispute.created"
+      | "dispute.resolved"
       | "escrow.reorged";
     transactionId?: string;
     /**
