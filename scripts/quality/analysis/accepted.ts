@@ -51,7 +51,8 @@ export const ACCEPTED: Accepted[] = [
   {
     check: "timestamp",
     where: /ResolverV2\.resolveByAgreement\(/,
-    reason: "Both parties signed the terms; a sequencer that shifts the time by seconds can end their offer by seconds.",
+    reason:
+      "Both parties signed the terms; a sequencer that shifts the time by seconds can end their offer by seconds.",
   },
   {
     check: "cyclomatic-complexity",
