@@ -101,8 +101,6 @@ export function createLimitedThread(script: URL, limits: ThreadLimits) {
   };
 }
 
-export type LimitedThread = ReturnType<typeof createLimitedThread>;
-
 /** Ends with the signal's reason, and not before. */
 function whenAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {

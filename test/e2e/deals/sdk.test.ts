@@ -116,6 +116,8 @@ describe("the client", () => {
 
   it("reads its own budgets and fee tier, and verifies itself", async () => {
     const { account } = buyer.agent;
+    const answer = await stack.market.requestDeveloperAccess({ email: "buyer@example.test" });
+    assert.notInclude(answer, "buyer@example.test", "the answer doesn't say which addresses are known");
     const usage = await account.usage();
     assert.deepEqual([usage.agentId, usage.budgets.search.limit], [buyer.agentId, 500]);
     assert.strictEqual((await account.feeTier()).tier, "Standard");
