@@ -114,6 +114,8 @@ describe("the subgraph adds up what settles each day", () => {
   it("by the UTC day of the settlement, not of the deposit, with a new day at midnight", async () => {
     const [buyer, seller] = await parties();
     const first = await nextDay();
+    // At noon, so that the dispute window of a day ends half a day after the next midnight.
+    await market.passTime(DAY_SECONDS / 2);
     const early = await market.createDelivered(buyer, seller);
     const late = await market.createDelivered(buyer, seller, { disputeWindow: 86_400n });
     await confirmed(market.escrowAs(buyer).accept(early.id));
