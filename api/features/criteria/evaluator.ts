@@ -32,7 +32,7 @@ export interface Evaluation {
 export interface CriteriaEvaluator {
   /**
    * What is wrong with criteria that a buyer proposes.
-   * @param lane whoever asks: work of different lanes takes turns
+   * @param lane the agent that asks: work of different agents takes turns
    * @throws EvaluatorUnavailableError
    */
   faults(lane: string, criteria: BuyerCriteria): Promise<CriteriaFault[]>;

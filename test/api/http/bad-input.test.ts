@@ -5,12 +5,10 @@ import { MAX_BODY_BYTES } from "../../../api/config/constants.ts";
 import { pathsOf } from "../../../api/http/define-route.ts";
 import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
 import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
-import { checkOut, fundedDeal, openMarket } from "../../fixtures/deals.ts";
 import type { CheckoutData, Market } from "../../fixtures/deals.ts";
-import { openChain } from "../../fixtures/stack.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
 import { changesNothing as storedUnchanged } from "../../fixtures/stored.ts";
-import { bodyCases } from "./body-cases.ts";
+import { bodyCases, openScene } from "./body-cases.ts";
 import type { BodyCase } from "./body-cases.ts";
 
 const UNKNOWN_TRANSACTION = `txn_${"0".repeat(32)}`;
@@ -30,11 +28,7 @@ describe("bad input", () => {
   before(async () => {
     // The loops don't run, so only requests change the database.
     api = await startTestApi();
-    chain = await openChain("base-sepolia");
-    market = await openMarket(api, chain);
-    stranger = await api.registerAgent();
-    funded = await fundedDeal(market);
-    pending = await checkOut(market);
+    ({ chain, market, stranger, funded, pending } = await openScene(api));
   });
   after(() => api.close());
 

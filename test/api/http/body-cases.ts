@@ -1,7 +1,9 @@
 import { listingBody } from "../../fixtures/api.ts";
-import type { TestAgent } from "../../fixtures/api.ts";
+import type { TestAgent, TestApi } from "../../fixtures/api.ts";
+import { checkOut, fundedDeal, openMarket } from "../../fixtures/deals.ts";
 import type { CheckoutData, Market } from "../../fixtures/deals.ts";
 import { registrationBody } from "../../fixtures/sign-in.ts";
+import { openChain } from "../../fixtures/stack.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
 import { paymentMethodBody } from "../../fixtures/statements.ts";
 
@@ -30,6 +32,14 @@ export interface Scene {
   funded: CheckoutData;
   pending: CheckoutData;
   stranger: TestAgent;
+}
+
+/** Creates the records. */
+export async function openScene(api: TestApi): Promise<Scene> {
+  const chain = await openChain("base-sepolia");
+  const market = await openMarket(api, chain);
+  const stranger = await api.registerAgent();
+  return { chain, market, stranger, funded: await fundedDeal(market), pending: await checkOut(market) };
 }
 
 /** Path of a transaction, or of an operation on it. */

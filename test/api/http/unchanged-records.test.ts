@@ -2,13 +2,12 @@ import { assert } from "chai";
 
 import { assertError, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
-import { act, checkOut, deliverDeal, fundedDeal, openMarket, readTransaction } from "../../fixtures/deals.ts";
+import { act, deliverDeal, fundedDeal, readTransaction } from "../../fixtures/deals.ts";
 import type { CheckoutData, Market } from "../../fixtures/deals.ts";
-import { openChain } from "../../fixtures/stack.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
 import { changesNothing as storedUnchanged } from "../../fixtures/stored.ts";
 import { until } from "../../fixtures/until.ts";
-import { transactionPath, UNKNOWN_HASH } from "./body-cases.ts";
+import { openScene, transactionPath, UNKNOWN_HASH } from "./body-cases.ts";
 
 describe("calls that change nothing", () => {
   let api: TestApi;
@@ -21,11 +20,7 @@ describe("calls that change nothing", () => {
   before(async () => {
     // The loops don't run, so only requests change the database.
     api = await startTestApi();
-    chain = await openChain("base-sepolia");
-    market = await openMarket(api, chain);
-    stranger = await api.registerAgent();
-    funded = await fundedDeal(market);
-    pending = await checkOut(market);
+    ({ chain, market, stranger, funded, pending } = await openScene(api));
   });
   after(() => api.close());
 
