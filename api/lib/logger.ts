@@ -56,8 +56,8 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 /**
  * Standard output, written in the background: a write for each line would cost the API a tenth of its time. An exit, an
- * uncaught error and a fatal line write what waits. Only SIGKILL or a crash of the runtime loses the lines of the last
- * tenth of a second.
+ * uncaught error and a fatal line write what waits, possibly before lines that are just being written: the times of the
+ * lines tell their order. Only SIGKILL or a crash of the runtime loses the lines of the last tenth of a second.
  */
 function bufferedOutput(): DestinationStream {
   return pino.destination({
