@@ -1,0 +1,97 @@
+import type { DisputeOutcome } from "../../../indexer/schemas.ts";
+import type { CriteriaDocument } from "../../criteria/document.ts";
+import type { CheckVerdict } from "../../criteria/evaluator.ts";
+import type { Fact } from "../../criteria/facts.ts";
+
+/** A side of a dispute. */
+export type Side = "buyer" | "seller";
+
+/** Kinds of evidence (specification 2.6, decision 26). */
+export const EVIDENCE_TYPES = ["delivery_proof", "specification", "communication", "screenshot", "other"] as const;
+export type EvidenceType = (typeof EVIDENCE_TYPES)[number];
+
+/** One item of evidence. A party wrote every text in it. */
+export interface SubmittedEvidence {
+  by: Side;
+  type: EvidenceType;
+  description: string;
+  /** https addresses. */
+  attachments: readonly string[];
+}
+
+/**
+ * When the payload reached this service: by its time (`in_time`), later but before the dispute (`late`), after it
+ * (`after_dispute`), or never (`none`).
+ */
+export type Handover = "in_time" | "late" | "after_dispute" | "none";
+
+/** What a judge decides about. Except for facts and verdicts, every text in it was written by a party. */
+export interface DisputeCase {
+  /** Null for an escrow without a checkout whose criteria document nobody has supplied. */
+  criteria: CriteriaDocument | null;
+  /** Null if none was handed over. */
+  payload: Record<string, unknown> | null;
+  handover: Handover;
+  /** What code has found out. */
+  facts: readonly Fact[];
+  /** What code says about each check of the criteria, in their order. */
+  checks: readonly CheckVerdict[];
+  /** What the buyer says is wrong; null if it has said nothing. */
+  reason: string | null;
+  evidence: readonly SubmittedEvidence[];
+}
+
+/** How one independent vote answers one question that the facts leave open. */
+export interface VotedAnswer {
+  /** The check, or the question whether the result is what title, description and request ask for. */
+  question: string;
+  answer: "met" | "not_met" | "unclear";
+  /** 0 to 1. */
+  confidence: number;
+  reason: string;
+}
+
+/** One independent vote of a model. */
+export interface Vote {
+  /** How this vote saw the case: the order of the parties and their names are swapped between votes. */
+  order: "buyer_first" | "seller_first";
+  outcome: DisputeOutcome;
+  answers: VotedAnswer[];
+}
+
+/** What the use of a model leaves on record. */
+export interface ModelUse {
+  /** Name of the model as configured. */
+  model: string;
+  promptVersion: string;
+  /** SHA-256 of the prompt's fixed text, 0x hex. */
+  promptHash: `0x${string}`;
+  votes: Vote[];
+  tokens: { input: number; output: number };
+  /** Why votes are missing, or why the embedded judge took over; empty if every vote was usable. */
+  problems: string[];
+}
+
+/** A judgement of a case. Everything in it is shown to both parties and hashed into the ruling document. */
+export interface Judgement {
+  outcome: DisputeOutcome;
+  /** Who decided: the facts alone, the embedded judge, or the model. */
+  judge: "facts" | "embedded" | "model";
+  /** Plain sentences, each naming its evidence; limits of the judge included. */
+  reasons: string[];
+  /** Null if no model was asked. */
+  model: ModelUse | null;
+  /** SHA-256 of the canonical JSON of the case as the judge saw it, 0x hex. */
+  inputHash: `0x${string}`;
+  /** What was cut or removed from texts before the judge saw them, one line for each field. */
+  removed: string[];
+}
+
+/** Judges disputes. */
+export interface Judge {
+  /**
+   * Always ends with a judgement: what can't be decided is a Split with the reason.
+   * @throws EvaluatorUnavailableError or EncoderUnavailableError if this process can't judge at the moment
+   */
+  judge(dispute: DisputeCase, signal: AbortSignal): Promise<Judgement>;
+}
