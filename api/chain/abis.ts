@@ -954,6 +954,265 @@ export const scoreAbi = [
   },
 ] as const;
 
+/** Interface of the resolver contract. */
+export const resolverAbi = [
+  {
+    inputs: [
+      { internalType: "uint256", name: "timestamp", type: "uint256" },
+      { internalType: "uint256", name: "deadline", type: "uint256" },
+    ],
+    name: "AgreementExpired",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "address", name: "caller", type: "address" },
+      { internalType: "address", name: "pauser", type: "address" },
+    ],
+    name: "CallerNotPauser",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "enum ResolvedBy", name: "role", type: "uint8" },
+      { internalType: "address", name: "caller", type: "address" },
+      { internalType: "address", name: "pending", type: "address" },
+    ],
+    name: "CallerNotPendingResolver",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "enum ResolvedBy", name: "role", type: "uint8" },
+      { internalType: "address", name: "caller", type: "address" },
+    ],
+    name: "CallerNotResolver",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { internalType: "uint256", name: "createdAt", type: "uint256" },
+      { internalType: "uint256", name: "from", type: "uint256" },
+      { internalType: "uint256", name: "until", type: "uint256" },
+    ],
+    name: "EscrowOutsideTenure",
+    type: "error",
+  },
+  { inputs: [{ internalType: "address", name: "escrow", type: "address" }], name: "InvalidEscrow", type: "error" },
+  { inputs: [{ internalType: "address", name: "resolver", type: "address" }], name: "InvalidResolver", type: "error" },
+  { inputs: [{ internalType: "address", name: "party", type: "address" }], name: "InvalidSignature", type: "error" },
+  { inputs: [{ internalType: "bytes32", name: "escrowId", type: "bytes32" }], name: "MissingRationale", type: "error" },
+  {
+    inputs: [
+      { internalType: "enum ResolvedBy", name: "role", type: "uint8" },
+      { internalType: "address", name: "resolver", type: "address" },
+    ],
+    name: "NotAResolver",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { internalType: "address", name: "resolver", type: "address" },
+    ],
+    name: "ResolverIsParty",
+    type: "error",
+  },
+  {
+    inputs: [
+      { internalType: "enum ResolvedBy", name: "role", type: "uint8" },
+      { internalType: "address", name: "resolver", type: "address" },
+    ],
+    name: "ResolverServedBefore",
+    type: "error",
+  },
+  { inputs: [], name: "RulingsAlreadyPaused", type: "error" },
+  { inputs: [], name: "RulingsArePaused", type: "error" },
+  { inputs: [], name: "RulingsNotPaused", type: "error" },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { indexed: false, internalType: "enum DisputeOutcome", name: "outcome", type: "uint8" },
+      { indexed: false, internalType: "uint256", name: "buyerPercent", type: "uint256" },
+      { indexed: false, internalType: "enum ResolvedBy", name: "resolvedBy", type: "uint8" },
+      { indexed: false, internalType: "enum ResolutionMethod", name: "resolutionMethod", type: "uint8" },
+      { indexed: false, internalType: "bytes32", name: "rationaleHash", type: "bytes32" },
+      { indexed: false, internalType: "address", name: "submitter", type: "address" },
+    ],
+    name: "DisputeResolved",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "enum ResolvedBy", name: "role", type: "uint8" },
+      { indexed: true, internalType: "address", name: "resolver", type: "address" },
+    ],
+    name: "ResolverRevoked",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "enum ResolvedBy", name: "role", type: "uint8" },
+      { indexed: true, internalType: "address", name: "current", type: "address" },
+      { indexed: true, internalType: "address", name: "pending", type: "address" },
+    ],
+    name: "ResolverTransferStarted",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "enum ResolvedBy", name: "role", type: "uint8" },
+      { indexed: true, internalType: "address", name: "previous", type: "address" },
+      { indexed: true, internalType: "address", name: "current", type: "address" },
+      { indexed: false, internalType: "uint256", name: "from", type: "uint256" },
+    ],
+    name: "ResolverTransferred",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [{ indexed: false, internalType: "address", name: "account", type: "address" }],
+    name: "RulingsPaused",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [{ indexed: false, internalType: "address", name: "account", type: "address" }],
+    name: "RulingsUnpaused",
+    type: "event",
+  },
+  {
+    inputs: [{ internalType: "enum ResolvedBy", name: "role", type: "uint8" }],
+    name: "acceptResolver",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { internalType: "uint256", name: "buyerPercent", type: "uint256" },
+      { internalType: "uint256", name: "deadline", type: "uint256" },
+    ],
+    name: "agreementDigest",
+    outputs: [{ internalType: "bytes32", name: "", type: "bytes32" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "escrowContract",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  { inputs: [], name: "pauseRulings", outputs: [], stateMutability: "nonpayable", type: "function" },
+  {
+    inputs: [{ internalType: "enum ResolvedBy", name: "role", type: "uint8" }],
+    name: "pendingResolverOf",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { internalType: "enum DisputeOutcome", name: "outcome", type: "uint8" },
+      { internalType: "uint256", name: "buyerPercent", type: "uint256" },
+      { internalType: "uint256", name: "sellerPercent", type: "uint256" },
+      { internalType: "bytes32", name: "rationaleHash", type: "bytes32" },
+    ],
+    name: "resolveByAdmin",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { internalType: "uint256", name: "buyerPercent", type: "uint256" },
+      { internalType: "uint256", name: "deadline", type: "uint256" },
+      { internalType: "bytes[2]", name: "signatures", type: "bytes[2]" },
+    ],
+    name: "resolveByAgreement",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "bytes32", name: "escrowId", type: "bytes32" },
+      { internalType: "enum DisputeOutcome", name: "outcome", type: "uint8" },
+      { internalType: "bytes32", name: "rationaleHash", type: "bytes32" },
+    ],
+    name: "resolveBySystem",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "enum ResolvedBy", name: "role", type: "uint8" }],
+    name: "resolverOf",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "enum ResolvedBy", name: "role", type: "uint8" },
+      { internalType: "address", name: "resolver", type: "address" },
+    ],
+    name: "revokeResolver",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "rulingsPaused",
+    outputs: [{ internalType: "bool", name: "", type: "bool" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "enum ResolvedBy", name: "role", type: "uint8" },
+      { internalType: "address", name: "resolver", type: "address" },
+    ],
+    name: "tenureOf",
+    outputs: [
+      {
+        components: [
+          { internalType: "uint64", name: "from", type: "uint64" },
+          { internalType: "uint64", name: "until", type: "uint64" },
+          { internalType: "bool", name: "revoked", type: "bool" },
+        ],
+        internalType: "struct ResolverTenure",
+        name: "",
+        type: "tuple",
+      },
+    ],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "enum ResolvedBy", name: "role", type: "uint8" },
+      { internalType: "address", name: "newResolver", type: "address" },
+    ],
+    name: "transferResolver",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  { inputs: [], name: "unpauseRulings", outputs: [], stateMutability: "nonpayable", type: "function" },
+] as const;
+
 /** Interface of a token's USD price feed. */
 export const priceFeedAbi = [
   {

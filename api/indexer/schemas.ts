@@ -28,6 +28,12 @@ export type EscrowEventType = (typeof ESCROW_EVENT_TYPES)[number];
 export const DISPUTE_OUTCOMES = ["BuyerRefund", "SellerPaid", "Split"] as const;
 export type DisputeOutcome = (typeof DISPUTE_OUTCOMES)[number];
 
+/** Who resolved a dispute (specification 2.6), and how (decision 8). */
+export const RESOLVED_BY = ["system", "admin"] as const;
+export type ResolvedBy = (typeof RESOLVED_BY)[number];
+export const RESOLUTION_METHODS = ["ruling", "agreement", "timeout"] as const;
+export type ResolutionMethod = (typeof RESOLUTION_METHODS)[number];
+
 const hex = z
   .string()
   .regex(/^0x[0-9a-f]*$/i)
@@ -38,6 +44,12 @@ const bigInt = z
   .transform((text) => BigInt(text));
 /** Unix seconds, durations in seconds and block numbers: BigInt in the subgraph, safe integers here. */
 const integer = z.string().regex(/^\d+$/).transform(Number).pipe(z.int());
+/** Solidity and GraphQL capitalize the values of these enums; the API and its records don't. */
+const lowerCase = <const Values extends readonly [string, ...string[]]>(values: Values) =>
+  z
+    .string()
+    .transform((text) => text.toLowerCase())
+    .pipe(z.enum(values));
 
 export const metaSchema = z.object({
   block: z.object({
@@ -96,8 +108,8 @@ const escrowFields = z.object({
   automatic: z.boolean().nullable(),
   outcome: z.enum(DISPUTE_OUTCOMES).nullable(),
   buyerPercent: z.int().nullable(),
-  resolvedBy: z.enum(["System", "Admin"]).nullable(),
-  resolutionMethod: z.enum(["Ruling", "Agreement", "Timeout"]).nullable(),
+  resolvedBy: lowerCase(RESOLVED_BY).nullable(),
+  resolutionMethod: lowerCase(RESOLUTION_METHODS).nullable(),
   rationaleHash: hex.nullable(),
   buyerAmount: bigInt,
   sellerAmount: bigInt,

@@ -32,7 +32,12 @@ interface MoveFacts {
   automatic: unknown;
   outcome: unknown;
   buyerPercent: unknown;
+  resolvedBy: unknown;
+  resolutionMethod: unknown;
+  rationaleHash: unknown;
 }
+
+const UNRESOLVED = { outcome: null, buyerPercent: null, resolvedBy: null, resolutionMethod: null, rationaleHash: null };
 
 /** The facts that are still unset after only these moves. */
 function unsetBy(types: ReadonlySet<EscrowEventType>): Partial<Record<keyof MoveFacts, null>> {
@@ -40,7 +45,7 @@ function unsetBy(types: ReadonlySet<EscrowEventType>): Partial<Record<keyof Move
     ...(types.has("DeliverySubmitted") ? {} : { proofHash: null, deliveredAt: null }),
     ...(types.has("DisputeOpened") ? {} : { disputedAt: null }),
     ...(types.has("EscrowReleased") ? {} : { automatic: null }),
-    ...(types.has("EscrowResolved") ? {} : { outcome: null, buyerPercent: null }),
+    ...(types.has("EscrowResolved") ? {} : UNRESOLVED),
     ...([...types].some(isSettling) ? {} : { settledAt: null }),
   };
 }
@@ -59,7 +64,6 @@ export function escrowAfter(escrow: IndexedEscrow, ordinal: bigint): IndexedEscr
   return {
     ...escrow,
     ...unsetBy(types),
-    ...(types.has("EscrowResolved") ? {} : { resolvedBy: null, resolutionMethod: null, rationaleHash: null }),
     ...(isSettled ? {} : { buyerAmount: 0n, sellerAmount: 0n }),
     state: move === undefined ? "Funded" : STATE_AFTER[move.type],
     updatedBlock: move?.blockNumber ?? escrow.createdBlock,

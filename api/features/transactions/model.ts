@@ -3,8 +3,14 @@ import type { Connection, Model } from "mongoose";
 
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
-import { DISPUTE_OUTCOMES, ESCROW_STATES } from "../../indexer/schemas.ts";
-import type { DisputeOutcome, EscrowEventType, EscrowState } from "../../indexer/schemas.ts";
+import { DISPUTE_OUTCOMES, ESCROW_STATES, RESOLUTION_METHODS, RESOLVED_BY } from "../../indexer/schemas.ts";
+import type {
+  DisputeOutcome,
+  EscrowEventType,
+  EscrowState,
+  ResolutionMethod,
+  ResolvedBy,
+} from "../../indexer/schemas.ts";
 
 /** Status values of a transaction (decision 15). */
 export const TRANSACTION_STATUSES = [
@@ -42,6 +48,10 @@ export interface EscrowSnapshot {
   automatic: boolean | null;
   outcome: DisputeOutcome | null;
   buyerPercent: number | null;
+  /** Who resolved the dispute, how, and the hash of the ruling document (decision 8). */
+  resolvedBy: ResolvedBy | null;
+  resolutionMethod: ResolutionMethod | null;
+  rationaleHash: `0x${string}` | null;
   buyerAmount: string;
   sellerAmount: string;
   updatedBlock: number;
@@ -138,6 +148,9 @@ const snapshotSchema = new Schema<EscrowSnapshot>(
     automatic: { type: Boolean, default: null },
     outcome: { type: String, enum: [...DISPUTE_OUTCOMES, null], default: null },
     buyerPercent: countOrNull,
+    resolvedBy: { type: String, enum: [...RESOLVED_BY, null], default: null },
+    resolutionMethod: { type: String, enum: [...RESOLUTION_METHODS, null], default: null },
+    rationaleHash: textOrNull,
     buyerAmount: text,
     sellerAmount: text,
     updatedBlock: count,

@@ -10,6 +10,7 @@ export function apiAbis(): Promise<string> {
   return abiModule([
     ["escrowAbi", "Interface of the escrow contract.", IEscrow__factory.abi],
     ["scoreAbi", "Interface of the score contract.", IScore__factory.abi],
+    ["resolverAbi", "Interface of the resolver contract.", IResolver__factory.abi],
     ["priceFeedAbi", "Interface of a token's USD price feed.", IPriceFeed__factory.abi],
   ]);
 }
