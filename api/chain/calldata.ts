@@ -1,7 +1,7 @@
 import { encodeFunctionData, erc20Abi } from "viem";
 import type { Address, Hex } from "viem";
 
-import { escrowAbi } from "./abis.ts";
+import { escrowAbi, resolverAbi } from "./abis.ts";
 
 /** A call that a wallet can send as is. `value` is in wei as a decimal string, always "0" here. */
 export interface ContractCall {
@@ -82,6 +82,7 @@ const MOVES = {
   claimAbandoned: "Reclaim the deposit, without the fee, of a job that was never delivered",
   refund: "Decline the job and refund the buyer",
   openDispute: "Dispute the delivery; the funds are frozen until a ruling",
+  resolveExpired: "End a dispute without a ruling: each party gets half",
 } as const;
 
 /** Name of a move that takes only the escrow id. */
@@ -91,4 +92,33 @@ export type EscrowMove = keyof typeof MOVES;
 export function moveCall(target: CallTarget, move: EscrowMove, escrowId: Hex): ContractCall {
   const data = encodeFunctionData({ abi: escrowAbi, functionName: move, args: [escrowId] });
   return escrowCall(target, data, MOVES[move]);
+}
+
+/** A division of a disputed escrow that both parties have signed. */
+export interface SignedAgreement {
+  escrowId: Hex;
+  /** The buyer's share, 0 to 100. The seller gets the rest. */
+  buyerPercent: number;
+  /** Last second at which the chain accepts it, in unix seconds. */
+  deadline: number;
+  buyerSignature: Hex;
+  sellerSignature: Hex;
+}
+
+/** Ends a dispute as its parties agreed; anyone may send it (decisions 8 and 44). */
+export function resolveByAgreementCall(
+  { chainId, resolverContract }: { chainId: number; resolverContract: Address },
+  { escrowId, buyerPercent, deadline, buyerSignature, sellerSignature }: SignedAgreement,
+): ContractCall {
+  return {
+    to: resolverContract,
+    data: encodeFunctionData({
+      abi: resolverAbi,
+      functionName: "resolveByAgreement",
+      args: [escrowId, BigInt(buyerPercent), BigInt(deadline), [buyerSignature, sellerSignature]],
+    }),
+    value: "0",
+    chainId,
+    description: "Pay both parties what they agreed on",
+  };
 }

@@ -53,6 +53,12 @@ export const ABANDONMENT_GRACE_SECONDS = { min: 3_600, max: 2_592_000, default: 
 export const DELIVERY_DEADLINE_SECONDS = { min: 1_800, max: 2_592_000, default: 604_800 } as const;
 /** How long after the delivery on chain the seller may hand the payload over, in seconds (decision 26). */
 export const PAYLOAD_GRACE_SECONDS = 60;
+/** Longest time that the parties have for evidence after a dispute was opened, in seconds (section 8.1, decision 26). */
+export const EVIDENCE_MAX_SECONDS = 172_800;
+/** Without a ruling for this long, anyone may end a dispute, in seconds (decision 8). */
+export const RESOLUTION_TIMEOUT_SECONDS = 2_592_000;
+/** Evidence in a dispute (decision 26): items of a party, characters of a text, attachments of an item. */
+export const EVIDENCE_LIMITS = { items: 20, textLength: 5_000, attachments: 10 } as const;
 /** How long a quote is valid, in seconds (decision 2). */
 export const QUOTE_SECONDS = 900;
 

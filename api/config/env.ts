@@ -1,6 +1,8 @@
 import { z } from "zod";
 
 import type { Network } from "./constants.ts";
+import { disputeProblems, disputeSettings, disputeVariables } from "./disputes.ts";
+import type { DisputeSettings } from "./disputes.ts";
 import { limitsOf, limitVariables } from "./limits.ts";
 import type { Limits } from "./limits.ts";
 import { x402Problems, x402Settings, x402Variables } from "./x402.ts";
@@ -84,6 +86,7 @@ const variables = z.object({
   FOLLOWER_POLL_MS: wholeNumber(10, 60_000).default(100),
   ...limitVariables,
   ...x402Variables,
+  ...disputeVariables,
 });
 
 /** Configuration from the environment. */
@@ -125,6 +128,7 @@ export interface Env {
   limits: Limits;
   /** Payments per call. */
   x402: X402Settings;
+  disputes: DisputeSettings;
 }
 
 /**
@@ -134,8 +138,8 @@ export interface Env {
  */
 export function loadEnv(source: Readonly<Record<string, string | undefined>> = process.env): Env {
   const env = readVariables(variables, source);
-  const payments = x402Problems(env);
-  if (payments.length > 0) throw new ConfigurationError(payments);
+  const problems = [...x402Problems(env), ...disputeProblems(env)];
+  if (problems.length > 0) throw new ConfigurationError(problems);
   if (env.NODE_ENV === "production") refuseWeakProduction(env.WEBHOOK_SIGNING_SECRET);
   const publicUrl = (env.PUBLIC_URL ?? `http://${env.HOST}:${env.PORT}`).replace(/\/+$/, "");
   return {
@@ -164,6 +168,7 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     followerPollMs: env.FOLLOWER_POLL_MS,
     limits: limitsOf(env),
     x402: x402Settings(env),
+    disputes: disputeSettings(env),
   };
 }
 

@@ -1,9 +1,9 @@
 import { getAddress, isAddress, parseUnits } from "viem";
-import { privateKeyToAddress } from "viem/accounts";
 import { z } from "zod";
 
 import { NETWORKS, USDC_DECIMALS, X402_PRICES_USD } from "./constants.ts";
 import type { CallClass, Network } from "./constants.ts";
+import { privateKey } from "./private-key.ts";
 
 /** How payments per call are taken (section 8.3, decision 36). */
 export interface X402Settings {
@@ -54,10 +54,7 @@ export const x402Variables = {
     .transform((text) => getAddress(text))
     .optional(),
   X402_FACILITATOR_URL: z.url({ protocol: /^https?$/, error: "must be an http or https address" }).optional(),
-  X402_SETTLEMENT_KEY: z
-    .templateLiteral(["0x", z.string().regex(/[0-9a-fA-F]{64}/)], { error: "must be 0x and 64 hexadecimal digits" })
-    .refine(isPrivateKey, "isn't a private key")
-    .optional(),
+  X402_SETTLEMENT_KEY: privateKey.optional(),
   X402_PRICE_API: priceOf("api"),
   X402_PRICE_MESSAGE: priceOf("message"),
   X402_PRICE_SEARCH: priceOf("search"),
@@ -70,15 +67,6 @@ export const x402Variables = {
     .pipe(z.number().min(100, "must be at least 100").max(60_000, "must be at most 60000"))
     .default(15_000),
 };
-
-function isPrivateKey(key: string): boolean {
-  try {
-    privateKeyToAddress(key as `0x${string}`);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 type X402Variables = z.output<z.ZodObject<typeof x402Variables>>;
 

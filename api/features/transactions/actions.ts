@@ -1,6 +1,6 @@
 import { approveCall, createEscrowCall, moveCall, submitDeliveryCall } from "../../chain/calldata.ts";
 import type { CallTarget, ContractCall, EscrowMove } from "../../chain/calldata.ts";
-import { claimableAt, finalizableAt, graceEnd, windowEnd } from "./deadlines.ts";
+import { claimableAt, finalizableAt, graceEnd, resolvableAt, windowEnd } from "./deadlines.ts";
 import type { TransactionRecord } from "./model.ts";
 import { DELIVER_BODY_SCHEMA } from "./schemas.ts";
 import { termsOf } from "./snapshot.ts";
@@ -11,7 +11,15 @@ export type Role = "buyer" | "seller";
 /** A step that a party's wallet takes, as a call that it can send as is. */
 export interface CallAction extends ContractCall {
   action:
-    "approve" | "createEscrow" | "submitDelivery" | "accept" | "openDispute" | "finalize" | "claimAbandoned" | "refund";
+    | "approve"
+    | "createEscrow"
+    | "submitDelivery"
+    | "accept"
+    | "openDispute"
+    | "finalize"
+    | "claimAbandoned"
+    | "refund"
+    | "resolveExpired";
   /** Last second in which the chain accepts the call, in unix seconds; null if it stays open. */
   availableUntil: number | null;
 }
@@ -77,8 +85,9 @@ export function nextActions(record: TransactionRecord, role: Role, now: number):
       return role === "buyer" ? reclaimActions(record, now) : deliveryActions(record, now);
     case "delivered":
       return [...missingPayload(record, role), ...settlementActions(record, role, now)];
-    case "released":
     case "disputed":
+      return [...missingPayload(record, role), ...timeoutActions(record, now)];
+    case "released":
     case "resolved":
       return missingPayload(record, role);
     default:
@@ -120,6 +129,12 @@ function settlementActions(record: TransactionRecord, role: Role, now: number): 
   const opensAt = finalizableAt(record);
   if (opensAt !== null && now >= opensAt) return [move(record, "finalize", null)];
   return role === "buyer" ? [move(record, "accept", end), move(record, "openDispute", end)] : [];
+}
+
+/** A dispute that nobody has ruled doesn't hold the funds for ever (decision 8). */
+function timeoutActions(record: TransactionRecord, now: number): Action[] {
+  const opensAt = resolvableAt(record);
+  return opensAt !== null && now >= opensAt ? [move(record, "resolveExpired", null)] : [];
 }
 
 /** A seller who first committed to a delivery on chain may still submit the payload. */

@@ -1,3 +1,4 @@
+import { RESOLUTION_TIMEOUT_SECONDS } from "../../config/constants.ts";
 import type { TransactionRecord } from "./model.ts";
 
 // The contract compares deadlines with the time of the block that includes the call. A move is open while now <= its
@@ -23,6 +24,12 @@ export function graceEnd(record: TransactionRecord): number {
 /** First second in which the buyer may reclaim an undelivered job. */
 export function claimableAt(record: TransactionRecord): number {
   return graceEnd(record) + 1;
+}
+
+/** First second in which anyone may end a dispute that nobody has ruled; null without a dispute. */
+export function resolvableAt(record: TransactionRecord): number | null {
+  const disputedAt = record.escrow?.disputedAt ?? null;
+  return disputedAt === null ? null : disputedAt + RESOLUTION_TIMEOUT_SECONDS + 1;
 }
 
 /** Why the chain doesn't accept a move now. */

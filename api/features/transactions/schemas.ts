@@ -40,6 +40,7 @@ const callAction = z
       "finalize",
       "claimAbandoned",
       "refund",
+    "resolveExpired",
     ]),
     ...contractCall.shape,
     availableUntil,
