@@ -1,27 +1,37 @@
 import type { Logger } from "../../../lib/logger.ts";
 import type { SentenceEncoder } from "../../search/encoder.ts";
-import type { DisputeCase, Judge, Judgement } from "./case.ts";
+import type { DisputeCase, Judge, Judgement, ModelUse } from "./case.ts";
 import { directiveLine, directivesIn } from "./directives.ts";
 import type { Directive } from "./directives.ts";
 import { createEmbeddedJudge, LIMITS_OF_THE_EMBEDDED_JUDGE } from "./embedded-judge.ts";
 import type { EmbeddedAnswer } from "./embedded-judge.ts";
 import { ruleByFacts } from "./facts-ruling.ts";
+import { createModelJudge } from "./model-judge.ts";
+import type { Asked, ModelOptions } from "./model-judge.ts";
 import { LATE_REASON, outcomeIfMet, outcomeOf } from "./questions.ts";
+import type { Question } from "./questions.ts";
 import { inputHashOf, seenCase } from "./seen-case.ts";
 import { quote } from "./texts.ts";
+import { LEAST_CONFIDENCE, outcomeOfVotes } from "./votes.ts";
 
 /** What a judge needs. */
 export interface JudgeOptions {
   encoder: SentenceEncoder;
+  /** Undefined: the embedded judge answers what the facts leave open. */
+  model?: ModelOptions | undefined;
   log: Logger;
 }
 
 /** An outcome with its reasons. */
 type Ruling = Pick<Judgement, "outcome" | "reasons">;
 
-/** A judge: facts first, then the embedded judge for what they leave open (decision 26). */
-export function createJudge({ encoder }: JudgeOptions): Judge {
+/**
+ * A judge: facts first, then the model's votes on what they leave open, or the embedded judge without a model
+ * (decision 26). docs/rulings.md has the rules.
+ */
+export function createJudge({ encoder, model, log }: JudgeOptions): Judge {
   const embedded = createEmbeddedJudge(encoder);
+  const asked = model === undefined ? undefined : createModelJudge(model, log);
 
   return {
     async judge(dispute, signal) {
@@ -32,20 +42,54 @@ export function createJudge({ encoder }: JudgeOptions): Judge {
       if (facts.outcome !== null) {
         return { outcome: facts.outcome, judge: "facts", reasons: facts.reasons, model: null, ...common };
       }
+      const { questions } = facts;
       const directives = directivesIn(seen.dispute);
       const lines = [...facts.reasons, ...directives.map(directiveLine)];
-      const answers = await embedded.answer(seen, facts.questions, signal);
-      const { outcome, reasons } = withoutWinForAuthors(rulingOf(answers, seen.dispute), directives);
-      return { outcome, judge: "embedded", reasons: [...lines, ...reasons], model: null, ...common };
+      const votes = await asked?.votes({ seen, questions, attachments: [] }, signal);
+      if (votes?.isUsable === false) votes.use.problems.push("Too few votes: the embedded judge took over.");
+      const isVoted = votes?.isUsable === true;
+      const ruling = isVoted
+        ? rulingOfVotes(votes.use, questions, seen.dispute)
+        : rulingOfAnswers(await embedded.answer(seen, questions, signal), seen.dispute, votes);
+      const { outcome, reasons } = withoutWinForAuthors(ruling, directives);
+      const by = isVoted ? "model" : "embedded";
+      return { outcome, judge: by, reasons: [...lines, ...reasons], model: votes?.use ?? null, ...common };
     },
   };
 }
 
 const ANSWER_WORDS = { met: "met", not_met: "not met", unclear: "unclear" } as const;
 
+/** What follows from the votes of a model. */
+function rulingOfVotes(
+  { model, votes, problems }: ModelUse,
+  questions: readonly Question[],
+  { handover }: DisputeCase,
+): Ruling {
+  const answered = questions.map(({ text }, index) => {
+    const said = votes.flatMap(({ answers }) => answers[index] ?? []);
+    const each = said.map(
+      ({ answer, confidence, reason }) => `${ANSWER_WORDS[answer]} (${confidence.toFixed(2)}): ${quote(reason, 500)}`,
+    );
+    return `${quote(text)} is ${each.join("; ")}.`;
+  });
+  const { outcome, reason } = outcomeOfVotes(votes);
+  const head = `The model ${quote(model)} gave ${votes.length} independent votes on the result. An answer with less confidence than ${LEAST_CONFIDENCE} counts as unclear.`;
+  const isLate =
+    handover === "late" &&
+    outcome === "Split" &&
+    votes.every(({ answers }) => answers.every(({ answer }) => answer === "met"));
+  return { outcome, reasons: [head, ...answered, ...problems, ...(isLate ? [LATE_REASON] : []), reason] };
+}
+
 /** What follows from the embedded judge's answers. */
-function rulingOf(answers: readonly EmbeddedAnswer[], { handover }: DisputeCase): Ruling {
+function rulingOfAnswers(
+  answers: readonly EmbeddedAnswer[],
+  { handover }: DisputeCase,
+  votes: Asked | undefined,
+): Ruling {
   const lines = [
+    ...(votes?.use.problems ?? []),
     LIMITS_OF_THE_EMBEDDED_JUDGE,
     ...answers.map(({ question, answer, reason }) => `${quote(question.text)} is ${ANSWER_WORDS[answer]}: ${reason}.`),
   ];
@@ -53,6 +97,10 @@ function rulingOf(answers: readonly EmbeddedAnswer[], { handover }: DisputeCase)
     ({ question, answer }) => question.about === "agreement" && answer === "unclear",
   );
   if (isAgreementOpen) {
+    if (votes?.isSpoiled === true) {
+      const why = "The model refused or spoiled its answer, and a text of the case may have made it.";
+      return { outcome: "Split", reasons: [...lines, `${why} Nobody wins by that: the outcome is Split.`] };
+    }
     const outcome = outcomeIfMet(handover);
     if (outcome === "Split") return { outcome, reasons: [...lines, LATE_REASON] };
     const why = "The buyer agreed no checks with the seller, and nothing shows that the result is wrong.";
