@@ -152,6 +152,13 @@ export function directivesIn(dispute: DisputeCase): Directive[] {
   return found;
 }
 
+/** The same in the texts of attachments, where a party may plead as in its evidence. */
+export function directivesInAttachments(texts: readonly { by: Side; url: string; text: string }[]): Directive[] {
+  return texts
+    .filter(({ text }) => isCommand(text))
+    .map(({ by, url, text }) => ({ by, field: `attachment ${url}`, text }));
+}
+
 /** The line of a ruling about such a text. */
 export function directiveLine({ by, field, text }: Directive): string {
   return `The ${by}'s ${field} addresses the judge: ${quote(text)}. Such a text counts for nobody, and its author can't win by judgement.`;

@@ -1,7 +1,9 @@
 import type { Logger } from "../../../lib/logger.ts";
 import type { SentenceEncoder } from "../../search/encoder.ts";
 import type { DisputeCase, Judge, Judgement, ModelUse } from "./case.ts";
-import { directiveLine, directivesIn } from "./directives.ts";
+import { readAttachments } from "./attachments.ts";
+import type { AttachmentFetcher, ReadAttachments } from "./attachments.ts";
+import { directiveLine, directivesIn, directivesInAttachments } from "./directives.ts";
 import type { Directive } from "./directives.ts";
 import { createEmbeddedJudge, LIMITS_OF_THE_EMBEDDED_JUDGE } from "./embedded-judge.ts";
 import type { EmbeddedAnswer } from "./embedded-judge.ts";
@@ -19,6 +21,8 @@ export interface JudgeOptions {
   encoder: SentenceEncoder;
   /** Undefined: the embedded judge answers what the facts leave open. */
   model?: ModelOptions | undefined;
+  /** Undefined: the model sees the addresses of attachments, and not what is there. */
+  attachments?: AttachmentFetcher | undefined;
   log: Logger;
 }
 
@@ -29,9 +33,15 @@ type Ruling = Pick<Judgement, "outcome" | "reasons">;
  * A judge: facts first, then the model's votes on what they leave open, or the embedded judge without a model
  * (decision 26). docs/rulings.md has the rules.
  */
-export function createJudge({ encoder, model, log }: JudgeOptions): Judge {
+export function createJudge({ encoder, model, attachments, log }: JudgeOptions): Judge {
   const embedded = createEmbeddedJudge(encoder);
   const asked = model === undefined ? undefined : createModelJudge(model, log);
+
+  /** What attachments say. Only a model weighs evidence, so nothing is fetched without one. */
+  async function attached(dispute: DisputeCase, signal: AbortSignal): Promise<ReadAttachments> {
+    if (asked === undefined || attachments === undefined) return { texts: [], lines: [], removed: [] };
+    return readAttachments(dispute, attachments, signal);
+  }
 
   return {
     async judge(dispute, signal) {
@@ -43,9 +53,10 @@ export function createJudge({ encoder, model, log }: JudgeOptions): Judge {
         return { outcome: facts.outcome, judge: "facts", reasons: facts.reasons, model: null, ...common };
       }
       const { questions } = facts;
-      const directives = directivesIn(seen.dispute);
-      const lines = [...facts.reasons, ...directives.map(directiveLine)];
-      const votes = await asked?.votes({ seen, questions, attachments: [] }, signal);
+      const { texts, lines: fetched, removed } = await attached(seen.dispute, signal);
+      const directives = [...directivesIn(seen.dispute), ...directivesInAttachments(texts)];
+      const lines = [...facts.reasons, ...fetched, ...directives.map(directiveLine)];
+      const votes = await asked?.votes({ seen, questions, attachments: texts }, signal);
       if (votes?.isUsable === false) votes.use.problems.push("Too few votes: the embedded judge took over.");
       const isVoted = votes?.isUsable === true;
       const ruling = isVoted
@@ -53,7 +64,14 @@ export function createJudge({ encoder, model, log }: JudgeOptions): Judge {
         : rulingOfAnswers(await embedded.answer(seen, questions, signal), seen.dispute, votes);
       const { outcome, reasons } = withoutWinForAuthors(ruling, directives);
       const by = isVoted ? "model" : "embedded";
-      return { outcome, judge: by, reasons: [...lines, ...reasons], model: votes?.use ?? null, ...common };
+      return {
+        outcome,
+        judge: by,
+        reasons: [...lines, ...reasons],
+        model: votes?.use ?? null,
+        ...common,
+        removed: [...seen.removed, ...removed],
+      };
     },
   };
 }
