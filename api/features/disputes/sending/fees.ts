@@ -1,0 +1,43 @@
+import type { MarketFees } from "../../../chain/sending-chain.ts";
+
+/** What a transaction offers, in wei per unit of gas. */
+export interface Offer {
+  maxFeePerGas: bigint;
+  maxPriorityFeePerGas: bigint;
+}
+
+/** Room for six full blocks in a row, each of which raises the base fee by an eighth. */
+const BASE_FEE_ROOM = 2n;
+
+/** What a new transaction offers at the market's fees. */
+export function firstOffer({ baseFee, priorityFee }: MarketFees): Offer {
+  return { maxFeePerGas: BASE_FEE_ROOM * baseFee + priorityFee, maxPriorityFeePerGas: priorityFee };
+}
+
+/** The most that a transaction may offer: a multiple of what the market asks. */
+export function highestOffer({ baseFee, priorityFee }: MarketFees, multiple: number): Offer {
+  const times = BigInt(multiple);
+  return { maxFeePerGas: times * (baseFee + priorityFee), maxPriorityFeePerGas: times * priorityFee };
+}
+
+/** 12.5% more, rounded up. Nodes ask for 10% before they replace a transaction, some for 12.5%. */
+const raised = (fee: bigint): bigint => (fee * 9n + 7n) / 8n + (fee === 0n ? 1n : 0n);
+
+const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
+/**
+ * What a replacement of a transaction offers: both fees at least 12.5% more, or the market's if that is higher.
+ * @param multiple the highest multiple of the market's fees that may be offered
+ * @returns undefined if that exceeds the cap
+ */
+export function nextOffer(previous: Offer, market: MarketFees, multiple: number): Offer | undefined {
+  const fresh = firstOffer(market);
+  const maxPriorityFeePerGas = larger(raised(previous.maxPriorityFeePerGas), fresh.maxPriorityFeePerGas);
+  const offer = {
+    maxFeePerGas: larger(larger(raised(previous.maxFeePerGas), fresh.maxFeePerGas), maxPriorityFeePerGas),
+    maxPriorityFeePerGas,
+  };
+  const cap = highestOffer(market, multiple);
+  // The tip alone may exceed its cap where the market asks for none: it is within the whole.
+  return offer.maxFeePerGas > cap.maxFeePerGas ? undefined : offer;
+}

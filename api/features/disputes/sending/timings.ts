@@ -1,0 +1,40 @@
+import { RULING_CONFIRMATIONS } from "../../../config/constants.ts";
+
+/** Durations and limits of the sending of rulings. Tests shorten them. */
+export interface SendingTimings {
+  /** Blocks that must follow the block of a ruling before it is final. At least 1. */
+  confirmations: number;
+  /** How long a process that was killed keeps the others from sending, in milliseconds. */
+  leaseMs: number;
+  /** Pause between steps, and between looks at a transaction that isn't mined, in milliseconds. */
+  pollMs: number;
+  /** Longest pause between looks at a transaction that isn't final, in milliseconds. */
+  watchMs: number;
+  /** How long a transaction may wait for a block before its fees are raised, in milliseconds. */
+  bumpAfterMs: number;
+  /** First and longest pause after a problem or an outage, in milliseconds. It doubles in between, with jitter. */
+  retryMinMs: number;
+  retryMaxMs: number;
+  /** A transaction never offers more than this multiple of the market's fees. */
+  feeCapMultiple: number;
+  /** Transactions of a key that wait for a block at the same time. */
+  maxInFlight: number;
+}
+
+export const SENDING_TIMINGS: SendingTimings = {
+  confirmations: RULING_CONFIRMATIONS,
+  leaseMs: 15_000,
+  pollMs: 1_000,
+  watchMs: 5_000,
+  bumpAfterMs: 30_000,
+  retryMinMs: 2_000,
+  retryMaxMs: 300_000,
+  feeCapMultiple: 10,
+  maxInFlight: 8,
+};
+
+/** A pause after so many failures in a row: doubled each time, with jitter over its upper half. */
+export function pauseAfter(failures: number, { retryMinMs, retryMaxMs }: SendingTimings): number {
+  const bound = Math.min(retryMaxMs, retryMinMs * 2 ** Math.min(failures, 30));
+  return bound / 2 + (Math.random() * bound) / 2;
+}
