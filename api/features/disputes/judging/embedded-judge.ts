@@ -1,7 +1,7 @@
 import { untilAborted } from "../../../lib/stopping.ts";
 import type { SentenceEncoder } from "../../search/encoder.ts";
 import { cosine } from "../../search/vectors.ts";
-import { searchTerm } from "../../search/words.ts";
+import { searchTerm, wordsOf } from "../../search/words.ts";
 import type { DisputeCase } from "./case.ts";
 import { contentOf, termsOf } from "./content.ts";
 import type { Content } from "./content.ts";
@@ -40,10 +40,10 @@ const MET_SUBSTANCE = 4;
 /** A check with fewer terms of its own is about too little to be recognised. */
 const LEAST_TERMS = 2;
 /** A payload is about something else if no passage is closer than this to anything agreed, and no term is shared. */
-const UNRELATED_COSINE = 0.2;
+const UNRELATED_COSINE = 0.3;
 /** Texts with fewer words may share none by chance. */
 const LEAST_WORDS_OF_PAYLOAD = 25;
-const LEAST_TERMS_OF_REQUEST = 8;
+const LEAST_TERMS_OF_REQUEST = 5;
 /** A payload with more words isn't merely an excuse. */
 const MOST_WORDS_OF_EXCUSE = 25;
 /** Passages that are encoded for one question. The others share fewer words with it. */
@@ -63,7 +63,7 @@ const LABELS = new Set(
 const EMPTY_TALK =
   /\b(no|not|never|none|nothing|without|cannot|\w+n't|unknown|unclear|unavailable|n\/a|tbd|todo|missing|omitted|skipped|will be|to be|coming soon|placeholder|lorem|requested|required|requirements?|criteri(a|on)|checks?|satisf\w+|fulfil\w*|compli\w+|confirmed|delivered|buyer|seller)\b/iu;
 const EXCUSE =
-  /\b(lorem ipsum|placeholder|coming soon|to be (done|delivered|provided|added|announced)|tbd|not (yet )?(available|implemented|ready|finished|supported)|(service|temporarily) unavailable|internal (server )?error|quota exceeded|as an ai|i('m| am) (sorry|unable)|i can(not|'t)|we (are unable|can(not|'t)|were unable)|unable to|sample (text|data|output)|test(ing)? (data|123)|asdf\w*|foo ?bar)\b/iu;
+  /\b(lorem ipsum|placeholder|coming soon|to be (done|delivered|provided|added|announced)|tbd|not (yet )?(available|implemented|ready|finished|supported)|(service|temporarily) unavailable|internal (server )?error|quota exceeded|as an ai|i('m| am) (sorry|unable)|i can(not|'t)|we (are unable|can(not|'t)|were unable)|unable to|sorry,|apolog\w+|(try|order) again|overloaded|sample (text|data|output)|test(ing)? (data|123)|asdf\w*|foo ?bar)\b/iu;
 
 /** Judges open questions on its own, without any outside service. */
 export function createEmbeddedJudge(encoder: SentenceEncoder) {
@@ -75,8 +75,11 @@ export function createEmbeddedJudge(encoder: SentenceEncoder) {
       known.set(text, encoding);
       return untilAborted(encoding, signal);
     };
-    const isEnglish = async (text: string) =>
-      (await encode(clip(text, LANGUAGE_SAMPLE))).knownWordShare >= LEAST_KNOWN_WORD_SHARE;
+    const isEnglish = async (text: string) => {
+      // The encoder fails for an empty text.
+      if (wordsOf(text).length === 0) return false;
+      return (await encode(clip(text, LANGUAGE_SAMPLE))).knownWordShare >= LEAST_KNOWN_WORD_SHARE;
+    };
     /** The passage that is closest to a text. One at a time, because searches use the encoder too. */
     async function closest(text: string, passages: readonly string[]) {
       const { vector } = await encode(text);

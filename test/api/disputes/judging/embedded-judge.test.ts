@@ -133,6 +133,12 @@ describe("the embedded judge", () => {
     assert.strictEqual(await outcome({ request, payload, reason: COMPLAINT }), "SellerPaid");
   });
 
+  it("calls a check without words unclear", async () => {
+    for (const text of ["\u200b", "…", "🙂"]) assert.strictEqual(await checked(text), "Split", text);
+    assert.strictEqual(await checked(CHECK, { payload: { art: "🙂" } }), "Split");
+    assert.strictEqual(await outcome({ payload: { art: "🙂" }, request: REQUEST, reason: COMPLAINT }), "SellerPaid");
+  });
+
   it("answers no question about what a payload was cut from", async () => {
     const payload = { text: `${RECIPE} `.repeat(1_000) };
     assert.strictEqual(await outcome({ request: REQUEST, payload, reason: COMPLAINT }), "SellerPaid");
