@@ -31,6 +31,13 @@ const COMMANDS = [
   /["']?\b(answer|verdict|outcome|ruling|vote)["']?\s*[:=]\s*["']?(met|not[_ ]met|unclear|buyer ?refund|seller ?paid|split)\b/,
   /["']confidence["']?\s*[:=]\s*[01]?\.?\d/,
   /\bnot_met\b/,
+  /^\W{0,9}(a|answer)\s?:\s?["']?(met|not met|satisfied|fulfilled)\b|\? (a|answer): ?(met|not met)\b/m,
+  new RegExp(
+    `\\b${JUDGE}s?\\b.{0,30}\\b(must|should|shall|has to|have to|needs? to|will)\\b (now )?(output|return|print|answer with|respond|reply)\\b`,
+  ),
+  // False authority: neither the service nor the other party speaks in a text of a party.
+  /(^|[[*#(>])[ \t]{0,9}(automated |automatic |official )?(platform|system|admin\w*|official|marketplace|escrow|resolver)('s)? (notice|note|message|ruling|decision|verdict|review|override)\b/m,
+  /\b(statement|message|note) (of|by|from) the (buyer|seller|platform|marketplace|judge|resolver|service)\b\s?:|\bend of the (buyer|seller)'s (statement|message|evidence|text)\b/,
   /\b(answer|respond|reply|output|vote|mark|treat|consider|count|declare|rate|return)\b[^.!?\n]{0,60}\b(as |with |is |are |=|: ?)["'`]?(met|not met|satisfied|fulfilled|sellerpaid|buyerrefund)\b/,
   /\bignor(iere|ieren sie|ez|a|e|ar|are|en)\b[^.!?\n]{0,60}\b(anweisung|instru|istruz|regeln|regole|reglas|consignes|vorherig|anterior|précédent|precedent)/,
   /\b(vergiss|vergessen sie|olvida|oubliez?|dimentica)\b[^.!?\n]{0,60}\b(anweisung|instru|istruz|regeln|reglas|consignes)/,
@@ -48,6 +55,7 @@ const PLEAS = [
     `\\b(note|notice|message|attention|instructions?|dear|hey|hello|memo|reminder|hint|info)\\b[ :,]*(to |for )?(the |all |any |every )?(\\w+ )?${MODEL}s?\\b`,
   ),
   /\b(sellerpaid|buyerrefund)\b/,
+  /\b(verified|approved|accepted|certified|validated|cleared) by the (platform|marketplace|judge|resolver|escrow service)\b/,
   /\b(the )?(dispute|case|escrow|arbitration|ruling)\b[^.!?\n]{0,30}\b(has (already )?been|was already|is already|is hereby)\b[^.!?\n]{0,20}\b(resolved|decided|ruled|settled|approved|closed|verified)\b/,
   /\b(pay|release|award|refund|return)\b[^.!?\n]{0,30}\b(escrow(ed)?|funds|full amount)\b[^.!?\n]{0,20}\b(to|for) the (seller|buyer)\b/,
 ];
@@ -77,7 +85,9 @@ const READABLE = /^[\p{L}\p{N}\p{P}\p{S}\s]+$/u;
 function readings(text: string): string[] {
   // Cyrillic is read as it is too: folding its letters would hide its own words.
   const folded = unmasked(text);
-  const plain = [folded, folded.replaceAll("\n", " "), text.normalize("NFKC").toLowerCase()];
+  // A right-to-left override showed the reversed text before it was removed.
+  const reversed = Array.from(folded).reverse().join("");
+  const plain = [folded, folded.replaceAll("\n", " "), text.normalize("NFKC").toLowerCase(), reversed];
   const decoded = (text.match(BASE64) ?? []).slice(0, 20).flatMap((part) => {
     const inner = Buffer.from(part, "base64").toString("utf8");
     return READABLE.test(inner) ? [unmasked(inner)] : [];
@@ -136,7 +146,9 @@ export function directivesIn(dispute: DisputeCase): Directive[] {
   const found: Directive[] = [];
   const look = (by: Side, field: string, value: unknown, isOne: (text: string) => boolean): void => {
     const { keys, strings } = inside(value);
-    const text = [...strings, ...keys].find((candidate) => isOne(candidate));
+    // Keys and values can spell an order out together, such as an imitation of the answer's form.
+    const whole = typeof value === "object" ? [JSON.stringify(value, null, 1)] : [];
+    const text = [...strings, ...keys, ...whole].find((candidate) => isOne(candidate));
     if (text !== undefined) found.push({ by, field, text });
   };
   look("seller", "title", criteria?.title, addressesJudge);
@@ -156,7 +168,7 @@ export function directivesIn(dispute: DisputeCase): Directive[] {
 export function directivesInAttachments(texts: readonly { by: Side; url: string; text: string }[]): Directive[] {
   return texts
     .filter(({ text }) => isCommand(text))
-    .map(({ by, url, text }) => ({ by, field: `attachment ${url}`, text }));
+    .map(({ by, url, text }) => ({ by, field: `attachment ${quote(url)}`, text }));
 }
 
 /** The line of a ruling about such a text. */
