@@ -1,12 +1,13 @@
-/** Imports run one way: lib ← config ← {db, chain, indexer, http, jobs} ← features ← container ← app ← {server, worker, quarantine}. */
+/** Imports run one way: lib ← config ← {db, chain, indexer, http, jobs} ← features, platform ← container ← app ← {server, worker, quarantine, verify-ruling}. */
 const layers = [
   ["lib", "^api/lib/"],
   ["config", "^api/config/"],
   ["technology", "^api/(db|chain|indexer|http|jobs)/"],
   ["features", "^api/features/"],
+  ["platform", "^api/platform\\.ts$"],
   ["container", "^api/container\\.ts$"],
   ["app", "^api/app\\.ts$"],
-  ["processes", "^api/(server|worker|quarantine)\\.ts$"],
+  ["processes", "^api/(server|worker|quarantine|verify-ruling)\\.ts$"],
 ];
 
 module.exports = {
@@ -37,7 +38,7 @@ module.exports = {
       name: "features-by-their-module",
       comment: "Container, app and processes know a feature by its module.ts alone (style: 21).",
       severity: "error",
-      from: { path: "^api/(container|app|server|worker|quarantine)\\.ts$" },
+      from: { path: "^api/(container|app|server|worker|quarantine|verify-ruling)\\.ts$" },
       to: { path: "^api/features/", pathNot: "^api/features/(feature\\.ts$|[^/]+/module\\.ts$)" },
     },
     {

@@ -1,18 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 
-import type { Connection } from "mongoose";
-
-import { createChainClient } from "./chain/chain-client.ts";
-import type { ChainClient } from "./chain/chain-client.ts";
-import { readDeployment } from "./chain/deployment.ts";
-import { ChainUnavailableError, WrongChainError } from "./chain/errors.ts";
 import { createEtherPrice } from "./chain/ether-price.ts";
 import { MAINNET, NETWORKS } from "./config/constants.ts";
-import type { Network } from "./config/constants.ts";
-import type { Env } from "./config/env.ts";
-import { connectDatabase, createIndexes } from "./db/connection.ts";
-import { watchPool } from "./db/pool-state.ts";
+import { createIndexes } from "./db/connection.ts";
 import { adminModule } from "./features/admin/module.ts";
 import { agentsModule } from "./features/agents/module.ts";
 import { authModule, scoreCopiesOf } from "./features/auth/module.ts";
@@ -23,6 +14,8 @@ import { checkoutModule } from "./features/checkout/module.ts";
 import { criteriaModule } from "./features/criteria/module.ts";
 import { developerModule, MAIL_TIMINGS } from "./features/developer/module.ts";
 import type { MailTimings } from "./features/developer/module.ts";
+import { DISPUTE_TIMINGS, disputesModule } from "./features/disputes/module.ts";
+import type { DisputeTimings } from "./features/disputes/module.ts";
 import { docsModule } from "./features/docs/module.ts";
 import { eventsModule } from "./features/events/module.ts";
 import { feesModule } from "./features/fees/module.ts";
@@ -48,19 +41,11 @@ import type { IdempotencyKeys } from "./http/policies/idempotency.ts";
 import type { Step } from "./http/pipeline.ts";
 import type { SignatureNonces } from "./http/policies/request-signature.ts";
 import type { PaymentGate } from "./http/policies/x402.ts";
-import { createIndexer } from "./indexer/indexer-client.ts";
-import type { Indexer } from "./indexer/indexer-client.ts";
-import { createJobSystem } from "./jobs/agenda.ts";
-import type { JobSystem } from "./jobs/agenda.ts";
 import type { BackgroundLoop } from "./jobs/background-loop.ts";
 import type { JobDefinition } from "./jobs/define-job.ts";
-import { systemClock } from "./lib/clock.ts";
-import type { Clock } from "./lib/clock.ts";
-import type { Logger } from "./lib/logger.ts";
-import { createMetrics } from "./lib/metrics.ts";
-import type { Metrics } from "./lib/metrics.ts";
 import { StoppingError } from "./lib/stopping.ts";
-import { DeadlineExceededError, withTimeout } from "./lib/timeout.ts";
+import { connectPlatform } from "./platform.ts";
+import type { Platform, PlatformOptions } from "./platform.ts";
 
 /** Every route of the API, in the order of its description. */
 export const featureRoutes = [
@@ -75,6 +60,7 @@ export const featureRoutes = [
   ...checkoutModule.routes,
   ...transactionsModule.routes,
   ...criteriaModule.routes,
+  ...disputesModule.routes,
   ...sellerQueueModule.routes,
   ...eventsModule.routes,
   ...webhooksModule.routes,
@@ -91,7 +77,8 @@ export type Timings = TransactionTimings &
   OutboxTimings &
   IdempotencyTimings &
   ClaimTimings &
-  MailTimings;
+  MailTimings &
+  DisputeTimings;
 
 /** The default timings. */
 export const TIMINGS: Timings = {
@@ -101,6 +88,7 @@ export const TIMINGS: Timings = {
   ...IDEMPOTENCY_TIMINGS,
   ...CLAIM_TIMINGS,
   ...MAIL_TIMINGS,
+  ...DISPUTE_TIMINGS,
 };
 
 type Features = ReturnType<typeof createFeatures>;
@@ -116,26 +104,13 @@ export type Services = Features["agents"]["services"] &
   Features["checkout"]["services"] &
   Features["transactions"]["services"] &
   Features["criteria"]["services"] &
+  Features["disputes"]["services"] &
   Features["events"]["services"] &
   Features["webhooks"]["services"] &
   Features["x402"]["services"] &
   Features["networks"]["services"] &
   Features["health"]["services"] &
   Features["internal"]["services"];
-
-/** Connections and tools that features are built from. */
-export interface Platform {
-  env: Env;
-  log: Logger;
-  clock: Clock;
-  connection: Connection;
-  chains: Readonly<Record<Network, ChainClient>>;
-  indexers: Readonly<Record<Network, Indexer>>;
-  jobs: JobSystem;
-  metrics: Metrics;
-  /** Aborted as soon as the process starts to stop. */
-  shutdown: AbortSignal;
-}
 
 /** The wired application without its HTTP side: shared by the API and the worker. */
 export interface Container extends Platform {
@@ -164,21 +139,11 @@ export interface Container extends Platform {
   close(): Promise<void>;
 }
 
-/**
- * Settings of a container. Tests set the clock and the database name, and replace chains or subgraphs with typed fakes.
- */
-export interface ContainerOptions {
-  env: Env;
-  log: Logger;
-  clock?: Clock;
-  databaseName?: string;
-  chains?: Readonly<Record<Network, ChainClient>>;
-  indexers?: Readonly<Record<Network, Indexer>>;
+/** Settings of a container. */
+export interface ContainerOptions extends PlatformOptions {
   timings?: Partial<Timings>;
 }
 
-/** Maximum wait for the chain id at start, in milliseconds. */
-const CHAIN_ID_PATIENCE_MS = 3_000;
 const PROCESS_ID_BYTES = 4;
 
 /**
@@ -215,6 +180,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
       ...features.checkout.services,
       ...features.transactions.services,
       ...features.criteria.services,
+      ...features.disputes.services,
       ...features.events.services,
       ...features.webhooks.services,
       ...features.x402.services,
@@ -295,10 +261,19 @@ function createFeatures(platform: Platform, timings: Timings) {
     kyaLevelOf: (agentId) => kya.levels.levelOf(agentId),
     evaluator: criteria.evaluator,
   });
+  const disputes = disputesModule.create({
+    ...{ connection, chains, now, log, timings, processId, settings: env.disputes, rpcUrls: env.rpcUrls },
+    allowedPrivateHosts: env.webhookAllowPrivateHosts,
+    transactions: transactions.models.transactions,
+    reader: transactions.reader,
+    evaluator: criteria.evaluator,
+    encoder: search.encoder,
+  });
   const chainFollower = chainFollowerModule.create({
     ...{ connection, chains, indexers, log, now, processId, timings, recorder, endpoints },
     transactions: transactions.models.transactions,
     wallets: agents.directory,
+    disputes: disputes.book,
     onSettled: async (network, wallets) => {
       await standings.sync(network, wallets);
     },
@@ -320,6 +295,7 @@ function createFeatures(platform: Platform, timings: Timings) {
     ...{ connection, chains, indexers, log, now, search: search.state },
     reached: () => chainProgress(connection).reached(),
     quarantined: (network) => chainFollower.quarantined(network),
+    overdueDisputes: (network) => disputes.overdue(network),
     outbox: () => outbox.state(),
     metrics: platform.metrics,
   });
@@ -339,6 +315,7 @@ function createFeatures(platform: Platform, timings: Timings) {
       transactions,
       checkout,
       criteria,
+      disputes,
       chainFollower,
       idempotency,
       internal,
@@ -347,48 +324,4 @@ function createFeatures(platform: Platform, timings: Timings) {
       health,
     },
   };
-}
-
-async function connectPlatform(options: ContainerOptions, shutdown: AbortSignal): Promise<Platform> {
-  const { env, log, clock = systemClock } = options;
-  const chains = options.chains ?? (await connectChains(env));
-  const indexers =
-    options.indexers ?? byNetwork((network) => createIndexer({ network, url: env.subgraphUrls[network] }));
-  const connection = await connectDatabase(env.mongodbUri, log, options.databaseName);
-  const metrics = createMetrics();
-  const pool = watchPool(connection);
-  metrics.addGauge({
-    name: "mongodb_connections",
-    help: "Connections of this process to the database: open, in use, and requests that wait for one",
-    labels: ["state"],
-    read: () => Promise.resolve(Object.entries(pool()).map(([state, value]) => ({ labels: { state }, value }))),
-  });
-  const jobs = createJobSystem(connection, log);
-  return { env, log, clock, connection, chains, indexers, jobs, metrics, shutdown };
-}
-
-async function connectChains(env: Env): Promise<Readonly<Record<Network, ChainClient>>> {
-  const deployments = {
-    "base-sepolia": await readDeployment(env.deploymentFiles["base-sepolia"], "base-sepolia"),
-    base: await readDeployment(env.deploymentFiles.base, "base"),
-  };
-  const chains = byNetwork((network) =>
-    createChainClient({ network, rpcUrl: env.rpcUrls[network], deployment: deployments[network] }),
-  );
-  await Promise.all(NETWORKS.map((network) => refuseWrongChain(chains[network])));
-  return chains;
-}
-
-/** Fails the start for a wrong chain, but not for an unavailable server, which may come back. */
-async function refuseWrongChain(chain: ChainClient): Promise<void> {
-  try {
-    await withTimeout(`rpc:${chain.network}`, CHAIN_ID_PATIENCE_MS, () => chain.assertChainId());
-  } catch (error) {
-    const isAway = error instanceof ChainUnavailableError || error instanceof DeadlineExceededError;
-    if (error instanceof WrongChainError || !isAway) throw error;
-  }
-}
-
-function byNetwork<T>(make: (network: Network) => T): Readonly<Record<Network, T>> {
-  return { "base-sepolia": make("base-sepolia"), base: make("base") };
 }

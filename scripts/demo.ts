@@ -5,6 +5,7 @@ import { Marketplace, type Registration } from "../sdk/src/index.ts";
 import { readArguments, refuseArguments } from "./command/arguments.ts";
 import { freshWallet } from "./demo/chain.ts";
 import { SCENARIOS, type DealParties, type Scenario, acceptAndConfirm, agree, deliver, fund } from "./demo/deal.ts";
+import { dispute } from "./demo/dispute.ts";
 import { claimWhenAbandoned, finalizeAfterWindow } from "./demo/endings.ts";
 import { Narrator } from "./demo/narrator.ts";
 import { WebhookReceiver, acceptSigned } from "./demo/receiver.ts";
@@ -16,6 +17,7 @@ Runs one deal between two new agents on the running marketplace (\`npm start\`) 
   --scenario accepted      the buyer accepts the delivery (the default)
   --scenario auto-release  the buyer stays silent; the chain's clock moves past the dispute window
   --scenario abandoned     the seller never delivers; the clock moves past deadline and grace
+  --scenario dispute       the buyer disputes three deliveries: a win for each side and an agreement
   --stack FILE             facts of the stack (default .local/stack.json)
   --json                   print one JSON object at the end instead of the steps`;
 
@@ -61,27 +63,35 @@ async function play(narrator: Narrator, stack: StackFacts, scenario: Scenario): 
     const parties: DealParties = { market, network, seller: seller.agent, buyer: buyer.agent, sellerHook, buyerHook };
     const before = await scores(market, buyer, seller);
     narrator.line(`      scores: buyer ${before.buyer}, seller ${before.seller}`);
-    const deal = await agree(narrator, parties);
-    await fund(narrator, parties, deal);
-    if (scenario === "abandoned") {
-      await claimWhenAbandoned(narrator, parties, deal);
-    } else {
-      await deliver(narrator, parties, deal);
-      if (scenario === "accepted") await acceptAndConfirm(narrator, parties, deal);
-      else await finalizeAfterWindow(narrator, parties, deal);
-    }
+    const facts =
+      scenario === "dispute"
+        ? { disputes: await dispute(narrator, parties) }
+        : await settle(narrator, parties, scenario);
     const after = await scores(market, buyer, seller);
     narrator.line(`      scores: buyer ${before.buyer} → ${after.buyer}, seller ${before.seller} → ${after.seller}`);
-    const { transactionId } = deal;
     return {
       scenario,
-      transactionId,
+      ...facts,
       scores: { before, after },
       seconds: Number(narrator.elapsedSeconds().toFixed(2)),
     };
   } finally {
     await Promise.all(hooks.map((hook) => hook.close()));
   }
+}
+
+/** One deal to its end. */
+async function settle(narrator: Narrator, parties: DealParties, scenario: Scenario) {
+  const deal = await agree(narrator, parties);
+  await fund(narrator, parties, deal);
+  if (scenario === "abandoned") {
+    await claimWhenAbandoned(narrator, parties, deal);
+  } else {
+    await deliver(narrator, parties, deal);
+    if (scenario === "accepted") await acceptAndConfirm(narrator, parties, deal);
+    else await finalizeAfterWindow(narrator, parties, deal);
+  }
+  return { transactionId: deal.transactionId };
 }
 
 try {

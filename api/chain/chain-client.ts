@@ -3,6 +3,8 @@ import type { Address, Block, Hash, Hex } from "viem";
 
 import type { Network } from "../config/constants.ts";
 import { escrowAbi, priceFeedAbi, scoreAbi } from "./abis.ts";
+import { isSignedBy } from "./agreement.ts";
+import type { Agreement } from "./agreement.ts";
 import { readTokenDomain } from "./authorization.ts";
 import type { TokenDomain } from "./authorization.ts";
 import type { DeployedToken, Deployment } from "./deployment.ts";
@@ -90,6 +92,8 @@ export interface ChainClient {
   price(token: DeployedToken): Promise<FeedPrice>;
   /** The state code of an escrow at the latest block; 0 if it was never created (specification 3.1). */
   escrowState(escrowId: Hex): Promise<number>;
+  /** Whether the resolver contract would accept a wallet's signature of an agreement (decision 44). */
+  agreementIsSigned(wallet: Address, agreement: Agreement, signature: Hex): Promise<boolean>;
   lookupReceipt(txHash: Hash): Promise<ReceiptLookup>;
   /** The listed token with a symbol, ignoring case. */
   token(symbol: string): DeployedToken | undefined;
@@ -205,6 +209,11 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
         client.readContract({ ...escrow, functionName: "getEscrow", args: [escrowId] }),
       );
       return record.state;
+    },
+
+    agreementIsSigned: (wallet, agreement, signature) => {
+      const domain = { chainId: deployment.chainId, resolverContract: deployment.resolver };
+      return isSignedBy(rpc, wallet, { domain, agreement, signature });
     },
 
     lookupReceipt: (txHash) => lookupReceipt(rpc, txHash),

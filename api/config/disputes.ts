@@ -29,9 +29,7 @@ export const disputeVariables = {
     .string()
     .regex(/^\d{1,6}$/, "must be a whole number")
     .transform(Number)
-    .pipe(
-      z.number().min(1, "must be at least 1").max(EVIDENCE_MAX_SECONDS, `must be at most ${EVIDENCE_MAX_SECONDS}`),
-    )
+    .pipe(z.number().min(1, "must be at least 1").max(EVIDENCE_MAX_SECONDS, `must be at most ${EVIDENCE_MAX_SECONDS}`))
     .default(EVIDENCE_MAX_SECONDS),
   RESOLVER_KEY_BASE_SEPOLIA: privateKey.optional(),
   RESOLVER_KEY_BASE: privateKey.optional(),

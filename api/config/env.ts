@@ -152,13 +152,12 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     metricsPort: env.METRICS_PORT,
     trustedProxies: env.TRUST_PROXY,
     mongodbUri: env.MONGODB_URI,
-    rpcUrls: { "base-sepolia": env.RPC_URL_BASE_SEPOLIA, base: env.RPC_URL_BASE },
+    ...chainSettingsOf(env),
     subgraphUrls: { "base-sepolia": env.SUBGRAPH_URL_BASE_SEPOLIA, base: env.SUBGRAPH_URL_BASE },
     publicSubgraphUrls: {
       "base-sepolia": env.SUBGRAPH_PUBLIC_URL_BASE_SEPOLIA ?? ifLoopback(env.SUBGRAPH_URL_BASE_SEPOLIA),
       base: env.SUBGRAPH_PUBLIC_URL_BASE ?? ifLoopback(env.SUBGRAPH_URL_BASE),
     },
-    deploymentFiles: { "base-sepolia": env.DEPLOYMENT_BASE_SEPOLIA, base: env.DEPLOYMENT_BASE },
     webhookSigningSecrets: env.WEBHOOK_SIGNING_SECRET,
     webhookAllowPrivateHosts: env.WEBHOOK_ALLOW_PRIVATE_HOSTS,
     adminApiKey: env.ADMIN_API_KEY,
@@ -178,6 +177,31 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
  */
 export function loadDatabaseUri(source: Readonly<Record<string, string | undefined>> = process.env): string {
   return readVariables(variables.pick({ MONGODB_URI: true }), source).MONGODB_URI;
+}
+
+/** What commands need that read the chains. */
+export type ChainSettings = Pick<Env, "rpcUrls" | "deploymentFiles">;
+
+/**
+ * Reads where the chains are, for commands that need little else.
+ * @throws ConfigurationError when it is missing or invalid
+ */
+export function loadChainSettings(source: Readonly<Record<string, string | undefined>> = process.env): ChainSettings {
+  return chainSettingsOf(readVariables(variables.pick(CHAIN_VARIABLES), source));
+}
+
+const CHAIN_VARIABLES = {
+  RPC_URL_BASE_SEPOLIA: true,
+  RPC_URL_BASE: true,
+  DEPLOYMENT_BASE_SEPOLIA: true,
+  DEPLOYMENT_BASE: true,
+} as const;
+
+function chainSettingsOf(env: Pick<z.output<typeof variables>, keyof typeof CHAIN_VARIABLES>): ChainSettings {
+  return {
+    rpcUrls: { "base-sepolia": env.RPC_URL_BASE_SEPOLIA, base: env.RPC_URL_BASE },
+    deploymentFiles: { "base-sepolia": env.DEPLOYMENT_BASE_SEPOLIA, base: env.DEPLOYMENT_BASE },
+  };
 }
 
 function readVariables<T>(schema: z.ZodType<T>, source: Readonly<Record<string, string | undefined>>): T {

@@ -15,7 +15,8 @@ export async function insertPlain<T>(model: Model<T>, records: readonly T[], ses
 export async function writePlain<T>(
   model: Model<T>,
   operations: readonly AnyBulkWriteOperation<T & Document>[],
-  session: ClientSession,
+  session?: ClientSession,
 ): Promise<void> {
-  if (operations.length > 0) await model.collection.bulkWrite(operations as never[], { session, ordered: false });
+  if (operations.length === 0) return;
+  await model.collection.bulkWrite(operations as never[], { ordered: false, ...(session && { session }) });
 }

@@ -4,7 +4,7 @@ import { type WebhookReceiver, eventIdOf } from "./receiver.ts";
 import type { NetworkFacts } from "./stack-facts.ts";
 
 /** The endings that the demo can show. */
-export const SCENARIOS = ["accepted", "auto-release", "abandoned"] as const;
+export const SCENARIOS = ["accepted", "auto-release", "abandoned", "dispute"] as const;
 /** One ending of a deal. */
 export type Scenario = (typeof SCENARIOS)[number];
 

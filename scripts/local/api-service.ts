@@ -76,6 +76,26 @@ function apiEnvironment(options: ApiOptions, env: Environment): Record<string, s
     // Agents under development receive their webhooks on this machine.
     WEBHOOK_ALLOW_PRIVATE_HOSTS: given(env, "WEBHOOK_ALLOW_PRIVATE_HOSTS", "127.0.0.1"),
     ...paymentEnvironment(env),
+    ...disputeEnvironment(env),
+  };
+}
+
+/** Accounts of the local chains that hold the resolver contract's roles (deploy/run/roles.ts). */
+const SYSTEM_RESOLVER_ACCOUNT = 1;
+const ADMIN_RESOLVER_ACCOUNT = 2;
+/** On the local stack a dispute is ruled while you watch (decision 26). */
+const EVIDENCE_SECONDS = "5";
+
+/** Disputes are ruled on the local stack, by keys that are public there. */
+function disputeEnvironment(env: Environment): Record<string, string> {
+  const system = localAccount(SYSTEM_RESOLVER_ACCOUNT).privateKey;
+  const admin = localAccount(ADMIN_RESOLVER_ACCOUNT).privateKey;
+  return {
+    DISPUTE_EVIDENCE_SECONDS: given(env, "DISPUTE_EVIDENCE_SECONDS", EVIDENCE_SECONDS),
+    RESOLVER_KEY_BASE_SEPOLIA: given(env, "RESOLVER_KEY_BASE_SEPOLIA", system),
+    RESOLVER_KEY_BASE: given(env, "RESOLVER_KEY_BASE", system),
+    ADMIN_RESOLVER_KEY_BASE_SEPOLIA: given(env, "ADMIN_RESOLVER_KEY_BASE_SEPOLIA", admin),
+    ADMIN_RESOLVER_KEY_BASE: given(env, "ADMIN_RESOLVER_KEY_BASE", admin),
   };
 }
 

@@ -2,8 +2,9 @@ import type { Address, TransactionReceipt } from "viem";
 
 import { Account } from "./account.ts";
 import { AgentRegistry } from "./agent-registry.ts";
-import { Deal, termsOfCheckout, termsOfTransaction } from "./deal.ts";
-import type { DealTerms } from "./deal.ts";
+import { Deal } from "./deal.ts";
+import { termsOfCheckout, termsOfTransaction } from "./deal-terms.ts";
+import type { DealTerms } from "./deal-terms.ts";
 import { RefusedError } from "./errors.ts";
 import { EscrowContract } from "./escrow.ts";
 import type { WithdrawOptions } from "./escrow.ts";

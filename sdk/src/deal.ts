@@ -1,7 +1,9 @@
 import { keccak256, stringToHex } from "viem";
-import type { Address, Hex, TransactionReceipt } from "viem";
+import type { Hex, TransactionReceipt } from "viem";
 
 import { canonicalJson, deliveryProofOf } from "./canonical-json.ts";
+import type { DealTerms } from "./deal-terms.ts";
+import { Dispute } from "./dispute.ts";
 import { ApiError, DealEndedError, isTransient, RefusedError } from "./errors.ts";
 import { EscrowContract } from "./escrow.ts";
 import type { EscrowMove, EscrowState } from "./escrow.ts";
@@ -9,26 +11,12 @@ import { signFunding } from "./gasless.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, Http } from "./http.ts";
 import { parseRecord, parseTransaction } from "./records.ts";
-import type { Network, Parsed, Transaction, TransactionStatus, TransactionWithActions } from "./records.ts";
+import type { Parsed, Transaction, TransactionStatus, TransactionWithActions } from "./records.ts";
 import { retryAfterSecondsOf } from "./retry.ts";
-import type { EscrowTerms, FundingAuthorization } from "./terms.ts";
+import type { FundingAuthorization } from "./terms.ts";
 import { Patience, poll } from "./waiting.ts";
 import type { Attempt, WaitOptions } from "./waiting.ts";
 import type { Wallet } from "./wallet.ts";
-
-/** What the parties of a deal agreed on. Amounts are in token units. */
-export interface DealTerms extends EscrowTerms {
-  transactionId: string;
-  network: Network;
-  chainId: number;
-  escrowContract: Address;
-  /** Part of the deposit that is never refunded. */
-  platformFee: bigint;
-  /** What the seller gets on release, or the buyer on a refund or an abandonment. */
-  refundableAmount: bigint;
-  /** ISO 8601; null for an escrow without a checkout. */
-  quoteExpiresAt: string | null;
-}
 
 /** How long a verb waits for the chain and the API together, and a callback for the transactions that it sends. */
 export interface VerbOptions extends WaitOptions {
@@ -84,6 +72,11 @@ export class Deal {
   /** The escrow contract, called by this agent's wallet. */
   get escrow(): EscrowContract {
     return new EscrowContract(this.#requireWallet(), this.terms.escrowContract);
+  }
+
+  /** The dispute about this deal, once the buyer has opened one. */
+  get dispute(): Dispute {
+    return new Dispute({ http: this.#http, wallet: this.#wallet }, this.terms);
   }
 
   // ---- Reading -------------------------------------------------------------------------------
@@ -260,11 +253,16 @@ export class Deal {
     return this.#settle("refund", "Refunded", options);
   }
 
-  // ---- Anyone's verb -------------------------------------------------------------------------
+  // ---- Anyone's verbs ------------------------------------------------------------------------
 
   /** Releases the funds to the seller after the dispute window (decision 7). */
   finalize(options: VerbOptions = {}): Promise<Transaction> {
     return this.#settle("finalize", "Released", options);
+  }
+
+  /** Ends a dispute that nobody has ruled for 30 days: each party gets half (decision 8). */
+  resolveExpired(options: VerbOptions = {}): Promise<Transaction> {
+    return this.#settle("resolveExpired", "Resolved", options);
   }
 
   // ---- Internal ------------------------------------------------------------------------------
@@ -359,52 +357,4 @@ export class Deal {
   #path(rest: string): string {
     return `/api/v1/transactions/${encodeURIComponent(this.transactionId)}${rest}`;
   }
-}
-
-/** Reads the terms from the answer of a checkout. */
-export function termsOfCheckout(checkout: wire.PostApiV1CheckoutResponse["data"], buyer: Address): DealTerms {
-  const { transactionId, paymentInstructions } = checkout;
-  const terms = parseRecord(paymentInstructions);
-  return {
-    transactionId,
-    network: terms.network,
-    chainId: terms.chainId,
-    escrowContract: terms.escrowContract,
-    escrowId: terms.escrowId,
-    buyer,
-    seller: terms.sellerAddress,
-    token: terms.tokenAddress,
-    amount: terms.amount,
-    platformFee: terms.platformFee,
-    refundableAmount: terms.refundableAmount,
-    deadline: BigInt(terms.deadline),
-    disputeWindow: BigInt(terms.disputeWindow),
-    abandonmentGrace: BigInt(terms.abandonmentGrace),
-    criteriaHash: terms.criteriaHash,
-    quoteExpiresAt: terms.quoteExpiresAt,
-  };
-}
-
-/** Reads the terms from an existing transaction. */
-export function termsOfTransaction(record: wire.Transaction): DealTerms {
-  const transaction = parseRecord(record);
-  const { transactionId, network, chainId, escrowContract, escrowId, token, amount, quoteExpiresAt } = transaction;
-  return {
-    transactionId,
-    network,
-    chainId,
-    escrowContract,
-    escrowId,
-    buyer: transaction.buyerAddress,
-    seller: transaction.sellerAddress,
-    token,
-    amount,
-    platformFee: transaction.platformFee,
-    refundableAmount: transaction.lockedAmount,
-    deadline: BigInt(transaction.deadline),
-    disputeWindow: BigInt(transaction.disputeWindow),
-    abandonmentGrace: BigInt(transaction.abandonmentGrace),
-    criteriaHash: transaction.criteriaHash,
-    quoteExpiresAt,
-  };
 }

@@ -45,7 +45,7 @@ export interface Escrow {
 }
 
 /** Moves that take only the escrow id. */
-export type EscrowMove = "accept" | "finalize" | "refund" | "claimAbandoned" | "openDispute";
+export type EscrowMove = "accept" | "finalize" | "refund" | "claimAbandoned" | "openDispute" | "resolveExpired";
 
 /** Options of a withdrawal. */
 export interface WithdrawOptions extends ReceiptOptions {
@@ -113,7 +113,8 @@ export class EscrowContract {
 
   /**
    * Makes a move: `accept` and `openDispute` (buyer, within the window), `finalize` (anyone, after it), `refund`
-   * (seller, before a delivery), `claimAbandoned` (buyer, after deadline and grace).
+   * (seller, before a delivery), `claimAbandoned` (buyer, after deadline and grace), `resolveExpired` (anyone, 30 days
+   * after a dispute).
    */
   move(move: EscrowMove, escrowId: Hex, options?: ReceiptOptions): Promise<TransactionReceipt> {
     return this.#write(move, [escrowId], options);

@@ -5,7 +5,10 @@ export type { AgentFilter, AgentRecord, AgentRegistry, AgentTrust, DiscoveryScor
 export type { CheckoutRequest, EventFilter, JobFilter, TransactionFilter } from "./agent.ts";
 export { canonicalJson, deliveryProofOf } from "./canonical-json.ts";
 export { Deal } from "./deal.ts";
-export type { CheckReport, ClaimAbandonedCall, DealTerms, FinalizeCall, FundOptions, VerbOptions } from "./deal.ts";
+export type { CheckReport, ClaimAbandonedCall, FinalizeCall, FundOptions, VerbOptions } from "./deal.ts";
+export type { DealTerms } from "./deal-terms.ts";
+export { AGREEMENT_TYPES, Dispute } from "./dispute.ts";
+export type { Complaint, DisputeRecord, Evidence, Ruling, SettlementTerms } from "./dispute.ts";
 export {
   ApiError,
   ContractRevertedError,

@@ -6,7 +6,7 @@ import { ESCROW_EVENT_TYPES, isReadable } from "../../indexer/schemas.ts";
 import type { IndexedEscrow, IndexedEventWithEscrow, ReadEvent } from "../../indexer/schemas.ts";
 import type { Network } from "../../config/constants.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
-import type { EndpointDirectory, WalletDirectory } from "../transactions/ports.ts";
+import type { DisputeFollower, EndpointDirectory, WalletDirectory } from "../transactions/ports.ts";
 import { termDifferences } from "../transactions/snapshot.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { announcedIds, createDraft, moveId } from "./draft.ts";
@@ -40,6 +40,7 @@ export interface ApplierOptions {
   recorder: EventRecorder;
   wallets: WalletDirectory;
   endpoints: EndpointDirectory;
+  disputes: DisputeFollower;
   now: () => Date;
 }
 
@@ -162,6 +163,12 @@ export function createApplier(options: ApplierOptions) {
     await writePlain(
       models.applied,
       applied.changed.map((move) => ({ replaceOne: { filter: { _id: move._id }, replacement: move } })),
+      session,
+    );
+    const withdrawn = applied.changed.filter(({ type, live }) => type === "DisputeOpened" && !live);
+    await options.disputes.follow(
+      [...created, ...replaced, ...updated],
+      withdrawn.map(({ transactionId }) => transactionId),
       session,
     );
     await options.recorder.record(changes.announcements, session);

@@ -10,7 +10,7 @@ import type { EventRecorder } from "../events/recorder.ts";
 import { defineFeature } from "../feature.ts";
 import { expireQuotes } from "../transactions/expiry.ts";
 import type { TransactionModel } from "../transactions/model.ts";
-import type { ChainProgress, EndpointDirectory, WalletDirectory } from "../transactions/ports.ts";
+import type { ChainProgress, DisputeFollower, EndpointDirectory, WalletDirectory } from "../transactions/ports.ts";
 import { createApplier } from "./applier.ts";
 import { createFollower } from "./follower.ts";
 import type { Follower } from "./follower.ts";
@@ -54,6 +54,7 @@ export interface ChainFollowerModuleDeps {
   recorder: EventRecorder;
   wallets: WalletDirectory;
   endpoints: EndpointDirectory;
+  disputes: DisputeFollower;
   /** Called when deals of these wallets have settled. */
   onSettled: (network: Network, wallets: readonly string[]) => Promise<void>;
   /** Called after something is put into the outbox. */
@@ -95,6 +96,7 @@ export const chainFollowerModule = defineFeature({
         recorder: options.recorder,
         wallets: options.wallets,
         endpoints: options.endpoints,
+        disputes: options.disputes,
       });
       return createFollower({
         ...{ network, transactions, models, applier, log, now },

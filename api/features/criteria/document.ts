@@ -1,4 +1,5 @@
 import { keccak256, stringToBytes } from "viem";
+import { z } from "zod";
 
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { Listing } from "../listings/listing.ts";
@@ -48,6 +49,23 @@ export function criteriaDocument(
     criteria: order.criteria ?? null,
   };
 }
+
+const object = z.record(z.string(), z.unknown());
+
+/** A criteria document from outside: of an escrow that was created without a checkout (decision 26). */
+export const criteriaDocumentSchema: z.ZodType<CriteriaDocument> = z.strictObject({
+  serviceId: z.string(),
+  sellerAgentId: z.string(),
+  title: z.string(),
+  description: z.string(),
+  category: z.string(),
+  price: z.number(),
+  priceUnit: z.string(),
+  currency: z.string(),
+  quantity: z.int().min(1),
+  requestPayload: object.nullable(),
+  criteria: z.strictObject({ schema: object.optional(), checks: z.array(z.string()).optional() }).nullable(),
+});
 
 /** keccak256 of the RFC 8785 canonical JSON of a criteria document. */
 export function criteriaHashOf(document: CriteriaDocument): `0x${string}` {

@@ -42,6 +42,11 @@ export function addReadinessGauges(metrics: Pick<Metrics, "addGauge">, readiness
     "Escrows whose moves wait for an operator, up to 1,000",
     (state) => state.follower.quarantined,
   );
+  perNetwork(
+    "disputes_overdue",
+    "Disputes whose ruling isn't on chain ten minutes after the evidence period, up to 1,000",
+    (state) => state.disputes?.overdue ?? null,
+  );
   ofOutbox("outbox_backlog", "Dispatches that are due and not being attempted, up to 10,000", ({ waiting }) => waiting);
   ofOutbox("outbox_age_seconds", "How long the oldest of them has been due", ({ oldestSeconds }) => oldestSeconds ?? 0);
 }

@@ -24,6 +24,8 @@ export interface NetworkState {
   rpc: Probe<{ headBlock: number; headTimestamp: number }>;
   subgraph: Probe<{ indexedBlock: number; blocksBehind: number | null }>;
   follower: FollowerState;
+  /** Rulings that should be on chain and aren't, counted up to a bound; null where that isn't known. */
+  disputes: { overdue: number; oldestSeconds: number | null } | null;
 }
 
 /** The state of the service. */
@@ -44,6 +46,7 @@ export interface ReadinessSources {
   /** For each network, the last block whose events have been applied. */
   reached: () => Promise<ReadonlyMap<Network, number>>;
   quarantined: (network: Network) => Promise<number>;
+  overdueDisputes: (network: Network) => Promise<{ count: number; oldestSeconds: number | null }>;
   outbox: () => Promise<OutboxState>;
   now: () => Date;
   /** Milliseconds of a monotonic clock. */
@@ -70,7 +73,14 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
       return { indexedBlock: number, blocksBehind: head === undefined ? null : Math.max(0, head - number) };
     });
     const follower = readFollower(network, await reached, (await rpc).facts);
-    const state = { rpc: await rpc, subgraph: await subgraph, follower: await follower };
+    const disputes = probe(`disputes:${network}`, log, async () => {
+      const { count, oldestSeconds } = await sources.overdueDisputes(network);
+      return { overdue: count, oldestSeconds };
+    });
+    const state = {
+      ...{ rpc: await rpc, subgraph: await subgraph, follower: await follower },
+      disputes: (await disputes).facts ?? null,
+    };
     return { ok: state.rpc.ok && state.subgraph.ok, ...state };
   }
 

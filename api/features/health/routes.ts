@@ -44,6 +44,12 @@ const networkState = z.object({
       }),
     })
     .meta({ description: "How far events, webhooks and lists are behind the chain; null where that isn't known" }),
+  disputes: z
+    .object({
+      overdue: count.meta({ description: "Rulings that should be on chain for ten minutes, counted up to 1,000" }),
+      oldestSeconds: count.nullable().meta({ description: "How long ago the evidence period of the oldest one ended" }),
+    })
+    .nullable(),
 });
 
 const readinessOutput = z.object({
@@ -92,7 +98,7 @@ function withoutFacts({ ok, latencyMs, error }: { ok: boolean; latencyMs: number
   return { ok, latencyMs, ...(error === undefined ? {} : { error }) };
 }
 
-function present({ ok, rpc, subgraph, follower }: NetworkState): z.input<typeof networkState> {
+function present({ ok, rpc, subgraph, follower, disputes }: NetworkState): z.input<typeof networkState> {
   const { facts: head } = rpc;
   const chain = head && {
     headBlock: head.headBlock,
@@ -103,6 +109,7 @@ function present({ ok, rpc, subgraph, follower }: NetworkState): z.input<typeof 
     rpc: { ...withoutFacts(rpc), ...chain },
     subgraph: { ...withoutFacts(subgraph), ...subgraph.facts },
     follower,
+    disputes,
   };
 }
 

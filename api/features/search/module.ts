@@ -35,6 +35,7 @@ export const searchModule = defineFeature({
       services,
       jobs: searchJobs({ listings, encoder }),
       discovery,
+      encoder,
       embedder: createListingEmbedder(encoder, log),
       /** For the readiness report. */
       state: { listings: () => index.count(), isFollowing: () => feed.isFollowing() },

@@ -1,6 +1,7 @@
 import type { ClientSession } from "mongoose";
 
 import type { Network } from "../../config/constants.ts";
+import type { TransactionRecord } from "./model.ts";
 
 // What transactions need from other features. The interfaces are narrow: they expose neither records nor rules.
 
@@ -32,4 +33,13 @@ export interface ChainProgress {
   reached(): Promise<Reached>;
   /** The delivery of an escrow that has been applied and is on chain; null without one. */
   appliedDelivery(network: Network, escrowId: `0x${string}`, session: ClientSession): Promise<AppliedDelivery | null>;
+}
+
+/** Keeps the records of disputes as they are on chain. */
+export interface DisputeFollower {
+  /**
+   * @param records transactions whose state has changed
+   * @param withdrawn ids of transactions whose dispute a reorganisation has removed
+   */
+  follow(records: readonly TransactionRecord[], withdrawn: readonly string[], session: ClientSession): Promise<void>;
 }

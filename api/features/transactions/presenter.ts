@@ -1,6 +1,7 @@
 import type { z } from "zod";
 
 import type { Action, Role } from "./actions.ts";
+import { disputeIdOf } from "./dispute-id.ts";
 import type { TransactionRecord } from "./model.ts";
 import type { transaction, transactionWithActions } from "./schemas.ts";
 import { isLate } from "./snapshot.ts";
@@ -81,6 +82,7 @@ export function presentTransaction(
     late: isLate(record),
     unsolicited: record.unsolicited,
     automatic: escrow?.automatic ?? null,
+    disputeId: escrow === null || escrow.disputedAt === null ? null : disputeIdOf(record),
     outcome: escrow?.outcome ?? null,
     buyerAmount: settled ? escrow.buyerAmount : null,
     sellerAmount: settled ? escrow.sellerAmount : null,

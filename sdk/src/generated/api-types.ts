@@ -410,6 +410,10 @@ export type Transaction = {
    */
   unsolicited: boolean;
   automatic: boolean | null;
+  /**
+   * Null unless the buyer has opened a dispute
+   */
+  disputeId: string | null;
   outcome: "BuyerRefund" | "SellerPaid" | "Split" | null;
   buyerAmount: string | null;
   sellerAmount: string | null;
@@ -525,6 +529,10 @@ export type TransactionWithActions = {
    */
   unsolicited: boolean;
   automatic: boolean | null;
+  /**
+   * Null unless the buyer has opened a dispute
+   */
+  disputeId: string | null;
   outcome: "BuyerRefund" | "SellerPaid" | "Split" | null;
   buyerAmount: string | null;
   sellerAmount: string | null;
@@ -563,7 +571,15 @@ export type TransactionWithActions = {
 
 export type CallAction = {
   action:
-    "approve" | "createEscrow" | "submitDelivery" | "accept" | "openDispute" | "finalize" | "claimAbandoned" | "refund";
+    | "approve"
+    | "createEscrow"
+    | "submitDelivery"
+    | "accept"
+    | "openDispute"
+    | "finalize"
+    | "claimAbandoned"
+    | "refund"
+    | "resolveExpired";
   to: string;
   data: string;
   /**
@@ -682,6 +698,10 @@ export type PendingDelivery = {
    */
   unsolicited: boolean;
   automatic: boolean | null;
+  /**
+   * Null unless the buyer has opened a dispute
+   */
+  disputeId: string | null;
   outcome: "BuyerRefund" | "SellerPaid" | "Split" | null;
   buyerAmount: string | null;
   sellerAmount: string | null;
@@ -737,6 +757,100 @@ export type CriteriaCheck = {
    * The reason
    */
   detail: string;
+};
+
+export type Dispute = {
+  disputeId: string;
+  transactionId: string;
+  escrowId: string;
+  network: "base-sepolia" | "base";
+  /**
+   * `open`: evidence is taken. `ruling`: it is being judged. `ruled`: the ruling is on its way to the chain. `resolved`: the chain has paid. `withdrawn`: a reorganisation of the chain has removed the dispute
+   */
+  status: "open" | "ruling" | "ruled" | "resolved" | "withdrawn";
+  reason: string | null;
+  openedBy: "buyer";
+  evidence: Array<{
+    evidenceId: string;
+    submittedBy: "buyer" | "seller";
+    type: "delivery_proof" | "specification" | "communication" | "screenshot" | "other";
+    description: string;
+    attachments: Array<string>;
+    submittedAt: string;
+  }>;
+  evidenceDeadline: string;
+  complete: {
+    buyer: boolean;
+    seller: boolean;
+  };
+  outcome: "BuyerRefund" | "SellerPaid" | "Split" | null;
+  buyerPercent: number | null;
+  sellerPercent: number | null;
+  resolvedBy: "system" | "admin" | null;
+  resolutionMethod: "ruling" | "agreement" | "timeout" | null;
+  rationale: string | null;
+  /**
+   * keccak256 of the canonical ruling document
+   */
+  rationaleHash: string | null;
+  /**
+   * The model that judged; null if none did
+   */
+  model: string | null;
+  resolutionTxHash: string | null;
+  /**
+   * The ruling's way to the chain
+   */
+  transaction: {
+    state: string;
+    txHash: string | null;
+    problem: string | null;
+  } | null;
+  settlement: {
+    /**
+     * What both parties sign to end the dispute; add buyerPercent and deadline to the message
+     */
+    typedData: {
+      domain: {
+        name: string;
+        version: string;
+        chainId: number;
+        verifyingContract: string;
+      };
+      types: {
+        [key: string]: Array<{
+          name: string;
+          type: string;
+        }>;
+      };
+      primaryType: string;
+      message: {
+        escrowId: string;
+      };
+    };
+    offers: {
+      buyer: {
+        buyerPercent: number;
+        deadline: number;
+        signature: string;
+        offeredAt: string;
+        status: "open" | "expired";
+      } | null;
+      seller: {
+        buyerPercent: number;
+        deadline: number;
+        signature: string;
+        offeredAt: string;
+        status: "open" | "expired";
+      } | null;
+    };
+    /**
+     * Ready when both parties have signed the same terms
+     */
+    calls: Array<ContractCall>;
+  };
+  createdAt: string;
+  resolvedAt: string | null;
 };
 
 export type Job = {
@@ -3883,6 +3997,711 @@ export type PostApiV1TransactionsByIdCheckResponses = {
 export type PostApiV1TransactionsByIdCheckResponse =
   PostApiV1TransactionsByIdCheckResponses[keyof PostApiV1TransactionsByIdCheckResponses];
 
+export type PostApiV1DisputesData = {
+  body: {
+    transactionId: string;
+    reason: string;
+    evidence?: Array<{
+      type: "delivery_proof" | "specification" | "communication" | "screenshot" | "other";
+      description: string;
+      attachments?: Array<string>;
+    }>;
+    /**
+     * Only for an escrow without a checkout: the criteria document whose keccak256 (RFC 8785) is the escrow's criteriaHash
+     */
+    criteria?: {
+      [key: string]: unknown;
+    };
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/v1/disputes";
+};
+
+export type PostApiV1DisputesErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `wrong_role`: The caller doesn't have the role that this operation requires
+   */
+  403: Error;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
+   *
+   * `evidence_closed`: No more evidence is taken from this party
+   *
+   * `evidence_limit_reached`: The party has submitted as much evidence as is taken
+   *
+   * `criteria_hash_mismatch`: The document's hash isn't the escrow's criteriaHash
+   *
+   * `dispute_reason_given`: The dispute has a reason already
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `indexer_unavailable`: The subgraph is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1DisputesError = PostApiV1DisputesErrors[keyof PostApiV1DisputesErrors];
+
+export type PostApiV1DisputesResponses = {
+  /**
+   * Says what is wrong with a delivery that the buyer has disputed on chain
+   */
+  201: {
+    success: true;
+    data: Dispute;
+  };
+};
+
+export type PostApiV1DisputesResponse = PostApiV1DisputesResponses[keyof PostApiV1DisputesResponses];
+
+export type GetApiV1DisputesByDisputeIdData = {
+  body?: never;
+  path: {
+    disputeId: string;
+  };
+  query?: never;
+  url: "/api/v1/disputes/{disputeId}";
+};
+
+export type GetApiV1DisputesByDisputeIdErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `indexer_unavailable`: The subgraph is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1DisputesByDisputeIdError =
+  GetApiV1DisputesByDisputeIdErrors[keyof GetApiV1DisputesByDisputeIdErrors];
+
+export type GetApiV1DisputesByDisputeIdResponses = {
+  /**
+   * Reads a dispute
+   */
+  200: {
+    success: true;
+    data: Dispute;
+  };
+};
+
+export type GetApiV1DisputesByDisputeIdResponse =
+  GetApiV1DisputesByDisputeIdResponses[keyof GetApiV1DisputesByDisputeIdResponses];
+
+export type GetApiV1DisputesByDisputeIdRulingData = {
+  body?: never;
+  path: {
+    disputeId: string;
+  };
+  query?: never;
+  url: "/api/v1/disputes/{disputeId}/ruling";
+};
+
+export type GetApiV1DisputesByDisputeIdRulingErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   *
+   * `ruling_not_available`: The dispute hasn't been ruled
+   */
+  404: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `indexer_unavailable`: The subgraph is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1DisputesByDisputeIdRulingError =
+  GetApiV1DisputesByDisputeIdRulingErrors[keyof GetApiV1DisputesByDisputeIdRulingErrors];
+
+export type GetApiV1DisputesByDisputeIdRulingResponses = {
+  /**
+   * Reads the ruling document
+   */
+  200: {
+    success: true;
+    data: {
+      disputeId: string;
+      /**
+       * The ruling document
+       */
+      document: {
+        [key: string]: unknown;
+      };
+      /**
+       * keccak256 of the document's RFC 8785 canonical JSON
+       */
+      rationaleHash: string;
+      /**
+       * The hash that the chain has; null before the resolution
+       */
+      onChain: string | null;
+    };
+  };
+};
+
+export type GetApiV1DisputesByDisputeIdRulingResponse =
+  GetApiV1DisputesByDisputeIdRulingResponses[keyof GetApiV1DisputesByDisputeIdRulingResponses];
+
+export type PostApiV1DisputesByDisputeIdEvidenceData = {
+  body: {
+    type?: "delivery_proof" | "specification" | "communication" | "screenshot" | "other";
+    description?: string;
+    attachments?: Array<string>;
+    /**
+     * Nothing more comes from this party; the ruling comes once both parties have said so
+     */
+    complete?: true;
+    /**
+     * Only for an escrow without a checkout: the criteria document whose keccak256 (RFC 8785) is the escrow's criteriaHash
+     */
+    criteria?: {
+      [key: string]: unknown;
+    };
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path: {
+    disputeId: string;
+  };
+  query?: never;
+  url: "/api/v1/disputes/{disputeId}/evidence";
+};
+
+export type PostApiV1DisputesByDisputeIdEvidenceErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
+   *
+   * `evidence_closed`: No more evidence is taken from this party
+   *
+   * `evidence_limit_reached`: The party has submitted as much evidence as is taken
+   *
+   * `criteria_hash_mismatch`: The document's hash isn't the escrow's criteriaHash
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `indexer_unavailable`: The subgraph is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1DisputesByDisputeIdEvidenceError =
+  PostApiV1DisputesByDisputeIdEvidenceErrors[keyof PostApiV1DisputesByDisputeIdEvidenceErrors];
+
+export type PostApiV1DisputesByDisputeIdEvidenceResponses = {
+  /**
+   * Submits evidence, or marks a party's evidence as complete
+   */
+  201: {
+    success: true;
+    data: Dispute;
+  };
+};
+
+export type PostApiV1DisputesByDisputeIdEvidenceResponse =
+  PostApiV1DisputesByDisputeIdEvidenceResponses[keyof PostApiV1DisputesByDisputeIdEvidenceResponses];
+
+export type PostApiV1TransactionsByIdDisputeEvidenceData = {
+  body: {
+    type?: "delivery_proof" | "specification" | "communication" | "screenshot" | "other";
+    description?: string;
+    attachments?: Array<string>;
+    /**
+     * Nothing more comes from this party; the ruling comes once both parties have said so
+     */
+    complete?: true;
+    /**
+     * Only for an escrow without a checkout: the criteria document whose keccak256 (RFC 8785) is the escrow's criteriaHash
+     */
+    criteria?: {
+      [key: string]: unknown;
+    };
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path: {
+    id: string;
+  };
+  query?: never;
+  url: "/api/v1/transactions/{id}/dispute/evidence";
+};
+
+export type PostApiV1TransactionsByIdDisputeEvidenceErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
+   *
+   * `evidence_closed`: No more evidence is taken from this party
+   *
+   * `evidence_limit_reached`: The party has submitted as much evidence as is taken
+   *
+   * `criteria_hash_mismatch`: The document's hash isn't the escrow's criteriaHash
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `indexer_unavailable`: The subgraph is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1TransactionsByIdDisputeEvidenceError =
+  PostApiV1TransactionsByIdDisputeEvidenceErrors[keyof PostApiV1TransactionsByIdDisputeEvidenceErrors];
+
+export type PostApiV1TransactionsByIdDisputeEvidenceResponses = {
+  /**
+   * Submits evidence by the transaction's id
+   */
+  201: {
+    success: true;
+    data: Dispute;
+  };
+};
+
+export type PostApiV1TransactionsByIdDisputeEvidenceResponse =
+  PostApiV1TransactionsByIdDisputeEvidenceResponses[keyof PostApiV1TransactionsByIdDisputeEvidenceResponses];
+
+export type PostApiV1DisputesByDisputeIdSettlementData = {
+  body: {
+    /**
+     * The seller gets the rest
+     */
+    buyerPercent: number;
+    /**
+     * Last second at which the chain accepts the agreement, in unix seconds
+     */
+    deadline: number;
+    signature: string;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path: {
+    disputeId: string;
+  };
+  query?: never;
+  url: "/api/v1/disputes/{disputeId}/settlement";
+};
+
+export type PostApiV1DisputesByDisputeIdSettlementErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   *
+   * `signature_invalid`: The signature isn't the wallet's signature of this message
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `indexer_unavailable`: The subgraph is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1DisputesByDisputeIdSettlementError =
+  PostApiV1DisputesByDisputeIdSettlementErrors[keyof PostApiV1DisputesByDisputeIdSettlementErrors];
+
+export type PostApiV1DisputesByDisputeIdSettlementResponses = {
+  /**
+   * Offers to end the dispute by agreement
+   */
+  200: {
+    success: true;
+    data: Dispute;
+  };
+};
+
+export type PostApiV1DisputesByDisputeIdSettlementResponse =
+  PostApiV1DisputesByDisputeIdSettlementResponses[keyof PostApiV1DisputesByDisputeIdSettlementResponses];
+
+export type PostApiV1AdminDisputesByDisputeIdRulingData = {
+  body: {
+    outcome: "BuyerRefund" | "SellerPaid" | "Split";
+    /**
+     * Required for Split
+     */
+    buyerPercent?: number;
+    /**
+     * Required for Split; both add up to 100
+     */
+    sellerPercent?: number;
+    rationale: string;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path: {
+    disputeId: string;
+  };
+  query?: never;
+  url: "/api/v1/admin/disputes/{disputeId}/ruling";
+};
+
+export type PostApiV1AdminDisputesByDisputeIdRulingErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
+   *
+   * `dispute_already_ruled`: The dispute has been ruled
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `resolver_key_missing`: This service doesn't have the resolver's key for this network
+   *
+   * `criteria_check_unavailable`: The criteria can't be evaluated at the moment
+   */
+  503: Error;
+};
+
+export type PostApiV1AdminDisputesByDisputeIdRulingError =
+  PostApiV1AdminDisputesByDisputeIdRulingErrors[keyof PostApiV1AdminDisputesByDisputeIdRulingErrors];
+
+export type PostApiV1AdminDisputesByDisputeIdRulingResponses = {
+  /**
+   * Rules a dispute
+   */
+  202: {
+    success: true;
+    data: Dispute;
+  };
+};
+
+export type PostApiV1AdminDisputesByDisputeIdRulingResponse =
+  PostApiV1AdminDisputesByDisputeIdRulingResponses[keyof PostApiV1AdminDisputesByDisputeIdRulingResponses];
+
 export type GetApiV1JobsData = {
   body?: never;
   path?: never;
@@ -4730,6 +5549,16 @@ export type GetReadyErrors = {
            */
           quarantined: number | null;
         };
+        disputes: {
+          /**
+           * Rulings that should be on chain for ten minutes, counted up to 1,000
+           */
+          overdue: number;
+          /**
+           * How long ago the evidence period of the oldest one ended
+           */
+          oldestSeconds: number | null;
+        } | null;
       };
       base: {
         /**
@@ -4774,6 +5603,16 @@ export type GetReadyErrors = {
            */
           quarantined: number | null;
         };
+        disputes: {
+          /**
+           * Rulings that should be on chain for ten minutes, counted up to 1,000
+           */
+          overdue: number;
+          /**
+           * How long ago the evidence period of the oldest one ended
+           */
+          oldestSeconds: number | null;
+        } | null;
       };
     };
     /**
@@ -4861,6 +5700,16 @@ export type GetReadyResponses = {
            */
           quarantined: number | null;
         };
+        disputes: {
+          /**
+           * Rulings that should be on chain for ten minutes, counted up to 1,000
+           */
+          overdue: number;
+          /**
+           * How long ago the evidence period of the oldest one ended
+           */
+          oldestSeconds: number | null;
+        } | null;
       };
       base: {
         /**
@@ -4905,6 +5754,16 @@ export type GetReadyResponses = {
            */
           quarantined: number | null;
         };
+        disputes: {
+          /**
+           * Rulings that should be on chain for ten minutes, counted up to 1,000
+           */
+          overdue: number;
+          /**
+           * How long ago the evidence period of the oldest one ended
+           */
+          oldestSeconds: number | null;
+        } | null;
       };
     };
     /**

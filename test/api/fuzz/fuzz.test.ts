@@ -46,7 +46,9 @@ describe("generated requests", () => {
     const revocable = await api.registerAgent();
     const ofTransactions = [
       ...["", "/criteria", "/claimAbandoned", "/finalize"].map((end) => `GET /api/v1/transactions/{id}${end}`),
-      ...["/fund", "/deliver", "/confirm", "/check"].map((end) => `POST /api/v1/transactions/{id}${end}`),
+      ...["/fund", "/deliver", "/confirm", "/check", "/dispute/evidence"].map(
+        (end) => `POST /api/v1/transactions/{id}${end}`,
+      ),
     ];
     const ids = {
       ...Object.fromEntries(ofTransactions.map((route) => [route, transactionId])),

@@ -124,6 +124,7 @@ describe("health and readiness", () => {
         search: { listings: () => Promise.resolve(0), isFollowing: () => true },
         reached: () => Promise.resolve(new Map()),
         quarantined: () => Promise.resolve(0),
+        overdueDisputes: () => Promise.resolve({ count: 0, oldestSeconds: null }),
         outbox: () => Promise.resolve({ waiting: 0, oldestDueAt: null }),
       });
       await Promise.all(Array.from({ length: 50 }, () => read()));

@@ -64,6 +64,19 @@ const signInFaults: FieldFaults[] = [
   ["message", [7, null, "", LONG]],
   ["signature", [7, null, "", "0x00", `0x${"g".repeat(130)}`, LONG]],
 ];
+const UNKNOWN_DISPUTE = `/api/v1/disputes/dsp_${"0".repeat(32)}`;
+const evidenceCase = {
+  body: () => ({ type: "other", description: "So it was" }),
+  required: ["type", "description"],
+  faults: [
+    ["type", [7, null, "", "rumour"]],
+    ["description", texts(5_000)],
+    ["attachments", ["https://files.example/a", null, {}]],
+    ["complete", ["true", false, null, 1]],
+    ["criteria", ["text", null, []]],
+    ["submittedBy", ["seller"]],
+  ] satisfies FieldFaults[] as FieldFaults[],
+};
 const noBody = { body: () => ({}), required: [], faults: [] };
 
 /** Every route with a body, and what it must refuse. `scene` is read when a test runs. */
@@ -150,6 +163,49 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
       faults: [
         ["responsePayload", ["text", 7, null, [], true]],
         ["criteria", [{}]],
+      ],
+    },
+    {
+      name: "POST disputes",
+      method: "POST",
+      path: () => "/api/v1/disputes",
+      key: buyerKey,
+      body: () => ({ transactionId: scene().funded.transactionId, reason: "It is too short" }),
+      required: ["transactionId", "reason"],
+      faults: [
+        ["transactionId", [7, null, "", LONG, { $ne: null }]],
+        ["reason", texts(5_000)],
+        ["evidence", ["text", null, {}]],
+        ["criteria", ["text", null, []]],
+        ["disputingAgentId", ["agt_other"]],
+      ],
+    },
+    {
+      name: "POST disputes/{disputeId}/evidence",
+      method: "POST",
+      path: () => `${UNKNOWN_DISPUTE}/evidence`,
+      key: buyerKey,
+      ...evidenceCase,
+    },
+    {
+      name: "POST transactions/{id}/dispute/evidence",
+      method: "POST",
+      path: () => transactionPath(scene().funded, "/dispute/evidence"),
+      key: sellerKey,
+      ...evidenceCase,
+    },
+    {
+      name: "POST disputes/{disputeId}/settlement",
+      method: "POST",
+      path: () => `${UNKNOWN_DISPUTE}/settlement`,
+      key: buyerKey,
+      body: () => ({ buyerPercent: 50, deadline: 2_000_000_000, signature: `0x${"12".repeat(65)}` }),
+      required: ["buyerPercent", "deadline", "signature"],
+      faults: [
+        ["buyerPercent", ["50", null, -1, 101, 0.5]],
+        ["deadline", ["1", null, -1, 1.5, 1e300]],
+        ["signature", [7, null, "", "0x", "0x123", `0x${"g".repeat(130)}`]],
+        ["role", ["seller"]],
       ],
     },
     {

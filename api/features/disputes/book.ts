@@ -1,0 +1,126 @@
+import type { AnyBulkWriteOperation, Document } from "mongodb";
+import type { ClientSession } from "mongoose";
+
+import type { Network } from "../../config/constants.ts";
+import { writePlain } from "../../db/plain-writes.ts";
+import { disputeIdOf } from "../transactions/dispute-id.ts";
+import type { TransactionRecord } from "../transactions/model.ts";
+import type { DisputeModel, DisputeRecord } from "./model.ts";
+
+/** Settings and collaborators of the book. */
+export interface BookOptions {
+  disputes: DisputeModel;
+  evidenceSeconds: number;
+  now: () => Date;
+}
+
+/** The parts of a transaction that a dispute is made from. */
+type Disputed = Pick<TransactionRecord, "_id" | "network" | "escrowContract" | "escrowId" | "status" | "escrow">;
+
+type Operation = AnyBulkWriteOperation<DisputeRecord & Document>;
+
+const MILLISECONDS = 1_000;
+const MAX_COUNTED = 1_000;
+const bothComplete = { $and: [{ $ne: ["$complete.buyer", null] }, { $ne: ["$complete.seller", null] }] };
+
+/**
+ * When the ruling of an open dispute is due: when both parties have marked their evidence complete, or at the end of the
+ * evidence period. An expression, so that it counts what is in the record when it is written.
+ */
+export const DUE = {
+  $cond: [
+    { $and: ["$isOpen", { $eq: ["$ruling", null] }] },
+    { $cond: [bothComplete, { $max: ["$complete.buyer", "$complete.seller"] }, "$evidenceEndsAt"] },
+    null,
+  ],
+};
+
+/** Keeps the records of disputes as they are on chain. */
+export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOptions) {
+  /** Creates the record of a dispute or brings it up to date; what the parties said stays. */
+  function upsert(record: Disputed, disputedAt: number): Operation {
+    const at = now();
+    const evidenceEndsAt = new Date((disputedAt + evidenceSeconds) * MILLISECONDS);
+    const kept = <T>(field: string, initial: T) => ({ [field]: { $ifNull: [`$${field}`, initial] } });
+    return {
+      updateOne: {
+        filter: { _id: disputeIdOf(record) },
+        update: [
+          {
+            $set: {
+              transactionId: record._id,
+              network: record.network,
+              escrowId: record.escrowId,
+              // A period that has begun keeps its length. A dispute that was opened again begins another.
+              evidenceEndsAt: { $cond: [{ $eq: ["$disputedAt", disputedAt] }, "$evidenceEndsAt", evidenceEndsAt] },
+              disputedAt,
+              isOpen: record.status === "disputed",
+              ...kept("reason", null),
+              ...kept("evidence", { buyer: [], seller: [] }),
+              ...kept("complete", { buyer: null, seller: null }),
+              ...kept("criteriaJson", null),
+              ...kept("offers", { buyer: null, seller: null }),
+              ...kept("closedAt", null),
+              ...kept("ruling", null),
+              ...kept("attempts", 0),
+              ...kept("lastError", null),
+              ...kept("createdAt", at),
+              updatedAt: at,
+            },
+          },
+          { $set: { dueAt: DUE } },
+        ],
+        upsert: true,
+      },
+    };
+  }
+
+  return {
+    /**
+     * Follows the chain, in the follower's transaction.
+     * @param records transactions whose state has changed
+     * @param withdrawn ids of transactions whose dispute a reorganisation has removed
+     */
+    async follow(
+      records: readonly TransactionRecord[],
+      withdrawn: readonly string[],
+      session: ClientSession,
+    ): Promise<void> {
+      const removed = new Set(withdrawn);
+      const operations = records.flatMap((record): Operation[] => {
+        const disputedAt = record.escrow?.disputedAt ?? null;
+        if (disputedAt !== null) return [upsert(record, disputedAt)];
+        if (!removed.has(record._id)) return [];
+        const update = { $set: { disputedAt: null, isOpen: false, dueAt: null, updatedAt: now() } };
+        return [{ updateOne: { filter: { _id: disputeIdOf(record) }, update } }];
+      });
+      await writePlain(disputes, operations, session);
+    },
+
+    /** The record of a dispute that the subgraph shows, perhaps before the follower has seen it. */
+    async open(record: Disputed, disputedAt: number): Promise<DisputeRecord> {
+      const _id = disputeIdOf(record);
+      const known = await disputes.findById(_id).lean<DisputeRecord | null>();
+      if (known !== null && known.disputedAt === disputedAt) return known;
+      await writePlain(disputes, [upsert(record, disputedAt)]);
+      const opened = await disputes.findById(_id).lean<DisputeRecord | null>();
+      if (opened === null) throw new Error(`Dispute ${_id} vanished while it was being opened`);
+      return opened;
+    },
+
+    /** Disputes of a network whose ruling is overdue: not on chain so many seconds after the evidence period. */
+    async overdue(network: Network, graceSeconds: number): Promise<{ count: number; oldestSeconds: number | null }> {
+      const bound = new Date(now().getTime() - graceSeconds * MILLISECONDS);
+      const filter = { network, isOpen: true, evidenceEndsAt: { $lt: bound } };
+      const [count, oldest] = await Promise.all([
+        disputes.countDocuments(filter, { limit: MAX_COUNTED }),
+        disputes.findOne(filter, { evidenceEndsAt: 1 }).sort({ evidenceEndsAt: 1 }).lean(),
+      ]);
+      const ageMs = oldest === null ? null : now().getTime() - oldest.evidenceEndsAt.getTime();
+      return { count, oldestSeconds: ageMs === null ? null : Math.floor(ageMs / MILLISECONDS) };
+    },
+  };
+}
+
+/** The records of disputes. */
+export type DisputeBook = ReturnType<typeof createDisputeBook>;

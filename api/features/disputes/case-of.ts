@@ -1,0 +1,60 @@
+import { PAYLOAD_GRACE_SECONDS } from "../../config/constants.ts";
+import { toUnixSeconds } from "../../lib/clock.ts";
+import type { CriteriaDocument } from "../criteria/document.ts";
+import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
+import { handoverFacts } from "../criteria/facts.ts";
+import type { Fact } from "../criteria/facts.ts";
+import type { TransactionRecord } from "../transactions/model.ts";
+import type { DisputeCase, Handover, Side, SubmittedEvidence } from "./judging/case.ts";
+import type { DisputeRecord } from "./model.ts";
+
+/** Last second at which a payload counts as handed over in time (decision 26), in unix seconds. */
+export function handoverEnd(record: TransactionRecord): number {
+  return (record.escrow?.deliveredAt ?? 0) + PAYLOAD_GRACE_SECONDS;
+}
+
+function handoverOf(record: TransactionRecord, disputedAt: number): Handover {
+  if (record.payloadReceivedAt === null || record.responsePayloadJson === null) return "none";
+  const receivedAt = toUnixSeconds(record.payloadReceivedAt);
+  if (receivedAt <= handoverEnd(record)) return "in_time";
+  return receivedAt <= disputedAt ? "late" : "after_dispute";
+}
+
+function evidenceOf(by: Side, { evidence }: DisputeRecord): SubmittedEvidence[] {
+  return evidence[by].map(({ type, description, attachments }) => ({ by, type, description, attachments }));
+}
+
+/**
+ * The case of a dispute: what code finds out, and what the parties say.
+ * @param now chain time in unix seconds
+ * @throws EvaluatorUnavailableError
+ */
+export async function disputeCase(
+  { dispute, record }: { dispute: DisputeRecord; record: TransactionRecord },
+  evaluator: CriteriaEvaluator,
+  now: number,
+): Promise<DisputeCase> {
+  const criteriaJson = record.criteriaJson ?? dispute.criteriaJson;
+  const criteria = criteriaJson === null ? null : (JSON.parse(criteriaJson) as CriteriaDocument);
+  const payload =
+    record.responsePayloadJson === null ? null : (JSON.parse(record.responsePayloadJson) as Record<string, unknown>);
+  const facts: Fact[] = handoverFacts(record, now);
+  const { schema, checks } =
+    criteria === null || payload === null
+      ? { schema: undefined, checks: [] }
+      : await evaluator.evaluate(`dispute:${dispute._id}`, criteria.criteria ?? {}, {
+          result: payload,
+          request: criteria.requestPayload,
+          quantity: criteria.quantity,
+        });
+  if (schema !== undefined) facts.push({ name: "schema_matches", ...schema });
+  return {
+    criteria,
+    payload,
+    handover: handoverOf(record, dispute.disputedAt ?? record.escrow?.disputedAt ?? 0),
+    facts,
+    checks,
+    reason: dispute.reason?.text ?? null,
+    evidence: [...evidenceOf("buyer", dispute), ...evidenceOf("seller", dispute)],
+  };
+}

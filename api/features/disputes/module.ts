@@ -1,0 +1,136 @@
+import type { Connection } from "mongoose";
+
+import type { ChainClient } from "../../chain/chain-client.ts";
+import { createChainTime } from "../../chain/chain-time.ts";
+import { NETWORKS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import type { DisputeSettings } from "../../config/disputes.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { createCriteriaEvaluator } from "../criteria/evaluator.ts";
+import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
+import { defineFeature } from "../feature.ts";
+import type { SentenceEncoder } from "../search/encoder.ts";
+import { transactionModel } from "../transactions/model.ts";
+import type { TransactionModel } from "../transactions/model.ts";
+import type { TransactionReader } from "../transactions/reader.ts";
+import { createHostResolver } from "../webhooks/host-resolver.ts";
+import { createAdminRuling } from "./admin.ts";
+import { createDisputeBook } from "./book.ts";
+import { createAttachmentFetcher } from "./judging/attachments.ts";
+import { createJudge } from "./judging/judge.ts";
+import { disputeModel } from "./model.ts";
+import type { RulingProgress } from "./ports.ts";
+import { disputeRoutes } from "./routes.ts";
+import type { DisputeDeps } from "./routes.ts";
+import { createRuler, RULER_TIMINGS } from "./ruler.ts";
+import type { RulerTimings } from "./ruler.ts";
+import { createRulings } from "./rulings.ts";
+import { createRulingSending } from "./sending/sending.ts";
+import type { SendingTimings } from "./sending/timings.ts";
+import { createDisputeService } from "./service.ts";
+import { verifyRuling } from "./verification.ts";
+import type { Finding, VerificationOptions } from "./verification.ts";
+
+export { NothingToVerifyError } from "./verification.ts";
+export type { Finding } from "./verification.ts";
+
+/** Verifies rulings, for the operator's command. */
+export function rulingVerification(
+  connection: Connection,
+  options: Pick<VerificationOptions, "chains">,
+): { verify(disputeId: string): Promise<Finding[]>; close(): Promise<void> } {
+  const evaluator = createCriteriaEvaluator();
+  const models = { disputes: disputeModel(connection), transactions: transactionModel(connection) };
+  return {
+    verify: (disputeId) => verifyRuling(disputeId, { ...models, ...options, evaluator }),
+    close: () => evaluator.close(),
+  };
+}
+
+/** Durations of rulings and of their way to the chain. Tests shorten them. */
+export type DisputeTimings = RulerTimings & { rulingSending: Partial<SendingTimings> };
+
+export const DISPUTE_TIMINGS: DisputeTimings = { ...RULER_TIMINGS, rulingSending: {} };
+
+/** Dependencies of the disputes feature. */
+export interface DisputesModuleDeps {
+  connection: Connection;
+  chains: Readonly<Record<Network, ChainClient>>;
+  transactions: TransactionModel;
+  reader: TransactionReader;
+  evaluator: CriteriaEvaluator;
+  encoder: SentenceEncoder;
+  settings: DisputeSettings;
+  rpcUrls: Readonly<Record<Network, string>>;
+  /** Private hosts and addresses that the address check allows (decision 39). */
+  allowedPrivateHosts: readonly string[];
+  now: () => Date;
+  log: Logger;
+  /** Names this process in leases. */
+  processId: string;
+  timings: DisputeTimings & { chainTimeMaxAgeMs: number };
+}
+
+/** A ruling that isn't on chain so many seconds after the evidence period is overdue. */
+const OVERDUE_SECONDS = 600;
+
+/** Disputes: what the parties say, the ruling, and its way to the chain (decisions 8, 26 and 44). */
+export const disputesModule = defineFeature({
+  routes: disputeRoutes,
+  create({
+    connection,
+    chains,
+    transactions,
+    reader,
+    evaluator,
+    settings,
+    now,
+    log,
+    timings,
+    ...options
+  }: DisputesModuleDeps) {
+    const disputes = disputeModel(connection);
+    const judge = createJudge({
+      ...{ encoder: options.encoder, model: settings.model, log },
+      attachments: settings.fetchesAttachments
+        ? createAttachmentFetcher({
+            resolve: createHostResolver({ systemHosts: options.allowedPrivateHosts }),
+            allowedPrivateHosts: options.allowedPrivateHosts,
+          })
+        : undefined,
+    });
+    const sending = createRulingSending({
+      ...{ connection, log, now, processId: options.processId, rpcUrls: options.rpcUrls },
+      deployments: { "base-sepolia": chains["base-sepolia"].deployment, base: chains.base.deployment },
+      keys: settings.resolverKeys,
+      timings: timings.rulingSending,
+    });
+    const progress: RulingProgress = {
+      async of(disputeId) {
+        return (await sending.statesOf([disputeId])).get(disputeId);
+      },
+      hasKey: (network, role) => settings.resolverKeys[network][role] !== undefined,
+    };
+    const book = createDisputeBook({ disputes, evidenceSeconds: settings.evidenceSeconds, now });
+    const store = createRulings({ connection, disputes, sending, now });
+    const chainTimeOf = (network: Network) =>
+      createChainTime({ chain: chains[network], maxAgeMs: timings.chainTimeMaxAgeMs });
+    const chainTimes = { "base-sepolia": chainTimeOf("base-sepolia"), base: chainTimeOf("base") };
+    const rulerOf = (network: Network) =>
+      createRuler({
+        ...{ network, disputes, transactions, evaluator, judge, store, now, log, timings },
+        chainTime: chainTimes[network],
+      });
+    const rulers = { "base-sepolia": rulerOf("base-sepolia"), base: rulerOf("base") };
+    const services: DisputeDeps = {
+      disputes: createDisputeService({ disputes, book, reader, chains, progress, now }),
+      adminRuling: createAdminRuling({ disputes, transactions, evaluator, store, progress, chains, chainTimes, now }),
+    };
+    return {
+      ...{ services, book, rulers },
+      models: { disputes },
+      loops: [...NETWORKS.map((network) => rulers[network].loop), ...sending.loops],
+      overdue: (network: Network) => book.overdue(network, OVERDUE_SECONDS),
+    };
+  },
+});

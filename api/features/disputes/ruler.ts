@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { ChainTime } from "../../chain/chain-time.ts";
+import type { Network } from "../../config/constants.ts";
+import type { BackgroundLoop } from "../../jobs/background-loop.ts";
+import { toUnixSeconds } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
+import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
+import { disputeCase, handoverEnd } from "./case-of.ts";
+import type { Judge } from "./judging/case.ts";
+import type { DisputeModel, DisputeRecord } from "./model.ts";
+import type { StoreRuling } from "./rulings.ts";
+
+/** Durations of the ruling. Tests shorten them. */
+export interface RulerTimings {
+  /** Pause between looks for due rulings, in milliseconds. */
+  rulingPollMs: number;
+  /** How long one worker may judge a dispute before another may take it over, in milliseconds. */
+  judgeLeaseMs: number;
+}
+
+export const RULER_TIMINGS: RulerTimings = { rulingPollMs: 500, judgeLeaseMs: 300_000 };
+
+/** Dependencies of the ruler of one network. */
+export interface RulerOptions {
+  network: Network;
+  disputes: DisputeModel;
+  transactions: TransactionModel;
+  evaluator: CriteriaEvaluator;
+  judge: Judge;
+  store: StoreRuling;
+  chainTime: ChainTime;
+  now: () => Date;
+  log: Logger;
+  timings: RulerTimings;
+}
+
+const MILLISECONDS = 1_000;
+const RETRY_BASE_MS = 1_000;
+const RETRY_MAX_MS = 60_000;
+/** Disputes judged at once by one worker: most of the time is spent waiting for a model. */
+const CONCURRENCY = 4;
+const MAX_ERROR_LENGTH = 500;
+
+/** Doubling pauses with jitter. */
+function retryDelayMs(attempts: number): number {
+  const longest = Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** Math.min(attempts, 16));
+  return longest / 2 + Math.random() * (longest / 2);
+}
+
+/**
+ * Rules the disputes of a network when they are due. Several workers may run it. A worker that was killed or paused past
+ * its lease loses nothing but its work: the ruling is stored by one of them.
+ */
+export function createRuler(options: RulerOptions) {
+  const { network, disputes, transactions, evaluator, judge, store, chainTime, now, log, timings } = options;
+
+  /** The chain's time, which is never behind the wall clock. */
+  async function chainNow(): Promise<number> {
+    return Math.max(toUnixSeconds(now()), await chainTime.latest());
+  }
+
+  /** Takes a due dispute and closes its evidence. Nobody else judges it before the lease ends. */
+  async function claim(time: number): Promise<DisputeRecord | undefined> {
+    const at = new Date(time * MILLISECONDS);
+    const claimed = await disputes
+      .findOneAndUpdate(
+        { network, dueAt: { $type: "date", $lte: at } },
+        [
+          {
+            $set: {
+              closedAt: { $ifNull: ["$closedAt", at] },
+              dueAt: new Date(at.getTime() + timings.judgeLeaseMs),
+              updatedAt: now(),
+            },
+          },
+        ],
+        { sort: { dueAt: 1 }, returnDocument: "after", updatePipeline: true },
+      )
+      .lean<DisputeRecord | null>();
+    return claimed ?? undefined;
+  }
+
+  async function rule(dispute: DisputeRecord, time: number, signal: AbortSignal): Promise<void> {
+    const record = await transactions.findById(dispute.transactionId).lean<TransactionRecord | null>();
+    if (record === null) throw new Error(`Transaction ${dispute.transactionId} doesn't exist`);
+    const end = handoverEnd(record);
+    if (record.responsePayloadJson === null && time <= end) {
+      // The seller still has time to hand the payload over (decision 26).
+      await disputes.updateOne(
+        { _id: dispute._id, ruling: null },
+        { $set: { closedAt: null, dueAt: new Date((end + 1) * MILLISECONDS) } },
+      );
+      return;
+    }
+    const facts = await disputeCase({ dispute, record }, evaluator, time);
+    const judgement = await judge.judge(facts, signal);
+    const isStored = await store({ dispute, record, facts, factsAt: time }, { ruledBy: "system", judgement });
+    if (!isStored) return;
+    log.info({ disputeId: dispute._id, network, outcome: judgement.outcome, judge: judgement.judge }, "dispute ruled");
+  }
+
+  /** A dispute is never given up: it waits longer after each failure, and /ready shows it once it is overdue. */
+  async function postpone(dispute: DisputeRecord, time: number, error: unknown): Promise<void> {
+    const lastError = (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_LENGTH);
+    log.warn(
+      { err: error, disputeId: dispute._id, network, attempts: dispute.attempts + 1 },
+      "couldn't rule a dispute",
+    );
+    const dueAt = new Date(time * MILLISECONDS + retryDelayMs(dispute.attempts));
+    await disputes.updateOne(
+      { _id: dispute._id, ruling: null, dueAt: { $ne: null } },
+      { $set: { dueAt, lastError }, $inc: { attempts: 1 } },
+    );
+  }
+
+  /** Rules what is due now; returns how many disputes it took. */
+  async function step(signal: AbortSignal): Promise<number> {
+    const next = await disputes
+      .findOne({ network, dueAt: { $type: "date" } }, { dueAt: 1 })
+      .sort({ dueAt: 1 })
+      .lean();
+    if (next === null) return 0;
+    const time = await chainNow();
+    const taken: DisputeRecord[] = [];
+    while (taken.length < CONCURRENCY && !signal.aborted) {
+      const dispute = await claim(time);
+      if (dispute === undefined) break;
+      taken.push(dispute);
+    }
+    await Promise.all(
+      taken.map(async (dispute) => {
+        try {
+          await rule(dispute, time, signal);
+        } catch (error) {
+          // What a stopping worker leaves behind is due again at once.
+          if (signal.aborted) await disputes.updateOne({ _id: dispute._id, ruling: null }, { $set: { dueAt: now() } });
+          else await postpone(dispute, time, error);
+        }
+      }),
+    );
+    return taken.length;
+  }
+
+  const loop: BackgroundLoop = {
+    name: `disputes.rule-${network}`,
+    async run(signal) {
+      while (!signal.aborted) {
+        try {
+          if ((await step(signal)) > 0) continue;
+        } catch (error) {
+          log.error({ err: error, network }, "couldn't look for disputes to rule");
+        }
+        await sleep(timings.rulingPollMs, undefined, { signal }).catch(() => undefined);
+      }
+    },
+  };
+  return { step, loop };
+}

@@ -1,0 +1,272 @@
+import type { ChainClient } from "../../chain/chain-client.ts";
+import { moveCall } from "../../chain/calldata.ts";
+import { EVIDENCE_LIMITS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import { ApiError, validationError } from "../../http/errors.ts";
+import type { Operation } from "../../http/operation.ts";
+import { criteriaDocumentSchema, criteriaHashOf } from "../criteria/document.ts";
+import { callTarget } from "../transactions/actions.ts";
+import { windowEnd } from "../transactions/deadlines.ts";
+import type { Reading, TransactionReader } from "../transactions/reader.ts";
+import type { DisputeBook } from "./book.ts";
+import { DUE } from "./book.ts";
+import type { Side } from "./judging/case.ts";
+import type { DisputeModel, DisputeRecord, EvidenceItem } from "./model.ts";
+import type { RulingProgress } from "./ports.ts";
+import type { DisputeReading } from "./presenter.ts";
+import type { DisputeBody, EvidenceBody } from "./schemas.ts";
+
+/** Dependencies of the parties' side of disputes. */
+export interface DisputeServiceOptions {
+  disputes: DisputeModel;
+  book: DisputeBook;
+  reader: TransactionReader;
+  chains: Readonly<Record<Network, Pick<ChainClient, "deployment" | "agreementIsSigned">>>;
+  progress: Pick<RulingProgress, "of">;
+  now: () => Date;
+}
+
+/** What a party adds to its dispute. */
+interface Addition {
+  reason?: string;
+  items: EvidenceItem[];
+  isComplete: boolean;
+  criteriaJson?: string;
+}
+
+/** A dispute with the reading of its transaction. */
+interface Opened {
+  dispute: DisputeRecord;
+  reading: Reading;
+}
+
+const MILLISECONDS = 1_000;
+const OFFER_MAX_AHEAD_SECONDS = 2_592_000;
+
+/** What parties do about their disputes (specification rows 21 to 23, decisions 26 and 44). */
+export function createDisputeService(options: DisputeServiceOptions) {
+  const { disputes, book, reader, chains, progress, now } = options;
+
+  /** The dispute of a transaction that a party names. */
+  async function ofTransaction(agentId: string, transactionId: string, signal?: AbortSignal): Promise<Opened> {
+    const reading = await reader.read(transactionId, agentId, { signal });
+    const { record, role, chainNow } = reading;
+    const disputedAt = record.escrow?.disputedAt ?? null;
+    if (disputedAt === null) {
+      const end = windowEnd(record);
+      const canOpen = record.status === "delivered" && role === "buyer" && end !== null && chainNow <= end;
+      const openDispute = canOpen ? moveCall(callTarget(record), "openDispute", record.escrowId) : null;
+      throw new ApiError("dispute_not_open_on_chain", { details: { status: record.status, openDispute } });
+    }
+    return { reading, dispute: await book.open(record, disputedAt) };
+  }
+
+  /** A dispute by its id, for a party. To others it doesn't exist (decision 33). */
+  async function byId(agentId: string, disputeId: string, signal?: AbortSignal): Promise<Opened> {
+    const dispute = await disputes.findById(disputeId).lean<DisputeRecord | null>();
+    if (dispute === null) throw new ApiError("not_found");
+    return { dispute, reading: await reader.read(dispute.transactionId, agentId, { signal }) };
+  }
+
+  async function present(dispute: DisputeRecord, { record, chainNow }: Reading): Promise<DisputeReading> {
+    const resolverContract = chains[record.network].deployment.resolver;
+    const transaction = dispute.ruling === null ? undefined : await progress.of(dispute._id);
+    return { dispute, record, chainNow, resolverContract, transaction };
+  }
+
+  /** The criteria document that a party supplies, as it is stored. */
+  function suppliedCriteria(document: Record<string, unknown> | undefined, { record }: Reading): string | undefined {
+    if (document === undefined) return undefined;
+    if (record.criteriaJson !== null) {
+      throw validationError([{ path: "body.criteria", message: "The criteria of a checkout are known" }]);
+    }
+    const parsed = criteriaDocumentSchema.safeParse(document);
+    if (!parsed.success) {
+      throw validationError(
+        parsed.error.issues.map(({ path, message }) => ({ path: ["body.criteria", ...path].join("."), message })),
+      );
+    }
+    const hash = criteriaHashOf(parsed.data);
+    if (hash === record.criteriaHash) return JSON.stringify(parsed.data);
+    throw new ApiError("criteria_hash_mismatch", { details: { hash, criteriaHash: record.criteriaHash } });
+  }
+
+  /** Why nothing was added: the first rule that the record breaks. */
+  function refusal(dispute: DisputeRecord, side: Side, { reason, items }: Addition): ApiError {
+    if (!dispute.isOpen) return new ApiError("dispute_not_open_on_chain", { details: { openDispute: null } });
+    if (reason !== undefined && dispute.reason !== null) return new ApiError("dispute_reason_given");
+    const closed = dispute.closedAt !== null || dispute.complete[side] !== null;
+    if (!closed && dispute.evidence[side].length + items.length > EVIDENCE_LIMITS.items) {
+      const submitted = dispute.evidence[side].length;
+      return new ApiError("evidence_limit_reached", { details: { submitted, limit: EVIDENCE_LIMITS.items } });
+    }
+    return new ApiError("evidence_closed", {
+      details: { evidenceDeadline: dispute.evidenceEndsAt.toISOString(), complete: dispute.complete[side] !== null },
+    });
+  }
+
+  /** Adds what a party says, as a whole or not at all. Texts are literals: in an update they are never operators. */
+  async function add({ dispute, reading }: Opened, addition: Addition): Promise<DisputeRecord> {
+    const { reason, items, isComplete, criteriaJson } = addition;
+    const side = reading.role;
+    const at = now();
+    if (reading.record.status !== "disputed") throw refusal({ ...dispute, isOpen: false }, side, addition);
+    if (reading.chainNow * MILLISECONDS > dispute.evidenceEndsAt.getTime())
+      throw refusal(closed(dispute), side, addition);
+    const list = `evidence.${side}`;
+    const room = EVIDENCE_LIMITS.items - items.length;
+    const added = await disputes
+      .findOneAndUpdate(
+        {
+          _id: dispute._id,
+          isOpen: true,
+          closedAt: null,
+          [`complete.${side}`]: null,
+          ...(room < 0 ? { _id: null } : { [`${list}.${room}`]: { $exists: false } }),
+          ...(reason === undefined ? {} : { reason: null }),
+        },
+        [
+          {
+            $set: {
+              ...(items.length === 0 ? {} : { [list]: { $concatArrays: [`$${list}`, { $literal: items }] } }),
+              ...(isComplete ? { [`complete.${side}`]: at } : {}),
+              ...(reason === undefined ? {} : { reason: { $literal: { text: reason, givenAt: at } } }),
+              ...(criteriaJson === undefined ? {} : { criteriaJson: { $literal: criteriaJson } }),
+              updatedAt: at,
+            },
+          },
+          ...(isComplete ? [{ $set: { dueAt: DUE } }] : []),
+        ],
+        { returnDocument: "after", updatePipeline: true },
+      )
+      .lean<DisputeRecord | null>();
+    if (added !== null) return added;
+    const current = await disputes.findById(dispute._id).lean<DisputeRecord | null>();
+    throw refusal(current ?? dispute, side, addition);
+  }
+
+  const newItem = (item: Pick<EvidenceItem, "type" | "description" | "attachments">, evidenceId: string) => {
+    const { type, description, attachments } = item;
+    return { evidenceId, type, description, attachments, submittedAt: now() };
+  };
+
+  async function addEvidence(opened: Opened, body: EvidenceBody, operation: Operation): Promise<DisputeReading> {
+    const { type, description, attachments = [], complete, criteria } = body;
+    const evidenceId = operation.newId("evi", now());
+    const { dispute, reading } = opened;
+    const isDone = (record: DisputeRecord) =>
+      type === undefined
+        ? record.complete[reading.role] !== null
+        : record.evidence[reading.role].some((item) => item.evidenceId === evidenceId);
+    if (operation.isRepeat && isDone(dispute)) return present(dispute, reading);
+    const criteriaJson = suppliedCriteria(criteria, reading);
+    const items =
+      type === undefined || description === undefined ? [] : [newItem({ type, description, attachments }, evidenceId)];
+    const addition = { items, isComplete: complete === true, ...(criteriaJson === undefined ? {} : { criteriaJson }) };
+    return present(await add(opened, addition), reading);
+  }
+
+  return {
+    /** The buyer says what is wrong. The dispute itself was opened on chain. */
+    async create(
+      agentId: string,
+      body: DisputeBody,
+      operation: Operation,
+      signal: AbortSignal,
+    ): Promise<DisputeReading> {
+      const { transactionId, reason, evidence, criteria } = body;
+      const known = await reader.read(transactionId, agentId, { signal });
+      if (known.role !== "buyer") {
+        throw new ApiError("wrong_role", { details: { role: known.role, required: "buyer" } });
+      }
+      const opened = await ofTransaction(agentId, transactionId, signal);
+      if (operation.isRepeat && opened.dispute.reason?.text === reason) return present(opened.dispute, opened.reading);
+      const criteriaJson = suppliedCriteria(criteria, opened.reading);
+      const firstId = operation.newId("evi", now());
+      const items = evidence.map((item, index) => newItem(item, `${firstId}${String(index).padStart(2, "0")}`));
+      const addition = { reason, items, isComplete: false, ...(criteriaJson === undefined ? {} : { criteriaJson }) };
+      return present(await add(opened, addition), opened.reading);
+    },
+
+    async read(agentId: string, disputeId: string, signal: AbortSignal): Promise<DisputeReading> {
+      const { dispute, reading } = await byId(agentId, disputeId, signal);
+      return present(dispute, reading);
+    },
+
+    async submitEvidence(
+      agentId: string,
+      disputeId: string,
+      body: EvidenceBody,
+      operation: Operation,
+      signal: AbortSignal,
+    ): Promise<DisputeReading> {
+      return addEvidence(await byId(agentId, disputeId, signal), body, operation);
+    },
+
+    /** The same, by the transaction (specification row 23). */
+    async submitEvidenceOf(
+      agentId: string,
+      transactionId: string,
+      body: EvidenceBody,
+      operation: Operation,
+      signal: AbortSignal,
+    ): Promise<DisputeReading> {
+      return addEvidence(await ofTransaction(agentId, transactionId, signal), body, operation);
+    },
+
+    /** Keeps a party's signed offer; a newer one replaces it. */
+    async offer(
+      agentId: string,
+      disputeId: string,
+      offered: { buyerPercent: number; deadline: number; signature: `0x${string}` },
+      signal: AbortSignal,
+    ): Promise<DisputeReading> {
+      const { dispute, reading } = await byId(agentId, disputeId, signal);
+      const { record, role, chainNow } = reading;
+      const { buyerPercent, deadline, signature } = offered;
+      const latest = chainNow + OFFER_MAX_AHEAD_SECONDS;
+      if (deadline <= chainNow || deadline > latest) {
+        const message = `Must be after now (${chainNow}) and at most ${latest}`;
+        throw validationError([{ path: "body.deadline", message }]);
+      }
+      if (record.status !== "disputed") {
+        throw new ApiError("dispute_not_open_on_chain", { details: { status: record.status, openDispute: null } });
+      }
+      const wallet = role === "buyer" ? record.buyerAddress : record.sellerAddress;
+      const agreement = { escrowId: record.escrowId, buyerPercent, deadline };
+      if (!(await chains[record.network].agreementIsSigned(wallet, agreement, signature))) {
+        throw new ApiError("signature_invalid");
+      }
+      const offeredAt = now();
+      const kept = await disputes
+        .findOneAndUpdate(
+          { _id: dispute._id },
+          { $set: { [`offers.${role}`]: { buyerPercent, deadline, signature, offeredAt }, updatedAt: offeredAt } },
+          { returnDocument: "after" },
+        )
+        .lean<DisputeRecord | null>();
+      return present(kept ?? dispute, reading);
+    },
+
+    /** The ruling document, and the hash that the chain has. */
+    async ruling(agentId: string, disputeId: string, signal: AbortSignal) {
+      const { dispute, reading } = await byId(agentId, disputeId, signal);
+      if (dispute.ruling === null) throw new ApiError("ruling_not_available");
+      const { documentJson, rationaleHash } = dispute.ruling;
+      return {
+        disputeId,
+        document: JSON.parse(documentJson) as Record<string, unknown>,
+        rationaleHash,
+        onChain: reading.record.escrow?.rationaleHash ?? null,
+      };
+    },
+  };
+}
+
+/** A record as it is once the evidence period has ended. */
+function closed(dispute: DisputeRecord): DisputeRecord {
+  return { ...dispute, closedAt: dispute.closedAt ?? dispute.evidenceEndsAt };
+}
+
+/** What parties do about their disputes. */
+export type DisputeService = ReturnType<typeof createDisputeService>;

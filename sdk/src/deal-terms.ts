@@ -1,0 +1,68 @@
+import type { Address } from "viem";
+
+import type * as wire from "./generated/api-types.ts";
+import { parseRecord } from "./records.ts";
+import type { Network } from "./records.ts";
+import type { EscrowTerms } from "./terms.ts";
+
+/** What the parties of a deal agreed on. Amounts are in token units. */
+export interface DealTerms extends EscrowTerms {
+  transactionId: string;
+  network: Network;
+  chainId: number;
+  escrowContract: Address;
+  /** Part of the deposit that is never refunded. */
+  platformFee: bigint;
+  /** What the seller gets on release, or the buyer on a refund or an abandonment. */
+  refundableAmount: bigint;
+  /** ISO 8601; null for an escrow without a checkout. */
+  quoteExpiresAt: string | null;
+}
+
+/** Reads the terms from the answer of a checkout. */
+export function termsOfCheckout(checkout: wire.PostApiV1CheckoutResponse["data"], buyer: Address): DealTerms {
+  const { transactionId, paymentInstructions } = checkout;
+  const terms = parseRecord(paymentInstructions);
+  return {
+    transactionId,
+    network: terms.network,
+    chainId: terms.chainId,
+    escrowContract: terms.escrowContract,
+    escrowId: terms.escrowId,
+    buyer,
+    seller: terms.sellerAddress,
+    token: terms.tokenAddress,
+    amount: terms.amount,
+    platformFee: terms.platformFee,
+    refundableAmount: terms.refundableAmount,
+    deadline: BigInt(terms.deadline),
+    disputeWindow: BigInt(terms.disputeWindow),
+    abandonmentGrace: BigInt(terms.abandonmentGrace),
+    criteriaHash: terms.criteriaHash,
+    quoteExpiresAt: terms.quoteExpiresAt,
+  };
+}
+
+/** Reads the terms from an existing transaction. */
+export function termsOfTransaction(record: wire.Transaction): DealTerms {
+  const transaction = parseRecord(record);
+  const { transactionId, network, chainId, escrowContract, escrowId, token, amount, quoteExpiresAt } = transaction;
+  return {
+    transactionId,
+    network,
+    chainId,
+    escrowContract,
+    escrowId,
+    buyer: transaction.buyerAddress,
+    seller: transaction.sellerAddress,
+    token,
+    amount,
+    platformFee: transaction.platformFee,
+    refundableAmount: transaction.lockedAmount,
+    deadline: BigInt(transaction.deadline),
+    disputeWindow: BigInt(transaction.disputeWindow),
+    abandonmentGrace: BigInt(transaction.abandonmentGrace),
+    criteriaHash: transaction.criteriaHash,
+    quoteExpiresAt,
+  };
+}

@@ -1,0 +1,195 @@
+import { keccak256, stringToHex } from "viem";
+import type { Hex, TransactionReceipt } from "viem";
+import { readContract } from "viem/actions";
+
+import { canonicalJson } from "./canonical-json.ts";
+import type { DealTerms } from "./deal-terms.ts";
+import { RefusedError } from "./errors.ts";
+import { escrowAbi, resolverAbi } from "./generated/abis.ts";
+import type * as wire from "./generated/api-types.ts";
+import type { CallOptions, CreateOptions, Http } from "./http.ts";
+import { Patience, poll } from "./waiting.ts";
+import type { Attempt, WaitOptions } from "./waiting.ts";
+import { write } from "./wallet.ts";
+import type { ReceiptOptions, Wallet } from "./wallet.ts";
+
+/** A dispute (decision 26). */
+export type DisputeRecord = wire.Dispute;
+/** The ruling document with its hash. */
+export type Ruling = wire.GetApiV1DisputesByDisputeIdRulingResponse["data"];
+/** One item of evidence (specification 2.6). */
+export type Evidence = wire.PostApiV1DisputesData["body"]["evidence"] extends (infer Item)[] | undefined ? Item : never;
+/** What the buyer says is wrong, with evidence. */
+export type Complaint = Omit<wire.PostApiV1DisputesData["body"], "transactionId">;
+
+/** A division of the escrow. The seller gets the rest. */
+export interface SettlementTerms {
+  /** The buyer's share, 0 to 100. */
+  buyerPercent: number;
+  /** Last second at which the chain accepts it, in unix seconds; in an hour by default. */
+  deadline?: number;
+}
+
+/** EIP-712 types of an agreement (contracts/ResolverV2.sol). */
+export const AGREEMENT_TYPES = {
+  ResolutionAgreement: [
+    { name: "escrowId", type: "bytes32" },
+    { name: "buyerPercent", type: "uint256" },
+    { name: "deadline", type: "uint256" },
+  ],
+} as const;
+
+type ReadOptions = Parameters<Http["get"]>[1];
+
+const OFFER_SECONDS = 3_600;
+
+/**
+ * The dispute about a deal, from the view of one of its parties. The buyer opens it with `Deal.openDispute`; it is ruled
+ * even if nobody says anything. Errors of all verbs: `ApiError`, `RefusedError`, `TimeoutError`.
+ */
+export class Dispute {
+  readonly #http: Http;
+  readonly #wallet: Wallet | undefined;
+  readonly #terms: DealTerms;
+  #id: string | undefined;
+
+  constructor({ http, wallet }: { http: Http; wallet: Wallet | undefined }, terms: DealTerms) {
+    this.#http = http;
+    this.#wallet = wallet;
+    this.#terms = terms;
+  }
+
+  /** The dispute as both parties see it. */
+  read(options: CallOptions = {}): Promise<DisputeRecord> {
+    return this.#read(options);
+  }
+
+  /** The buyer says what is wrong, once. Errors: `dispute_not_open_on_chain`, `dispute_reason_given`. */
+  async complain(complaint: Complaint, options: CreateOptions = {}): Promise<DisputeRecord> {
+    const body = { transactionId: this.#terms.transactionId, ...complaint };
+    const once = { idempotencyKey: crypto.randomUUID(), ...options };
+    return (await this.#http.post<wire.PostApiV1DisputesResponse>("/api/v1/disputes", body, once)).data;
+  }
+
+  /** Submits one item of evidence. Errors: `evidence_closed`, `evidence_limit_reached`. */
+  submitEvidence(evidence: Evidence, options: CreateOptions = {}): Promise<DisputeRecord> {
+    return this.#evidence(evidence, options);
+  }
+
+  /** Says that nothing more comes from this party. The ruling comes once both parties have said so. */
+  complete(options: CreateOptions = {}): Promise<DisputeRecord> {
+    return this.#evidence({ complete: true }, options);
+  }
+
+  /**
+   * The ruling document, verified against its hash. Errors: `ruling_not_available`.
+   * @throws RefusedError if the document isn't the one that the hash commits to
+   */
+  async ruling(options: CallOptions = {}): Promise<Ruling> {
+    const path = await this.#path("/ruling", options);
+    const { data } = await this.#http.get<wire.GetApiV1DisputesByDisputeIdRulingResponse>(path, options);
+    const hash = keccak256(stringToHex(canonicalJson(data.document)));
+    if (hash !== data.rationaleHash || (data.onChain !== null && data.onChain !== hash)) {
+      throw new RefusedError(`the ruling document of dispute ${data.disputeId} doesn't match its hash`);
+    }
+    return data;
+  }
+
+  /** Signs a division of the escrow and offers it to the other party (decision 44). */
+  async offerSettlement(
+    { buyerPercent, deadline = Math.floor(Date.now() / 1_000) + OFFER_SECONDS }: SettlementTerms,
+    options: CreateOptions = {},
+  ): Promise<DisputeRecord> {
+    const wallet = this.#requireWallet();
+    const { account, chain } = wallet;
+    const { escrowId } = this.#terms;
+    const signature = await wallet.signTypedData({
+      account,
+      domain: {
+        name: "AgentMarketplaceResolver",
+        version: "2",
+        chainId: chain.id,
+        verifyingContract: await this.#resolver(wallet),
+      },
+      types: AGREEMENT_TYPES,
+      primaryType: "ResolutionAgreement",
+      message: { escrowId, buyerPercent: BigInt(buyerPercent), deadline: BigInt(deadline) },
+    });
+    const path = await this.#path("/settlement", options);
+    const body = { buyerPercent, deadline, signature };
+    const request = { isIdempotent: true, ...options };
+    return (await this.#http.post<wire.PostApiV1DisputesByDisputeIdSettlementResponse>(path, body, request)).data;
+  }
+
+  /** Signs what the other party has offered. @throws RefusedError without an open offer */
+  async acceptSettlement(options: CreateOptions = {}): Promise<DisputeRecord> {
+    const { buyer, seller } = (await this.read(options)).settlement.offers;
+    const isBuyer = this.#requireWallet().account.address.toLowerCase() === this.#terms.buyer.toLowerCase();
+    const offered = isBuyer ? seller : buyer;
+    if (offered?.status !== "open") throw new RefusedError("the other party has no open offer");
+    return this.offerSettlement({ buyerPercent: offered.buyerPercent, deadline: offered.deadline }, options);
+  }
+
+  /**
+   * Ends the dispute as both parties have signed. Anyone may send it; this wallet pays the gas.
+   * @throws RefusedError unless both offers are for the same terms
+   */
+  async settle(options: ReceiptOptions = {}): Promise<TransactionReceipt> {
+    const wallet = this.#requireWallet();
+    const { buyer, seller } = (await this.read()).settlement.offers;
+    if (buyer === null || buyer.buyerPercent !== seller?.buyerPercent || buyer.deadline !== seller.deadline) {
+      throw new RefusedError("the parties haven't signed the same terms");
+    }
+    const signatures = [buyer.signature as Hex, seller.signature as Hex] as const;
+    const args = [this.#terms.escrowId, BigInt(buyer.buyerPercent), BigInt(buyer.deadline), signatures];
+    const call = { abi: resolverAbi, functionName: "resolveByAgreement", args };
+    return write(wallet, { address: await this.#resolver(wallet), ...call }, options);
+  }
+
+  /** Waits until the chain has paid, by a ruling, an agreement or the timeout. */
+  async waitForResolution(options: WaitOptions = {}): Promise<DisputeRecord> {
+    const patience = new Patience(`the resolution of transaction ${this.#terms.transactionId}`, options);
+    return poll(patience, async (): Promise<Attempt<DisputeRecord>> => {
+      const { signal, remainingMs: timeoutMs } = patience;
+      const found = await this.#read({ signal, timeoutMs, retry: { maxAttempts: 1 } });
+      return found.status === "resolved" ? { result: found } : {};
+    });
+  }
+
+  async #read(options: ReadOptions): Promise<DisputeRecord> {
+    const path = await this.#path("", options);
+    return (await this.#http.get<wire.GetApiV1DisputesByDisputeIdResponse>(path, options)).data;
+  }
+
+  async #evidence(body: object, options: CreateOptions): Promise<DisputeRecord> {
+    const path = `/api/v1/transactions/${encodeURIComponent(this.#terms.transactionId)}/dispute/evidence`;
+    const once = { idempotencyKey: crypto.randomUUID(), ...options };
+    return (await this.#http.post<wire.PostApiV1TransactionsByIdDisputeEvidenceResponse>(path, body, once)).data;
+  }
+
+  /** The resolver contract, as the escrow contract names it. */
+  #resolver(wallet: Wallet): Promise<Hex> {
+    const { escrowContract: address } = this.#terms;
+    return readContract(wallet, { address, abi: escrowAbi, functionName: "resolverContract" });
+  }
+
+  #requireWallet(): Wallet {
+    const { network, chainId } = this.#terms;
+    const wallet = this.#wallet;
+    if (wallet === undefined) throw new RefusedError("this agent has no wallet: pass one to Marketplace.agent");
+    if (wallet.chain.id === chainId) return wallet;
+    throw new RefusedError(`the deal settles on ${network} (${chainId}), not on ${wallet.chain.id}`);
+  }
+
+  /** A path of the dispute, whose id the transaction has. @throws RefusedError without a dispute */
+  async #path(rest: string, options: ReadOptions): Promise<string> {
+    const { transactionId } = this.#terms;
+    if (this.#id === undefined) {
+      const path = `/api/v1/transactions/${encodeURIComponent(transactionId)}`;
+      const { data } = await this.#http.get<wire.GetApiV1TransactionsByIdResponse>(path, options);
+      if (data.disputeId === null) throw new RefusedError(`transaction ${transactionId} isn't disputed`);
+      this.#id = data.disputeId;
+    }
+    return `/api/v1/disputes/${encodeURIComponent(this.#id)}${rest}`;
+  }
+}

@@ -1,0 +1,104 @@
+import { assert } from "chai";
+
+import { assertError, assertInvalid } from "../../fixtures/api.ts";
+import type { TestAgent } from "../../fixtures/api.ts";
+import { Court, settingsWithKey } from "../../fixtures/disputes.ts";
+import { ADMIN_KEY, AS_ADMIN } from "../../fixtures/environment.ts";
+
+const SPLIT = { outcome: "Split", buyerPercent: 25, sellerPercent: 75, rationale: "Half of the work was usable." };
+const UNKNOWN = "dsp_0123456789abcdef0123456789abcdef";
+
+describe("an admin's ruling", () => {
+  let court: Court;
+  before(async () => {
+    court = await Court.open({ env: { adminApiKey: ADMIN_KEY, disputes: settingsWithKey("admin") } });
+  });
+  after(() => court.close());
+
+  const rule = (
+    disputeId: string,
+    body: object = SPLIT,
+    as: { headers?: Record<string, string>; key?: string } = AS_ADMIN,
+  ) => court.api.request("POST", `/api/v1/admin/disputes/${disputeId}/ruling`, { body, ...as });
+  const scoreOf = async ({ walletAddress }: TestAgent) =>
+    Number(await court.api.container.chains["base-sepolia"].scoreOf(walletAddress));
+
+  it("[D8] [S2.6.04] [S2.6.05] is put on chain with its percentages and its rationale's hash", async () => {
+    const deal = await court.disputed();
+    const before = [await scoreOf(court.buyer), await scoreOf(court.seller)];
+    const { status, body, text } = await rule(deal.disputeId);
+    assert.strictEqual(status, 202, text);
+    assert.include(body.data, { status: "ruled", resolvedBy: "admin", rationale: SPLIT.rationale });
+    const resolved = await court.until("resolved", deal);
+    assert.include(resolved, { outcome: "Split", buyerPercent: 25, sellerPercent: 75 });
+    assert.include(resolved, { resolvedBy: "admin", resolutionMethod: "ruling", rationale: SPLIT.rationale });
+    assert.strictEqual(resolved.rationaleHash, body.data.rationaleHash);
+    const path = `/api/v1/disputes/${deal.disputeId}/ruling`;
+    const ruling = (await court.api.request("GET", path, { key: court.seller.apiKey })).body.data;
+    assert.strictEqual(ruling.onChain, resolved.rationaleHash);
+    assert.include(ruling.document, { ruledBy: "admin", judge: null, buyerPercent: 25 });
+    assert.deepEqual([await scoreOf(court.buyer), await scoreOf(court.seller)], before);
+  });
+
+  it("[D8] two admins at once rule once", async () => {
+    const deal = await court.disputed();
+    const other = { outcome: "BuyerRefund", rationale: "Nothing was usable." };
+    const answers = await Promise.all([rule(deal.disputeId), rule(deal.disputeId, other)]);
+    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [202, 409]);
+    const [won] = answers.filter(({ status }) => status === 202);
+    const lost = answers.find(({ status }) => status === 409);
+    assert.strictEqual(lost?.body.code, "dispute_already_ruled");
+    const resolved = await court.until("resolved", deal);
+    assert.strictEqual(resolved.rationaleHash, won?.body.data.rationaleHash);
+  });
+
+  it("[D8] can't rule what is ruled or resolved", async () => {
+    const deal = await court.disputed();
+    assert.strictEqual((await rule(deal.disputeId)).status, 202);
+    assertError(await rule(deal.disputeId), 409, "dispute_already_ruled");
+    await court.until("resolved", deal);
+    const { disputes } = court.api.container.features.disputes.models;
+    const { isOpen } = (await disputes.findById(deal.disputeId).lean()) ?? {};
+    assertError(
+      await rule(deal.disputeId),
+      409,
+      isOpen === true ? "dispute_already_ruled" : "dispute_not_open_on_chain",
+    );
+  });
+
+  it("[S2.6.04] needs percentages that add up to 100 for a Split, and takes no others for the rest", async () => {
+    const { rationale } = SPLIT;
+    const wrong: [object, string][] = [
+      [{ outcome: "Split", rationale }, "body.buyerPercent"],
+      [{ outcome: "Split", buyerPercent: 50, rationale }, "body.sellerPercent"],
+      [{ outcome: "Split", buyerPercent: 50, sellerPercent: 51, rationale }, "body.sellerPercent"],
+      [{ outcome: "Split", buyerPercent: -1, sellerPercent: 101, rationale }, "body.buyerPercent"],
+      [{ outcome: "BuyerRefund", buyerPercent: 99, rationale }, "body.buyerPercent"],
+      [{ outcome: "SellerPaid", sellerPercent: 99, rationale }, "body.sellerPercent"],
+      [{ outcome: "Nobody", rationale }, "body.outcome"],
+      [{ outcome: "SellerPaid" }, "body.rationale"],
+    ];
+    for (const [body, path] of wrong) assertInvalid(await rule(UNKNOWN, body), path);
+    for (const body of [
+      { outcome: "BuyerRefund", buyerPercent: 100, sellerPercent: 0, rationale },
+      { outcome: "SellerPaid", rationale },
+    ]) {
+      assertError(await rule(UNKNOWN, body), 404, "not_found");
+    }
+  });
+
+  it("[D8] needs the admin key, and leaves an audit entry", async () => {
+    const deal = await court.disputed();
+    assertError(await rule(deal.disputeId, SPLIT, { key: court.buyer.apiKey }), 401, "invalid_api_key");
+    assertError(await rule(deal.disputeId, SPLIT, {}), 401, "invalid_api_key");
+    assert.strictEqual((await rule(deal.disputeId)).status, 202);
+    const uses = court.api.container.connection.model("AdminUse");
+    const entries = await uses
+      .find({ path: `/api/v1/admin/disputes/${deal.disputeId}/ruling` })
+      .lean<{ status: number }[]>();
+    assert.deepEqual(
+      entries.map(({ status }) => status),
+      [202],
+    );
+  });
+});
