@@ -1,4 +1,5 @@
 import { searchTerm, wordsOf } from "../../search/words.ts";
+import type { DisputeCase } from "./case.ts";
 import { addressesJudge } from "./directives.ts";
 import { clip, inside } from "./texts.ts";
 
@@ -6,7 +7,9 @@ import { clip, inside } from "./texts.ts";
 export interface Content {
   /** Its sentences. */
   passages: string[];
-  /** All of them as one text. */
+  /** The sentences that address a judge. */
+  orders: string[];
+  /** All passages as one text. */
   text: string;
   words: number;
   /** Number of its numbers and booleans. */
@@ -33,7 +36,23 @@ function passagesOf(text: string): string[] {
 /** The content of a payload's values, or of any other value. Keys are labels and don't count. */
 export function contentOf(value: unknown): Content {
   const { strings, others } = inside(value);
-  const passages = strings.flatMap(passagesOf).filter((passage) => !addressesJudge(passage));
+  const { passages = [], orders = [] } = Object.groupBy(strings.flatMap(passagesOf), (passage) =>
+    addressesJudge(passage) ? "orders" : "passages",
+  );
   const text = passages.join("\n");
-  return { passages, text, words: wordsOf(text).length, others, terms: termsOf(text) };
+  return { passages, orders, text, words: wordsOf(text).length, others, terms: termsOf(text) };
+}
+
+/** So few words beside an order are part of it: "The buyer agreed." */
+const MOST_WORDS_BESIDE_ORDERS = 5;
+const ABOUT_PROMPTS = /\b(prompts?|jailbreak\w*|injections?|red[ -]?team\w*|adversarial)\b/i;
+
+/**
+ * Whether a payload says hardly anything else than orders and pleas to a judge: it delivers nothing. `asked` if the buyer's
+ * request is about prompts, so that such texts may be what was ordered.
+ */
+export function ordersOnly({ criteria, payload }: DisputeCase): "no" | "asked" | "unasked" {
+  const { orders, words, others } = contentOf(payload);
+  if (orders.length === 0 || others > 0 || words > MOST_WORDS_BESIDE_ORDERS) return "no";
+  return ABOUT_PROMPTS.test(inside(criteria?.requestPayload).strings.join("\n")) ? "asked" : "unasked";
 }

@@ -122,13 +122,6 @@ export function voidChecks({ criteria, checks }: DisputeCase): Set<string> {
   return new Set(texts.filter((text) => addressesJudge(withoutQuotations(text))));
 }
 
-/** Whether a payload says nothing else than orders and pleas to a judge. */
-export function addressesOnlyAJudge(payload: unknown): boolean {
-  const { strings, others } = inside(payload);
-  const spoken = strings.filter((text) => text.trim() !== "");
-  return others === 0 && spoken.length > 0 && spoken.every((text) => addressesJudge(text));
-}
-
 /** A text of a party that addresses the judge. */
 export interface Directive {
   by: Side;

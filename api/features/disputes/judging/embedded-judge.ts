@@ -3,7 +3,7 @@ import type { SentenceEncoder } from "../../search/encoder.ts";
 import { cosine } from "../../search/vectors.ts";
 import { searchTerm, wordsOf } from "../../search/words.ts";
 import type { DisputeCase } from "./case.ts";
-import { contentOf, termsOf } from "./content.ts";
+import { contentOf, ordersOnly, termsOf } from "./content.ts";
 import type { Content } from "./content.ts";
 import { addressesJudge } from "./directives.ts";
 import type { Question } from "./questions.ts";
@@ -98,7 +98,9 @@ export function createEmbeddedJudge(encoder: SentenceEncoder) {
     /** Why the payload is no result at all, whatever was asked; undefined if it may be one. */
     async function worthless(): Promise<string | undefined> {
       if (isPayloadCut) return undefined;
-      if (content.passages.length + content.others === 0) return "the payload has only texts that address the judge";
+      const orders = ordersOnly(dispute);
+      if (orders !== "no")
+        return orders === "unasked" ? "the payload has only texts that address the judge" : undefined;
       const excuse = EXCUSE.exec(content.text)?.[0];
       const isAskedFor = sharedTerms(termsOf(excuse ?? ""), wanted.terms) > 0;
       if (excuse !== undefined && !isAskedFor && content.others === 0 && content.words <= MOST_WORDS_OF_EXCUSE) {

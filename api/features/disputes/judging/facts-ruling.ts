@@ -1,7 +1,8 @@
 import type { DisputeOutcome } from "../../../indexer/schemas.ts";
 import type { Verdict } from "../../criteria/verdict.ts";
 import type { DisputeCase } from "./case.ts";
-import { addressesOnlyAJudge, voidChecks } from "./directives.ts";
+import { ordersOnly } from "./content.ts";
+import { voidChecks } from "./directives.ts";
 import { AGREEMENT_QUESTION, LATE_REASON, SCHEMA_QUESTION } from "./questions.ts";
 import type { Question } from "./questions.ts";
 import type { SeenCase } from "./seen-case.ts";
@@ -72,8 +73,10 @@ function ruledBySilence(
   dispute: DisputeCase,
   ruled: (outcome: DisputeOutcome, ...why: string[]) => FactsRuling,
 ): FactsRuling {
-  if (addressesOnlyAJudge(dispute.payload)) {
-    return ruled("Split", "The payload has only texts that give orders to a judge. The outcome is Split.");
+  const orders = ordersOnly(dispute);
+  if (orders !== "no") {
+    const outcome = orders === "asked" ? "Split" : "BuyerRefund";
+    return ruled(outcome, `The payload has only texts that address a judge. The outcome is ${outcome}.`);
   }
   if (dispute.handover === "late") return ruled("Split", LATE_REASON);
   return ruled(
