@@ -29,7 +29,7 @@ describe("a ruling's transaction", () => {
   const hashesOf = ({ attempts }: { attempts: { hash: Hash }[] }) => attempts.map(({ hash }) => hash);
   const isPooled = (hash: Hash) =>
     bench.chain.client.getTransaction({ hash }).then(
-      ({ blockNumber }) => blockNumber === null,
+      (transaction) => (transaction.blockNumber as bigint | null) === null,
       () => false,
     );
 
@@ -37,7 +37,7 @@ describe("a ruling's transaction", () => {
     const [resolution, ...others] = await bench.chain.resolutionsOf(ruling.escrowId);
     assert.deepEqual(others, []);
     assert.strictEqual(resolution?.rationaleHash, ruling.rationaleHash);
-    if (txHash !== undefined) assert.strictEqual(resolution.txHash, txHash);
+    if (txHash !== undefined) assert.strictEqual(resolution?.txHash, txHash);
   }
 
   /** A ruling whose transaction waits for a block. */
@@ -112,7 +112,7 @@ describe("a ruling's transaction", () => {
   it("whose nonce another transaction of the key has used gets a new one, only after enough blocks", async () => {
     const { ruling, hash, sender } = await pending();
     const account = privateKeyToAccount(bench.chain.keyOf("system"));
-    const [{ nonce = -1 } = {}] = (await bench.record(ruling)).attempts;
+    const { nonce = -1 } = await bench.record(ruling);
     const wallet = createWalletClient({
       account,
       chain: bench.chain.client.chain,
