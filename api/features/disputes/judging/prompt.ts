@@ -85,7 +85,7 @@ export function messagesOf(parts: PromptParts, view: View): { role: "system" | "
   ];
 }
 
-const json = (value: unknown): string => JSON.stringify(value, null, 1);
+const json = (value: unknown): string => JSON.stringify(value);
 
 function orderSections({ criteria }: DisputeCase, name: string): Section[] {
   return [

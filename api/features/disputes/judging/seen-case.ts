@@ -34,6 +34,9 @@ const LIMITS = {
   lines: 40,
 };
 
+/** Room that each value takes, beside its text. */
+const VALUE_ROOM = 4;
+
 /** Copies a stranger's texts and values into bounds, and takes down what it leaves out. */
 class Copier {
   readonly #notes = new Map<string, { removed: number; cut: boolean }>();
@@ -41,7 +44,7 @@ class Copier {
   /** The room that is left for a field and everything in it. */
   text(path: string, text: string, room: { left: number }): string {
     const clean = cleanText(text);
-    const kept = clip(clean.text, room.left);
+    const kept = clip(clean.text, Math.max(0, room.left));
     room.left -= kept.length;
     if (clean.removed > 0) this.#note(path).removed += clean.removed;
     if (kept !== clean.text) this.#note(path).cut = true;
@@ -49,6 +52,8 @@ class Copier {
   }
 
   value(path: string, value: unknown, room: { left: number }, depth = 0): unknown {
+    // A value without a text takes room too, as does the punctuation around it.
+    room.left -= VALUE_ROOM;
     if (typeof value === "string") return this.text(path, value, room);
     if (typeof value !== "object" || value === null) return value;
     if (depth >= LIMITS.depth) {
@@ -56,8 +61,11 @@ class Copier {
       return Array.isArray(value) ? [] : {};
     }
     if (Array.isArray(value)) {
-      const kept = this.#entries(path, value, room);
-      return kept.map((item, index) => this.value(`${path}[${index}]`, item, room, depth + 1));
+      const copy: unknown[] = [];
+      for (const item of this.#entries(path, value, room)) {
+        copy.push(this.value(`${path}[${copy.length}]`, item, room, depth + 1));
+      }
+      return copy;
     }
     const copy = new Map<string, unknown>();
     for (const [key, inner] of this.#entries(path, Object.entries(value), room)) {
@@ -94,10 +102,15 @@ class Copier {
     return note;
   }
 
-  #entries<T>(path: string, entries: readonly T[], room: { left: number }): T[] {
-    const kept = room.left <= 0 ? [] : entries.slice(0, LIMITS.entries);
-    if (kept.length < entries.length) this.#note(path).cut = true;
-    return kept;
+  /** The entries of a list or object for which there is room. */
+  *#entries<T>(path: string, entries: readonly T[], room: { left: number }): Generator<T> {
+    for (const [index, entry] of entries.entries()) {
+      if (index >= LIMITS.entries || room.left <= 0) {
+        this.#note(path).cut = true;
+        return;
+      }
+      yield entry;
+    }
   }
 
   /** Two keys may be the same without their hidden characters. Neither may hide the other. */

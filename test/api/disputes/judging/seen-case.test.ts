@@ -98,6 +98,8 @@ describe("a case as a judge sees it", () => {
         { text: "word ".repeat(20_000) },
         { list: Array(5_000).fill(1) },
         { deep },
+        { numbers: Array.from({ length: 500 }, () => Array(500).fill(12)) },
+        Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`${index}${"k".repeat(150)}`, "v".repeat(300)])),
         Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`key${index}`, index])),
       ];
       for (const payload of payloads) {
