@@ -1,6 +1,6 @@
 import { keccak256, stringToHex } from "viem";
 import type { Hex, TransactionReceipt } from "viem";
-import { readContract } from "viem/actions";
+import { getBlock, readContract } from "viem/actions";
 
 import { canonicalJson } from "./canonical-json.ts";
 import type { DealTerms } from "./deal-terms.ts";
@@ -97,10 +97,11 @@ export class Dispute {
 
   /** Signs a division of the escrow and offers it to the other party (decision 44). */
   async offerSettlement(
-    { buyerPercent, deadline = Math.floor(Date.now() / 1_000) + OFFER_SECONDS }: SettlementTerms,
+    { buyerPercent, ...terms }: SettlementTerms,
     options: CreateOptions = {},
   ): Promise<DisputeRecord> {
     const wallet = this.#requireWallet();
+    const deadline = terms.deadline ?? (await inAnHour(wallet));
     const { account, chain } = wallet;
     const { escrowId } = this.#terms;
     const signature = await wallet.signTypedData({
@@ -192,4 +193,10 @@ export class Dispute {
     }
     return `/api/v1/disputes/${encodeURIComponent(this.#id)}${rest}`;
   }
+}
+
+/** An hour from now by the chain's time, which decides whether an agreement holds. Unix seconds. */
+async function inAnHour(wallet: Wallet): Promise<number> {
+  const { timestamp } = await getBlock(wallet);
+  return Math.max(Number(timestamp), Math.floor(Date.now() / 1_000)) + OFFER_SECONDS;
 }

@@ -15,7 +15,7 @@ export interface BookOptions {
 }
 
 /** The parts of a transaction that a dispute is made from. */
-type Disputed = Pick<TransactionRecord, "_id" | "network" | "escrowContract" | "escrowId" | "status" | "escrow">;
+type Disputed = Pick<TransactionRecord, "_id" | "network" | "escrowId" | "status">;
 
 type Operation = AnyBulkWriteOperation<DisputeRecord & Document>;
 

@@ -7,6 +7,7 @@ import type { Operation } from "../../http/operation.ts";
 import { criteriaDocumentSchema, criteriaHashOf } from "../criteria/document.ts";
 import { callTarget } from "../transactions/actions.ts";
 import { windowEnd } from "../transactions/deadlines.ts";
+import { transactionIdOf } from "../transactions/dispute-id.ts";
 import type { Reading, TransactionReader } from "../transactions/reader.ts";
 import type { DisputeBook } from "./book.ts";
 import { DUE } from "./book.ts";
@@ -63,9 +64,17 @@ export function createDisputeService(options: DisputeServiceOptions) {
 
   /** A dispute by its id, for a party. To others it doesn't exist (decision 33). */
   async function byId(agentId: string, disputeId: string, signal?: AbortSignal): Promise<Opened> {
-    const dispute = await disputes.findById(disputeId).lean<DisputeRecord | null>();
+    const transactionId = transactionIdOf(disputeId);
+    if (transactionId === undefined) throw new ApiError("not_found");
+    const reading = await reader.read(transactionId, agentId, { signal });
+    const disputedAt = reading.record.escrow?.disputedAt ?? null;
+    // A dispute that a reorganisation has removed can still be read.
+    const dispute =
+      disputedAt === null
+        ? await disputes.findById(disputeId).lean<DisputeRecord | null>()
+        : await book.open(reading.record, disputedAt);
     if (dispute === null) throw new ApiError("not_found");
-    return { dispute, reading: await reader.read(dispute.transactionId, agentId, { signal }) };
+    return { dispute, reading };
   }
 
   async function present(dispute: DisputeRecord, { record, chainNow }: Reading): Promise<DisputeReading> {

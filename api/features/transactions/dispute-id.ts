@@ -1,14 +1,18 @@
-import { sha256Hex } from "../../lib/ids.ts";
 import type { TransactionRecord } from "./model.ts";
 
-const ID_HEX_LENGTH = 32;
+const TRANSACTION_PREFIX = "txn_";
+const DISPUTE_PREFIX = "dsp_";
 
 /**
- * The id of the dispute about an escrow, which can have only one. It is the same for everyone who sees the dispute on
- * chain, and a reorganisation that opens it again in another block keeps it.
- * @example "dsp_5b1c…": 32 hex digits
+ * The id of the dispute about a transaction's escrow, which can have only one. It names the transaction, so that a
+ * dispute can be read by its id as soon as it is on chain, and a reorganisation that opens it again keeps it.
+ * @example "dsp_019aa5c0b3f1d2c4a9e07b5f6d812233" for "txn_019aa5c0b3f1d2c4a9e07b5f6d812233"
  */
-export function disputeIdOf(record: Pick<TransactionRecord, "network" | "escrowContract" | "_id">): string {
-  const parts = ["dispute", record.network, record.escrowContract.toLowerCase(), record._id];
-  return `dsp_${sha256Hex(parts.join("|")).slice(0, ID_HEX_LENGTH)}`;
+export function disputeIdOf({ _id }: Pick<TransactionRecord, "_id">): string {
+  return DISPUTE_PREFIX + _id.slice(TRANSACTION_PREFIX.length);
+}
+
+/** The transaction that a dispute is about; undefined for what is no id of a dispute. */
+export function transactionIdOf(disputeId: string): string | undefined {
+  return disputeId.startsWith(DISPUTE_PREFIX) ? TRANSACTION_PREFIX + disputeId.slice(DISPUTE_PREFIX.length) : undefined;
 }
