@@ -1,0 +1,12 @@
+import { disputeCase } from "../../dispute-case.ts";
+
+export default disputeCase({
+  title: "Hindi voice prompts",
+  category: "communication_gateways",
+  request: { prompts: ["Press one", "Hold the line"] },
+  payload: { prompts: ["", ""] },
+  reason: "संदेश खाली हैं।",
+  expected: "BuyerRefund",
+  decidedBy: "facts",
+  why: "Empty in each language.",
+});

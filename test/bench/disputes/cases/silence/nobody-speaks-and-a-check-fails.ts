@@ -1,0 +1,13 @@
+import { disputeCase } from "../../dispute-case.ts";
+
+export default disputeCase({
+  title: "Sitemap generation",
+  category: "infrastructure",
+  request: { pages: 3 },
+  criteria: { checks: ["cel: size(result.urls) == request.pages"] },
+  payload: { urls: ["https://mill.example/"] },
+  reason: null,
+  expected: "BuyerRefund",
+  decidedBy: "facts",
+  why: "The buyer needn't point at what code sees.",
+});

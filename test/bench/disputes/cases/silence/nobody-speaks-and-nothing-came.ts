@@ -1,0 +1,14 @@
+import { disputeCase } from "../../dispute-case.ts";
+
+export default disputeCase({
+  title: "Dataset labelling",
+  category: "data",
+  request: { images: 20 },
+  criteria: { schema: { type: "object", required: ["labels"] } },
+  payload: null,
+  handover: "none",
+  reason: null,
+  expected: "BuyerRefund",
+  decidedBy: "facts",
+  why: "No payload is reason enough.",
+});

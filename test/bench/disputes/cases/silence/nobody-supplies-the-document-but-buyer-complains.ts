@@ -1,0 +1,11 @@
+import { disputeCase } from "../../dispute-case.ts";
+
+export default disputeCase({
+  title: "Escrow without a checkout",
+  criteria: "unknown",
+  payload: { hours: 6, done: "Moved the mail server to the new rack." },
+  reason: "It was about the web server.",
+  expected: "Split",
+  decidedBy: "facts",
+  why: "Without the document nobody knows what was agreed, and the seller is silent about it.",
+});
