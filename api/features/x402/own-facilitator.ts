@@ -7,7 +7,6 @@ import {
   defineChain,
   encodeFunctionData,
   http,
-  keccak256,
   NonceTooLowError,
   publicActions,
 } from "viem";
@@ -16,6 +15,7 @@ import { privateKeyToAccount } from "viem/accounts";
 
 import { ChainUnavailableError } from "../../chain/errors.ts";
 import { isUnreachable } from "../../chain/rpc.ts";
+import { createTransactionSigner } from "../../chain/signer.ts";
 import { CHAIN_IDS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import { attemptOf, officialPayment, refusalOf } from "./facilitator.ts";
@@ -63,6 +63,7 @@ function createClient({ network, rpcUrl, key }: OwnFacilitatorOptions) {
 export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitator {
   const { network, timeoutMs } = options;
   const client = createClient(options);
+  const transactions = createTransactionSigner(network, options.key);
   let lastSend: Promise<unknown> = Promise.resolve();
 
   /** One transaction at a time: each takes the next nonce. Other processes with this key may still take it first. */
@@ -75,9 +76,11 @@ export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitato
   async function sendWithNextNonce(to: Address, data: Hex, notes: CallNotes): Promise<Hash> {
     for (let attempt = 1; ; attempt += 1) {
       const nonce = await client.getTransactionCount({ address: client.account.address, blockTag: "pending" });
-      const request = await client.prepareTransactionRequest({ to, data, nonce });
-      const serializedTransaction = await client.signTransaction(request as never);
-      const txHash = keccak256(serializedTransaction);
+      const { gas, maxFeePerGas, maxPriorityFeePerGas } = await client.prepareTransactionRequest({
+        ...{ to, data, nonce, type: "eip1559" },
+      });
+      const transaction = { to, data, nonce, gas, maxFeePerGas, maxPriorityFeePerGas };
+      const { hash: txHash, raw: serializedTransaction } = await transactions.sign(transaction);
       // Noted first: after a crash or a lost answer the hash tells where to look.
       await notes.beforeSending(txHash);
       notes.txHash = txHash;

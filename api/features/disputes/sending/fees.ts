@@ -15,9 +15,8 @@ export function firstOffer({ baseFee, priorityFee }: MarketFees): Offer {
 }
 
 /** The most that a transaction may offer: a multiple of what the market asks. */
-export function highestOffer({ baseFee, priorityFee }: MarketFees, multiple: number): Offer {
-  const times = BigInt(multiple);
-  return { maxFeePerGas: times * (baseFee + priorityFee), maxPriorityFeePerGas: times * priorityFee };
+function highestFee({ baseFee, priorityFee }: MarketFees, multiple: number): bigint {
+  return BigInt(multiple) * (baseFee + priorityFee);
 }
 
 /** 12.5% more, rounded up. Nodes ask for 10% before they replace a transaction, some for 12.5%. */
@@ -37,7 +36,6 @@ export function nextOffer(previous: Offer, market: MarketFees, multiple: number)
     maxFeePerGas: larger(larger(raised(previous.maxFeePerGas), fresh.maxFeePerGas), maxPriorityFeePerGas),
     maxPriorityFeePerGas,
   };
-  const cap = highestOffer(market, multiple);
-  // The tip alone may exceed its cap where the market asks for none: it is within the whole.
-  return offer.maxFeePerGas > cap.maxFeePerGas ? undefined : offer;
+  // The tip is part of that.
+  return offer.maxFeePerGas > highestFee(market, multiple) ? undefined : offer;
 }

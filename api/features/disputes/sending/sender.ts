@@ -280,9 +280,22 @@ export function createSender(deps: SenderDeps): {
       await hold(record, obstacle.problem, obstacle.detail, { txHash: undefined, blockNumber: undefined });
       return;
     }
+    if (obstacle?.kind === "resolved" && !isAwaited) {
+      // It will revert. Its nonce must be used up all the same, or the next ruling would wait for it.
+      if (latest?.status !== "pending") await broadcast(record);
+      return conclude(record, head);
+    }
     if (count < nonce && !(await store.hasInFlight({ network, from }, count))) {
       if (latest?.status !== "pending") await broadcast(record);
       return hold(record, "nonce_gap", `nonce ${count} of ${from} is unused, this one has ${nonce}`);
+    }
+    // After a reorganisation or a problem it is sent unchanged first: its age says nothing about its fees.
+    const isResumed = record.state !== "sending" && latest?.status !== "pending";
+    if (isResumed) {
+      const resumed = { ...record };
+      delete resumed.sentAt;
+      delete resumed.sentAtBlock;
+      return send(resumed, head);
     }
     if (count === nonce && (obstacle === undefined || isAwaited) && isOverdue(record, head)) {
       return raise(record, head, latest);

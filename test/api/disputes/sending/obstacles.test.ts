@@ -168,6 +168,28 @@ describe("a ruling with an obstacle", () => {
     await assertOneResolution(ruling.escrowId, OTHER_HASH);
   });
 
+  it("whose transaction was dropped before another resolution is superseded, and uses its nonce up", async () => {
+    const { client } = bench.chain;
+    const sender = bench.sender();
+    const ruling = await bench.ruled();
+    await client.setAutomine(false);
+    await sender.step(NETWORK);
+    const [{ hash } = { hash: OTHER_HASH }] = (await bench.record(ruling)).attempts;
+    await client.dropTransaction({ hash });
+    await bench.chain.queueAs("admin", "resolveByAdmin", [ruling.escrowId, 2, 30n, 70n, OTHER_HASH]);
+    await client.mine({ blocks: 1 });
+    await sender.step(NETWORK);
+    const superseded = await bench.record(ruling);
+    assert.deepEqual([superseded.state, superseded.inFlight], ["superseded", true]);
+    await client.mine({ blocks: 1 });
+    assert.strictEqual((await client.getTransactionReceipt({ hash })).status, "reverted");
+    await client.mine({ blocks: CONFIRMATIONS });
+    await sender.step(NETWORK);
+    const { state, inFlight, dueAt, attempts } = await bench.record(ruling);
+    assert.deepEqual([state, inFlight, dueAt, attempts.length], ["superseded", false, undefined, 1]);
+    await assertOneResolution(ruling.escrowId, OTHER_HASH);
+  });
+
   it("is replaced by an admin's while nothing is signed, and not afterwards [D8]", async () => {
     const sender = bench.sender();
     const ruling = await bench.ruled();

@@ -158,8 +158,8 @@ describe("a ruling's transaction", () => {
     await assertOneResolution(next);
   });
 
-  it("that a reorganisation removed is sent again unchanged", async () => {
-    const sender = bench.sender();
+  it("that a reorganisation removed is sent again unchanged, even if it is old", async () => {
+    const sender = bench.sender({ now });
     const ruling = await bench.ruled();
     await sender.step(NETWORK);
     await sender.step(NETWORK);
@@ -167,6 +167,8 @@ describe("a ruling's transaction", () => {
     assert.strictEqual(mined.state, "mined");
     await manually();
     await bench.chain.reorganise(1);
+    await bench.chain.mine();
+    aheadMs += MINUTE_MS + 1;
     assert.strictEqual(await bench.chain.escrowState(ruling.escrowId), 5);
     await sender.step(NETWORK);
     const again = await bench.record(ruling);
@@ -280,6 +282,32 @@ describe("a ruling's transaction", () => {
     } finally {
       await door.close();
     }
+  });
+
+  it("is sent by a loop, which waits out an unreachable chain and hands its lease over at the end", async () => {
+    const door = await doorTo(bench.chain.rpcUrl);
+    const ending = new AbortController();
+    const timings = { leaseMs: 60_000, pollMs: 20, retryMinMs: 20, retryMaxMs: 20 };
+    const sender = bench.sender({ rpcUrl: door.url, processId: "loop", timings });
+    const ruling = await bench.ruled();
+    door.isOpen = false;
+    const running = Promise.all(sender.loops.map((loop) => loop.run(ending.signal)));
+    try {
+      await until("the loop has met the outage", async () => (await bench.leaseHolder()) === "loop");
+      door.isOpen = true;
+      await until("the ruling is final", async () => {
+        await bench.chain.mine();
+        return (await bench.record(ruling)).state === "final";
+      });
+      await assertOneResolution(ruling);
+    } finally {
+      ending.abort();
+      await running;
+      await door.close();
+    }
+    // Another process needn't wait for the end of the lease.
+    const next = await bench.ruled();
+    await bench.finish(next, bench.sender({ processId: "successor", timings }));
   });
 
   it("has gas enough for both payouts and the scores", async () => {
