@@ -16,11 +16,11 @@ import type { StoreRuling } from "./rulings.ts";
 export interface RulerTimings {
   /** Pause between looks for due rulings, in milliseconds. */
   rulingPollMs: number;
-  /** How long one worker may judge a dispute before another may take it over, in milliseconds. */
+  /** How long a worker keeps a dispute that it judges after it dies, in milliseconds. It renews that while it judges. */
   judgeLeaseMs: number;
 }
 
-export const RULER_TIMINGS: RulerTimings = { rulingPollMs: 500, judgeLeaseMs: 300_000 };
+export const RULER_TIMINGS: RulerTimings = { rulingPollMs: 500, judgeLeaseMs: 20_000 };
 
 /** Dependencies of the ruler of one network. */
 export interface RulerOptions {
@@ -101,6 +101,26 @@ export function createRuler(options: RulerOptions) {
     log.info({ disputeId: dispute._id, network, outcome: judgement.outcome, judge: judgement.judge }, "dispute ruled");
   }
 
+  /** Renews a claim while work on it is under way: a model may take minutes. */
+  async function keeping(dispute: DisputeRecord, time: number, work: () => Promise<void>): Promise<void> {
+    const startedAt = performance.now();
+    const renewal = setInterval(() => {
+      const elapsedMs = performance.now() - startedAt;
+      const dueAt = new Date(time * MILLISECONDS + elapsedMs + timings.judgeLeaseMs);
+      // If this fails, the lease may end early, and two workers judge: one of the rulings is stored.
+      disputes
+        .updateOne({ _id: dispute._id, ruling: null, isOpen: true, closedAt: dispute.closedAt }, { $set: { dueAt } })
+        .catch((error: unknown) => {
+          log.warn({ err: error, disputeId: dispute._id, network }, "couldn't renew the claim of a dispute");
+        });
+    }, timings.judgeLeaseMs / 3);
+    try {
+      await work();
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
   /** A dispute is never given up: it waits longer after each failure, and /ready shows it once it is overdue. */
   async function postpone(dispute: DisputeRecord, time: number, error: unknown): Promise<void> {
     const lastError = (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_LENGTH);
@@ -132,7 +152,7 @@ export function createRuler(options: RulerOptions) {
     await Promise.all(
       taken.map(async (dispute) => {
         try {
-          await rule(dispute, time, signal);
+          await keeping(dispute, time, () => rule(dispute, time, signal));
         } catch (error) {
           // What a stopping worker leaves behind is due again at once.
           if (signal.aborted) await disputes.updateOne({ _id: dispute._id, ruling: null }, { $set: { dueAt: now() } });

@@ -62,7 +62,7 @@ describe("the ruler of disputes", () => {
   };
 
   /** A worker of its own. */
-  function ruler(options: { judge?: Judge; judgeLeaseMs?: number } = {}) {
+  function ruler(options: { judge?: Judge } = {}) {
     const store = createRulings({
       ...{ connection: bench.connection, disputes, now: bench.now },
       sending: {
@@ -78,7 +78,7 @@ describe("the ruler of disputes", () => {
       ...{ network: "base-sepolia", disputes, transactions: bench.transactions, evaluator, store, log, now: bench.now },
       judge: options.judge ?? judge,
       chainTime: { latest: () => Promise.resolve(time), saw: () => undefined },
-      timings: { rulingPollMs: 10, judgeLeaseMs: options.judgeLeaseMs ?? 60_000 },
+      timings: { rulingPollMs: 10, judgeLeaseMs: 60_000 },
     });
   }
   const step = (worker = ruler()) => worker.step(running.signal);
@@ -215,10 +215,11 @@ describe("the ruler of disputes", () => {
         return { ...VERDICT, outcome };
       },
     });
-    // The lease of the first worker ends while it judges.
-    const first = step(ruler({ judge: slow("BuyerRefund"), judgeLeaseMs: 0 }));
-    const second = step(ruler({ judge: slow("SellerPaid"), judgeLeaseMs: 0 }));
-    await Promise.all([first, second]);
+    const first = step(ruler({ judge: slow("BuyerRefund") }));
+    await until("the first worker judges", async () => (await read(record)).closedAt !== null);
+    // The first worker was paused past its lease.
+    time += 3_600;
+    await Promise.all([first, step(ruler({ judge: slow("SellerPaid") }))]);
     const rulings = await sent();
     assert.lengthOf(rulings, 1);
     assert.strictEqual((await read(record)).ruling?.rationaleHash, rulings[0]?.rationaleHash);
