@@ -295,7 +295,7 @@ function createFeatures(platform: Platform, timings: Timings) {
     ...{ connection, chains, indexers, log, now, search: search.state },
     reached: () => chainProgress(connection).reached(),
     quarantined: (network) => chainFollower.quarantined(network),
-    overdueDisputes: (network) => disputes.overdue(network),
+    disputeDelays: (network) => disputes.delays(network),
     outbox: () => outbox.state(),
     metrics: platform.metrics,
   });

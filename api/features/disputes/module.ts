@@ -130,7 +130,11 @@ export const disputesModule = defineFeature({
       ...{ services, book, rulers },
       models: { disputes },
       loops: [...NETWORKS.map((network) => rulers[network].loop), ...sending.loops],
-      overdue: (network: Network) => book.overdue(network, OVERDUE_SECONDS),
+      /** What keeps disputes of a network from ending, for readiness and metrics. */
+      async delays(network: Network) {
+        const [overdue, waiting] = await Promise.all([book.overdue(network, OVERDUE_SECONDS), sending.waiting()]);
+        return { overdue: overdue.count, oldestSeconds: overdue.oldestSeconds, held: waiting[network].problems };
+      },
     };
   },
 });

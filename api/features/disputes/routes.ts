@@ -22,7 +22,6 @@ export interface DisputeDeps {
 type PartyDeps = Pick<DisputeDeps, "disputes">;
 
 const tag = "Disputes";
-const dispute = { tag, auth: "apiKey", limitClass: "dispute", budget: "api" } as const;
 const general = { tag, auth: "apiKey", limitClass: "general", budget: "api" } as const;
 const ID_PATH = "/api/v1/disputes/{disputeId}";
 
@@ -39,7 +38,8 @@ const evidenceErrors = [
 ] as const;
 
 const createDispute = defineRoute({
-  ...dispute,
+  ...general,
+  limitClass: "dispute",
   method: "POST",
   path: "/api/v1/disputes",
   summary: "Says what is wrong with a delivery that the buyer has disputed on chain",
@@ -85,7 +85,7 @@ const readRuling = defineRoute({
 });
 
 const submitEvidence = defineRoute({
-  ...dispute,
+  ...general,
   method: "POST",
   path: `${ID_PATH}/evidence`,
   summary: "Submits evidence, or marks a party's evidence as complete",
@@ -100,7 +100,7 @@ const submitEvidence = defineRoute({
 });
 
 const submitEvidenceOfTransaction = defineRoute({
-  ...dispute,
+  ...general,
   method: "POST",
   path: "/api/v1/transactions/{id}/dispute/evidence",
   summary: "Submits evidence by the transaction's id",
@@ -115,7 +115,7 @@ const submitEvidenceOfTransaction = defineRoute({
 });
 
 const offerSettlement = defineRoute({
-  ...dispute,
+  ...general,
   method: "POST",
   path: `${ID_PATH}/settlement`,
   summary: "Offers to end the dispute by agreement",

@@ -47,6 +47,9 @@ export function addReadinessGauges(metrics: Pick<Metrics, "addGauge">, readiness
     "Disputes whose ruling isn't on chain ten minutes after the evidence period, up to 1,000",
     (state) => state.disputes?.overdue ?? null,
   );
+  perNetwork("rulings_held", "Rulings that can't be put on chain now", ({ disputes }) =>
+    disputes === null ? null : Object.values(disputes.held).reduce((sum, count) => sum + count, 0),
+  );
   ofOutbox("outbox_backlog", "Dispatches that are due and not being attempted, up to 10,000", ({ waiting }) => waiting);
   ofOutbox("outbox_age_seconds", "How long the oldest of them has been due", ({ oldestSeconds }) => oldestSeconds ?? 0);
 }

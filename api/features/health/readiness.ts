@@ -17,6 +17,16 @@ export interface FollowerState {
   quarantined: number | null;
 }
 
+/** What keeps disputes from ending. */
+export interface DisputeDelays {
+  /** Disputes whose ruling is overdue, counted up to a bound. */
+  overdue: number;
+  /** How long ago the evidence period of the oldest one ended. */
+  oldestSeconds: number | null;
+  /** Rulings that can't be put on chain now, by problem. */
+  held: Readonly<Record<string, number>>;
+}
+
 /** The state of one network. */
 export interface NetworkState {
   /** Whether its chain and its subgraph can be read. */
@@ -24,8 +34,8 @@ export interface NetworkState {
   rpc: Probe<{ headBlock: number; headTimestamp: number }>;
   subgraph: Probe<{ indexedBlock: number; blocksBehind: number | null }>;
   follower: FollowerState;
-  /** Rulings that should be on chain and aren't, counted up to a bound; null where that isn't known. */
-  disputes: { overdue: number; oldestSeconds: number | null } | null;
+  /** Rulings that should be on chain and aren't; null where that isn't known. */
+  disputes: DisputeDelays | null;
 }
 
 /** The state of the service. */
@@ -46,7 +56,7 @@ export interface ReadinessSources {
   /** For each network, the last block whose events have been applied. */
   reached: () => Promise<ReadonlyMap<Network, number>>;
   quarantined: (network: Network) => Promise<number>;
-  overdueDisputes: (network: Network) => Promise<{ count: number; oldestSeconds: number | null }>;
+  disputeDelays: (network: Network) => Promise<DisputeDelays>;
   outbox: () => Promise<OutboxState>;
   now: () => Date;
   /** Milliseconds of a monotonic clock. */
@@ -73,10 +83,7 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
       return { indexedBlock: number, blocksBehind: head === undefined ? null : Math.max(0, head - number) };
     });
     const follower = readFollower(network, await reached, (await rpc).facts);
-    const disputes = probe(`disputes:${network}`, log, async () => {
-      const { count, oldestSeconds } = await sources.overdueDisputes(network);
-      return { overdue: count, oldestSeconds };
-    });
+    const disputes = probe(`disputes:${network}`, log, () => sources.disputeDelays(network));
     const state = {
       ...{ rpc: await rpc, subgraph: await subgraph, follower: await follower },
       disputes: (await disputes).facts ?? null,

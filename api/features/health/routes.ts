@@ -48,6 +48,9 @@ const networkState = z.object({
     .object({
       overdue: count.meta({ description: "Rulings that should be on chain for ten minutes, counted up to 1,000" }),
       oldestSeconds: count.nullable().meta({ description: "How long ago the evidence period of the oldest one ended" }),
+      held: z
+        .record(z.string(), count)
+        .meta({ description: "Rulings that can't be put on chain now, by problem (docs/ruling-transactions.md)" }),
     })
     .nullable(),
 });

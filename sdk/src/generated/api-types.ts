@@ -5558,6 +5558,12 @@ export type GetReadyErrors = {
            * How long ago the evidence period of the oldest one ended
            */
           oldestSeconds: number | null;
+          /**
+           * Rulings that can't be put on chain now, by problem (docs/ruling-transactions.md)
+           */
+          held: {
+            [key: string]: number;
+          };
         } | null;
       };
       base: {
@@ -5612,6 +5618,12 @@ export type GetReadyErrors = {
            * How long ago the evidence period of the oldest one ended
            */
           oldestSeconds: number | null;
+          /**
+           * Rulings that can't be put on chain now, by problem (docs/ruling-transactions.md)
+           */
+          held: {
+            [key: string]: number;
+          };
         } | null;
       };
     };
@@ -5709,6 +5721,12 @@ export type GetReadyResponses = {
            * How long ago the evidence period of the oldest one ended
            */
           oldestSeconds: number | null;
+          /**
+           * Rulings that can't be put on chain now, by problem (docs/ruling-transactions.md)
+           */
+          held: {
+            [key: string]: number;
+          };
         } | null;
       };
       base: {
@@ -5763,6 +5781,12 @@ export type GetReadyResponses = {
            * How long ago the evidence period of the oldest one ended
            */
           oldestSeconds: number | null;
+          /**
+           * Rulings that can't be put on chain now, by problem (docs/ruling-transactions.md)
+           */
+          held: {
+            [key: string]: number;
+          };
         } | null;
       };
     };

@@ -124,7 +124,7 @@ describe("health and readiness", () => {
         search: { listings: () => Promise.resolve(0), isFollowing: () => true },
         reached: () => Promise.resolve(new Map()),
         quarantined: () => Promise.resolve(0),
-        overdueDisputes: () => Promise.resolve({ count: 0, oldestSeconds: null }),
+        disputeDelays: () => Promise.resolve({ overdue: 0, oldestSeconds: null, held: {} }),
         outbox: () => Promise.resolve({ waiting: 0, oldestDueAt: null }),
       });
       await Promise.all(Array.from({ length: 50 }, () => read()));

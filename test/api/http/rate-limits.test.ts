@@ -26,6 +26,7 @@ const CALLS: [facts: string, rateClass: RateClass, method: string, path: string,
   ["[S8.2.06]", "deliver", "POST", "/api/v1/transactions/txn_unknown/deliver", NO_BODY],
   ["[S8.2.07]", "confirm", "POST", "/api/v1/transactions/txn_unknown/confirm", NO_BODY],
   ["[S8.2.08]", "general", "GET", "/api/v1/services/lst_unknown", {}],
+  ["[S8.2.16]", "dispute", "POST", "/api/v1/disputes", NO_BODY],
   ["[S8.2.10]", "search", "GET", "/api/v1/services?q=translate", {}],
 ];
 
