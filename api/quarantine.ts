@@ -1,7 +1,6 @@
 // The operator's command for quarantined escrows. The production image has it as `node api/quarantine.ts`.
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 
 import { NETWORKS } from "./config/constants.ts";
 import type { Network } from "./config/constants.ts";
@@ -10,6 +9,7 @@ import { connectDatabase, DatabaseUnusableError } from "./db/connection.ts";
 import { quarantineOf } from "./features/chain-follower/module.ts";
 import type { QuarantineControl, QuarantinedEscrow } from "./features/chain-follower/module.ts";
 import { createLogger } from "./lib/logger.ts";
+import { readArguments, refuseUsage, UsageError } from "./lib/usage.ts";
 
 const HELP = `usage: npm run quarantine -- [list | retry ESCROW_ID... | retry --all] [--network NAME] [--wait SECONDS] [--json]
 
@@ -32,9 +32,6 @@ const MAX_WAIT_SECONDS = 3_600;
 const POLL_MS = 200;
 const MILLISECONDS = 1_000;
 
-/** A mistake in the arguments. */
-class UsageError extends Error {}
-
 /** Something an operator has to know: printed without a stack trace. */
 class CommandError extends Error {}
 
@@ -49,7 +46,17 @@ interface Command {
 
 /** Reads the arguments; undefined when they ask for help. @throws UsageError */
 function readCommand(args: string[]): Command | undefined {
-  const { values, positionals } = parse(args);
+  const { values, positionals } = readArguments({
+    args,
+    allowPositionals: true,
+    options: {
+      network: { type: "string" },
+      all: { type: "boolean", default: false },
+      wait: { type: "string", default: "30" },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
   if (values.help) return undefined;
   const [verb = "list", ...ids] = positionals;
   if (verb !== "list" && verb !== "retry") throw new UsageError(`"${verb}" is neither list nor retry.`);
@@ -69,26 +76,6 @@ function readCommand(args: string[]): Command | undefined {
   }
   const escrowIds = ids.length === 0 ? undefined : [...new Set(ids.map((id) => id.toLowerCase() as `0x${string}`))];
   return { verb, network, escrowIds, waitMs: wait * MILLISECONDS, asJson: values.json };
-}
-
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        network: { type: "string" },
-        all: { type: "boolean", default: false },
-        wait: { type: "string", default: "30" },
-        json: { type: "boolean", default: false },
-        help: { type: "boolean", default: false },
-      },
-    });
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    // Only the first sentence; the rest is advice about `parseArgs`.
-    throw new UsageError(`${error.message.split(". ")[0] ?? ""}.`, { cause: error });
-  }
 }
 
 function print(text: string): void {
@@ -174,8 +161,7 @@ try {
   else process.exitCode = await run(command);
 } catch (error) {
   if (error instanceof UsageError) {
-    process.stderr.write(`${error.message}\n\n${HELP}\n`);
-    process.exitCode = 2;
+    refuseUsage(error, HELP);
   } else if (
     error instanceof CommandError ||
     error instanceof ConfigurationError ||

@@ -1,6 +1,5 @@
 // Verifies a ruling from the records and the chain. The production image has it as `node api/verify-ruling.ts`.
 import process from "node:process";
-import { parseArgs } from "node:util";
 
 import { ChainUnavailableError, DeploymentFileError } from "./chain/errors.ts";
 import { ConfigurationError, loadChainSettings, loadDatabaseUri } from "./config/env.ts";
@@ -8,6 +7,7 @@ import { connectDatabase, DatabaseUnusableError } from "./db/connection.ts";
 import { NothingToVerifyError, rulingVerification } from "./features/disputes/module.ts";
 import type { Finding } from "./features/disputes/module.ts";
 import { createLogger } from "./lib/logger.ts";
+import { readArguments, refuseUsage, UsageError } from "./lib/usage.ts";
 import { connectChains } from "./platform.ts";
 
 const HELP = `usage: npm run verify-ruling -- DISPUTE_ID [--json]
@@ -22,30 +22,17 @@ default they are those of the running local marketplace. A schema or expression 
 on a slower machine.
 Exit codes: 0 all that can be verified holds; 1 something doesn't, or there is nothing to verify; 2 wrong arguments.`;
 
-/** A mistake in the arguments. */
-class UsageError extends Error {}
-
 /** Reads the arguments; undefined when they ask for help. @throws UsageError */
 function readCommand(args: string[]): { disputeId: string; asJson: boolean } | undefined {
-  const { values, positionals } = parse(args);
+  const { values, positionals } = readArguments({
+    args,
+    allowPositionals: true,
+    options: { json: { type: "boolean", default: false }, help: { type: "boolean", default: false } },
+  });
   if (values.help) return undefined;
   const [disputeId, ...others] = positionals;
   if (disputeId === undefined || others.length > 0) throw new UsageError("One dispute id is needed.");
   return { disputeId, asJson: values.json };
-}
-
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: { json: { type: "boolean", default: false }, help: { type: "boolean", default: false } },
-    });
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    // Only the first sentence; the rest is advice about `parseArgs`.
-    throw new UsageError(`${error.message.split(". ")[0] ?? ""}.`, { cause: error });
-  }
 }
 
 function print(text: string): void {
@@ -82,8 +69,7 @@ try {
   else process.exitCode = await run(command);
 } catch (error) {
   if (error instanceof UsageError) {
-    process.stderr.write(`${error.message}\n\n${HELP}\n`);
-    process.exitCode = 2;
+    refuseUsage(error, HELP);
   } else if (EXPECTED.some((type) => error instanceof type)) {
     process.stderr.write(`${(error as Error).message}\n`);
     process.exitCode = 1;

@@ -103,6 +103,7 @@ export function createRulingSending(deps: RulingSendingDeps) {
     const loop: BackgroundLoop = {
       name: `disputes.send-rulings.${network}`,
       async run(signal) {
+        if (system === undefined) log.warn("no key of the system's resolver: rulings wait until this service has one");
         let failures = 0;
         while (!signal.aborted) {
           let pauseMs = timings.pollMs;
