@@ -79,8 +79,8 @@ contract RolesReachProofs is ResolverWorld {
         }
     }
 
-    /// @dev Whoever held the role keeps the beginning of its term, and its end but for the holder's, which may come now; a
-    /// revocation stays. Nobody else comes to hold it for an escrow that there is.
+    /// @dev Every term keeps its beginning and its end, except that the present holder's may end now, and a revocation stays.
+    /// Nobody else gets a term that covers an existing escrow.
     function _requireTermsKept(ResolvedBy role) private {
         uint256 time = _anyTime();
         _anyHolders(role);

@@ -39,7 +39,7 @@ const isJson = values.json === true;
 try {
   new RegExp(values.only ?? "");
 } catch {
-  refuseArguments(`--only: "${values.only ?? ""}" is no regular expression`);
+  refuseArguments(`--only: "${values.only ?? ""}" isn't a regular expression`);
 }
 
 const TEST = join("test", "api", "fuzz", "fuzz.test.ts");
