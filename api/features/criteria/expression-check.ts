@@ -50,6 +50,7 @@ export function checkExpression(expression: string, { result, request, quantity 
   }
 }
 
+/** An error can quote half of a character that `substring` has cut: such a text has no canonical JSON. */
 function firstLine(text: string): string {
-  return text.split("\n")[0] ?? text;
+  return (text.split("\n")[0] ?? text).toWellFormed();
 }

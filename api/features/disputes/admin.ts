@@ -6,7 +6,7 @@ import { toUnixSeconds } from "../../lib/clock.ts";
 import { EvaluatorUnavailableError } from "../criteria/evaluator.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
-import { disputeCase } from "./case-of.ts";
+import { disputeCase, hasDispute } from "./case-of.ts";
 import type { DisputeModel, DisputeRecord } from "./model.ts";
 import type { RulingProgress } from "./ports.ts";
 import type { DisputeReading } from "./presenter.ts";
@@ -42,29 +42,41 @@ export function createAdminRuling(options: AdminRulingOptions) {
     }
   }
 
-  return async function rule(disputeId: string, body: AdminRulingBody): Promise<DisputeReading> {
+  /** An open dispute with its transaction. */
+  async function read(disputeId: string): Promise<{ dispute: DisputeRecord; record: TransactionRecord }> {
     const dispute = await disputes.findById(disputeId).lean<DisputeRecord | null>();
     const record =
       dispute === null ? null : await transactions.findById(dispute.transactionId).lean<TransactionRecord | null>();
     if (dispute === null || record === null) throw new ApiError("not_found");
-    const { network } = record;
     if (!dispute.isOpen) {
       throw new ApiError("dispute_not_open_on_chain", { details: { status: record.status, openDispute: null } });
     }
-    if (!progress.hasKey(network, "admin")) throw new ApiError("resolver_key_missing", { details: { network } });
+    if (hasDispute(record, dispute)) return { dispute, record };
+    // The follower hasn't applied it yet, so facts would rest on the state before it.
+    throw new ApiError("indexer_unavailable", { retryAfterSeconds: RETRY_SECONDS });
+  }
+
+  return async function rule(disputeId: string, body: AdminRulingBody): Promise<DisputeReading> {
     const { outcome, rationale } = body;
     const buyerPercent = outcome === "Split" ? (body.buyerPercent ?? 0) : FIXED_PERCENT[outcome];
-    const chainNow = Math.max(toUnixSeconds(now()), await chainTimes[network].latest());
-    const facts = await factsOf({ dispute, record }, chainNow);
     const decision = { ruledBy: "admin", outcome, buyerPercent, rationale } as const;
-    const isStored = await store({ dispute, record, facts, factsAt: chainNow }, decision);
-    const current = (await disputes.findById(disputeId).lean<DisputeRecord | null>()) ?? dispute;
-    if (!isStored) {
-      const details = { outcome: current.ruling?.outcome ?? null, ruledBy: current.ruling?.ruledBy ?? null };
-      throw new ApiError("dispute_already_ruled", { details });
+    // The evidence is open until the ruling is stored. What a party adds meanwhile is read too, and it can add only so much.
+    for (;;) {
+      const { dispute, record } = await read(disputeId);
+      const { network } = record;
+      if (!progress.hasKey(network, "admin")) throw new ApiError("resolver_key_missing", { details: { network } });
+      const chainNow = Math.max(toUnixSeconds(now()), await chainTimes[network].latest());
+      const facts = await factsOf({ dispute, record }, chainNow);
+      const stored = await store({ dispute, record, facts, factsAt: chainNow }, decision);
+      if (stored === "changed") continue;
+      const current = (await disputes.findById(disputeId).lean<DisputeRecord | null>()) ?? dispute;
+      if (stored === "refused") {
+        const details = { outcome: current.ruling?.outcome ?? null, ruledBy: current.ruling?.ruledBy ?? null };
+        throw new ApiError("dispute_already_ruled", { details });
+      }
+      const resolverContract = chains[network].deployment.resolver;
+      return { dispute: current, record, chainNow, resolverContract, transaction: await progress.of(disputeId) };
     }
-    const resolverContract = chains[network].deployment.resolver;
-    return { dispute: current, record, chainNow, resolverContract, transaction: await progress.of(disputeId) };
   };
 }
 

@@ -41,6 +41,8 @@ export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOption
   function upsert(record: Disputed, disputedAt: number): Operation {
     const at = now();
     const evidenceEndsAt = new Date((disputedAt + evidenceSeconds) * MILLISECONDS);
+    const isSame = { $eq: ["$disputedAt", disputedAt] };
+    const isRuled = { $ne: [{ $ifNull: ["$ruling", null] }, null] };
     const kept = <T>(field: string, initial: T) => ({ [field]: { $ifNull: [`$${field}`, initial] } });
     return {
       updateOne: {
@@ -52,7 +54,8 @@ export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOption
               network: record.network,
               escrowId: record.escrowId,
               // A period that has begun keeps its length. A dispute that was opened again begins another.
-              evidenceEndsAt: { $cond: [{ $eq: ["$disputedAt", disputedAt] }, "$evidenceEndsAt", evidenceEndsAt] },
+              evidenceEndsAt: { $cond: [isSame, "$evidenceEndsAt", evidenceEndsAt] },
+              closedAt: { $cond: [{ $or: [isSame, isRuled] }, { $ifNull: ["$closedAt", null] }, null] },
               disputedAt,
               isOpen: record.status === "disputed",
               ...kept("reason", null),
@@ -60,7 +63,6 @@ export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOption
               ...kept("complete", { buyer: null, seller: null }),
               ...kept("criteriaJson", null),
               ...kept("offers", { buyer: null, seller: null }),
-              ...kept("closedAt", null),
               ...kept("ruling", null),
               ...kept("attempts", 0),
               ...kept("lastError", null),
@@ -73,6 +75,20 @@ export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOption
         upsert: true,
       },
     };
+  }
+
+  /** Creates the record of a dispute unless it exists. */
+  function opening(record: Disputed, disputedAt: number): Operation {
+    const isOpen = record.status === "disputed";
+    const evidenceEndsAt = new Date((disputedAt + evidenceSeconds) * MILLISECONDS);
+    const { _id, ...fields }: DisputeRecord = {
+      ...{ _id: disputeIdOf(record), transactionId: record._id, network: record.network, escrowId: record.escrowId },
+      ...{ disputedAt, isOpen, evidenceEndsAt, dueAt: isOpen ? evidenceEndsAt : null },
+      ...{ reason: null, evidence: { buyer: [], seller: [] }, complete: { buyer: null, seller: null } },
+      ...{ criteriaJson: null, offers: { buyer: null, seller: null }, closedAt: null, ruling: null },
+      ...{ attempts: 0, lastError: null, createdAt: now(), updatedAt: now() },
+    };
+    return { updateOne: { filter: { _id }, update: { $setOnInsert: fields }, upsert: true } };
   }
 
   return {
@@ -97,12 +113,15 @@ export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOption
       await writePlain(disputes, operations, session);
     },
 
-    /** The record of a dispute that the subgraph shows, perhaps before the follower has seen it. */
+    /**
+     * The record of a dispute that the subgraph shows, perhaps before the follower has seen it. What the follower knows
+     * stays: this reading may be older.
+     */
     async open(record: Disputed, disputedAt: number): Promise<DisputeRecord> {
       const _id = disputeIdOf(record);
       const known = await disputes.findById(_id).lean<DisputeRecord | null>();
-      if (known !== null && known.disputedAt === disputedAt) return known;
-      await writePlain(disputes, [upsert(record, disputedAt)]);
+      if (known !== null) return known;
+      await writePlain(disputes, [opening(record, disputedAt)]);
       const opened = await disputes.findById(_id).lean<DisputeRecord | null>();
       if (opened === null) throw new Error(`Dispute ${_id} vanished while it was being opened`);
       return opened;

@@ -13,6 +13,14 @@ export function handoverEnd(record: TransactionRecord): number {
   return (record.escrow?.deliveredAt ?? 0) + PAYLOAD_GRACE_SECONDS;
 }
 
+/**
+ * Whether the copy of the transaction has the dispute. The subgraph's reader may open a dispute before the follower has
+ * seen it, and without the chain's times a case would be judged by the wrong facts.
+ */
+export function hasDispute(record: TransactionRecord, { disputedAt }: Pick<DisputeRecord, "disputedAt">): boolean {
+  return record.status === "disputed" && disputedAt !== null && record.escrow?.disputedAt === disputedAt;
+}
+
 function handoverOf(record: TransactionRecord, disputedAt: number): Handover {
   if (record.payloadReceivedAt === null || record.responsePayloadJson === null) return "none";
   const receivedAt = toUnixSeconds(record.payloadReceivedAt);

@@ -112,7 +112,7 @@ export const disputesModule = defineFeature({
       hasKey: (network, role) => settings.resolverKeys[network][role] !== undefined,
     };
     const book = createDisputeBook({ disputes, evidenceSeconds: settings.evidenceSeconds, now });
-    const store = createRulings({ connection, disputes, sending, now });
+    const store = createRulings({ connection, disputes, transactions, sending, now });
     const chainTimeOf = (network: Network) =>
       createChainTime({ chain: chains[network], maxAgeMs: timings.chainTimeMaxAgeMs });
     const chainTimes = { "base-sepolia": chainTimeOf("base-sepolia"), base: chainTimeOf("base") };

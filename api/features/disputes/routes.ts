@@ -152,6 +152,7 @@ const adminRuling = defineRoute({
     "dispute_already_ruled",
     "resolver_key_missing",
     "criteria_check_unavailable",
+    "indexer_unavailable",
   ],
 }).handle(async ({ params, body }, deps: Pick<DisputeDeps, "adminRuling">) => {
   const reading = await deps.adminRuling(params.disputeId, body);

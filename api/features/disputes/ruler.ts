@@ -7,7 +7,7 @@ import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
-import { disputeCase, handoverEnd } from "./case-of.ts";
+import { disputeCase, handoverEnd, hasDispute } from "./case-of.ts";
 import type { Judge } from "./judging/case.ts";
 import type { DisputeModel, DisputeRecord } from "./model.ts";
 import type { StoreRuling } from "./rulings.ts";
@@ -66,7 +66,7 @@ export function createRuler(options: RulerOptions) {
     const at = new Date(time * MILLISECONDS);
     const claimed = await disputes
       .findOneAndUpdate(
-        { network, dueAt: { $type: "date", $lte: at } },
+        { network, isOpen: true, dueAt: { $type: "date", $lte: at } },
         [
           {
             $set: {
@@ -85,19 +85,21 @@ export function createRuler(options: RulerOptions) {
   async function rule(dispute: DisputeRecord, time: number, signal: AbortSignal): Promise<void> {
     const record = await transactions.findById(dispute.transactionId).lean<TransactionRecord | null>();
     if (record === null) throw new Error(`Transaction ${dispute.transactionId} doesn't exist`);
+    if (!hasDispute(record, dispute)) throw new Error("The follower hasn't applied the dispute yet");
     const end = handoverEnd(record);
     if (record.responsePayloadJson === null && time <= end) {
       // The seller still has time to hand the payload over (decision 26).
       await disputes.updateOne(
-        { _id: dispute._id, ruling: null },
+        { _id: dispute._id, ruling: null, isOpen: true },
         { $set: { closedAt: null, dueAt: new Date((end + 1) * MILLISECONDS) } },
       );
       return;
     }
     const facts = await disputeCase({ dispute, record }, evaluator, time);
     const judgement = await judge.judge(facts, signal);
-    const isStored = await store({ dispute, record, facts, factsAt: time }, { ruledBy: "system", judgement });
-    if (!isStored) return;
+    const stored = await store({ dispute, record, facts, factsAt: time }, { ruledBy: "system", judgement });
+    if (stored === "changed") throw new Error("The case changed while it was judged");
+    if (stored !== "stored") return;
     log.info({ disputeId: dispute._id, network, outcome: judgement.outcome, judge: judgement.judge }, "dispute ruled");
   }
 
@@ -135,6 +137,10 @@ export function createRuler(options: RulerOptions) {
     );
   }
 
+  async function release(dispute: DisputeRecord): Promise<void> {
+    await disputes.updateOne({ _id: dispute._id, ruling: null, isOpen: true }, { $set: { dueAt: now() } });
+  }
+
   /** Rules what is due now; returns how many disputes it took. */
   async function step(signal: AbortSignal): Promise<number> {
     const next = await disputes
@@ -155,7 +161,7 @@ export function createRuler(options: RulerOptions) {
           await keeping(dispute, time, () => rule(dispute, time, signal));
         } catch (error) {
           // What a stopping worker leaves behind is due again at once.
-          if (signal.aborted) await disputes.updateOne({ _id: dispute._id, ruling: null }, { $set: { dueAt: now() } });
+          if (signal.aborted) await release(dispute);
           else await postpone(dispute, time, error);
         }
       }),

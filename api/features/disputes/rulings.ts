@@ -2,27 +2,41 @@ import type { Connection } from "mongoose";
 
 import { withTransaction } from "../../db/connection.ts";
 import { canonicalJson } from "../../lib/canonical-json.ts";
+import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
 import type { DisputeModel, DisputeRecord, Ruling } from "./model.ts";
 import type { RulingQueue, RulingToSend } from "./ports.ts";
-import { rationaleHashOf, rulingDocument } from "./ruling-document.ts";
+import { rationaleHashOf, rulingDocument, submittedEvidence } from "./ruling-document.ts";
 import type { Decision, RulingSubject } from "./ruling-document.ts";
 
 /** Dependencies of storing rulings. */
 export interface RulingsOptions {
   connection: Connection;
   disputes: DisputeModel;
+  transactions: TransactionModel;
   sending: RulingQueue;
   now: () => Date;
 }
 
+/**
+ * What became of a ruling. `refused`: the dispute has a ruling that stays, or isn't open. `changed`: the case isn't the one
+ * that was judged any more, so it must be judged again.
+ */
+export type Stored = "stored" | "refused" | "changed";
+
+/** What a ruling rests on and a party or a reorganisation can change. */
+function basisOf(dispute: DisputeRecord, { deliveryProof }: Pick<TransactionRecord, "deliveryProof">): string {
+  const { disputedAt, reason, criteriaJson } = dispute;
+  return canonicalJson([disputedAt, reason?.text ?? null, criteriaJson, submittedEvidence(dispute), deliveryProof]);
+}
+
 /** Stores rulings: one for each dispute, together with the order to send it. */
-export function createRulings({ connection, disputes, sending, now }: RulingsOptions) {
+export function createRulings({ connection, disputes, transactions, sending, now }: RulingsOptions) {
   /**
    * Stores a ruling, unless the dispute has one or isn't open any more. An admin may replace a ruling by the system that
    * can't be put on chain. Two processes that rule at once write the same records, so one of them fails and looks again.
-   * @returns whether this is the ruling
+   * A ruling rests on what the records say when it is stored, or it isn't stored.
    */
-  return async function store(subject: RulingSubject, decision: Decision): Promise<boolean> {
+  return async function store(subject: RulingSubject, decision: Decision): Promise<Stored> {
     const { dispute, record } = subject;
     const ruledAt = now();
     const document = rulingDocument(subject, decision, ruledAt);
@@ -39,16 +53,21 @@ export function createRulings({ connection, disputes, sending, now }: RulingsOpt
     };
     return withTransaction(connection, async (session) => {
       const current = await disputes
-        .findOne({ _id: dispute._id, isOpen: true }, { ruling: 1, closedAt: 1 }, { session })
-        .lean<Pick<DisputeRecord, "ruling" | "closedAt"> | null>();
-      if (current === null) return false;
+        .findOne({ _id: dispute._id, isOpen: true }, null, { session })
+        .lean<DisputeRecord | null>();
+      if (current === null) return "refused";
+      if (current.ruling !== null && (ruledBy !== "admin" || current.ruling.ruledBy !== "system")) return "refused";
+      const delivery = await transactions
+        .findById(record._id, { deliveryProof: 1 }, { session })
+        .lean<Pick<TransactionRecord, "deliveryProof"> | null>();
+      if (delivery === null || basisOf(current, delivery) !== basisOf(dispute, record)) return "changed";
       if (current.ruling === null) await sending.put(toSend, session);
-      else if (ruledBy !== "admin" || current.ruling.ruledBy !== "system") return false;
-      else if (!(await sending.replace({ ...toSend, role: ruledBy }, session))) return false;
+      else if (ruledBy === "system" || !(await sending.replace({ ...toSend, role: ruledBy }, session)))
+        return "refused";
       const closedAt = current.closedAt ?? ruledAt;
       const change = { ruling, dueAt: null, lastError: null, updatedAt: ruledAt, closedAt };
       await disputes.updateOne({ _id: dispute._id }, { $set: change }, { session });
-      return true;
+      return "stored";
     });
   };
 }

@@ -4682,6 +4682,8 @@ export type PostApiV1AdminDisputesByDisputeIdRulingErrors = {
    * `resolver_key_missing`: This service doesn't have the resolver's key for this network
    *
    * `criteria_check_unavailable`: The criteria can't be evaluated at the moment
+   *
+   * `indexer_unavailable`: The subgraph is currently unavailable
    */
   503: Error;
 };

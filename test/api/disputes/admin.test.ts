@@ -52,6 +52,22 @@ describe("an admin's ruling", () => {
     assert.strictEqual(resolved.rationaleHash, won?.body.data.rationaleHash);
   });
 
+  it("[D8] names all evidence that was taken before it, also what comes at the same moment", async () => {
+    const deal = await court.disputed();
+    const item = { type: "other", description: "It is usable" };
+    const submissions = [court.buyer, court.seller, court.buyer, court.seller].map((agent) =>
+      court.submit(deal, item, agent),
+    );
+    const [ruled] = await Promise.all([rule(deal.disputeId), ...submissions]);
+    assert.strictEqual(ruled.status, 202, ruled.text);
+    const ids = (items: { evidenceId: string }[]) => items.map(({ evidenceId }) => evidenceId).toSorted();
+    const { evidence } = (await court.read(deal.disputeId)).body.data;
+    const path = `/api/v1/disputes/${deal.disputeId}/ruling`;
+    const { document } = (await court.api.request("GET", path, { key: court.seller.apiKey })).body.data;
+    assert.deepEqual(ids(document.evidence), ids(evidence));
+    await court.until("resolved", deal);
+  });
+
   it("[D8] can't rule what is ruled or resolved", async () => {
     const deal = await court.disputed();
     assert.strictEqual((await rule(deal.disputeId)).status, 202);

@@ -4,6 +4,7 @@ import { assert } from "chai";
 
 import { createCriteriaEvaluator } from "../../../api/features/criteria/evaluator.ts";
 import type { DisputeCase, Judge, Judgement } from "../../../api/features/disputes/judging/case.ts";
+import { createDisputeBook } from "../../../api/features/disputes/book.ts";
 import { disputeModel } from "../../../api/features/disputes/model.ts";
 import type { DisputeModel, DisputeRecord } from "../../../api/features/disputes/model.ts";
 import type { RulingToSend } from "../../../api/features/disputes/ports.ts";
@@ -64,7 +65,7 @@ describe("the ruler of disputes", () => {
   /** A worker of its own. */
   function ruler(options: { judge?: Judge } = {}) {
     const store = createRulings({
-      ...{ connection: bench.connection, disputes, now: bench.now },
+      ...{ connection: bench.connection, disputes, transactions: bench.transactions, now: bench.now },
       sending: {
         // In the transaction, so that a ruling that isn't stored leaves nothing here.
         put: async (ruling, session) => {
@@ -185,6 +186,7 @@ describe("the ruler of disputes", () => {
         { _id: late._id },
         { $set: { ...handedOver, payloadReceivedAt: new Date(receivedAt * 1_000) } },
       );
+      await bench.transactions.updateOne({ _id: late._id }, { $set: { "escrow.disputedAt": disputedAt } });
       await disputes.updateOne(
         { _id: disputeIdOf(late) },
         { $set: { disputedAt, ruling: null, closedAt: null, dueAt: new Date(0) } },
@@ -262,7 +264,91 @@ describe("the ruler of disputes", () => {
     assert.lengthOf(await sent(), 1);
   });
 
+  describe("with a case that isn't what it was", () => {
+    const item = (evidenceId: string) => ({
+      ...{ evidenceId, type: "other" as const, description: "So it is", attachments: [], submittedAt: bench.now() },
+    });
+    /** Judges after something has happened. */
+    const meanwhile = (happens: () => Promise<unknown>): Judge => ({
+      judge: async () => {
+        await happens();
+        return VERDICT;
+      },
+    });
+
+    it("[D26] waits until the follower has applied what the subgraph shows", async () => {
+      const record = await disputed(handedOver);
+      time += EVIDENCE_SECONDS;
+      const { escrow } = record;
+      await bench.transactions.updateOne({ _id: record._id }, { $set: { status: "funded", escrow: null } });
+      assert.strictEqual(await step(), 1);
+      assert.isNull((await read(record)).ruling);
+      await bench.transactions.updateOne({ _id: record._id }, { $set: { status: "disputed", escrow } });
+      time += 60;
+      await step();
+      assert.strictEqual(seen[0]?.handover, "in_time");
+      assert.isNotNull((await read(record)).ruling);
+    });
+
+    it("judges again what a party or the chain changes while it judges", async () => {
+      const changes = (record: TransactionRecord): Record<string, () => Promise<unknown>> => ({
+        payload: () =>
+          bench.transactions.updateOne(
+            { _id: record._id },
+            { $set: { ...handedOver, deliveryProof: record.escrowId } },
+          ),
+        evidence: () =>
+          disputes.updateOne({ _id: disputeIdOf(record) }, { $push: { "evidence.buyer": item("evi_late") } }),
+        dispute: () => disputes.updateOne({ _id: disputeIdOf(record) }, { $inc: { disputedAt: 1 } }),
+      });
+      for (const change of ["payload", "evidence", "dispute"]) {
+        const record = await disputed();
+        time += EVIDENCE_SECONDS;
+        const worker = ruler({
+          judge: meanwhile(changes(record)[change] ?? (() => Promise.reject(new Error(change)))),
+        });
+        assert.strictEqual(await step(worker), 1);
+        const { ruling, dueAt } = await read(record);
+        assert.isNull(ruling, change);
+        assert.isNotNull(dueAt, change);
+        await disputes.deleteOne({ _id: disputeIdOf(record) });
+      }
+      assert.deepEqual(await sent(), []);
+    });
+
+    it("takes no dispute that isn't open, whatever its record says", async () => {
+      const record = await disputed(handedOver);
+      await disputes.updateOne({ _id: disputeIdOf(record) }, { $set: { isOpen: false, dueAt: new Date(0) } });
+      assert.strictEqual(await step(), 0);
+    });
+
+    it("rules although a check quotes half of a character", async () => {
+      const checks = ["cel: result[result.summary.substring(0, 1)] == 1"];
+      const record = await disputed({
+        criteriaJson: JSON.stringify({ ...CRITERIA, criteria: { checks } }),
+        responsePayloadJson: JSON.stringify({ summary: "\u{1F600}" }),
+        payloadReceivedAt: new Date(0),
+      });
+      time += EVIDENCE_SECONDS;
+      await step();
+      assert.strictEqual(documentOf(await read(record)).checks[0]?.result, "fail");
+    });
+  });
+
   describe("with a reorganisation", () => {
+    it("[D26] takes evidence again when a dispute whose judging had begun is opened again", async () => {
+      const record = await disputed(handedOver);
+      const height = bench.indexer.height - 1;
+      await disputes.updateOne({ _id: disputeIdOf(record) }, { $set: { closedAt: bench.now() } });
+      bench.indexer.rollBackTo(height);
+      bench.indexer.mine();
+      bench.indexer.mine([created(record), moved(record, "DeliverySubmitted"), moved(record, "DisputeOpened")]);
+      await bench.follower().step();
+      const again = await read(record);
+      assert.isAbove(again.disputedAt ?? 0, record.escrow?.disputedAt ?? Infinity);
+      assert.isNull(again.closedAt);
+    });
+
     it("[D26] rules nothing while the dispute is gone, and begins a new period when it is opened again", async () => {
       const record = await bench.checkout({ criteriaJson: JSON.stringify(CRITERIA), ...handedOver });
       bench.indexer.mine([created(record), moved(record, "DeliverySubmitted")]);
@@ -287,6 +373,31 @@ describe("the ruler of disputes", () => {
       assert.isAbove(again.disputedAt ?? 0, first.disputedAt ?? Infinity);
       time = (again.disputedAt ?? 0) + EVIDENCE_SECONDS;
       assert.strictEqual(await step(), 1);
+    });
+
+    it("isn't undone by a reading of the subgraph that is older than the follower's", async () => {
+      const book = createDisputeBook({ disputes, evidenceSeconds: EVIDENCE_SECONDS, now: bench.now });
+      const record = await disputed(handedOver);
+      const disputedAt = record.escrow?.disputedAt ?? 0;
+      for (const known of [
+        { disputedAt, isOpen: false, dueAt: null },
+        { disputedAt: null, isOpen: false, dueAt: null },
+      ]) {
+        await disputes.updateOne({ _id: disputeIdOf(record) }, { $set: known });
+        await book.open(record, disputedAt);
+        assert.include(await read(record), known);
+      }
+    });
+
+    it("is opened by whatever shows it first, and stays the same", async () => {
+      const book = createDisputeBook({ disputes, evidenceSeconds: EVIDENCE_SECONDS, now: bench.now });
+      const record = await disputed(handedOver);
+      const byFollower = await read(record);
+      await disputes.deleteOne({ _id: byFollower._id });
+      const opened = await Promise.all([1, 2].map(() => book.open(record, record.escrow?.disputedAt ?? 0)));
+      const { createdAt, ...rest } = byFollower;
+      assert.isTrue(opened.every((one) => one.createdAt.getTime() >= createdAt.getTime()));
+      for (const one of opened) assert.deepInclude(one, rest);
     });
 
     it("keeps the ruling of a dispute that is opened again", async () => {
