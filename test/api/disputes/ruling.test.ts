@@ -73,7 +73,11 @@ describe("a ruling by the system", () => {
       evaluator: features.criteria.evaluator,
       chains,
     };
-    const findings = await verifyRuling(deal.disputeId, options);
+    // The follower may still have to apply the resolution.
+    const findings = await until("the resolution is applied", async () => {
+      const found = await verifyRuling(deal.disputeId, options);
+      return found.every(({ holds }) => holds !== null) && found;
+    });
     assert.deepEqual(
       findings.filter(({ holds }) => holds !== true),
       [],

@@ -70,8 +70,12 @@ describe("a disputed deal", () => {
     const facts = await readStack();
     const env = { ...process.env, ...networkVariables(facts), MONGODB_URI: facts.mongodbUri };
     const args = ["scripts/verify-ruling.ts", resolved.disputeId, "--json"];
-    const { stdout } = await run(process.execPath, args, { env });
-    const verified = JSON.parse(stdout) as { holds: boolean; findings: { part: string; holds: boolean | null }[] };
+    // The worker may still have to apply the resolution.
+    const verified = await until("the resolution is applied", async () => {
+      const { stdout } = await run(process.execPath, args, { env });
+      const found = JSON.parse(stdout) as { holds: boolean; findings: { part: string; holds: boolean | null }[] };
+      return found.findings.every(({ holds }) => holds !== null) && found;
+    });
     assert.deepEqual(
       verified.findings.filter(({ holds }) => holds !== true),
       [],
