@@ -61,7 +61,7 @@ export function createJudge({ encoder, model, attachments, log }: JudgeOptions):
       const isVoted = votes?.isUsable === true;
       const ruling = isVoted
         ? rulingOfVotes(votes.use, questions, seen.dispute)
-        : rulingOfAnswers(await embedded.answer(seen, questions, signal), seen.dispute, votes);
+        : rulingOfAnswers(await embedded.answer(seen, questions, signal), seen.dispute, { votes, directives });
       const { outcome, reasons } = withoutWinForAuthors(ruling, directives);
       const by = isVoted ? "model" : "embedded";
       return {
@@ -104,7 +104,7 @@ function rulingOfVotes(
 function rulingOfAnswers(
   answers: readonly EmbeddedAnswer[],
   { handover }: DisputeCase,
-  votes: Asked | undefined,
+  { votes, directives }: { votes: Asked | undefined; directives: readonly Directive[] },
 ): Ruling {
   const lines = [
     ...(votes?.use.problems ?? []),
@@ -115,7 +115,9 @@ function rulingOfAnswers(
     ({ question, answer }) => question.about === "agreement" && answer === "unclear",
   );
   if (isAgreementOpen) {
-    if (votes?.isSpoiled === true) {
+    // A buyer whose own text may have spoiled the answer gains nothing by it.
+    const isByBuyer = directives.some(({ by }) => by === "buyer");
+    if (votes?.isSpoiled === true && !isByBuyer) {
       const why = "The model refused or spoiled its answer, and a text of the case may have made it.";
       return { outcome: "Split", reasons: [...lines, `${why} Nobody wins by that: the outcome is Split.`] };
     }
