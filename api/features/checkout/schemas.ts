@@ -6,11 +6,10 @@ import {
   DISPUTE_WINDOW_SECONDS,
 } from "../../config/constants.ts";
 import { dataOf, jsonObject, networkSchema, webUrlSchema } from "../../http/common-schemas.ts";
+import { CHECK_LIMITS } from "../criteria/document.ts";
 import { contractCall } from "../transactions/schemas.ts";
 
 const MAX_QUANTITY = 1_000_000;
-const MAX_CHECKS = 50;
-const MAX_CHECK_LENGTH = 500;
 
 const seconds = (range: { min: number; max: number; default: number }) =>
   z.int().min(range.min).max(range.max).default(range.default).meta({ description: "seconds" });
@@ -35,8 +34,8 @@ export const checkoutBody = z.strictObject({
         .optional()
         .meta({ description: "JSON Schema (2020-12, or draft-07 if it says so) that the result must match" }),
       checks: z
-        .array(z.string().min(1).max(MAX_CHECK_LENGTH))
-        .max(MAX_CHECKS)
+        .array(z.string().min(1).max(CHECK_LIMITS.length))
+        .max(CHECK_LIMITS.checks)
         .optional()
         .meta({
           description:

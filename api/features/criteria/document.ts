@@ -52,6 +52,9 @@ export function criteriaDocument(
 
 const object = z.record(z.string(), z.unknown());
 
+/** Bounds of the checks of criteria. Each check in words is a question to a judge. */
+export const CHECK_LIMITS = { checks: 50, length: 500 };
+
 /** A criteria document from outside: of an escrow that was created without a checkout (decision 26). */
 export const criteriaDocumentSchema: z.ZodType<CriteriaDocument> = z.strictObject({
   serviceId: z.string(),
@@ -64,7 +67,12 @@ export const criteriaDocumentSchema: z.ZodType<CriteriaDocument> = z.strictObjec
   currency: z.string(),
   quantity: z.int().min(1),
   requestPayload: object.nullable(),
-  criteria: z.strictObject({ schema: object.optional(), checks: z.array(z.string()).optional() }).nullable(),
+  criteria: z
+    .strictObject({
+      schema: object.optional(),
+      checks: z.array(z.string().min(1).max(CHECK_LIMITS.length)).max(CHECK_LIMITS.checks).optional(),
+    })
+    .nullable(),
 });
 
 /** keccak256 of the RFC 8785 canonical JSON of a criteria document. */

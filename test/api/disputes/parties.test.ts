@@ -133,6 +133,21 @@ describe("the parties of a dispute", () => {
       assert.strictEqual((await court.submit(deal, PROOF, court.seller)).status, 201);
     });
 
+    it("[D26] with the criteria document of an escrow without a checkout, within the bounds of a checkout", async () => {
+      const deal = await court.disputed();
+      const { transactions } = court.api.container.features.transactions.models;
+      const { criteriaJson } = (await transactions.findById(deal.transactionId).lean()) ?? {};
+      const criteria = JSON.parse(criteriaJson ?? "") as { criteria: object };
+      assertInvalid(await court.submit(deal, { criteria }, court.seller), "body.criteria");
+      await transactions.updateOne({ _id: deal.transactionId }, { $set: { criteriaJson: null } });
+      const withChecks = (checks: string[]) => ({ criteria: { ...criteria, criteria: { checks } } });
+      const many = Array.from({ length: 51 }, (_, n) => `Check ${n}`);
+      assertInvalid(await court.submit(deal, withChecks(many)), "body.criteria.criteria.checks");
+      assertInvalid(await court.submit(deal, withChecks(["x".repeat(501)])), "body.criteria.criteria.checks.0");
+      assertError(await court.submit(deal, withChecks(["Another"])), 409, "criteria_hash_mismatch");
+      assert.strictEqual((await court.submit(deal, { criteria }, court.seller)).status, 201);
+    });
+
     it("[D43] once for one Idempotency-Key", async () => {
       const deal = await court.disputed();
       const request = { key: court.buyer.apiKey, body: PROOF, headers: { "idempotency-key": "evidence-1" } };
