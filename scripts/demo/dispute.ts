@@ -98,7 +98,7 @@ async function agreement(narrator: Narrator, { buyer, seller }: DealParties, dea
     await (await bySide(seller)).offerSettlement({ buyerPercent: BUYER_PERCENT });
     note(`the seller offers ${BUYER_PERCENT}% to the buyer`);
     const ofBuyer = await bySide(buyer);
-    await ofBuyer.acceptSettlement();
+    await ofBuyer.acceptSettlement(BUYER_PERCENT);
     const { transactionHash } = await ofBuyer.settle();
     note(`the buyer signs the same and sends both signatures → ${transactionHash}`);
     const resolved = await ofBuyer.waitForResolution();

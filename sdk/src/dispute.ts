@@ -122,13 +122,20 @@ export class Dispute {
     return (await this.#http.post<wire.PostApiV1DisputesByDisputeIdSettlementResponse>(path, body, request)).data;
   }
 
-  /** Signs what the other party has offered. @throws RefusedError without an open offer */
-  async acceptSettlement(options: CreateOptions = {}): Promise<DisputeRecord> {
+  /**
+   * Signs what the other party has offered, if it is what this party agrees to: an offer can be replaced after it was read.
+   * @param buyerPercent the buyer's share that this party agrees to, 0 to 100
+   * @throws RefusedError without an open offer of that share
+   */
+  async acceptSettlement(buyerPercent: number, options: CreateOptions = {}): Promise<DisputeRecord> {
     const { buyer, seller } = (await this.read(options)).settlement.offers;
     const isBuyer = this.#requireWallet().account.address.toLowerCase() === this.#terms.buyer.toLowerCase();
     const offered = isBuyer ? seller : buyer;
     if (offered?.status !== "open") throw new RefusedError("the other party has no open offer");
-    return this.offerSettlement({ buyerPercent: offered.buyerPercent, deadline: offered.deadline }, options);
+    if (offered.buyerPercent !== buyerPercent) {
+      throw new RefusedError(`the other party offers ${offered.buyerPercent} % to the buyer, not ${buyerPercent} %`);
+    }
+    return this.offerSettlement({ buyerPercent, deadline: offered.deadline }, options);
   }
 
   /**

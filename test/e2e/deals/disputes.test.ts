@@ -96,7 +96,7 @@ describe("a disputed deal", () => {
     const shop = await openShop(stack);
     const { deal, job } = await disputed(shop);
     await job.dispute.offerSettlement({ buyerPercent: 70 });
-    await deal.dispute.acceptSettlement();
+    await deal.dispute.acceptSettlement(70);
     await deal.dispute.settle();
     const resolved = await job.dispute.waitForResolution(PATIENT);
     assert.include(resolved, { outcome: "Split", buyerPercent: 70, resolutionMethod: "agreement" });
