@@ -48,7 +48,10 @@ function evidenceOf({ evidence }: DisputeRecord): Presented["evidence"] {
 }
 
 /** The chain's resolution, or else the ruling that is on its way there. */
-function resolutionOf({ dispute: { ruling }, record: { status, escrow } }: DisputeReading) {
+function resolutionOf(reading: DisputeReading) {
+  const { status, escrow } = reading.record;
+  // A ruling of a dispute that isn't on chain has no outcome. It counts again if the dispute comes back.
+  const ruling = statusOf(reading) === "withdrawn" ? null : reading.dispute.ruling;
   const document = ruling === null ? null : (JSON.parse(ruling.documentJson) as RulingDocument);
   const resolved = status === "resolved" ? escrow : null;
   const rulingHolds = resolved === null || resolved.rationaleHash === ruling?.rationaleHash;

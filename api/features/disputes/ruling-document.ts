@@ -57,8 +57,9 @@ export type Decision =
   | { ruledBy: "system"; judgement: Judgement }
   | { ruledBy: "admin"; outcome: DisputeOutcome; buyerPercent: number; rationale: string };
 
-const SYSTEM_PERCENT: Readonly<Record<DisputeOutcome, number>> = { BuyerRefund: 100, SellerPaid: 0, Split: 50 };
-const ALL_PERCENT = 100;
+/** The buyer's share by outcome where the system rules (decision 8). */
+export const SYSTEM_PERCENT: Readonly<Record<DisputeOutcome, number>> = { BuyerRefund: 100, SellerPaid: 0, Split: 50 };
+export const ALL_PERCENT = 100;
 const SIDES = ["buyer", "seller"] as const;
 
 /** A dispute with what a ruling rests on. */

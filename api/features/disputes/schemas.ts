@@ -202,6 +202,8 @@ export const rulingAnswer = dataOf(
     disputeId: z.string(),
     document: jsonObject.meta({ description: "The ruling document" }),
     rationaleHash: bytes32.meta({ description: "keccak256 of the document's RFC 8785 canonical JSON" }),
-    onChain: bytes32.nullable().meta({ description: "The hash that the chain has; null before the resolution" }),
+    onChain: bytes32.nullable().meta({
+      description: "The hash that the chain has; null before the resolution, and if no ruling ended the dispute",
+    }),
   }),
 );

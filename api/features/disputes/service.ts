@@ -1,3 +1,5 @@
+import { zeroHash } from "viem";
+
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { moveCall } from "../../chain/calldata.ts";
 import { EVIDENCE_LIMITS } from "../../config/constants.ts";
@@ -165,7 +167,9 @@ export function createDisputeService(options: DisputeServiceOptions) {
     const { dispute, reading } = opened;
     const isDone = (record: DisputeRecord) =>
       type === undefined
-        ? record.complete[reading.role] !== null
+        ? complete === true
+          ? record.complete[reading.role] !== null
+          : record.criteriaJson !== null
         : record.evidence[reading.role].some((item) => item.evidenceId === evidenceId);
     if (operation.isRepeat && isDone(dispute)) return present(dispute, reading);
     const criteriaJson = suppliedCriteria(criteria, reading);
@@ -262,11 +266,13 @@ export function createDisputeService(options: DisputeServiceOptions) {
       const { dispute, reading } = await byId(agentId, disputeId, signal);
       if (dispute.ruling === null) throw new ApiError("ruling_not_available");
       const { documentJson, rationaleHash } = dispute.ruling;
+      // The chain has zero for an agreement and for the timeout.
+      const onChain = reading.record.escrow?.rationaleHash ?? null;
       return {
         disputeId,
         document: JSON.parse(documentJson) as Record<string, unknown>,
         rationaleHash,
-        onChain: reading.record.escrow?.rationaleHash ?? null,
+        onChain: onChain === zeroHash ? null : onChain,
       };
     },
   };

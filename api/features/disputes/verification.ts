@@ -3,7 +3,9 @@ import { parseEventLogs } from "viem";
 import { resolverAbi } from "../../chain/abis.ts";
 import type { ChainClient } from "../../chain/chain-client.ts";
 import type { Network } from "../../config/constants.ts";
+import { DISPUTE_OUTCOMES } from "../../indexer/schemas.ts";
 import { canonicalJson } from "../../lib/canonical-json.ts";
+import { toUnixSeconds } from "../../lib/clock.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
@@ -12,7 +14,7 @@ import type { DisputeCase } from "./judging/case.ts";
 import { ruleByFacts } from "./judging/facts-ruling.ts";
 import { inputHashOf, seenCase } from "./judging/seen-case.ts";
 import type { DisputeModel, DisputeRecord, Ruling } from "./model.ts";
-import { rationaleHashOf, submittedEvidence } from "./ruling-document.ts";
+import { ALL_PERCENT, rationaleHashOf, submittedEvidence, SYSTEM_PERCENT } from "./ruling-document.ts";
 import type { RulingDocument } from "./ruling-document.ts";
 
 /** One part of a verification. */
@@ -52,17 +54,60 @@ export async function verifyRuling(disputeId: string, options: VerificationOptio
   const record = await transactions.findById(dispute.transactionId).lean<TransactionRecord | null>();
   if (record === null) throw new NothingToVerifyError(`Transaction ${dispute.transactionId} doesn't exist.`);
   const document = JSON.parse(dispute.ruling.documentJson) as RulingDocument;
-  const found = await disputeCase({ dispute, record }, evaluator, document.factsAt);
+  const found = await disputeCase(asRuled(dispute, record, document), evaluator, document.factsAt);
   return [
     ofHash(dispute.ruling, document),
-    await ofChain(dispute.ruling, record, options),
+    compared("escrow", subjectOf(document), subjectOf(subjectIn(dispute, record, document))),
+    await ofChain(dispute.ruling, record, { ...options, document }),
     compared("facts", document.facts, found.facts),
     compared("checks", document.checks, found.checks),
     compared("handover", document.handover, found.handover),
+    compared("payload", document.deliveryProof, found.payload === null ? null : `0x${hashOf(found.payload)}`),
     compared("evidence", document.evidence, submittedEvidence(dispute)),
     compared("reason", document.reasonSha256, dispute.reason === null ? null : sha256Hex(dispute.reason.text)),
     ...ofJudgement(document, found),
   ];
+}
+
+/**
+ * The records as of the ruling. A payload that came later doesn't count, and neither does a dispute that was opened again. A
+ * payload of the second in which judging began may have come before it or after it, so there the document says which.
+ */
+function asRuled(
+  dispute: DisputeRecord,
+  record: TransactionRecord,
+  { disputedAt, factsAt, ...document }: RulingDocument,
+) {
+  const { payloadReceivedAt } = record;
+  const isLater =
+    payloadReceivedAt !== null &&
+    (payloadReceivedAt.getTime() > Date.parse(document.ruledAt) ||
+      (document.handover === "none" && toUnixSeconds(payloadReceivedAt) >= factsAt));
+  const without = { responsePayloadJson: null, payloadReceivedAt: null, deliveryProof: null };
+  return { dispute: { ...dispute, disputedAt }, record: isLater ? { ...record, ...without } : record };
+}
+
+/** What a document says that it is about. */
+const SUBJECT = [
+  ...(["disputeId", "transactionId", "network", "chainId", "escrowContract", "escrowId", "buyer", "seller"] as const),
+  ...(["criteriaHash", "proofHash", "ruledBy", "disputedAt", "outcome", "buyerPercent", "sellerPercent"] as const),
+];
+type Subject = Pick<RulingDocument, (typeof SUBJECT)[number]>;
+
+const subjectOf = (said: Subject): Record<string, unknown> =>
+  Object.fromEntries(SUBJECT.map((name) => [name, said[name]]));
+
+/** The same, as the records have it. The system's percentages follow from its outcome (decision 8). */
+function subjectIn(dispute: DisputeRecord, record: TransactionRecord, document: RulingDocument): Subject {
+  const { ruledBy, outcome } = dispute.ruling ?? document;
+  const buyerPercent = ruledBy === "system" ? SYSTEM_PERCENT[outcome] : (dispute.ruling ?? document).buyerPercent;
+  return {
+    ...{ disputeId: dispute._id, transactionId: record._id, network: record.network, chainId: record.chainId },
+    ...{ escrowContract: record.escrowContract, escrowId: record.escrowId, criteriaHash: record.criteriaHash },
+    ...{ buyer: record.buyerAddress, seller: record.sellerAddress, proofHash: record.escrow?.proofHash ?? null },
+    disputedAt: record.escrow?.disputedAt ?? 0,
+    ...{ ruledBy, outcome, buyerPercent, sellerPercent: ALL_PERCENT - buyerPercent },
+  };
 }
 
 function compared(part: string, written: unknown, recomputed: unknown): Finding {
@@ -77,11 +122,11 @@ function ofHash({ documentJson, rationaleHash }: Ruling, document: RulingDocumen
   return { part: "hash", holds: isCanonical && hash === rationaleHash, detail: hash };
 }
 
-/** The hash in the resolver contract's event, in the receipt of the resolution. */
+/** Hash, outcome and percentage in the resolver contract's event, in the receipt of the resolution. */
 async function ofChain(
   { rationaleHash }: Ruling,
   record: TransactionRecord,
-  { chains }: VerificationOptions,
+  { chains, document }: VerificationOptions & { document: RulingDocument },
 ): Promise<Finding> {
   const part = "hash on chain";
   const move = record.escrow?.moves.find(({ type }) => type === "EscrowResolved");
@@ -97,17 +142,21 @@ async function ofChain(
   if (onChain === undefined || BigInt(onChain) === 0n) {
     return { part, holds: null, detail: `resolved without a ruling in ${move.txHash}` };
   }
-  return { part, holds: onChain === rationaleHash, detail: `${onChain} in ${move.txHash}` };
+  const outcome = DISPUTE_OUTCOMES[Number(resolved?.args.outcome)];
+  const isExecuted = outcome === document.outcome && Number(resolved?.args.buyerPercent) === document.buyerPercent;
+  const detail = `${onChain}, ${outcome ?? "unknown"} in ${move.txHash}`;
+  return { part, holds: onChain === rationaleHash && isExecuted, detail };
 }
 
 /** What the judge saw, and the outcome if the facts alone decided. An opinion of a judge can't be recomputed. */
-function ofJudgement({ inputHash, judge, outcome }: RulingDocument, found: DisputeCase): Finding[] {
-  if (inputHash === null) return [{ part: "outcome", holds: null, detail: "an admin's decision" }];
+function ofJudgement({ ruledBy, inputHash, judge, outcome }: RulingDocument, found: DisputeCase): Finding[] {
+  if (ruledBy === "admin") return [{ part: "outcome", holds: null, detail: "an admin's decision" }];
   const seen = seenCase(found);
   const recomputed = inputHashOf(seen);
   const input = { part: "input of the judge", holds: recomputed === inputHash, detail: recomputed };
-  if (judge !== "facts")
-    return [input, { part: "outcome", holds: null, detail: `${outcome}: the opinion of the judge` }];
   const byFacts = ruleByFacts(seen).outcome;
+  // Nobody's opinion counts where the facts decide.
+  if (judge !== "facts" && byFacts === null)
+    return [input, { part: "outcome", holds: null, detail: `${outcome}: the opinion of the judge` }];
   return [input, { part: "outcome", holds: byFacts === outcome, detail: `${byFacts ?? "none"} by the facts` }];
 }

@@ -4261,7 +4261,7 @@ export type GetApiV1DisputesByDisputeIdRulingResponses = {
        */
       rationaleHash: string;
       /**
-       * The hash that the chain has; null before the resolution
+       * The hash that the chain has; null before the resolution, and if no ruling ended the dispute
        */
       onChain: string | null;
     };

@@ -2,6 +2,7 @@ import { assert } from "chai";
 import { keccak256, stringToBytes } from "viem";
 
 import { canonicalJson } from "../../../api/lib/canonical-json.ts";
+import { presentDispute } from "../../../api/features/disputes/presenter.ts";
 import { verifyRuling } from "../../../api/features/disputes/verification.ts";
 import type { TestAgent } from "../../fixtures/api.ts";
 import { BAD, Court, DECIDED, GOOD, settingsWithKey } from "../../fixtures/disputes.ts";
@@ -66,6 +67,7 @@ describe("a ruling by the system", () => {
     assert.strictEqual(ruling.document.judge, "facts");
     assert.notInclude(JSON.stringify(ruling.document), "Three words at least");
 
+    await followed(deal);
     const { connection, chains, features } = court.api.container;
     const options = {
       disputes: features.disputes.models.disputes,
@@ -93,6 +95,84 @@ describe("a ruling by the system", () => {
     const broken = await verifyRuling(deal.disputeId, options);
     const parts = broken.filter(({ holds }) => holds === false).map(({ part }) => part);
     assert.includeMembers(parts, ["checks", "evidence", "outcome"]);
+  });
+
+  /** Waits until the follower has applied the resolution too. */
+  async function followed({ transactionId }: Disputed): Promise<void> {
+    const { transactions } = court.api.container.features.transactions.models;
+    await until("the follower has applied the resolution", async () => {
+      return (await transactions.findById(transactionId).lean())?.status === "resolved";
+    });
+  }
+
+  /** What verification finds: by part, whether it holds. */
+  async function verified({ disputeId }: Disputed): Promise<Record<string, boolean | null>> {
+    const { chains, features } = court.api.container;
+    const models = { ...features.disputes.models, ...features.transactions.models };
+    const findings = await verifyRuling(disputeId, { ...models, evaluator: features.criteria.evaluator, chains });
+    return Object.fromEntries(findings.map(({ part, holds }) => [part, holds]));
+  }
+
+  it("[D8] doesn't hold if it says otherwise than facts, chain or records", async () => {
+    const deal = await court.disputed(BAD);
+    await court.complete(deal);
+    await court.until("resolved", deal);
+    const { disputes } = court.api.container.features.disputes.models;
+    await followed(deal);
+    const { document, rationaleHash } = await rulingOf(deal);
+    const claim = async (changes: object) => {
+      const documentJson = canonicalJson({ ...document, ...changes });
+      const ruling = { documentJson, rationaleHash, ruledBy: "system", outcome: "BuyerRefund", buyerPercent: 100 };
+      const ruledAt = new Date(document.ruledAt);
+      await disputes.updateOne(
+        { _id: deal.disputeId },
+        { $set: { ruling: { ...ruling, ruledAt, ...changes } } },
+        { strict: false },
+      );
+      return verified(deal);
+    };
+    assert.notInclude(Object.values(await claim({})), false);
+    const opinion = await claim({ judge: "embedded", outcome: "SellerPaid", buyerPercent: 0, sellerPercent: 100 });
+    assert.deepEqual([opinion["outcome"], opinion["hash on chain"]], [false, false]);
+    const half = await claim({ buyerPercent: 50, sellerPercent: 50 });
+    assert.deepEqual([half["escrow"], half["hash on chain"]], [false, false]);
+    assert.isFalse((await claim({ escrowId: rationaleHash }))["escrow"]);
+    assert.isFalse((await claim({ deliveryProof: rationaleHash }))["payload"]);
+    assert.isFalse((await claim({ inputHash: null }))["input of the judge"]);
+  });
+
+  it("[D8] [D26] holds although the seller hands a payload over after it", async () => {
+    const deal = await court.disputed(GOOD);
+    const { transactions } = court.api.container.features.transactions.models;
+    const { escrow, deliveryProof, responsePayloadJson } =
+      (await transactions.findById(deal.transactionId).lean()) ?? {};
+    const longAgo = { "escrow.deliveredAt": (escrow?.deliveredAt ?? 0) - 3_600 };
+    const none = { responsePayloadJson: null, deliveryProof: null, payloadReceivedAt: null };
+    await transactions.updateOne({ _id: deal.transactionId }, { $set: { ...longAgo, ...none } });
+    await court.complete(deal);
+    const { outcome } = await court.until("resolved", deal);
+    assert.strictEqual(outcome, "BuyerRefund");
+    await followed(deal);
+    const late = { responsePayloadJson, deliveryProof, payloadReceivedAt: new Date(), ...longAgo };
+    await transactions.updateOne({ _id: deal.transactionId }, { $set: late });
+    assert.notInclude(Object.values(await verified(deal)), false);
+  });
+
+  it("has no outcome while a reorganisation has removed the dispute", async () => {
+    const deal = await court.disputed(GOOD);
+    await court.complete(deal);
+    await court.until("resolved", deal);
+    const { disputes, transactions } = {
+      ...court.api.container.features.disputes.models,
+      ...court.api.container.features.transactions.models,
+    };
+    const dispute = await disputes.findById(deal.disputeId).lean();
+    const record = await transactions.findById(deal.transactionId).lean();
+    assert.ok(dispute !== null && record !== null);
+    const now = { chainNow: 0, resolverContract: record.escrowContract, transaction: undefined };
+    const seen = presentDispute({ dispute, record: { ...record, status: "released" }, ...now });
+    const { status, outcome, buyerPercent, resolvedBy, rationale } = seen;
+    assert.deepEqual([status, outcome, buyerPercent, resolvedBy, rationale], ["withdrawn", null, null, null, null]);
   });
 
   it("[D26] comes at the end of the period when nobody speaks", async () => {

@@ -85,6 +85,22 @@ describe("a settlement by agreement", () => {
     assert.isNull((await court.read(deal.disputeId)).body.data.settlement.offers.seller);
   });
 
+  it("[D44] ends a dispute whose ruling isn't on chain yet, and the ruling has no hash there", async () => {
+    const deal = await court.disputed();
+    const terms = { buyerPercent: 60, deadline: inAnHour() };
+    await offer(court.seller, deal, terms);
+    const { calls } = (await offer(court.buyer, deal, terms)).body.data.settlement;
+    await court.complete(deal);
+    const ruled = await court.until("ruled", deal);
+    assert.include(ruled, { outcome: "SellerPaid", resolutionMethod: "ruling", resolutionTxHash: null });
+    assert.strictEqual((await court.chain.send(court.buyer.account, calls[0])).status, "success");
+    const resolved = await court.until("resolved", deal);
+    assert.include(resolved, { outcome: "Split", buyerPercent: 60, resolutionMethod: "agreement", rationale: null });
+    const path = `/api/v1/disputes/${deal.disputeId}/ruling`;
+    const { data } = (await court.api.request("GET", path, { key: court.buyer.apiKey })).body;
+    assert.deepEqual([data.document.outcome, data.onChain], ["SellerPaid", null]);
+  });
+
   it("[D44] ends with its deadline, which lies ahead and within 30 days", async () => {
     const deal = await court.disputed();
     for (const deadline of [0, Math.floor(Date.now() / 1_000) - 1, inAnHour() + 2_592_000]) {
