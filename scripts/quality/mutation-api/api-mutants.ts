@@ -1,5 +1,6 @@
 import type { ApiMutant } from "./api-mutant.ts";
 import { DEAL_FAULTS } from "./deals.ts";
+import { DISPUTE_FAULTS } from "./disputes.ts";
 import { DOOR_FAULTS } from "./door.ts";
 import { MARKET_FAULTS } from "./market.ts";
 import { MOVE_FAULTS } from "./moves.ts";
@@ -12,4 +13,5 @@ export const API_MUTANTS: readonly ApiMutant[] = [
   ...DEAL_FAULTS,
   ...MOVE_FAULTS,
   ...PAYMENT_FAULTS,
+  ...DISPUTE_FAULTS,
 ];

@@ -1,0 +1,84 @@
+import type { ApiMutant } from "./api-mutant.ts";
+
+const BOOK = "features/disputes/book.ts";
+const RULER = "features/disputes/ruler.ts";
+const RULINGS = "features/disputes/rulings.ts";
+const SERVICE = "features/disputes/service.ts";
+const VERIFICATION = "features/disputes/verification.ts";
+const JUDGE = "features/disputes/judging/judge.ts";
+const RULER_TESTS = ["disputes/ruler.test.ts"];
+const MODEL_TESTS = ["disputes/judging/model-judge.test.ts"];
+
+/** Faults in disputes: what is judged, what is stored, and what is verified. */
+export const DISPUTE_FAULTS: ApiMutant[] = [
+  {
+    fault: "a dispute is judged by a copy without it",
+    file: RULER,
+    from: "if (!hasDispute(record, dispute)) throw",
+    to: 'if (record._id === "" && !hasDispute(record, dispute)) throw',
+    tests: RULER_TESTS,
+  },
+  {
+    fault: "a dispute that isn't open is judged",
+    file: RULER,
+    from: '{ network, isOpen: true, dueAt: { $type: "date", $lte: at } },',
+    to: '{ network, dueAt: { $type: "date", $lte: at } },',
+    tests: RULER_TESTS,
+  },
+  {
+    fault: "a ruling comes before the seller's time for the payload is over",
+    file: RULER,
+    from: "time <= end) {",
+    to: "time < end) {",
+    tests: RULER_TESTS,
+  },
+  {
+    fault: "a ruling rests on less than the parties handed in",
+    file: RULINGS,
+    from: "basisOf(current, delivery) !== basisOf(dispute, record)",
+    to: 'basisOf(current, delivery) === ""',
+    tests: RULER_TESTS,
+  },
+  {
+    fault: "a second ruling replaces the first",
+    file: RULINGS,
+    from: 'if (current.ruling !== null && (ruledBy !== "admin" || current.ruling.ruledBy !== "system")) return "refused";',
+    to: 'if (current.ruling !== null && ruledBy === "system") current.ruling = null;',
+    tests: RULER_TESTS,
+  },
+  {
+    fault: "an old reading opens a dispute that the follower has ended",
+    file: BOOK,
+    from: "if (known !== null) return known;",
+    to: "if (known?.isOpen === true) return known;\n      await disputes.deleteOne({ _id });",
+    tests: RULER_TESTS,
+  },
+  {
+    fault: "a dispute that is opened again takes no evidence",
+    file: BOOK,
+    from: "{ $cond: [{ $or: [isSame, isRuled] },",
+    to: "{ $cond: [{ $or: [isSame, isRuled, true] },",
+    tests: RULER_TESTS,
+  },
+  {
+    fault: "evidence is taken after a party has marked its own complete",
+    file: SERVICE,
+    from: "          [`complete.${side}`]: null,\n",
+    to: "",
+    tests: ["disputes/parties.test.ts"],
+  },
+  {
+    fault: "a verification doesn't compare the outcome on chain",
+    file: VERIFICATION,
+    from: "holds: onChain === rationaleHash && isExecuted,",
+    to: "holds: onChain === rationaleHash || (isExecuted && onChain === rationaleHash),",
+    tests: ["disputes/ruling.test.ts"],
+  },
+  {
+    fault: "a buyer gains half by making the model refuse",
+    file: JUDGE,
+    from: 'directives.some(({ by }) => by === "buyer");',
+    to: 'directives.some(({ by, text }) => by === "buyer" && text === "");',
+    tests: MODEL_TESTS,
+  },
+];
