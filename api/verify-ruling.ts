@@ -10,7 +10,7 @@ import { createLogger } from "./lib/logger.ts";
 import { readArguments, refuseUsage, UsageError } from "./lib/usage.ts";
 import { connectChains } from "./platform.ts";
 
-const HELP = `usage: npm run verify-ruling -- DISPUTE_ID [--json]
+const HELP = `usage: npm run verify-ruling -- [--json] DISPUTE_ID
 
 Recomputes what a ruling rests on: the hash of its document, the hash on chain, the facts and checks, the evidence, and the
 outcome where the facts alone decided. An opinion of a judge or an admin can be read, not recomputed.

@@ -31,6 +31,8 @@ BEYOND_SCHEMAS = [
     (r"query\.(sort|status)", r"requires q|a search "),
     (r"body\.verification", r"Level 3 requires a verification|Only level 3 has a verification"),
     (r"body\.deadline", r"Must be after now"),
+    (r"body\.(buyerPercent|sellerPercent)", r"Must be \d+|Required for Split"),
+    (r"body\.(type|description)", r"Required for an item of evidence"),
     # A text of nothing but invisible characters beyond 16 bits.
     (r"(body|query)\..+", r"Must not be blank"),
     # `format: uri` also allows user names, and hosts that no resolver takes.
