@@ -50,7 +50,10 @@ describe("a dispute about an escrow without a checkout", () => {
     await deliverDeal(court.market, transactionId, BAD);
     const deal = { transactionId } as Disputed;
     await court.openDispute(deal);
-    const { disputeId } = (await court.complain(deal)).body.data as { disputeId: string };
+    const { disputeId } = await until("the dispute is indexed", async () => {
+      const { status, body } = await court.complain(deal);
+      return status === 201 && (body.data as { disputeId: string });
+    });
     return { ...deal, disputeId };
   }
   const rulingOf = async (deal: Disputed) => {
