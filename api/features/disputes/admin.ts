@@ -30,7 +30,7 @@ const FIXED_PERCENT = { BuyerRefund: 100, SellerPaid: 0 } as const;
 
 const RETRY_SECONDS = 5;
 
-/** Rules a dispute as an admin (decision 8). The first ruling counts, whoever makes it. */
+/** Rules a dispute as an admin (decision 8). The first ruling counts, the system's or an admin's. */
 export function createAdminRuling(options: AdminRulingOptions) {
   const { disputes, transactions, evaluator, store, progress, chains, chainTimes, now } = options;
   async function factsOf(subject: { dispute: DisputeRecord; record: TransactionRecord }, chainNow: number) {

@@ -12,7 +12,7 @@ export function disputeIdOf({ _id }: Pick<TransactionRecord, "_id">): string {
   return DISPUTE_PREFIX + _id.slice(TRANSACTION_PREFIX.length);
 }
 
-/** The transaction that a dispute is about; undefined for what is no id of a dispute. */
+/** The transaction that a dispute is about; undefined if it isn't the id of a dispute. */
 export function transactionIdOf(disputeId: string): string | undefined {
   return disputeId.startsWith(DISPUTE_PREFIX) ? TRANSACTION_PREFIX + disputeId.slice(DISPUTE_PREFIX.length) : undefined;
 }

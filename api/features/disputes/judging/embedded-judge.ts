@@ -95,7 +95,7 @@ export function createEmbeddedJudge(encoder: SentenceEncoder) {
     const wanted = contentOf(agreedTexts(dispute));
     const request = contentOf([dispute.criteria?.requestPayload, dispute.criteria?.criteria?.checks]);
 
-    /** Why the payload is no result at all, whatever was asked; undefined if it may be one. */
+    /** Why the payload can't be a result of anything; undefined if it may be one. */
     async function worthless(): Promise<string | undefined> {
       if (isPayloadCut) return undefined;
       const orders = ordersOnly(dispute);
