@@ -8,12 +8,14 @@ import { keccak256, parseEventLogs, stringToBytes } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
 
 import { resolverAbi } from "../../../api/chain/abis.ts";
+import type { Limits } from "../../../api/config/limits.ts";
 import { canonicalJson } from "../../../api/lib/canonical-json.ts";
 import { readStack, startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 import { act, deliverDeal, fundedDeal, listService, ONE_USDC } from "../../fixtures/deals.ts";
 import type { Market } from "../../fixtures/deals.ts";
 import { BAD, DECIDED, GOOD, resolverKey } from "../../fixtures/disputes.ts";
+import { limitsWith } from "../../fixtures/limits.ts";
 import { startWorker } from "../../fixtures/processes.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 import { openChain } from "../../fixtures/stack.ts";
@@ -31,10 +33,20 @@ const MORE_KILLS = 6;
 /** Leases of workers that died end within 20 seconds each. */
 const PATIENCE_MS = 240_000;
 const HOUR_MS = 3_600_000;
+const UNREACHED = 100_000_000;
 
 interface Opened {
   transactionId: string;
   outcome: string;
+}
+
+/** Ten minutes of disputes take more calls than an agent has in a day. */
+function unreachedLimits(): Limits {
+  const limits = limitsWith();
+  for (const counts of [limits.rateLimits, limits.budgets] as Record<string, number>[]) {
+    for (const name of Object.keys(counts)) counts[name] = UNREACHED;
+  }
+  return limits;
 }
 
 describe("disputes while their workers are killed", () => {
@@ -49,7 +61,7 @@ describe("disputes while their workers are killed", () => {
   let killing: Promise<void>[] = [];
 
   before(async () => {
-    api = await startTestApi({ databaseName });
+    api = await startTestApi({ databaseName, env: { limits: unreachedLimits() } });
     chain = await openChain("base");
     const [buyer, seller] = await Promise.all([api.registerAgent(), api.registerAgent()]);
     await chain.endow(seller.account);
