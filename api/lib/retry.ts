@@ -15,6 +15,15 @@ export interface RetryOptions {
   random?: () => number;
 }
 
+/**
+ * A pause after so many failures in a row, for work that is never given up: the bound doubles with each failure, with
+ * jitter over its upper half.
+ */
+export function pauseAfter(failures: number, { minMs, maxMs }: { minMs: number; maxMs: number }): number {
+  const bound = Math.min(maxMs, minMs * 2 ** Math.min(failures, 30));
+  return bound / 2 + (Math.random() * bound) / 2;
+}
+
 /** Calls `run` until it succeeds, fails permanently or runs out of attempts; throws the last error. */
 export async function retry<T>(run: (attempt: number) => Promise<T>, options: RetryOptions): Promise<T> {
   const random = options.random ?? Math.random;

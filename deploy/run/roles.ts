@@ -6,10 +6,9 @@ import { TIMELOCK_DELAY_SECONDS } from "../networks.ts";
 import { isContract } from "../system/code.ts";
 import { ensureTimelock } from "../system/contracts.ts";
 import type { DeployedGovernance, DeployedRoles } from "../system/deployment-file.ts";
+import { LOCAL_ROLE_INDEX } from "../system/local-roles.ts";
+import type { LocalRole } from "../system/local-roles.ts";
 import { problem } from "../system/problem.ts";
-
-/** Role holders on a local chain: anvil's accounts 0 to 4. */
-const LOCAL_ROLE_INDEX = { owner: 0, systemResolver: 1, adminResolver: 2, pauser: 3, treasury: 4 } as const;
 
 /** Environment variables with the role holders of a live network. */
 const ROLE_VARIABLES = {
@@ -76,7 +75,7 @@ export async function resolveRoles(
 }
 
 function localRoles(accounts: readonly string[]): DeployedRoles {
-  const account = (role: keyof typeof LOCAL_ROLE_INDEX): string => {
+  const account = (role: LocalRole): string => {
     const address = accounts[LOCAL_ROLE_INDEX[role]];
     if (address === undefined) throw problem(`A local chain needs at least five accounts, for the role ${role}`);
     return address;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { localAccount } from "./facts.ts";
+import { localAccount, roleAccount } from "./facts.ts";
 import { NETWORKS } from "./networks.ts";
 import type { NetworkName } from "./networks.ts";
 import { ROOT, SCRIPTS } from "./paths.ts";
@@ -80,16 +80,13 @@ function apiEnvironment(options: ApiOptions, env: Environment): Record<string, s
   };
 }
 
-/** Accounts of the local chains that hold the resolver contract's roles (deploy/run/roles.ts). */
-const SYSTEM_RESOLVER_ACCOUNT = 1;
-const ADMIN_RESOLVER_ACCOUNT = 2;
 /** On the local stack a dispute is ruled while you watch (decision 26). */
 const EVIDENCE_SECONDS = "5";
 
 /** Disputes are ruled on the local stack, by keys that are public there. */
 function disputeEnvironment(env: Environment): Record<string, string> {
-  const system = localAccount(SYSTEM_RESOLVER_ACCOUNT).privateKey;
-  const admin = localAccount(ADMIN_RESOLVER_ACCOUNT).privateKey;
+  const system = roleAccount("systemResolver").privateKey;
+  const admin = roleAccount("adminResolver").privateKey;
   return {
     DISPUTE_EVIDENCE_SECONDS: given(env, "DISPUTE_EVIDENCE_SECONDS", EVIDENCE_SECONDS),
     RESOLVER_KEY_BASE_SEPOLIA: given(env, "RESOLVER_KEY_BASE_SEPOLIA", system),

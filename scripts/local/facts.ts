@@ -5,6 +5,8 @@ import { mnemonicToAccount } from "viem/accounts";
 import { toHex } from "viem/utils";
 
 import type { Deployment } from "../../deploy/system/deployment-file.ts";
+import { LOCAL_ROLE_INDEX } from "../../deploy/system/local-roles.ts";
+import type { LocalRole } from "../../deploy/system/local-roles.ts";
 import { LOCAL_MNEMONIC } from "./chain.ts";
 import type { NetworkName } from "./networks.ts";
 
@@ -54,6 +56,11 @@ export function localAccount(addressIndex: number): TestAccount {
   const { privateKey } = account.getHdKey();
   if (privateKey === null) throw new Error("a mnemonic gives private keys");
   return { address: account.address, privateKey: toHex(privateKey) };
+}
+
+/** The account that holds a role of the contracts on the local chains. */
+export function roleAccount(role: LocalRole): TestAccount {
+  return localAccount(LOCAL_ROLE_INDEX[role]);
 }
 
 /** The contracts and tokens of a network. */

@@ -23,6 +23,12 @@ const MILLISECONDS = 1_000;
 const MAX_COUNTED = 1_000;
 const bothComplete = { $and: [{ $ne: ["$complete.buyer", null] }, { $ne: ["$complete.seller", null] }] };
 
+/** What the chain doesn't change. */
+const KEPT = [
+  ...(["reason", "evidence", "complete", "criteriaJson", "offers"] as const),
+  ...(["ruling", "attempts", "lastError", "createdAt"] as const),
+];
+
 /**
  * When the ruling of an open dispute is due: when both parties have marked their evidence complete, or at the end of the
  * evidence period. An expression, so that it counts what is in the record when it is written.
@@ -37,37 +43,37 @@ export const DUE = {
 
 /** Keeps the records of disputes as they are on chain. */
 export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOptions) {
-  /** Creates the record of a dispute or brings it up to date; what the parties said stays. */
-  function upsert(record: Disputed, disputedAt: number): Operation {
+  /** The record of a dispute about which nobody has said anything. */
+  function initialRecord(record: Disputed, disputedAt: number): DisputeRecord {
+    const isOpen = record.status === "disputed";
     const at = now();
     const evidenceEndsAt = new Date((disputedAt + evidenceSeconds) * MILLISECONDS);
+    return {
+      ...{ _id: disputeIdOf(record), transactionId: record._id, network: record.network, escrowId: record.escrowId },
+      ...{ disputedAt, isOpen, evidenceEndsAt, dueAt: isOpen ? evidenceEndsAt : null },
+      ...{ reason: null, evidence: { buyer: [], seller: [] }, complete: { buyer: null, seller: null } },
+      ...{ criteriaJson: null, offers: { buyer: null, seller: null }, closedAt: null, ruling: null },
+      ...{ attempts: 0, lastError: null, createdAt: at, updatedAt: at },
+    };
+  }
+
+  /** Creates the record of a dispute or brings it up to date; what the parties said stays. */
+  function upsert(record: Disputed, disputedAt: number): Operation {
+    const initial = initialRecord(record, disputedAt);
+    const { _id, transactionId, network, escrowId, isOpen, evidenceEndsAt, updatedAt } = initial;
     const isSame = { $eq: ["$disputedAt", disputedAt] };
     const isRuled = { $ne: [{ $ifNull: ["$ruling", null] }, null] };
-    const kept = <T>(field: string, initial: T) => ({ [field]: { $ifNull: [`$${field}`, initial] } });
+    const kept = Object.fromEntries(KEPT.map((field) => [field, { $ifNull: [`$${field}`, initial[field]] }]));
     return {
       updateOne: {
-        filter: { _id: disputeIdOf(record) },
+        filter: { _id },
         update: [
           {
             $set: {
-              transactionId: record._id,
-              network: record.network,
-              escrowId: record.escrowId,
+              ...{ transactionId, network, escrowId, disputedAt, isOpen, updatedAt, ...kept },
               // A period that has begun keeps its length. A dispute that was opened again begins another.
               evidenceEndsAt: { $cond: [isSame, "$evidenceEndsAt", evidenceEndsAt] },
               closedAt: { $cond: [{ $or: [isSame, isRuled] }, { $ifNull: ["$closedAt", null] }, null] },
-              disputedAt,
-              isOpen: record.status === "disputed",
-              ...kept("reason", null),
-              ...kept("evidence", { buyer: [], seller: [] }),
-              ...kept("complete", { buyer: null, seller: null }),
-              ...kept("criteriaJson", null),
-              ...kept("offers", { buyer: null, seller: null }),
-              ...kept("ruling", null),
-              ...kept("attempts", 0),
-              ...kept("lastError", null),
-              ...kept("createdAt", at),
-              updatedAt: at,
             },
           },
           { $set: { dueAt: DUE } },
@@ -79,15 +85,7 @@ export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOption
 
   /** Creates the record of a dispute unless it exists. */
   function opening(record: Disputed, disputedAt: number): Operation {
-    const isOpen = record.status === "disputed";
-    const evidenceEndsAt = new Date((disputedAt + evidenceSeconds) * MILLISECONDS);
-    const { _id, ...fields }: DisputeRecord = {
-      ...{ _id: disputeIdOf(record), transactionId: record._id, network: record.network, escrowId: record.escrowId },
-      ...{ disputedAt, isOpen, evidenceEndsAt, dueAt: isOpen ? evidenceEndsAt : null },
-      ...{ reason: null, evidence: { buyer: [], seller: [] }, complete: { buyer: null, seller: null } },
-      ...{ criteriaJson: null, offers: { buyer: null, seller: null }, closedAt: null, ruling: null },
-      ...{ attempts: 0, lastError: null, createdAt: now(), updatedAt: now() },
-    };
+    const { _id, ...fields } = initialRecord(record, disputedAt);
     return { updateOne: { filter: { _id }, update: { $setOnInsert: fields }, upsert: true } };
   }
 

@@ -132,8 +132,11 @@ export const disputesModule = defineFeature({
       loops: [...NETWORKS.map((network) => rulers[network].loop), ...sending.loops],
       /** What keeps disputes of a network from ending, for readiness and metrics. */
       async delays(network: Network) {
-        const [overdue, waiting] = await Promise.all([book.overdue(network, OVERDUE_SECONDS), sending.waiting()]);
-        return { overdue: overdue.count, oldestSeconds: overdue.oldestSeconds, held: waiting[network].problems };
+        const [overdue, waiting] = await Promise.all([
+          book.overdue(network, OVERDUE_SECONDS),
+          sending.waiting(network),
+        ]);
+        return { overdue: overdue.count, oldestSeconds: overdue.oldestSeconds, held: waiting.problems };
       },
     };
   },

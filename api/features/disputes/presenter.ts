@@ -5,7 +5,7 @@ import { resolveByAgreementCall } from "../../chain/calldata.ts";
 import type { ContractCall } from "../../chain/calldata.ts";
 import type { TransactionRecord } from "../transactions/model.ts";
 import type { DisputeRecord, EvidenceItem, SettlementOffer } from "./model.ts";
-import { rationaleOf } from "./ruling-document.ts";
+import { ALL_PERCENT, rationaleOf } from "./ruling-document.ts";
 import type { RulingDocument } from "./ruling-document.ts";
 import type { dispute, DisputeStatus } from "./schemas.ts";
 import type { Side } from "./judging/case.ts";
@@ -30,7 +30,6 @@ export interface DisputeReading {
 
 type Presented = z.input<typeof dispute>;
 
-const ALL_PERCENT = 100;
 const iso = (unixSeconds: number): string => new Date(unixSeconds * 1_000).toISOString();
 
 function statusOf({ dispute, record }: DisputeReading): DisputeStatus {

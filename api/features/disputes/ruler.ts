@@ -5,6 +5,7 @@ import type { Network } from "../../config/constants.ts";
 import type { BackgroundLoop } from "../../jobs/background-loop.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { pauseAfter } from "../../lib/retry.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
 import { disputeCase, handoverEnd, hasDispute } from "./case-of.ts";
@@ -37,17 +38,10 @@ export interface RulerOptions {
 }
 
 const MILLISECONDS = 1_000;
-const RETRY_BASE_MS = 1_000;
-const RETRY_MAX_MS = 60_000;
+const RETRY = { minMs: 1_000, maxMs: 60_000 };
 /** Disputes judged at once by one worker: most of the time is spent waiting for a model. */
 const CONCURRENCY = 4;
 const MAX_ERROR_LENGTH = 500;
-
-/** Doubling pauses with jitter. */
-function retryDelayMs(attempts: number): number {
-  const longest = Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** Math.min(attempts, 16));
-  return longest / 2 + Math.random() * (longest / 2);
-}
 
 /**
  * Rules the disputes of a network when they are due. Several workers may run it. A worker that was killed or paused past
@@ -130,7 +124,7 @@ export function createRuler(options: RulerOptions) {
       { err: error, disputeId: dispute._id, network, attempts: dispute.attempts + 1 },
       "couldn't rule a dispute",
     );
-    const dueAt = new Date(time * MILLISECONDS + retryDelayMs(dispute.attempts));
+    const dueAt = new Date(time * MILLISECONDS + pauseAfter(dispute.attempts, RETRY));
     await disputes.updateOne(
       { _id: dispute._id, ruling: null, dueAt: { $ne: null } },
       { $set: { dueAt, lastError }, $inc: { attempts: 1 } },
@@ -184,3 +178,6 @@ export function createRuler(options: RulerOptions) {
   };
   return { step, loop };
 }
+
+/** Rules the disputes of one network. */
+export type Ruler = ReturnType<typeof createRuler>;

@@ -31,7 +31,7 @@ export interface RulingDocument {
   deliveryProof: string | null;
   /** Unix seconds. */
   disputedAt: number;
-  /** The chain's time as of which the facts hold, in unix seconds. */
+  /** The chain's time when the facts were established, in unix seconds. */
   factsAt: number;
   handover: Handover;
   facts: readonly Fact[];
@@ -67,7 +67,7 @@ export interface RulingSubject {
   dispute: DisputeRecord;
   record: TransactionRecord;
   facts: DisputeCase;
-  /** The chain's time as of which the facts hold, in unix seconds. */
+  /** The chain's time when the facts were established, in unix seconds. */
   factsAt: number;
 }
 

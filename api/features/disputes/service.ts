@@ -50,9 +50,8 @@ const OFFER_MAX_AHEAD_SECONDS = 2_592_000;
 export function createDisputeService(options: DisputeServiceOptions) {
   const { disputes, book, reader, chains, progress, now } = options;
 
-  /** The dispute of a transaction that a party names. */
-  async function ofTransaction(agentId: string, transactionId: string, signal?: AbortSignal): Promise<Opened> {
-    const reading = await reader.read(transactionId, agentId, { signal });
+  /** The dispute of a transaction. */
+  async function ofTransaction(reading: Reading): Promise<Opened> {
     const { record, role, chainNow } = reading;
     const disputedAt = record.escrow?.disputedAt ?? null;
     if (disputedAt === null) {
@@ -125,6 +124,7 @@ export function createDisputeService(options: DisputeServiceOptions) {
     if (reading.chainNow * MILLISECONDS > dispute.evidenceEndsAt.getTime())
       throw refusal(closed(dispute), side, addition);
     const list = `evidence.${side}`;
+    // The list has room if there is nothing at this position; a request has no more items than a list may have.
     const room = EVIDENCE_LIMITS.items - items.length;
     const added = await disputes
       .findOneAndUpdate(
@@ -133,7 +133,7 @@ export function createDisputeService(options: DisputeServiceOptions) {
           isOpen: true,
           closedAt: null,
           [`complete.${side}`]: null,
-          ...(room < 0 ? { _id: null } : { [`${list}.${room}`]: { $exists: false } }),
+          [`${list}.${room}`]: { $exists: false },
           ...(reason === undefined ? {} : { reason: null }),
         },
         [
@@ -188,11 +188,10 @@ export function createDisputeService(options: DisputeServiceOptions) {
       signal: AbortSignal,
     ): Promise<DisputeReading> {
       const { transactionId, reason, evidence, criteria } = body;
-      const known = await reader.read(transactionId, agentId, { signal });
-      if (known.role !== "buyer") {
-        throw new ApiError("wrong_role", { details: { role: known.role, required: "buyer" } });
-      }
-      const opened = await ofTransaction(agentId, transactionId, signal);
+      const reading = await reader.read(transactionId, agentId, { signal });
+      const { role } = reading;
+      if (role !== "buyer") throw new ApiError("wrong_role", { details: { role, required: "buyer" } });
+      const opened = await ofTransaction(reading);
       if (operation.isRepeat && opened.dispute.reason?.text === reason) return present(opened.dispute, opened.reading);
       const criteriaJson = suppliedCriteria(criteria, opened.reading);
       const firstId = operation.newId("evi", now());
@@ -224,7 +223,8 @@ export function createDisputeService(options: DisputeServiceOptions) {
       operation: Operation,
       signal: AbortSignal,
     ): Promise<DisputeReading> {
-      return addEvidence(await ofTransaction(agentId, transactionId, signal), body, operation);
+      const reading = await reader.read(transactionId, agentId, { signal });
+      return addEvidence(await ofTransaction(reading), body, operation);
     },
 
     /** Keeps a party's signed offer; a newer one replaces it. */

@@ -49,7 +49,7 @@ const hashOf = (value: unknown): string => sha256Hex(canonicalJson(value));
 export async function verifyRuling(disputeId: string, options: VerificationOptions): Promise<Finding[]> {
   const { disputes, transactions, evaluator } = options;
   const dispute = await disputes.findById(disputeId).lean<DisputeRecord | null>();
-  if (dispute === null) throw new NothingToVerifyError(`There is no dispute ${disputeId}.`);
+  if (dispute === null) throw new NothingToVerifyError(`Dispute ${disputeId} doesn't exist.`);
   if (dispute.ruling === null) throw new NothingToVerifyError(`Dispute ${disputeId} hasn't been ruled.`);
   const record = await transactions.findById(dispute.transactionId).lean<TransactionRecord | null>();
   if (record === null) throw new NothingToVerifyError(`Transaction ${dispute.transactionId} doesn't exist.`);

@@ -6,7 +6,7 @@ import { assert } from "chai";
 import { keccak256 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 
-import { localAccount } from "../../../scripts/local/facts.ts";
+import { roleAccount } from "../../../scripts/local/facts.ts";
 import { resolverAbi } from "../../../sdk/src/index.ts";
 import type { Deal, Registration } from "../../../sdk/src/index.ts";
 import { readStack } from "../../fixtures/api.ts";
@@ -24,8 +24,6 @@ const CRITERIA = {
 };
 const GOOD = { summary: "Two risks were found.", risks: ["thin liquidity", "single oracle"] };
 const POOR = { summary: "Looks fine to me.", risks: [] };
-/** Account of the local chains that may pause rulings (deploy/run/roles.ts). */
-const PAUSER_ACCOUNT = 3;
 const TIMEOUT_SECONDS = 30 * 86_400;
 
 describe("a disputed deal", () => {
@@ -107,7 +105,7 @@ describe("a disputed deal", () => {
   });
 
   it("[D8] [D14] ends after 30 days without a ruling: anyone may split it", async () => {
-    const pauser = stack.chain.walletOf(privateKeyToAccount(localAccount(PAUSER_ACCOUNT).privateKey as `0x${string}`));
+    const pauser = stack.chain.walletOf(privateKeyToAccount(roleAccount("pauser").privateKey as `0x${string}`));
     const byPauser = async (functionName: "pauseRulings" | "unpauseRulings") => {
       const { account, chain } = pauser;
       const call = { address: stack.chain.deployment.resolver, abi: resolverAbi, functionName } as const;

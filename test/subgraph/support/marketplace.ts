@@ -11,6 +11,7 @@ import {
 import type { ContractTransactionResponse, Signer, TransactionReceipt } from "ethers";
 
 import { mintUsdc } from "../../../deploy/run/local-tokens.ts";
+import { LOCAL_ROLE_INDEX } from "../../../deploy/system/local-roles.ts";
 import { LOCAL_MNEMONIC } from "../../../scripts/local/chain.ts";
 import type { StackFacts } from "../../../scripts/local/facts.ts";
 import type { NetworkName } from "../../../scripts/local/networks.ts";
@@ -20,8 +21,8 @@ import { IResolver__factory } from "../../../typechain-types/factories/contracts
 import type { IEscrow } from "../../../typechain-types/contracts/interfaces/IEscrow.ts";
 import type { IResolver } from "../../../typechain-types/contracts/interfaces/IResolver.ts";
 
-/** Anvil's accounts that hold the roles of a local deployment. */
-const ROLE_ACCOUNTS = { owner: 0, systemResolver: 1, adminResolver: 2, funder: 5 } as const;
+/** Anvil's accounts that hold the roles of a local deployment, and one with funds. */
+const ROLE_ACCOUNTS = { ...LOCAL_ROLE_INDEX, funder: 5 } as const;
 const READY_TIMEOUT_MS = 60_000;
 const DAY_SECONDS = 86_400;
 

@@ -128,7 +128,7 @@ function factLines({ handover, facts, checks }: DisputeCase): string[] {
     ...facts.map(({ name, result, detail }) => {
       const note =
         name === "proof_matches" && result === "open"
-          ? " That is no failure by itself: a seller may commit to the payload in another form."
+          ? " That alone isn't a failure: a seller may commit to the payload in another form."
           : "";
       return `Fact ${name} ${RESULT_WORDS[result]}: ${quote(detail, 400)}.${note}`;
     }),

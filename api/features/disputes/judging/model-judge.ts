@@ -164,7 +164,7 @@ export function createModelJudge(options: ModelOptions, log: Logger) {
 
   return {
     /**
-     * The votes of the model. With fewer than two there is no majority, and `problems` says why they are missing.
+     * The votes of the model. Fewer than two aren't a majority; `problems` says why some are missing.
      * @throws the signal's reason
      */
     async votes(parts: PromptParts, signal: AbortSignal): Promise<Asked> {

@@ -6,7 +6,7 @@ export interface Offer {
   maxPriorityFeePerGas: bigint;
 }
 
-/** Room for six full blocks in a row, each of which raises the base fee by an eighth. */
+/** Covers six full blocks in a row: a full block raises the base fee by an eighth. */
 const BASE_FEE_ROOM = 2n;
 
 /** What a new transaction offers at the market's fees. */

@@ -9,6 +9,7 @@ import type { TransactionSigner } from "../../../chain/signer.ts";
 import type { Network } from "../../../config/constants.ts";
 import type { ResolvedBy } from "../../../indexer/schemas.ts";
 import type { Logger } from "../../../lib/logger.ts";
+import { pauseAfter } from "../../../lib/retry.ts";
 import { findResolution, rulingCall } from "./calls.ts";
 import { firstOffer, nextOffer } from "./fees.ts";
 import type { Offer } from "./fees.ts";
@@ -16,7 +17,6 @@ import type { RulingState, RulingTransactionRecord, SigningAttempt } from "./mod
 import { obstacleOf, refusalProblem, stateObstacle } from "./problems.ts";
 import type { Obstacle, Problem } from "./problems.ts";
 import type { Change, RulingStore } from "./store.ts";
-import { pauseAfter } from "./timings.ts";
 import type { SendingTimings } from "./timings.ts";
 
 /** Dependencies of the sender of one network. */
@@ -86,7 +86,7 @@ export function createSender(deps: SenderDeps): {
     detail: string,
     change: Change = {},
   ): Promise<void> {
-    const pauseMs = pauseAfter(record.failures, timings);
+    const pauseMs = pauseAfter(record.failures, timings.retry);
     const dueAt = inMs(record.inFlight ? Math.min(pauseMs, timings.watchMs) : pauseMs);
     await move(record, "held", { problem, detail, dueAt, ...change });
   }

@@ -13,13 +13,14 @@ import { isDatabaseOutage } from "../../../db/connection.ts";
 import type { BackgroundLoop } from "../../../jobs/background-loop.ts";
 import { createLease, leaseModel } from "../../../jobs/lease.ts";
 import type { Logger } from "../../../lib/logger.ts";
+import { pauseAfter } from "../../../lib/retry.ts";
 import { rulingAbi } from "./calls.ts";
 import { rulingTransactionModel } from "./model.ts";
 import type { Ruling, RulingState, RulingTransactionRecord } from "./model.ts";
 import type { Problem } from "./problems.ts";
 import { createSender } from "./sender.ts";
 import { createRulingStore } from "./store.ts";
-import { pauseAfter, SENDING_TIMINGS } from "./timings.ts";
+import { SENDING_TIMINGS } from "./timings.ts";
 import type { SendingTimings } from "./timings.ts";
 
 /** Dependencies of the sending of rulings. */
@@ -112,7 +113,7 @@ export function createRulingSending(deps: RulingSendingDeps) {
             if (failures > 0) log.info("rulings are sent again");
             failures = 0;
           } catch (error) {
-            pauseMs = Math.min(pauseAfter(failures, timings), timings.leaseMs * 2);
+            pauseMs = Math.min(pauseAfter(failures, timings.retry), timings.leaseMs * 2);
             failures += 1;
             log.error({ err: error, failures, pauseMs }, "couldn't send rulings; trying again");
           }
@@ -160,15 +161,13 @@ export function createRulingSending(deps: RulingSendingDeps) {
       return new Map(found.map((record) => [record._id, progressOf(record)]));
     },
 
-    /** The rulings that aren't on chain, for readiness and metrics. */
-    async waiting(): Promise<Record<Network, WaitingRulings>> {
-      const none = (): WaitingRulings => ({ count: 0, oldest: null, problems: {} });
-      const waiting: Record<Network, WaitingRulings> = { "base-sepolia": none(), base: none() };
-      for (const { _id, count, oldest } of await store.waiting(NETWORKS)) {
-        const of = waiting[_id.network];
-        of.count += count;
-        if (of.oldest === null || oldest < of.oldest) of.oldest = oldest;
-        if (_id.problem !== null) of.problems[_id.problem as Problem] = count;
+    /** The rulings of a network that aren't on chain, for readiness and metrics. */
+    async waiting(network: Network): Promise<WaitingRulings> {
+      const waiting: WaitingRulings = { count: 0, oldest: null, problems: {} };
+      for (const { _id: problem, count, oldest } of await store.waiting(network)) {
+        waiting.count += count;
+        if (waiting.oldest === null || oldest < waiting.oldest) waiting.oldest = oldest;
+        if (problem !== null) waiting.problems[problem] = count;
       }
       return waiting;
     },

@@ -3,6 +3,7 @@ import type { ClientSession } from "mongoose";
 import type { Network } from "../../../config/constants.ts";
 import { isDuplicateKey } from "../../../db/connection.ts";
 import { WAITING_STATES } from "./model.ts";
+import type { Problem } from "./problems.ts";
 import type { Ruling, RulingState, RulingTransactionModel, RulingTransactionRecord, SigningAttempt } from "./model.ts";
 
 /** Rulings of one look. */
@@ -141,17 +142,11 @@ export function createRulingStore(model: RulingTransactionModel, now: () => Date
     hasInFlightAbove: async ({ network, from }: WalletOf, nonce: number) =>
       (await model.exists({ network, from, inFlight: true, nonce: { $gt: nonce } })) !== null,
 
-    /** Rulings that aren't on chain, by network and problem. */
-    waiting: (networks: readonly Network[]) =>
-      model.aggregate<{ _id: { network: Network; problem: string | null }; count: number; oldest: Date }>([
-        { $match: { network: { $in: [...networks] }, state: { $in: [...WAITING_STATES] } } },
-        {
-          $group: {
-            _id: { network: "$network", problem: "$problem" },
-            count: { $sum: 1 },
-            oldest: { $min: "$queuedAt" },
-          },
-        },
+    /** Rulings of a network that aren't on chain, by problem. */
+    waiting: (network: Network) =>
+      model.aggregate<{ _id: Problem | null; count: number; oldest: Date }>([
+        { $match: { network, state: { $in: [...WAITING_STATES] } } },
+        { $group: { _id: "$problem", count: { $sum: 1 }, oldest: { $min: "$queuedAt" } } },
       ]),
   };
 }

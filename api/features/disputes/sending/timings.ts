@@ -13,8 +13,7 @@ export interface SendingTimings {
   /** How long a transaction may wait for a block before its fees are raised, in milliseconds. */
   bumpAfterMs: number;
   /** First and longest pause after a problem or an outage, in milliseconds. It doubles in between, with jitter. */
-  retryMinMs: number;
-  retryMaxMs: number;
+  retry: { minMs: number; maxMs: number };
   /** A transaction never offers more than this multiple of the market's fees. */
   feeCapMultiple: number;
   /** Transactions of a key that wait for a block at the same time. */
@@ -27,14 +26,7 @@ export const SENDING_TIMINGS: SendingTimings = {
   pollMs: 1_000,
   watchMs: 5_000,
   bumpAfterMs: 30_000,
-  retryMinMs: 2_000,
-  retryMaxMs: 300_000,
+  retry: { minMs: 2_000, maxMs: 300_000 },
   feeCapMultiple: 10,
   maxInFlight: 8,
 };
-
-/** A pause after so many failures in a row: doubled each time, with jitter over its upper half. */
-export function pauseAfter(failures: number, { retryMinMs, retryMaxMs }: SendingTimings): number {
-  const bound = Math.min(retryMaxMs, retryMinMs * 2 ** Math.min(failures, 30));
-  return bound / 2 + (Math.random() * bound) / 2;
-}

@@ -67,7 +67,7 @@ describe("what the facts rule", () => {
       const facts = [fact("payload_in_time", "pass"), fact("proof_matches", "open")];
       const ruled = ruling({ criteria: MET, checks: passing, facts });
       assert.strictEqual(ruled.outcome, "SellerPaid");
-      assert.include(ruled.reasons.join("\n"), "That is no failure by itself");
+      assert.include(ruled.reasons.join("\n"), "That alone isn't a failure");
     });
   });
 

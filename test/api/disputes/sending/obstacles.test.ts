@@ -28,7 +28,7 @@ describe("a ruling with an obstacle", () => {
     assert.deepEqual(record.attempts, []);
     assert.isFalse(record.inFlight);
     assert.strictEqual((await sender.statesOf([ruling.disputeId])).get(ruling.disputeId)?.problem, problem);
-    const { count, problems } = (await sender.waiting())[NETWORK];
+    const { count, problems } = await sender.waiting(NETWORK);
     assert.deepEqual([count, problems], [1, { [problem]: 1 }]);
   }
 

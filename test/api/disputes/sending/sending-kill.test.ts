@@ -90,7 +90,7 @@ describe("a sender of rulings that is killed", () => {
       rpcUrls: { "base-sepolia": rpcUrl, base: rpcUrl },
       deployments: { "base-sepolia": chain.deployment, base: chain.deployment },
       keys: { "base-sepolia": keys, base: { system: undefined, admin: undefined } },
-      timings: { confirmations: 3, leaseMs: 1_000, pollMs: 20, watchMs: 20, retryMinMs: 20, retryMaxMs: 20 },
+      timings: { confirmations: 3, leaseMs: 1_000, pollMs: 20, watchMs: 20, retry: { minMs: 20, maxMs: 20 } },
     };
     const args = ["test/fixtures/ruling-sender.ts", JSON.stringify(options, replaceBigInt)];
     const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
