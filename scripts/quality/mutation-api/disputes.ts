@@ -7,6 +7,7 @@ const SERVICE = "features/disputes/service.ts";
 const VERIFICATION = "features/disputes/verification.ts";
 const JUDGE = "features/disputes/judging/judge.ts";
 const RULER_TESTS = ["disputes/ruler.test.ts"];
+const REORGANISATION_TESTS = ["disputes/ruler-reorganisation.test.ts"];
 const MODEL_TESTS = ["disputes/judging/model-judge.test.ts"];
 
 /** Faults in disputes: what is judged, what is stored, and what is verified. */
@@ -51,14 +52,14 @@ export const DISPUTE_FAULTS: ApiMutant[] = [
     file: BOOK,
     from: "if (known !== null) return known;",
     to: "if (known?.isOpen === true) return known;\n      await disputes.deleteOne({ _id });",
-    tests: RULER_TESTS,
+    tests: REORGANISATION_TESTS,
   },
   {
     fault: "a dispute that is opened again takes no evidence",
     file: BOOK,
     from: "{ $cond: [{ $or: [isSame, isRuled] },",
     to: "{ $cond: [{ $or: [isSame, isRuled, true] },",
-    tests: RULER_TESTS,
+    tests: REORGANISATION_TESTS,
   },
   {
     fault: "evidence is taken after a party has marked its own complete",

@@ -63,8 +63,8 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "an API key is stored as an answer",
     file: POLICY,
-    from: 'if (!route.storesAnswer || (typeof body !== "string" && !Buffer.isBuffer(body))) return null;',
-    to: 'if (route.path === "" || (typeof body !== "string" && !Buffer.isBuffer(body))) return null;',
+    from: "context.route.storesAnswer ? answer : null",
+    to: 'context.route.path !== "" ? answer : null',
     tests: IDEMPOTENCY_TESTS,
   },
   {
