@@ -60,7 +60,7 @@ module.exports = {
       comment: "The client is a package of its own: it imports its own files and what sdk/package.json names.",
       severity: "error",
       from: { path: "^sdk/" },
-      to: { pathNot: "^(sdk/src|node_modules/viem)/" },
+      to: { pathNot: "^(sdk/src|node_modules/(viem|eventsource-parser|@noble/(curves|hashes)))/" },
     },
     {
       name: "production-packages-only",

@@ -93,9 +93,9 @@ export function createDraft(facts: DraftFacts) {
 
   /** Leaves out newcomers among the parties of an unsolicited escrow. They get its moves in their turn. */
   const toPresent = (announcement: Announcement): Announcement => {
-    if (!announcement.record.unsolicited) return announcement;
+    const { record, recipients } = announcement;
+    if ("recordId" in record || !record.unsolicited) return announcement;
     const present = new Set(facts.agentIds.values());
-    const { recipients } = announcement;
     return { ...announcement, recipients: recipients.filter((agentId) => agentId !== null && present.has(agentId)) };
   };
 

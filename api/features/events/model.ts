@@ -16,6 +16,7 @@ export const EVENT_TYPES = [
   "dispute.created",
   "dispute.resolved",
   "escrow.reorged",
+  "message.received",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
@@ -30,9 +31,11 @@ export interface EventRecord {
   /** Position in the agent's log: 1, 2, 3 and so on, in commit order. */
   seq: number;
   type: EventType;
-  transactionId: string;
-  network: Network;
-  escrowId: `0x${string}`;
+  /** Null for an event that belongs to no transaction. */
+  transactionId: string | null;
+  /** Null for an event that isn't about an escrow. */
+  network: Network | null;
+  escrowId: `0x${string}` | null;
   /** The exact body that is sent. */
   bodyJson: string;
   /** When it happened: the time of the block or of the API call. */
@@ -60,7 +63,7 @@ const required = { required: true } as const;
 const text = { type: String, ...required };
 const count = { type: Number, ...required };
 const date = { type: Date, ...required };
-const network = { ...text, enum: NETWORKS };
+const optionalText = { type: String, default: null } as const;
 
 const eventSchema = new Schema<EventRecord>(
   {
@@ -69,9 +72,9 @@ const eventSchema = new Schema<EventRecord>(
     agentId: text,
     seq: count,
     type: { ...text, enum: EVENT_TYPES },
-    transactionId: text,
-    network,
-    escrowId: text,
+    transactionId: optionalText,
+    network: { ...optionalText, enum: [...NETWORKS, null] },
+    escrowId: optionalText,
     bodyJson: text,
     occurredAt: date,
     createdAt: date,

@@ -4,11 +4,11 @@ import type { Network } from "../../config/constants.ts";
 import { insertPlain, writePlain } from "../../db/plain-writes.ts";
 import { dispatchesOf } from "../outbox/put.ts";
 import type { DispatchTarget, OutboxWriter } from "../outbox/put.ts";
-import { eventId, logEntryId } from "./event-id.ts";
+import { eventId, logEntryId, recordEventId } from "./event-id.ts";
 import type { EventModels, EventRecord, EventType } from "./model.ts";
 
 /** The body of an event: the fields of specification section 6, then those that decision 37 adds. */
-export type EventBody = Record<string, unknown> & { event: string; transactionId: string };
+export type EventBody = Record<string, unknown> & { event: string };
 
 /** The escrow that an event is about, as recorded in its transaction. */
 export interface EventSubject {
@@ -21,10 +21,20 @@ export interface EventSubject {
   unsolicited: boolean;
 }
 
+/** A record other than an escrow that an event is about, such as a message. */
+export interface StandaloneSubject {
+  /** Identifies the event together with its type (decision 37). */
+  recordId: string;
+  /** The transaction that the record belongs to, if there is one. */
+  transactionId: string | null;
+  /** Durable dispatches with the same key reach an address in the order of their events; null if any order will do. */
+  orderKey: string | null;
+}
+
 /** An event to be recorded, with the agents whose logs get it and the addresses that it is sent to. */
 export interface Announcement {
   type: EventType;
-  record: EventSubject;
+  record: EventSubject | StandaloneSubject;
   body: EventBody;
   incarnation: number;
   /** Distinguishes events of one type and incarnation where an escrow can have several; see `escrow.reorged`. */
@@ -47,7 +57,8 @@ export function eventIdOf(record: EventSubject, type: string, incarnation: numbe
 }
 
 /** The id that an announcement will have. */
-export function announcementId({ record, type, qualifier, incarnation }: Announcement): string {
+function announcementId({ record, type, qualifier, incarnation }: Announcement): string {
+  if ("recordId" in record) return recordEventId(record.recordId, type);
   return eventIdOf(record, qualifier === undefined ? type : `${type}:${qualifier}`, incarnation);
 }
 
@@ -68,6 +79,15 @@ export interface EventRecorder {
   record(announcements: readonly Announcement[], session: ClientSession): Promise<void>;
   /** Ids of the events that are already in the log of at least one of their possible recipients. */
   recorded(candidates: readonly EventCandidate[], session: ClientSession): Promise<Set<string>>;
+}
+
+/** What a log entry and its dispatches keep of an announcement's subject. */
+function subjectOf(record: EventSubject | StandaloneSubject) {
+  if ("recordId" in record) {
+    return { transactionId: record.transactionId, network: null, escrowId: null, orderKey: record.orderKey };
+  }
+  const { _id, network, escrowId } = record;
+  return { transactionId: _id, network, escrowId, orderKey: _id };
 }
 
 /** An announcement for one recipient's log. */
@@ -127,14 +147,13 @@ export function createEventRecorder(
         const seq = (positions.get(agentId) ?? 0) + 1;
         positions.set(agentId, seq);
         const bodyJson = JSON.stringify(body);
+        const { orderKey, ...subject } = subjectOf(record);
         records.push({
           _id: entryId,
           ...{ eventId: id, agentId, seq, type, bodyJson, occurredAt, createdAt },
-          transactionId: record._id,
-          network: record.network,
-          escrowId: record.escrowId,
+          ...subject,
         });
-        const event = { eventId: id, eventType: type, transactionId: record._id, bodyJson };
+        const event = { eventId: id, eventType: type, transactionId: subject.transactionId, orderKey, seq, bodyJson };
         const own = targets.filter((target) => target.agentId === agentId);
         outgoing.push(...dispatchesOf(event, own, createdAt));
       }

@@ -15,7 +15,7 @@ const event = z
   .object({
     id: z.string().meta({ description: "The X-Service-Event-Id of its webhooks" }),
     event: z.enum(EVENT_TYPES),
-    transactionId: z.string(),
+    transactionId: z.string().nullable().meta({ description: "Null for an event that belongs to no transaction" }),
     occurredAt: z.iso.datetime(),
     payload: jsonObject.meta({ description: "The body of its webhooks" }),
   })

@@ -43,7 +43,12 @@ export interface DispatchRecord {
   _id: string;
   eventId: string;
   eventType: string;
-  transactionId: string;
+  /** Null for an event that belongs to no transaction. */
+  transactionId: string | null;
+  /** Durable dispatches with the same key reach an address in the order of their events; null if any order will do. */
+  orderKey: string | null;
+  /** Position of the event in the agent's log. */
+  seq: number;
   /** The agent that the dispatch is for. Its secret signs it, and it waits in this agent's lane. */
   agentId: string;
   url: string;
@@ -123,7 +128,9 @@ const dispatchSchema = new Schema<DispatchRecord>(
     _id: text,
     eventId: text,
     eventType: text,
-    transactionId: text,
+    transactionId: { type: String, default: null },
+    orderKey: { type: String, default: null },
+    seq: { type: Number, required: true },
     agentId: text,
     url: text,
     kind: { ...text, enum: DISPATCH_KINDS },

@@ -15,7 +15,9 @@ export interface DispatchTarget {
 export interface OutgoingEvent {
   eventId: string;
   eventType: string;
-  transactionId: string;
+  transactionId: string | null;
+  orderKey: string | null;
+  seq: number;
   bodyJson: string;
 }
 

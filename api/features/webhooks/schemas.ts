@@ -31,7 +31,7 @@ const dispatch = z
     deliveryId: z.string(),
     eventId: z.string(),
     event: z.string(),
-    transactionId: z.string(),
+    transactionId: z.string().nullable(),
     url: z.string(),
     kind: z.enum(DISPATCH_KINDS),
     status: z.enum(DISPATCH_STATUSES),

@@ -918,8 +918,12 @@ export type Event = {
     | "escrow.abandoned"
     | "dispute.created"
     | "dispute.resolved"
-    | "escrow.reorged";
-  transactionId: string;
+    | "escrow.reorged"
+    | "message.received";
+  /**
+   * Null for an event that belongs to no transaction
+   */
+  transactionId: string | null;
   occurredAt: string;
   /**
    * The body of its webhooks
@@ -933,7 +937,7 @@ export type WebhookDelivery = {
   deliveryId: string;
   eventId: string;
   event: string;
-  transactionId: string;
+  transactionId: string | null;
   url: string;
   kind: "immediate" | "backup";
   status: "pending" | "acknowledged" | "failed" | "dropped";
@@ -4796,7 +4800,8 @@ export type GetApiV1EventsData = {
       | "escrow.abandoned"
       | "dispute.created"
       | "dispute.resolved"
-      | "escrow.reorged";
+      | "escrow.reorged"
+      | "message.received";
     transactionId?: string;
     /**
      * Entries per page

@@ -80,7 +80,13 @@ export async function measureFairness(bench: FollowerBench, hangingSellers: numb
   let events = 0;
   /** Commits an event as the follower does: one transaction, then the dispatcher of this process is woken. */
   async function put(targets: readonly DispatchTarget[], eventId = `evt_${(events += 1)}`): Promise<void> {
-    const event = { eventId, eventType: "escrow.funded", transactionId: `txn_${eventId}`, bodyJson: "{}" };
+    const event = {
+      eventId,
+      eventType: "escrow.funded",
+      transactionId: `txn_${eventId}`,
+      ...{ orderKey: null, seq: 1 },
+      bodyJson: "{}",
+    };
     const dispatches = dispatchesOf(event, targets, new Date());
     await withTransaction(bench.connection, (session) => writer.put(dispatches, session));
     dispatcher.wake();

@@ -108,7 +108,13 @@ export async function measureClaims(bench: FollowerBench, waiting: number) {
   const writer = createOutboxWriter(models);
   const dispatch = (agentId: string, n: number) =>
     dispatchesOf(
-      { eventId: `evt_${n}`, eventType: "escrow.released", transactionId: `txn_${n}`, bodyJson: "{}" },
+      {
+        eventId: `evt_${n}`,
+        eventType: "escrow.released",
+        transactionId: `txn_${n}`,
+        ...{ orderKey: null, seq: n },
+        bodyJson: "{}",
+      },
       [{ agentId, url: "http://receiver.example/hook" }],
       new Date(0),
     );
