@@ -28,6 +28,7 @@ import { createRulings } from "./rulings.ts";
 import { createRulingSending } from "./sending/sending.ts";
 import type { SendingTimings } from "./sending/timings.ts";
 import { createDisputeService } from "./service.ts";
+import { createWithdrawal } from "./withdrawal.ts";
 import { verifyRuling } from "./verification.ts";
 import type { Finding, VerificationOptions } from "./verification.ts";
 
@@ -113,12 +114,13 @@ export const disputesModule = defineFeature({
     };
     const book = createDisputeBook({ disputes, evidenceSeconds: settings.evidenceSeconds, now });
     const store = createRulings({ connection, disputes, transactions, sending, now });
+    const withdrawIfGone = createWithdrawal({ connection, disputes, transactions, reader, now });
     const chainTimeOf = (network: Network) =>
       createChainTime({ chain: chains[network], maxAgeMs: timings.chainTimeMaxAgeMs });
     const chainTimes = { "base-sepolia": chainTimeOf("base-sepolia"), base: chainTimeOf("base") };
     const rulerOf = (network: Network) =>
       createRuler({
-        ...{ network, disputes, transactions, evaluator, judge, store, now, log, timings },
+        ...{ network, disputes, transactions, evaluator, judge, store, withdrawIfGone, now, log, timings },
         chainTime: chainTimes[network],
       });
     const rulers = { "base-sepolia": rulerOf("base-sepolia"), base: rulerOf("base") };

@@ -12,6 +12,7 @@ import { disputeCase, handoverEnd, hasDispute } from "./case-of.ts";
 import type { Judge } from "./judging/case.ts";
 import type { DisputeModel, DisputeRecord } from "./model.ts";
 import type { StoreRuling } from "./rulings.ts";
+import type { WithdrawIfGone } from "./withdrawal.ts";
 
 /** Durations of the ruling. Tests shorten them. */
 export interface RulerTimings {
@@ -31,6 +32,7 @@ export interface RulerOptions {
   evaluator: CriteriaEvaluator;
   judge: Judge;
   store: StoreRuling;
+  withdrawIfGone: WithdrawIfGone;
   chainTime: ChainTime;
   now: () => Date;
   log: Logger;
@@ -79,7 +81,13 @@ export function createRuler(options: RulerOptions) {
   async function rule(dispute: DisputeRecord, time: number, signal: AbortSignal): Promise<void> {
     const record = await transactions.findById(dispute.transactionId).lean<TransactionRecord | null>();
     if (record === null) throw new Error(`Transaction ${dispute.transactionId} doesn't exist`);
-    if (!hasDispute(record, dispute)) throw new Error("The follower hasn't applied the dispute yet");
+    if (!hasDispute(record, dispute)) {
+      if (!(await options.withdrawIfGone(dispute, record, signal))) {
+        throw new Error("The follower hasn't applied the dispute yet");
+      }
+      log.warn({ disputeId: dispute._id, network }, "dispute withdrawn: it is no longer on chain");
+      return;
+    }
     const end = handoverEnd(record);
     if (record.responsePayloadJson === null && time <= end) {
       // The seller still has time to hand the payload over (decision 26).

@@ -73,6 +73,47 @@ describe("the ruler of disputes, with a reorganisation", () => {
     for (const one of opened) assert.deepInclude(one, rest);
   });
 
+  it("[D26] closes a dispute that only an orphaned block had, and rules it when it is mined again", async () => {
+    const book = createDisputeBook({ disputes: scene.disputes, evidenceSeconds: EVIDENCE_SECONDS, now: bench.now });
+    const record = await bench.checkout({ criteriaJson: JSON.stringify(CRITERIA), ...handedOver });
+    bench.indexer.mine([created(record), moved(record, "DeliverySubmitted")]);
+    await bench.follower().step();
+    const height = bench.indexer.height;
+    bench.indexer.mine([moved(record, "DisputeOpened")]);
+    const disputedAt = 1_000;
+    await book.open({ ...(await bench.read(record)), status: "disputed" }, disputedAt);
+    bench.indexer.rollBackTo(height);
+    bench.indexer.mine();
+    scene.time = disputedAt + EVIDENCE_SECONDS;
+    assert.strictEqual(await step(), 1);
+    assert.deepInclude(await read(record), { isOpen: false, disputedAt: null, dueAt: null, attempts: 0 });
+    assert.strictEqual(await step(), 0);
+
+    bench.indexer.mine([moved(record, "DisputeOpened")]);
+    await bench.follower().step();
+    scene.time = ((await read(record)).disputedAt ?? Infinity) + EVIDENCE_SECONDS;
+    assert.strictEqual(await step(), 1);
+    assert.strictEqual((await read(record)).ruling?.outcome, "Split");
+  });
+
+  it("[D26] keeps a dispute that the subgraph has and the follower hasn't applied yet", async () => {
+    const book = createDisputeBook({ disputes: scene.disputes, evidenceSeconds: EVIDENCE_SECONDS, now: bench.now });
+    const record = await bench.checkout({ criteriaJson: JSON.stringify(CRITERIA), ...handedOver });
+    bench.indexer.mine([created(record), moved(record, "DeliverySubmitted")]);
+    await bench.follower().step();
+    bench.indexer.mine([moved(record, "DisputeOpened")]);
+    const { escrows } = await bench.indexer.escrows([record.escrowId]);
+    const disputedAt = [...escrows.values()][0]?.disputedAt ?? 0;
+    await book.open({ ...(await bench.read(record)), status: "disputed" }, disputedAt);
+    scene.time = disputedAt + EVIDENCE_SECONDS;
+    assert.strictEqual(await step(), 1);
+    assert.deepInclude(await read(record), { isOpen: true, disputedAt, attempts: 1 });
+    await bench.follower().step();
+    scene.time += 3_600;
+    assert.strictEqual(await step(), 1);
+    assert.strictEqual((await read(record)).ruling?.outcome, "Split");
+  });
+
   it("keeps the ruling of a dispute that is opened again", async () => {
     const record = await disputed(handedOver);
     const height = bench.indexer.height - 1;
