@@ -4,7 +4,7 @@ import { glob } from "node:fs/promises";
 import { availableParallelism, constants } from "node:os";
 import { dirname, join, relative } from "node:path";
 
-import { readArguments, refuseArguments } from "./command/arguments.ts";
+import { readArguments, refuseArguments, wholeNumber } from "./command/arguments.ts";
 import { findFreePorts } from "./local/ports.ts";
 import { PORTS_PER_STACK } from "./local/stack-ports.ts";
 import { startStack } from "./local/stack.ts";
@@ -26,12 +26,13 @@ import type { Recorded, TestResult } from "./testing/results.ts";
 import { retryFailed } from "./testing/retry.ts";
 import type { FlakyTest } from "./testing/retry.ts";
 import { run } from "./testing/run.ts";
-import { expectedSeconds, runTestFile } from "./testing/test-file.ts";
+import { expectedSeconds, FILE_MINUTES, runTestFile } from "./testing/test-file.ts";
 
 const STAGES = ["lint", "contracts", "subgraph", "api", "sdk", "e2e"] as const;
 type Stage = (typeof STAGES)[number];
 
-const HELP = `usage: npm test -- [--only ${STAGES.join("|")}] [--retry-failed] [--json FILE] [files …]
+const HELP = `usage: npm test -- [--only ${STAGES.join("|")}] [--retry-failed] [--json FILE] [--file-minutes N]
+                   [files …]
 
 Runs the checks (lint), the contract tests, and the tests of subgraph, API, client and whole deals. Test files run side by
 side, one for each core. They use stacks of their own (own ports, data under .local/test), so \`npm start\` may run at the
@@ -41,6 +42,8 @@ same time. The last line sums up all counts. A full run also compares the result
                   are those of the last runs
   --json FILE     also write the measures to this file as one JSON object: cores, seconds, and the seconds and counts of
                   each stage; stages that run side by side overlap
+  --file-minutes N
+                  how long a test file may take, 1 to 600 (default ${FILE_MINUTES}); for tests that a variable makes longer
   files           run these test files only (with --only)
   --help          this text`;
 
@@ -70,9 +73,15 @@ const PHASES: readonly Phase[] = [
 
 const { values, positionals: files } = readArguments(
   HELP,
-  { only: { type: "string", multiple: true }, "retry-failed": { type: "boolean" }, json: { type: "string" } },
+  {
+    only: { type: "string", multiple: true },
+    "retry-failed": { type: "boolean" },
+    json: { type: "string" },
+    "file-minutes": { type: "string", default: String(FILE_MINUTES) },
+  },
   { allowPositionals: true },
 );
+const limitMinutes = wholeNumber("--file-minutes", values["file-minutes"], 1, 600);
 const unknown = values.only?.filter((name) => !STAGES.includes(name as Stage)) ?? [];
 if (unknown.length > 0) {
   refuseArguments(`--only: unknown stage "${unknown.join('", "')}" (one of ${STAGES.join(", ")})`);
@@ -177,7 +186,7 @@ async function runPhase({ title, stages, services }: Phase): Promise<void> {
 
   const runFile = (stage: Stage, file: string): Promise<TestResult[]> => {
     const signal = stack?.lost ?? new AbortController().signal;
-    return runTestFile({ stage, file, env: { TEST_STACK: stack?.facts ?? "" }, signal });
+    return runTestFile({ stage, file, env: { TEST_STACK: stack?.facts ?? "" }, signal, limitMinutes });
   };
   const jobOf = ({ stage, file }: TestFile): Job => ({
     expectedSeconds: expectedSeconds(file),

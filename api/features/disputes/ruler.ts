@@ -52,6 +52,9 @@ const MAX_ERROR_LENGTH = 500;
 export function createRuler(options: RulerOptions) {
   const { network, disputes, transactions, evaluator, judge, store, chainTime, now, log, timings } = options;
 
+  /** Disputes that this process judges. */
+  const underWay = new Set<Promise<void>>();
+
   /** The chain's time, which is never behind the wall clock. */
   async function chainNow(): Promise<number> {
     return Math.max(toUnixSeconds(now()), await chainTime.latest());
@@ -143,45 +146,62 @@ export function createRuler(options: RulerOptions) {
     await disputes.updateOne({ _id: dispute._id, ruling: null, isOpen: true }, { $set: { dueAt: now() } });
   }
 
-  /** Rules what is due now; returns how many disputes it took. */
-  async function step(signal: AbortSignal): Promise<number> {
+  async function handle(dispute: DisputeRecord, time: number, signal: AbortSignal): Promise<void> {
+    try {
+      await keeping(dispute, time, () => rule(dispute, time, signal));
+    } catch (error) {
+      // What a stopping worker leaves behind is due again at once.
+      if (signal.aborted) await release(dispute);
+      else await postpone(dispute, time, error);
+    }
+  }
+
+  /** Starts to rule what is due now, as long as there is room; returns how many disputes it took. */
+  async function take(signal: AbortSignal): Promise<number> {
     const next = await disputes
       .findOne({ network, dueAt: { $type: "date" } }, { dueAt: 1 })
       .sort({ dueAt: 1 })
       .lean();
     if (next === null) return 0;
     const time = await chainNow();
-    const taken: DisputeRecord[] = [];
-    while (taken.length < CONCURRENCY && !signal.aborted) {
+    let taken = 0;
+    while (underWay.size < CONCURRENCY && !signal.aborted) {
       const dispute = await claim(time);
       if (dispute === undefined) break;
-      taken.push(dispute);
+      taken += 1;
+      const work = handle(dispute, time, signal)
+        .catch((error: unknown) => {
+          // Its lease ends by itself.
+          log.error({ err: error, disputeId: dispute._id, network }, "couldn't put a dispute back");
+        })
+        .finally(() => underWay.delete(work));
+      underWay.add(work);
     }
-    await Promise.all(
-      taken.map(async (dispute) => {
-        try {
-          await keeping(dispute, time, () => rule(dispute, time, signal));
-        } catch (error) {
-          // What a stopping worker leaves behind is due again at once.
-          if (signal.aborted) await release(dispute);
-          else await postpone(dispute, time, error);
-        }
-      }),
-    );
-    return taken.length;
+    return taken;
+  }
+
+  /** Rules what is due now and waits for it; returns how many disputes it took. */
+  async function step(signal: AbortSignal): Promise<number> {
+    const taken = await take(signal);
+    await Promise.all(underWay);
+    return taken;
   }
 
   const loop: BackgroundLoop = {
     name: `disputes.rule-${network}`,
     async run(signal) {
       while (!signal.aborted) {
+        let pauseMs = timings.rulingPollMs;
         try {
-          if ((await step(signal)) > 0) continue;
+          if (underWay.size < CONCURRENCY && (await take(signal)) > 0) pauseMs = 0;
         } catch (error) {
           log.error({ err: error, network }, "couldn't look for disputes to rule");
         }
-        await sleep(timings.rulingPollMs, undefined, { signal }).catch(() => undefined);
+        // A case that takes minutes holds up none but itself.
+        if (underWay.size === CONCURRENCY) await Promise.race(underWay);
+        else await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
       }
+      await Promise.all(underWay);
     },
   };
   return { step, loop };

@@ -4,6 +4,7 @@ import { assertError, assertInvalid } from "../../fixtures/api.ts";
 import type { TestAgent } from "../../fixtures/api.ts";
 import { Court, settingsWithKey } from "../../fixtures/disputes.ts";
 import { ADMIN_KEY, AS_ADMIN } from "../../fixtures/environment.ts";
+import { tokenFlows } from "../../fixtures/stack.ts";
 
 const SPLIT = { outcome: "Split", buyerPercent: 25, sellerPercent: 75, rationale: "Half of the work was usable." };
 const UNKNOWN = "dsp_0123456789abcdef0123456789abcdef";
@@ -25,7 +26,6 @@ describe("an admin's ruling", () => {
 
   it("[D8] [S2.6.04] [S2.6.05] is put on chain with its percentages and its rationale's hash", async () => {
     const deal = await court.disputed();
-    const before = [await scoreOf(court.buyer), await scoreOf(court.seller)];
     const { status, body, text } = await rule(deal.disputeId);
     assert.strictEqual(status, 202, text);
     assert.include(body.data, { status: "ruled", resolvedBy: "admin", rationale: SPLIT.rationale });
@@ -37,8 +37,39 @@ describe("an admin's ruling", () => {
     const ruling = (await court.api.request("GET", path, { key: court.seller.apiKey })).body.data;
     assert.strictEqual(ruling.onChain, resolved.rationaleHash);
     assert.include(ruling.document, { ruledBy: "admin", judge: null, buyerPercent: 25 });
-    assert.deepEqual([await scoreOf(court.buyer), await scoreOf(court.seller)], before);
   });
+
+  const { rationale } = SPLIT;
+  for (const { body, buyerPercent, scores, ids } of [
+    { body: SPLIT, buyerPercent: 25n, scores: [0, 0], ids: "[S3.2.35]" },
+    { body: { outcome: "BuyerRefund", rationale }, buyerPercent: 100n, scores: [1, -3], ids: "[S3.2.33]" },
+    { body: { outcome: "SellerPaid", rationale }, buyerPercent: 0n, scores: [-3, 1], ids: "[S3.2.34]" },
+  ]) {
+    it(`${ids} pays and scores both parties: ${body.outcome}`, async () => {
+      const parties = [court.buyer, court.seller] as const;
+      const deal = await court.disputed();
+      const before = await Promise.all(parties.map(scoreOf));
+      assert.strictEqual((await rule(deal.disputeId, body)).status, 202);
+      const { outcome, resolutionTxHash } = await court.until("resolved", deal);
+      assert.strictEqual(outcome, body.outcome);
+      const after = await Promise.all(parties.map(scoreOf));
+      assert.deepEqual(
+        after.map((score, index) => score - (before[index] ?? 0)),
+        scores,
+      );
+      const { body: transaction } = await court.api.request("GET", `/api/v1/transactions/${deal.transactionId}`, {
+        key: court.buyer.apiKey,
+      });
+      const locked = BigInt(transaction.data.lockedAmount);
+      const toBuyer = (locked * buyerPercent) / 100n;
+      const receipt = await court.chain.client.getTransactionReceipt({ hash: resolutionTxHash });
+      const flows = tokenFlows(receipt);
+      assert.deepEqual(
+        parties.map(({ walletAddress }) => flows.get(walletAddress) ?? 0n),
+        [toBuyer, locked - toBuyer],
+      );
+    });
+  }
 
   it("[D8] two admins at once rule once", async () => {
     const deal = await court.disputed();
@@ -83,7 +114,6 @@ describe("an admin's ruling", () => {
   });
 
   it("[S2.6.04] needs percentages that add up to 100 for a Split, and takes no others for the rest", async () => {
-    const { rationale } = SPLIT;
     const wrong: [object, string][] = [
       [{ outcome: "Split", rationale }, "body.buyerPercent"],
       [{ outcome: "Split", buyerPercent: 50, rationale }, "body.sellerPercent"],

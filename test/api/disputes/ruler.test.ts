@@ -254,6 +254,23 @@ describe("the ruler of disputes", () => {
     });
   });
 
+  it("rules the others while a case takes long", async () => {
+    const hanging = Promise.withResolvers<Judgement>();
+    const deals = [];
+    for (let deal = 0; deal < 6; deal += 1) deals.push(await disputed(handedOver));
+    scene.time += EVIDENCE_SECONDS;
+    let cases = 0;
+    const judge: Judge = { judge: () => ((cases += 1) === 1 ? hanging.promise : Promise.resolve(VERDICT)) };
+    const stopping = new AbortController();
+    const running = scene.ruler({ judge }).loop.run(stopping.signal);
+    await until("all but one are ruled", async () => (await scene.disputes.countDocuments({ ruling: null })) === 1);
+    hanging.resolve(VERDICT);
+    await until("all are ruled", async () => (await scene.disputes.countDocuments({ ruling: null })) === 0);
+    stopping.abort();
+    await running;
+    assert.strictEqual(cases, deals.length);
+  });
+
   it("[D26] isn't needed once the parties have agreed", async () => {
     const record = await disputed(handedOver);
     bench.indexer.mine([moved(record, "EscrowResolved", { outcome: "Split", buyerPercent: 30 })]);

@@ -25,6 +25,8 @@ import { until } from "../../fixtures/until.ts";
 /** How long disputes are opened, in seconds: one batch by default. */
 const SECONDS = Number(process.env["DISPUTE_KILL_SECONDS"] ?? "0");
 const BATCH = 6;
+/** No more are opened while so many are open: workers that live for seconds rule slowly. */
+const MOST_OPEN = 18;
 const WORKERS = 2;
 /** Life of a worker, including its start of about a second. */
 const LIFE_MS = { min: 1_200, max: 4_000 };
@@ -110,7 +112,13 @@ describe("disputes while their workers are killed", () => {
     killing = Array.from({ length: WORKERS }, killWorkers);
     const opened: Opened[] = [];
     const endsAt = performance.now() + SECONDS * 1_000;
+    const { disputes } = api.container.features.disputes.models;
     do {
+      await until(
+        "there is room for more disputes",
+        async () => (await disputes.countDocuments({ isOpen: true })) < MOST_OPEN,
+        PATIENCE_MS,
+      );
       await chain.endow(market.buyer.account, { usdc: BigInt(2 * BATCH) * ONE_USDC });
       for (let deal = 0; deal < BATCH; deal += 1) opened.push(await openDispute());
     } while (performance.now() < endsAt);
