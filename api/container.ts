@@ -34,7 +34,7 @@ import { TRANSACTION_TIMINGS, transactionsModule } from "./features/transactions
 import type { TransactionTimings } from "./features/transactions/module.ts";
 import { CLAIM_TIMINGS, x402Module } from "./features/x402/module.ts";
 import type { ClaimTimings } from "./features/x402/module.ts";
-import { webhooksModule } from "./features/webhooks/module.ts";
+import { subscriptionsOf, webhooksModule } from "./features/webhooks/module.ts";
 import type { FeatureParts } from "./features/feature.ts";
 import type { Doorkeeper } from "./http/admission.ts";
 import type { IdempotencyKeys } from "./http/policies/idempotency.ts";
@@ -242,13 +242,14 @@ function createFeatures(platform: Platform, timings: Timings) {
   const listings = listingsModule.create({ connection, embedder, search: discovery, standings, etherPrice, clock });
   const { endpoints } = listings;
   const outbox = outboxModule.create({ connection, log, now, processId, timings });
+  const subscriptions = subscriptionsOf(connection);
+  const events = eventsModule.create({ connection, outbox: outbox.writer, subscriptions, now });
+  const { recorder } = events;
   const webhooks = webhooksModule.create({
     ...{ connection, now, outbox },
     signingSecrets: env.webhookSigningSecrets,
     allowedPrivateHosts: env.webhookAllowPrivateHosts,
   });
-  const events = eventsModule.create({ connection, outbox: outbox.writer, now });
-  const { recorder } = events;
   const transactions = transactionsModule.create({
     ...{ connection, chains, indexers, clock, recorder, endpoints, publicUrl, timings },
     progress: chainProgress(connection),

@@ -94,6 +94,8 @@ export const WEBHOOK_SIGNATURE_TOLERANCE_SECONDS = 300;
 export const WEBHOOK_ATTEMPT_TIMEOUT_MS = 10_000;
 export const WEBHOOK_RETRIES = 1;
 export const FUNDED_BACKUP_DELAY_MS = 30_000;
+/** Registered webhooks of an agent (section 4, row 24). */
+export const WEBHOOKS_PER_AGENT = 20;
 export const SIGNATURE_HEADER = "X-Service-Signature";
 export const EVENT_ID_HEADER = "X-Service-Event-Id";
 

@@ -62,6 +62,7 @@ export const ERROR_CATALOGUE = {
   service_archived: { status: 409, text: "The service is archived and can't be changed" },
   service_not_active: { status: 409, text: "The service isn't active" },
   wallet_already_registered: { status: 409, text: "This wallet is already registered as an agent" },
+  webhook_limit_reached: { status: 409, text: "The agent has as many webhooks as it may have" },
   request_timeout: { status: 408, text: "The request took too long to arrive" },
   payload_too_large: { status: 413, text: "The body is larger than 256 KB" },
   unsupported_media_type: { status: 415, text: "The body must be sent as application/json" },

@@ -7,21 +7,24 @@ import { eventModels } from "./model.ts";
 import { createEventRecorder } from "./recorder.ts";
 import { eventRoutes } from "./routes.ts";
 import type { EventDeps } from "./routes.ts";
+import type { Subscriptions } from "./subscriptions.ts";
 
 /** Dependencies of the events feature. */
 export interface EventsModuleDeps {
   connection: Connection;
   /** Takes the dispatches of events, in the transaction that writes the log. */
   outbox: OutboxWriter;
+  /** Where else events go: the addresses that agents have registered. */
+  subscriptions: Subscriptions;
   now: () => Date;
 }
 
 /** The public event log. */
 export const eventsModule = defineFeature({
   routes: eventRoutes,
-  create({ connection, outbox, now }: EventsModuleDeps) {
+  create({ connection, outbox, subscriptions, now }: EventsModuleDeps) {
     const models = eventModels(connection);
     const services: EventDeps = { eventLog: createEventLog(models.events) };
-    return { services, models, recorder: createEventRecorder(models, outbox, now) };
+    return { services, models, recorder: createEventRecorder({ models, outbox, subscriptions, now }) };
   },
 });

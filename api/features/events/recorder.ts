@@ -6,6 +6,7 @@ import { dispatchesOf } from "../outbox/put.ts";
 import type { DispatchTarget, OutboxWriter } from "../outbox/put.ts";
 import { eventId, logEntryId, recordEventId } from "./event-id.ts";
 import type { EventModels, EventRecord, EventType } from "./model.ts";
+import type { Subscription, Subscriptions } from "./subscriptions.ts";
 
 /** The body of an event: the fields of specification section 6, then those that decision 37 adds. */
 export type EventBody = Record<string, unknown> & { event: string };
@@ -72,7 +73,7 @@ export interface EventCandidate {
 export interface EventRecorder {
   /**
    * Adds the missing events to each recipient's log, in the given order, and puts their dispatches into the outbox, all
-   * in the caller's transaction. Every recording writes the length of each log that it extends, so two at once can't
+   * in the caller's transaction: to the addresses that an announcement names and to those that its recipients have registered. Every recording writes the length of each log that it extends, so two at once can't
    * both commit. A log is therefore in commit order, and no event appears behind a position that a reader has passed.
    * Recordings for different agents don't conflict.
    */
@@ -107,12 +108,28 @@ function entriesOf(announcements: readonly Announcement[]): Map<string, Entry> {
   return new Map(entries);
 }
 
+/** Dependencies of the recorder. */
+export interface EventRecorderOptions {
+  models: EventModels;
+  outbox: OutboxWriter;
+  subscriptions: Subscriptions;
+  now: () => Date;
+}
+
+/** Where an event goes for one agent: the addresses that the event names, then the agent's registrations. */
+function targetsOf({ agentId, announcement }: Entry, subscriptions: readonly Subscription[]): DispatchTarget[] {
+  const named = announcement.targets.filter((target) => target.agentId === agentId);
+  const registered = subscriptions
+    .filter((subscription) => subscription.events.includes(announcement.type))
+    .map(({ webhookId, url, durable }): DispatchTarget => ({ agentId, url, webhook: { webhookId, durable } }));
+  return [...named, ...registered];
+}
+
 /** The writer of the event log and the outbox. */
-export function createEventRecorder(
-  { events, lengths }: EventModels,
-  outbox: OutboxWriter,
-  now: () => Date,
-): EventRecorder {
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  const { outbox, subscriptions, now } = options;
+  const { events, lengths } = options.models;
+
   /** Extends the logs of agents, and returns the previous length of each. */
   async function extend(counts: ReadonlyMap<string, number>, session: ClientSession): Promise<Map<string, number>> {
     // The order is the same everywhere, so two recordings for the same agents conflict at the first of them.
@@ -139,11 +156,17 @@ export function createEventRecorder(
       const byAgent = Map.groupBy(entries.values(), ({ agentId }) => agentId);
       const counts = new Map([...byAgent].map(([agentId, own]) => [agentId, own.length]));
       const positions = await extend(counts, session);
+      const types = [...new Set(entries.values().map(({ announcement }) => announcement.type))];
+      const registered = Map.groupBy(
+        await subscriptions.of([...byAgent.keys()], types, session),
+        ({ agentId }) => agentId,
+      );
       const createdAt = now();
       const records: EventRecord[] = [];
       const outgoing = [];
-      for (const [entryId, { eventId: id, agentId, announcement }] of entries) {
-        const { record, type, body, targets, occurredAt } = announcement;
+      for (const [entryId, entry] of entries) {
+        const { eventId: id, agentId, announcement } = entry;
+        const { record, type, body, occurredAt } = announcement;
         const seq = (positions.get(agentId) ?? 0) + 1;
         positions.set(agentId, seq);
         const bodyJson = JSON.stringify(body);
@@ -154,8 +177,7 @@ export function createEventRecorder(
           ...subject,
         });
         const event = { eventId: id, eventType: type, transactionId: subject.transactionId, orderKey, seq, bodyJson };
-        const own = targets.filter((target) => target.agentId === agentId);
-        outgoing.push(...dispatchesOf(event, own, createdAt));
+        outgoing.push(...dispatchesOf(event, targetsOf(entry, registered.get(agentId) ?? []), createdAt));
       }
       await insertPlain(events, records, session);
       await outbox.put(outgoing, session);

@@ -52,6 +52,12 @@ export interface DispatchRecord {
   /** The agent that the dispatch is for. Its secret signs it, and it waits in this agent's lane. */
   agentId: string;
   url: string;
+  /** The registration that asked for it; null for the address of a listing or a checkout alone. */
+  webhookId: string | null;
+  /** Whether it is retried for a day, in order per `orderKey`; otherwise once (decision 37). */
+  durable: boolean;
+  /** Whether the address of the listing or the checkout is this one, so that it is sent without the registration too. */
+  direct: boolean;
   kind: DispatchKind;
   /** The body, the same in every attempt. */
   bodyJson: string;
@@ -133,6 +139,9 @@ const dispatchSchema = new Schema<DispatchRecord>(
     seq: { type: Number, required: true },
     agentId: text,
     url: text,
+    webhookId: { type: String, default: null },
+    durable: { type: Boolean, default: false },
+    direct: { type: Boolean, default: true },
     kind: { ...text, enum: DISPATCH_KINDS },
     bodyJson: text,
     status: { ...text, enum: DISPATCH_STATUSES },

@@ -9,7 +9,12 @@ import type { DispatchKind, DispatchRecord, OutboxModels } from "./model.ts";
 export interface DispatchTarget {
   agentId: string;
   url: string;
+  /** The registration that asks for it; undefined for the address of a listing or a checkout. */
+  webhook?: { webhookId: string; durable: boolean };
 }
+
+/** A target after merging: an address gets an event once, however many ask for it. */
+type MergedTarget = Pick<DispatchRecord, "agentId" | "url" | "webhookId" | "durable" | "direct">;
 
 /** The parts of an event that the outbox needs. */
 export interface OutgoingEvent {
@@ -32,32 +37,67 @@ const BACKED_UP = "escrow.funded";
 const ID_HEX_LENGTH = 32;
 
 /** The id of a dispatch. The same event to the same address is the same dispatch. */
-export function dispatchId(eventId: string, target: DispatchTarget, kind: DispatchKind): string {
+export function dispatchId(
+  eventId: string,
+  target: Pick<DispatchTarget, "agentId" | "url">,
+  kind: DispatchKind,
+): string {
   return `dlv_${sha256Hex([eventId, target.agentId, target.url, kind].join("|")).slice(0, ID_HEX_LENGTH)}`;
 }
 
+/**
+ * Whether a dispatch has a backup. A durable registration doesn't need one, but the address of a listing keeps its own
+ * (specification 6).
+ */
+function hasBackup(eventType: string, { durable, direct }: Pick<DispatchRecord, "durable" | "direct">): boolean {
+  return eventType === BACKED_UP && (!durable || direct);
+}
+
 /** The id of the backup that waits for this dispatch's attempt; undefined if there is none. */
-export function backupIdOf({ eventId, eventType, kind, agentId, url }: DispatchRecord): string | undefined {
-  if (kind !== "immediate" || eventType !== BACKED_UP) return undefined;
+export function backupIdOf(dispatch: DispatchRecord): string | undefined {
+  const { eventId, eventType, kind, agentId, url } = dispatch;
+  if (kind !== "immediate" || !hasBackup(eventType, dispatch)) return undefined;
   return dispatchId(eventId, { agentId, url }, "backup");
+}
+
+/** The same address in another spelling is the same. */
+const addressOf = (url: string): string => (URL.canParse(url) ? new URL(url).href : url);
+
+/** Merges targets with the same agent and address. A durable registration prevails over others. */
+function merged(targets: readonly DispatchTarget[]): MergedTarget[] {
+  const byAddress = new Map<string, MergedTarget>();
+  for (const { agentId, url, webhook } of targets) {
+    const key = `${agentId} ${addressOf(url)}`;
+    const known = byAddress.get(key);
+    const prevails = webhook !== undefined && (known?.webhookId == null || (webhook.durable && !known.durable));
+    byAddress.set(key, {
+      agentId,
+      url: known?.url ?? url,
+      webhookId: prevails ? webhook.webhookId : (known?.webhookId ?? null),
+      durable: prevails ? webhook.durable : (known?.durable ?? false),
+      direct: webhook === undefined || (known?.direct ?? false),
+    });
+  }
+  return [...byAddress.values()];
 }
 
 /** The dispatches of an event: one per address, and for `escrow.funded` a backup that waits for the first attempt. */
 export function dispatchesOf(event: OutgoingEvent, targets: readonly DispatchTarget[], now: Date): DispatchRecord[] {
-  const kinds: DispatchKind[] = event.eventType === BACKED_UP ? ["immediate", "backup"] : ["immediate"];
-  return targets.flatMap((target) =>
-    kinds.map((kind) => ({
+  return merged(targets).flatMap((target) => {
+    const kinds: DispatchKind[] = hasBackup(event.eventType, target) ? ["immediate", "backup"] : ["immediate"];
+    return kinds.map((kind) => ({
       _id: dispatchId(event.eventId, target, kind),
       ...event,
       ...target,
+      durable: target.durable && kind === "immediate",
       kind,
       status: "pending" as const,
       dueAt: kind === "immediate" ? now : null,
       attempts: [],
       holder: null,
       createdAt: now,
-    })),
-  );
+    }));
+  });
 }
 
 /** The writer of the outbox. */

@@ -1,11 +1,16 @@
 import type { Connection } from "mongoose";
 
+import type { Subscriptions } from "../events/subscriptions.ts";
 import { defineFeature } from "../feature.ts";
 import type { Dispatcher, Send } from "../outbox/dispatcher.ts";
 import type { DispatchModel } from "../outbox/model.ts";
 import { createWebhookSend } from "./attempt.ts";
 import { createDispatchLog } from "./dispatch-log.ts";
 import { webhookSecretModel } from "./model.ts";
+import { webhookModel } from "./registration-model.ts";
+import { registrationRoutes } from "./registration-routes.ts";
+import type { RegistrationDeps } from "./registration-routes.ts";
+import { createRegistrations, createSubscriptions } from "./registrations.ts";
 import { webhookRoutes } from "./routes.ts";
 import type { WebhookDeps } from "./routes.ts";
 import { createWebhookSecrets } from "./secrets.ts";
@@ -21,21 +26,29 @@ export interface WebhooksModuleDeps {
   allowedPrivateHosts: readonly string[];
 }
 
-/** Signed webhooks: sending, log and secrets. */
+/** The registered addresses, for the recorder of events, which this feature uses itself. */
+export function subscriptionsOf(connection: Connection): Subscriptions {
+  return createSubscriptions(webhookModel(connection));
+}
+
+/** Signed webhooks: registration, sending, log and secrets. */
 export const webhooksModule = defineFeature({
-  routes: webhookRoutes,
+  routes: [...webhookRoutes, ...registrationRoutes],
   create({ connection, now, outbox, signingSecrets, allowedPrivateHosts }: WebhooksModuleDeps) {
     const secrets = createWebhookSecrets(webhookSecretModel(connection), signingSecrets, now);
     const sender = createWebhookSender({ allowedPrivateHosts });
     const dispatcher = outbox.dispatcher(createWebhookSend(sender, secrets, now));
-    const services: WebhookDeps = {
+    const registrations = createRegistrations(webhookModel(connection), now);
+    const services: WebhookDeps & RegistrationDeps = {
       webhookSecrets: secrets,
       dispatchLog: createDispatchLog(outbox.models.dispatches),
+      registrations,
     };
     return {
       services,
       loops: [{ name: "webhooks.dispatch", run: (signal: AbortSignal) => dispatcher.run(signal) }],
       secrets,
+      registrations,
       dispatcher,
     };
   },

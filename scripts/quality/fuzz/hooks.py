@@ -36,7 +36,7 @@ BEYOND_SCHEMAS = [
     # A text of nothing but invisible characters beyond 16 bits.
     (r"(body|query)\..+", r"Must not be blank"),
     # `format: uri` also allows user names, and hosts that no resolver takes.
-    (r"body\.(endpointUrl|callbackUrl)", r"Must be an http or https URL"),
+    (r"body\.(endpointUrl|callbackUrl|url)", r"Must be an http or https URL"),
     # Free-form objects.
     (r"body\..+", r"This field name isn't allowed"),
     (r"body", r"Nested deeper than"),
@@ -91,9 +91,9 @@ def map_path_parameters(context, path_parameters):
     if not path_parameters or context.operation is None:
         return path_parameters
     known = FACTS["ids"].get(f"{context.operation.method.upper()} {context.operation.path}")
-    value = path_parameters.get("id")
-    if known is not None and isinstance(value, str) and 1 <= len(value) <= 64 and len(value) % 2 == 0:
-        path_parameters["id"] = known
+    for name, value in path_parameters.items():
+        if known is not None and isinstance(value, str) and 1 <= len(value) <= 64 and len(value) % 2 == 0:
+            path_parameters[name] = known
     return path_parameters
 
 

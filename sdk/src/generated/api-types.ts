@@ -951,6 +951,36 @@ export type WebhookDelivery = {
   createdAt: string;
 };
 
+export type Webhook = {
+  webhookId: string;
+  url: string;
+  events: Array<
+    | "escrow.funded"
+    | "service.delivered"
+    | "escrow.released"
+    | "escrow.finalized"
+    | "delivery.submitted"
+    | "escrow.refunded"
+    | "escrow.abandoned"
+    | "dispute.created"
+    | "dispute.resolved"
+    | "escrow.reorged"
+    | "message.received"
+  >;
+  durable: boolean;
+  /**
+   * Events aren't sent to a disabled webhook
+   */
+  status: "active" | "disabled";
+  /**
+   * The first failed attempt since the last acknowledgement
+   */
+  failingSince: string | null;
+  disabledAt: string | null;
+  createdAt: string;
+  updatedAt: string;
+};
+
 export type PostApiV1AuthRegisterData = {
   body: {
     agentName: string;
@@ -5221,6 +5251,459 @@ export type GetApiV1WebhooksDeliveriesResponses = {
 
 export type GetApiV1WebhooksDeliveriesResponse =
   GetApiV1WebhooksDeliveriesResponses[keyof GetApiV1WebhooksDeliveriesResponses];
+
+export type GetApiV1WebhooksData = {
+  body?: never;
+  path?: never;
+  query?: {
+    /**
+     * Entries per page
+     */
+    limit?: number;
+    /**
+     * `nextCursor` of the previous page of the same list
+     */
+    cursor?: string;
+  };
+  url: "/api/v1/webhooks";
+};
+
+export type GetApiV1WebhooksErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1WebhooksError = GetApiV1WebhooksErrors[keyof GetApiV1WebhooksErrors];
+
+export type GetApiV1WebhooksResponses = {
+  /**
+   * Lists the caller's webhooks, newest first
+   */
+  200: {
+    success: true;
+    data: Array<Webhook>;
+    /**
+     * Null on the last page
+     */
+    nextCursor: string | null;
+  };
+};
+
+export type GetApiV1WebhooksResponse = GetApiV1WebhooksResponses[keyof GetApiV1WebhooksResponses];
+
+export type PostApiV1WebhooksData = {
+  body: {
+    url: string;
+    /**
+     * The events to send
+     */
+    events: Array<
+      | "escrow.funded"
+      | "service.delivered"
+      | "escrow.released"
+      | "escrow.finalized"
+      | "delivery.submitted"
+      | "escrow.refunded"
+      | "escrow.abandoned"
+      | "dispute.created"
+      | "dispute.resolved"
+      | "escrow.reorged"
+      | "message.received"
+    >;
+    /**
+     * True: failed deliveries are retried for 24 hours, in order per transaction; false: they are retried once
+     */
+    durable?: boolean;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/v1/webhooks";
+};
+
+export type PostApiV1WebhooksErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `webhook_limit_reached`: The agent has as many webhooks as it may have
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1WebhooksError = PostApiV1WebhooksErrors[keyof PostApiV1WebhooksErrors];
+
+export type PostApiV1WebhooksResponses = {
+  /**
+   * Registers a webhook for some of the caller's events
+   */
+  201: {
+    success: true;
+    data: Webhook;
+  };
+};
+
+export type PostApiV1WebhooksResponse = PostApiV1WebhooksResponses[keyof PostApiV1WebhooksResponses];
+
+export type DeleteApiV1WebhooksByWebhookIdData = {
+  body?: never;
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path: {
+    webhookId: string;
+  };
+  query?: never;
+  url: "/api/v1/webhooks/{webhookId}";
+};
+
+export type DeleteApiV1WebhooksByWebhookIdErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type DeleteApiV1WebhooksByWebhookIdError =
+  DeleteApiV1WebhooksByWebhookIdErrors[keyof DeleteApiV1WebhooksByWebhookIdErrors];
+
+export type DeleteApiV1WebhooksByWebhookIdResponses = {
+  /**
+   * Removes a webhook of the caller
+   */
+  200: {
+    success: true;
+    data: Webhook;
+  };
+};
+
+export type DeleteApiV1WebhooksByWebhookIdResponse =
+  DeleteApiV1WebhooksByWebhookIdResponses[keyof DeleteApiV1WebhooksByWebhookIdResponses];
+
+export type GetApiV1WebhooksByWebhookIdData = {
+  body?: never;
+  path: {
+    webhookId: string;
+  };
+  query?: never;
+  url: "/api/v1/webhooks/{webhookId}";
+};
+
+export type GetApiV1WebhooksByWebhookIdErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1WebhooksByWebhookIdError =
+  GetApiV1WebhooksByWebhookIdErrors[keyof GetApiV1WebhooksByWebhookIdErrors];
+
+export type GetApiV1WebhooksByWebhookIdResponses = {
+  /**
+   * Reads a webhook of the caller
+   */
+  200: {
+    success: true;
+    data: Webhook;
+  };
+};
+
+export type GetApiV1WebhooksByWebhookIdResponse =
+  GetApiV1WebhooksByWebhookIdResponses[keyof GetApiV1WebhooksByWebhookIdResponses];
+
+export type PatchApiV1WebhooksByWebhookIdData = {
+  body: {
+    url?: string;
+    /**
+     * The events to send
+     */
+    events?: Array<
+      | "escrow.funded"
+      | "service.delivered"
+      | "escrow.released"
+      | "escrow.finalized"
+      | "delivery.submitted"
+      | "escrow.refunded"
+      | "escrow.abandoned"
+      | "dispute.created"
+      | "dispute.resolved"
+      | "escrow.reorged"
+      | "message.received"
+    >;
+    /**
+     * True: failed deliveries are retried for 24 hours, in order per transaction; false: they are retried once
+     */
+    durable?: boolean;
+    /**
+     * Enables a webhook that the service has disabled
+     */
+    status?: "active";
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path: {
+    webhookId: string;
+  };
+  query?: never;
+  url: "/api/v1/webhooks/{webhookId}";
+};
+
+export type PatchApiV1WebhooksByWebhookIdErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type PatchApiV1WebhooksByWebhookIdError =
+  PatchApiV1WebhooksByWebhookIdErrors[keyof PatchApiV1WebhooksByWebhookIdErrors];
+
+export type PatchApiV1WebhooksByWebhookIdResponses = {
+  /**
+   * Changes a webhook of the caller, or enables it again
+   */
+  200: {
+    success: true;
+    data: Webhook;
+  };
+};
+
+export type PatchApiV1WebhooksByWebhookIdResponse =
+  PatchApiV1WebhooksByWebhookIdResponses[keyof PatchApiV1WebhooksByWebhookIdResponses];
 
 export type GetApiV1X402PacksData = {
   body?: never;

@@ -43,6 +43,11 @@ describe("generated requests", () => {
     const market = await openMarket(api, await openChain("base-sepolia"));
     const { transactionId } = await checkOut(market);
     const own = await listService(api, market.buyer);
+    const webhook = await api.request("POST", "/api/v1/webhooks", {
+      key: market.buyer.apiKey,
+      body: { url: "https://agent.example/hook", events: ["escrow.refunded"] },
+    });
+    const webhookId = webhook.body.data.webhookId as string;
     const revocable = await api.registerAgent();
     const ofTransactions = [
       ...["", "/criteria", "/claimAbandoned", "/finalize"].map((end) => `GET /api/v1/transactions/{id}${end}`),
@@ -54,6 +59,8 @@ describe("generated requests", () => {
       ...Object.fromEntries(ofTransactions.map((route) => [route, transactionId])),
       "GET /api/v1/services/{id}": own,
       "PATCH /api/v1/services/{id}": own,
+      "GET /api/v1/webhooks/{webhookId}": webhookId,
+      "PATCH /api/v1/webhooks/{webhookId}": webhookId,
       "POST /api/v1/admin/agents/{id}/kya": market.seller.agentId,
     };
     const started = performance.now();

@@ -24,11 +24,12 @@ describe("bad input", () => {
   let funded: CheckoutData;
   let pending: CheckoutData;
   let stranger: TestAgent;
+  let webhookId: string;
 
   before(async () => {
     // The loops don't run, so only requests change the database.
     api = await startTestApi();
-    ({ chain, market, stranger, funded, pending } = await openScene(api));
+    ({ chain, market, stranger, webhookId, funded, pending } = await openScene(api));
   });
   after(() => api.close());
 
@@ -37,7 +38,7 @@ describe("bad input", () => {
     storedUnchanged(api, [pending.transactionId, market.serviceId], requests);
 
   const buyerKey = () => market.buyer.apiKey;
-  const cases = bodyCases(() => ({ chain, market, funded, pending, stranger }));
+  const cases = bodyCases(() => ({ chain, market, funded, pending, stranger, webhookId }));
 
   const sendTo = (target: BodyCase, options: Parameters<TestApi["request"]>[2]): Promise<Answer> => {
     const key = target.key();

@@ -11,6 +11,7 @@ const JOBS = "/api/v1/jobs";
 const EVENTS = "/api/v1/events";
 const SERVICES = "/api/v1/services";
 const TRANSACTIONS = "/api/v1/transactions";
+const WEBHOOKS = "/api/v1/webhooks";
 const DELIVERIES = "/api/v1/webhooks/deliveries";
 
 /** A cursor in the API's format. */
@@ -92,6 +93,13 @@ describe("bad input in queries", () => {
     // Well-formed, but the id of no event.
     [EVENTS, `after=evt_${"0".repeat(64)}`, "query.after"],
     [EVENTS, cursorOf(AFTER_TRANSACTION), "query.cursor"],
+    [WEBHOOKS, "limit=0", "query.limit"],
+    [WEBHOOKS, "limit=101", "query.limit"],
+    [WEBHOOKS, "limit=2.5", "query.limit"],
+    [WEBHOOKS, "cursor=nonsense", "query.cursor"],
+    [WEBHOOKS, cursorOf(AFTER_SERVICE), "query.cursor"],
+    [WEBHOOKS, longCursorOf(AFTER_TRANSACTION), "query.cursor"],
+    [WEBHOOKS, "status=active", "query.status"],
     [DELIVERIES, "transactionId=", "query.transactionId"],
     [DELIVERIES, `transactionId=${"x".repeat(101)}`, "query.transactionId"],
     [DELIVERIES, "limit=0", "query.limit"],
@@ -115,6 +123,7 @@ describe("bad input in queries", () => {
       [SERVICES, AFTER_SERVICE],
       [TRANSACTIONS, AFTER_TRANSACTION],
       [JOBS, AFTER_TRANSACTION],
+      [WEBHOOKS, AFTER_TRANSACTION],
       [DELIVERIES, AFTER_DELIVERY],
     ];
     for (const [path, position] of taken) {

@@ -32,6 +32,8 @@ export interface Scene {
   funded: CheckoutData;
   pending: CheckoutData;
   stranger: TestAgent;
+  /** A webhook of the market's seller. */
+  webhookId: string;
 }
 
 /** Creates the records. */
@@ -39,7 +41,12 @@ export async function openScene(api: TestApi): Promise<Scene> {
   const chain = await openChain("base-sepolia");
   const market = await openMarket(api, chain);
   const stranger = await api.registerAgent();
-  return { chain, market, stranger, funded: await fundedDeal(market), pending: await checkOut(market) };
+  const webhook = await api.request("POST", "/api/v1/webhooks", {
+    key: market.seller.apiKey,
+    body: { url: "https://agent.example/hook", events: ["escrow.released"] },
+  });
+  const { webhookId } = webhook.body.data as { webhookId: string };
+  return { chain, market, stranger, webhookId, funded: await fundedDeal(market), pending: await checkOut(market) };
 }
 
 /** Path of a transaction, or of an operation on it. */
@@ -59,6 +66,11 @@ const listingFaults: FieldFaults[] = [
   ["callbackRequired", ["true", 1, null]],
   ["endpointUrl", [7, "", "nowhere", "ftp://host/x", "https://user:secret@host/x", `https://host/${LONG}`]],
   ["network", [7, null, "polygon", "eip155:84532"]],
+];
+const webhookFaults: FieldFaults[] = [
+  ["url", [7, null, "", "nowhere", "ftp://host/x", "https://user:secret@host/x", `https://host/${LONG}`]],
+  ["events", [null, "escrow.funded", [], {}, ["escrow.funded", "escrow.funded"]]],
+  ["durable", ["true", 1, null]],
 ];
 const signInFaults: FieldFaults[] = [
   ["message", [7, null, "", LONG]],
@@ -309,6 +321,32 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
       key: () => scene().stranger.apiKey,
       ...noBody,
       faults: [["keyId", ["key_of_another"]]],
+    },
+    {
+      name: "POST webhooks",
+      method: "POST",
+      path: () => "/api/v1/webhooks",
+      key: sellerKey,
+      body: () => ({ url: "https://agent.example/hook", events: ["escrow.funded"] }),
+      required: ["url", "events"],
+      faults: [...webhookFaults, ["status", ["active"]], ["agentId", ["agt_other"]]],
+    },
+    {
+      name: "PATCH webhooks/{webhookId}",
+      method: "PATCH",
+      path: () => `/api/v1/webhooks/${scene().webhookId}`,
+      key: sellerKey,
+      body: () => ({ durable: true }),
+      required: [],
+      faults: [...webhookFaults, ["status", [7, null, "", "disabled", "ACTIVE"]], ["failingSince", [null]]],
+    },
+    {
+      name: "DELETE webhooks/{webhookId}",
+      method: "DELETE",
+      path: () => `/api/v1/webhooks/${scene().webhookId}`,
+      key: sellerKey,
+      ...noBody,
+      faults: [["webhookId", ["whk_other"]]],
     },
     {
       name: "POST webhooks/secret/rotate",

@@ -1,0 +1,100 @@
+import { defineRoute } from "../../http/define-route.ts";
+import { encodeCursor } from "../../http/query-params.ts";
+import type { WebhookRecord } from "./registration-model.ts";
+import {
+  createWebhookBody,
+  patchWebhookBody,
+  webhookAnswer,
+  webhookListAnswer,
+  webhookListQuery,
+  webhookParams,
+} from "./registration-schemas.ts";
+import type { Registrations } from "./registrations.ts";
+
+/** Dependencies of the routes of registered webhooks. */
+export interface RegistrationDeps {
+  registrations: Registrations;
+}
+
+const general = { tag: "Webhooks", auth: "apiKey", limitClass: "general", budget: "api" } as const;
+
+function present({ _id, url, events, durable, status, ...record }: WebhookRecord) {
+  return {
+    ...{ webhookId: _id, url, events, durable, status },
+    failingSince: record.failingSince?.toISOString() ?? null,
+    disabledAt: record.disabledAt?.toISOString() ?? null,
+    createdAt: record.createdAt.toISOString(),
+    updatedAt: record.updatedAt.toISOString(),
+  };
+}
+
+const register = defineRoute({
+  ...general,
+  method: "POST",
+  path: "/api/v1/webhooks",
+  summary: "Registers a webhook for some of the caller's events",
+  description: "It gets them in addition to `endpointUrl` and `callbackUrl`. At most 20 an agent.",
+  body: createWebhookBody,
+  responses: { 201: webhookAnswer },
+  errors: ["webhook_limit_reached", "service_unavailable"],
+}).handle(async ({ caller, body, operation }, { registrations }: RegistrationDeps) => ({
+  status: 201,
+  body: { success: true, data: present(await registrations.add(caller.agentId, body, operation)) },
+}));
+
+const list = defineRoute({
+  ...general,
+  method: "GET",
+  path: "/api/v1/webhooks",
+  summary: "Lists the caller's webhooks, newest first",
+  query: webhookListQuery,
+  responses: { 200: webhookListAnswer },
+}).handle(async ({ caller, query }, { registrations }: RegistrationDeps) => {
+  const { webhooks, next } = await registrations.list(caller.agentId, query);
+  const nextCursor = next === null ? null : encodeCursor(next);
+  return { status: 200, body: { success: true, data: webhooks.map(present), nextCursor } };
+});
+
+const read = defineRoute({
+  ...general,
+  method: "GET",
+  path: "/api/v1/webhooks/{webhookId}",
+  summary: "Reads a webhook of the caller",
+  params: webhookParams,
+  responses: { 200: webhookAnswer },
+  errors: ["not_found"],
+}).handle(async ({ caller, params }, { registrations }: RegistrationDeps) => ({
+  status: 200,
+  body: { success: true, data: present(await registrations.get(caller.agentId, params.webhookId)) },
+}));
+
+const change = defineRoute({
+  ...general,
+  method: "PATCH",
+  path: "/api/v1/webhooks/{webhookId}",
+  summary: "Changes a webhook of the caller, or enables it again",
+  description: "Dispatches that wait for it go to its new address.",
+  params: webhookParams,
+  body: patchWebhookBody,
+  responses: { 200: webhookAnswer },
+  errors: ["not_found"],
+}).handle(async ({ caller, params, body }, { registrations }: RegistrationDeps) => ({
+  status: 200,
+  body: { success: true, data: present(await registrations.change(caller.agentId, params.webhookId, body)) },
+}));
+
+const remove = defineRoute({
+  ...general,
+  method: "DELETE",
+  path: "/api/v1/webhooks/{webhookId}",
+  summary: "Removes a webhook of the caller",
+  description: "What waits for it is given up.",
+  params: webhookParams,
+  responses: { 200: webhookAnswer },
+  errors: ["not_found"],
+}).handle(async ({ caller, params }, { registrations }: RegistrationDeps) => ({
+  status: 200,
+  body: { success: true, data: present(await registrations.remove(caller.agentId, params.webhookId)) },
+}));
+
+export const registrationRoutes = [register, list, read, change, remove];

@@ -1,0 +1,155 @@
+import { WEBHOOKS_PER_AGENT } from "../../config/constants.ts";
+import { isDuplicateKey } from "../../db/connection.ts";
+import { ApiError } from "../../http/errors.ts";
+import type { Operation } from "../../http/operation.ts";
+import type { EventType } from "../events/model.ts";
+import type { Subscription, Subscriptions } from "../events/subscriptions.ts";
+import type { WebhookModel, WebhookRecord } from "./registration-model.ts";
+
+/** What an agent registers. */
+export interface NewWebhook {
+  url: string;
+  events: readonly EventType[];
+  durable: boolean;
+}
+
+/** A change of a registration. `active` also enables one that the service has disabled. */
+export interface WebhookPatch extends Partial<NewWebhook> {
+  status?: "active";
+}
+
+/** A page of registrations, newest first, and the position where the next page starts. */
+export interface WebhookPage {
+  webhooks: WebhookRecord[];
+  next: { after: string } | null;
+}
+
+/** The registered webhooks of agents (row 24). Another agent's is `not_found`. */
+export interface Registrations {
+  /**
+   * Registers an address.
+   * @throws ApiError `webhook_limit_reached` if the agent has 20 already
+   */
+  add(agentId: string, webhook: NewWebhook, operation: Operation): Promise<WebhookRecord>;
+  list(agentId: string, page: { limit: number; cursor?: { after: string } | undefined }): Promise<WebhookPage>;
+  /** @throws ApiError `not_found` */
+  get(agentId: string, webhookId: string): Promise<WebhookRecord>;
+  /** @throws ApiError `not_found` */
+  change(agentId: string, webhookId: string, patch: WebhookPatch): Promise<WebhookRecord>;
+  /** Removes a registration. Its waiting dispatches are given up. @throws ApiError `not_found` */
+  remove(agentId: string, webhookId: string): Promise<WebhookRecord>;
+}
+
+/** How often a registration looks for a free slot while others take the one that it found. */
+const SLOT_ATTEMPTS = 2 * WEBHOOKS_PER_AGENT;
+const SLOTS = Array.from({ length: WEBHOOKS_PER_AGENT }, (_, slot) => slot);
+
+/** The database filter of a list. */
+export function webhooksFilter(agentId: string, cursor?: { after: string }) {
+  return { agentId, ...(cursor === undefined ? {} : { _id: { $lt: cursor.after } }) };
+}
+
+/** The order of a list: newest first. */
+export const WEBHOOK_ORDER = { _id: -1 } as const;
+
+/** The database filter of the registrations that get one of these events. */
+export function subscribedFilter(agentIds: readonly string[], eventTypes: readonly string[]) {
+  return { agentId: { $in: [...agentIds] }, status: "active" as const, events: { $in: eventTypes as EventType[] } };
+}
+
+/** The registrations as the recorder of events reads them. */
+export function createSubscriptions(model: WebhookModel): Subscriptions {
+  return {
+    async of(agentIds, eventTypes, session) {
+      if (agentIds.length === 0) return [];
+      const found = await model.find(subscribedFilter(agentIds, eventTypes), null, { session }).lean<WebhookRecord[]>();
+      return found.map(({ _id, agentId, url, events, durable }): Subscription => ({
+        webhookId: _id,
+        agentId,
+        url,
+        events,
+        durable,
+      }));
+    },
+  };
+}
+
+/** The registrations stored in their collection. */
+export function createRegistrations(model: WebhookModel, now: () => Date): Registrations {
+  const notFound = (webhookId: string) => new ApiError("not_found", { details: { webhookId } });
+
+  async function freeSlot(agentId: string): Promise<number> {
+    const taken = await model.find({ agentId }, { _id: 0, slot: 1 }).lean();
+    const slots = new Set(taken.map(({ slot }) => slot));
+    const free = SLOTS.find((slot) => !slots.has(slot));
+    if (free === undefined) throw new ApiError("webhook_limit_reached", { details: { limit: WEBHOOKS_PER_AGENT } });
+    return free;
+  }
+
+  return {
+    async add(agentId, { url, events, durable }, operation) {
+      const createdAt = now();
+      const _id = operation.newId("whk", createdAt);
+      for (let attempt = 1; attempt <= SLOT_ATTEMPTS; attempt += 1) {
+        const earlier = operation.isRepeat ? await model.findOne({ _id, agentId }).lean<WebhookRecord | null>() : null;
+        if (earlier !== null) return earlier;
+        const record: WebhookRecord = {
+          ...{ _id, agentId, slot: await freeSlot(agentId), url, events: [...events], durable },
+          ...{ status: "active", failingSince: null, disabledAt: null, createdAt, updatedAt: createdAt },
+        };
+        try {
+          await model.create([record]);
+          return record;
+        } catch (error) {
+          // Another registration has taken the slot, or a repeat of this one has been faster.
+          if (!isDuplicateKey(error)) throw error;
+        }
+      }
+      throw new ApiError("service_unavailable", { retryAfterSeconds: 1 });
+    },
+
+    async list(agentId, { limit, cursor }) {
+      const found = await model
+        .find(webhooksFilter(agentId, cursor))
+        .sort(WEBHOOK_ORDER)
+        .limit(limit + 1)
+        .lean<WebhookRecord[]>();
+      const webhooks = found.slice(0, limit);
+      const last = webhooks.at(-1);
+      return { webhooks, next: found.length > limit && last !== undefined ? { after: last._id } : null };
+    },
+
+    async get(agentId, webhookId) {
+      const record = await model.findOne({ _id: webhookId, agentId }).lean<WebhookRecord | null>();
+      if (record === null) throw notFound(webhookId);
+      return record;
+    },
+
+    async change(agentId, webhookId, { status, ...patch }) {
+      // An address that has changed or been enabled starts with a clean record.
+      const isFresh = status !== undefined || patch.url !== undefined;
+      const changed = await model
+        .findOneAndUpdate(
+          { _id: webhookId, agentId },
+          {
+            $set: {
+              ...patch,
+              ...(isFresh ? { failingSince: null } : {}),
+              ...(status === undefined ? {} : { status, disabledAt: null }),
+              updatedAt: now(),
+            },
+          },
+          { returnDocument: "after", runValidators: true },
+        )
+        .lean<WebhookRecord | null>();
+      if (changed === null) throw notFound(webhookId);
+      return changed;
+    },
+
+    async remove(agentId, webhookId) {
+      const removed = await model.findOneAndDelete({ _id: webhookId, agentId }).lean<WebhookRecord | null>();
+      if (removed === null) throw notFound(webhookId);
+      return removed;
+    },
+  };
+}
