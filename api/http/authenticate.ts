@@ -1,6 +1,7 @@
 import { API_KEY_HEX_LENGTH, API_KEY_PREFIX } from "../config/constants.ts";
 import { sha256Hex } from "../lib/ids.ts";
 import type { DistinctHeaders } from "./admission.ts";
+import type { AuthPolicy } from "./define-route.ts";
 
 const API_KEY = new RegExp(`^${API_KEY_PREFIX}[0-9a-fA-F]{${API_KEY_HEX_LENGTH}}$`);
 const BEARER = /^Bearer (.+)$/i;
@@ -19,11 +20,22 @@ export function hashApiKey(apiKey: string): string {
  * the caller is ambiguous, so neither counts.
  * @returns the key's hash, "absent" or "invalid"
  */
-export function presentedKey(headers: DistinctHeaders): { hash: string } | "absent" | "invalid" {
+function presentedKey(headers: DistinctHeaders): { hash: string } | "absent" | "invalid" {
   const [presented, ...others] = presentedKeys(headers);
   if (presented === undefined) return "absent";
   if (others.length > 0 || !API_KEY.test(presented)) return "invalid";
   return { hash: hashApiKey(presented) };
+}
+
+/** The key of a request that counts under a policy: `X-API-Key` doesn't for a route that takes only bearer keys. */
+export function keyFor(auth: AuthPolicy, headers: DistinctHeaders): ReturnType<typeof presentedKey> {
+  if (auth === "none" || auth === "admin") return "absent";
+  return presentedKey(auth === "bearerKey" ? { authorization: headers["authorization"] } : headers);
+}
+
+/** Code of the 401 for a request without a valid key. */
+export function refusalOf(auth: AuthPolicy): "inactive_api_key" | "invalid_api_key" {
+  return auth === "bearerKey" ? "inactive_api_key" : "invalid_api_key";
 }
 
 /** The distinct keys of a request. With an `X-API-Key`, credentials of another scheme are ignored. */

@@ -11,10 +11,12 @@ import type { Operation } from "./operation.ts";
 export type HttpMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 /**
- * Who may call. `none`: anyone. `apiKey`: the owner of a valid key. `optionalApiKey`: anyone, but a key must be valid
- * if given. `admin`: the holder of `ADMIN_API_KEY`; without that variable the route isn't mounted (decision 8).
+ * Who may call. `none`: anyone. `apiKey`: the owner of a valid key. `bearerKey`: the same, but only
+ * `Authorization: Bearer` counts, and the 401 has a body of its own (section 4, row 32; decision 29).
+ * `optionalApiKey`: anyone, but a key must be valid if given. `admin`: the holder of `ADMIN_API_KEY`; without that
+ * variable the route isn't mounted (decision 8).
  */
-export type AuthPolicy = "none" | "apiKey" | "optionalApiKey" | "admin";
+export type AuthPolicy = "none" | "apiKey" | "bearerKey" | "optionalApiKey" | "admin";
 
 /**
  * Class of the per-minute limits (section 8.2, decision 34) that a route counts towards. `developerAccess`, `discover`
@@ -41,7 +43,7 @@ export interface Caller {
   keyId: string;
 }
 
-type CallerOf<Auth extends AuthPolicy> = Auth extends "apiKey"
+type CallerOf<Auth extends AuthPolicy> = Auth extends "apiKey" | "bearerKey"
   ? Caller
   : Auth extends "optionalApiKey"
     ? Caller | undefined

@@ -13,6 +13,7 @@ export const ERROR_CATALOGUE = {
   verification_token_invalid: { status: 400, text: "The token is unknown, expired or already used" },
   callback_url_required: { status: 400, text: "This service requires a callbackUrl" },
   invalid_api_key: { status: 401, text: "Invalid API key" },
+  inactive_api_key: { status: 401, text: "Invalid or inactive API key" },
   request_signature_invalid: {
     status: 401,
     text: "The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid",
@@ -27,6 +28,7 @@ export const ERROR_CATALOGUE = {
   job_value_cap_exceeded: { status: 403, text: "The job is worth more than the scores of its parties allow" },
   testnet_graduation_required: { status: 403, text: "Mainnet checkout requires a higher testnet score" },
   wrong_role: { status: 403, text: "The caller doesn't have the role that this operation requires" },
+  recipient_not_found: { status: 404, text: "No agent with this id is registered" },
   not_found: { status: 404, text: "Not found" },
   method_not_allowed: { status: 405, text: "Method not allowed" },
   criteria_not_available: { status: 404, text: "This transaction has no criteria document" },
@@ -43,6 +45,7 @@ export const ERROR_CATALOGUE = {
   dispute_reason_given: { status: 409, text: "The dispute has a reason already" },
   evidence_closed: { status: 409, text: "No more evidence is taken from this party" },
   evidence_limit_reached: { status: 409, text: "The party has submitted as much evidence as is taken" },
+  encrypted_message_repeated: { status: 409, text: "This ciphertext has already been sent to the agent" },
   escrow_id_taken: { status: 409, text: "The escrow id was used on chain with other terms" },
   escrow_state_conflict: { status: 409, text: "The escrow's state on chain doesn't allow this" },
   funding_failed: { status: 409, text: "The funding transaction failed on chain" },
@@ -52,6 +55,7 @@ export const ERROR_CATALOGUE = {
   funding_other_terms: { status: 409, text: "The transaction created the escrow with terms other than the checkout's" },
   funding_pending: { status: 409, text: "The transaction isn't in a block yet" },
   idempotency_key_reused: { status: 409, text: "This Idempotency-Key was used for a request with other content" },
+  inbox_full: { status: 409, text: "The recipient's inbox has no room for an unread message" },
   network_mismatch: { status: 409, text: "The service settles on another network" },
   nonce_already_used: { status: 409, text: "The nonce of the signed message has already been used" },
   not_accepted_on_chain: { status: 409, text: "The buyer has not accepted the delivery on chain" },
@@ -61,6 +65,7 @@ export const ERROR_CATALOGUE = {
   seller_terms_not_met: { status: 409, text: "The seller doesn't accept escrows on these terms" },
   service_archived: { status: 409, text: "The service is archived and can't be changed" },
   service_not_active: { status: 409, text: "The service isn't active" },
+  subscription_limit_reached: { status: 409, text: "The agent is subscribed to as many topics as it may be" },
   wallet_already_registered: { status: 409, text: "This wallet is already registered as an agent" },
   webhook_limit_reached: { status: 409, text: "The agent has as many webhooks as it may have" },
   request_timeout: { status: 408, text: "The request took too long to arrive" },
@@ -101,6 +106,11 @@ export const errorBody = z
   })
   .meta({ id: "Error" });
 
+/** Body of the 401 of ucp messages, to the letter of section 4, row 32. */
+export const inactiveKeyBody = z
+  .strictObject({ error: z.literal(ERROR_CATALOGUE.inactive_api_key.text) })
+  .meta({ id: "InactiveKeyError" });
+
 /** What an error may have besides its code. */
 export interface ApiErrorOptions {
   /** Facts for the client. Never secrets or internals. */
@@ -132,7 +142,8 @@ export class ApiError extends Error {
   }
 
   /** The body of the answer. */
-  toBody(): z.infer<typeof errorBody> {
+  toBody(): z.infer<typeof errorBody> | z.infer<typeof inactiveKeyBody> {
+    if (this.code === "inactive_api_key") return { error: ERROR_CATALOGUE.inactive_api_key.text };
     const body = { success: false as const, error: this.message, code: this.code };
     return this.details === undefined ? body : { ...body, details: this.details };
   }

@@ -2,9 +2,10 @@ import { z } from "zod";
 import { createDocument } from "zod-openapi";
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponsesObject } from "zod-openapi";
 
+import { refusalOf } from "./authenticate.ts";
 import { takesIdempotencyKeys } from "./define-route.ts";
 import type { RouteDefinition } from "./define-route.ts";
-import { ERROR_CATALOGUE, errorBody } from "./errors.ts";
+import { ERROR_CATALOGUE, errorBody, inactiveKeyBody } from "./errors.ts";
 import type { ErrorCode } from "./errors.ts";
 import { paymentRequiredOutput } from "./payment-required.ts";
 import { headersOf } from "./response-headers.ts";
@@ -14,7 +15,7 @@ export type ApiDescription = ReturnType<typeof createDocument>;
 
 /** Authentication reads the database, which may be unavailable. Signatures count only where they are required. */
 const KEY_ERRORS: readonly ErrorCode[] = [
-  ...(["invalid_api_key", "request_signature_invalid", "request_timestamp_expired"] as const),
+  ...(["request_signature_invalid", "request_timestamp_expired"] as const),
   "service_unavailable",
 ];
 const IDEMPOTENCY_ERRORS: readonly ErrorCode[] = ["idempotency_key_reused", "request_in_progress"];
@@ -125,8 +126,9 @@ function operationOf(route: RouteDefinition<never>): ZodOpenApiOperationObject {
   };
 }
 
-/** The 402 that asks for a payment has a body of its own (section 7). */
+/** The 402 that asks for a payment and the 401 of ucp messages have bodies of their own (sections 4 and 7). */
 function schemaOf(codes: readonly ErrorCode[]): z.ZodType {
+  if (codes.includes("inactive_api_key")) return z.union([inactiveKeyBody, errorBody]);
   const asking = codes.filter((code) => PAYMENT_ERRORS.includes(code));
   if (asking.length === 0) return errorBody;
   return asking.length === codes.length ? paymentRequiredOutput : z.union([paymentRequiredOutput, errorBody]);
@@ -145,6 +147,7 @@ export function errorCodesOf(route: RouteDefinition<never>): ReadonlySet<ErrorCo
     // A route without a budget that asks for a payment sells prepaid packs and declares so.
     ...(route.auth === "none" || route.budget === "none" ? [] : PAYMENT_ROUTE_ERRORS),
     ...(route.auth === "none" ? [] : KEY_ERRORS),
+    ...(route.auth === "none" ? [] : ([refusalOf(route.auth)] as const)),
     ...route.errors,
     "internal_error",
   ]);
@@ -162,6 +165,7 @@ function errorsByStatus(route: RouteDefinition<never>): Map<string, ErrorCode[]>
 function securityOf(route: RouteDefinition<never>): Record<string, string[]>[] {
   if (route.auth === "none") return [];
   if (route.auth === "admin") return [{ admin: [] }];
+  if (route.auth === "bearerKey") return [{ bearer: [] }];
   const keys: Record<string, string[]>[] = [{ apiKey: [] }, { bearer: [] }];
   return route.auth === "apiKey" ? keys : [...keys, {}];
 }

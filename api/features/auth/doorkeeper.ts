@@ -5,7 +5,7 @@ import type { CallClass } from "../../config/constants.ts";
 import type { Limits } from "../../config/limits.ts";
 import { isClientClass, rateHeaders } from "../../http/admission.ts";
 import type { Admission, AdmissionRequest, ClientClass, Doorkeeper, RateState } from "../../http/admission.ts";
-import { presentedKey } from "../../http/authenticate.ts";
+import { keyFor, refusalOf } from "../../http/authenticate.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { ErrorCode } from "../../http/errors.ts";
 import type { BudgetState } from "../../http/payment-required.ts";
@@ -58,12 +58,12 @@ export function createDoorkeeper({ models, windows, settlements, limits, offsetM
 
   /** Refuses a request without a valid key. Such requests count for the client's address, so keys can't be tried fast. */
   async function refuseStranger(
-    ip: string,
+    { auth, ip }: Pick<AdmissionRequest, "auth" | "ip">,
     counted: RateState | undefined,
     retryAfterSeconds?: number,
   ): Promise<never> {
     const rate = counted ?? (await countClient("keyless", ip));
-    throw new ApiError("invalid_api_key", {
+    throw new ApiError(refusalOf(auth), {
       headers: rateHeaders(rate),
       ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     });
@@ -139,18 +139,19 @@ export function createDoorkeeper({ models, windows, settlements, limits, offsetM
   return {
     untouched,
     countStranger: (ip) => countClient("keyless", ip),
-    async admit({ auth, rateClass, budget, headers, ip }) {
-      const needsKey = auth === "apiKey";
+    async admit(request) {
+      const { auth, rateClass, budget, headers, ip } = request;
+      const needsKey = auth === "apiKey" || auth === "bearerKey";
       const counted =
         rateClass !== undefined && isClientClass(rateClass) ? await countClient(rateClass, ip) : undefined;
-      const presented = needsKey || auth === "optionalApiKey" ? presentedKey(headers) : "absent";
-      if (presented === "invalid" || (presented === "absent" && needsKey)) return refuseStranger(ip, counted);
+      const presented = keyFor(auth, headers);
+      if (presented === "invalid" || (presented === "absent" && needsKey)) return refuseStranger(request, counted);
       if (presented === "absent") return { ...NO_CALLER, rate: counted ?? untouched };
       const decision = await decide(presented.hash, { rateClass, budget });
-      if (decision === undefined || decision.call.outcome === "ended") return refuseStranger(ip, counted);
+      if (decision === undefined || decision.call.outcome === "ended") return refuseStranger(request, counted);
       const { _id: agentId, walletAddress, call } = decision;
       if (call.outcome === "suspended") {
-        return refuseStranger(ip, counted, secondsBetween(call.at, call.suspendedUntil ?? call.at));
+        return refuseStranger(request, counted, secondsBetween(call.at, call.suspendedUntil ?? call.at));
       }
       const limit = rateClass === undefined ? untouched.limit : rateLimits[rateClass];
       const rate = counted ?? stateOf(limit, call.counted, call.last ?? undefined, call.at);

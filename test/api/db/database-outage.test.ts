@@ -104,6 +104,7 @@ describe("while the database is unavailable", () => {
         const keys = {
           none: options,
           apiKey: { key: agent.apiKey },
+          bearerKey: { key: agent.apiKey },
           optionalApiKey: { key: agent.apiKey },
           admin: AS_ADMIN,
         };

@@ -17,7 +17,10 @@ describe("the description of the API", () => {
       const operation = body.paths[path]?.[method.toLowerCase()];
       assert.ok(operation, `${method} ${path}`);
       const keys = [{ apiKey: [] }, { bearer: [] }];
-      const security = { none: [], apiKey: keys, optionalApiKey: [...keys, {}], admin: [{ admin: [] }] };
+      const security = {
+        ...{ none: [], apiKey: keys, bearerKey: [{ bearer: [] }] },
+        ...{ optionalApiKey: [...keys, {}], admin: [{ admin: [] }] },
+      };
       assert.deepEqual(operation.security, security[auth], path);
       assert.ok(operation.summary !== "" && Object.keys(operation.responses).length > 1, path);
     }
