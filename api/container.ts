@@ -25,6 +25,8 @@ import type { IdempotencyTimings } from "./features/idempotency/module.ts";
 import { kyaModule } from "./features/kya/module.ts";
 import { internalModule } from "./features/internal/module.ts";
 import { listingsModule } from "./features/listings/module.ts";
+import { FAN_OUT_TIMINGS, messagesModule } from "./features/messages/module.ts";
+import type { FanOutTimings } from "./features/messages/module.ts";
 import { networksModule } from "./features/networks/module.ts";
 import { OUTBOX_TIMINGS, outboxModule } from "./features/outbox/module.ts";
 import type { OutboxTimings } from "./features/outbox/module.ts";
@@ -64,6 +66,7 @@ export const featureRoutes = [
   ...sellerQueueModule.routes,
   ...eventsModule.routes,
   ...webhooksModule.routes,
+  ...messagesModule.routes,
   ...x402Module.routes,
   ...networksModule.routes,
   ...healthModule.routes,
@@ -78,7 +81,8 @@ export type Timings = TransactionTimings &
   IdempotencyTimings &
   ClaimTimings &
   MailTimings &
-  DisputeTimings;
+  DisputeTimings &
+  FanOutTimings;
 
 /** The default timings. */
 export const TIMINGS: Timings = {
@@ -89,6 +93,7 @@ export const TIMINGS: Timings = {
   ...CLAIM_TIMINGS,
   ...MAIL_TIMINGS,
   ...DISPUTE_TIMINGS,
+  ...FAN_OUT_TIMINGS,
 };
 
 type Features = ReturnType<typeof createFeatures>;
@@ -107,6 +112,7 @@ export type Services = Features["agents"]["services"] &
   Features["disputes"]["services"] &
   Features["events"]["services"] &
   Features["webhooks"]["services"] &
+  Features["messages"]["services"] &
   Features["x402"]["services"] &
   Features["networks"]["services"] &
   Features["health"]["services"] &
@@ -183,6 +189,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
       ...features.disputes.services,
       ...features.events.services,
       ...features.webhooks.services,
+      ...features.messages.services,
       ...features.x402.services,
       ...features.networks.services,
       ...features.health.services,
@@ -255,6 +262,12 @@ function createFeatures(platform: Platform, timings: Timings) {
     progress: chainProgress(connection),
     secrets: env.webhookSigningSecrets.length === 0 ? undefined : webhooks.secrets,
   });
+  const messages = messagesModule.create({
+    ...{ connection, clock, log, recorder, timings, processId },
+    events: events.models.events,
+    findAgent: (agentId) => agents.directory.byId(agentId),
+    findTransaction: (transactionId, agentId) => transactions.reader.read(transactionId, agentId),
+  });
   const criteria = criteriaModule.create({ reader: transactions.reader });
   const checkout = checkoutModule.create({
     ...{ connection, chains, clock },
@@ -314,6 +327,7 @@ function createFeatures(platform: Platform, timings: Timings) {
       webhooks,
       events,
       transactions,
+      messages,
       checkout,
       criteria,
       disputes,

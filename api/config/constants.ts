@@ -218,3 +218,16 @@ export const USD_DECIMALS = 6;
 /** Inbound request signatures (decision 42): oldest and farthest ahead that `created` may be, in seconds. */
 export const REQUEST_SIGNATURE_MAX_AGE_SECONDS = 300;
 export const REQUEST_SIGNATURE_SKEW_SECONDS = 60;
+
+/** Largest body of a message in bytes, and largest ciphertext (section 2.7 leaves it open). */
+export const MESSAGE_MAX_BYTES = 65_536;
+/** How long messages are kept, read or not, in days. */
+export const MESSAGE_RETENTION_DAYS = 90;
+/** Unread messages that an inbox holds, in total and from one sender. */
+export const INBOX_LIMITS = { unread: 10_000, unreadPerSender: 1_000 } as const;
+/** Topics that an agent may subscribe to. */
+export const SUBSCRIPTIONS_MAX = 100;
+/** How long a topic's message waits for room in a full inbox, in milliseconds (decision 28). */
+export const TOPIC_PATIENCE_MS = 24 * 3_600_000;
+/** Algorithm of an encrypted message (section 5.9, decision 28). */
+export const ENCRYPTION_ALGORITHM = "ECDH-secp256k1+HKDF-SHA256+A256GCM";

@@ -11,6 +11,7 @@ import type { WithdrawOptions } from "./escrow.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { ApiRequest, ApiResponse, CallOptions, CreateOptions, Http } from "./http.ts";
 import { Listings } from "./listings.ts";
+import { Messages } from "./messages.ts";
 import { networksOf } from "./networks.ts";
 import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
@@ -45,6 +46,8 @@ export class Agent {
   readonly listings: Listings;
   /** The agent's webhook secret and delivery log. */
   readonly webhooks: WebhookSettings;
+  /** Messages to and from other agents, by topic, and encrypted end to end. */
+  readonly messages: Messages;
   /** All registered agents and their trust records. */
   readonly registry: AgentRegistry;
   /** The agent's own budgets, fee tier and verification. */
@@ -55,6 +58,7 @@ export class Agent {
     this.#parts = parts;
     this.listings = new Listings(parts.http);
     this.webhooks = new WebhookSettings(parts.http);
+    this.messages = new Messages(parts.http);
     this.registry = new AgentRegistry(parts.http);
     this.account = new Account(parts.http, parts.wallet);
   }

@@ -136,14 +136,19 @@ export class Http {
     });
   }
 
-  #headers({ body, idempotencyKey }: ApiRequest): Record<string, string> {
+  #headers({ path, body, idempotencyKey }: ApiRequest): Record<string, string> {
     return {
       accept: "application/json",
       ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...(this.#apiKey === undefined ? {} : { "x-api-key": this.#apiKey }),
+      ...(this.#apiKey === undefined ? {} : keyHeader(path, this.#apiKey)),
       ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
     };
   }
+}
+
+/** Ucp messages take the key only as a bearer token (specification 4, row 32). */
+function keyHeader(path: string, apiKey: string): Record<string, string> {
+  return /^(\/api)?\/v1\/ucp\//.test(path) ? { authorization: `Bearer ${apiKey}` } : { "x-api-key": apiKey };
 }
 
 function addressOf(base: string, path: string, query: object = {}): URL {

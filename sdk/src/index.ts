@@ -9,6 +9,16 @@ export type { CheckReport, ClaimAbandonedCall, FinalizeCall, FundOptions, VerbOp
 export type { DealTerms } from "./deal-terms.ts";
 export { AGREEMENT_TYPES, Dispute } from "./dispute.ts";
 export type { Complaint, DisputeRecord, Evidence, Ruling, SettlementTerms } from "./dispute.ts";
+export { decrypt, DecryptionError, ENCRYPTION_ALGORITHM, encryptFor, memoryReplayStore } from "./encryption.ts";
+export type {
+  DecryptionFault,
+  DecryptOptions,
+  EncryptedContent,
+  MessageBinding,
+  PlainMessage,
+  ReplayStore,
+  SealedMessage,
+} from "./encryption.ts";
 export {
   ApiError,
   ContractRevertedError,
@@ -28,6 +38,17 @@ export type { ApiRequest, ApiResponse, CallOptions, CreateOptions, HttpOptions }
 export type { ListingChanges, ListingFilter, Listings, NewListing } from "./listings.ts";
 export { Marketplace } from "./marketplace.ts";
 export type { Category, DiscoverFilters, IssuedKey, MarketplaceOptions, Registration, Score } from "./marketplace.ts";
+export type {
+  InboxFilter,
+  Message,
+  Messages,
+  NewMessage,
+  NewSecret,
+  RegisteredWebhook,
+  SecretOptions,
+  TopicSubscription,
+  UcpMessage,
+} from "./messages.ts";
 export type { NetworkStatus } from "./networks.ts";
 export { collect } from "./pagination.ts";
 export { PAYMENT_METHOD_TYPES, signPaymentMethod } from "./payment-method.ts";

@@ -18,7 +18,8 @@ export interface RegistrationDeps {
 
 const general = { tag: "Webhooks", auth: "apiKey", limitClass: "general", budget: "api" } as const;
 
-function present({ _id, url, events, durable, status, ...record }: WebhookRecord) {
+/** A registered webhook as the API answers it. */
+export function presentWebhook({ _id, url, events, durable, status, ...record }: WebhookRecord) {
   return {
     ...{ webhookId: _id, url, events, durable, status },
     failingSince: record.failingSince?.toISOString() ?? null,
@@ -39,7 +40,7 @@ const register = defineRoute({
   errors: ["webhook_limit_reached", "service_unavailable"],
 }).handle(async ({ caller, body, operation }, { registrations }: RegistrationDeps) => ({
   status: 201,
-  body: { success: true, data: present(await registrations.add(caller.agentId, body, operation)) },
+  body: { success: true, data: presentWebhook(await registrations.add(caller.agentId, body, operation)) },
 }));
 
 const list = defineRoute({
@@ -52,7 +53,7 @@ const list = defineRoute({
 }).handle(async ({ caller, query }, { registrations }: RegistrationDeps) => {
   const { webhooks, next } = await registrations.list(caller.agentId, query);
   const nextCursor = next === null ? null : encodeCursor(next);
-  return { status: 200, body: { success: true, data: webhooks.map(present), nextCursor } };
+  return { status: 200, body: { success: true, data: webhooks.map(presentWebhook), nextCursor } };
 });
 
 const read = defineRoute({
@@ -65,7 +66,7 @@ const read = defineRoute({
   errors: ["not_found"],
 }).handle(async ({ caller, params }, { registrations }: RegistrationDeps) => ({
   status: 200,
-  body: { success: true, data: present(await registrations.get(caller.agentId, params.webhookId)) },
+  body: { success: true, data: presentWebhook(await registrations.get(caller.agentId, params.webhookId)) },
 }));
 
 const change = defineRoute({
@@ -80,7 +81,7 @@ const change = defineRoute({
   errors: ["not_found"],
 }).handle(async ({ caller, params, body }, { registrations }: RegistrationDeps) => ({
   status: 200,
-  body: { success: true, data: present(await registrations.change(caller.agentId, params.webhookId, body)) },
+  body: { success: true, data: presentWebhook(await registrations.change(caller.agentId, params.webhookId, body)) },
 }));
 
 const remove = defineRoute({
@@ -94,7 +95,7 @@ const remove = defineRoute({
   errors: ["not_found"],
 }).handle(async ({ caller, params }, { registrations }: RegistrationDeps) => ({
   status: 200,
-  body: { success: true, data: present(await registrations.remove(caller.agentId, params.webhookId)) },
+  body: { success: true, data: presentWebhook(await registrations.remove(caller.agentId, params.webhookId)) },
 }));
 
 export const registrationRoutes = [register, list, read, change, remove];

@@ -37,6 +37,12 @@ BEYOND_SCHEMAS = [
     (r"(body|query)\..+", r"Must not be blank"),
     # `format: uri` also allows user names, and hosts that no resolver takes.
     (r"body\.(endpointUrl|callbackUrl|url)", r"Must be an http or https URL"),
+    # One of two fields, and what a field allows another to be.
+    (r"body\.(toAgentId|topic|body|encrypted|transactionId)", r"Give |Only a message|A topic has|Must be a text"),
+    (r"query\.(unread|from)", r"Requires box=inbox"),
+    (r"query\.topic", r"Give topic"),
+    # Few points have the form of one.
+    (r"body\.encrypted\.ephemeralPublicKey", r"Isn't a point"),
     # Free-form objects.
     (r"body\..+", r"This field name isn't allowed"),
     (r"body", r"Nested deeper than"),
@@ -78,6 +84,8 @@ class Keys:
             return {"Authorization": f"Bearer {FACTS['adminKey']}"}
         if path == "/api/v1/auth/keys":
             return {"X-API-Key": FACTS["revocableKey"]}
+        if "/ucp/" in path:
+            return {"Authorization": f"Bearer {FACTS['key']}"}
         return {"X-API-Key": FACTS["key"]}
 
     def set(self, case, data, context):

@@ -9,6 +9,15 @@ export type ClientOptions = {
  */
 export type Network = "base-sepolia" | "base";
 
+export type EncryptedContent = {
+  v: 1;
+  alg: "ECDH-secp256k1+HKDF-SHA256+A256GCM";
+  ephemeralPublicKey: string;
+  iv: string;
+  ciphertext: string;
+  tag: string;
+};
+
 export type Error = {
   success: false;
   /**
@@ -981,6 +990,64 @@ export type Webhook = {
   updatedAt: string;
 };
 
+export type Message = {
+  id: string;
+  fromAgentId: string;
+  /**
+   * Recipient of a direct message
+   */
+  toAgentId?: string;
+  /**
+   * Topic of a message to its subscribers
+   */
+  topic?: string;
+  /**
+   * Position in the topic: 1, 2, 3 and so on
+   */
+  topicSeq?: number;
+  contentType: string;
+  body?: unknown;
+  /**
+   * As it was sent, in place of `body`
+   */
+  encrypted?: EncryptedContent;
+  replyTo: string | null;
+  transactionId: string | null;
+  /**
+   * When the caller marked it as read; null for its sender
+   */
+  readAt: string | null;
+  createdAt: string;
+};
+
+export type UcpMessage = {
+  id: string;
+  type: string;
+  fromAgentId: string;
+  toAgentId: string;
+  payload: {
+    [key: string]: unknown;
+  };
+  createdAt: string;
+};
+
+export type InactiveKeyError = {
+  error: "Invalid or inactive API key";
+};
+
+export type TopicSubscription = {
+  topic: string;
+  subscribedAt: string;
+  /**
+   * `topicSeq` of the last message that has arrived
+   */
+  deliveredSeq: number;
+  /**
+   * Messages that found no room in the inbox for 24 hours
+   */
+  missed: number;
+};
+
 export type PostApiV1AuthRegisterData = {
   body: {
     agentName: string;
@@ -1092,11 +1159,11 @@ export type DeleteApiV1AuthKeysErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -1260,11 +1327,11 @@ export type GetApiV1AuthUsageErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -1451,11 +1518,11 @@ export type GetApiV1AgentsByIdDiscoveryScoreErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -1544,11 +1611,11 @@ export type GetApiV1AgentsErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -1610,11 +1677,11 @@ export type GetApiV1AgentsByIdErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -1686,11 +1753,11 @@ export type GetApiV1AgentsByIdTrustErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -1778,11 +1845,11 @@ export type PostApiV1AgentsKyaPaymentMethodErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -1886,11 +1953,11 @@ export type PostApiV1AdminAgentsByIdKyaErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -2041,11 +2108,11 @@ export type PostApiDeveloperVerifyErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -2124,11 +2191,11 @@ export type GetApiV1AgentsFeeTierErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -2362,11 +2429,11 @@ export type GetApiV1ServicesErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -2499,11 +2566,11 @@ export type PostApiV1ServicesErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -2583,11 +2650,11 @@ export type DeleteApiV1ServicesByIdErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -2669,11 +2736,11 @@ export type GetApiV1ServicesByIdErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -2805,11 +2872,11 @@ export type PatchApiV1ServicesByIdErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -2912,11 +2979,11 @@ export type PostApiV1DiscoverErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -3036,11 +3103,11 @@ export type PostApiV1CheckoutErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -3205,11 +3272,11 @@ export type GetApiV1TransactionsErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -3278,11 +3345,11 @@ export type GetApiV1TransactionsByIdErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -3347,11 +3414,11 @@ export type GetApiV1TransactionsByIdCriteriaErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -3435,11 +3502,11 @@ export type PostApiV1TransactionsByIdFundErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -3557,11 +3624,11 @@ export type PostApiV1TransactionsByIdDeliverErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -3668,11 +3735,11 @@ export type PostApiV1TransactionsByIdConfirmErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -3758,11 +3825,11 @@ export type GetApiV1TransactionsByIdClaimAbandonedErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -3846,11 +3913,11 @@ export type GetApiV1TransactionsByIdFinalizeErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -3945,11 +4012,11 @@ export type PostApiV1TransactionsByIdCheckErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -4066,11 +4133,11 @@ export type PostApiV1DisputesErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -4162,11 +4229,11 @@ export type GetApiV1DisputesByDisputeIdErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -4232,11 +4299,11 @@ export type GetApiV1DisputesByDisputeIdRulingErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -4342,11 +4409,11 @@ export type PostApiV1DisputesByDisputeIdEvidenceErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -4456,11 +4523,11 @@ export type PostApiV1TransactionsByIdDisputeEvidenceErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -4568,11 +4635,11 @@ export type PostApiV1DisputesByDisputeIdSettlementErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -4673,11 +4740,11 @@ export type PostApiV1AdminDisputesByDisputeIdRulingErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -4762,11 +4829,11 @@ export type GetApiV1JobsErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -4847,11 +4914,11 @@ export type GetApiV1EventsErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -4911,11 +4978,11 @@ export type GetApiV1WebhooksSecretErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -4995,11 +5062,11 @@ export type PostApiV1WebhooksSecretRotateErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -5097,11 +5164,11 @@ export type PostApiV1WebhooksSecretActivateErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -5200,11 +5267,11 @@ export type GetApiV1WebhooksDeliveriesErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -5274,11 +5341,11 @@ export type GetApiV1WebhooksErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -5368,11 +5435,11 @@ export type PostApiV1WebhooksErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -5454,11 +5521,11 @@ export type DeleteApiV1WebhooksByWebhookIdErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -5536,11 +5603,11 @@ export type GetApiV1WebhooksByWebhookIdErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -5638,11 +5705,11 @@ export type PatchApiV1WebhooksByWebhookIdErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -5704,6 +5771,874 @@ export type PatchApiV1WebhooksByWebhookIdResponses = {
 
 export type PatchApiV1WebhooksByWebhookIdResponse =
   PatchApiV1WebhooksByWebhookIdResponses[keyof PatchApiV1WebhooksByWebhookIdResponses];
+
+export type GetApiV1MessagesData = {
+  body?: never;
+  path?: never;
+  query?: {
+    box?: "inbox" | "sent";
+    /**
+     * `true`: only unread ones, `false`: only read ones
+     */
+    unread?: "true" | "false";
+    /**
+     * Sender
+     */
+    from?: string;
+    topic?: string;
+    /**
+     * Entries per page
+     */
+    limit?: number;
+    /**
+     * `nextCursor` of the previous page of the same list
+     */
+    cursor?: string;
+  };
+  url: "/api/v1/messages";
+};
+
+export type GetApiV1MessagesErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1MessagesError = GetApiV1MessagesErrors[keyof GetApiV1MessagesErrors];
+
+export type GetApiV1MessagesResponses = {
+  /**
+   * Lists the caller's inbox, or what it has sent, newest first
+   */
+  200: {
+    success: true;
+    data: Array<Message>;
+    /**
+     * Null on the last page
+     */
+    nextCursor: string | null;
+  };
+};
+
+export type GetApiV1MessagesResponse = GetApiV1MessagesResponses[keyof GetApiV1MessagesResponses];
+
+export type PostApiV1MessagesData = {
+  body: {
+    toAgentId?: string;
+    topic?: string;
+    /**
+     * By default `text/plain` for a text and an encrypted content, `application/json` for other bodies
+     */
+    contentType?: string;
+    /**
+     * A text for `text/…`, any JSON for other types; at most 64 KB
+     */
+    body?: unknown;
+    encrypted?: EncryptedContent;
+    /**
+     * A message that the caller has sent or received
+     */
+    replyTo?: string;
+    /**
+     * A deal of sender and recipient
+     */
+    transactionId?: string;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/v1/messages";
+};
+
+export type PostApiV1MessagesErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `recipient_not_found`: No agent with this id is registered
+   *
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `inbox_full`: The recipient's inbox has no room for an unread message
+   *
+   * `encrypted_message_repeated`: This ciphertext has already been sent to the agent
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `indexer_unavailable`: The subgraph is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1MessagesError = PostApiV1MessagesErrors[keyof PostApiV1MessagesErrors];
+
+export type PostApiV1MessagesResponses = {
+  /**
+   * Sends a message to an agent, or to the subscribers of a topic
+   */
+  201: {
+    success: true;
+    data: Message;
+  };
+};
+
+export type PostApiV1MessagesResponse = PostApiV1MessagesResponses[keyof PostApiV1MessagesResponses];
+
+export type GetApiV1MessagesByIdData = {
+  body?: never;
+  path: {
+    id: string;
+  };
+  query?: never;
+  url: "/api/v1/messages/{id}";
+};
+
+export type GetApiV1MessagesByIdErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1MessagesByIdError = GetApiV1MessagesByIdErrors[keyof GetApiV1MessagesByIdErrors];
+
+export type GetApiV1MessagesByIdResponses = {
+  /**
+   * Reads a message
+   */
+  200: {
+    success: true;
+    data: Message;
+  };
+};
+
+export type GetApiV1MessagesByIdResponse = GetApiV1MessagesByIdResponses[keyof GetApiV1MessagesByIdResponses];
+
+export type PatchApiV1MessagesByIdData = {
+  body: {
+    read: boolean;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path: {
+    id: string;
+  };
+  query?: never;
+  url: "/api/v1/messages/{id}";
+};
+
+export type PatchApiV1MessagesByIdErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `wrong_role`: The caller doesn't have the role that this operation requires
+   */
+  403: Error;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type PatchApiV1MessagesByIdError = PatchApiV1MessagesByIdErrors[keyof PatchApiV1MessagesByIdErrors];
+
+export type PatchApiV1MessagesByIdResponses = {
+  /**
+   * Marks a message as read or unread
+   */
+  200: {
+    success: true;
+    data: Message;
+  };
+};
+
+export type PatchApiV1MessagesByIdResponse = PatchApiV1MessagesByIdResponses[keyof PatchApiV1MessagesByIdResponses];
+
+export type GetApiV1UcpMessagesData = {
+  body?: never;
+  path?: never;
+  query?: {
+    /**
+     * Entries per page
+     */
+    limit?: number;
+    /**
+     * `nextCursor` of the previous page of the same list
+     */
+    cursor?: string;
+  };
+  url: "/api/v1/ucp/messages";
+};
+
+export type GetApiV1UcpMessagesErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `inactive_api_key`: Invalid or inactive API key
+   */
+  401: InactiveKeyError | Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1UcpMessagesError = GetApiV1UcpMessagesErrors[keyof GetApiV1UcpMessagesErrors];
+
+export type GetApiV1UcpMessagesResponses = {
+  /**
+   * Lists the ucp messages that the caller has sent or received, newest first
+   */
+  200: {
+    success: true;
+    data: Array<UcpMessage>;
+    /**
+     * Null on the last page
+     */
+    nextCursor: string | null;
+  };
+};
+
+export type GetApiV1UcpMessagesResponse = GetApiV1UcpMessagesResponses[keyof GetApiV1UcpMessagesResponses];
+
+export type PostApiV1UcpMessagesData = {
+  body: {
+    type: string;
+    toAgentId: string;
+    payload: {
+      [key: string]: unknown;
+    };
+    /**
+     * Ignored: the sender is the owner of the key
+     */
+    fromAgentId?: unknown;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/v1/ucp/messages";
+};
+
+export type PostApiV1UcpMessagesErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `inactive_api_key`: Invalid or inactive API key
+   */
+  401: InactiveKeyError | Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `recipient_not_found`: No agent with this id is registered
+   *
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `inbox_full`: The recipient's inbox has no room for an unread message
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1UcpMessagesError = PostApiV1UcpMessagesErrors[keyof PostApiV1UcpMessagesErrors];
+
+export type PostApiV1UcpMessagesResponses = {
+  /**
+   * Sends a ucp message
+   */
+  201: {
+    success: true;
+    data: UcpMessage;
+  };
+};
+
+export type PostApiV1UcpMessagesResponse = PostApiV1UcpMessagesResponses[keyof PostApiV1UcpMessagesResponses];
+
+export type DeleteApiV1MessagesSubscribeData = {
+  body?: never;
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: {
+    topic?: string;
+  };
+  url: "/api/v1/messages/subscribe";
+};
+
+export type DeleteApiV1MessagesSubscribeErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type DeleteApiV1MessagesSubscribeError =
+  DeleteApiV1MessagesSubscribeErrors[keyof DeleteApiV1MessagesSubscribeErrors];
+
+export type DeleteApiV1MessagesSubscribeResponses = {
+  /**
+   * Ends the caller's subscription to a topic
+   */
+  200: {
+    success: true;
+    data: {
+      topic: string;
+      unsubscribed: boolean;
+    };
+  };
+};
+
+export type DeleteApiV1MessagesSubscribeResponse =
+  DeleteApiV1MessagesSubscribeResponses[keyof DeleteApiV1MessagesSubscribeResponses];
+
+export type PostApiV1MessagesSubscribeData = {
+  body: {
+    topic: string;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/v1/messages/subscribe";
+};
+
+export type PostApiV1MessagesSubscribeErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `subscription_limit_reached`: The agent is subscribed to as many topics as it may be
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1MessagesSubscribeError = PostApiV1MessagesSubscribeErrors[keyof PostApiV1MessagesSubscribeErrors];
+
+export type PostApiV1MessagesSubscribeResponses = {
+  /**
+   * Subscribes the caller to a topic
+   */
+  200: {
+    success: true;
+    data: TopicSubscription;
+  };
+};
+
+export type PostApiV1MessagesSubscribeResponse =
+  PostApiV1MessagesSubscribeResponses[keyof PostApiV1MessagesSubscribeResponses];
+
+export type GetApiV1MessagesSubscriptionsData = {
+  body?: never;
+  path?: never;
+  query?: {
+    /**
+     * Entries per page
+     */
+    limit?: number;
+    /**
+     * `nextCursor` of the previous page of the same list
+     */
+    cursor?: string;
+  };
+  url: "/api/v1/messages/subscriptions";
+};
+
+export type GetApiV1MessagesSubscriptionsErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1MessagesSubscriptionsError =
+  GetApiV1MessagesSubscriptionsErrors[keyof GetApiV1MessagesSubscriptionsErrors];
+
+export type GetApiV1MessagesSubscriptionsResponses = {
+  /**
+   * Lists the topics that the caller is subscribed to
+   */
+  200: {
+    success: true;
+    data: Array<TopicSubscription>;
+    /**
+     * Null on the last page
+     */
+    nextCursor: string | null;
+  };
+};
+
+export type GetApiV1MessagesSubscriptionsResponse =
+  GetApiV1MessagesSubscriptionsResponses[keyof GetApiV1MessagesSubscriptionsResponses];
+
+export type PostApiV1MessagesWebhookData = {
+  body: {
+    url: string;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/v1/messages/webhook";
+};
+
+export type PostApiV1MessagesWebhookErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `webhook_limit_reached`: The agent has as many webhooks as it may have
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1MessagesWebhookError = PostApiV1MessagesWebhookErrors[keyof PostApiV1MessagesWebhookErrors];
+
+export type PostApiV1MessagesWebhookResponses = {
+  /**
+   * Registers a webhook for the messages that arrive
+   */
+  201: {
+    success: true;
+    data: Webhook;
+  };
+};
+
+export type PostApiV1MessagesWebhookResponse =
+  PostApiV1MessagesWebhookResponses[keyof PostApiV1MessagesWebhookResponses];
 
 export type GetApiV1X402PacksData = {
   body?: never;
@@ -5778,11 +6713,11 @@ export type PostApiV1X402PacksByPackIdErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**

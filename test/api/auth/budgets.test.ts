@@ -32,6 +32,7 @@ const CALLS: [facts: string, type: CallClass, method: string, path: string, opti
   ["[S8.3.02]", "api", "GET", SERVICE, {}],
   ["[S8.3.04]", "search", "GET", "/api/v1/services?q=translate", {}],
   ["[D35]", "search", "POST", "/api/v1/discover", { body: { query: "translate" } }],
+  ["[S8.3.03]", "message", "POST", "/api/v1/messages", { body: { toAgentId: "agt_unknown", body: "Hello" } }],
   ["[S8.3.05]", "transaction", "POST", "/api/v1/checkout", { body: CHECKOUT }],
 ];
 

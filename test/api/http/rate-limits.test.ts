@@ -27,6 +27,9 @@ const CALLS: [facts: string, rateClass: RateClass, method: string, path: string,
   ["[S8.2.07]", "confirm", "POST", "/api/v1/transactions/txn_unknown/confirm", NO_BODY],
   ["[S8.2.08]", "general", "GET", "/api/v1/services/lst_unknown", {}],
   ["[S8.2.16]", "dispute", "POST", "/api/v1/disputes", NO_BODY],
+  ["[S8.2.09]", "messageSend", "POST", "/api/v1/messages", NO_BODY],
+  ["[S8.2.14]", "inboxRead", "GET", "/api/v1/messages", {}],
+  ["[S8.2.15]", "messageWebhook", "POST", "/api/v1/messages/webhook", NO_BODY],
   ["[S8.2.10]", "search", "GET", "/api/v1/services?q=translate", {}],
 ];
 

@@ -1,0 +1,273 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { ClientSession, Connection } from "mongoose";
+
+import { INBOX_LIMITS, TOPIC_PATIENCE_MS } from "../../config/constants.ts";
+import { insertPlain, writePlain } from "../../db/plain-writes.ts";
+import { withTransaction } from "../../db/connection.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { EventRecorder } from "../events/recorder.ts";
+import { fromNow, isDue } from "../outbox/due.ts";
+import { deliveryOf } from "./inboxes.ts";
+import type { InboxRecord, MessageModels, MessageRecord, SubscriptionRecord } from "./model.ts";
+import { receivedBy } from "./sender.ts";
+
+/** Durations of the fan-out. Tests shorten them. */
+export interface FanOutTimings {
+  /** Pause between looks for new messages, in milliseconds. */
+  fanOutPollMs: number;
+  /** How long a topic stays with a worker that has died, in milliseconds. */
+  fanOutLeaseMs: number;
+  /** Pause before a full inbox is tried again, in milliseconds. */
+  fullInboxRetryMs: number;
+}
+
+/** The default timings. */
+export const FAN_OUT_TIMINGS: FanOutTimings = {
+  fanOutPollMs: 200,
+  fanOutLeaseMs: 15_000,
+  fullInboxRetryMs: 30_000,
+};
+
+/** Dependencies of the fan-out. */
+export interface FanOutDeps {
+  connection: Connection;
+  models: MessageModels;
+  recorder: Pick<EventRecorder, "record">;
+  clock: Clock;
+  log: Logger;
+  timings: FanOutTimings;
+  /** Names this process in leases. */
+  processId: string;
+}
+
+/** Hands the messages of topics to their subscribers. */
+export interface FanOut {
+  /** Serves the topic that has waited longest. Returns whether there was one. */
+  step(signal?: AbortSignal): Promise<boolean>;
+  /** Serves topics until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Subscribers of a transaction, and inbox entries that it writes at most. */
+const SUBSCRIBERS_PER_BATCH = 50;
+const ENTRIES_PER_BATCH = 200;
+const FAILURE_PAUSE_MS = 1_000;
+
+/** What a subscription gets in a transaction. */
+interface Share {
+  subscription: SubscriptionRecord;
+  messages: MessageRecord[];
+  /** Length of its inbox before. */
+  inboxLength: number;
+  /** Position of its cursor afterwards. */
+  reached: number;
+  /** Whether the inbox is full before the end. */
+  isBlocked: boolean;
+}
+
+/** A topic and whether this turn looks for room in full inboxes. */
+interface Turn {
+  _id: string;
+  isRetryDue: boolean;
+}
+
+/** Full inboxes at the end of a turn: there are none, they were tried, or they wait for their time. */
+type Retry = "none" | "again" | "waiting";
+
+/**
+ * Each subscription has a cursor: the position of the last message that has reached the inbox. One transaction writes
+ * inbox entries, events and cursors of a batch of subscribers. Whatever dies in between leaves no trace, and no message
+ * arrives twice or out of order, however many workers try. A topic's lease only saves them work.
+ */
+export function createFanOut({ connection, models, recorder, clock, log, timings, processId }: FanOutDeps): FanOut {
+  const { messages, deliveries, inboxes, topics, subscriptions } = models;
+  let turns = 0;
+
+  async function claim(holder: string) {
+    return topics
+      .findOneAndUpdate(isDue("dueAt"), [{ $set: { holder, dueAt: fromNow(timings.fanOutLeaseMs) } }], {
+        sort: { dueAt: 1 },
+        updatePipeline: true,
+      })
+      .lean();
+  }
+
+  /** Extends the lease; returns the length of the topic, or undefined if another worker has taken over. */
+  async function renew(topic: string, holder: string): Promise<number | undefined> {
+    const renewed = await topics
+      .findOneAndUpdate({ _id: topic, holder }, [{ $set: { dueAt: fromNow(timings.fanOutLeaseMs) } }], {
+        returnDocument: "after",
+        updatePipeline: true,
+      })
+      .lean();
+    return renewed?.seq;
+  }
+
+  /** Ends a turn. False if the topic has grown since. */
+  async function release(topic: string, holder: string, seq: number, retry: Retry): Promise<boolean> {
+    const later = fromNow(timings.fullInboxRetryMs);
+    const retryAt = { none: null, again: later, waiting: { $ifNull: ["$retryAt", later] } }[retry];
+    const { matchedCount } = await topics.updateOne(
+      { _id: topic, holder, seq },
+      [{ $set: { holder: null, retryAt, dueAt: retryAt } }],
+      { updatePipeline: true },
+    );
+    return matchedCount === 1;
+  }
+
+  /** Writes what subscribers get, and moves their cursors. */
+  async function write(shares: readonly Share[], session: ClientSession): Promise<void> {
+    const served = shares.filter(({ messages: own }) => own.length > 0);
+    const entries = served.flatMap(({ subscription: { agentId }, messages: own, inboxLength }) =>
+      own.map((message, index) => deliveryOf(message, agentId, inboxLength + index + 1)),
+    );
+    await insertPlain(deliveries, entries, session);
+    await writePlain(
+      inboxes,
+      served.map(({ subscription: { agentId: _id }, messages: own }) => ({
+        updateOne: { filter: { _id }, update: { $inc: { unread: own.length, length: own.length } } },
+      })),
+      session,
+    );
+    await writePlain(
+      subscriptions,
+      shares.map(({ subscription: { _id }, reached, isBlocked }) => ({
+        updateOne: { filter: { _id }, update: { $set: { deliveredSeq: reached, isBlocked } } },
+      })),
+      session,
+    );
+    const recipients = new Map<MessageRecord, string[]>();
+    for (const { subscription, messages: own } of served) {
+      for (const message of own) recipients.set(message, [...(recipients.get(message) ?? []), subscription.agentId]);
+    }
+    const inOrder = [...recipients].sort(([one], [other]) => (one.topicSeq ?? 0) - (other.topicSeq ?? 0));
+    const announcements = inOrder.map(([message, agentIds]) => receivedBy(message, agentIds));
+    await recorder.record(announcements, session);
+  }
+
+  /** The inboxes of subscribers by agent. A subscription is counted in its inbox, so each has one. */
+  async function inboxesOf(subscribers: readonly SubscriptionRecord[], session: ClientSession | null) {
+    const agentIds = subscribers.map(({ agentId }) => agentId);
+    const found = await inboxes.find({ _id: { $in: agentIds } }, null, { session }).lean();
+    return new Map(found.map((inbox) => [inbox._id, inbox]));
+  }
+
+  /** Hands messages to the subscribers that lack most. Returns whether there were any. */
+  function deliverBatch(topic: string, seq: number): Promise<boolean> {
+    return withTransaction(connection, async (session) => {
+      const lacking = await subscriptions
+        .find({ topic, isBlocked: false, deliveredSeq: { $lt: seq } }, null, { session })
+        .sort({ deliveredSeq: 1 })
+        .limit(SUBSCRIBERS_PER_BATCH)
+        .lean();
+      const [first] = lacking;
+      if (first === undefined) return false;
+      const upTo = Math.min(seq, first.deliveredSeq + Math.floor(ENTRIES_PER_BATCH / lacking.length));
+      const batch = await messages
+        .find({ topic, topicSeq: { $gt: first.deliveredSeq, $lte: upTo } }, null, { session })
+        .sort({ topicSeq: 1 })
+        .lean();
+      const inboxOf = await inboxesOf(lacking, session);
+      const shares = lacking
+        .filter(({ deliveredSeq }) => deliveredSeq < upTo)
+        .map((subscription) => shareOf(subscription, batch, upTo, inboxOf.get(subscription.agentId)));
+      await write(shares, session);
+      return true;
+    });
+  }
+
+  /** Skips what an inbox had no room for in 24 hours, and counts it. */
+  async function skipOld({ _id, topic, agentId, deliveredSeq }: SubscriptionRecord): Promise<void> {
+    const cutoff = new Date(clock.now().getTime() - TOPIC_PATIENCE_MS);
+    const waiting = await messages
+      .find({ topic, topicSeq: { $gt: deliveredSeq } })
+      .sort({ topicSeq: 1 })
+      .limit(ENTRIES_PER_BATCH)
+      .lean();
+    const firstYoung = waiting.findIndex(({ createdAt }) => createdAt > cutoff);
+    const old = firstYoung === -1 ? waiting : waiting.slice(0, firstYoung);
+    const reached = old.at(-1)?.topicSeq;
+    if (reached === undefined || reached === null) return;
+    const missed = old.filter(({ fromAgentId }) => fromAgentId !== agentId).length;
+    const skip = { $set: { deliveredSeq: reached }, $inc: { missed } };
+    await subscriptions.updateOne({ _id, deliveredSeq, isBlocked: true }, skip);
+  }
+
+  /** Looks for room in the full inboxes of a topic's subscribers. */
+  async function retryBlocked(topic: string, signal: AbortSignal | undefined): Promise<void> {
+    const blocked = await subscriptions.find({ topic, isBlocked: true }).sort({ deliveredSeq: 1 }).lean();
+    for (let start = 0; start < blocked.length && signal?.aborted !== true; start += SUBSCRIBERS_PER_BATCH) {
+      const batch = blocked.slice(start, start + SUBSCRIBERS_PER_BATCH);
+      const inboxOf = await inboxesOf(batch, null);
+      const isFull = ({ agentId }: SubscriptionRecord) => (inboxOf.get(agentId)?.unread ?? 0) >= INBOX_LIMITS.unread;
+      const freed = batch.filter((subscription) => !isFull(subscription)).map(({ _id }) => _id);
+      await subscriptions.updateMany({ _id: { $in: freed } }, { isBlocked: false });
+      for (const subscription of batch.filter(isFull)) await skipOld(subscription);
+    }
+  }
+
+  async function serve({ _id, isRetryDue }: Turn, holder: string, signal: AbortSignal | undefined): Promise<void> {
+    if (isRetryDue) await retryBlocked(_id, signal);
+    for (;;) {
+      const seq = await renew(_id, holder);
+      if (seq === undefined) return;
+      if (signal?.aborted === true) {
+        await topics.updateOne({ _id, holder }, [{ $set: { holder: null, dueAt: "$$NOW" } }], { updatePipeline: true });
+        return;
+      }
+      if (await deliverBatch(_id, seq)) continue;
+      const isAnyFull = (await subscriptions.exists({ topic: _id, isBlocked: true })) !== null;
+      const retry = isRetryDue ? "again" : "waiting";
+      if (await release(_id, holder, seq, isAnyFull ? retry : "none")) return;
+    }
+  }
+
+  async function step(signal?: AbortSignal): Promise<boolean> {
+    turns += 1;
+    const holder = `${processId}#${turns}`;
+    const claimed = await claim(holder);
+    if (claimed === null) return false;
+    const { _id, dueAt, retryAt } = claimed;
+    await serve({ _id, isRetryDue: retryAt !== null && dueAt !== null && dueAt >= retryAt }, holder, signal);
+    return true;
+  }
+
+  return {
+    step,
+    async run(signal) {
+      while (!signal.aborted) {
+        let pauseMs = 0;
+        try {
+          if (!(await step(signal))) pauseMs = timings.fanOutPollMs;
+        } catch (error) {
+          // The lease expires by itself, and then the topic is served again.
+          log.error({ err: error }, "can't hand out messages of a topic");
+          pauseMs = FAILURE_PAUSE_MS;
+        }
+        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+      }
+    },
+  };
+}
+
+/** What fits into a subscriber's inbox. */
+function shareOf(
+  subscription: SubscriptionRecord,
+  batch: readonly MessageRecord[],
+  upTo: number,
+  inbox: InboxRecord | undefined,
+): Share {
+  const { unread = 0, length: inboxLength = 0 } = inbox ?? {};
+  const room = Math.max(0, INBOX_LIMITS.unread - unread);
+  const own = batch.filter((message) => isFor(subscription, message));
+  const excess = own[room]?.topicSeq;
+  const reached = typeof excess === "number" ? excess - 1 : upTo;
+  return { subscription, messages: own.slice(0, room), inboxLength, reached, isBlocked: reached < upTo };
+}
+
+/** A publisher doesn't get its own messages. */
+function isFor({ agentId, deliveredSeq }: SubscriptionRecord, { fromAgentId, topicSeq }: MessageRecord): boolean {
+  return fromAgentId !== agentId && topicSeq !== null && topicSeq > deliveredSeq;
+}

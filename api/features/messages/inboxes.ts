@@ -1,0 +1,45 @@
+import type { ClientSession } from "mongoose";
+
+import { INBOX_LIMITS } from "../../config/constants.ts";
+import type { DeliveryRecord, MessageModels, MessageRecord } from "./model.ts";
+
+/** The entry of a message in an agent's inbox. */
+export function deliveryOf(message: MessageRecord, agentId: string, seq: number): DeliveryRecord {
+  const { _id, fromAgentId, topic } = message;
+  return {
+    ...{ _id: deliveryId(_id, agentId), messageId: _id, agentId, seq },
+    ...{ fromAgentId, topic, readAt: null, isRead: false },
+  };
+}
+
+/** Id of a message's entry in an inbox. */
+export function deliveryId(messageId: string, agentId: string): string {
+  return `${messageId}:${agentId}`;
+}
+
+/**
+ * Counts a new unread message in an inbox. Every arrival writes the inbox's record, so two of them can't both take
+ * the last place.
+ * @returns its position, or undefined if the inbox is full, in total or for this sender: abort the transaction then
+ */
+export async function takePlace(
+  { inboxes, deliveries }: MessageModels,
+  agentId: string,
+  fromAgentId: string,
+  session: ClientSession,
+): Promise<number | undefined> {
+  const { unread, length } = await inboxes
+    .findOneAndUpdate(
+      { _id: agentId },
+      { $inc: { unread: 1, length: 1 }, $setOnInsert: { subscriptions: 0 } },
+      { upsert: true, returnDocument: "after", session },
+    )
+    .lean()
+    .orFail();
+  if (unread > INBOX_LIMITS.unread) return undefined;
+  const { unreadPerSender } = INBOX_LIMITS;
+  const fromSender = await deliveries
+    .countDocuments({ agentId, fromAgentId, isRead: false }, { session })
+    .limit(unreadPerSender);
+  return fromSender < unreadPerSender ? length : undefined;
+}

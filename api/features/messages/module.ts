@@ -1,0 +1,69 @@
+import type { Connection } from "mongoose";
+
+import type { JobDefinition } from "../../jobs/define-job.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { EventModel } from "../events/model.ts";
+import type { EventRecorder } from "../events/recorder.ts";
+import { defineFeature } from "../feature.ts";
+import { createFanOut } from "./fan-out.ts";
+import type { FanOutTimings } from "./fan-out.ts";
+import { messageModels } from "./model.ts";
+import { createMessageReader } from "./reader.ts";
+import type { MessageReader } from "./reader.ts";
+import { createExpireMessages } from "./retention.ts";
+import { messageRoutes } from "./routes.ts";
+import type { MessageDeps } from "./routes.ts";
+import { createMessageSender } from "./sender.ts";
+import type { MessageSenderDeps } from "./sender.ts";
+import { topicRoutes } from "./topic-routes.ts";
+import type { TopicDeps } from "./topic-routes.ts";
+import { createTopicService } from "./topics.ts";
+import { messageWebhookRoutes } from "./webhook-routes.ts";
+
+export { FAN_OUT_TIMINGS } from "./fan-out.ts";
+export type { FanOutTimings } from "./fan-out.ts";
+
+/** Dependencies of the messages feature. */
+export interface MessagesModuleDeps extends Pick<MessageSenderDeps, "findAgent" | "findTransaction"> {
+  connection: Connection;
+  clock: Clock;
+  log: Logger;
+  recorder: EventRecorder;
+  /** The log, from which the contents of deleted messages are removed. */
+  events: EventModel;
+  timings: FanOutTimings;
+  processId: string;
+}
+
+const EXPIRE_EVERY_MS = 3_600_000;
+
+/** Messages to agents and topics, and ucp messages. */
+export const messagesModule = defineFeature({
+  routes: [...messageRoutes, ...topicRoutes, ...messageWebhookRoutes],
+  create({ connection, clock, log, recorder, events, timings, processId, ...lookups }: MessagesModuleDeps) {
+    const models = messageModels(connection);
+    const reader = createMessageReader(connection, models, clock);
+    const messagesOf: MessageReader["messagesOf"] = (transactionId, agentId, limit) =>
+      reader.messagesOf(transactionId, agentId, limit);
+    const sender = createMessageSender({ connection, models, reader, recorder, clock, ...lookups });
+    const fanOut = createFanOut({ connection, models, recorder, clock, log, timings, processId });
+    const expireMessages = createExpireMessages({ connection, models, events, clock });
+    const services: MessageDeps & TopicDeps = {
+      ...{ messageSender: sender, messageReader: reader },
+      messageTopics: createTopicService(connection, models, clock),
+    };
+    const jobs: JobDefinition[] = [
+      {
+        name: "messages.expire",
+        everyMs: EXPIRE_EVERY_MS,
+        run: async ({ log: jobLog, signal }) => {
+          const deleted = await expireMessages(signal);
+          if (deleted > 0) jobLog.info({ deleted }, "messages expired");
+        },
+      },
+    ];
+    const loops = [{ name: "messages.fan-out", run: (signal: AbortSignal) => fanOut.run(signal) }];
+    return { services, models, jobs, loops, fanOut, expireMessages, messagesOf };
+  },
+});

@@ -1,0 +1,146 @@
+import type { Connection } from "mongoose";
+import type { z } from "zod";
+
+import { withTransaction } from "../../db/connection.ts";
+import { ApiError } from "../../http/errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { deliveryId } from "./inboxes.ts";
+import type { DeliveryRecord, MessageModels, MessageRecord } from "./model.ts";
+import type { ReadMessage } from "./presenter.ts";
+import type { listQuery, pageQuery } from "./schemas.ts";
+
+type ListQuery = z.output<typeof listQuery>;
+
+/** A page, and the position after which the next one starts; null on the last page. */
+export interface Page<Item> {
+  items: Item[];
+  next: string | null;
+}
+
+/** Reads messages for their senders and recipients. To others they don't exist (decision 33). */
+export interface MessageReader {
+  /** The caller's inbox or what it has sent, newest first. */
+  list(agentId: string, query: ListQuery): Promise<Page<ReadMessage>>;
+  /** @throws ApiError `not_found` */
+  read(agentId: string, messageId: string): Promise<ReadMessage>;
+  /**
+   * Sets or removes the caller's own read mark. A repeat changes nothing.
+   * @throws ApiError `not_found`, or `wrong_role` for the sender
+   */
+  mark(agentId: string, messageId: string, isRead: boolean): Promise<ReadMessage>;
+  /** Ucp messages that the caller has sent or received, newest first (decision 29). */
+  listUcp(agentId: string, query: z.output<typeof pageQuery>): Promise<Page<MessageRecord>>;
+  /** The messages about a transaction that an agent has sent or received, oldest first, at most `limit`. */
+  messagesOf(transactionId: string, agentId: string, limit: number): Promise<MessageRecord[]>;
+}
+
+/** The position in an inbox that its cursor names. A cursor of another list names none, and the page is empty. */
+function positionOf({ after }: { after: string }): number {
+  return /^\d{1,15}$/.test(after) ? Number(after) : 0;
+}
+
+/** The database filter of an inbox. */
+export function inboxFilter(agentId: string, { unread, from, topic, cursor }: ListQuery) {
+  return {
+    agentId,
+    ...(from === undefined ? {} : { fromAgentId: from }),
+    ...(topic === undefined ? {} : { topic }),
+    isRead: unread === undefined ? { $in: [false, true] } : unread === "false",
+    ...(cursor === undefined ? {} : { seq: { $lt: positionOf(cursor) } }),
+  };
+}
+
+/** The database filter of what an agent has sent. */
+export function sentFilter(agentId: string, { topic, cursor }: Pick<ListQuery, "topic" | "cursor">) {
+  return {
+    fromAgentId: agentId,
+    ...(topic === undefined ? {} : { topic }),
+    ...(cursor === undefined ? {} : { _id: { $lt: cursor.after } }),
+  };
+}
+
+function pageOf<Item>(found: Item[], limit: number, idOf: (item: Item) => string): Page<Item> {
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  return { items, next: found.length > limit && last !== undefined ? idOf(last) : null };
+}
+
+const idOf = ({ _id }: MessageRecord): string => _id;
+
+/** Reads messages in the database. */
+export function createMessageReader(connection: Connection, models: MessageModels, clock: Clock): MessageReader {
+  const { messages, deliveries, inboxes } = models;
+
+  async function listInbox(agentId: string, query: ListQuery): Promise<Page<ReadMessage>> {
+    const found = await deliveries
+      .find(inboxFilter(agentId, query))
+      .sort({ seq: -1 })
+      .limit(query.limit + 1)
+      .lean<DeliveryRecord[]>();
+    const { items, next } = pageOf(found, query.limit, ({ seq }) => String(seq));
+    const records = await messages.find({ _id: { $in: items.map(({ messageId }) => messageId) } }).lean();
+    const byId = new Map(records.map((message) => [message._id, message]));
+    const read = items.flatMap(({ messageId, readAt }) => {
+      // Retention may have deleted it between the two queries.
+      const message = byId.get(messageId);
+      return message === undefined ? [] : [{ message, readAt }];
+    });
+    return { items: read, next };
+  }
+
+  async function read(agentId: string, messageId: string): Promise<ReadMessage> {
+    const [message, delivery] = await Promise.all([
+      messages.findById(messageId).lean(),
+      deliveries.findById(deliveryId(messageId, agentId)).lean(),
+    ]);
+    if (message === null || (delivery === null && message.fromAgentId !== agentId)) throw new ApiError("not_found");
+    return { message, readAt: delivery?.readAt ?? null };
+  }
+
+  return {
+    read,
+
+    async list(agentId, query) {
+      if (query.box === "inbox") return listInbox(agentId, query);
+      const { limit } = query;
+      const filter = sentFilter(agentId, query);
+      const found = await messages
+        .find(filter)
+        .sort({ _id: -1 })
+        .limit(limit + 1)
+        .lean();
+      const { items, next } = pageOf(found, limit, idOf);
+      return { items: items.map((message) => ({ message, readAt: null })), next };
+    },
+
+    async mark(agentId, messageId, isRead) {
+      const now = clock.now();
+      const isRecipient = await withTransaction(connection, async (session) => {
+        const _id = deliveryId(messageId, agentId);
+        const readAt = isRead ? now : null;
+        const changed = await deliveries.updateOne({ _id, isRead: !isRead }, { $set: { isRead, readAt } }, { session });
+        if (changed.modifiedCount === 0) return (await deliveries.exists({ _id }).session(session)) !== null;
+        await inboxes.updateOne({ _id: agentId }, { $inc: { unread: isRead ? -1 : 1 } }, { session });
+        return true;
+      });
+      const found = await read(agentId, messageId);
+      if (!isRecipient) throw new ApiError("wrong_role", { details: { needed: "recipient" } });
+      return found;
+    },
+
+    async listUcp(agentId, { limit, cursor }) {
+      const found = await messages
+        .find({ ucpParties: agentId, ...(cursor === undefined ? {} : { _id: { $lt: cursor.after } }) })
+        .sort({ _id: -1 })
+        .limit(limit + 1)
+        .lean();
+      return pageOf(found, limit, idOf);
+    },
+
+    async messagesOf(transactionId, agentId, limit) {
+      const found = await messages.find({ transactionId }).sort({ _id: 1 }).limit(limit).lean();
+      // Every message about a transaction is between its two parties.
+      return found.filter(({ fromAgentId, toAgentId }) => fromAgentId === agentId || toAgentId === agentId);
+    },
+  };
+}

@@ -1,0 +1,177 @@
+import type { ClientSession, Connection } from "mongoose";
+import type { z } from "zod";
+
+import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
+import { ApiError } from "../../http/errors.ts";
+import type { Operation } from "../../http/operation.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { sha256Hex } from "../../lib/ids.ts";
+import type { Announcement, EventRecorder } from "../events/recorder.ts";
+import { deliveryOf, takePlace } from "./inboxes.ts";
+import type { MessageModels, MessageRecord } from "./model.ts";
+import { eventBodyOf } from "./presenter.ts";
+import type { MessageReader } from "./reader.ts";
+import type { sendBody, ucpBody } from "./schemas.ts";
+
+/** The media type of a ucp message in the inbox. */
+const UCP_CONTENT_TYPE = "application/ucp+json";
+
+/** Sends messages (specification 2.7, rows 28 and 32). */
+export interface MessageSender {
+  /**
+   * @throws ApiError `recipient_not_found`, `not_found` for `replyTo` and `transactionId`, `inbox_full`,
+   * `encrypted_message_repeated`
+   */
+  send(fromAgentId: string, message: z.output<typeof sendBody>, operation: Operation): Promise<MessageRecord>;
+  /** Same errors as `send`. */
+  sendUcp(fromAgentId: string, message: z.output<typeof ucpBody>, operation: Operation): Promise<MessageRecord>;
+}
+
+/** Dependencies of the sender. */
+export interface MessageSenderDeps {
+  connection: Connection;
+  models: MessageModels;
+  reader: Pick<MessageReader, "read">;
+  recorder: Pick<EventRecorder, "record">;
+  clock: Clock;
+  /** @throws ApiError `not_found` */
+  findAgent: (agentId: string) => Promise<unknown>;
+  /** Whether an agent may know of a transaction. @throws ApiError `not_found` if it isn't a party */
+  findTransaction: (transactionId: string, agentId: string) => Promise<unknown>;
+}
+
+/** The announcement of a message to its recipients. */
+export function receivedBy(message: MessageRecord, recipients: readonly string[]): Announcement {
+  const orderKey = message.topic === null ? null : `topic:${message.topic}`;
+  return {
+    type: "message.received",
+    record: { recordId: message._id, transactionId: message.transactionId, orderKey },
+    body: eventBodyOf(message),
+    ...{ incarnation: 0, recipients, targets: [], occurredAt: message.createdAt },
+  };
+}
+
+/** Sends messages through the database. The worker hands a topic's messages to its subscribers. */
+export function createMessageSender(deps: MessageSenderDeps): MessageSender {
+  const { connection, models, reader, recorder, clock } = deps;
+  const { messages, deliveries, topics } = models;
+
+  async function checkRecipient(toAgentId: string): Promise<void> {
+    await deps.findAgent(toAgentId).catch((error: unknown) => {
+      if (error instanceof ApiError && error.code === "not_found")
+        throw new ApiError("recipient_not_found", { details: { toAgentId } });
+      throw error;
+    });
+  }
+
+  async function checkReferences({ fromAgentId, toAgentId, replyTo, transactionId }: MessageRecord): Promise<void> {
+    if (replyTo !== null) {
+      await named({ replyTo }, () => reader.read(fromAgentId, replyTo));
+    }
+    if (transactionId !== null && toAgentId !== null) {
+      await named({ transactionId }, async () => {
+        await deps.findTransaction(transactionId, fromAgentId);
+        await deps.findTransaction(transactionId, toAgentId);
+      });
+    }
+  }
+
+  async function deliver(message: MessageRecord, toAgentId: string, session: ClientSession): Promise<void> {
+    const seq = await takePlace(models, toAgentId, message.fromAgentId, session);
+    if (seq === undefined) throw new ApiError("inbox_full");
+    await messages.create([message], { session });
+    await deliveries.create([deliveryOf(message, toAgentId, seq)], { session });
+    await recorder.record([receivedBy(message, [toAgentId])], session);
+  }
+
+  /** Publishing only takes a position, so a topic's subscribers don't delay its publishers. */
+  async function publish(message: MessageRecord, topic: string, session: ClientSession): Promise<MessageRecord> {
+    const { seq } = await topics
+      .findOneAndUpdate(
+        { _id: topic },
+        [
+          {
+            $set: {
+              seq: { $add: [{ $ifNull: ["$seq", 0] }, 1] },
+              holder: { $ifNull: ["$holder", null] },
+              retryAt: { $ifNull: ["$retryAt", null] },
+              // A turn under way looks for more before it ends.
+              dueAt: { $cond: [{ $gt: ["$holder", null] }, "$dueAt", "$$NOW"] },
+            },
+          },
+        ],
+        { upsert: true, returnDocument: "after", updatePipeline: true, session },
+      )
+      .lean()
+      .orFail();
+    const published = { ...message, topicSeq: seq };
+    await messages.create([published], { session });
+    return published;
+  }
+
+  async function store(message: MessageRecord, operation: Operation): Promise<MessageRecord> {
+    const { _id, toAgentId, topic } = message;
+    const earlier = operation.isRepeat ? await messages.findById(_id).lean() : null;
+    if (earlier !== null) return earlier;
+    if (toAgentId !== null) await checkRecipient(toAgentId);
+    await checkReferences(message);
+    try {
+      return await withTransaction(connection, async (session) => {
+        if (topic !== null) return publish(message, topic, session);
+        if (toAgentId !== null) await deliver(message, toAgentId, session);
+        return message;
+      });
+    } catch (error) {
+      if (isDuplicateKey(error, "encryptionId")) throw new ApiError("encrypted_message_repeated");
+      // The same operation went on in another process while this one was paused.
+      if (isDuplicateKey(error, "_id") && operation.isRepeat) return messages.findById(_id).lean().orFail();
+      throw error;
+    }
+  }
+
+  const base = (fromAgentId: string, operation: Operation) => {
+    const createdAt = clock.now();
+    return {
+      ...{ _id: operation.newId("msg", createdAt), fromAgentId, createdAt },
+      ...{ topic: null, topicSeq: null, encrypted: null, replyTo: null, transactionId: null },
+    };
+  };
+
+  return {
+    send(fromAgentId, { toAgentId = null, topic = null, body, encrypted, ...fields }, operation) {
+      const { contentType, replyTo = null, transactionId = null } = fields;
+      const message: MessageRecord = {
+        ...base(fromAgentId, operation),
+        ...{ toAgentId, topic, contentType, replyTo, transactionId },
+        bodyJson: body === undefined ? null : JSON.stringify(body),
+        encrypted: encrypted ?? null,
+      };
+      if (encrypted !== undefined) {
+        const parts = [toAgentId, encrypted.ephemeralPublicKey, encrypted.iv];
+        message.encryptionId = sha256Hex(parts.join("|"));
+      }
+      return store(message, operation);
+    },
+
+    sendUcp(fromAgentId, { toAgentId, type, payload }, operation) {
+      const message: MessageRecord = {
+        ...base(fromAgentId, operation),
+        ...{ toAgentId, contentType: UCP_CONTENT_TYPE, bodyJson: JSON.stringify({ type, payload }) },
+        ...{ ucpType: type, ucpParties: [...new Set([fromAgentId, toAgentId])] },
+      };
+      return store(message, operation);
+    },
+  };
+}
+
+/** Adds to a `not_found` which reference wasn't found. */
+async function named(reference: Record<string, string>, find: () => Promise<unknown>): Promise<void> {
+  try {
+    await find();
+  } catch (error) {
+    if (error instanceof ApiError && error.code === "not_found") {
+      throw new ApiError("not_found", { details: reference });
+    }
+    throw error;
+  }
+}
