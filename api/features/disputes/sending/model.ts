@@ -128,7 +128,7 @@ const schema = new Schema<RulingTransactionRecord>(
 // A dispute ends once, so an escrow has one ruling.
 schema.index({ network: 1, escrowId: 1 }, { unique: true });
 // What is due.
-schema.index({ network: 1, dueAt: 1 }, { partialFilterExpression: { dueAt: { $exists: true } } });
+schema.index({ network: 1, role: 1, inFlight: 1, dueAt: 1 }, { partialFilterExpression: { dueAt: { $exists: true } } });
 // One ruling for each nonce of a key, and the highest that was allocated.
 schema.index(
   { network: 1, from: 1, nonce: 1 },

@@ -12,6 +12,8 @@ import type { ResolverKeys } from "../../../config/disputes.ts";
 import { isDatabaseOutage } from "../../../db/connection.ts";
 import type { BackgroundLoop } from "../../../jobs/background-loop.ts";
 import { createLease, leaseModel } from "../../../jobs/lease.ts";
+import { RESOLVED_BY } from "../../../indexer/schemas.ts";
+import type { ResolvedBy } from "../../../indexer/schemas.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { pauseAfter } from "../../../lib/retry.ts";
 import { rulingAbi } from "./calls.ts";
@@ -71,10 +73,10 @@ export function createRulingSending(deps: RulingSendingDeps) {
     const { system, admin } = keys[network];
     const signerOf = (key: `0x${string}` | undefined) =>
       key === undefined ? undefined : createTransactionSigner(network, key);
+    const signers = { system: signerOf(system), admin: signerOf(admin) };
     const sender = createSender({
-      ...{ network, chain, store, log, now, timings },
+      ...{ network, chain, store, signers, log, now, timings },
       deployment: deployments[network],
-      signers: { system: signerOf(system), admin: signerOf(admin) },
     });
     // One process sends at a time, which saves work. The versions of the records keep two from doing harm.
     const lease = createLease(leases, `disputes.send-rulings:${network}`, processId, timings.leaseMs);
@@ -90,15 +92,34 @@ export function createRulingSending(deps: RulingSendingDeps) {
       }
     }
 
-    /** @returns how many rulings it looked at */
-    async function step(): Promise<number> {
-      if (!(await lease.acquire())) return 0;
-      const due = await store.due(network);
+    /** How many rulings of a role may begin. At least one is looked at, because it may have ended in another way. */
+    async function roomOf(role: ResolvedBy): Promise<number | undefined> {
+      const from = signers[role]?.address;
+      if (from === undefined) return undefined;
+      return Math.max(1, timings.maxInFlight - (await store.countUnmined({ network, from })));
+    }
+
+    /** Looks at rulings as long as this process has the lease; returns how many. */
+    async function lookAtAll(due: readonly RulingTransactionRecord[]): Promise<number> {
       for (const [looked, record] of due.entries()) {
         if (!(await lease.acquire())) return looked;
         await lookAt(record);
       }
       return due.length;
+    }
+
+    /**
+     * Looks at transactions in flight first: however many rulings are queued, these make the room.
+     * @returns how many rulings it looked at
+     */
+    async function step(): Promise<number> {
+      if (!(await lease.acquire())) return 0;
+      let looked = 0;
+      for (const role of RESOLVED_BY) {
+        looked += await lookAtAll(await store.dueInFlight(network, role));
+        looked += await lookAtAll(await store.dueToSend(network, role, await roomOf(role)));
+      }
+      return looked;
     }
 
     const loop: BackgroundLoop = {

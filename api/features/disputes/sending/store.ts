@@ -2,6 +2,7 @@ import type { ClientSession } from "mongoose";
 
 import type { Network } from "../../../config/constants.ts";
 import { isDuplicateKey } from "../../../db/connection.ts";
+import type { ResolvedBy } from "../../../indexer/schemas.ts";
 import { WAITING_STATES } from "./model.ts";
 import type { Problem } from "./problems.ts";
 import type { Ruling, RulingState, RulingTransactionModel, RulingTransactionRecord, SigningAttempt } from "./model.ts";
@@ -32,6 +33,13 @@ export function createRulingStore(model: RulingTransactionModel, now: () => Date
       failures: 0,
     };
   }
+
+  const due = (network: Network, role: ResolvedBy, inFlight: boolean, limit: number) =>
+    model
+      .find({ network, role, inFlight, dueAt: { $lte: now() } })
+      .sort({ dueAt: 1 })
+      .limit(limit)
+      .lean<RulingTransactionRecord[]>();
 
   return {
     /** @returns false if the dispute has a ruling */
@@ -64,17 +72,16 @@ export function createRulingStore(model: RulingTransactionModel, now: () => Date
     findMany: (disputeIds: readonly string[]) =>
       model.find({ _id: { $in: [...disputeIds] } }).lean<RulingTransactionRecord[]>(),
 
-    /** What is due on a network: transactions in flight in the order of their nonces, then the oldest rulings. */
-    async due(network: Network): Promise<RulingTransactionRecord[]> {
-      const found = await model
-        .find({ network, dueAt: { $lte: now() } })
-        .sort({ dueAt: 1 })
-        .limit(BATCH)
-        .lean<RulingTransactionRecord[]>();
-      const nonceOf = ({ inFlight, nonce }: RulingTransactionRecord) => (inFlight ? (nonce ?? 0) : Infinity);
-      return found.sort(
-        (a, b) => nonceOf(a) - nonceOf(b) || a.queuedAt.getTime() - b.queuedAt.getTime() || (a._id < b._id ? -1 : 1),
-      );
+    /** Transactions of a role that are in flight and due, in the order of their nonces. */
+    async dueInFlight(network: Network, role: ResolvedBy): Promise<RulingTransactionRecord[]> {
+      const found = await due(network, role, true, BATCH);
+      return found.sort((a, b) => (a.nonce ?? 0) - (b.nonce ?? 0));
+    },
+
+    /** Rulings of a role that are due and have nothing in flight, the oldest first. */
+    async dueToSend(network: Network, role: ResolvedBy, limit = BATCH): Promise<RulingTransactionRecord[]> {
+      const found = await due(network, role, false, limit);
+      return found.sort((a, b) => a.queuedAt.getTime() - b.queuedAt.getTime() || (a._id < b._id ? -1 : 1));
     },
 
     /** @returns the record as written, or undefined if another process has changed it */

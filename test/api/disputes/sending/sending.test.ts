@@ -55,4 +55,23 @@ describe("a ruling", () => {
     assert.deepEqual(puts.sort(), [false, true]);
     await assert.isRejected(bench.put({ ...ruling, disputeId: "dsp_another" }), /duplicate key/);
   });
+
+  it("waits without being looked at while its key has enough transactions in flight", async () => {
+    const own = await RulingBench.open();
+    try {
+      const ahead = { now: () => new Date(Date.now() + 60_000) };
+      const sender = own.sender({ ...ahead, timings: { maxInFlight: 2 } });
+      const rulings = [];
+      for (let put = 0; put < 7; put += 1) rulings.push(await own.ruled());
+      await own.chain.client.setAutomine(false);
+      assert.strictEqual(await sender.step(NETWORK), 2, "as many as there is room for");
+      const inFlight = { inFlight: true };
+      assert.strictEqual(await sender.model.countDocuments(inFlight), 2);
+      await own.chain.client.setAutomine(true);
+      for (const ruling of rulings) await own.finish(ruling, sender);
+      for (const { escrowId } of rulings) assert.lengthOf(await own.chain.resolutionsOf(escrowId), 1);
+    } finally {
+      await own.close();
+    }
+  });
 });
