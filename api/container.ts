@@ -253,7 +253,7 @@ function createFeatures(platform: Platform, timings: Timings) {
   const events = eventsModule.create({ connection, outbox: outbox.writer, subscriptions, now });
   const { recorder } = events;
   const webhooks = webhooksModule.create({
-    ...{ connection, now, outbox },
+    ...{ connection, now, outbox, recorder },
     signingSecrets: env.webhookSigningSecrets,
     allowedPrivateHosts: env.webhookAllowPrivateHosts,
   });

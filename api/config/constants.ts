@@ -94,10 +94,19 @@ export const WEBHOOK_SIGNATURE_TOLERANCE_SECONDS = 300;
 export const WEBHOOK_ATTEMPT_TIMEOUT_MS = 10_000;
 export const WEBHOOK_RETRIES = 1;
 export const FUNDED_BACKUP_DELAY_MS = 30_000;
+/**
+ * Retries of a durable webhook (decision 37): for 24 hours from the event, after random pauses up to a limit that doubles from 5
+ * seconds to an hour.
+ */
+export const DURABLE_RETRIES = { retriedForMs: 24 * 3_600_000, firstPauseMs: 5_000, maxPauseMs: 3_600_000 };
+/** A webhook that fails for so long without an acknowledgement is disabled. */
+export const WEBHOOK_DISABLED_AFTER_MS = 5 * 24 * 3_600_000;
 /** Registered webhooks of an agent (section 4, row 24). */
 export const WEBHOOKS_PER_AGENT = 20;
 export const SIGNATURE_HEADER = "X-Service-Signature";
 export const EVENT_ID_HEADER = "X-Service-Event-Id";
+/** Headers of Standard Webhooks (https://www.standardwebhooks.com), sent beside those of the specification. */
+export const STANDARD_HEADERS = { id: "webhook-id", timestamp: "webhook-timestamp", signature: "webhook-signature" };
 
 /** API keys (section 5.1): prefix, then 64 hexadecimal characters. */
 export const API_KEY_PREFIX = "svc_";

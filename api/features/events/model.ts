@@ -17,6 +17,7 @@ export const EVENT_TYPES = [
   "dispute.resolved",
   "escrow.reorged",
   "message.received",
+  "webhook.disabled",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

@@ -129,8 +129,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       // An aborted attempt is returned to the outbox and has no outcome.
       if (signal.aborted) return;
       judge(turn, elapsedMs() - sentAt);
-      if ((await outbox.finish(dispatch, result)) === "pending") change(turn);
-      log.info({ dispatch: dispatch._id, event: dispatch.eventType, kind: dispatch.kind, ...result }, "webhook");
+      const status = await outbox.finish(dispatch, result);
+      // Its end may let the next one of its chain go.
+      if (status === "pending" || dispatch.durable) change(turn);
+      const { _id, eventType, kind } = dispatch;
+      const { outcome, statusCode, error, latencyMs } = result;
+      log.info({ dispatch: _id, event: eventType, kind, outcome, statusCode, error, latencyMs }, "webhook");
     } catch (error) {
       // The lease expires, and then the dispatch is tried again.
       change(turn);

@@ -21,13 +21,15 @@ export interface Attempt {
   statusCode: number | null;
   /** Why it wasn't acknowledged, for the owner. */
   error: string | null;
+  /** Milliseconds until the answer's status, or until there was no hope of one; null without a result. */
+  latencyMs: number | null;
+  /** The start of the answer's body, at most 1 KB; null without an answer. */
+  answer: string | null;
 }
 
 /** How an attempt ended, as its sender reports it. */
-export interface AttemptResult {
+export interface AttemptResult extends Pick<Attempt, "statusCode" | "error" | "latencyMs" | "answer"> {
   outcome: Exclude<AttemptOutcome, "running" | "interrupted">;
-  statusCode: number | null;
-  error: string | null;
 }
 
 /** `backup` is the additional dispatch of `escrow.funded`, 30 seconds after the immediate attempt (specification 6). */
@@ -64,12 +66,14 @@ export interface DispatchRecord {
   status: DispatchStatus;
   /**
    * Earliest time of the next attempt. While an attempt runs, it is the end of its lease, so a running attempt isn't
-   * due. Null while a backup waits for the immediate attempt.
+   * due. Null while a backup waits for the immediate attempt, or a durable dispatch for an earlier one (see Chains).
    */
   dueAt: Date | null;
   attempts: Attempt[];
   /** The turn that makes the current attempt; null between attempts. */
   holder: string | null;
+  /** How often others were made to wait for it, so that making them wait and ending it conflict. */
+  waits: number;
   createdAt: Date;
 }
 
@@ -125,6 +129,8 @@ const attemptSchema = new Schema<Attempt>(
     outcome: { ...text, enum: ATTEMPT_OUTCOMES },
     statusCode: { type: Number, default: null },
     error: { type: String, default: null },
+    latencyMs: { type: Number, default: null },
+    answer: { type: String, default: null },
   },
   { _id: false },
 );
@@ -148,6 +154,7 @@ const dispatchSchema = new Schema<DispatchRecord>(
     dueAt: { type: Date, default: null },
     attempts: [attemptSchema],
     holder: { type: String, default: null },
+    waits: { type: Number, default: 0 },
     createdAt: date,
   },
   { collection: "outbox_dispatches", versionKey: false, strict: "throw" },
@@ -159,8 +166,14 @@ dispatchSchema.index({ agentId: 1, dueAt: 1 }, isPending);
 dispatchSchema.index({ status: 1, dueAt: 1 }, isPending);
 dispatchSchema.index({ agentId: 1, createdAt: -1, _id: -1 });
 dispatchSchema.index({ agentId: 1, transactionId: 1, createdAt: -1, _id: -1 });
+dispatchSchema.index({ agentId: 1, webhookId: 1, createdAt: -1, _id: -1 });
+dispatchSchema.index({ agentId: 1, webhookId: 1, status: 1, createdAt: -1, _id: -1 });
 // For an agent that looks for the few failed or dropped ones among all dispatches.
 dispatchSchema.index({ agentId: 1, status: 1, createdAt: -1, _id: -1 });
+// For the first dispatch of a chain, and for those of a chain that don't wait for it yet.
+const inChain = { partialFilterExpression: { status: "pending", durable: true } };
+dispatchSchema.index({ webhookId: 1, orderKey: 1, seq: 1 }, inChain);
+dispatchSchema.index({ webhookId: 1, orderKey: 1, dueAt: 1 }, inChain);
 dispatchSchema.index({ eventId: 1 });
 dispatchSchema.index({ createdAt: 1 }, { expireAfterSeconds: KEPT_SECONDS });
 

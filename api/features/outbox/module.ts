@@ -45,7 +45,7 @@ export const outboxModule = defineFeature({
       /** Creates a dispatcher that sends in the given way. */
       dispatcher: (send: Send): Dispatcher =>
         createDispatcher({
-          outbox: createOutbox(models.dispatches, timings.outbox),
+          outbox: createOutbox(models, timings.outbox),
           lanes: createLanes(models, timings.outbox.leaseMs),
           ...{ send, log, owner: processId },
           elapsedMs: () => performance.now(),

@@ -1,6 +1,10 @@
-import { FUNDED_BACKUP_DELAY_MS, WEBHOOK_RETRIES } from "../../config/constants.ts";
+import type { PipelineStage } from "mongoose";
+
+import { DURABLE_RETRIES, FUNDED_BACKUP_DELAY_MS, WEBHOOK_RETRIES } from "../../config/constants.ts";
+import { createChains, isChained } from "./chains.ts";
+import type { ChainLink } from "./chains.ts";
 import { fromNow, isDue, isScheduled } from "./due.ts";
-import type { AttemptOutcome, AttemptResult, DispatchModel, DispatchRecord, DispatchStatus } from "./model.ts";
+import type { AttemptOutcome, AttemptResult, DispatchRecord, DispatchStatus, OutboxModels } from "./model.ts";
 import { backupIdOf } from "./put.ts";
 
 /** Time limits of the outbox. */
@@ -11,18 +15,25 @@ export interface OutboxOptions {
   retryDelayMs: number;
   /** How long after the immediate attempt the backup of `escrow.funded` is due. */
   backupDelayMs: number;
+  /** Retries of durable dispatches. */
+  durable: typeof DURABLE_RETRIES;
 }
 
 export const OUTBOX_DEFAULTS: OutboxOptions = {
   leaseMs: 30_000,
   retryDelayMs: 1_000,
   backupDelayMs: FUNDED_BACKUP_DELAY_MS,
+  durable: DURABLE_RETRIES,
 };
 
 /** Outcomes that count towards the retry. */
 const COUNTED: ReadonlySet<AttemptOutcome> = new Set(["refused", "unreachable"]);
 /** Maximum number of attempts, for a dispatch that kills its worker each time. */
 const MAX_ATTEMPTS = 5;
+/** The same for a durable dispatch, which makes about sixty attempts in its 24 hours. */
+const MAX_DURABLE_ATTEMPTS = 100;
+/** How often a turn looks again after it has made others wait. */
+const LOOKS = 20;
 
 /** What a turn takes from its lane. */
 export interface Taken {
@@ -45,7 +56,10 @@ export interface Outbox {
    * is none.
    */
   scheduleBackup(dispatch: DispatchRecord): Promise<boolean>;
-  /** Records how the attempt ended. The dispatch stays `pending` if the one retry follows. */
+  /**
+   * Records how the attempt ended. The dispatch stays `pending` if a retry follows. The end of a durable one lets the
+   * next of its chain go.
+   */
   finish(dispatch: DispatchRecord, result: AttemptResult): Promise<DispatchStatus>;
   /** Records that their worker aborted attempts. The dispatches are due at once. */
   handBack(dispatches: readonly DispatchRecord[]): Promise<void>;
@@ -78,8 +92,27 @@ const INTERRUPTED = {
   },
 };
 
-/** The outbox stored in its collection. */
-export function createOutbox(model: DispatchModel, options: OutboxOptions): Outbox {
+/** A dispatch that waits in its lane. */
+interface Waiting extends ChainLink {
+  attemptCount: number;
+  isDue: boolean;
+}
+
+/** The status of a durable dispatch after an attempt, if there is time for another one. */
+function durableStatusAfter({ outcome }: AttemptResult): DispatchStatus {
+  return outcome === "acknowledged" || outcome === "dropped" ? outcome : "pending";
+}
+
+/** The random pause before a durable dispatch's next attempt: full jitter up to a limit that doubles, in milliseconds. */
+export function durablePauseMs(attempts: number, { firstPauseMs, maxPauseMs }: OutboxOptions["durable"]): number {
+  return Math.random() * Math.min(maxPauseMs, firstPauseMs * 2 ** (attempts - 1));
+}
+
+/** The outbox stored in its collections. */
+export function createOutbox(models: OutboxModels, options: OutboxOptions): Outbox {
+  const model = models.dispatches;
+  const chains = createChains(models);
+
   /** Selects a dispatch while the turn holds it. After the lease, another turn may have started its own attempt. */
   const asTaken = ({ _id, holder, attempts }: DispatchRecord) => ({
     _id,
@@ -87,39 +120,65 @@ export function createOutbox(model: DispatchModel, options: OutboxOptions): Outb
     attempts: { $size: attempts.length },
   });
 
-  /** Starts an attempt, or records that there were too many. Null if another turn was first. */
-  function beginAttempt(_id: string, holder: string): Promise<DispatchRecord | null> {
-    const begun = { startedAt: "$$NOW", finishedAt: null, outcome: "running", statusCode: null, error: null };
-    // A worker that dies during an attempt can't record that. The next one does.
-    const isSpent = { $gte: [{ $size: "$attempts" }, MAX_ATTEMPTS] };
+  /** Updates a dispatch by a pipeline. Null if the filter doesn't match. */
+  function update(
+    filter: Record<string, unknown>,
+    fields: Record<string, unknown>,
+    endsLink: boolean,
+  ): Promise<DispatchRecord | null> {
+    const change = [{ $set: fields }] as PipelineStage.Set[];
+    if (endsLink) return chains.update(filter, change);
     return model
-      .findOneAndUpdate(
-        { _id, status: "pending", ...isDue("dueAt") },
-        [
-          {
-            $set: {
-              status: { $cond: [isSpent, "failed", "$status"] },
-              holder: { $cond: [isSpent, null, holder] },
-              dueAt: { $cond: [isSpent, null, fromNow(options.leaseMs)] },
-              attempts: { $concatArrays: [INTERRUPTED, { $cond: [isSpent, [], [begun]] }] },
-            },
-          },
-        ],
-        { returnDocument: "after", updatePipeline: true },
-      )
+      .findOneAndUpdate(filter, change, { returnDocument: "after", updatePipeline: true })
       .lean<DispatchRecord | null>();
+  }
+
+  /** Starts an attempt, or records that there were too many. Null if another turn was first. */
+  function beginAttempt(waiting: Waiting, holder: string): Promise<DispatchRecord | null> {
+    const begun = {
+      ...{ startedAt: "$$NOW", finishedAt: null, outcome: "running", statusCode: null, error: null },
+      ...{ latencyMs: null, answer: null },
+    };
+    const maxAttempts = waiting.durable ? MAX_DURABLE_ATTEMPTS : MAX_ATTEMPTS;
+    // A worker that dies during an attempt can't record that. The next one does.
+    const isSpent = { $gte: [{ $size: "$attempts" }, maxAttempts] };
+    return update(
+      { _id: waiting._id, status: "pending", ...isDue("dueAt") },
+      {
+        status: { $cond: [isSpent, "failed", "$status"] },
+        holder: { $cond: [isSpent, null, holder] },
+        dueAt: { $cond: [isSpent, null, fromNow(options.leaseMs)] },
+        attempts: { $concatArrays: [INTERRUPTED, { $cond: [isSpent, [], [begun]] }] },
+      },
+      isChained(waiting) && waiting.attemptCount >= maxAttempts,
+    );
+  }
+
+  /** Reads what waits first in a lane, once nothing of it waits for something earlier of its chain. */
+  async function firstOf(agentId: string, limit: number): Promise<Waiting[]> {
+    for (let look = 1; ; look += 1) {
+      const waiting = await model
+        .find(waitingInLane(agentId), {
+          ...{ durable: 1, webhookId: 1, orderKey: 1, seq: 1, attemptCount: { $size: "$attempts" } },
+          isDue: { $lte: ["$dueAt", "$$NOW"] },
+        })
+        .sort({ dueAt: 1 })
+        .limit(limit)
+        .lean<Waiting[]>();
+      const due = waiting.filter((dispatch) => dispatch.isDue);
+      const wasBlocked = due.some(isChained) && (await chains.hold(due));
+      if (!wasBlocked) return waiting;
+      // Another turn looks for the rest.
+      if (look === LOOKS) return waiting.filter((dispatch) => !isChained(dispatch));
+    }
   }
 
   return {
     async take(agentId, holder, limit) {
       // Reading one more shows whether the lane is empty afterwards.
-      const waiting = await model
-        .find(waitingInLane(agentId), { isDue: { $lte: ["$dueAt", "$$NOW"] } })
-        .sort({ dueAt: 1 })
-        .limit(limit + 1)
-        .lean<{ _id: string; isDue: boolean }[]>();
+      const waiting = await firstOf(agentId, limit + 1);
       const due = waiting.slice(0, limit).filter((dispatch) => dispatch.isDue);
-      const begun = await Promise.all(due.map(({ _id }) => beginAttempt(_id, holder)));
+      const begun = await Promise.all(due.map((dispatch) => beginAttempt(dispatch, holder)));
       const dispatches = begun.flatMap((dispatch) => (dispatch?.status === "pending" ? [dispatch] : []));
       return { dispatches, hasMore: waiting.length > dispatches.length };
     },
@@ -137,25 +196,28 @@ export function createOutbox(model: DispatchModel, options: OutboxOptions): Outb
 
     async finish(dispatch, result) {
       const earlier = dispatch.attempts.slice(0, -1);
-      const status = statusAfter(earlier, result);
+      const status = dispatch.durable ? durableStatusAfter(result) : statusAfter(earlier, result);
       const ended = {
         $mergeObjects: [{ $literal: { ...dispatch.attempts.at(-1), ...result } }, { finishedAt: "$$NOW" }],
       };
-      await model.updateOne(
+      const pauseMs = dispatch.durable
+        ? durablePauseMs(dispatch.attempts.length, options.durable)
+        : options.retryDelayMs;
+      // A durable dispatch is given up once its next attempt would be too late.
+      const endsAt = { $add: ["$createdAt", options.durable.retriedForMs] };
+      const isOver = dispatch.durable ? { $gt: [fromNow(pauseMs), endsAt] } : false;
+      const isPending = status === "pending";
+      const written = await update(
         asTaken(dispatch),
-        [
-          {
-            $set: {
-              status,
-              attempts: { $concatArrays: [{ $literal: earlier }, [ended]] },
-              holder: null,
-              dueAt: status === "pending" ? fromNow(options.retryDelayMs) : null,
-            },
-          },
-        ],
-        { updatePipeline: true },
+        {
+          status: isPending ? { $cond: [isOver, "failed", "pending"] } : status,
+          attempts: { $concatArrays: [{ $literal: earlier }, [ended]] },
+          holder: null,
+          dueAt: isPending ? { $cond: [isOver, null, fromNow(pauseMs)] } : null,
+        },
+        isChained(dispatch),
       );
-      return status;
+      return written?.status ?? status;
     },
 
     async handBack(dispatches) {

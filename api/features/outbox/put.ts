@@ -95,6 +95,7 @@ export function dispatchesOf(event: OutgoingEvent, targets: readonly DispatchTar
       dueAt: kind === "immediate" ? now : null,
       attempts: [],
       holder: null,
+      waits: 0,
       createdAt: now,
     }));
   });

@@ -1,12 +1,39 @@
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Send } from "../outbox/dispatcher.ts";
+import type { AttemptResult } from "../outbox/model.ts";
+import type { WebhookHealth } from "./health.ts";
 import type { WebhookSecrets } from "./secrets.ts";
 import type { WebhookSender } from "./sender.ts";
 
-/** Sends a dispatch from the outbox as a webhook, signed with its agent's current secret. */
-export function createWebhookSend(sender: WebhookSender, secrets: WebhookSecrets, now: () => Date): Send {
-  return async ({ agentId, url, eventId, bodyJson }, signal) => {
+/** Dependencies of an attempt. */
+export interface WebhookSendOptions {
+  sender: WebhookSender;
+  secrets: WebhookSecrets;
+  health: WebhookHealth;
+  now: () => Date;
+}
+
+const dropped = (error: string): AttemptResult => ({
+  ...{ outcome: "dropped", statusCode: null, error },
+  ...{ latencyMs: null, answer: null },
+});
+
+/**
+ * Sends a dispatch from the outbox as a webhook, signed with its agent's current secret. A dispatch of a registration
+ * goes to the registration's current address. It is dropped if the registration is disabled or gone, unless the listing
+ * or the checkout names the address as well.
+ */
+export function createWebhookSend({ sender, secrets, health, now }: WebhookSendOptions): Send {
+  return async ({ agentId, url, webhookId, direct, eventId, bodyJson }, signal) => {
+    const address = webhookId === null ? { url } : await health.addressOf(webhookId);
+    if ("error" in address && !direct) return dropped(address.error);
     const { secret } = await secrets.stateOf(agentId);
-    return sender.send({ url, eventId, bodyJson, secret, timestamp: toUnixSeconds(now()) }, signal);
+    const target = "error" in address || direct ? url : address.url;
+    const webhook = { url: target, eventId, bodyJson, secret, timestamp: toUnixSeconds(now()) };
+    const result = await sender.send(webhook, signal);
+    // A stopping worker ended the attempt, so it says nothing about the receiver.
+    const isReport = webhookId !== null && !("error" in address) && !signal.aborted;
+    if (isReport) await health.report(webhookId, result.outcome === "acknowledged");
+    return result;
   };
 }

@@ -18,11 +18,12 @@ export interface DispatchLog {
 }
 
 /** The database filter of a list. */
-export function dispatchesFilter(agentId: string, { transactionId, status, cursor }: DispatchQuery) {
+export function dispatchesFilter(agentId: string, { transactionId, webhookId, status, cursor }: DispatchQuery) {
   const createdAt = cursor === undefined ? undefined : new Date(cursor.createdAt);
   return {
     agentId,
     ...(transactionId === undefined ? {} : { transactionId }),
+    ...(webhookId === undefined ? {} : { webhookId }),
     ...(status === undefined ? {} : { status }),
     // The first condition is redundant, but it bounds the index range however MongoDB plans the second one.
     ...(cursor === undefined || createdAt === undefined

@@ -1,11 +1,13 @@
 import type { Connection } from "mongoose";
 
+import type { EventRecorder } from "../events/recorder.ts";
 import type { Subscriptions } from "../events/subscriptions.ts";
 import { defineFeature } from "../feature.ts";
 import type { Dispatcher, Send } from "../outbox/dispatcher.ts";
 import type { DispatchModel } from "../outbox/model.ts";
 import { createWebhookSend } from "./attempt.ts";
 import { createDispatchLog } from "./dispatch-log.ts";
+import { createWebhookHealth } from "./health.ts";
 import { webhookSecretModel } from "./model.ts";
 import { webhookModel } from "./registration-model.ts";
 import { registrationRoutes } from "./registration-routes.ts";
@@ -22,6 +24,8 @@ export interface WebhooksModuleDeps {
   now: () => Date;
   /** The outbox where webhooks wait. */
   outbox: { models: { dispatches: DispatchModel }; dispatcher: (send: Send) => Dispatcher };
+  /** Tells owners that their webhook is disabled. */
+  recorder: EventRecorder;
   signingSecrets: readonly string[];
   allowedPrivateHosts: readonly string[];
 }
@@ -34,11 +38,13 @@ export function subscriptionsOf(connection: Connection): Subscriptions {
 /** Signed webhooks: registration, sending, log and secrets. */
 export const webhooksModule = defineFeature({
   routes: [...webhookRoutes, ...registrationRoutes],
-  create({ connection, now, outbox, signingSecrets, allowedPrivateHosts }: WebhooksModuleDeps) {
+  create({ connection, now, outbox, recorder, signingSecrets, allowedPrivateHosts }: WebhooksModuleDeps) {
     const secrets = createWebhookSecrets(webhookSecretModel(connection), signingSecrets, now);
     const sender = createWebhookSender({ allowedPrivateHosts });
-    const dispatcher = outbox.dispatcher(createWebhookSend(sender, secrets, now));
-    const registrations = createRegistrations(webhookModel(connection), now);
+    const webhooks = webhookModel(connection);
+    const health = createWebhookHealth({ connection, webhooks, recorder, now });
+    const dispatcher = outbox.dispatcher(createWebhookSend({ sender, secrets, health, now }));
+    const registrations = createRegistrations(webhooks, now);
     const services: WebhookDeps & RegistrationDeps = {
       webhookSecrets: secrets,
       dispatchLog: createDispatchLog(outbox.models.dispatches),

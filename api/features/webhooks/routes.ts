@@ -3,6 +3,7 @@ import { encodeCursor } from "../../http/query-params.ts";
 import type { DispatchRecord } from "../outbox/model.ts";
 import type { DispatchLog } from "./dispatch-log.ts";
 import { dispatchListAnswer, dispatchListQuery, emptyBody, secretAnswer } from "./schemas.ts";
+import { standardSecretOf } from "./signature.ts";
 import type { WebhookSecrets, WebhookSecretState } from "./secrets.ts";
 
 /** Dependencies of the webhook routes. */
@@ -14,8 +15,15 @@ export interface WebhookDeps {
 const general = { tag: "Webhooks", auth: "apiKey", limitClass: "general", budget: "api" } as const;
 
 function presentSecret(state: WebhookSecretState) {
-  const next = state.next === null ? null : { ...state.next, activatesAt: state.next.activatesAt.toISOString() };
-  return { success: true as const, data: { ...state, next } };
+  const next =
+    state.next === null
+      ? null
+      : {
+          ...state.next,
+          standardSecret: standardSecretOf(state.next.secret),
+          activatesAt: state.next.activatesAt.toISOString(),
+        };
+  return { success: true as const, data: { ...state, standardSecret: standardSecretOf(state.secret), next } };
 }
 
 function presentDispatch(record: DispatchRecord) {
@@ -24,6 +32,8 @@ function presentDispatch(record: DispatchRecord) {
     eventId: record.eventId,
     event: record.eventType,
     transactionId: record.transactionId,
+    webhookId: record.webhookId,
+    durable: record.durable,
     url: record.url,
     kind: record.kind,
     status: record.status,

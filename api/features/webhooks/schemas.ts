@@ -6,13 +6,16 @@ import { ATTEMPT_OUTCOMES, DISPATCH_KINDS, DISPATCH_STATUSES } from "../outbox/m
 
 const secret = z.string().regex(/^whsec_[0-9a-f]{64}$/);
 
+const standardSecret = z.string().regex(/^whsec_[A-Za-z0-9+/]{43}=$/);
+
 /** The secret that signs the caller's webhooks, and the next one. */
 export const secretAnswer = dataOf(
   z.object({
     secret: secret.meta({ description: "Verifies X-Service-Signature now" }),
+    standardSecret: standardSecret.meta({ description: "The same key for libraries that verify webhook-signature" }),
     rotation: z.int(),
     next: z
-      .object({ secret, rotation: z.int(), activatesAt: z.iso.datetime() })
+      .object({ secret, standardSecret, rotation: z.int(), activatesAt: z.iso.datetime() })
       .nullable()
       .meta({ description: "Signs once it is activated, and from activatesAt at the latest" }),
   }),
@@ -24,6 +27,8 @@ const attempt = z.object({
   outcome: z.enum(ATTEMPT_OUTCOMES),
   statusCode: z.int().nullable(),
   error: z.string().nullable(),
+  latencyMs: z.int().nullable().meta({ description: "Milliseconds until the answer's status" }),
+  answer: z.string().nullable().meta({ description: "The first 1,024 bytes of the answer's body" }),
 });
 
 const dispatch = z
@@ -32,6 +37,8 @@ const dispatch = z
     eventId: z.string(),
     event: z.string(),
     transactionId: z.string().nullable(),
+    webhookId: z.string().nullable().meta({ description: "The registered webhook that it is for" }),
+    durable: z.boolean(),
     url: z.string(),
     kind: z.enum(DISPATCH_KINDS),
     status: z.enum(DISPATCH_STATUSES),
@@ -47,6 +54,7 @@ const position = z.strictObject({ createdAt: z.int(), id: z.string().max(100) })
 
 export const dispatchListQuery = z.strictObject({
   transactionId: z.string().min(1).max(100).optional(),
+  webhookId: z.string().min(1).max(64).optional(),
   status: z.enum(DISPATCH_STATUSES).optional(),
   limit: pageLimit,
   cursor: pageCursor(position).optional(),

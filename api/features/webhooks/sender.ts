@@ -1,13 +1,19 @@
 import type { LookupFunction } from "node:net";
+import type { Readable } from "node:stream";
 
 import { Agent, request } from "undici";
 
-import { EVENT_ID_HEADER, SIGNATURE_HEADER, WEBHOOK_ATTEMPT_TIMEOUT_MS } from "../../config/constants.ts";
+import {
+  EVENT_ID_HEADER,
+  SIGNATURE_HEADER,
+  STANDARD_HEADERS,
+  WEBHOOK_ATTEMPT_TIMEOUT_MS,
+} from "../../config/constants.ts";
 import type { AttemptResult } from "../outbox/model.ts";
 import { checkAddress } from "./address-check.ts";
 import { createHostResolver } from "./host-resolver.ts";
 import type { ResolvedAddress, ResolveHost } from "./host-resolver.ts";
-import { signWebhook } from "./signature.ts";
+import { signStandardWebhook, signWebhook } from "./signature.ts";
 
 /** A webhook to send. */
 export interface OutgoingWebhook {
@@ -37,7 +43,11 @@ export interface WebhookSenderOptions {
 }
 
 const MAX_ERROR_LENGTH = 200;
-/** Only the status of an answer counts. At most this many bytes of its body are read, and discarded. */
+/** Only the status of an answer counts. This much of its body is kept for the owner's log. */
+const KEPT_ANSWER_BYTES = 1_024;
+/** How long to wait for that once the status is known. */
+const ANSWER_PATIENCE_MS = 1_000;
+/** Undici refuses longer answers. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /**
@@ -62,15 +72,41 @@ function describe(error: unknown): string {
   return text.slice(0, MAX_ERROR_LENGTH);
 }
 
+/** The start of an answer's body. Never throws: what can't be read in time is left out. */
+async function startOf(body: Readable, signal: AbortSignal): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const timer = setTimeout(() => body.destroy(), ANSWER_PATIENCE_MS);
+  const stop = () => body.destroy();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= KEPT_ANSWER_BYTES) break;
+    }
+  } catch {
+    // What came before is kept.
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+    body.destroy();
+  }
+  return Buffer.concat(chunks).subarray(0, KEPT_ANSWER_BYTES).toString("utf8");
+}
+
 /** A sender that resolves the name again and opens its own connection for every attempt. */
 export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
   const resolve = options.resolve ?? createHostResolver({ systemHosts: options.allowedPrivateHosts });
   const timeoutMs = options.timeoutMs ?? WEBHOOK_ATTEMPT_TIMEOUT_MS;
 
-  async function post(webhook: OutgoingWebhook, signal: AbortSignal): Promise<AttemptResult> {
+  /** The result of an attempt, but for the time that it took. */
+  type Outcome = Omit<AttemptResult, "latencyMs">;
+
+  async function post(webhook: OutgoingWebhook, signal: AbortSignal, onStatus: () => void): Promise<Outcome> {
     const url = new URL(webhook.url);
     const verdict = await abortable(checkAddress(url, resolve, options.allowedPrivateHosts, signal), signal);
-    if (!verdict.allowed) return { outcome: "dropped", statusCode: null, error: verdict.reason };
+    if (!verdict.allowed) return { outcome: "dropped", statusCode: null, error: verdict.reason, answer: null };
     const dispatcher = new Agent({
       connect: { lookup: pinnedLookup(verdict.addresses), timeout: timeoutMs, autoSelectFamily: true },
       maxResponseSize: MAX_ANSWER_BYTES,
@@ -87,15 +123,18 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
           "user-agent": "agent-marketplace-webhooks/1",
           [SIGNATURE_HEADER]: signWebhook(webhook.secret, webhook.bodyJson, webhook.timestamp),
           [EVENT_ID_HEADER]: webhook.eventId,
+          [STANDARD_HEADERS.id]: webhook.eventId,
+          [STANDARD_HEADERS.timestamp]: String(webhook.timestamp),
+          [STANDARD_HEADERS.signature]: signStandardWebhook(webhook),
         },
         body: webhook.bodyJson,
       });
-      // Only the status counts. A body that never ends must not hold up the attempt.
+      onStatus();
       response.body.on("error", () => undefined);
-      response.body.destroy();
+      const answer = await startOf(response.body, signal);
       const { statusCode } = response;
-      if (statusCode >= 200 && statusCode < 300) return { outcome: "acknowledged", statusCode, error: null };
-      return { outcome: "refused", statusCode, error: `the receiver answered ${statusCode}` };
+      if (statusCode >= 200 && statusCode < 300) return { outcome: "acknowledged", statusCode, error: null, answer };
+      return { outcome: "refused", statusCode, error: `the receiver answered ${statusCode}`, answer };
     } finally {
       await dispatcher.destroy();
     }
@@ -105,11 +144,17 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
     async send(webhook, stop) {
       const timedOut = AbortSignal.timeout(timeoutMs);
       const signal = stop === undefined ? timedOut : AbortSignal.any([timedOut, stop]);
+      const startedAt = performance.now();
+      let latencyMs: number | undefined;
+      const msSoFar = () => Math.round(performance.now() - startedAt);
       try {
-        return await post(webhook, signal);
+        const outcome = await post(webhook, signal, () => {
+          latencyMs = msSoFar();
+        });
+        return { ...outcome, latencyMs: latencyMs ?? msSoFar() };
       } catch (error) {
         const text = timedOut.aborted ? `no answer within ${timeoutMs} ms` : describe(error);
-        return { outcome: "unreachable", statusCode: null, error: text };
+        return { outcome: "unreachable", statusCode: null, error: text, latencyMs: msSoFar(), answer: null };
       }
     },
   };

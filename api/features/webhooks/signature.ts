@@ -14,6 +14,31 @@ export function signWebhook(secret: string, rawBody: string, timestamp: number):
   return `t=${timestamp},v1=${mac(secret, timestamp, rawBody).toString("hex")}`;
 }
 
+/** What `whsec_` secrets have before their key. */
+const SECRET_PREFIX = "whsec_";
+
+const keyOf = (secret: string): Buffer => Buffer.from(secret.slice(SECRET_PREFIX.length), "hex");
+
+/** A secret as libraries for Standard Webhooks take it: the same key, in base64 instead of hexadecimal digits. */
+export function standardSecretOf(secret: string): string {
+  return `${SECRET_PREFIX}${keyOf(secret).toString("base64")}`;
+}
+
+/**
+ * The value of `webhook-signature` (Standard Webhooks): `v1,<base64>` of the HMAC-SHA256 over `<id>.<timestamp>.<body>`. The key
+ * is the 32 bytes of the secret, while the specification's own signature takes the secret's text.
+ */
+export function signStandardWebhook(webhook: {
+  eventId: string;
+  bodyJson: string;
+  secret: string;
+  timestamp: number;
+}): string {
+  const { eventId, timestamp, bodyJson, secret } = webhook;
+  const signature = createHmac("sha256", keyOf(secret)).update(`${eventId}.${timestamp}.${bodyJson}`).digest("base64");
+  return `v1,${signature}`;
+}
+
 /**
  * Whether a received webhook was signed with the secret, following the receiver rules (specification section 6, rule
  * 3): the header splits at the comma into `t` and `v1`, |now - t| is at most 300 seconds, and the HMAC is compared in

@@ -928,7 +928,8 @@ export type Event = {
     | "dispute.created"
     | "dispute.resolved"
     | "escrow.reorged"
-    | "message.received";
+    | "message.received"
+    | "webhook.disabled";
   /**
    * Null for an event that belongs to no transaction
    */
@@ -947,6 +948,11 @@ export type WebhookDelivery = {
   eventId: string;
   event: string;
   transactionId: string | null;
+  /**
+   * The registered webhook that it is for
+   */
+  webhookId: string | null;
+  durable: boolean;
   url: string;
   kind: "immediate" | "backup";
   status: "pending" | "acknowledged" | "failed" | "dropped";
@@ -956,6 +962,14 @@ export type WebhookDelivery = {
     outcome: "running" | "acknowledged" | "refused" | "unreachable" | "dropped" | "interrupted";
     statusCode: number | null;
     error: string | null;
+    /**
+     * Milliseconds until the answer's status
+     */
+    latencyMs: number | null;
+    /**
+     * The first 1,024 bytes of the answer's body
+     */
+    answer: string | null;
   }>;
   createdAt: string;
 };
@@ -975,6 +989,7 @@ export type Webhook = {
     | "dispute.resolved"
     | "escrow.reorged"
     | "message.received"
+    | "webhook.disabled"
   >;
   durable: boolean;
   /**
@@ -4898,7 +4913,8 @@ export type GetApiV1EventsData = {
       | "dispute.created"
       | "dispute.resolved"
       | "escrow.reorged"
-      | "message.received";
+      | "message.received"
+      | "webhook.disabled";
     transactionId?: string;
     /**
      * Entries per page
@@ -5024,12 +5040,17 @@ export type GetApiV1WebhooksSecretResponses = {
        * Verifies X-Service-Signature now
        */
       secret: string;
+      /**
+       * The same key for libraries that verify webhook-signature
+       */
+      standardSecret: string;
       rotation: number;
       /**
        * Signs once it is activated, and from activatesAt at the latest
        */
       next: {
         secret: string;
+        standardSecret: string;
         rotation: number;
         activatesAt: string;
       } | null;
@@ -5125,12 +5146,17 @@ export type PostApiV1WebhooksSecretRotateResponses = {
        * Verifies X-Service-Signature now
        */
       secret: string;
+      /**
+       * The same key for libraries that verify webhook-signature
+       */
+      standardSecret: string;
       rotation: number;
       /**
        * Signs once it is activated, and from activatesAt at the latest
        */
       next: {
         secret: string;
+        standardSecret: string;
         rotation: number;
         activatesAt: string;
       } | null;
@@ -5227,12 +5253,17 @@ export type PostApiV1WebhooksSecretActivateResponses = {
        * Verifies X-Service-Signature now
        */
       secret: string;
+      /**
+       * The same key for libraries that verify webhook-signature
+       */
+      standardSecret: string;
       rotation: number;
       /**
        * Signs once it is activated, and from activatesAt at the latest
        */
       next: {
         secret: string;
+        standardSecret: string;
         rotation: number;
         activatesAt: string;
       } | null;
@@ -5248,6 +5279,7 @@ export type GetApiV1WebhooksDeliveriesData = {
   path?: never;
   query?: {
     transactionId?: string;
+    webhookId?: string;
     status?: "pending" | "acknowledged" | "failed" | "dropped";
     /**
      * Entries per page
@@ -5410,6 +5442,7 @@ export type PostApiV1WebhooksData = {
       | "dispute.resolved"
       | "escrow.reorged"
       | "message.received"
+      | "webhook.disabled"
     >;
     /**
      * True: failed deliveries are retried for 24 hours, in order per transaction; false: they are retried once
@@ -5674,6 +5707,7 @@ export type PatchApiV1WebhooksByWebhookIdData = {
       | "dispute.resolved"
       | "escrow.reorged"
       | "message.received"
+      | "webhook.disabled"
     >;
     /**
      * True: failed deliveries are retried for 24 hours, in order per transaction; false: they are retried once

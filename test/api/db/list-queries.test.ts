@@ -183,8 +183,8 @@ describe("lists in the database", () => {
       const records = Array.from({ length: STORED }, (_, n) => ({
         _id: idOf(n),
         ...(n % RARE === 0
-          ? { status: "failed", transactionId: "txn_rare" }
-          : { status: "acknowledged", transactionId: `txn_${n}` }),
+          ? { status: "failed", transactionId: "txn_rare", webhookId: "whk_rare" }
+          : { status: "acknowledged", transactionId: `txn_${n}`, webhookId: "whk_busy" }),
         ...{ agentId: "agt_seller", createdAt: timeOf(n) },
       }));
       await dispatches.collection.insertMany(records as never[]);
@@ -198,7 +198,12 @@ describe("lists in the database", () => {
       return planOf(await found.limit(6).explain("executionStats"));
     }
 
-    const rare: Record<string, string>[] = [{ transactionId: "txn_rare" }, { status: "failed" }];
+    const rare: Record<string, string>[] = [
+      { transactionId: "txn_rare" },
+      { status: "failed" },
+      { webhookId: "whk_rare" },
+      { webhookId: "whk_rare", status: "failed" },
+    ];
     for (const wanted of rare) {
       it(`[D38] of one ${Object.keys(wanted).join()} read only these, newest first, on the first page and on a later one`, async () => {
         assert.deepEqual(await plan(wanted), { returned: 4, examined: 4, entries: 4, sorts: false });

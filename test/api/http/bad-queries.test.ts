@@ -100,6 +100,8 @@ describe("bad input in queries", () => {
     [WEBHOOKS, cursorOf(AFTER_SERVICE), "query.cursor"],
     [WEBHOOKS, longCursorOf(AFTER_TRANSACTION), "query.cursor"],
     [WEBHOOKS, "status=active", "query.status"],
+    [DELIVERIES, "webhookId=", "query.webhookId"],
+    [DELIVERIES, `webhookId=${"x".repeat(65)}`, "query.webhookId"],
     [DELIVERIES, "transactionId=", "query.transactionId"],
     [DELIVERIES, `transactionId=${"x".repeat(101)}`, "query.transactionId"],
     [DELIVERIES, "limit=0", "query.limit"],

@@ -4,6 +4,7 @@ import { assert } from "chai";
 
 import { createIndexes } from "../../../api/db/connection.ts";
 import { createWebhookSend } from "../../../api/features/webhooks/attempt.ts";
+import type { WebhookHealth } from "../../../api/features/webhooks/health.ts";
 import { webhookSecretModel } from "../../../api/features/webhooks/model.ts";
 import { createWebhookSecrets, ROTATION_GRACE_MS } from "../../../api/features/webhooks/secrets.ts";
 import type { WebhookSecrets } from "../../../api/features/webhooks/secrets.ts";
@@ -11,6 +12,12 @@ import type { OutgoingWebhook } from "../../../api/features/webhooks/sender.ts";
 import { ApiError } from "../../../api/http/errors.ts";
 import { ACKNOWLEDGED, TestOutbox } from "../../fixtures/outbox.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
+
+/** No dispatch here belongs to a registration. */
+const HEALTHY: WebhookHealth = {
+  addressOf: () => Promise.reject(new Error("not registered")),
+  report: () => Promise.reject(new Error("not registered")),
+};
 
 describe("a webhook is signed", () => {
   let outbox: TestOutbox;
@@ -43,7 +50,7 @@ describe("a webhook is signed", () => {
         return Promise.resolve(ACKNOWLEDGED);
       },
     };
-    const dispatcher = outbox.dispatcher(createWebhookSend(sender, secrets, now));
+    const dispatcher = outbox.dispatcher(createWebhookSend({ sender, secrets, health: HEALTHY, now }));
     await outbox.put("escrow.released", agentId);
     await dispatcher.drain();
     const active = await secrets.activate(agentId);

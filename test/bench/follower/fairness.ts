@@ -68,7 +68,7 @@ export async function measureFairness(bench: FollowerBench, hangingSellers: numb
   const sender = createWebhookSender({ allowedPrivateHosts: [LOOPBACK] });
   const { outbox: options, outboxPollMs } = OUTBOX_TIMINGS;
   const dispatcher = createDispatcher({
-    outbox: createOutbox(models.dispatches, options),
+    outbox: createOutbox(models, options),
     lanes: createLanes(models, options.leaseMs),
     send: ({ url, eventId, bodyJson }, signal) =>
       sender.send({ url, eventId, bodyJson, secret: "secret", timestamp: 0 }, signal),

@@ -103,7 +103,7 @@ export async function measureClaims(bench: FollowerBench, waiting: number) {
   const models = outboxModels(bench.connection);
   const [lanes, outbox] = [
     createLanes(models, OUTBOX_DEFAULTS.leaseMs),
-    createOutbox(models.dispatches, OUTBOX_DEFAULTS),
+    createOutbox(models, OUTBOX_DEFAULTS),
   ];
   const writer = createOutboxWriter(models);
   const dispatch = (agentId: string, n: number) =>

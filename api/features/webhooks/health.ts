@@ -1,0 +1,74 @@
+import type { Connection } from "mongoose";
+
+import { WEBHOOK_DISABLED_AFTER_MS } from "../../config/constants.ts";
+import { withTransaction } from "../../db/connection.ts";
+import type { EventRecorder } from "../events/recorder.ts";
+import type { WebhookModel, WebhookRecord } from "./registration-model.ts";
+
+/** Where the dispatches of a registration go, and how it has been answering. */
+export interface WebhookHealth {
+  /** The registration's current address, or why nothing is sent to it. */
+  addressOf(webhookId: string): Promise<{ url: string } | { error: string }>;
+  /**
+   * Records how an attempt ended. A registration without an acknowledgement for five days since its first failure is
+   * disabled, and its owner's event log gets `webhook.disabled`.
+   */
+  report(webhookId: string, isAcknowledged: boolean): Promise<void>;
+}
+
+/** Dependencies of the health of registered webhooks. */
+export interface WebhookHealthOptions {
+  connection: Connection;
+  webhooks: WebhookModel;
+  recorder: EventRecorder;
+  now: () => Date;
+}
+
+/** The health of registered webhooks, kept in their records. */
+export function createWebhookHealth({ connection, webhooks, recorder, now }: WebhookHealthOptions): WebhookHealth {
+  /** Disables it unless something has changed since it was read. */
+  async function disable({ _id, agentId, url, failingSince }: WebhookRecord): Promise<void> {
+    const disabledAt = now();
+    await withTransaction(connection, async (session) => {
+      const asRead = { _id, status: "active" as const, failingSince };
+      const change = { $set: { status: "disabled" as const, disabledAt, updatedAt: disabledAt } };
+      const { modifiedCount } = await webhooks.updateOne(asRead, change, { session });
+      if (modifiedCount === 0 || failingSince === null) return;
+      const since = failingSince.toISOString();
+      const body = { event: "webhook.disabled", webhookId: _id, url, failingSince: since };
+      const announcement = {
+        type: "webhook.disabled" as const,
+        // The same webhook can be enabled and fail again.
+        record: { recordId: `${_id}:${since}`, transactionId: null, orderKey: null },
+        body: { ...body, disabledAt: disabledAt.toISOString() },
+        ...{ incarnation: 0, recipients: [agentId], targets: [], occurredAt: disabledAt },
+      };
+      await recorder.record([announcement], session);
+    });
+  }
+
+  return {
+    async addressOf(webhookId) {
+      const found = await webhooks.findById(webhookId, { url: 1, status: 1 }).lean();
+      if (found === null) return { error: "the webhook was removed" };
+      return found.status === "active" ? { url: found.url } : { error: "the webhook is disabled" };
+    },
+
+    async report(webhookId, isAcknowledged) {
+      if (isAcknowledged) {
+        await webhooks.updateOne({ _id: webhookId, failingSince: { $ne: null } }, { $set: { failingSince: null } });
+        return;
+      }
+      const at = now();
+      const failing = await webhooks
+        .findOneAndUpdate(
+          { _id: webhookId, status: "active" },
+          [{ $set: { failingSince: { $ifNull: ["$failingSince", at] } } }],
+          { returnDocument: "after", updatePipeline: true },
+        )
+        .lean<WebhookRecord | null>();
+      const since = failing?.failingSince?.getTime() ?? at.getTime();
+      if (failing !== null && at.getTime() - since >= WEBHOOK_DISABLED_AFTER_MS) await disable(failing);
+    },
+  };
+}
