@@ -34,7 +34,11 @@ export function mountRoutes<Deps>(
   }
   const unmatched: Middleware = async (context) => {
     context.set(rateHeaders(await options.doorkeeper.countStranger(context.ip)));
-    const allowed = router.match(context.path, context.method).path.flatMap((layer) => layer.methods);
+    const layers = router.match(context.path, context.method).path;
+    // A fixed path such as `/messages/subscribe` isn't the message `subscribe`, so it has only its own methods.
+    const parameters = Math.min(...layers.map(({ paramNames }) => paramNames.length));
+    const closest = layers.filter(({ paramNames }) => paramNames.length === parameters);
+    const allowed = closest.flatMap((layer) => layer.methods);
     if (allowed.length === 0) throw new ApiError("not_found");
     throw new ApiError("method_not_allowed", { headers: { Allow: [...new Set(allowed)].join(", ") } });
   };

@@ -109,10 +109,15 @@ describe("the HTTP layer", () => {
     });
 
     it("[D33] a wrong method is a 405 that lists the right ones", async () => {
-      const answer = await api.request("PUT", SERVICES, { key, body: {} });
-      assertError(answer, 405, "method_not_allowed");
-      const allowed = (answer.headers.get("allow") ?? "").split(", ");
-      assert.deepEqual(allowed.filter((method) => method !== "HEAD").sort(), ["GET", "POST"]);
+      const methodsOf = async (path: string) => {
+        const answer = await api.request("PUT", path, { key, body: {} });
+        assertError(answer, 405, "method_not_allowed");
+        const allowed = (answer.headers.get("allow") ?? "").split(", ");
+        return allowed.filter((method) => method !== "HEAD").sort();
+      };
+      assert.deepEqual(await methodsOf(SERVICES), ["GET", "POST"]);
+      // `/messages/{id}` has GET and PATCH.
+      assert.deepEqual(await methodsOf("/api/v1/messages/subscribe"), ["DELETE", "POST"]);
     });
 
     it("[D33] bad JSON is a 400 malformed_json", async () => {
