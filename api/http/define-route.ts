@@ -70,6 +70,9 @@ export interface RouteRequest<Auth extends AuthPolicy, Params, Query, Body> {
 /** Schemas of the answers by status. */
 export type ResponseSchemas = Readonly<Record<number, z.ZodType>>;
 
+/** Schemas of headers by name. */
+export type HeaderSchemas = Readonly<Record<string, z.ZodType>>;
+
 /** What a handler answers: a declared status with a body that matches that status's schema. */
 export type RouteResult<Responses extends ResponseSchemas> = {
   [Status in keyof Responses & number]: {
@@ -116,7 +119,11 @@ interface RouteSpec<
   params?: Params;
   query?: Query;
   body?: Body;
+  /** Headers that the handler reads besides those of every route, such as `If-Match`. The handler validates them. */
+  requestHeaders?: HeaderSchemas;
   responses: Responses;
+  /** Headers that successful answers have besides those of every route, such as `ETag`. */
+  responseHeaders?: HeaderSchemas;
   /** Content types of a raw answer, without parameters. */
   produces?: readonly [string, ...string[]];
   /**
@@ -169,7 +176,9 @@ export interface RouteDefinition<Deps> {
   query: z.ZodType;
   /** Undefined for a method whose requests have no body. */
   body?: z.ZodType;
+  requestHeaders?: HeaderSchemas;
   responses: ResponseSchemas;
+  responseHeaders?: HeaderSchemas;
   produces?: readonly [string, ...string[]];
   storesAnswer: boolean;
   errors: readonly ErrorCode[];

@@ -110,7 +110,7 @@ function operationOf(route: RouteDefinition<never>): ZodOpenApiOperationObject {
     requestParams: {
       ...(route.params === undefined ? {} : { path: route.params as z.ZodObject }),
       query: route.query as z.ZodObject,
-      ...(takesIdempotencyKeys(route) ? { header: IDEMPOTENCY_HEADER } : {}),
+      ...requestHeadersOf(route),
     },
     // A DELETE never has a meaningful body, and some generators refuse one.
     ...(route.body === undefined || route.method === "DELETE"
@@ -124,6 +124,11 @@ function operationOf(route: RouteDefinition<never>): ZodOpenApiOperationObject {
         }),
     responses,
   };
+}
+
+function requestHeadersOf(route: RouteDefinition<never>): { header?: z.ZodObject } {
+  const headers = { ...(takesIdempotencyKeys(route) ? IDEMPOTENCY_HEADER.shape : {}), ...route.requestHeaders };
+  return Object.keys(headers).length === 0 ? {} : { header: z.object(headers) };
 }
 
 /** The 402 that asks for a payment and the 401 of ucp messages have bodies of their own (sections 4 and 7). */

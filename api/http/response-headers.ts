@@ -52,6 +52,7 @@ export function headersOf(route: RouteDefinition<never>, status: number, isPayab
     ...(status === TOO_MANY_REQUESTS ? { "Retry-After": alwaysRetryAfter } : {}),
     ...(status < FIRST_ERROR && takesIdempotencyKeys(route) ? { "Idempotency-Replayed": replayed } : {}),
     ...(status < FIRST_ERROR && isPayable ? RECEIPTS : {}),
+    ...(status < FIRST_ERROR ? route.responseHeaders : {}),
     ...(status === PAYMENT_REQUIRED && isPayable ? { "PAYMENT-REQUIRED": asked } : {}),
   });
 }
