@@ -8,7 +8,7 @@ export type PriceUnit = (typeof PRICE_UNITS)[number];
 export type DeliveryType = (typeof DELIVERY_TYPES)[number];
 export type ServiceStatus = (typeof SERVICE_STATUSES)[number];
 
-/** The embedding of a listing's text, for semantic search. */
+/** The embedding of a text, for semantic search. */
 export interface StoredEmbedding {
   /** The encoder that made it. */
   model: string;
@@ -50,7 +50,8 @@ export type ListingModel = Model<ListingRecord>;
 
 const required = { required: true } as const;
 
-const embedding = new Schema<StoredEmbedding>(
+/** Part of a record that has an embedding. */
+export const embeddingSchema = new Schema<StoredEmbedding>(
   { model: { type: String, ...required }, vector: { type: Buffer, ...required } },
   { _id: false },
 );
@@ -73,7 +74,7 @@ const listing = new Schema<ListingRecord>(
     network: { type: String, enum: NETWORKS, ...required },
     status: { type: String, enum: SERVICE_STATUSES, ...required },
     revision: { type: Number, ...required },
-    embedding: { type: embedding, default: null },
+    embedding: { type: embeddingSchema, default: null },
     createdAt: { type: Date, ...required },
     updatedAt: { type: Date, ...required },
   },

@@ -1,6 +1,5 @@
 import type { EtherPrice } from "../../chain/ether-price.ts";
 import { CURRENCIES, NETWORKS } from "../../config/constants.ts";
-import { ApiError } from "../../http/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { leastOnChainScoreOf } from "../agents/score.ts";
 import type { TradingHistory } from "../agents/score.ts";
@@ -10,7 +9,8 @@ import type { ListingSearch, SearchFilter } from "../listings/list.ts";
 import type { Listing } from "../listings/listing.ts";
 import { priceRanges } from "../listings/price-filter.ts";
 import type { ListingEmbedder } from "../listings/service.ts";
-import type { Encoding, SentenceEncoder } from "./encoder.ts";
+import { encodeQuery } from "./encode-query.ts";
+import type { SentenceEncoder } from "./encoder.ts";
 import type { ListingIndex } from "./listing-index.ts";
 import { isSettled, rank } from "./ranking.ts";
 import type { RatedMatch } from "./ranking.ts";
@@ -45,15 +45,6 @@ const MOST_CANDIDATES = 5_000;
 export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverService {
   const { encoder, index, standings, etherPrice, log } = deps;
 
-  async function encode(query: string): Promise<Encoding> {
-    try {
-      return await encoder.encode(query);
-    } catch (error) {
-      log.error({ err: error }, "couldn't encode a query");
-      throw new ApiError("search_unavailable", { retryAfterSeconds: 2, cause: error });
-    }
-  }
-
   /**
    * The index orders by relevance alone. The ranking adds trust in sellers, and minTrustScore may drop most candidates.
    * So the search asks for more candidates until none beyond them can be among the answers.
@@ -61,7 +52,7 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
   async function discover(text: string, filter: SearchFilter, limit: number): Promise<RatedMatch[]> {
     const { category, network, sellerId, currency, deliveryType } = filter;
     const [encoding, prices] = await Promise.all([
-      encode(text),
+      encodeQuery(encoder, text, log),
       priceRanges(filter, currency === undefined ? CURRENCIES : [currency], etherPrice),
     ]);
     const engineFilter = { category, network, sellerId, currency, deliveryType, prices };
@@ -110,7 +101,7 @@ export function createListingEmbedder(encoder: SentenceEncoder, log: Logger): Li
         const { vector } = await encoder.encode(text);
         return { model: encoder.model, vector: toBytes(vector) };
       } catch (error) {
-        log.warn({ err: error }, "couldn't embed a listing; it is pending");
+        log.warn({ err: error }, "couldn't embed a text; it is pending");
         return null;
       }
     },
