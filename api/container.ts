@@ -25,6 +25,7 @@ import type { IdempotencyTimings } from "./features/idempotency/module.ts";
 import { kyaModule } from "./features/kya/module.ts";
 import { internalModule } from "./features/internal/module.ts";
 import { listingsModule } from "./features/listings/module.ts";
+import { memoryModule } from "./features/memory/module.ts";
 import { FAN_OUT_TIMINGS, messagesModule } from "./features/messages/module.ts";
 import type { FanOutTimings } from "./features/messages/module.ts";
 import { networksModule } from "./features/networks/module.ts";
@@ -65,6 +66,7 @@ export const featureRoutes = [
   ...disputesModule.routes,
   ...sellerQueueModule.routes,
   ...eventsModule.routes,
+  ...memoryModule.routes,
   ...webhooksModule.routes,
   ...messagesModule.routes,
   ...x402Module.routes,
@@ -111,6 +113,7 @@ export type Services = Features["agents"]["services"] &
   Features["criteria"]["services"] &
   Features["disputes"]["services"] &
   Features["events"]["services"] &
+  Features["memory"]["services"] &
   Features["webhooks"]["services"] &
   Features["messages"]["services"] &
   Features["x402"]["services"] &
@@ -188,6 +191,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
       ...features.criteria.services,
       ...features.disputes.services,
       ...features.events.services,
+      ...features.memory.services,
       ...features.webhooks.services,
       ...features.messages.services,
       ...features.x402.services,
@@ -250,7 +254,11 @@ function createFeatures(platform: Platform, timings: Timings) {
   const { endpoints } = listings;
   const outbox = outboxModule.create({ connection, log, now, processId, timings });
   const subscriptions = subscriptionsOf(connection);
-  const events = eventsModule.create({ connection, outbox: outbox.writer, subscriptions, now });
+  const memory = memoryModule.create({
+    ...{ connection, now, log, encoder: search.encoder, embedder: search.embedder },
+    quota: env.memoryQuota,
+  });
+  const events = eventsModule.create({ connection, outbox: outbox.writer, subscriptions, audit: memory.audit, now });
   const { recorder } = events;
   const webhooks = webhooksModule.create({
     ...{ connection, now, outbox, recorder },
@@ -326,6 +334,7 @@ function createFeatures(platform: Platform, timings: Timings) {
       outbox,
       webhooks,
       events,
+      memory,
       transactions,
       messages,
       checkout,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { MEMORY_QUOTA } from "./constants.ts";
 import type { Network } from "./constants.ts";
 import { disputeProblems, disputeSettings, disputeVariables } from "./disputes.ts";
 import type { DisputeSettings } from "./disputes.ts";
@@ -84,6 +85,8 @@ const variables = z.object({
     .regex(/^[^\r\n]+@[^\r\n]+$/, "must be an address such as `Market <no-reply@market.example>`")
     .optional(),
   FOLLOWER_POLL_MS: wholeNumber(10, 60_000).default(100),
+  MEMORY_MAX_ENTRIES: wholeNumber(1, 1_000_000).default(MEMORY_QUOTA.entries),
+  MEMORY_MAX_BYTES: wholeNumber(1, 1_000_000_000_000).default(MEMORY_QUOTA.bytes),
   ...limitVariables,
   ...x402Variables,
   ...disputeVariables,
@@ -126,6 +129,8 @@ export interface Env {
   /** Interval at which the follower polls a subgraph, in milliseconds. */
   followerPollMs: number;
   limits: Limits;
+  /** What an agent may store in its memory: entries, and bytes of all kept versions. */
+  memoryQuota: { entries: number; bytes: number };
   /** Payments per call. */
   x402: X402Settings;
   disputes: DisputeSettings;
@@ -166,6 +171,7 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     mail: mailOf(env, publicUrl),
     followerPollMs: env.FOLLOWER_POLL_MS,
     limits: limitsOf(env),
+    memoryQuota: { entries: env.MEMORY_MAX_ENTRIES, bytes: env.MEMORY_MAX_BYTES },
     x402: x402Settings(env),
     disputes: disputeSettings(env),
   };

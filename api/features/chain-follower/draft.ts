@@ -93,10 +93,11 @@ export function createDraft(facts: DraftFacts) {
 
   /** Leaves out newcomers among the parties of an unsolicited escrow. They get its moves in their turn. */
   const toPresent = (announcement: Announcement): Announcement => {
-    const { record, recipients } = announcement;
+    const { record, recipients, parties = [] } = announcement;
     if ("recordId" in record || !record.unsolicited) return announcement;
     const present = new Set(facts.agentIds.values());
-    return { ...announcement, recipients: recipients.filter((agentId) => agentId !== null && present.has(agentId)) };
+    const isPresent = (agentId: string | null) => agentId !== null && present.has(agentId);
+    return { ...announcement, recipients: recipients.filter(isPresent), parties: parties.filter(isPresent) };
   };
 
   function change(record: TransactionRecord): void {

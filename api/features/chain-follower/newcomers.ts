@@ -55,12 +55,14 @@ export interface WelcomeOptions {
 
 const NO_TARGETS = { seller: [], buyer: [] };
 
-/** The announcements of a move that a newcomer's log lacks. */
+/** The announcements of a move for a newcomer alone: its log has those that it receives, its audit trail has all. */
 function announcementsFor(agentId: string, move: AppliedEventRecord, record: TransactionRecord) {
   const event = { ...move, buyerAmount: move.buyerAmount === null ? null : BigInt(move.buyerAmount) };
-  return announceMove(record, event, move.incarnation, NO_TARGETS)
-    .filter(({ recipients }) => recipients.includes(agentId))
-    .map((announcement) => ({ ...announcement, recipients: [agentId] }));
+  return announceMove(record, event, move.incarnation, NO_TARGETS).map((announcement) => ({
+    ...announcement,
+    recipients: announcement.recipients.filter((recipient) => recipient === agentId),
+    parties: [agentId],
+  }));
 }
 
 /** Gives a newcomer its next moves; false if there are none left. */

@@ -4,6 +4,7 @@ import type { Network } from "../../config/constants.ts";
 import { insertPlain, writePlain } from "../../db/plain-writes.ts";
 import { dispatchesOf } from "../outbox/put.ts";
 import type { DispatchTarget, OutboxWriter } from "../outbox/put.ts";
+import type { AuditedEvent, AuditTrail } from "./audit-trail.ts";
 import { eventId, logEntryId, recordEventId } from "./event-id.ts";
 import type { EventModels, EventRecord, EventType } from "./model.ts";
 import type { Subscription, Subscriptions } from "./subscriptions.ts";
@@ -41,6 +42,8 @@ export interface Announcement {
   /** Distinguishes events of one type and incarnation where an escrow can have several; see `escrow.reorged`. */
   qualifier?: string;
   recipients: readonly (string | null)[];
+  /** Agents whose audit trails get the event: both parties of an escrow. None for other records. */
+  parties?: readonly (string | null)[];
   targets: readonly DispatchTarget[];
   occurredAt: Date;
 }
@@ -72,8 +75,9 @@ export interface EventCandidate {
 /** Writes events and their dispatches together. */
 export interface EventRecorder {
   /**
-   * Adds the missing events to each recipient's log, in the given order, and puts their dispatches into the outbox, all
-   * in the caller's transaction: to the addresses that an announcement names and to those that its recipients have registered. Every recording writes the length of each log that it extends, so two at once can't
+   * Adds the missing events to each recipient's log and each party's audit trail, in the given order, and puts their
+   * dispatches into the outbox, all in the caller's transaction: to the addresses that an announcement names and to those
+   * that its recipients have registered. Every recording writes the length of each log that it extends, so two at once can't
    * both commit. A log is therefore in commit order, and no event appears behind a position that a reader has passed.
    * Recordings for different agents don't conflict.
    */
@@ -113,6 +117,8 @@ export interface EventRecorderOptions {
   models: EventModels;
   outbox: OutboxWriter;
   subscriptions: Subscriptions;
+  /** Takes the events of escrows for both parties. */
+  audit: AuditTrail;
   now: () => Date;
 }
 
@@ -125,9 +131,18 @@ function targetsOf({ agentId, announcement }: Entry, subscriptions: readonly Sub
   return [...named, ...registered];
 }
 
-/** The writer of the event log and the outbox. */
+function auditedEvents(announcements: readonly Announcement[]): AuditedEvent[] {
+  return announcements.flatMap((announcement) => {
+    const { record, type, body, occurredAt, parties = [] } = announcement;
+    if ("recordId" in record) return [];
+    const agentIds = parties.filter((agentId) => agentId !== null);
+    return [{ eventId: announcementId(announcement), type, transactionId: record._id, agentIds, body, occurredAt }];
+  });
+}
+
+/** The writer of the event log, the audit trails and the outbox. */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
-  const { outbox, subscriptions, now } = options;
+  const { outbox, subscriptions, audit, now } = options;
   const { events, lengths } = options.models;
 
   /** Extends the logs of agents, and returns the previous length of each. */
@@ -147,6 +162,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 
   return {
     async record(announcements, session) {
+      await audit.write(auditedEvents(announcements), session);
       const entries = entriesOf(announcements);
       if (entries.size === 0) return;
       const known = await events.find({ _id: { $in: [...entries.keys()] } }, { _id: 1 }, { session }).lean();

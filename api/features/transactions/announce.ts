@@ -30,6 +30,11 @@ export function targetsOf(record: TransactionRecord, endpointUrl: string | null)
   };
 }
 
+/** The agents of a transaction; null for a wallet that isn't registered. */
+function partiesOf({ buyerAgentId, sellerAgentId }: TransactionRecord): (string | null)[] {
+  return [buyerAgentId, sellerAgentId];
+}
+
 /** The announcement of `service.delivered`, once the delivery is on chain and its payload is stored. */
 export function announceDelivered(
   record: TransactionRecord,
@@ -43,6 +48,7 @@ export function announceDelivered(
     body: payloads.serviceDelivered(record, delivery.timestamp),
     incarnation: delivery.incarnation,
     recipients: [record.buyerAgentId],
+    parties: partiesOf(record),
     targets: targets.buyer,
     occurredAt,
   };
@@ -56,11 +62,12 @@ export function announceMove(
   targets: TransactionTargets,
 ): Announcement[] {
   const occurredAt = new Date(event.timestamp * 1000);
-  const toSeller = { record, incarnation, recipients: [record.sellerAgentId], targets: targets.seller, occurredAt };
-  const toBuyer = { record, incarnation, recipients: [record.buyerAgentId], targets: targets.buyer, occurredAt };
+  const facts = { record, incarnation, occurredAt, parties: partiesOf(record) };
+  const toSeller = { ...facts, recipients: [record.sellerAgentId], targets: targets.seller };
+  const toBuyer = { ...facts, recipients: [record.buyerAgentId], targets: targets.buyer };
   const toBoth = {
-    ...{ record, incarnation, occurredAt },
-    recipients: [record.buyerAgentId, record.sellerAgentId],
+    ...facts,
+    recipients: partiesOf(record),
     targets: [...targets.buyer, ...targets.seller],
   };
   switch (event.type) {
@@ -125,7 +132,8 @@ export function announceWithdrawal(
     body: payloads.escrowReorged(record, withdrawn.type, withdrawn.eventIds),
     incarnation: withdrawn.incarnation,
     qualifier: withdrawn.type,
-    recipients: [record.buyerAgentId, record.sellerAgentId],
+    recipients: partiesOf(record),
+    parties: partiesOf(record),
     targets: [...targets.seller, ...targets.buyer],
     occurredAt,
   };

@@ -33,6 +33,8 @@ BEYOND_SCHEMAS = [
     (r"body\.deadline", r"Must be after now"),
     (r"body\.(buyerPercent|sellerPercent)", r"Must be \d+|Required for Split"),
     (r"body\.(type|description)", r"Required for an item of evidence"),
+    # A key that a batch has twice.
+    (r"body\.entries\.\d+\.key", r"The key is given twice"),
     # A text of nothing but invisible characters beyond 16 bits.
     (r"(body|query)\..+", r"Must not be blank"),
     # `format: uri` also allows user names, and hosts that no resolver takes.

@@ -943,6 +943,59 @@ export type Event = {
   };
 };
 
+export type MemoryEntry = {
+  key: string;
+  namespace: string;
+  /**
+   * The value as it was written
+   */
+  value: unknown;
+  tags: Array<string>;
+  version: number;
+  /**
+   * Null for an audit entry, which never expires
+   */
+  ttlSeconds: number | null;
+  expiresAt: string | null;
+  createdAt: string;
+  /**
+   * When this version was written
+   */
+  updatedAt: string;
+};
+
+export type MemoryVersion = {
+  version: number;
+  /**
+   * The value as it was written
+   */
+  value: unknown;
+  tags: Array<string>;
+  updatedAt: string;
+};
+
+export type MemoryMatch = {
+  key: string;
+  namespace: string;
+  /**
+   * The value as it was written
+   */
+  value: unknown;
+  tags: Array<string>;
+  version: number;
+  /**
+   * Null for an audit entry, which never expires
+   */
+  ttlSeconds: number | null;
+  expiresAt: string | null;
+  createdAt: string;
+  /**
+   * When this version was written
+   */
+  updatedAt: string;
+  relevance: number;
+};
+
 export type WebhookDelivery = {
   deliveryId: string;
   eventId: string;
@@ -4980,6 +5033,987 @@ export type GetApiV1EventsResponses = {
 };
 
 export type GetApiV1EventsResponse = GetApiV1EventsResponses[keyof GetApiV1EventsResponses];
+
+export type GetApiV1MemoryData = {
+  body?: never;
+  path?: never;
+  query?: {
+    namespace?: string;
+    /**
+     * What the keys start with
+     */
+    prefix?: string;
+    tag?: string;
+    /**
+     * Entries per page
+     */
+    limit?: number;
+    /**
+     * `nextCursor` of the previous page of the same list
+     */
+    cursor?: string;
+  };
+  url: "/api/v1/memory";
+};
+
+export type GetApiV1MemoryErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1MemoryError = GetApiV1MemoryErrors[keyof GetApiV1MemoryErrors];
+
+export type GetApiV1MemoryResponses = {
+  /**
+   * Lists the memory entries of a namespace in the order of their keys
+   */
+  200: {
+    success: true;
+    data: Array<MemoryEntry>;
+    /**
+     * Null on the last page
+     */
+    nextCursor: string | null;
+  };
+};
+
+export type GetApiV1MemoryResponse = GetApiV1MemoryResponses[keyof GetApiV1MemoryResponses];
+
+export type PostApiV1MemoryData = {
+  body: {
+    /**
+     * 1 to 256 characters. In a path it is URL-encoded, so `/` becomes `%2F`
+     */
+    key: string;
+    namespace?: string;
+    /**
+     * Any JSON value of at most 64 KB
+     */
+    value: unknown;
+    /**
+     * Repeated tags count once
+     */
+    tags?: Array<string>;
+    /**
+     * Life from now on, 90 days by default
+     */
+    ttlSeconds?: number;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+    /**
+     * The version that the entry must have, as its `ETag` names it: `"3"` or `3`. `*` is any version. Otherwise 412 `version_mismatch`
+     */
+    "If-Match"?: string;
+    /**
+     * `*`: the entry must not exist yet. Otherwise 412 `version_mismatch`
+     */
+    "If-None-Match"?: "*";
+  };
+  path?: never;
+  query?: never;
+  url: "/api/v1/memory";
+};
+
+export type PostApiV1MemoryErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `memory_read_only`: The namespace audit is written by the service alone
+   */
+  403: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `memory_quota_exceeded`: The agent's memory is full
+   */
+  409: Error;
+  /**
+   * `version_mismatch`: The entry's version isn't the one that the request expects
+   */
+  412: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1MemoryError = PostApiV1MemoryErrors[keyof PostApiV1MemoryErrors];
+
+export type PostApiV1MemoryResponses = {
+  /**
+   * Writes a memory entry
+   */
+  200: {
+    success: true;
+    data: MemoryEntry;
+  };
+  /**
+   * Writes a memory entry
+   */
+  201: {
+    success: true;
+    data: MemoryEntry;
+  };
+};
+
+export type PostApiV1MemoryResponse = PostApiV1MemoryResponses[keyof PostApiV1MemoryResponses];
+
+export type PostApiV1MemoryBatchData = {
+  body: {
+    entries: Array<{
+      /**
+       * 1 to 256 characters. In a path it is URL-encoded, so `/` becomes `%2F`
+       */
+      key: string;
+      namespace?: string;
+      /**
+       * Any JSON value of at most 64 KB
+       */
+      value: unknown;
+      /**
+       * Repeated tags count once
+       */
+      tags?: Array<string>;
+      /**
+       * Life from now on, 90 days by default
+       */
+      ttlSeconds?: number;
+    }>;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/v1/memory/batch";
+};
+
+export type PostApiV1MemoryBatchErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `memory_read_only`: The namespace audit is written by the service alone
+   */
+  403: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `memory_quota_exceeded`: The agent's memory is full
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1MemoryBatchError = PostApiV1MemoryBatchErrors[keyof PostApiV1MemoryBatchErrors];
+
+export type PostApiV1MemoryBatchResponses = {
+  /**
+   * Writes up to 100 memory entries, all or none
+   */
+  200: {
+    success: true;
+    data: Array<MemoryEntry>;
+  };
+};
+
+export type PostApiV1MemoryBatchResponse = PostApiV1MemoryBatchResponses[keyof PostApiV1MemoryBatchResponses];
+
+export type GetApiV1MemoryExportData = {
+  body?: never;
+  path?: never;
+  query?: {
+    /**
+     * Only this namespace; all of them by default
+     */
+    namespace?: string;
+  };
+  url: "/api/v1/memory/export";
+};
+
+export type GetApiV1MemoryExportErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1MemoryExportError = GetApiV1MemoryExportErrors[keyof GetApiV1MemoryExportErrors];
+
+export type GetApiV1MemoryExportResponses = {
+  /**
+   * Exports the caller's memory, one entry a line
+   */
+  200: string;
+};
+
+export type GetApiV1MemoryExportResponse = GetApiV1MemoryExportResponses[keyof GetApiV1MemoryExportResponses];
+
+export type PostApiV1MemoryImportData = {
+  body: {
+    entries: Array<{
+      /**
+       * 1 to 256 characters. In a path it is URL-encoded, so `/` becomes `%2F`
+       */
+      key: string;
+      namespace?: string;
+      /**
+       * Any JSON value of at most 64 KB
+       */
+      value: unknown;
+      /**
+       * Repeated tags count once
+       */
+      tags?: Array<string>;
+      ttlSeconds?: number | null;
+      /**
+       * In the past: the entry is skipped
+       */
+      expiresAt?: string | null;
+      /**
+       * Ignored
+       */
+      version?: number;
+      /**
+       * Ignored
+       */
+      createdAt?: string;
+      /**
+       * Ignored
+       */
+      updatedAt?: string;
+    }>;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/v1/memory/import";
+};
+
+export type PostApiV1MemoryImportErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `memory_quota_exceeded`: The agent's memory is full
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1MemoryImportError = PostApiV1MemoryImportErrors[keyof PostApiV1MemoryImportErrors];
+
+export type PostApiV1MemoryImportResponses = {
+  /**
+   * Imports up to 100 exported memory entries, all or none
+   */
+  200: {
+    success: true;
+    data: {
+      created: number;
+      updated: number;
+      unchanged: number;
+      /**
+       * Entries that can't be imported, by their place in `entries`
+       */
+      skipped: Array<{
+        index: number;
+        key: string;
+        namespace: string;
+        reason: "audit" | "expired";
+      }>;
+    };
+  };
+};
+
+export type PostApiV1MemoryImportResponse = PostApiV1MemoryImportResponses[keyof PostApiV1MemoryImportResponses];
+
+export type DeleteApiV1MemoryByKeyData = {
+  body?: never;
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+    /**
+     * The version that the entry must have, as its `ETag` names it: `"3"` or `3`. `*` is any version. Otherwise 412 `version_mismatch`
+     */
+    "If-Match"?: string;
+  };
+  path: {
+    /**
+     * 1 to 256 characters. In a path it is URL-encoded, so `/` becomes `%2F`
+     */
+    key: string;
+  };
+  query?: {
+    namespace?: string;
+  };
+  url: "/api/v1/memory/{key}";
+};
+
+export type DeleteApiV1MemoryByKeyErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `memory_read_only`: The namespace audit is written by the service alone
+   */
+  403: Error;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   */
+  409: Error;
+  /**
+   * `version_mismatch`: The entry's version isn't the one that the request expects
+   */
+  412: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type DeleteApiV1MemoryByKeyError = DeleteApiV1MemoryByKeyErrors[keyof DeleteApiV1MemoryByKeyErrors];
+
+export type DeleteApiV1MemoryByKeyResponses = {
+  /**
+   * Deletes a memory entry with its history
+   */
+  200: {
+    success: true;
+    data: {
+      key: string;
+      namespace: string;
+      deleted: true;
+    };
+  };
+};
+
+export type DeleteApiV1MemoryByKeyResponse = DeleteApiV1MemoryByKeyResponses[keyof DeleteApiV1MemoryByKeyResponses];
+
+export type GetApiV1MemoryByKeyData = {
+  body?: never;
+  path: {
+    /**
+     * 1 to 256 characters. In a path it is URL-encoded, so `/` becomes `%2F`
+     */
+    key: string;
+  };
+  query?: {
+    namespace?: string;
+    /**
+     * An earlier version; the current one by default
+     */
+    version?: number;
+  };
+  url: "/api/v1/memory/{key}";
+};
+
+export type GetApiV1MemoryByKeyErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1MemoryByKeyError = GetApiV1MemoryByKeyErrors[keyof GetApiV1MemoryByKeyErrors];
+
+export type GetApiV1MemoryByKeyResponses = {
+  /**
+   * Reads a memory entry or one of its last 50 versions
+   */
+  200: {
+    success: true;
+    data: MemoryEntry;
+  };
+};
+
+export type GetApiV1MemoryByKeyResponse = GetApiV1MemoryByKeyResponses[keyof GetApiV1MemoryByKeyResponses];
+
+export type GetApiV1MemoryByKeyHistoryData = {
+  body?: never;
+  path: {
+    /**
+     * 1 to 256 characters. In a path it is URL-encoded, so `/` becomes `%2F`
+     */
+    key: string;
+  };
+  query?: {
+    namespace?: string;
+    /**
+     * Entries per page
+     */
+    limit?: number;
+    /**
+     * `nextCursor` of the previous page of the same list
+     */
+    cursor?: string;
+  };
+  url: "/api/v1/memory/{key}/history";
+};
+
+export type GetApiV1MemoryByKeyHistoryErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1MemoryByKeyHistoryError = GetApiV1MemoryByKeyHistoryErrors[keyof GetApiV1MemoryByKeyHistoryErrors];
+
+export type GetApiV1MemoryByKeyHistoryResponses = {
+  /**
+   * Lists the last 50 versions of a memory entry, newest first
+   */
+  200: {
+    success: true;
+    data: Array<MemoryVersion>;
+    /**
+     * Null on the last page
+     */
+    nextCursor: string | null;
+  };
+};
+
+export type GetApiV1MemoryByKeyHistoryResponse =
+  GetApiV1MemoryByKeyHistoryResponses[keyof GetApiV1MemoryByKeyHistoryResponses];
+
+export type PostApiV1MemoryByKeyRenewData = {
+  body?: {
+    [key: string]: never;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+    /**
+     * The version that the entry must have, as its `ETag` names it: `"3"` or `3`. `*` is any version. Otherwise 412 `version_mismatch`
+     */
+    "If-Match"?: string;
+  };
+  path: {
+    /**
+     * 1 to 256 characters. In a path it is URL-encoded, so `/` becomes `%2F`
+     */
+    key: string;
+  };
+  query?: {
+    namespace?: string;
+  };
+  url: "/api/v1/memory/{key}/renew";
+};
+
+export type PostApiV1MemoryByKeyRenewErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `memory_read_only`: The namespace audit is written by the service alone
+   */
+  403: Error;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `memory_renewal_limit_reached`: The entry's life can't be extended any further
+   */
+  409: Error;
+  /**
+   * `version_mismatch`: The entry's version isn't the one that the request expects
+   */
+  412: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1MemoryByKeyRenewError = PostApiV1MemoryByKeyRenewErrors[keyof PostApiV1MemoryByKeyRenewErrors];
+
+export type PostApiV1MemoryByKeyRenewResponses = {
+  /**
+   * Adds 90 days to the life of a memory entry
+   */
+  200: {
+    success: true;
+    data: MemoryEntry;
+  };
+};
+
+export type PostApiV1MemoryByKeyRenewResponse =
+  PostApiV1MemoryByKeyRenewResponses[keyof PostApiV1MemoryByKeyRenewResponses];
+
+export type PostApiV1MemorySearchData = {
+  body: {
+    query: string;
+    /**
+     * Only this namespace; all but `audit` by default
+     */
+    namespace?: string;
+    /**
+     * An entry must have all of them
+     */
+    tags?: Array<string>;
+    /**
+     * What the keys start with
+     */
+    prefix?: string;
+    limit?: number;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/v1/memory/search";
+};
+
+export type PostApiV1MemorySearchErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `invalid_api_key`: Invalid API key
+   *
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `search_unavailable`: Semantic search is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1MemorySearchError = PostApiV1MemorySearchErrors[keyof PostApiV1MemorySearchErrors];
+
+export type PostApiV1MemorySearchResponses = {
+  /**
+   * Finds memory entries by meaning and words
+   */
+  200: {
+    success: true;
+    data: Array<MemoryMatch>;
+  };
+};
+
+export type PostApiV1MemorySearchResponse = PostApiV1MemorySearchResponses[keyof PostApiV1MemorySearchResponses];
 
 export type GetApiV1WebhooksSecretData = {
   body?: never;

@@ -89,6 +89,15 @@ const evidenceCase = {
     ["submittedBy", ["seller"]],
   ] satisfies FieldFaults[] as FieldFaults[],
 };
+const memoryFaults: FieldFaults[] = [
+  ["key", [7, null, "", " ", "a b", "bell\u0007", ".", "..", "export", "x".repeat(257), { $ne: null }]],
+  ["value", ["x".repeat(65_535)]],
+  ["namespace", [7, null, "", "Upper", "-first", "a/b", "x".repeat(65), { $gt: "" }]],
+  ["tags", ["text", null, {}, [7], ["a b"], ["x".repeat(65)], Array.from({ length: 21 }, (_, n) => `t${n}`)]],
+  ["ttlSeconds", ["60", null, 0, -1, 1.5, 315_360_001, 1e300]],
+  ["agentId", ["agt_other"]],
+  ["version", [7]],
+];
 const noBody = { body: () => ({}), required: [], faults: [] };
 
 /** Every route with a body, and what it must refuse. `scene` is read when a test runs. */
@@ -305,6 +314,64 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
         ["token", [7, null, "", "0".repeat(63), "g".repeat(64), LONG, { $ne: "" }]],
         ["agentId", ["agt_other"]],
       ],
+    },
+    {
+      name: "POST memory",
+      method: "POST",
+      path: () => "/api/v1/memory",
+      key: buyerKey,
+      body: () => ({ key: "plan", value: { steps: [1, 2] } }),
+      required: ["key", "value"],
+      faults: memoryFaults,
+    },
+    {
+      name: "POST memory/batch",
+      method: "POST",
+      path: () => "/api/v1/memory/batch",
+      key: buyerKey,
+      body: () => ({ entries: [{ key: "plan", value: 1 }] }),
+      required: ["entries"],
+      faults: [["entries", [7, null, {}, [], Array.from({ length: 101 }, (_, n) => ({ key: `k${n}`, value: n }))]]],
+    },
+    {
+      name: "POST memory/import",
+      method: "POST",
+      path: () => "/api/v1/memory/import",
+      key: buyerKey,
+      body: () => ({ entries: [{ key: "plan", value: 1 }] }),
+      required: ["entries"],
+      faults: [["entries", [7, null, {}, [], '{"key":"plan","value":1}']]],
+    },
+    {
+      name: "POST memory/search",
+      method: "POST",
+      path: () => "/api/v1/memory/search",
+      key: sellerKey,
+      body: () => ({ query: "plans" }),
+      required: ["query"],
+      faults: [
+        ["query", texts(1_000)],
+        ["namespace", [7, null, "", "audit", "Upper"]],
+        ["tags", ["text", null, [7], ["a b"]]],
+        ["prefix", [7, null, "", "a b"]],
+        ["limit", ["5", null, 0, 101, 1.5]],
+      ],
+    },
+    {
+      name: "POST memory/{key}/renew",
+      method: "POST",
+      path: () => "/api/v1/memory/plan/renew",
+      key: buyerKey,
+      ...noBody,
+      faults: [["days", [90]]],
+    },
+    {
+      name: "DELETE memory/{key}",
+      method: "DELETE",
+      path: () => "/api/v1/memory/plan",
+      key: buyerKey,
+      ...noBody,
+      faults: [["version", [1]]],
     },
     {
       name: "DELETE services/{id}",

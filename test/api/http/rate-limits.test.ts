@@ -20,6 +20,9 @@ const NO_BODY = { body: {} };
 const CALLS: [facts: string, rateClass: RateClass, method: string, path: string, options: RequestOptions][] = [
   ["[S8.2.02]", "developerAccess", "POST", "/api/developer/access", NO_BODY],
   ["[S8.2.03]", "discover", "POST", "/api/v1/discover", { body: { query: "translate" } }],
+  ["[S8.2.11]", "memoryWrite", "POST", "/api/v1/memory", NO_BODY],
+  ["[S8.2.12]", "memoryRead", "GET", "/api/v1/memory/unknown", {}],
+  ["[S8.2.13]", "memorySearch", "POST", "/api/v1/memory/search", NO_BODY],
   ["[D34]", "keyless", "GET", "/api/v1/categories", {}],
   ["[S8.2.04]", "checkout", "POST", "/api/v1/checkout", NO_BODY],
   ["[S8.2.05]", "fund", "POST", "/api/v1/transactions/txn_unknown/fund", NO_BODY],

@@ -1,0 +1,100 @@
+import type { ClientSession } from "mongoose";
+
+import { insertPlain, writePlain } from "../../db/plain-writes.ts";
+import type { AuditedEvent, AuditTrail } from "../events/audit-trail.ts";
+import type { AuditRecord, MemoryModels } from "./model.ts";
+import { AUDIT_NAMESPACE, entryIdOf, keyRange } from "./names.ts";
+import { presentAudit } from "./presenter.ts";
+import type { PresentedEntry } from "./presenter.ts";
+
+/** What agents hand each other can be as large as a body, and the transaction has it. The trail has only its hashes. */
+const LEFT_OUT: readonly string[] = ["requestPayload", "responsePayload"];
+
+/** An agent's audit entries. */
+export interface AuditMemory extends AuditTrail {
+  /** What an agent's trail has of a transaction, in order. */
+  auditOf(transactionId: string, agentId: string): Promise<PresentedEntry[]>;
+}
+
+function valueOf({ eventId, type, transactionId, occurredAt, body }: AuditedEvent): string {
+  const kept = Object.entries(body).filter(([name]) => !LEFT_OUT.includes(name));
+  const value = { event: type, eventId, transactionId, occurredAt: occurredAt.toISOString() };
+  return JSON.stringify({ ...value, body: Object.fromEntries(kept) });
+}
+
+/**
+ * The audit trails in the memory's collections. An event has one position in its transaction's trail, the same for both
+ * parties, and each party has it once.
+ */
+export function createAuditMemory(
+  { audit, trailLengths }: Pick<MemoryModels, "audit" | "trailLengths">,
+  now: () => Date,
+): AuditMemory {
+  /** Extends the trails of transactions, and returns the previous length of each. */
+  async function extend(added: ReadonlyMap<string, number>, session: ClientSession): Promise<Map<string, number>> {
+    const ids = [...added.keys()].sort();
+    const stored = await trailLengths.find({ _id: { $in: ids } }, null, { session }).lean();
+    // Written even where nothing is added, so that two recordings of one transaction can't both commit.
+    await writePlain(
+      trailLengths,
+      ids.map((_id) => ({
+        updateOne: { filter: { _id }, update: { $inc: { length: added.get(_id) ?? 0 } }, upsert: true },
+      })),
+      session,
+    );
+    return new Map(stored.map(({ _id, length }) => [_id, length]));
+  }
+
+  return {
+    async write(given, session) {
+      const events = [...new Map(given.map((event) => [event.eventId, event])).values()].filter(
+        ({ agentIds }) => agentIds.length > 0,
+      );
+      if (events.length === 0) return;
+      const known = await audit
+        .find(
+          { eventId: { $in: events.map(({ eventId }) => eventId) } },
+          { eventId: 1, agentId: 1, seq: 1 },
+          { session },
+        )
+        .lean();
+      const seqs = new Map(known.map(({ eventId, seq }) => [eventId, seq]));
+      const has = new Set(known.map(({ eventId, agentId }) => `${eventId}|${agentId}`));
+      const missing = events.flatMap((event) => {
+        const agentIds = [...new Set(event.agentIds)].filter((agentId) => !has.has(`${event.eventId}|${agentId}`));
+        return agentIds.length === 0 ? [] : [{ event, agentIds }];
+      });
+      if (missing.length === 0) return;
+      const added = new Map<string, number>();
+      for (const { event } of missing) {
+        const isNew = seqs.has(event.eventId) ? 0 : 1;
+        added.set(event.transactionId, (added.get(event.transactionId) ?? 0) + isNew);
+      }
+      const lengths = await extend(added, session);
+      const createdAt = now();
+      const records = missing.flatMap(({ event, agentIds }) => {
+        const { eventId, type, transactionId } = event;
+        let seq = seqs.get(eventId);
+        if (seq === undefined) {
+          seq = (lengths.get(transactionId) ?? 0) + 1;
+          lengths.set(transactionId, seq);
+        }
+        const position = seq;
+        const key = `escrow/${transactionId}/${position}-${type}`;
+        const valueJson = valueOf(event);
+        return agentIds.map((agentId): AuditRecord => ({
+          _id: entryIdOf(agentId, { namespace: AUDIT_NAMESPACE, key }),
+          ...{ agentId, key, eventId, seq: position, valueJson, tags: [type], createdAt },
+        }));
+      });
+      await insertPlain(audit, records, session);
+    },
+
+    async auditOf(transactionId, agentId) {
+      const found = await audit
+        .find({ agentId, ...keyRange(`escrow/${transactionId}/`, undefined) })
+        .lean<AuditRecord[]>();
+      return found.toSorted((one, other) => one.seq - other.seq).map(presentAudit);
+    },
+  };
+}

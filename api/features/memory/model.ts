@@ -1,0 +1,180 @@
+import { Schema } from "mongoose";
+import type { Connection, Model } from "mongoose";
+
+import { embeddingSchema } from "../listings/model.ts";
+import type { StoredEmbedding } from "../listings/model.ts";
+
+/** What every version of an entry has. */
+export interface EntryVersion {
+  /** 1 for the first write, 2 for the next and so on. */
+  version: number;
+  /** The value as JSON text, so that no field name means anything to the database. */
+  valueJson: string;
+  tags: string[];
+  /** Bytes that the version counts towards the quota. */
+  bytes: number;
+  /** The request that wrote it: a repeat of that request recognises its own work (decision 43). */
+  writeId: string;
+  /** When the version was written. */
+  updatedAt: Date;
+}
+
+/** A memory entry (specification 2.7, decision 27). */
+export interface EntryRecord extends EntryVersion {
+  /** `<agent id>|<namespace>|<key>` */
+  _id: string;
+  agentId: string;
+  namespace: string;
+  key: string;
+  ttlSeconds: number;
+  /** From then on, the entry doesn't exist for anyone. A job deletes it later. */
+  expiresAt: Date;
+  /** Bytes of the earlier versions. */
+  earlierBytes: number;
+  /** The renewal that came last. */
+  renewalId: string | null;
+  /** Null while the text waits to be embedded. Until then search finds the entry only by its words. */
+  embedding: StoredEmbedding | null;
+  /** Number of the agent's change that wrote the record last; see MemoryTotalsRecord. */
+  change: number;
+  createdAt: Date;
+}
+
+/** An earlier version of an entry. */
+export interface EarlierVersionRecord extends EntryVersion {
+  /** `<entry id>|<version>` */
+  _id: string;
+  entryId: string;
+}
+
+/** What an agent has stored. Every write of the agent changes this record first, so its writes run one after another. */
+export interface MemoryTotalsRecord {
+  /** Agent id. */
+  _id: string;
+  entries: number;
+  bytes: number;
+  /** Rises with every change. A search index that has seen this number is up to date. */
+  changes: number;
+}
+
+/** A deleted entry, kept until every search index has noticed. */
+export interface RemovalRecord {
+  /** `<agent id>|<change>|<position>` */
+  _id: string;
+  agentId: string;
+  change: number;
+  entryId: string;
+  /** MongoDB deletes the record after that. */
+  expiresAt: Date;
+}
+
+/** An entry of the namespace `audit`: an event of an escrow, for one of its parties. It never changes or expires. */
+export interface AuditRecord {
+  /** `<agent id>|audit|<key>` */
+  _id: string;
+  agentId: string;
+  /** `escrow/{transactionId}/{seq}-{event}` */
+  key: string;
+  /** Id of the event that it records. */
+  eventId: string;
+  /** Position in the transaction's trail: 1, 2, 3 and so on. The same for both parties. */
+  seq: number;
+  valueJson: string;
+  tags: string[];
+  createdAt: Date;
+}
+
+/** The length of a transaction's audit trail. */
+export interface TrailLengthRecord {
+  /** Transaction id. */
+  _id: string;
+  length: number;
+}
+
+/** The collections of the memory feature. */
+export interface MemoryModels {
+  entries: Model<EntryRecord>;
+  versions: Model<EarlierVersionRecord>;
+  totals: Model<MemoryTotalsRecord>;
+  removals: Model<RemovalRecord>;
+  audit: Model<AuditRecord>;
+  trailLengths: Model<TrailLengthRecord>;
+}
+
+const required = { required: true } as const;
+const text = { type: String, ...required };
+const count = { type: Number, ...required };
+const date = { type: Date, ...required };
+const options = { versionKey: false, strict: "throw" } as const;
+const version = { version: count, valueJson: text, tags: [text], bytes: count, writeId: text, updatedAt: date };
+
+const entrySchema = new Schema<EntryRecord>(
+  {
+    ...version,
+    _id: text,
+    agentId: text,
+    namespace: text,
+    key: text,
+    ttlSeconds: count,
+    expiresAt: date,
+    earlierBytes: count,
+    renewalId: { type: String, default: null },
+    embedding: { type: embeddingSchema, default: null },
+    change: count,
+    createdAt: date,
+  },
+  { ...options, collection: "memory_entries" },
+);
+entrySchema.index({ agentId: 1, namespace: 1, key: 1 });
+entrySchema.index({ agentId: 1, namespace: 1, tags: 1, key: 1 });
+// What the search indexes of other processes read: the changes since a number.
+entrySchema.index({ agentId: 1, change: 1 });
+entrySchema.index({ expiresAt: 1 });
+// What waits to be embedded. An entry without an embedding has no model either.
+entrySchema.index({ "embedding.model": 1, _id: 1 });
+
+const versionSchema = new Schema<EarlierVersionRecord>(
+  { ...version, _id: text, entryId: text },
+  { ...options, collection: "memory_versions" },
+);
+versionSchema.index({ entryId: 1, version: -1 });
+
+const totalsSchema = new Schema<MemoryTotalsRecord>(
+  { _id: text, entries: count, bytes: count, changes: count },
+  { ...options, collection: "memory_totals" },
+);
+
+const removalSchema = new Schema<RemovalRecord>(
+  { _id: text, agentId: text, change: count, entryId: text, expiresAt: date },
+  { ...options, collection: "memory_removals" },
+);
+removalSchema.index({ agentId: 1, change: 1 });
+removalSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
+
+const auditSchema = new Schema<AuditRecord>(
+  {
+    ...{ _id: text, agentId: text, key: text, eventId: text, seq: count, valueJson: text, tags: [text] },
+    createdAt: date,
+  },
+  { ...options, collection: "memory_audit" },
+);
+auditSchema.index({ agentId: 1, key: 1 });
+auditSchema.index({ agentId: 1, tags: 1, key: 1 });
+auditSchema.index({ eventId: 1, agentId: 1 }, { unique: true });
+
+const trailLengthSchema = new Schema<TrailLengthRecord>(
+  { _id: text, length: count },
+  { ...options, collection: "memory_trail_lengths" },
+);
+
+/** Declares the collections on a connection. */
+export function memoryModels(connection: Connection): MemoryModels {
+  return {
+    entries: connection.model<EntryRecord>("MemoryEntry", entrySchema),
+    versions: connection.model<EarlierVersionRecord>("MemoryVersion", versionSchema),
+    totals: connection.model<MemoryTotalsRecord>("MemoryTotals", totalsSchema),
+    removals: connection.model<RemovalRecord>("MemoryRemoval", removalSchema),
+    audit: connection.model<AuditRecord>("MemoryAudit", auditSchema),
+    trailLengths: connection.model<TrailLengthRecord>("MemoryTrailLength", trailLengthSchema),
+  };
+}

@@ -1,0 +1,169 @@
+import type { QueryFilter } from "mongoose";
+
+import { ApiError } from "../../http/errors.ts";
+import type { AuditRecord, EarlierVersionRecord, EntryRecord, EntryVersion, MemoryModels } from "./model.ts";
+import { AUDIT_NAMESPACE, entryIdOf, keyRange } from "./names.ts";
+import type { EntryName } from "./names.ts";
+import { presentAudit, presentEntry, presentVersion } from "./presenter.ts";
+import type { PresentedEntry, PresentedVersion } from "./presenter.ts";
+
+/** A list of one namespace, in the order of keys. */
+export interface EntryQuery {
+  namespace: string;
+  prefix?: string | undefined;
+  tag?: string | undefined;
+  limit: number;
+  /** The last key of the previous page. */
+  after?: string | undefined;
+}
+
+/** A page. `next` is the position of the next one, null on the last page. */
+export interface MemoryPage<Item, Position> {
+  items: Item[];
+  next: Position | null;
+}
+
+/** A page ends early behind this many bytes of values. */
+const PAGE_BYTES = 1_048_576;
+
+/** The database filter of a list. Served by an index, except for expired entries, which a job removes. */
+export function listFilter(agentId: string, { namespace, prefix, tag, after }: EntryQuery) {
+  return {
+    agentId,
+    ...(namespace === AUDIT_NAMESPACE ? {} : { namespace }),
+    ...(tag === undefined ? {} : { tags: tag }),
+    ...keyRange(prefix, after),
+  };
+}
+
+/** Takes a page's worth of records, and says whether there are more. */
+async function take<T extends { valueJson: string }>(found: AsyncIterable<T>, limit: number) {
+  const items: T[] = [];
+  let bytes = 0;
+  for await (const record of found) {
+    if (items.length === limit || bytes >= PAGE_BYTES) return { items, hasMore: true };
+    items.push(record);
+    bytes += Buffer.byteLength(record.valueJson);
+  }
+  return { items, hasMore: false };
+}
+
+/** Reads entries. An entry that has expired doesn't exist, whether it is still stored or not. */
+export function createReader({ entries, versions, audit }: MemoryModels, now: () => Date) {
+  async function find(agentId: string, name: EntryName): Promise<EntryRecord | null> {
+    return entries
+      .findOne({ _id: entryIdOf(agentId, name), expiresAt: { $gt: now() } }, { embedding: 0 })
+      .lean<EntryRecord | null>();
+  }
+
+  async function findAudit(agentId: string, name: EntryName): Promise<AuditRecord | null> {
+    return audit.findOne({ _id: entryIdOf(agentId, name) }).lean<AuditRecord | null>();
+  }
+
+  async function requireEntry(agentId: string, name: EntryName): Promise<EntryRecord> {
+    const record = await find(agentId, name);
+    if (record === null) throw new ApiError("not_found");
+    return record;
+  }
+
+  async function requireAudit(agentId: string, name: EntryName): Promise<PresentedEntry> {
+    const record = await findAudit(agentId, name);
+    if (record === null) throw new ApiError("not_found");
+    return presentAudit(record);
+  }
+
+  async function list(agentId: string, query: EntryQuery): Promise<MemoryPage<PresentedEntry, string>> {
+    const { limit } = query;
+    const filter = listFilter(agentId, query);
+    const sorted = { sort: { key: 1 }, batchSize: limit + 1 } as const;
+    const page = async <T extends { key: string; valueJson: string }>(
+      found: AsyncIterable<T>,
+      present: (record: T) => PresentedEntry,
+    ) => {
+      const { items, hasMore } = await take(found, limit);
+      return { items: items.map(present), next: hasMore ? (items.at(-1)?.key ?? null) : null };
+    };
+    if (query.namespace === AUDIT_NAMESPACE) {
+      return page(
+        audit
+          .find(filter as QueryFilter<AuditRecord>, null, sorted)
+          .lean<AuditRecord[]>()
+          .cursor(),
+        presentAudit,
+      );
+    }
+    const alive = { ...filter, expiresAt: { $gt: now() } } as QueryFilter<EntryRecord>;
+    return page(entries.find(alive, { embedding: 0 }, sorted).lean<EntryRecord[]>().cursor(), presentEntry);
+  }
+
+  return {
+    list,
+
+    /** An entry, or one of its versions. @throws ApiError `not_found` */
+    async read(agentId: string, name: EntryName, version?: number): Promise<PresentedEntry> {
+      if (name.namespace === AUDIT_NAMESPACE) {
+        const record = await requireAudit(agentId, name);
+        if (version !== undefined && version !== record.version) throw new ApiError("not_found");
+        return record;
+      }
+      const record = await requireEntry(agentId, name);
+      if (version === undefined || version === record.version) return presentEntry(record);
+      const earlier = await versions.findOne({ _id: `${record._id}|${version}` }).lean<EarlierVersionRecord | null>();
+      if (earlier === null) throw new ApiError("not_found");
+      const { valueJson, tags, updatedAt } = earlier;
+      return presentEntry({ ...record, version, valueJson, tags, updatedAt });
+    },
+
+    /** The versions of an entry, newest first. @throws ApiError `not_found` */
+    async history(
+      agentId: string,
+      name: EntryName,
+      { limit, before }: { limit: number; before?: number | undefined },
+    ): Promise<MemoryPage<PresentedVersion, number>> {
+      if (name.namespace === AUDIT_NAMESPACE) {
+        const { version, value, tags, updatedAt } = await requireAudit(agentId, name);
+        return { items: before === undefined ? [{ version, value, tags, updatedAt }] : [], next: null };
+      }
+      const record = await requireEntry(agentId, name);
+      const earlierThan = Math.min(before ?? record.version, record.version);
+      const found = versions
+        .find({ entryId: record._id, version: { $lt: earlierThan } })
+        .sort({ version: -1 })
+        .batchSize(limit + 1)
+        .lean<EarlierVersionRecord[]>()
+        .cursor();
+      const isFirstPage = before === undefined || before > record.version;
+      const { items, hasMore } = await take(newestFirst(isFirstPage ? record : undefined, found), limit);
+      return { items: items.map(presentVersion), next: hasMore ? (items.at(-1)?.version ?? null) : null };
+    },
+
+    /** The entries with these ids that still exist, by id. */
+    async byId(ids: readonly string[]): Promise<Map<string, PresentedEntry>> {
+      const found = await entries
+        .find({ _id: { $in: ids }, expiresAt: { $gt: now() } }, { embedding: 0 })
+        .lean<EntryRecord[]>();
+      return new Map(found.map((record) => [record._id, presentEntry(record)]));
+    },
+
+    /** The namespaces of an agent's entries, in order. */
+    async namespaces(agentId: string): Promise<string[]> {
+      const found: string[] = [];
+      for (;;) {
+        const after = found.at(-1);
+        const next = await entries
+          .findOne({ agentId, ...(after === undefined ? {} : { namespace: { $gt: after } }) }, { namespace: 1 })
+          .sort({ agentId: 1, namespace: 1, key: 1 })
+          .lean();
+        if (next === null) return found;
+        found.push(next.namespace);
+      }
+    },
+  };
+}
+
+async function* newestFirst(current: EntryRecord | undefined, earlier: AsyncIterable<EarlierVersionRecord>) {
+  if (current !== undefined) yield current as EntryVersion;
+  for await (const version of earlier) yield version as EntryVersion;
+}
+
+export type MemoryReader = ReturnType<typeof createReader>;

@@ -1,0 +1,31 @@
+/** Characters of a value that search reads. */
+const SEARCHED_LENGTH = 2_000;
+
+/**
+ * The words of a value: a text itself; of anything else the texts, numbers and field names inside of it, in order. Cut at
+ * 2,000 characters.
+ */
+export function textOfValue(value: unknown): string {
+  const words: string[] = [];
+  let length = 0;
+  const pending: unknown[] = [value];
+  while (pending.length > 0 && length < SEARCHED_LENGTH) {
+    const next = pending.pop();
+    if (typeof next === "string" || typeof next === "number") {
+      const word = String(next).slice(0, SEARCHED_LENGTH - length);
+      words.push(word);
+      length += word.length + 1;
+    } else if (Array.isArray(next)) {
+      pending.push(...(next as unknown[]).toReversed());
+    } else if (typeof next === "object" && next !== null) {
+      pending.push(...(Object.entries(next) as unknown[][]).flat().toReversed());
+    }
+  }
+  return words.join(" ");
+}
+
+/** The text that is embedded: the value's words, or those of the key if the value has none. */
+export function meaningOf(key: string, value: unknown): string {
+  const text = textOfValue(value);
+  return text.trim() === "" ? key : text;
+}

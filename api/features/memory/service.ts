@@ -1,0 +1,191 @@
+import type { Connection } from "mongoose";
+import type { z } from "zod";
+
+import { MEMORY_RENEWAL_SECONDS, MEMORY_TTL_SECONDS } from "../../config/constants.ts";
+import { withTransaction } from "../../db/connection.ts";
+import { ApiError, validationError } from "../../http/errors.ts";
+import type { Operation } from "../../http/operation.ts";
+import type { StoredEmbedding } from "../listings/model.ts";
+import { requireVersion } from "./conditions.ts";
+import type { Condition } from "./conditions.ts";
+import { beginChange, removeEntries } from "./ledger.ts";
+import type { MemoryQuota } from "./ledger.ts";
+import type { EntryRecord, MemoryModels } from "./model.ts";
+import { AUDIT_NAMESPACE, entryIdOf } from "./names.ts";
+import type { EntryName } from "./names.ts";
+import { presentEntry } from "./presenter.ts";
+import type { PresentedEntry } from "./presenter.ts";
+import type { importBody, writeBody } from "./schemas.ts";
+import { meaningOf } from "./search-text.ts";
+import { createWriter } from "./writer.ts";
+import type { EntryDraft, Written } from "./writer.ts";
+
+/** Makes the embedding of a text; null if that isn't possible at the moment. */
+export interface Embedder {
+  embed(text: string): Promise<StoredEmbedding | null>;
+}
+
+/** Dependencies of the memory service. */
+export interface MemoryServiceDeps {
+  connection: Connection;
+  models: MemoryModels;
+  quota: MemoryQuota;
+  embedder: Embedder;
+  now: () => Date;
+}
+
+export type EntryInput = z.output<typeof writeBody>;
+export type ImportInput = z.output<typeof importBody>["entries"][number];
+
+/** What an import has done. */
+export interface ImportReport {
+  created: number;
+  updated: number;
+  unchanged: number;
+  skipped: { index: number; key: string; namespace: string; reason: "audit" | "expired" }[];
+}
+
+const SECOND_MS = 1_000;
+
+/** @throws ApiError `memory_read_only` */
+function requireWritable({ namespace }: EntryName): void {
+  if (namespace === AUDIT_NAMESPACE) throw new ApiError("memory_read_only", { details: { namespace } });
+}
+
+/** @throws ApiError `validation_error` naming the second entry of a name */
+function requireDistinct(entries: readonly EntryName[]): void {
+  const seen = new Set<string>();
+  for (const [index, entry] of entries.entries()) {
+    const id = entryIdOf("", entry);
+    if (seen.has(id)) throw validationError([{ path: `body.entries.${index}.key`, message: "The key is given twice" }]);
+    seen.add(id);
+  }
+}
+
+/** Writes, renews and deletes the entries of agents. */
+export function createMemoryService({ connection, models, quota, embedder, now }: MemoryServiceDeps) {
+  const writer = createWriter({ connection, models, quota });
+
+  function draftOf(input: EntryInput, at: Date, embedding: StoredEmbedding | null = null): EntryDraft {
+    const { namespace, key, value, tags, ttlSeconds } = input;
+    const expiresAt = new Date(at.getTime() + ttlSeconds * SECOND_MS);
+    return { namespace, key, valueJson: JSON.stringify(value), tags, ttlSeconds, expiresAt, embedding };
+  }
+
+  /** An entry that has expired doesn't exist, whether it is still stored or not. */
+  async function changeEntry<T>(
+    agentId: string,
+    name: EntryName,
+    condition: Condition,
+    change: (facts: {
+      record: EntryRecord;
+      totals: Awaited<ReturnType<typeof beginChange>>;
+      session: Parameters<typeof beginChange>[2];
+      at: Date;
+    }) => Promise<T>,
+  ): Promise<T> {
+    requireWritable(name);
+    const at = now();
+    return withTransaction(connection, async (session) => {
+      const totals = await beginChange(models, agentId, session);
+      const record = await models.entries
+        .findOne({ _id: entryIdOf(agentId, name), expiresAt: { $gt: at } }, { embedding: 0 }, { session })
+        .lean<EntryRecord | null>();
+      if (record === null) throw new ApiError("not_found");
+      requireVersion(condition, record.version);
+      return change({ record, totals, session, at });
+    });
+  }
+
+  return {
+    /** Writes one entry. @throws ApiError `memory_read_only`, `version_mismatch`, `memory_quota_exceeded` */
+    async write(
+      agentId: string,
+      input: EntryInput,
+      condition: Condition,
+      operation: Operation,
+    ): Promise<{ entry: PresentedEntry; isNew: boolean }> {
+      requireWritable(input);
+      const embedding = await embedder.embed(meaningOf(input.key, input.value));
+      const at = now();
+      const [written] = await writer.write({
+        ...{ agentId, drafts: [draftOf(input, at, embedding)], condition, now: at },
+        ...{ writeId: operation.newId("mem", at), isRepeat: operation.isRepeat },
+      });
+      const { record, outcome } = written as Written;
+      return { entry: presentEntry(record), isNew: outcome === "created" };
+    },
+
+    /** Writes all of several entries, or none. They are embedded later. */
+    async writeBatch(agentId: string, inputs: readonly EntryInput[], operation: Operation): Promise<PresentedEntry[]> {
+      inputs.forEach(requireWritable);
+      requireDistinct(inputs);
+      const at = now();
+      const written = await writer.write({
+        ...{ agentId, drafts: inputs.map((input) => draftOf(input, at)), now: at },
+        ...{ writeId: operation.newId("mem", at), isRepeat: operation.isRepeat },
+      });
+      return written.map(({ record }) => presentEntry(record));
+    },
+
+    /**
+     * Writes the entries of an export that differ from what is stored. Importing the same entries again changes nothing,
+     * because an exported entry keeps its end of life.
+     */
+    async importEntries(agentId: string, inputs: readonly ImportInput[], operation: Operation): Promise<ImportReport> {
+      requireDistinct(inputs);
+      const at = now();
+      const skipped: ImportReport["skipped"] = [];
+      const drafts = inputs.flatMap((input, index): EntryDraft[] => {
+        const { key, namespace } = input;
+        const draft = draftOf({ ...input, ttlSeconds: input.ttlSeconds ?? MEMORY_TTL_SECONDS.default }, at);
+        const expiresAt = input.expiresAt == null ? draft.expiresAt : new Date(input.expiresAt);
+        const isAudit = namespace === AUDIT_NAMESPACE;
+        if (!isAudit && expiresAt > at) return [{ ...draft, expiresAt: capped(expiresAt, at) }];
+        skipped.push({ index, key, namespace, reason: isAudit ? "audit" : "expired" });
+        return [];
+      });
+      const order = { agentId, drafts, now: at, isRepeat: operation.isRepeat, skipsEqual: true };
+      const written = drafts.length === 0 ? [] : await writer.write({ ...order, writeId: operation.newId("mem", at) });
+      const countOf = (wanted: Written["outcome"]) => written.filter(({ outcome }) => outcome === wanted).length;
+      return { created: countOf("created"), updated: countOf("updated"), unchanged: countOf("unchanged"), skipped };
+    },
+
+    /**
+     * Adds 90 days to an entry's life.
+     * @throws ApiError `not_found`, `memory_read_only`, `version_mismatch`, `memory_renewal_limit_reached`
+     */
+    async renew(agentId: string, name: EntryName, condition: Condition, operation: Operation): Promise<PresentedEntry> {
+      return changeEntry(agentId, name, condition, async ({ record, totals, session, at }) => {
+        const renewalId = operation.newId("mem", at);
+        if (record.renewalId === renewalId) return presentEntry(record);
+        const expiresAt = new Date(record.expiresAt.getTime() + MEMORY_RENEWAL_SECONDS * SECOND_MS);
+        if (expiresAt > latestEnd(at)) {
+          const details = { expiresAt: record.expiresAt.toISOString(), latest: latestEnd(at).toISOString() };
+          throw new ApiError("memory_renewal_limit_reached", { details });
+        }
+        const renewed = { expiresAt, renewalId, change: totals.changes };
+        await models.entries.updateOne({ _id: record._id }, { $set: renewed }, { session });
+        return presentEntry({ ...record, ...renewed });
+      });
+    },
+
+    /** Deletes an entry with its history. @throws ApiError `not_found`, `memory_read_only`, `version_mismatch` */
+    async remove(agentId: string, name: EntryName, condition: Condition): Promise<void> {
+      await changeEntry(agentId, name, condition, ({ record, totals, session, at }) =>
+        removeEntries(models, totals, [record], at, session),
+      );
+    },
+  };
+}
+
+/** The latest end that an entry's life may have. */
+function latestEnd(at: Date): Date {
+  return new Date(at.getTime() + MEMORY_TTL_SECONDS.max * SECOND_MS);
+}
+
+function capped(expiresAt: Date, at: Date): Date {
+  return expiresAt > latestEnd(at) ? latestEnd(at) : expiresAt;
+}
+
+export type MemoryService = ReturnType<typeof createMemoryService>;

@@ -1,0 +1,44 @@
+import type { Connection } from "mongoose";
+
+import { withTransaction } from "../../db/connection.ts";
+import { beginChange, removeEntries } from "./ledger.ts";
+import type { EntryRecord, MemoryModels } from "./model.ts";
+
+const BATCH = 500;
+
+/** Dependencies of the sweep. */
+export interface SweepDeps {
+  connection: Connection;
+  models: MemoryModels;
+  now: () => Date;
+}
+
+/**
+ * Deletes expired entries with their histories and takes them off their agents' totals. MongoDB's own expiry can't do
+ * that. Nobody has been able to read the entries since they expired.
+ * @returns how many were deleted
+ */
+export async function sweepExpired({ connection, models, now }: SweepDeps, signal: AbortSignal): Promise<number> {
+  let swept = 0;
+  for (;;) {
+    const at = now();
+    const expired = await models.entries
+      .find({ expiresAt: { $lte: at } }, { agentId: 1 })
+      .sort({ expiresAt: 1 })
+      .limit(BATCH)
+      .lean();
+    if (expired.length === 0 || signal.aborted) return swept;
+    for (const [agentId, found] of Map.groupBy(expired, (record) => record.agentId)) {
+      const ids = found.map(({ _id }) => _id);
+      swept += await withTransaction(connection, async (session) => {
+        const totals = await beginChange(models, agentId, session);
+        // An entry may have been renewed, written or deleted since.
+        const records = await models.entries
+          .find({ _id: { $in: ids }, expiresAt: { $lte: at } }, { bytes: 1, earlierBytes: 1 }, { session })
+          .lean<Pick<EntryRecord, "_id" | "bytes" | "earlierBytes">[]>();
+        if (records.length > 0) await removeEntries(models, totals, records, at, session);
+        return records.length;
+      });
+    }
+  }
+}
