@@ -11,6 +11,7 @@ import type { WithdrawOptions } from "./escrow.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { ApiRequest, ApiResponse, CallOptions, CreateOptions, Http } from "./http.ts";
 import { Listings } from "./listings.ts";
+import { Memory } from "./memory.ts";
 import { Messages } from "./messages.ts";
 import { networksOf } from "./networks.ts";
 import { paginate } from "./pagination.ts";
@@ -52,6 +53,8 @@ export class Agent {
   readonly registry: AgentRegistry;
   /** The agent's own budgets, fee tier and verification. */
   readonly account: Account;
+  /** The agent's key-value store. */
+  readonly memory: Memory;
   readonly #parts: AgentParts;
 
   constructor(parts: AgentParts) {
@@ -61,6 +64,7 @@ export class Agent {
     this.messages = new Messages(parts.http);
     this.registry = new AgentRegistry(parts.http);
     this.account = new Account(parts.http, parts.wallet);
+    this.memory = new Memory(parts.http);
   }
 
   /** The same agent with its wallet on another chain. */

@@ -36,6 +36,8 @@ export interface ApiRequest extends CreateOptions {
   query?: object | undefined;
   /** Sent as JSON. */
   body?: object | undefined;
+  /** Sent besides the headers of every request, such as `if-match`. */
+  headers?: Readonly<Record<string, string>> | undefined;
   /**
    * Whether sending the request twice has the same effect as sending it once; by default only for GET and with an
    * idempotency key. Other requests are repeated only after an answer that says that nothing was done.
@@ -136,8 +138,9 @@ export class Http {
     });
   }
 
-  #headers({ path, body, idempotencyKey }: ApiRequest): Record<string, string> {
+  #headers({ path, body, headers, idempotencyKey }: ApiRequest): Record<string, string> {
     return {
+      ...headers,
       accept: "application/json",
       ...(body === undefined ? {} : { "content-type": "application/json" }),
       ...(this.#apiKey === undefined ? {} : keyHeader(path, this.#apiKey)),

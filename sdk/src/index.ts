@@ -39,6 +39,19 @@ export type { ListingChanges, ListingFilter, Listings, NewListing } from "./list
 export { Marketplace } from "./marketplace.ts";
 export type { Category, DiscoverFilters, IssuedKey, MarketplaceOptions, Registration, Score } from "./marketplace.ts";
 export type {
+  Memory,
+  MemoryChangeOptions,
+  MemoryEntry,
+  MemoryFilter,
+  MemoryImport,
+  MemoryMatch,
+  MemoryOptions,
+  MemorySearchFilter,
+  MemoryVersion,
+  MemoryWriteOptions,
+  NewMemoryEntry,
+} from "./memory.ts";
+export type {
   InboxFilter,
   Message,
   Messages,
