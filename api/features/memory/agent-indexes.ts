@@ -105,7 +105,7 @@ export function createAgentIndexes({ models, model, now, maxBytes = MAX_BYTES }:
       const since = { agentId, change: { $gt: target.change } };
       for (const { entryId } of await removals.find(since, { entryId: 1 }).lean()) await remove(target, entryId);
       const changed = entries.find(since).sort({ change: 1 }).batchSize(READ_AT_ONCE).lean<EntryRecord[]>().cursor();
-      for await (const record of changed) await put(target, record as EntryRecord);
+      for await (const record of changed) await put(target, record);
       target.change = change;
     }
     target.syncedAt = at;

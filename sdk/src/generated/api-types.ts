@@ -5062,11 +5062,11 @@ export type GetApiV1MemoryErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -5160,11 +5160,11 @@ export type PostApiV1MemoryErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -5279,11 +5279,11 @@ export type PostApiV1MemoryBatchErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -5364,11 +5364,11 @@ export type GetApiV1MemoryExportErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -5462,11 +5462,11 @@ export type PostApiV1MemoryImportErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -5570,11 +5570,11 @@ export type DeleteApiV1MemoryByKeyErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -5671,11 +5671,11 @@ export type GetApiV1MemoryByKeyErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -5750,11 +5750,11 @@ export type GetApiV1MemoryByKeyHistoryErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -5840,11 +5840,11 @@ export type PostApiV1MemoryByKeyRenewErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**
@@ -5952,11 +5952,11 @@ export type PostApiV1MemorySearchErrors = {
    */
   400: Error;
   /**
-   * `invalid_api_key`: Invalid API key
-   *
    * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
    *
    * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
    */
   401: Error;
   /**

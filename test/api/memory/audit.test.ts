@@ -46,7 +46,7 @@ describe("audit trails", () => {
     assert.deepEqual(value, {
       ...{ event: "escrow.funded", eventId: event.eventId, transactionId: record._id },
       occurredAt: event.occurredAt.toISOString(),
-    } as never);
+    });
     const { requestPayload, ...sent } = JSON.parse(event.bodyJson) as Record<string, unknown>;
     assert.deepEqual([requestPayload, body], [{ q: 1 }, sent]);
     assert.deepEqual([entry.tags, entry.expiresAt, entry.version], [["escrow.funded"], null, 1]);
