@@ -40,6 +40,7 @@ export async function checkAddress(
   signal: AbortSignal,
 ): Promise<AddressVerdict> {
   if (url.protocol !== "http:" && url.protocol !== "https:") return { allowed: false, reason: "not an http address" };
+  if (url.username !== "" || url.password !== "") return { allowed: false, reason: "the address has credentials" };
   const hostname = withoutBrackets(url.hostname);
   const family = isIP(hostname);
   let addresses: ResolvedAddress[];
