@@ -64,6 +64,8 @@ export interface AccessRecord {
   score: number;
   scoreBlock: number;
   keys: StoredKey[];
+  /** Rises with every change that may end a key, which open streams watch for; missing until the first. */
+  keysVersion?: number;
   /** Midnight UTC of the day that `used` counts. */
   day: Date;
   /** Settled calls of the day. */

@@ -128,6 +128,7 @@ export function admissionUpdate({ callId, keyHash, window, budget, settled, leas
   const isAdmitted = { $not: [{ $in: ["$scratch.outcome", ["limited", "ended", "suspended"]] }] };
   const isLimited = { $eq: ["$scratch.outcome", "limited"] };
   const isPrepaid = { $eq: ["$scratch.outcome", "prepaid"] };
+  const isNowSuspended = all(isLimited, { $gte: [{ $size: "$scratch.refusals" }, SUSPENSION.refusals] });
   return [
     {
       $set: {
@@ -191,7 +192,7 @@ export function admissionUpdate({ callId, keyHash, window, budget, settled, leas
               : [{ windows: { $mergeObjects: ["$scratch.key.windows", { [path]: "$scratch.window" }] } }]),
             {
               $cond: [
-                all(isLimited, { $gte: [{ $size: "$scratch.refusals" }, SUSPENSION.refusals] }),
+                isNowSuspended,
                 { suspendedUntil: later(SUSPENSION.forMs), refusals: [] },
                 { refusals: "$scratch.refusals" },
               ],
@@ -202,6 +203,7 @@ export function admissionUpdate({ callId, keyHash, window, budget, settled, leas
     },
     {
       $set: {
+        keysVersion: { $add: [{ $ifNull: ["$keysVersion", 0] }, { $cond: [isNowSuspended, 1, 0] }] },
         keys: {
           $map: {
             input: "$keys",

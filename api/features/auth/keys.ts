@@ -69,6 +69,7 @@ export function createApiKeys({ access }: Pick<AccessModels, "access">, clock: C
               ...initially("reservations", []),
               ...initially("prepaid", none),
               keys: { $concatArrays: [{ $slice: [valid, 1 - KEYS_AT_ONCE] }, [{ $literal: key }]] },
+              keysVersion: { $add: [{ $ifNull: ["$keysVersion", 0] }, 1] },
             },
           },
         ] as never,
@@ -77,7 +78,7 @@ export function createApiKeys({ access }: Pick<AccessModels, "access">, clock: C
       return apiKey;
     },
     async revoke(agentId, keyId) {
-      const update = { $pull: { keys: { id: keyId } } };
+      const update = { $pull: { keys: { id: keyId } }, $inc: { keysVersion: 1 } };
       await access.collection.updateOne({ _id: agentId as never }, update as never);
       return clock.now();
     },

@@ -11,6 +11,7 @@ import { accessModels } from "./access-model.ts";
 import { createClientWindows } from "./client-windows.ts";
 import { createDoorkeeper } from "./doorkeeper.ts";
 import { createCredits } from "./credits.ts";
+import { createKeyStates } from "./key-states.ts";
 import { createApiKeys } from "./keys.ts";
 import { authRoutes } from "./routes.ts";
 import type { AuthDeps } from "./routes.ts";
@@ -59,6 +60,7 @@ export const authModule = defineFeature({
     const services: AuthDeps = { auth, apiKeys, readUsage };
     return {
       ...{ services, models: access, doorkeeper, signatureNonces: createSignatureNonces(models) },
+      keyStates: createKeyStates(access, offsetMs),
       flush: () => settlements.flush(),
       credit: createCredits(access),
     };

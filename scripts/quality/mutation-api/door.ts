@@ -192,7 +192,7 @@ export const DOOR_FAULTS: ApiMutant[] = [
   {
     fault: "a revocation removes all keys of the agent",
     file: KEYS,
-    from: "{ $pull: { keys: { id: keyId } } }",
+    from: "{ $pull: { keys: { id: keyId } }, $inc: { keysVersion: 1 } }",
     to: "{ $set: { keys: keyId === undefined ? [] : [] } }",
     tests: ["auth/keys.test.ts"],
   },
