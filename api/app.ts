@@ -102,6 +102,8 @@ export function createApp(container: Container, steps = policySteps(container)):
   });
   for (const middleware of mounted) app.use(middleware);
   app.on("error", (error: unknown) => {
+    // A client closes a stream by closing its connection.
+    if ((error as { code?: unknown }).code === "ERR_STREAM_PREMATURE_CLOSE") return;
     container.log.error({ err: error }, "couldn't send the answer");
   });
   return app;

@@ -17,7 +17,8 @@ import type { MailTimings } from "./features/developer/module.ts";
 import { DISPUTE_TIMINGS, disputesModule } from "./features/disputes/module.ts";
 import type { DisputeTimings } from "./features/disputes/module.ts";
 import { docsModule } from "./features/docs/module.ts";
-import { eventsModule } from "./features/events/module.ts";
+import { eventsModule, STREAM_TIMINGS } from "./features/events/module.ts";
+import type { StreamTimings } from "./features/events/module.ts";
 import { feesModule } from "./features/fees/module.ts";
 import { healthModule } from "./features/health/module.ts";
 import { IDEMPOTENCY_TIMINGS, idempotencyModule } from "./features/idempotency/module.ts";
@@ -84,7 +85,8 @@ export type Timings = TransactionTimings &
   ClaimTimings &
   MailTimings &
   DisputeTimings &
-  FanOutTimings;
+  FanOutTimings &
+  StreamTimings;
 
 /** The default timings. */
 export const TIMINGS: Timings = {
@@ -96,6 +98,7 @@ export const TIMINGS: Timings = {
   ...MAIL_TIMINGS,
   ...DISPUTE_TIMINGS,
   ...FAN_OUT_TIMINGS,
+  ...STREAM_TIMINGS,
 };
 
 type Features = ReturnType<typeof createFeatures>;
@@ -258,7 +261,10 @@ function createFeatures(platform: Platform, timings: Timings) {
     ...{ connection, now, log, encoder: search.encoder, embedder: search.embedder },
     quota: env.memoryQuota,
   });
-  const events = eventsModule.create({ connection, outbox: outbox.writer, subscriptions, audit: memory.audit, now });
+  const events = eventsModule.create({
+    ...{ connection, outbox: outbox.writer, subscriptions, audit: memory.audit, now, timings, log },
+    ...{ keys: auth.keyStates, metrics: platform.metrics, shutdown: platform.shutdown },
+  });
   const { recorder } = events;
   const webhooks = webhooksModule.create({
     ...{ connection, now, outbox, recorder },

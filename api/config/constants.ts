@@ -108,6 +108,9 @@ export const EVENT_ID_HEADER = "X-Service-Event-Id";
 /** Headers of Standard Webhooks (https://www.standardwebhooks.com), sent beside those of the specification. */
 export const STANDARD_HEADERS = { id: "webhook-id", timestamp: "webhook-timestamp", signature: "webhook-signature" };
 
+/** Event streams that an agent may have open (decision 25). */
+export const EVENT_STREAMS_PER_AGENT = 5;
+
 /** API keys (section 5.1): prefix, then 64 hexadecimal characters. */
 export const API_KEY_PREFIX = "svc_";
 export const API_KEY_HEX_LENGTH = 64;

@@ -83,6 +83,7 @@ export const ERROR_CATALOGUE = {
   payment_method_not_supported: { status: 422, text: "This payment method isn't available on this network" },
   headers_too_large: { status: 431, text: "The request's headers are too large" },
   rate_limit_exceeded: { status: 429, text: "Rate limit exceeded" },
+  too_many_streams: { status: 429, text: "The agent already has as many event streams as it may" },
   too_many_attempts: { status: 429, text: "Too Many Attempts" },
   internal_error: { status: 500, text: "Something went wrong on our side" },
   chain_unavailable: { status: 503, text: "The chain is currently unavailable" },

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 
 import type { Middleware, ParameterizedContext } from "koa";
 
@@ -118,6 +118,7 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
     context.state.route = route.path;
     const arrived = stepContext(route, context, options.signals);
     let admission: Admission | undefined;
+    let produced: HandlerResult | undefined;
     const answering = async (): Promise<Answer> => {
       const { auth } = route;
       const { ip } = context;
@@ -130,9 +131,10 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
       const step = { ...arrived, caller, budget };
       return runSteps([...guards, ...afterAdmission], step, async () => {
         const validated = { ...step, ...(await parseInput(route, context)) };
-        return runSteps(afterValidation, validated, async () =>
-          serialise(route, await route.handler({ ...validated, ...validated.input }, deps)),
-        );
+        return runSteps(afterValidation, validated, async () => {
+          produced = await route.handler({ ...validated, ...validated.input }, deps);
+          return serialise(route, produced);
+        });
       });
     };
     try {
@@ -141,6 +143,7 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
       await admission?.settle(isServed(answer.status));
       send(context, answer);
     } catch (error) {
+      if (produced !== undefined && "raw" in produced && produced.raw instanceof Readable) produced.raw.destroy();
       await admission?.settle(countsDespite(error));
       throw error;
     }
@@ -232,5 +235,6 @@ function send(context: Context, { status, type, headers, code, body }: Answer): 
   context.status = status;
   if (type !== undefined) context.type = type;
   context.set({ ...headers });
+  if (body instanceof Readable) context.state.streamingSince = performance.now();
   context.body = body;
 }

@@ -1,27 +1,60 @@
 import { validationError } from "../../http/errors.ts";
 import { logEntryId } from "./event-id.ts";
-import type { EventModel, EventRecord, EventType } from "./model.ts";
+import type { EventModel, EventRecord, EventType, LogLengthModel } from "./model.ts";
 
-/** A query of an agent to the event log. */
-export interface EventQuery {
-  /** Id of the last event seen. */
-  after?: string | undefined;
+/** The position before an agent's first event, where an event id is expected. */
+export const LOG_START = "start";
+
+/** Which of an agent's events are wanted. */
+export interface EventFilter {
   type?: EventType | undefined;
   transactionId?: string | undefined;
+}
+
+/** A query of an agent to the event log. */
+export interface EventQuery extends EventFilter {
+  /** Id of the last event seen. */
+  after?: string | undefined;
   limit: number;
 }
+
+/** A position in an agent's log: that of an event, or the one before the first. */
+export interface LogPosition {
+  /** 0 before the first event. */
+  seq: number;
+  /** `start` before the first event. */
+  eventId: string;
+}
+
+const BEFORE_FIRST: LogPosition = { seq: 0, eventId: LOG_START };
 
 /** The events of an agent, complete and in order (decisions 25 and 37). */
 export interface EventLog {
   list(agentId: string, query: EventQuery): Promise<{ events: EventRecord[]; hasMore: boolean }>;
+  /**
+   * The position of one of the agent's events, or the one before the first for `start`. Throws `validation_error` for an
+   * event that doesn't exist or is another agent's.
+   * @param path what the error names
+   */
+  positionOf(agentId: string, eventId: string, path: string): Promise<LogPosition>;
+  /** The position of the agent's newest event. */
+  end(agentId: string): Promise<LogPosition>;
+  /**
+   * The wanted events after a position, oldest first.
+   * @returns at most `limit` of them, and the position up to which they are complete
+   */
+  after(
+    agentId: string,
+    seq: number,
+    filter: EventFilter,
+    limit: number,
+  ): Promise<{ events: EventRecord[]; complete: number }>;
+  /** How many events the logs of agents have, by agent id. An empty log is missing. */
+  lengths(agentIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 }
 
 /** The database filter of a list; `afterSeq` is the position of the last event seen. */
-export function eventsFilter(
-  agentId: string,
-  { type, transactionId }: Pick<EventQuery, "type" | "transactionId">,
-  afterSeq?: number,
-) {
+export function eventsFilter(agentId: string, { type, transactionId }: EventFilter, afterSeq?: number) {
   return {
     agentId,
     ...(transactionId === undefined ? {} : { transactionId }),
@@ -31,24 +64,45 @@ export function eventsFilter(
 }
 
 /** The event log stored in a collection. */
-export function createEventLog(model: EventModel): EventLog {
-  /** Position of one of the caller's events. Another agent's event gets the same error as one that doesn't exist. */
-  async function positionOf(agentId: string, eventId: string): Promise<number> {
-    const event = await model.findOne({ _id: logEntryId(eventId, agentId) }, { seq: 1 }).lean();
-    if (event === null)
-      throw validationError([{ path: "query.after", message: "Must be the id of one of your events" }]);
-    return event.seq;
+export function createEventLog(model: EventModel, logLengths: LogLengthModel): EventLog {
+  async function end(agentId: string): Promise<LogPosition> {
+    const last = await model.findOne({ agentId }, { seq: 1, eventId: 1 }).sort({ seq: -1 }).lean();
+    return last ?? BEFORE_FIRST;
+  }
+
+  async function positionOf(agentId: string, eventId: string, path: string): Promise<LogPosition> {
+    if (eventId === LOG_START) return BEFORE_FIRST;
+    const event = await model.findOne({ _id: logEntryId(eventId, agentId) }, { seq: 1, eventId: 1 }).lean();
+    if (event === null) throw validationError([{ path, message: "Must be the id of one of your events" }]);
+    return event;
+  }
+
+  function find(agentId: string, filter: EventFilter, afterSeq: number | undefined, limit: number) {
+    return model
+      .find(eventsFilter(agentId, filter, afterSeq))
+      .sort({ seq: 1 })
+      .limit(limit)
+      .lean<EventRecord[]>();
   }
 
   return {
+    positionOf,
+    end,
     async list(agentId, { after, limit, ...wanted }) {
-      const afterSeq = after === undefined ? undefined : await positionOf(agentId, after);
-      const found = await model
-        .find(eventsFilter(agentId, wanted, afterSeq))
-        .sort({ seq: 1 })
-        .limit(limit + 1)
-        .lean<EventRecord[]>();
+      const afterSeq = after === undefined ? undefined : (await positionOf(agentId, after, "query.after")).seq;
+      const found = await find(agentId, wanted, afterSeq, limit + 1);
       return { events: found.slice(0, limit), hasMore: found.length > limit };
+    },
+    async after(agentId, seq, filter, limit) {
+      // Read before the events: everything up to here is found, even if others are added meanwhile.
+      const { seq: length } = await end(agentId);
+      const events = await find(agentId, filter, seq, limit);
+      const last = events.at(-1)?.seq ?? seq;
+      return { events, complete: events.length < limit ? Math.max(last, length) : last };
+    },
+    async lengths(agentIds) {
+      const found = await logLengths.find({ _id: { $in: [...agentIds] } }).lean();
+      return new Map(found.map(({ _id, length }) => [_id, length]));
     },
   };
 }

@@ -1,5 +1,8 @@
 import type { Connection } from "mongoose";
 
+import { EVENT_STREAMS_PER_AGENT } from "../../config/constants.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { Metrics } from "../../lib/metrics.ts";
 import { defineFeature } from "../feature.ts";
 import type { OutboxWriter } from "../outbox/put.ts";
 import type { AuditTrail } from "./audit-trail.ts";
@@ -8,7 +11,15 @@ import { eventModels } from "./model.ts";
 import { createEventRecorder } from "./recorder.ts";
 import { eventRoutes } from "./routes.ts";
 import type { EventDeps } from "./routes.ts";
+import { createStreamHub } from "./stream-hub.ts";
+import type { KeyWatch, StreamTimings } from "./stream-hub.ts";
+import type { StreamDeps } from "./stream-route.ts";
+import { createStreamSlots, streamSlotsModel } from "./stream-slots.ts";
+import { createEventStreams } from "./streams.ts";
 import type { Subscriptions } from "./subscriptions.ts";
+
+export { STREAM_TIMINGS } from "./stream-hub.ts";
+export type { StreamTimings } from "./stream-hub.ts";
 
 /** Dependencies of the events feature. */
 export interface EventsModuleDeps {
@@ -20,14 +31,47 @@ export interface EventsModuleDeps {
   /** Takes the events of escrows, in the same transaction. */
   audit: AuditTrail;
   now: () => Date;
+  /** Tells streams when their keys end. */
+  keys: KeyWatch;
+  timings: StreamTimings;
+  metrics: Pick<Metrics, "addGauge">;
+  log: Logger;
+  /** Aborted when the process stops. */
+  shutdown: AbortSignal;
 }
 
-/** The public event log. */
+/** The public event log and its streams. */
 export const eventsModule = defineFeature({
   routes: eventRoutes,
-  create({ connection, outbox, subscriptions, audit, now }: EventsModuleDeps) {
+  create({
+    connection,
+    outbox,
+    subscriptions,
+    audit,
+    now,
+    keys,
+    timings,
+    metrics,
+    log: logger,
+    shutdown,
+  }: EventsModuleDeps) {
     const models = eventModels(connection);
-    const services: EventDeps = { eventLog: createEventLog(models.events) };
+    const log = createEventLog(models.events, models.lengths);
+    const slots = createStreamSlots({
+      slots: streamSlotsModel(connection),
+      perAgent: EVENT_STREAMS_PER_AGENT,
+      leaseMs: timings.streamLeaseMs,
+    });
+    const hub = createStreamHub({
+      ...{ connection, events: models.events, log, slots, keys, timings, shutdown, logger },
+    });
+    metrics.addGauge({
+      name: "event_streams",
+      help: "Open event streams of this process",
+      labels: [],
+      read: () => Promise.resolve([{ labels: {}, value: hub.count() }]),
+    });
+    const services: EventDeps & StreamDeps = { eventLog: log, eventStreams: createEventStreams(log, hub, slots) };
     return { services, models, recorder: createEventRecorder({ models, outbox, subscriptions, audit, now }) };
   },
 });

@@ -5,6 +5,7 @@ import { jsonObject, listOf } from "../../http/common-schemas.ts";
 import { pageLimit } from "../../http/query-params.ts";
 import type { EventLog } from "./log.ts";
 import { EVENT_TYPES } from "./model.ts";
+import { streamEvents } from "./stream-route.ts";
 
 /** Dependencies of the event routes. */
 export interface EventDeps {
@@ -59,4 +60,4 @@ const listEvents = defineRoute({
   };
 });
 
-export const eventRoutes = [listEvents];
+export const eventRoutes = [listEvents, streamEvents];

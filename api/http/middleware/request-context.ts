@@ -14,6 +14,8 @@ export interface RequestState {
   /** Path of the matched route with its parameters as placeholders. The access log can be grouped by it. */
   route?: string;
   agentId?: string | undefined;
+  /** When a stream began to be sent, on the scale of `performance.now()`. Its length isn't the duration of an answer. */
+  streamingSince?: number;
   /** Code of the error that the request was answered with. */
   code?: string | undefined;
 }
@@ -54,7 +56,8 @@ export function requestContext(options: RequestContextOptions): Middleware<Reque
       const { code } = context.state;
       const route = context.state.route ?? "(none)";
       const durationMs = performance.now() - startedAt;
-      metrics.answered({ method: knownMethod(method), route, status, code, seconds: durationMs / 1_000 });
+      const seconds = ((context.state.streamingSince ?? performance.now()) - startedAt) / 1_000;
+      metrics.answered({ method: knownMethod(method), route, status, code, seconds });
       accessLog.info(
         {
           requestId,

@@ -5034,6 +5034,81 @@ export type GetApiV1EventsResponses = {
 
 export type GetApiV1EventsResponse = GetApiV1EventsResponses[keyof GetApiV1EventsResponses];
 
+export type GetApiV1EventsStreamData = {
+  body?: never;
+  path?: never;
+  query?: {
+    after?: string;
+    type?:
+      | "escrow.funded"
+      | "service.delivered"
+      | "escrow.released"
+      | "escrow.finalized"
+      | "delivery.submitted"
+      | "escrow.refunded"
+      | "escrow.abandoned"
+      | "dispute.created"
+      | "dispute.resolved"
+      | "escrow.reorged"
+      | "message.received"
+      | "webhook.disabled";
+    transactionId?: string;
+  };
+  url: "/api/v1/events/stream";
+};
+
+export type GetApiV1EventsStreamErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   *
+   * `too_many_streams`: The agent already has as many event streams as it may
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1EventsStreamError = GetApiV1EventsStreamErrors[keyof GetApiV1EventsStreamErrors];
+
+export type GetApiV1EventsStreamResponses = {
+  /**
+   * Streams the caller's events as server-sent events
+   */
+  200: string;
+};
+
+export type GetApiV1EventsStreamResponse = GetApiV1EventsStreamResponses[keyof GetApiV1EventsStreamResponses];
+
 export type GetApiV1MemoryData = {
   body?: never;
   path?: never;

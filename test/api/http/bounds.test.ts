@@ -14,7 +14,7 @@ const EMPTY = "without the segment it is another path";
 /** The bounds that aren't walked, and why. */
 const LEFT_OUT: readonly [RegExp, string][] = [
   [/ query\.cursor /, OPAQUE],
-  [/^GET \/api\/v1\/events query\.after /, "only the caller's own events are accepted"],
+  [/^GET \/api\/v1\/events(\/stream)? query\.after /, "only the caller's own events are accepted"],
   [/ path\.\w+ minLength$/, EMPTY],
   [
     /^(POST|PATCH) .*(register|auth\/keys|payment-method|kya|developer\/\w+|services|services\/\{id\}|discover|checkout|fund|deliver|disputes|evidence|settlement|ruling|memory|memory\/\w+|webhooks|webhooks\/\{webhookId\}|messages|messages\/\{id\}|subscribe|webhook) header\./,

@@ -1,0 +1,116 @@
+import { Schema } from "mongoose";
+import type { Connection, Model } from "mongoose";
+
+import { isDuplicateKey } from "../../db/connection.ts";
+
+/** The open streams of an agent. */
+export interface StreamSlotsRecord {
+  /** Agent id. */
+  _id: string;
+  /** Each stream, and when its slot is free unless its process renews it. */
+  streams: { id: string; until: Date }[];
+  /** MongoDB deletes the record after this. */
+  expiresAt: Date | null;
+}
+
+export type StreamSlotsModel = Model<StreamSlotsRecord>;
+
+const slotsSchema = new Schema<StreamSlotsRecord>(
+  {
+    _id: { type: String, required: true },
+    streams: [{ _id: false, id: { type: String, required: true }, until: { type: Date, required: true } }],
+    expiresAt: { type: Date, default: null },
+  },
+  { collection: "event_stream_slots", versionKey: false, strict: "throw" },
+);
+slotsSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
+
+/** The collection of slots. */
+export function streamSlotsModel(connection: Connection): StreamSlotsModel {
+  return connection.model<StreamSlotsRecord>("EventStreamSlots", slotsSchema);
+}
+
+/**
+ * Leased slots for the streams of agents, counted by the database, so that the limit holds across processes. The slots of
+ * a process that dies are free once their leases expire.
+ */
+export interface StreamSlots {
+  /** Takes a slot. Otherwise returns in how many milliseconds the next lease expires. */
+  take(agentId: string, streamId: string): Promise<{ taken: true } | { taken: false; retryInMs: number }>;
+  /**
+   * Renews leases in one batch.
+   * @param open agent id of each stream by stream id
+   * @returns ids of the streams whose lease expired and whose slot may be another's
+   */
+  renew(open: ReadonlyMap<string, string>): Promise<string[]>;
+  release(agentId: string, streamId: string): Promise<void>;
+}
+
+/** Settings of the slots. */
+export interface StreamSlotsOptions {
+  slots: StreamSlotsModel;
+  /** Streams that an agent may have at once. */
+  perAgent: number;
+  /** How long a slot stays taken without a renewal, in milliseconds. */
+  leaseMs: number;
+}
+
+/** Slots stored as one document an agent, so that taking one is atomic. */
+export function createStreamSlots({ slots, perAgent, leaseMs }: StreamSlotsOptions): StreamSlots {
+  const until = { $add: ["$$NOW", leaseMs] };
+  const expiry = { $set: { expiresAt: { $max: "$streams.until" } } };
+
+  async function tryTake(agentId: string, streamId: string): Promise<StreamSlotsRecord> {
+    const stored = { $ifNull: ["$streams", []] };
+    const held = { $filter: { input: stored, as: "stream", cond: { $gt: ["$$stream.until", "$$NOW"] } } };
+    const added = { $concatArrays: ["$streams", [{ id: { $literal: streamId }, until }]] };
+    const record = await slots.findOneAndUpdate(
+      { _id: agentId },
+      [
+        { $set: { streams: held } },
+        { $set: { streams: { $cond: [{ $lt: [{ $size: "$streams" }, perAgent] }, added, "$streams"] } } },
+        expiry,
+      ],
+      { upsert: true, returnDocument: "after", lean: true, updatePipeline: true },
+    );
+    if (record === null) throw new Error("An upsert returned no record");
+    return record;
+  }
+
+  return {
+    async take(agentId, streamId) {
+      let record: StreamSlotsRecord;
+      try {
+        record = await tryTake(agentId, streamId);
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+        // Another process created the record at the same moment, so now it is there.
+        record = await tryTake(agentId, streamId);
+      }
+      if (record.streams.some(({ id }) => id === streamId)) return { taken: true };
+      const firstEnd = Math.min(...record.streams.map((stream) => stream.until.getTime()));
+      return { taken: false, retryInMs: Math.min(leaseMs, Math.max(0, firstEnd - Date.now())) };
+    },
+
+    async renew(open) {
+      if (open.size === 0) return [];
+      const streamIds = [...open.keys()];
+      const agentIds = [...new Set(open.values())];
+      const renewed = {
+        $cond: [{ $in: ["$$stream.id", streamIds] }, { $mergeObjects: ["$$stream", { until }] }, "$$stream"],
+      };
+      await slots.updateMany(
+        { _id: { $in: agentIds } },
+        [{ $set: { streams: { $map: { input: "$streams", as: "stream", in: renewed } } } }, expiry],
+        { updatePipeline: true },
+      );
+      const found = await slots.find({ _id: { $in: agentIds } }, { streams: 1 }).lean();
+      const held = new Set(found.flatMap(({ streams }) => streams.map(({ id }) => id)));
+      return streamIds.filter((id) => !held.has(id));
+    },
+
+    async release(agentId, streamId) {
+      await slots.updateOne({ _id: agentId }, { $pull: { streams: { id: streamId } } });
+    },
+  };
+}
