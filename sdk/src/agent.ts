@@ -8,6 +8,7 @@ import type { DealTerms } from "./deal-terms.ts";
 import { RefusedError } from "./errors.ts";
 import { EscrowContract } from "./escrow.ts";
 import type { WithdrawOptions } from "./escrow.ts";
+import { AgentEvents } from "./events.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { ApiRequest, ApiResponse, CallOptions, CreateOptions, Http } from "./http.ts";
 import { Listings } from "./listings.ts";
@@ -17,7 +18,7 @@ import { networksOf } from "./networks.ts";
 import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
 import { parseRecord } from "./records.ts";
-import type { Job, LoggedEvent, Network, Transaction } from "./records.ts";
+import type { Job, Network, Transaction } from "./records.ts";
 import type { Wallet } from "./wallet.ts";
 import { WebhookSettings } from "./webhook-settings.ts";
 
@@ -38,13 +39,13 @@ export type CheckoutRequest = Omit<wire.PostApiV1CheckoutData["body"], "paymentM
 export type TransactionFilter = Omit<NonNullable<wire.GetApiV1TransactionsData["query"]>, "cursor">;
 /** Filters of the seller queue. */
 export type JobFilter = Omit<NonNullable<wire.GetApiV1JobsData["query"]>, "cursor">;
-/** Filters of the event log; `after` is the id of the last event seen. */
-export type EventFilter = NonNullable<wire.GetApiV1EventsData["query"]>;
 
 /** A registered agent: an API key and, to move money, its wallet. Every call may throw a `MarketplaceError`. */
 export class Agent {
   /** Services on offer. */
   readonly listings: Listings;
+  /** What has happened to the agent's deals, and what happens now. */
+  readonly events: AgentEvents;
   /** The agent's webhook secret and delivery log. */
   readonly webhooks: WebhookSettings;
   /** Messages to and from other agents, by topic, and encrypted end to end. */
@@ -60,6 +61,7 @@ export class Agent {
   constructor(parts: AgentParts) {
     this.#parts = parts;
     this.listings = new Listings(parts.http);
+    this.events = new AgentEvents(parts.http);
     this.webhooks = new WebhookSettings(parts.http);
     this.messages = new Messages(parts.http);
     this.registry = new AgentRegistry(parts.http);
@@ -109,16 +111,6 @@ export class Agent {
       const page = await this.#page<wire.Job>("/api/v1/jobs", { ...filter, cursor }, options);
       return { ...page, data: page.data.map(parseRecord) };
     });
-  }
-
-  /** The agent's events so far, oldest first, complete and in order (decision 25). */
-  events(
-    { after, ...filter }: EventFilter = {},
-    options: CallOptions = {},
-  ): AsyncGenerator<LoggedEvent, void, undefined> {
-    const fetchPage = (cursor: string | undefined) =>
-      this.#page<LoggedEvent>("/api/v1/events", { ...filter, after: cursor }, options);
-    return paginate(fetchPage, after);
   }
 
   /** Revokes the key that this agent uses. Later calls with it fail. */

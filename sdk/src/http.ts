@@ -105,6 +105,39 @@ export class Http {
     return (await this.send<Body>({ method: "POST", path, body, ...options })).body;
   }
 
+  /**
+   * Opens an answer that is read as it arrives. Only its head has to arrive within the timeout.
+   * @throws ApiError for an answer that isn't 2xx
+   * @throws NetworkError if no answer arrived
+   * @throws TimeoutError if its head took too long
+   */
+  async open(
+    path: string,
+    { query, headers, signal }: { query: object; headers: Record<string, string>; signal: AbortSignal },
+  ): Promise<{ headers: Headers; body: ReadableStream<Uint8Array> }> {
+    const { url, fetch = globalThis.fetch, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
+    const late = new AbortController();
+    const timer = setTimeout(() => {
+      late.abort();
+    }, timeoutMs);
+    try {
+      const response = await fetch(addressOf(url, path, query), {
+        headers: { ...this.#headers({ method: "GET", path }), ...headers },
+        signal: AbortSignal.any([signal, late.signal]),
+        redirect: "error",
+      });
+      if (response.ok && response.body !== null) return { headers: response.headers, body: response.body };
+      throw failure("GET", path, response, parsed(await response.text(), response.headers));
+    } catch (error) {
+      if (error instanceof ApiError) throw error;
+      signal.throwIfAborted();
+      if (late.signal.aborted) throw new TimeoutError(`GET ${path}`, timeoutMs, { cause: error });
+      throw new NetworkError(`GET ${path} got no answer: ${reasonOf(error)}`, { cause: error });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   async #attempt<Body>(request: ApiRequest): Promise<ApiResponse<Body>> {
     const { method, path, signal } = request;
     const { url, fetch = globalThis.fetch } = this.#options;
@@ -129,13 +162,7 @@ export class Http {
     const { status, headers } = response;
     const body = parsed(text, headers);
     if (response.ok) return { status, headers, body: body as Body };
-    throw new ApiError({
-      method,
-      path,
-      status,
-      body,
-      retryAfterSeconds: retryAfterSecondsOf(headers.get("retry-after")),
-    });
+    throw failure(method, path, response, body);
   }
 
   #headers({ path, body, headers, idempotencyKey }: ApiRequest): Record<string, string> {
@@ -152,6 +179,13 @@ export class Http {
 /** Ucp messages take the key only as a bearer token (specification 4, row 32). */
 function keyHeader(path: string, apiKey: string): Record<string, string> {
   return /^(\/api)?\/v1\/ucp\//.test(path) ? { authorization: `Bearer ${apiKey}` } : { "x-api-key": apiKey };
+}
+
+function failure(method: string, path: string, { status, headers }: Response, body: unknown): ApiError {
+  return new ApiError({
+    ...{ method, path, status, body },
+    retryAfterSeconds: retryAfterSecondsOf(headers.get("retry-after")),
+  });
 }
 
 function addressOf(base: string, path: string, query: object = {}): URL {

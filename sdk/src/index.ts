@@ -2,7 +2,7 @@
 export type { Account, FeeTier, KyaStatus, Usage } from "./account.ts";
 export { Agent } from "./agent.ts";
 export type { AgentFilter, AgentRecord, AgentRegistry, AgentTrust, DiscoveryScore } from "./agent-registry.ts";
-export type { CheckoutRequest, EventFilter, JobFilter, TransactionFilter } from "./agent.ts";
+export type { CheckoutRequest, JobFilter, TransactionFilter } from "./agent.ts";
 export { canonicalJson, deliveryProofOf } from "./canonical-json.ts";
 export { Deal } from "./deal.ts";
 export type { CheckReport, ClaimAbandonedCall, FinalizeCall, FundOptions, VerbOptions } from "./deal.ts";
@@ -32,6 +32,7 @@ export {
 } from "./errors.ts";
 export { ESCROW_STATES, EscrowContract } from "./escrow.ts";
 export type { Escrow, EscrowMove, EscrowState, WithdrawOptions } from "./escrow.ts";
+export type { AgentEvents, EventFilter, EventStreamOptions } from "./events.ts";
 export { authorizationNonce, relayCall, signFunding } from "./gasless.ts";
 export { escrowAbi, resolverAbi } from "./generated/abis.ts";
 export type { ApiRequest, ApiResponse, CallOptions, CreateOptions, HttpOptions } from "./http.ts";

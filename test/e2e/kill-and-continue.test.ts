@@ -198,7 +198,7 @@ describe("a deal continues after kill -9 and a restart", () => {
       [seller, sellerHook, ["escrow.funded", "escrow.released"]],
       [buyer, buyerHook, ["service.delivered"]],
     ] as const) {
-      const log = await collect(agent.events());
+      const log = await collect(agent.events.list());
       assert.deepEqual(
         log.map(({ event }) => event),
         [...announced],

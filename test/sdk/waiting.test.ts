@@ -114,7 +114,7 @@ describe("a list", () => {
   it("of events goes on after the last one seen", async () => {
     server = await startScriptedServer(page(["evt_2"], "evt_2"), page(["evt_3"], null));
     const agent = new Marketplace({ url: server.url }).agent({ apiKey: "svc_x" });
-    await collect(agent.events({ after: "evt_1" }));
+    await collect(agent.events.list({ after: "evt_1" }));
     assert.deepEqual(
       server.seen.map(({ path }) => path),
       ["/api/v1/events?after=evt_1", "/api/v1/events?after=evt_2"],

@@ -24,7 +24,7 @@ describe("a reorganisation of the chain", () => {
   });
   after(() => hook.close());
 
-  const eventsOf = (agent: Agent) => collect(agent.events());
+  const eventsOf = (agent: Agent) => collect(agent.events.list());
 
   it("[D37] withdraws a funding that is no longer on chain, tells both parties, and announces it again with another id", async () => {
     const { chain } = stack;

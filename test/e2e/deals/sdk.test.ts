@@ -200,7 +200,7 @@ describe("the client", () => {
     );
     // The answers of verbs don't wait for the event log.
     const told = await until("the release is in the seller's log", async () => {
-      const events = await collect(seller.agent.events({ transactionId: deal.transactionId }));
+      const events = await collect(seller.agent.events.list({ transactionId: deal.transactionId }));
       return events.length > 1 && events;
     });
     assert.deepEqual(

@@ -124,7 +124,7 @@ describe("a deal that time settles", () => {
       );
       assert.match(String(finalized.headers[SIGNATURE_HEADER.toLowerCase()]), /^t=\d+,v1=[0-9a-f]{64}$/);
       assert.deepEqual(
-        (await collect(shop.seller.agent.events())).map((entry) => entry.event),
+        (await collect(shop.seller.agent.events.list())).map((entry) => entry.event),
         ["escrow.funded", "escrow.finalized"],
       );
     });
