@@ -101,10 +101,7 @@ const CLAIMING_AGENTS = 50;
 export async function measureClaims(bench: FollowerBench, waiting: number) {
   await bench.reset();
   const models = outboxModels(bench.connection);
-  const [lanes, outbox] = [
-    createLanes(models, OUTBOX_DEFAULTS.leaseMs),
-    createOutbox(models, OUTBOX_DEFAULTS),
-  ];
+  const [lanes, outbox] = [createLanes(models, OUTBOX_DEFAULTS.leaseMs), createOutbox(models, OUTBOX_DEFAULTS)];
   const writer = createOutboxWriter(models);
   const dispatch = (agentId: string, n: number) =>
     dispatchesOf(
