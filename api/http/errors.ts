@@ -71,6 +71,7 @@ export const ERROR_CATALOGUE = {
   subscription_limit_reached: { status: 409, text: "The agent is subscribed to as many topics as it may be" },
   wallet_already_registered: { status: 409, text: "This wallet is already registered as an agent" },
   webhook_limit_reached: { status: 409, text: "The agent has as many webhooks as it may have" },
+  webhook_not_active: { status: 409, text: "The delivery's webhook was removed or is disabled" },
   request_timeout: { status: 408, text: "The request took too long to arrive" },
   version_mismatch: { status: 412, text: "The entry's version isn't the one that the request expects" },
   payload_too_large: { status: 413, text: "The body is larger than 256 KB" },

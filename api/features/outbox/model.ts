@@ -32,8 +32,11 @@ export interface AttemptResult extends Pick<Attempt, "statusCode" | "error" | "l
   outcome: Exclude<AttemptOutcome, "running" | "interrupted">;
 }
 
-/** `backup` is the additional dispatch of `escrow.funded`, 30 seconds after the immediate attempt (specification 6). */
-export const DISPATCH_KINDS = ["immediate", "backup"] as const;
+/**
+ * `backup` is the additional dispatch of `escrow.funded`, 30 seconds after the immediate attempt (specification 6).
+ * `redelivery` is one that the agent has asked for (decision 38).
+ */
+export const DISPATCH_KINDS = ["immediate", "backup", "redelivery"] as const;
 export type DispatchKind = (typeof DISPATCH_KINDS)[number];
 
 export const DISPATCH_STATUSES = ["pending", "acknowledged", "failed", "dropped"] as const;
@@ -41,7 +44,7 @@ export type DispatchStatus = (typeof DISPATCH_STATUSES)[number];
 
 /** An event on its way to one address. */
 export interface DispatchRecord {
-  /** `dlv_…`, deterministic by event, agent, address and kind. */
+  /** `dlv_…`, deterministic by event, agent, address and kind, except for a redelivery. */
   _id: string;
   eventId: string;
   eventType: string;
@@ -61,6 +64,8 @@ export interface DispatchRecord {
   /** Whether the address of the listing or the checkout is this one, so that it is sent without the registration too. */
   direct: boolean;
   kind: DispatchKind;
+  /** The dispatch that a redelivery sends again; null for the other kinds. */
+  redeliveryOf: string | null;
   /** The body, the same in every attempt. */
   bodyJson: string;
   status: DispatchStatus;
@@ -149,6 +154,7 @@ const dispatchSchema = new Schema<DispatchRecord>(
     durable: { type: Boolean, default: false },
     direct: { type: Boolean, default: true },
     kind: { ...text, enum: DISPATCH_KINDS },
+    redeliveryOf: { type: String, default: null },
     bodyJson: text,
     status: { ...text, enum: DISPATCH_STATUSES },
     dueAt: { type: Date, default: null },

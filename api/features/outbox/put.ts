@@ -91,6 +91,7 @@ export function dispatchesOf(event: OutgoingEvent, targets: readonly DispatchTar
       ...target,
       durable: target.durable && kind === "immediate",
       kind,
+      redeliveryOf: null,
       status: "pending" as const,
       dueAt: kind === "immediate" ? now : null,
       attempts: [],
@@ -99,6 +100,21 @@ export function dispatchesOf(event: OutgoingEvent, targets: readonly DispatchTar
       createdAt: now,
     }));
   });
+}
+
+/**
+ * A dispatch that sends another one again: the same event with the same body. It gets the one retry of specification 6
+ * and has no backup. It waits for no other dispatch, because it is out of order anyway.
+ */
+export function redeliveryOf(
+  original: DispatchRecord,
+  { _id, url, now }: { _id: string; url: string; now: Date },
+): DispatchRecord {
+  return {
+    ...original,
+    ...{ _id, url, durable: false, kind: "redelivery", redeliveryOf: original._id },
+    ...{ status: "pending", dueAt: now, attempts: [], holder: null, waits: 0, createdAt: now },
+  };
 }
 
 /** The writer of the outbox. */

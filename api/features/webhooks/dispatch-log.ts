@@ -1,5 +1,6 @@
 import type { z } from "zod";
 
+import { ApiError } from "../../http/errors.ts";
 import type { DispatchModel, DispatchRecord } from "../outbox/model.ts";
 import type { dispatchListQuery } from "./schemas.ts";
 
@@ -15,6 +16,8 @@ export interface DispatchPage {
 /** The attempts of the last seven days to the caller's addresses, newest first (decisions 38 and 39). */
 export interface DispatchLog {
   list(agentId: string, query: DispatchQuery): Promise<DispatchPage>;
+  /** @throws ApiError `not_found`, also for another agent's */
+  get(agentId: string, deliveryId: string): Promise<DispatchRecord>;
 }
 
 /** The database filter of a list. */
@@ -52,6 +55,12 @@ export function createDispatchLog(model: DispatchModel): DispatchLog {
       const last = dispatches.at(-1);
       const hasMore = found.length > limit && last !== undefined;
       return { dispatches, next: hasMore ? { createdAt: last.createdAt.getTime(), id: last._id } : null };
+    },
+
+    async get(agentId, deliveryId) {
+      const found = await model.findOne({ _id: deliveryId, agentId }).lean<DispatchRecord | null>();
+      if (found === null) throw new ApiError("not_found", { details: { deliveryId } });
+      return found;
     },
   };
 }

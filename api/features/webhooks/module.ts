@@ -5,16 +5,20 @@ import type { Subscriptions } from "../events/subscriptions.ts";
 import { defineFeature } from "../feature.ts";
 import type { Dispatcher, Send } from "../outbox/dispatcher.ts";
 import type { DispatchModel } from "../outbox/model.ts";
+import type { OutboxWriter } from "../outbox/put.ts";
 import { createWebhookSend } from "./attempt.ts";
+import { deliveryRoutes } from "./delivery-routes.ts";
+import type { DeliveryDeps } from "./delivery-routes.ts";
 import { createDispatchLog } from "./dispatch-log.ts";
 import { createWebhookHealth } from "./health.ts";
 import { webhookSecretModel } from "./model.ts";
+import { createRedeliveries } from "./redeliveries.ts";
 import { webhookModel } from "./registration-model.ts";
 import { registrationRoutes } from "./registration-routes.ts";
 import type { RegistrationDeps } from "./registration-routes.ts";
 import { createRegistrations, createSubscriptions } from "./registrations.ts";
-import { webhookRoutes } from "./routes.ts";
-import type { WebhookDeps } from "./routes.ts";
+import { secretRoutes } from "./secret-routes.ts";
+import type { SecretDeps } from "./secret-routes.ts";
 import { createWebhookSecrets } from "./secrets.ts";
 import { createWebhookSender } from "./sender.ts";
 
@@ -23,7 +27,7 @@ export interface WebhooksModuleDeps {
   connection: Connection;
   now: () => Date;
   /** The outbox where webhooks wait. */
-  outbox: { models: { dispatches: DispatchModel }; dispatcher: (send: Send) => Dispatcher };
+  outbox: { models: { dispatches: DispatchModel }; writer: OutboxWriter; dispatcher: (send: Send) => Dispatcher };
   /** Tells owners that their webhook is disabled. */
   recorder: EventRecorder;
   signingSecrets: readonly string[];
@@ -37,7 +41,7 @@ export function subscriptionsOf(connection: Connection): Subscriptions {
 
 /** Signed webhooks: registration, sending, log and secrets. */
 export const webhooksModule = defineFeature({
-  routes: [...webhookRoutes, ...registrationRoutes],
+  routes: [...secretRoutes, ...deliveryRoutes, ...registrationRoutes],
   create({ connection, now, outbox, recorder, signingSecrets, allowedPrivateHosts }: WebhooksModuleDeps) {
     const secrets = createWebhookSecrets(webhookSecretModel(connection), signingSecrets, now);
     const sender = createWebhookSender({ allowedPrivateHosts });
@@ -45,10 +49,14 @@ export const webhooksModule = defineFeature({
     const health = createWebhookHealth({ connection, webhooks, recorder, now });
     const dispatcher = outbox.dispatcher(createWebhookSend({ sender, secrets, health, now }));
     const registrations = createRegistrations(webhooks, now);
-    const services: WebhookDeps & RegistrationDeps = {
+    const { dispatches } = outbox.models;
+    const dispatchLog = createDispatchLog(dispatches);
+    const redeliveries = createRedeliveries({
+      ...{ connection, dispatches, writer: outbox.writer, log: dispatchLog, health, now },
+    });
+    const services: SecretDeps & DeliveryDeps & RegistrationDeps = {
       webhookSecrets: secrets,
-      dispatchLog: createDispatchLog(outbox.models.dispatches),
-      registrations,
+      ...{ dispatchLog, redeliveries, registrations },
     };
     return {
       services,

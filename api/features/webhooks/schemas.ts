@@ -41,13 +41,17 @@ const dispatch = z
     durable: z.boolean(),
     url: z.string(),
     kind: z.enum(DISPATCH_KINDS),
+    redeliveryOf: z.string().nullable().meta({ description: "The delivery that this one sends again" }),
     status: z.enum(DISPATCH_STATUSES),
     attempts: z.array(attempt),
     createdAt: z.iso.datetime(),
   })
   .meta({ id: "WebhookDelivery" });
 
+export const dispatchAnswer = dataOf(dispatch);
 export const dispatchListAnswer = listOf(dispatch);
+
+export const deliveryParams = z.strictObject({ deliveryId: z.string().min(1).max(64) });
 
 /** Position in the dispatch log: the last entry of the previous page. */
 const position = z.strictObject({ createdAt: z.int(), id: z.string().max(100) });
@@ -60,5 +64,5 @@ export const dispatchListQuery = z.strictObject({
   cursor: pageCursor(position).optional(),
 });
 
-/** Body of rotate and activate, which take no fields. */
+/** Body of the routes that take no fields. */
 export const emptyBody = z.strictObject({});

@@ -1007,7 +1007,11 @@ export type WebhookDelivery = {
   webhookId: string | null;
   durable: boolean;
   url: string;
-  kind: "immediate" | "backup";
+  kind: "immediate" | "backup" | "redelivery";
+  /**
+   * The delivery that this one sends again
+   */
+  redeliveryOf: string | null;
   status: "pending" | "acknowledged" | "failed" | "dropped";
   attempts: Array<{
     startedAt: string;
@@ -6459,6 +6463,168 @@ export type GetApiV1WebhooksDeliveriesResponses = {
 
 export type GetApiV1WebhooksDeliveriesResponse =
   GetApiV1WebhooksDeliveriesResponses[keyof GetApiV1WebhooksDeliveriesResponses];
+
+export type GetApiV1WebhooksDeliveriesByDeliveryIdData = {
+  body?: never;
+  path: {
+    deliveryId: string;
+  };
+  query?: never;
+  url: "/api/v1/webhooks/deliveries/{deliveryId}";
+};
+
+export type GetApiV1WebhooksDeliveriesByDeliveryIdErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1WebhooksDeliveriesByDeliveryIdError =
+  GetApiV1WebhooksDeliveriesByDeliveryIdErrors[keyof GetApiV1WebhooksDeliveriesByDeliveryIdErrors];
+
+export type GetApiV1WebhooksDeliveriesByDeliveryIdResponses = {
+  /**
+   * Reads a delivery to one of the caller's addresses
+   */
+  200: {
+    success: true;
+    data: WebhookDelivery;
+  };
+};
+
+export type GetApiV1WebhooksDeliveriesByDeliveryIdResponse =
+  GetApiV1WebhooksDeliveriesByDeliveryIdResponses[keyof GetApiV1WebhooksDeliveriesByDeliveryIdResponses];
+
+export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverData = {
+  body?: {
+    [key: string]: never;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path: {
+    deliveryId: string;
+  };
+  query?: never;
+  url: "/api/v1/webhooks/deliveries/{deliveryId}/redeliver";
+};
+
+export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `webhook_not_active`: The delivery's webhook was removed or is disabled
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverError =
+  PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverErrors[keyof PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverErrors];
+
+export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverResponses = {
+  /**
+   * Sends a delivery again
+   */
+  202: {
+    success: true;
+    data: WebhookDelivery;
+  };
+};
+
+export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverResponse =
+  PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverResponses[keyof PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverResponses];
 
 export type GetApiV1WebhooksData = {
   body?: never;

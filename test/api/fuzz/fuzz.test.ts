@@ -8,6 +8,7 @@ import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 import { checkOut, listService, openMarket } from "../../fixtures/deals.ts";
 import { ADMIN_KEY } from "../../fixtures/environment.ts";
+import { announce } from "../../fixtures/event-stream.ts";
 import { limitsWith } from "../../fixtures/limits.ts";
 import { openChain } from "../../fixtures/stack.ts";
 
@@ -48,6 +49,9 @@ describe("generated requests", () => {
       body: { url: "https://agent.example/hook", events: ["escrow.refunded"] },
     });
     const webhookId = webhook.body.data.webhookId as string;
+    await announce(api.container, "fuzzed", [market.buyer.agentId], { type: "escrow.refunded" });
+    const deliveries = await api.request("GET", "/api/v1/webhooks/deliveries", { key: market.buyer.apiKey });
+    const { deliveryId } = deliveries.body.data[0] as { deliveryId: string };
     const revocable = await api.registerAgent();
     const ofTransactions = [
       ...["", "/criteria", "/claimAbandoned", "/finalize"].map((end) => `GET /api/v1/transactions/{id}${end}`),
@@ -61,6 +65,8 @@ describe("generated requests", () => {
       "PATCH /api/v1/services/{id}": own,
       "GET /api/v1/webhooks/{webhookId}": webhookId,
       "PATCH /api/v1/webhooks/{webhookId}": webhookId,
+      "GET /api/v1/webhooks/deliveries/{deliveryId}": deliveryId,
+      "POST /api/v1/webhooks/deliveries/{deliveryId}/redeliver": deliveryId,
       "POST /api/v1/admin/agents/{id}/kya": market.seller.agentId,
     };
     const started = performance.now();

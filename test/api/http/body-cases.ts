@@ -416,6 +416,14 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
       faults: [["webhookId", ["whk_other"]]],
     },
     {
+      name: "POST webhooks/deliveries/{deliveryId}/redeliver",
+      method: "POST",
+      path: () => "/api/v1/webhooks/deliveries/dlv_any/redeliver",
+      key: sellerKey,
+      ...noBody,
+      faults: [["url", ["https://elsewhere.example/"]]],
+    },
+    {
       name: "POST webhooks/secret/rotate",
       method: "POST",
       path: () => "/api/v1/webhooks/secret/rotate",
