@@ -34,6 +34,7 @@ import { OUTBOX_TIMINGS, outboxModule } from "./features/outbox/module.ts";
 import type { OutboxTimings } from "./features/outbox/module.ts";
 import { searchModule } from "./features/search/module.ts";
 import { sellerQueueModule } from "./features/seller-queue/module.ts";
+import { timelineModule } from "./features/timeline/module.ts";
 import { TRANSACTION_TIMINGS, transactionsModule } from "./features/transactions/module.ts";
 import type { TransactionTimings } from "./features/transactions/module.ts";
 import { CLAIM_TIMINGS, x402Module } from "./features/x402/module.ts";
@@ -70,6 +71,7 @@ export const featureRoutes = [
   ...memoryModule.routes,
   ...webhooksModule.routes,
   ...messagesModule.routes,
+  ...timelineModule.routes,
   ...x402Module.routes,
   ...networksModule.routes,
   ...healthModule.routes,
@@ -119,6 +121,7 @@ export type Services = Features["agents"]["services"] &
   Features["memory"]["services"] &
   Features["webhooks"]["services"] &
   Features["messages"]["services"] &
+  Features["timeline"]["services"] &
   Features["x402"]["services"] &
   Features["networks"]["services"] &
   Features["health"]["services"] &
@@ -197,6 +200,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
       ...features.memory.services,
       ...features.webhooks.services,
       ...features.messages.services,
+      ...features.timeline.services,
       ...features.x402.services,
       ...features.networks.services,
       ...features.health.services,
@@ -297,6 +301,10 @@ function createFeatures(platform: Platform, timings: Timings) {
     evaluator: criteria.evaluator,
     encoder: search.encoder,
   });
+  const timeline = timelineModule.create({
+    ...{ reader: transactions.reader, audit: memory.audit, dispatches: outbox.models.dispatches },
+    messagesOf: messages.messagesOf,
+  });
   const chainFollower = chainFollowerModule.create({
     ...{ connection, chains, indexers, log, now, processId, timings, recorder, endpoints },
     transactions: transactions.models.transactions,
@@ -346,6 +354,7 @@ function createFeatures(platform: Platform, timings: Timings) {
       checkout,
       criteria,
       disputes,
+      timeline,
       chainFollower,
       idempotency,
       internal,

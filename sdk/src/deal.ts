@@ -10,6 +10,8 @@ import type { EscrowMove, EscrowState } from "./escrow.ts";
 import { signFunding } from "./gasless.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, Http } from "./http.ts";
+import { paginate } from "./pagination.ts";
+import type { Page } from "./pagination.ts";
 import { parseRecord, parseTransaction } from "./records.ts";
 import type { Parsed, Transaction, TransactionStatus, TransactionWithActions } from "./records.ts";
 import { retryAfterSecondsOf } from "./retry.ts";
@@ -37,6 +39,11 @@ export type FinalizeCall = Parsed<wire.GetApiV1TransactionsByIdFinalizeResponse[
 
 /** What code can say about a payload: the facts, each check of the criteria, and the result of all (decision 45). */
 export type CheckReport = wire.PostApiV1TransactionsByIdCheckResponse["data"];
+
+/** Something that happened to a deal, and where to check it (decision 47). */
+export type TimelineEntry = wire.TimelineEntry;
+/** What a timeline is narrowed to. */
+export type TimelineFilter = Omit<NonNullable<wire.GetApiV1TransactionsByIdTimelineData["query"]>, "cursor">;
 
 /** Final statuses (specification 3.2). */
 const FINAL: readonly TransactionStatus[] = ["released", "refunded", "resolved", "abandoned"];
@@ -84,6 +91,16 @@ export class Deal {
   /** The transaction and what this agent may do next. */
   async read({ minBlock, ...options }: CallOptions & { minBlock?: bigint } = {}): Promise<TransactionWithActions> {
     return this.#read({ query: { minBlock }, ...options });
+  }
+
+  /**
+   * What happened to the deal, oldest first: moves on chain, this agent's audit entries and webhook attempts of the last
+   * seven days, and messages about the deal. Errors: `not_found`, `indexer_unavailable`.
+   */
+  timeline(filter: TimelineFilter = {}, options: CallOptions = {}): AsyncGenerator<TimelineEntry, void, undefined> {
+    return paginate((cursor) =>
+      this.#http.get<Page<TimelineEntry>>(this.#path("/timeline"), { query: { ...filter, cursor }, ...options }),
+    );
   }
 
   /**

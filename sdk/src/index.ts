@@ -5,7 +5,15 @@ export type { AgentFilter, AgentRecord, AgentRegistry, AgentTrust, DiscoveryScor
 export type { CheckoutRequest, JobFilter, TransactionFilter } from "./agent.ts";
 export { canonicalJson, deliveryProofOf } from "./canonical-json.ts";
 export { Deal } from "./deal.ts";
-export type { CheckReport, ClaimAbandonedCall, FinalizeCall, FundOptions, VerbOptions } from "./deal.ts";
+export type {
+  CheckReport,
+  ClaimAbandonedCall,
+  FinalizeCall,
+  FundOptions,
+  TimelineEntry,
+  TimelineFilter,
+  VerbOptions,
+} from "./deal.ts";
 export type { DealTerms } from "./deal-terms.ts";
 export { AGREEMENT_TYPES, Dispute } from "./dispute.ts";
 export type { Complaint, DisputeRecord, Evidence, Ruling, SettlementTerms } from "./dispute.ts";

@@ -17,6 +17,9 @@ export interface Page<Item> {
   next: string | null;
 }
 
+/** A message without its content. */
+export type MessageFacts = Pick<MessageRecord, "_id" | "fromAgentId" | "toAgentId" | "createdAt">;
+
 /** Reads messages for their senders and recipients. To others they don't exist (decision 33). */
 export interface MessageReader {
   /** The caller's inbox or what it has sent, newest first. */
@@ -31,7 +34,7 @@ export interface MessageReader {
   /** Ucp messages that the caller has sent or received, newest first (decision 29). */
   listUcp(agentId: string, query: z.output<typeof pageQuery>): Promise<Page<MessageRecord>>;
   /** The messages about a transaction that an agent has sent or received, oldest first, at most `limit`. */
-  messagesOf(transactionId: string, agentId: string, limit: number): Promise<MessageRecord[]>;
+  messagesOf(transactionId: string, agentId: string, limit: number): Promise<MessageFacts[]>;
 }
 
 /** The position in an inbox that its cursor names. A cursor of another list names none, and the page is empty. */
@@ -138,7 +141,8 @@ export function createMessageReader(connection: Connection, models: MessageModel
     },
 
     async messagesOf(transactionId, agentId, limit) {
-      const found = await messages.find({ transactionId }).sort({ _id: 1 }).limit(limit).lean();
+      const facts = { fromAgentId: 1, toAgentId: 1, createdAt: 1 } as const;
+      const found = await messages.find({ transactionId }, facts).sort({ _id: 1 }).limit(limit).lean();
       // Every message about a transaction is between its two parties.
       return found.filter(({ fromAgentId, toAgentId }) => fromAgentId === agentId || toAgentId === agentId);
     },

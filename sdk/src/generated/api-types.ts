@@ -1120,6 +1120,71 @@ export type TopicSubscription = {
   missed: number;
 };
 
+export type TimelineEntry =
+  | {
+      at: string;
+      title: string;
+      kind: "move";
+      /**
+       * The escrow contract's log of this event, on chain
+       */
+      proof: {
+        network: "base-sepolia" | "base";
+        escrowId: string;
+        event:
+          | "EscrowCreated"
+          | "DeliverySubmitted"
+          | "EscrowReleased"
+          | "EscrowRefunded"
+          | "EscrowAbandoned"
+          | "DisputeOpened"
+          | "EscrowResolved";
+        txHash: string;
+        blockNumber: number;
+      };
+    }
+  | {
+      at: string;
+      title: string;
+      kind: "audit";
+      /**
+       * The entry in the caller's memory
+       */
+      proof: {
+        namespace: string;
+        key: string;
+      };
+    }
+  | {
+      at: string;
+      title: string;
+      kind: "webhook";
+      /**
+       * The attempt in the caller's log of deliveries
+       */
+      proof: {
+        deliveryId: string;
+        eventId: string;
+        /**
+         * Counted from 1
+         */
+        attempt: number;
+        outcome: "running" | "acknowledged" | "refused" | "unreachable" | "dropped" | "interrupted";
+        statusCode: number | null;
+      };
+    }
+  | {
+      at: string;
+      title: string;
+      kind: "message";
+      /**
+       * The message, without its content
+       */
+      proof: {
+        messageId: string;
+      };
+    };
+
 export type PostApiV1AuthRegisterData = {
   body: {
     agentName: string;
@@ -7948,6 +8013,90 @@ export type PostApiV1MessagesWebhookResponses = {
 
 export type PostApiV1MessagesWebhookResponse =
   PostApiV1MessagesWebhookResponses[keyof PostApiV1MessagesWebhookResponses];
+
+export type GetApiV1TransactionsByIdTimelineData = {
+  body?: never;
+  path: {
+    id: string;
+  };
+  query?: {
+    kind?: "move" | "audit" | "webhook" | "message";
+    /**
+     * Entries per page
+     */
+    limit?: number;
+    /**
+     * `nextCursor` of the previous page of the same list
+     */
+    cursor?: string;
+  };
+  url: "/api/v1/transactions/{id}/timeline";
+};
+
+export type GetApiV1TransactionsByIdTimelineErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `indexer_unavailable`: The subgraph is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1TransactionsByIdTimelineError =
+  GetApiV1TransactionsByIdTimelineErrors[keyof GetApiV1TransactionsByIdTimelineErrors];
+
+export type GetApiV1TransactionsByIdTimelineResponses = {
+  /**
+   * Lists what happened to a deal, oldest first
+   */
+  200: {
+    success: true;
+    data: Array<TimelineEntry>;
+    /**
+     * Null on the last page
+     */
+    nextCursor: string | null;
+  };
+};
+
+export type GetApiV1TransactionsByIdTimelineResponse =
+  GetApiV1TransactionsByIdTimelineResponses[keyof GetApiV1TransactionsByIdTimelineResponses];
 
 export type GetApiV1X402PacksData = {
   body?: never;

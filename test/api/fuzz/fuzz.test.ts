@@ -54,7 +54,9 @@ describe("generated requests", () => {
     const { deliveryId } = deliveries.body.data[0] as { deliveryId: string };
     const revocable = await api.registerAgent();
     const ofTransactions = [
-      ...["", "/criteria", "/claimAbandoned", "/finalize"].map((end) => `GET /api/v1/transactions/{id}${end}`),
+      ...["", "/criteria", "/timeline", "/claimAbandoned", "/finalize"].map(
+        (end) => `GET /api/v1/transactions/{id}${end}`,
+      ),
       ...["/fund", "/deliver", "/confirm", "/check", "/dispute/evidence"].map(
         (end) => `POST /api/v1/transactions/{id}${end}`,
       ),

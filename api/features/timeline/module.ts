@@ -1,0 +1,35 @@
+import { defineFeature } from "../feature.ts";
+import type { AuditMemory } from "../memory/audit.ts";
+import type { MessageReader } from "../messages/reader.ts";
+import type { DispatchModel } from "../outbox/model.ts";
+import type { TransactionReader } from "../transactions/reader.ts";
+import { timelineRoutes } from "./routes.ts";
+import type { TimelineDeps } from "./routes.ts";
+import { auditSource, messageSource, webhookSource } from "./sources.ts";
+import { createTimelines } from "./timeline.ts";
+
+/** Dependencies of the timeline feature. */
+export interface TimelineModuleDeps {
+  reader: TransactionReader;
+  audit: Pick<AuditMemory, "auditOf">;
+  dispatches: DispatchModel;
+  messagesOf: MessageReader["messagesOf"];
+}
+
+/** What happened to a deal, from everything that the service knows about it. */
+export const timelineModule = defineFeature({
+  routes: timelineRoutes,
+  create({ reader, audit, dispatches, messagesOf }: TimelineModuleDeps) {
+    const services: TimelineDeps = {
+      timelines: createTimelines({
+        read: (transactionId, agentId, at) => reader.read(transactionId, agentId, at),
+        sources: {
+          audit: auditSource((transactionId, agentId) => audit.auditOf(transactionId, agentId)),
+          webhook: webhookSource(dispatches),
+          message: messageSource(messagesOf),
+        },
+      }),
+    };
+    return { services };
+  },
+});

@@ -1,0 +1,69 @@
+import type { TransactionReader } from "../transactions/reader.ts";
+import { ENTRY_KINDS } from "./entries.ts";
+import type { EntryKind, TimelineEntry, TimelineSource } from "./entries.ts";
+import { movesOf } from "./sources.ts";
+
+/** An entry's place: its time, then kind and `order`. */
+export type TimelinePosition = Pick<TimelineEntry, "at" | "kind" | "order">;
+
+/** What a caller wants to see of a timeline. */
+export interface TimelineQuery {
+  kind?: EntryKind | undefined;
+  limit: number;
+  cursor?: TimelinePosition | undefined;
+}
+
+/** A page of a timeline and the position after which the next one starts; null on the last page. */
+export interface TimelinePage {
+  entries: TimelineEntry[];
+  next: TimelinePosition | null;
+}
+
+/** The timelines of deals (decision 47). */
+export interface Timelines {
+  /**
+   * A page of what happened to a deal as one of its parties sees it, oldest first.
+   * @throws ApiError `not_found` for strangers, and for the seller of an unfunded checkout; `indexer_unavailable`
+   */
+  page(agentId: string, transactionId: string, query: TimelineQuery, signal?: AbortSignal): Promise<TimelinePage>;
+}
+
+/** Dependencies of timelines. Moves come with the read of the transaction. */
+export interface TimelineOptions {
+  read: TransactionReader["read"];
+  sources: Readonly<Record<Exclude<EntryKind, "move">, TimelineSource>>;
+}
+
+function compare(one: TimelinePosition, other: TimelinePosition): number {
+  if (one.at !== other.at) return one.at - other.at;
+  const kinds = ENTRY_KINDS.indexOf(one.kind) - ENTRY_KINDS.indexOf(other.kind);
+  if (kinds !== 0) return kinds;
+  return one.order < other.order ? -1 : Number(one.order > other.order);
+}
+
+/**
+ * Joins the sources in memory. Each source bounds its entries, so the whole timeline of a transaction is small, and every
+ * page reads it again.
+ */
+export function createTimelines({ read, sources }: TimelineOptions): Timelines {
+  return {
+    async page(agentId, transactionId, { kind, limit, cursor }, signal) {
+      // First, because it decides whether the caller may see anything.
+      const { record } = await read(transactionId, agentId, { signal });
+      const wanted = ENTRY_KINDS.filter((known) => kind === undefined || known === kind);
+      const found = await Promise.all(
+        wanted.map(async (each) =>
+          each === "move" ? movesOf(record) : sources[each].entriesOf(transactionId, agentId),
+        ),
+      );
+      const rest = found
+        .flat()
+        .filter((entry) => cursor === undefined || compare(entry, cursor) > 0)
+        .sort(compare);
+      const entries = rest.slice(0, limit);
+      const last = entries.at(-1);
+      if (rest.length <= limit || last === undefined) return { entries, next: null };
+      return { entries, next: { at: last.at, kind: last.kind, order: last.order } };
+    },
+  };
+}
