@@ -46,7 +46,7 @@ export class Agent {
   readonly listings: Listings;
   /** What has happened to the agent's deals, and what happens now. */
   readonly events: AgentEvents;
-  /** The agent's webhook secret and delivery log. */
+  /** The agent's registered webhooks, their secret and the delivery log. */
   readonly webhooks: WebhookSettings;
   /** Messages to and from other agents, by topic, and encrypted end to end. */
   readonly messages: Messages;

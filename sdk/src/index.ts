@@ -94,7 +94,13 @@ export type { EscrowTerms, FundingAuthorization } from "./terms.ts";
 export type { WaitOptions } from "./waiting.ts";
 export { sendCall } from "./wallet.ts";
 export type { PreparedCall, ReceiptOptions, Wallet } from "./wallet.ts";
-export type { WebhookDeliveryFilter, WebhookSecret, WebhookSettings } from "./webhook-settings.ts";
+export type {
+  NewWebhook,
+  WebhookDeliveryFilter,
+  WebhookPatch,
+  WebhookSecret,
+  WebhookSettings,
+} from "./webhook-settings.ts";
 export {
   EVENT_ID_HEADER,
   SIGNATURE_HEADER,

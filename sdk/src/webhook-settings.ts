@@ -1,22 +1,64 @@
 import type * as wire from "./generated/api-types.ts";
-import type { CallOptions, Http } from "./http.ts";
+import type { CallOptions, CreateOptions, Http } from "./http.ts";
+import type { RegisteredWebhook } from "./messages.ts";
 import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
 import type { WebhookDelivery } from "./records.ts";
 
 /** The secret that signs an agent's webhooks, and the next one during a rotation (decision 38). */
 export type WebhookSecret = wire.GetApiV1WebhooksSecretResponse["data"];
+/** The address and events to register. `durable`: retried for 24 hours, in order per transaction. */
+export type NewWebhook = wire.PostApiV1WebhooksData["body"];
+/** Changes of a registered webhook. `status: "active"` enables one that the service has disabled. */
+export type WebhookPatch = wire.PatchApiV1WebhooksByWebhookIdData["body"];
 /** Filters of the delivery log. */
 export type WebhookDeliveryFilter = Omit<NonNullable<wire.GetApiV1WebhooksDeliveriesData["query"]>, "cursor">;
 
 const PATH = "/api/v1/webhooks";
 
-/** An agent's webhook secret, and the log of deliveries to its addresses. */
+const pathOf = (webhookId: string): string => `${PATH}/${encodeURIComponent(webhookId)}`;
+const deliveryPathOf = (deliveryId: string): string => `${PATH}/deliveries/${encodeURIComponent(deliveryId)}`;
+
+/** An agent's registered webhooks, the secret that signs them, and the log of deliveries to its addresses. */
 export class WebhookSettings {
   readonly #http: Http;
 
   constructor(http: Http) {
     this.#http = http;
+  }
+
+  /**
+   * Registers an address for some of the agent's events. `verifyWebhook` checks what it gets. Errors:
+   * `webhook_limit_reached`.
+   */
+  async register(webhook: NewWebhook, options: CreateOptions = {}): Promise<RegisteredWebhook> {
+    const once = { idempotencyKey: crypto.randomUUID(), ...options };
+    return (await this.#http.post<wire.PostApiV1WebhooksResponse>(PATH, webhook, once)).data;
+  }
+
+  /** The registered webhooks, newest first. */
+  list(options: CallOptions = {}): AsyncGenerator<RegisteredWebhook, void, undefined> {
+    return paginate((cursor) => this.#http.get<Page<RegisteredWebhook>>(PATH, { query: { cursor }, ...options }));
+  }
+
+  /** Errors: `not_found`. */
+  async get(webhookId: string, options: CallOptions = {}): Promise<RegisteredWebhook> {
+    return (await this.#http.get<wire.GetApiV1WebhooksByWebhookIdResponse>(pathOf(webhookId), options)).data;
+  }
+
+  /** Changes a webhook, or enables it again. Errors: `not_found`. */
+  async update(webhookId: string, patch: WebhookPatch, options: CallOptions = {}): Promise<RegisteredWebhook> {
+    const path = pathOf(webhookId);
+    const request = { method: "PATCH", path, body: patch, isIdempotent: true, ...options } as const;
+    return (await this.#http.send<wire.PatchApiV1WebhooksByWebhookIdResponse>(request)).body.data;
+  }
+
+  /** Removes a webhook and returns it as it was. Errors: `not_found`. */
+  async remove(webhookId: string, options: CreateOptions = {}): Promise<RegisteredWebhook> {
+    // With the key, a retry gets the first answer instead of `not_found`.
+    const once = { idempotencyKey: crypto.randomUUID(), ...options };
+    const request = { method: "DELETE", path: pathOf(webhookId), ...once } as const;
+    return (await this.#http.send<wire.DeleteApiV1WebhooksByWebhookIdResponse>(request)).body.data;
   }
 
   /** The current secret. Errors: `service_unavailable` if the service has no signing secret. */
@@ -42,6 +84,21 @@ export class WebhookSettings {
     return paginate((cursor) =>
       this.#http.get<Page<WebhookDelivery>>(`${PATH}/deliveries`, { query: { ...filter, cursor }, ...options }),
     );
+  }
+
+  /** One delivery with its attempts. Errors: `not_found`. */
+  async delivery(deliveryId: string, options: CallOptions = {}): Promise<WebhookDelivery> {
+    const path = deliveryPathOf(deliveryId);
+    return (await this.#http.get<wire.GetApiV1WebhooksDeliveriesByDeliveryIdResponse>(path, options)).data;
+  }
+
+  /**
+   * Sends a delivery again and returns the new one, with the same event id. Errors: `not_found`, `webhook_not_active`.
+   */
+  async redeliver(deliveryId: string, options: CreateOptions = {}): Promise<WebhookDelivery> {
+    const path = `${deliveryPathOf(deliveryId)}/redeliver`;
+    const once = { idempotencyKey: crypto.randomUUID(), ...options };
+    return (await this.#http.post<wire.PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverResponse>(path, {}, once)).data;
   }
 
   async #change(change: "rotate" | "activate", options: CallOptions): Promise<WebhookSecret> {
