@@ -27,9 +27,10 @@ function nameSchema(max: number, reserved = "") {
     .meta({ override: { type: "string", pattern } });
 }
 
-const key = nameSchema(MEMORY_LENGTHS.key, RESERVED_KEYS).describe(
-  "1 to 256 characters. In a path it is URL-encoded, so `/` becomes `%2F`",
-);
+const KEY_RULE = "1 to 256 characters. In a path it is URL-encoded, so `/` becomes `%2F`";
+const key = nameSchema(MEMORY_LENGTHS.key, RESERVED_KEYS).describe(KEY_RULE);
+/** No entry has a reserved key, so a path with one is 404. */
+const keyInPath = nameSchema(MEMORY_LENGTHS.key).describe(KEY_RULE);
 const tag = nameSchema(MEMORY_LENGTHS.tag);
 const tags = z
   .array(tag)
@@ -83,7 +84,7 @@ const importedEntry = z.strictObject({
 export const importBody = z.strictObject({ entries: z.array(importedEntry).min(1).max(MEMORY_BATCH_ENTRIES) });
 
 /** A part of a path. */
-export const keyParams = z.strictObject({ key });
+export const keyParams = z.strictObject({ key: keyInPath });
 
 /** `namespace` of a read. */
 const namespaceQuery = { namespace: namespace.default(DEFAULT_NAMESPACE) };

@@ -80,7 +80,9 @@ function keyedRequest(context: ValidatedContext, key: string | string[]): KeyedR
     throw validationError([{ path: "headers.idempotency-key", message }]);
   }
   const { route, caller, input } = context;
-  const fingerprint = sha256Hex(inputText(input));
+  // The same body under another condition, such as `If-Match`, is another request.
+  const conditions = Object.keys(route.requestHeaders ?? {}).map((name) => context.headers[name.toLowerCase()] ?? null);
+  const fingerprint = sha256Hex([inputText(input), ...conditions.map((value) => JSON.stringify(value))].join("|"));
   const scope = caller === undefined ? ["", fingerprint] : [caller.keyId];
   return { id: sha256Hex(JSON.stringify([...scope, route.method, route.path, key])), fingerprint };
 }

@@ -51,8 +51,8 @@ BEYOND_SCHEMAS = [
 ]
 # Codes of a 400 that say that the request is malformed. The others, such as `sign_in_message_invalid`, judge content.
 MALFORMED = {"validation_error", "malformed_json", "malformed_request"}
-# Answers to a well-formed request whose content doesn't suffice: money and what the chain can settle.
-REFUSALS_BY_CONTENT = {402, 422}
+# Answers to a well-formed request whose content does not suffice: money, what the chain can settle, and another version.
+REFUSALS_BY_CONTENT = {402, 412, 422}
 
 # What any web server may send, and the headers for browsers, which README lists.
 COMMON_HEADERS = {

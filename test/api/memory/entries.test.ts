@@ -352,6 +352,20 @@ describe("memory entries", () => {
       assertInvalid(await memory.call("POST", "", { rawBody: '{"key":"a","value":"\\udc00"}' }), "body.value");
     });
 
+    it("keys that no path can name don't exist in a path", async () => {
+      assertError(await memory.remove("export"), 404, "not_found");
+      assertError(await memory.renew("export"), 404, "not_found");
+    });
+
+    it("[D43] [D48] an Idempotency-Key is for one condition: the same write under another is another request", async () => {
+      const write = (headers: Record<string, string>) =>
+        memory.call("POST", "", { body: { key: "plan", value: 1 }, headers: { "Idempotency-Key": "one", ...headers } });
+      assert.strictEqual((await write({ "If-None-Match": "*" })).status, 201);
+      assert.strictEqual((await write({ "If-None-Match": "*" })).headers.get("idempotency-replayed"), "true");
+      assertError(await write({ "If-Match": '"1"' }), 409, "idempotency_key_reused");
+      assertError(await write({}), 409, "idempotency_key_reused");
+    });
+
     it("values can't reach prototypes, nest without end or name a field twice", async () => {
       const inside = (json: string) => memory.call("POST", "", { rawBody: `{"key":"a","value":${json}}` });
       assertInvalid(await inside('{"__proto__":{"x":1}}'), "body.value.__proto__");
