@@ -8,8 +8,9 @@ import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
 import type { CheckoutData, Market } from "../../fixtures/deals.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
 import { changesNothing as storedUnchanged } from "../../fixtures/stored.ts";
-import { bodyCases, openScene } from "./body-cases.ts";
-import type { BodyCase } from "./body-cases.ts";
+import { bodyCases } from "./body-cases.ts";
+import { openScene } from "./body-scene.ts";
+import type { BodyCase } from "./body-scene.ts";
 
 const UNKNOWN_TRANSACTION = `txn_${"0".repeat(32)}`;
 /** Others try the routes of admins (test/api/kya/admin.test.ts) and the signed ones (test/api/internal). */

@@ -1,60 +1,10 @@
 import { listingBody } from "../../fixtures/api.ts";
-import type { TestAgent, TestApi } from "../../fixtures/api.ts";
-import { checkOut, fundedDeal, openMarket } from "../../fixtures/deals.ts";
-import type { CheckoutData, Market } from "../../fixtures/deals.ts";
 import { registrationBody } from "../../fixtures/sign-in.ts";
-import { openChain } from "../../fixtures/stack.ts";
-import type { TestChain } from "../../fixtures/stack.ts";
 import { paymentMethodBody } from "../../fixtures/statements.ts";
+import { LONG, noBody, texts, transactionPath, UNKNOWN_HASH } from "./body-scene.ts";
+import type { BodyCase, FieldFaults, Scene } from "./body-scene.ts";
+import { messageCases } from "./message-body-cases.ts";
 
-/** A well-formed hash of no transaction. */
-export const UNKNOWN_HASH = `0x${"ab".repeat(32)}`;
-const LONG = "x".repeat(5_000);
-
-/** Values of one field that its route must refuse. */
-type FieldFaults = [field: string, wrong: unknown[]];
-
-/** A route with a body: a caller that may use it, a body that it accepts, and what it must refuse. */
-export interface BodyCase {
-  name: string;
-  method: "POST" | "PATCH" | "DELETE";
-  path: () => string;
-  key: () => string | undefined;
-  body: () => Promise<Record<string, unknown>> | Record<string, unknown>;
-  required: string[];
-  faults: FieldFaults[];
-}
-
-/** The records that the cases refer to. */
-export interface Scene {
-  chain: TestChain;
-  market: Market;
-  funded: CheckoutData;
-  pending: CheckoutData;
-  stranger: TestAgent;
-  /** A webhook of the market's seller. */
-  webhookId: string;
-}
-
-/** Creates the records. */
-export async function openScene(api: TestApi): Promise<Scene> {
-  const chain = await openChain("base-sepolia");
-  const market = await openMarket(api, chain);
-  const stranger = await api.registerAgent();
-  const webhook = await api.request("POST", "/api/v1/webhooks", {
-    key: market.seller.apiKey,
-    body: { url: "https://agent.example/hook", events: ["escrow.released"] },
-  });
-  const { webhookId } = webhook.body.data as { webhookId: string };
-  return { chain, market, stranger, webhookId, funded: await fundedDeal(market), pending: await checkOut(market) };
-}
-
-/** Path of a transaction, or of an operation on it. */
-export function transactionPath(checkout: CheckoutData, operation = ""): string {
-  return `/api/v1/transactions/${checkout.transactionId}${operation}`;
-}
-
-const texts = (max: number) => [7, null, [], {}, "", "   ", "bell\u0007", "x".repeat(max + 1)];
 const listingFaults: FieldFaults[] = [
   ["title", texts(100)],
   ["description", texts(2_000)],
@@ -66,11 +16,6 @@ const listingFaults: FieldFaults[] = [
   ["callbackRequired", ["true", 1, null]],
   ["endpointUrl", [7, "", "nowhere", "ftp://host/x", "https://user:secret@host/x", `https://host/${LONG}`]],
   ["network", [7, null, "polygon", "eip155:84532"]],
-];
-const webhookFaults: FieldFaults[] = [
-  ["url", [7, null, "", "nowhere", "ftp://host/x", "https://user:secret@host/x", `https://host/${LONG}`]],
-  ["events", [null, "escrow.funded", [], {}, ["escrow.funded", "escrow.funded"]]],
-  ["durable", ["true", 1, null]],
 ];
 const signInFaults: FieldFaults[] = [
   ["message", [7, null, "", LONG]],
@@ -89,17 +34,6 @@ const evidenceCase = {
     ["submittedBy", ["seller"]],
   ] satisfies FieldFaults[] as FieldFaults[],
 };
-const memoryFaults: FieldFaults[] = [
-  ["key", [7, null, "", " ", "a b", "bell\u0007", ".", "..", "export", "x".repeat(257), { $ne: null }]],
-  ["value", ["x".repeat(65_535)]],
-  ["namespace", [7, null, "", "Upper", "-first", "a/b", "x".repeat(65), { $gt: "" }]],
-  ["tags", ["text", null, {}, Array.from({ length: 21 }, (_, n) => `t${n}`)]],
-  ["ttlSeconds", ["60", null, 0, -1, 1.5, 315_360_001, 1e300]],
-  ["agentId", ["agt_other"]],
-  ["version", [7]],
-];
-const noBody = { body: () => ({}), required: [], faults: [] };
-
 /** Every route with a body, and what it must refuse. `scene` is read when a test runs. */
 export function bodyCases(scene: () => Scene): BodyCase[] {
   const buyerKey = () => scene().market.buyer.apiKey;
@@ -316,64 +250,6 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
       ],
     },
     {
-      name: "POST memory",
-      method: "POST",
-      path: () => "/api/v1/memory",
-      key: buyerKey,
-      body: () => ({ key: "plan", value: { steps: [1, 2] } }),
-      required: ["key", "value"],
-      faults: memoryFaults,
-    },
-    {
-      name: "POST memory/batch",
-      method: "POST",
-      path: () => "/api/v1/memory/batch",
-      key: buyerKey,
-      body: () => ({ entries: [{ key: "plan", value: 1 }] }),
-      required: ["entries"],
-      faults: [["entries", [7, null, {}, [], Array.from({ length: 101 }, (_, n) => ({ key: `k${n}`, value: n }))]]],
-    },
-    {
-      name: "POST memory/import",
-      method: "POST",
-      path: () => "/api/v1/memory/import",
-      key: buyerKey,
-      body: () => ({ entries: [{ key: "plan", value: 1 }] }),
-      required: ["entries"],
-      faults: [["entries", [7, null, {}, [], '{"key":"plan","value":1}']]],
-    },
-    {
-      name: "POST memory/search",
-      method: "POST",
-      path: () => "/api/v1/memory/search",
-      key: sellerKey,
-      body: () => ({ query: "plans" }),
-      required: ["query"],
-      faults: [
-        ["query", texts(1_000)],
-        ["namespace", [7, null, "", "audit", "Upper"]],
-        ["tags", ["text", null, {}]],
-        ["prefix", [7, null, "", "a b"]],
-        ["limit", ["5", null, 0, 101, 1.5]],
-      ],
-    },
-    {
-      name: "POST memory/{key}/renew",
-      method: "POST",
-      path: () => "/api/v1/memory/plan/renew",
-      key: buyerKey,
-      ...noBody,
-      faults: [["days", [90]]],
-    },
-    {
-      name: "DELETE memory/{key}",
-      method: "DELETE",
-      path: () => "/api/v1/memory/plan",
-      key: buyerKey,
-      ...noBody,
-      faults: [["version", [1]]],
-    },
-    {
       name: "DELETE services/{id}",
       method: "DELETE",
       path: () => `/api/v1/services/${scene().market.serviceId}`,
@@ -389,135 +265,7 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
       ...noBody,
       faults: [["keyId", ["key_of_another"]]],
     },
-    {
-      name: "POST webhooks",
-      method: "POST",
-      path: () => "/api/v1/webhooks",
-      key: sellerKey,
-      body: () => ({ url: "https://agent.example/hook", events: ["escrow.funded"] }),
-      required: ["url", "events"],
-      faults: [...webhookFaults, ["status", ["active"]], ["agentId", ["agt_other"]]],
-    },
-    {
-      name: "PATCH webhooks/{webhookId}",
-      method: "PATCH",
-      path: () => `/api/v1/webhooks/${scene().webhookId}`,
-      key: sellerKey,
-      body: () => ({ durable: true }),
-      required: [],
-      faults: [...webhookFaults, ["status", [7, null, "", "disabled", "ACTIVE"]], ["failingSince", [null]]],
-    },
-    {
-      name: "DELETE webhooks/{webhookId}",
-      method: "DELETE",
-      path: () => `/api/v1/webhooks/${scene().webhookId}`,
-      key: sellerKey,
-      ...noBody,
-      faults: [["webhookId", ["whk_other"]]],
-    },
-    {
-      name: "POST webhooks/deliveries/{deliveryId}/redeliver",
-      method: "POST",
-      path: () => "/api/v1/webhooks/deliveries/dlv_any/redeliver",
-      key: sellerKey,
-      ...noBody,
-      faults: [["url", ["https://elsewhere.example/"]]],
-    },
-    {
-      name: "POST webhooks/secret/rotate",
-      method: "POST",
-      path: () => "/api/v1/webhooks/secret/rotate",
-      key: sellerKey,
-      ...noBody,
-      faults: [["secret", ["whsec_of_my_own"]]],
-    },
-    {
-      name: "POST webhooks/secret/activate",
-      method: "POST",
-      path: () => "/api/v1/webhooks/secret/activate",
-      key: sellerKey,
-      ...noBody,
-      faults: [["rotation", [7]]],
-    },
-    {
-      name: "POST messages",
-      method: "POST",
-      path: () => "/api/v1/messages",
-      key: buyerKey,
-      body: () => ({
-        ...{ toAgentId: scene().market.seller.agentId, contentType: "text/plain" },
-        body: "Is the invoice ready?",
-      }),
-      required: ["toAgentId", "body"],
-      faults: [
-        ["toAgentId", [7, null, "", LONG, { $ne: null }]],
-        ["topic", [7, null, "", "Prices", "-prices", "a".repeat(65), "a b", "prices"]],
-        ["contentType", [7, null, "", "text", "text/plain; charset=utf-8", "TEXT/plain", LONG]],
-        ["body", [7, { text: "x" }, null, [], "x".repeat(65_537)]],
-        ["encrypted", ["text", 7, null, []]],
-        ["replyTo", [7, null, "", LONG]],
-        ["transactionId", [7, null, "", LONG]],
-        ["fromAgentId", ["agt_other"]],
-      ],
-    },
-    {
-      name: "POST messages/webhook",
-      method: "POST",
-      path: () => "/api/v1/messages/webhook",
-      key: buyerKey,
-      body: () => ({ url: "https://agent.example/messages" }),
-      required: ["url"],
-      faults: [
-        ["url", [7, null, "", "nowhere", "ftp://host/x", "https://user:secret@host/x", `https://host/${LONG}`]],
-        ["events", [["escrow.funded"]]],
-      ],
-    },
-    {
-      name: "POST messages/subscribe",
-      method: "POST",
-      path: () => "/api/v1/messages/subscribe",
-      key: buyerKey,
-      body: () => ({ topic: "prices" }),
-      required: ["topic"],
-      faults: [
-        ["topic", [7, null, "", "Prices", "-prices", "a".repeat(65), "a b", { $ne: null }]],
-        ["agentId", ["agt_other"]],
-      ],
-    },
-    {
-      name: "DELETE messages/subscribe",
-      method: "DELETE",
-      path: () => "/api/v1/messages/subscribe",
-      key: buyerKey,
-      body: () => ({ topic: "prices" }),
-      required: [],
-      faults: [["topic", [7, null, "", "Prices", "a b"]]],
-    },
-    {
-      name: "PATCH messages/{id}",
-      method: "PATCH",
-      path: () => `/api/v1/messages/msg_${"0".repeat(32)}`,
-      key: buyerKey,
-      body: () => ({ read: true }),
-      required: ["read"],
-      faults: [
-        ["read", ["true", 1, null, [], {}]],
-        ["readAt", ["2026-02-18T00:00:00Z"]],
-      ],
-    },
-    {
-      name: "POST ucp/messages",
-      method: "POST",
-      path: () => "/api/v1/ucp/messages",
-      key: buyerKey,
-      body: () => ({ type: "offer", toAgentId: scene().market.seller.agentId, payload: { price: 3 } }),
-      required: ["type", "toAgentId", "payload"],
-      faults: [
-        ["type", [7, null, "", "x".repeat(101)]],
-        ["toAgentId", [7, null, "", LONG]],
-        ["payload", ["text", 7, null, []]],
-      ],
-    },
+    ...messageCases(scene),
     {
       name: "POST x402/packs/{packId}",
       method: "POST",

@@ -7,7 +7,7 @@ import type { CheckoutData, Market } from "../../fixtures/deals.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
 import { changesNothing as storedUnchanged } from "../../fixtures/stored.ts";
 import { until } from "../../fixtures/until.ts";
-import { openScene, transactionPath, UNKNOWN_HASH } from "./body-cases.ts";
+import { openScene, transactionPath, UNKNOWN_HASH } from "./body-scene.ts";
 
 describe("calls that change nothing", () => {
   let api: TestApi;
