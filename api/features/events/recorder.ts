@@ -1,7 +1,8 @@
 import type { ClientSession } from "mongoose";
 
 import type { Network } from "../../config/constants.ts";
-import { insertPlain, writePlain } from "../../db/plain-writes.ts";
+import { extendLengths } from "../../db/lengths.ts";
+import { insertPlain } from "../../db/plain-writes.ts";
 import { dispatchesOf } from "../outbox/put.ts";
 import type { DispatchTarget, OutboxWriter } from "../outbox/put.ts";
 import type { AuditedEvent, AuditTrail } from "./audit-trail.ts";
@@ -145,21 +146,6 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   const { outbox, subscriptions, audit, now } = options;
   const { events, lengths } = options.models;
 
-  /** Extends the logs of agents, and returns the previous length of each. */
-  async function extend(counts: ReadonlyMap<string, number>, session: ClientSession): Promise<Map<string, number>> {
-    // The order is the same everywhere, so two recordings for the same agents conflict at the first of them.
-    const agentIds = [...counts.keys()].sort();
-    const stored = await lengths.find({ _id: { $in: agentIds } }, null, { session }).lean();
-    await writePlain(
-      lengths,
-      agentIds.map((agentId) => ({
-        updateOne: { filter: { _id: agentId }, update: { $inc: { length: counts.get(agentId) ?? 0 } }, upsert: true },
-      })),
-      session,
-    );
-    return new Map(stored.map(({ _id, length }) => [_id, length]));
-  }
-
   return {
     async record(announcements, session) {
       await audit.write(auditedEvents(announcements), session);
@@ -171,7 +157,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 
       const byAgent = Map.groupBy(entries.values(), ({ agentId }) => agentId);
       const counts = new Map([...byAgent].map(([agentId, own]) => [agentId, own.length]));
-      const positions = await extend(counts, session);
+      const positions = await extendLengths(lengths, counts, session);
       const types = [...new Set(entries.values().map(({ announcement }) => announcement.type))];
       const registered = Map.groupBy(
         await subscriptions.of([...byAgent.keys()], types, session),

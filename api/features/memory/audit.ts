@@ -1,6 +1,5 @@
-import type { ClientSession } from "mongoose";
-
-import { insertPlain, writePlain } from "../../db/plain-writes.ts";
+import { extendLengths } from "../../db/lengths.ts";
+import { insertPlain } from "../../db/plain-writes.ts";
 import type { AuditedEvent, AuditTrail } from "../events/audit-trail.ts";
 import type { AuditRecord, MemoryModels } from "./model.ts";
 import { AUDIT_NAMESPACE, entryIdOf, keyRange } from "./names.ts";
@@ -30,21 +29,6 @@ export function createAuditMemory(
   { audit, trailLengths }: Pick<MemoryModels, "audit" | "trailLengths">,
   now: () => Date,
 ): AuditMemory {
-  /** Extends the trails of transactions, and returns the previous length of each. */
-  async function extend(added: ReadonlyMap<string, number>, session: ClientSession): Promise<Map<string, number>> {
-    const ids = [...added.keys()].sort();
-    const stored = await trailLengths.find({ _id: { $in: ids } }, null, { session }).lean();
-    // Written even where nothing is added, so that two recordings of one transaction can't both commit.
-    await writePlain(
-      trailLengths,
-      ids.map((_id) => ({
-        updateOne: { filter: { _id }, update: { $inc: { length: added.get(_id) ?? 0 } }, upsert: true },
-      })),
-      session,
-    );
-    return new Map(stored.map(({ _id, length }) => [_id, length]));
-  }
-
   return {
     async write(given, session) {
       const events = [...new Map(given.map((event) => [event.eventId, event])).values()].filter(
@@ -70,7 +54,7 @@ export function createAuditMemory(
         const isNew = seqs.has(event.eventId) ? 0 : 1;
         added.set(event.transactionId, (added.get(event.transactionId) ?? 0) + isNew);
       }
-      const lengths = await extend(added, session);
+      const lengths = await extendLengths(trailLengths, added, session);
       const createdAt = now();
       const records = missing.flatMap(({ event, agentIds }) => {
         const { eventId, type, transactionId } = event;
