@@ -50,9 +50,10 @@ export interface FanOut {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Subscribers of a transaction, and inbox entries that it writes at most. */
+/** Subscribers of a transaction, inbox entries that it writes at most, and bytes of content that their events have. */
 const SUBSCRIBERS_PER_BATCH = 50;
 const ENTRIES_PER_BATCH = 200;
+const BYTES_PER_BATCH = 4 * 1024 * 1024;
 const FAILURE_PAUSE_MS = 1_000;
 
 /** What a subscription gets in a transaction. */
@@ -164,11 +165,13 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
         .lean();
       const [first] = lacking;
       if (first === undefined) return false;
-      const upTo = Math.min(seq, first.deliveredSeq + Math.floor(ENTRIES_PER_BATCH / lacking.length));
-      const batch = await messages
-        .find({ topic, topicSeq: { $gt: first.deliveredSeq, $lte: upTo } }, null, { session })
+      const last = Math.min(seq, first.deliveredSeq + Math.floor(ENTRIES_PER_BATCH / lacking.length));
+      const found = await messages
+        .find({ topic, topicSeq: { $gt: first.deliveredSeq, $lte: last } }, null, { session })
         .sort({ topicSeq: 1 })
         .lean();
+      const batch = firstWithin(found, BYTES_PER_BATCH / lacking.length);
+      const upTo = batch.length === found.length ? last : (batch.at(-1)?.topicSeq ?? last);
       const inboxOf = await inboxesOf(lacking, session);
       const shares = lacking
         .filter(({ deliveredSeq }) => deliveredSeq < upTo)
@@ -250,6 +253,16 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
       }
     },
   };
+}
+
+/** The first messages whose contents together have at most so many bytes; at least one. */
+export function firstWithin(messages: readonly MessageRecord[], bytes: number): MessageRecord[] {
+  let sum = 0;
+  const excess = messages.findIndex(({ bodyJson }, index) => {
+    sum += Buffer.byteLength(bodyJson ?? "");
+    return index > 0 && sum > bytes;
+  });
+  return messages.slice(0, excess === -1 ? messages.length : excess);
 }
 
 /** What fits into a subscriber's inbox. */
