@@ -3,7 +3,7 @@ import { databaseNow } from "./access-update.ts";
 
 /** For how long the keys of agents stay valid. */
 export interface KeyStates {
-  /** Which changes of which collection may end a key: a filter for a change stream. Its document ids are agent ids. */
+  /** A filter for a change stream: the changes that may end a key. The ids of the changed documents are agent ids. */
   changes: { collection: string; filter: Record<string, unknown> };
   /**
    * Reads the valid keys of agents: key id → milliseconds until it ends, `Infinity` without an end. A key that was

@@ -3,6 +3,7 @@ import type { Connection } from "mongoose";
 import { EVENT_STREAMS_PER_AGENT } from "../../config/constants.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import type { KeyStates } from "../auth/key-states.ts";
 import { defineFeature } from "../feature.ts";
 import type { OutboxWriter } from "../outbox/put.ts";
 import type { AuditTrail } from "./audit-trail.ts";
@@ -12,7 +13,7 @@ import { createEventRecorder } from "./recorder.ts";
 import { eventRoutes } from "./routes.ts";
 import type { EventDeps } from "./routes.ts";
 import { createStreamHub } from "./stream-hub.ts";
-import type { KeyWatch, StreamTimings } from "./stream-hub.ts";
+import type { StreamTimings } from "./stream-hub.ts";
 import type { StreamDeps } from "./stream-route.ts";
 import { createStreamSlots, streamSlotsModel } from "./stream-slots.ts";
 import { createEventStreams } from "./streams.ts";
@@ -32,7 +33,7 @@ export interface EventsModuleDeps {
   audit: AuditTrail;
   now: () => Date;
   /** Tells streams when their keys end. */
-  keys: KeyWatch;
+  keys: KeyStates;
   timings: StreamTimings;
   metrics: Pick<Metrics, "addGauge">;
   log: Logger;

@@ -3,18 +3,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "mongoose";
 
 import type { Logger } from "../../lib/logger.ts";
+import type { KeyStates } from "../auth/key-states.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { EventLog } from "./log.ts";
 import type { EventModel, EventRecord } from "./model.ts";
 import type { StreamSlots } from "./stream-slots.ts";
-
-/** For how long the keys of open streams stay valid. The auth feature provides it. */
-export interface KeyWatch {
-  /** Which changes of which collection may end a key: a filter for a change stream. Its document ids are agent ids. */
-  changes: { collection: string; filter: Record<string, unknown> };
-  /** Key id → milliseconds until it ends. A key that has ended is missing. */
-  validFor(agentIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
-}
 
 /** Durations of the streams, in milliseconds. Tests shorten them. */
 export interface StreamTimings {
@@ -52,7 +45,7 @@ export interface StreamHubDeps {
   events: EventModel;
   log: EventLog;
   slots: StreamSlots;
-  keys: KeyWatch;
+  keys: KeyStates;
   timings: StreamTimings;
   /** Aborted when the process stops. */
   shutdown: AbortSignal;
