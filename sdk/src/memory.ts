@@ -32,7 +32,7 @@ export interface MemoryChangeOptions extends MemoryOptions {
 export interface MemoryWriteOptions extends CreateOptions {
   /** The version that the entry must have; otherwise `version_mismatch`. */
   ifMatch?: number;
-  /** Writes only if there is no entry yet; otherwise `version_mismatch`. */
+  /** Writes only if the entry doesn't exist yet; otherwise `version_mismatch`. */
   onlyNew?: boolean;
 }
 

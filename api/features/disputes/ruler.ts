@@ -88,7 +88,7 @@ export function createRuler(options: RulerOptions) {
       if (!(await options.withdrawIfGone(dispute, record, signal))) {
         throw new Error("The follower hasn't applied the dispute yet");
       }
-      log.warn({ disputeId: dispute._id, network }, "dispute withdrawn: it is no longer on chain");
+      log.warn({ disputeId: dispute._id, network }, "dispute withdrawn: a reorganisation removed it");
       return;
     }
     const end = handoverEnd(record);

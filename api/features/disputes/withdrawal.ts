@@ -46,5 +46,5 @@ export function createWithdrawal({ connection, disputes, transactions, reader, n
   };
 }
 
-/** Closes a dispute that is no longer on chain. */
+/** Closes a dispute that a reorganisation has removed. */
 export type WithdrawIfGone = ReturnType<typeof createWithdrawal>;

@@ -66,7 +66,7 @@ function expectedVersions(ifMatch: string | undefined): Condition["expected"] {
 
 /**
  * Compares an entry's version with what the request expects.
- * @param current null if there is no entry
+ * @param current null if the entry doesn't exist
  * @throws ApiError `version_mismatch`
  */
 export function requireVersion({ expected, mustBeNew }: Condition, current: number | null): void {
