@@ -12,11 +12,13 @@ import { startReceiver } from "../../fixtures/receiver.ts";
 import type { TestReceiver } from "../../fixtures/receiver.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import { until } from "../../fixtures/until.ts";
-import { startWorker } from "../../fixtures/processes.ts";
+import { startWorker, untilRuns } from "../../fixtures/processes.ts";
 
 const DEALS = 6;
-/** Maximum and minimum life of a worker, including its start of about a second. */
-const LIFE_MS = { min: 1_000, max: 2_200 };
+/** How many of the workers are killed while they start. */
+const KILLED_AT_START = 0.2;
+/** Life of the others once they run, or of these while they start. */
+const LIFE_MS = { min: 20, max: 1_000 };
 /** A dispatch whose worker died is sent again after its lease of 30 s, and once more if that is lost too. */
 const ARRIVAL_MS = 120_000;
 
@@ -51,6 +53,7 @@ describe("a worker that is killed repeatedly", () => {
     const killing = (async () => {
       while (!settling.signal.aborted) {
         worker = await start();
+        if (random() >= KILLED_AT_START) await untilRuns(worker);
         const lifeMs = LIFE_MS.min + random() * (LIFE_MS.max - LIFE_MS.min);
         await sleep(lifeMs, undefined, { signal: settling.signal }).catch(() => undefined);
         worker.kill("SIGKILL");

@@ -16,7 +16,7 @@ import { act, deliverDeal, fundedDeal, listService, ONE_USDC } from "../../fixtu
 import type { Market } from "../../fixtures/deals.ts";
 import { BAD, DECIDED, GOOD, resolverKey } from "../../fixtures/disputes.ts";
 import { limitsWith } from "../../fixtures/limits.ts";
-import { startWorker } from "../../fixtures/processes.ts";
+import { startWorker, untilRuns } from "../../fixtures/processes.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
@@ -28,8 +28,10 @@ const BATCH = 6;
 /** No more are opened while so many are open: workers that live for seconds rule slowly. */
 const MOST_OPEN = 18;
 const WORKERS = 2;
-/** Life of a worker, including its start of about a second. */
-const LIFE_MS = { min: 1_200, max: 4_000 };
+/** How many of the workers are killed while they start. */
+const KILLED_AT_START = 0.2;
+/** Life of the others once they run, or of these while they start. */
+const LIFE_MS = { min: 100, max: 3_000 };
 /** Kills after the last dispute was opened. */
 const MORE_KILLS = 6;
 /** Leases of workers that died end within 20 seconds each. */
@@ -88,6 +90,7 @@ describe("disputes while their workers are killed", () => {
   async function killWorkers(): Promise<void> {
     while (!settling.signal.aborted) {
       const victim = await worker();
+      if (random() >= KILLED_AT_START) await untilRuns(victim);
       const lifeMs = LIFE_MS.min + random() * (LIFE_MS.max - LIFE_MS.min);
       await sleep(lifeMs, undefined, { signal: settling.signal }).catch(() => undefined);
       victim.kill("SIGKILL");
