@@ -75,7 +75,8 @@ export function createReader({ entries, versions, audit }: MemoryModels, now: ()
   async function list(agentId: string, query: EntryQuery): Promise<MemoryPage<PresentedEntry, string>> {
     const { limit } = query;
     const filter = listFilter(agentId, query);
-    const sorted = { sort: { key: 1 }, batchSize: limit + 1 } as const;
+    // Without the limit, the planner fetches 101 documents to compare the indexes that a query can use.
+    const sorted = { sort: { key: 1 }, limit: limit + 1, batchSize: limit + 1 } as const;
     const page = async <T extends { key: string; valueJson: string }>(
       found: AsyncIterable<T>,
       present: (record: T) => PresentedEntry,
@@ -129,6 +130,7 @@ export function createReader({ entries, versions, audit }: MemoryModels, now: ()
       const found = versions
         .find({ entryId: record._id, version: { $lt: earlierThan } })
         .sort({ version: -1 })
+        .limit(limit + 1)
         .batchSize(limit + 1)
         .lean<EarlierVersionRecord[]>()
         .cursor();

@@ -11,9 +11,9 @@ import { createAgentModels } from "../../../api/features/agents/model.ts";
 import type { AgentModels } from "../../../api/features/agents/model.ts";
 import { nameKeyOf, registryRanges } from "../../../api/features/agents/registry.ts";
 import type { RegistryQuery } from "../../../api/features/agents/registry.ts";
-import { eventsFilter } from "../../../api/features/events/log.ts";
+import { createEventLog, eventsFilter } from "../../../api/features/events/log.ts";
 import { eventModels } from "../../../api/features/events/model.ts";
-import type { EventModel } from "../../../api/features/events/model.ts";
+import type { EventModel, LogLengthModel } from "../../../api/features/events/model.ts";
 import { listListings } from "../../../api/features/listings/list.ts";
 import type { ListingPage } from "../../../api/features/listings/list.ts";
 import { listingModel } from "../../../api/features/listings/model.ts";
@@ -26,6 +26,7 @@ import { dispatchListQuery } from "../../../api/features/webhooks/schemas.ts";
 import { encodeCursor } from "../../../api/http/query-params.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { readStack } from "../../fixtures/api.ts";
+import { readsOf } from "../../fixtures/profile.ts";
 
 const LISTINGS = 6_000;
 const PAGE = 20;
@@ -144,10 +145,12 @@ describe("lists in the database", () => {
 
   describe("of events", () => {
     const STORED = 2_000;
+    const AGENTS = 500;
     let events: EventModel;
+    let lengths: LogLengthModel;
 
     before(async () => {
-      ({ events } = eventModels(connection));
+      ({ events, lengths } = eventModels(connection));
       await createIndexes(connection);
       const records = Array.from({ length: STORED }, (_, seq) => ({
         _id: `evt_${seq}:agt_seller`,
@@ -157,6 +160,42 @@ describe("lists in the database", () => {
         ...{ seq, agentId: "agt_seller" },
       }));
       await events.collection.insertMany(records as never[]);
+      const agents = Array.from({ length: AGENTS }, (_, n) => ({ _id: `agt_${n}`, length: n + 1 }));
+      await lengths.collection.insertMany(agents as never[]);
+    });
+
+    it("[D25] the end of a log is one entry of an index, and the lengths of logs are one document each", async () => {
+      const log = createEventLog(events, lengths);
+      const one = { returned: 1, documents: 1, keys: 1, sorts: false };
+      const end = () => log.end("agt_seller");
+      assert.strictEqual((await end()).seq, STORED - 1);
+      assert.deepEqual(await readsOf(connection, "agent_events", end), [one]);
+      const [ends] = await readsOf(connection, "agent_events", () => log.end("agt_unknown"));
+      assert.deepEqual(ends, { returned: 0, documents: 0, keys: 0, sorts: false });
+      const asked = ["agt_3", "agt_77", "agt_unknown"];
+      const [read] = await readsOf(connection, "agent_event_lengths", async () => {
+        assert.deepEqual(
+          [...(await log.lengths(asked))],
+          [
+            ["agt_3", 4],
+            ["agt_77", 78],
+          ],
+        );
+      });
+      assert.deepEqual([read?.returned, read?.documents, read?.sorts], [2, 2, false]);
+      assert.isAtMost(read?.keys ?? STORED, 2 * asked.length);
+    });
+
+    it("[D25] what a stream reads after a position is the end of the log and what is new", async () => {
+      const log = createEventLog(events, lengths);
+      const after = STORED - 4;
+      const reads = await readsOf(connection, "agent_events", async () => {
+        assert.deepEqual((await log.after("agt_seller", after, {}, 100)).events.length, 3);
+      });
+      assert.deepEqual(
+        reads.map(({ documents, sorts }) => ({ documents, sorts })),
+        [1, 3].map((documents) => ({ documents, sorts: false })),
+      );
     });
 
     for (const wanted of [{ transactionId: "txn_rare" }, { type: "escrow.reorged" }] as const) {
