@@ -54,6 +54,10 @@ export interface FanOut {
 const SUBSCRIBERS_PER_BATCH = 50;
 const ENTRIES_PER_BATCH = 200;
 const BYTES_PER_BATCH = 4 * 1024 * 1024;
+/** Batches of one turn: about half a second, after which the other topics have theirs. */
+const BATCHES_PER_TURN = 10;
+/** Waiting messages that are read at once to find those that are too old, without their contents. */
+const OLD_PER_LOOK = 1_000;
 const FAILURE_PAUSE_MS = 1_000;
 
 /** What a subscription gets in a transaction. */
@@ -181,43 +185,75 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
     });
   }
 
-  /** Skips what an inbox had no room for in 24 hours, and counts it. */
-  async function skipOld({ _id, topic, agentId, deliveredSeq }: SubscriptionRecord): Promise<void> {
+  /**
+   * Skips what full inboxes had no room for in 24 hours, and counts it.
+   * @param full subscriptions to the topic, the one that lacks most first
+   */
+  async function skipOld(topic: string, full: readonly SubscriptionRecord[]): Promise<void> {
+    const [first] = full;
+    if (first === undefined) return;
     const cutoff = new Date(clock.now().getTime() - TOPIC_PATIENCE_MS);
     const waiting = await messages
-      .find({ topic, topicSeq: { $gt: deliveredSeq } })
+      .find({ topic, topicSeq: { $gt: first.deliveredSeq } }, { topicSeq: 1, fromAgentId: 1, createdAt: 1 })
       .sort({ topicSeq: 1 })
-      .limit(ENTRIES_PER_BATCH)
+      .limit(OLD_PER_LOOK)
       .lean();
     const firstYoung = waiting.findIndex(({ createdAt }) => createdAt > cutoff);
     const old = firstYoung === -1 ? waiting : waiting.slice(0, firstYoung);
-    const reached = old.at(-1)?.topicSeq;
-    if (reached === undefined || reached === null) return;
-    const missed = old.filter(({ fromAgentId }) => fromAgentId !== agentId).length;
-    const skip = { $set: { deliveredSeq: reached }, $inc: { missed } };
-    await subscriptions.updateOne({ _id, deliveredSeq, isBlocked: true }, skip);
+    const reached = old.at(-1)?.topicSeq ?? 0;
+    const skips = full.flatMap(({ _id, agentId, deliveredSeq }) => {
+      if (deliveredSeq >= reached) return [];
+      const skipped = old.filter(({ topicSeq }) => (topicSeq ?? 0) > deliveredSeq);
+      const missed = skipped.filter(({ fromAgentId }) => fromAgentId !== agentId).length;
+      const update = { $set: { deliveredSeq: reached }, $inc: { missed } };
+      return [{ updateOne: { filter: { _id, deliveredSeq, isBlocked: true }, update } }];
+    });
+    if (skips.length > 0) await subscriptions.bulkWrite(skips, { ordered: false });
   }
 
-  /** Looks for room in the full inboxes of a topic's subscribers. */
-  async function retryBlocked(topic: string, signal: AbortSignal | undefined): Promise<void> {
-    const blocked = await subscriptions.find({ topic, isBlocked: true }).sort({ deliveredSeq: 1 }).lean();
-    for (let start = 0; start < blocked.length && signal?.aborted !== true; start += SUBSCRIBERS_PER_BATCH) {
-      const batch = blocked.slice(start, start + SUBSCRIBERS_PER_BATCH);
-      const inboxOf = await inboxesOf(batch, null);
-      const isFull = ({ agentId }: SubscriptionRecord) => (inboxOf.get(agentId)?.unread ?? 0) >= INBOX_LIMITS.unread;
-      const freed = batch.filter((subscription) => !isFull(subscription)).map(({ _id }) => _id);
-      await subscriptions.updateMany({ _id: { $in: freed } }, { isBlocked: false });
-      for (const subscription of batch.filter(isFull)) await skipOld(subscription);
+  /** Looks for room in full inboxes of a topic's subscribers. */
+  async function retryBatch(topic: string, batch: readonly SubscriptionRecord[]): Promise<void> {
+    const inboxOf = await inboxesOf(batch, null);
+    const isFull = ({ agentId }: SubscriptionRecord) => (inboxOf.get(agentId)?.unread ?? 0) >= INBOX_LIMITS.unread;
+    const freed = batch.filter((subscription) => !isFull(subscription)).map(({ _id }) => _id);
+    if (freed.length > 0) await subscriptions.updateMany({ _id: { $in: freed } }, { isBlocked: false });
+    await skipOld(topic, batch.filter(isFull));
+  }
+
+  /** Looks for room in all full inboxes of a topic's subscribers, as long as this turn has the topic. */
+  async function retryBlocked(topic: string, holder: string, signal: AbortSignal | undefined): Promise<void> {
+    const blocked = subscriptions
+      .find({ topic, isBlocked: true })
+      .sort({ deliveredSeq: 1 })
+      .batchSize(SUBSCRIBERS_PER_BATCH)
+      .lean()
+      .cursor();
+    let batch: SubscriptionRecord[] = [];
+    for await (const subscription of blocked) {
+      batch.push(subscription);
+      if (batch.length < SUBSCRIBERS_PER_BATCH) continue;
+      if (signal?.aborted === true || (await renew(topic, holder)) === undefined) return;
+      await retryBatch(topic, batch);
+      batch = [];
     }
+    await retryBatch(topic, batch);
   }
 
-  async function serve({ _id, isRetryDue }: Turn, holder: string, signal: AbortSignal | undefined): Promise<void> {
-    if (isRetryDue) await retryBlocked(_id, signal);
-    for (;;) {
+  /** Ends a turn before the topic is served: it goes to the end of the line. */
+  async function yieldTurn({ _id, isRetryDue }: Turn, holder: string): Promise<void> {
+    const retryAt = isRetryDue ? { retryAt: fromNow(timings.fullInboxRetryMs) } : {};
+    const update = [{ $set: { holder: null, dueAt: "$$NOW", ...retryAt } }];
+    await topics.updateOne({ _id, holder }, update, { updatePipeline: true });
+  }
+
+  async function serve(turn: Turn, holder: string, signal: AbortSignal | undefined): Promise<void> {
+    const { _id, isRetryDue } = turn;
+    if (isRetryDue) await retryBlocked(_id, holder, signal);
+    for (let batches = 0; ; batches += 1) {
       const seq = await renew(_id, holder);
       if (seq === undefined) return;
-      if (signal?.aborted === true) {
-        await topics.updateOne({ _id, holder }, [{ $set: { holder: null, dueAt: "$$NOW" } }], { updatePipeline: true });
+      if (signal?.aborted === true || batches === BATCHES_PER_TURN) {
+        await yieldTurn(turn, holder);
         return;
       }
       if (await deliverBatch(_id, seq)) continue;
