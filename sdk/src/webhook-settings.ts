@@ -101,6 +101,37 @@ export class WebhookSettings {
     return (await this.#http.post<wire.PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverResponse>(path, {}, once)).data;
   }
 
+  /**
+   * Sends a signed `webhook.ping` and returns its delivery, which `delivery` reads again to see how it went. Errors:
+   * `not_found`, `webhook_not_active`.
+   */
+  async ping(webhookId: string, options: CreateOptions = {}): Promise<WebhookDelivery> {
+    const once = { idempotencyKey: crypto.randomUUID(), ...options };
+    return (await this.#http.post<wire.PostApiV1WebhooksByWebhookIdPingResponse>(`${pathOf(webhookId)}/ping`, {}, once))
+      .data;
+  }
+
+  /**
+   * Sends again every event since a time that the webhook has missed, at most those of seven days, and returns how many
+   * are queued. Errors: `not_found`, `webhook_not_active`.
+   */
+  async redeliverMissed(webhookId: string, since: Date, options: CallOptions = {}): Promise<number> {
+    const path = `${pathOf(webhookId)}/redeliver`;
+    let queued = 0;
+    for (let from: string | null = since.toISOString(); from !== null;) {
+      // A repeat queues nothing twice.
+      const request = { isIdempotent: true, ...options };
+      const { data }: wire.PostApiV1WebhooksByWebhookIdRedeliverResponse = await this.#http.post(
+        path,
+        { since: from },
+        request,
+      );
+      queued += data.queued;
+      from = data.next;
+    }
+    return queued;
+  }
+
   async #change(change: "rotate" | "activate", options: CallOptions): Promise<WebhookSecret> {
     const path = `${PATH}/secret/${change}`;
     const request = { isIdempotent: true, ...options };

@@ -34,9 +34,9 @@ export interface AttemptResult extends Pick<Attempt, "statusCode" | "error" | "l
 
 /**
  * `backup` is the additional dispatch of `escrow.funded`, 30 seconds after the immediate attempt (specification 6).
- * `redelivery` is one that the agent has asked for (decision 38).
+ * `redelivery` is one that the agent has asked for (decision 38), and `ping` a trial without an event.
  */
-export const DISPATCH_KINDS = ["immediate", "backup", "redelivery"] as const;
+export const DISPATCH_KINDS = ["immediate", "backup", "redelivery", "ping"] as const;
 export type DispatchKind = (typeof DISPATCH_KINDS)[number];
 
 export const DISPATCH_STATUSES = ["pending", "acknowledged", "failed", "dropped"] as const;
@@ -44,7 +44,7 @@ export type DispatchStatus = (typeof DISPATCH_STATUSES)[number];
 
 /** An event on its way to one address. */
 export interface DispatchRecord {
-  /** `dlv_…`, deterministic by event, agent, address and kind, except for a redelivery. */
+  /** `dlv_…`, deterministic by event, agent, address and kind, except for a redelivery or a ping. */
   _id: string;
   eventId: string;
   eventType: string;
@@ -180,7 +180,8 @@ dispatchSchema.index({ agentId: 1, status: 1, createdAt: -1, _id: -1 });
 const inChain = { partialFilterExpression: { status: "pending", durable: true } };
 dispatchSchema.index({ webhookId: 1, orderKey: 1, seq: 1 }, inChain);
 dispatchSchema.index({ webhookId: 1, orderKey: 1, dueAt: 1 }, inChain);
-dispatchSchema.index({ eventId: 1 });
+// For the dispatches of an event, and those of one agent among them: thousands may get a topic's message.
+dispatchSchema.index({ eventId: 1, agentId: 1 });
 dispatchSchema.index({ createdAt: 1 }, { expireAfterSeconds: KEPT_SECONDS });
 
 const laneSchema = new Schema<LaneRecord>(

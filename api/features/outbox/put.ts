@@ -32,6 +32,8 @@ export interface OutboxWriter {
   put(dispatches: readonly DispatchRecord[], session: ClientSession): Promise<void>;
 }
 
+/** What a ping calls itself. It can't be subscribed to. */
+const PING = "webhook.ping";
 /** The event that has a backup dispatch (specification 6). */
 const BACKED_UP = "escrow.funded";
 const ID_HEX_LENGTH = 32;
@@ -113,6 +115,19 @@ export function redeliveryOf(
   return {
     ...original,
     ...{ _id, url, durable: false, kind: "redelivery", redeliveryOf: original._id },
+    ...{ status: "pending", dueAt: now, attempts: [], holder: null, waits: 0, createdAt: now },
+  };
+}
+
+/** A trial of a registered webhook. No event log has it, so its place in the log is 0. It gets the one retry as well. */
+export function pingOf(
+  { webhookId, agentId, url }: { webhookId: string; agentId: string; url: string },
+  { _id, eventId, now }: { _id: string; eventId: string; now: Date },
+): DispatchRecord {
+  return {
+    ...{ _id, eventId, eventType: PING, transactionId: null, orderKey: null, seq: 0 },
+    ...{ agentId, url, webhookId, durable: false, direct: false, kind: "ping", redeliveryOf: null },
+    bodyJson: JSON.stringify({ event: PING, webhookId, sentAt: now.toISOString() }),
     ...{ status: "pending", dueAt: now, attempts: [], holder: null, waits: 0, createdAt: now },
   };
 }

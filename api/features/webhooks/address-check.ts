@@ -28,8 +28,8 @@ const withoutBrackets = (hostname: string): string => hostname.replace(/^\[(.*)\
 
 /**
  * The address check of specification section 6 and decision 39. It resolves the name now and requires every address of
- * the answer to be public. If the DNS doesn't answer, it throws that error, because the name may resolve a moment
- * later.
+ * the answer to be public. If the DNS doesn't answer, or knows no address of the name, it throws, because the name may
+ * resolve a moment later.
  * @param allowedPrivateHosts names and addresses from WEBHOOK_ALLOW_PRIVATE_HOSTS: a name is allowed regardless of what
  *   it resolves to, and an address regardless of the name that resolves to it
  */
@@ -50,11 +50,10 @@ export async function checkAddress(
     try {
       addresses = await resolve(hostname, signal);
     } catch (error) {
-      if (!isUnknownHost(error)) throw error;
-      return { allowed: false, reason: "the name does not resolve" };
+      throw isUnknownHost(error) ? new Error("the name doesn't resolve") : error;
     }
   }
-  if (addresses.length === 0) return { allowed: false, reason: "the name has no address" };
+  if (addresses.length === 0) throw new Error("the name has no address");
   if (allowedPrivateHosts.includes(hostname)) return { allowed: true, addresses };
   const forbidden = addresses.find(
     ({ address }) => !isPublicAddress(address) && !allowedPrivateHosts.includes(address),

@@ -2,31 +2,42 @@ import { defineRoute } from "../../http/define-route.ts";
 import { encodeCursor } from "../../http/query-params.ts";
 import type { DispatchRecord } from "../outbox/model.ts";
 import type { DispatchLog } from "./dispatch-log.ts";
+import type { MissedEvents } from "./missed-events.ts";
 import type { Redeliveries } from "./redeliveries.ts";
-import { deliveryParams, dispatchAnswer, dispatchListAnswer, dispatchListQuery, emptyBody } from "./schemas.ts";
+import { webhookParams } from "./registration-schemas.ts";
+import {
+  deliveryParams,
+  dispatchAnswer,
+  dispatchListAnswer,
+  dispatchListQuery,
+  emptyBody,
+  missedAnswer,
+  missedBody,
+} from "./schemas.ts";
 
 /** Dependencies of the routes of deliveries. */
 export interface DeliveryDeps {
   dispatchLog: DispatchLog;
   redeliveries: Redeliveries;
+  missedEvents: MissedEvents;
 }
 
 const general = { tag: "Webhooks", auth: "apiKey", limitClass: "general", budget: "api" } as const;
 
 function presentDispatch(record: DispatchRecord) {
+  // Dispatches of an earlier version lack some fields.
+  const { webhookId = null, durable = false, redeliveryOf = null } = record as Partial<DispatchRecord>;
   return {
     deliveryId: record._id,
     eventId: record.eventId,
     event: record.eventType,
     transactionId: record.transactionId,
-    webhookId: record.webhookId,
-    durable: record.durable,
+    ...{ webhookId, durable, redeliveryOf },
     url: record.url,
     kind: record.kind,
-    // Dispatches of an earlier version have no such field.
-    redeliveryOf: record.redeliveryOf ?? null,
     status: record.status,
     attempts: record.attempts.map((attempt) => ({
+      ...{ latencyMs: null, answer: null },
       ...attempt,
       startedAt: attempt.startedAt.toISOString(),
       finishedAt: attempt.finishedAt?.toISOString() ?? null,
@@ -82,4 +93,38 @@ const redeliver = defineRoute({
   },
 }));
 
-export const deliveryRoutes = [listDispatches, readDispatch, redeliver];
+const ping = defineRoute({
+  ...general,
+  method: "POST",
+  path: "/api/v1/webhooks/{webhookId}/ping",
+  summary: "Sends a trial to a registered webhook",
+  description:
+    "A signed `webhook.ping` that no event log has. It is retried once, and the delivery log says how it went. " +
+    "It counts as an attempt when the service decides whether the webhook is failing.",
+  params: webhookParams,
+  body: emptyBody,
+  responses: { 202: dispatchAnswer },
+  errors: ["not_found", "webhook_not_active"],
+}).handle(async ({ caller, params, operation }, { redeliveries }: DeliveryDeps) => ({
+  status: 202,
+  body: { success: true, data: presentDispatch(await redeliveries.ping(caller.agentId, params.webhookId, operation)) },
+}));
+
+const redeliverMissed = defineRoute({
+  ...general,
+  method: "POST",
+  path: "/api/v1/webhooks/{webhookId}/redeliver",
+  summary: "Sends again what a registered webhook has missed since a time",
+  description:
+    "Every event of the last seven days of which no delivery to this webhook is acknowledged or still waits, oldest first. " +
+    "At most 1,000 a call. If `next` isn't null, call again with it as `since`.",
+  params: webhookParams,
+  body: missedBody,
+  responses: { 200: missedAnswer },
+  errors: ["not_found", "webhook_not_active", "service_unavailable"],
+}).handle(async ({ caller, params, body }, { missedEvents }: DeliveryDeps) => {
+  const { queued, next } = await missedEvents.sendAgain(caller.agentId, params.webhookId, new Date(body.since));
+  return { status: 200, body: { success: true, data: { queued, next: next?.toISOString() ?? null } } };
+});
+
+export const deliveryRoutes = [listDispatches, readDispatch, redeliver, ping, redeliverMissed];

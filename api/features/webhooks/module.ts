@@ -11,6 +11,7 @@ import { deliveryRoutes } from "./delivery-routes.ts";
 import type { DeliveryDeps } from "./delivery-routes.ts";
 import { createDispatchLog } from "./dispatch-log.ts";
 import { createWebhookHealth } from "./health.ts";
+import { createMissedEvents } from "./missed-events.ts";
 import { webhookSecretModel } from "./model.ts";
 import { createRedeliveries } from "./redeliveries.ts";
 import { webhookModel } from "./registration-model.ts";
@@ -51,12 +52,12 @@ export const webhooksModule = defineFeature({
     const registrations = createRegistrations(webhooks, now);
     const { dispatches } = outbox.models;
     const dispatchLog = createDispatchLog(dispatches);
-    const redeliveries = createRedeliveries({
-      ...{ connection, dispatches, writer: outbox.writer, log: dispatchLog, health, now },
-    });
+    const queueing = { connection, dispatches, writer: outbox.writer, registrations, now };
+    const redeliveries = createRedeliveries({ ...queueing, log: dispatchLog, health });
     const services: SecretDeps & DeliveryDeps & RegistrationDeps = {
       webhookSecrets: secrets,
       ...{ dispatchLog, redeliveries, registrations },
+      missedEvents: createMissedEvents(queueing),
     };
     return {
       services,

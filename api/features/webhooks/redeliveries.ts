@@ -3,19 +3,26 @@ import type { Connection } from "mongoose";
 import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Operation } from "../../http/operation.ts";
+import { recordEventId } from "../events/event-id.ts";
 import type { DispatchModel, DispatchRecord } from "../outbox/model.ts";
-import { redeliveryOf } from "../outbox/put.ts";
+import { pingOf, redeliveryOf } from "../outbox/put.ts";
 import type { OutboxWriter } from "../outbox/put.ts";
 import type { DispatchLog } from "./dispatch-log.ts";
 import type { WebhookHealth } from "./health.ts";
+import type { Registrations } from "./registrations.ts";
 
-/** Sends deliveries again when their agent asks for it (decision 38). */
+/** Sends deliveries that their agent asks for (decision 38). */
 export interface Redeliveries {
   /**
    * Queues a delivery once more, in the agent's lane. A repeat of the operation answers the same redelivery.
    * @throws ApiError `not_found`; `webhook_not_active` if its webhook was removed or is disabled
    */
   redeliver(agentId: string, deliveryId: string, operation: Operation): Promise<DispatchRecord>;
+  /**
+   * Queues a trial of a registered webhook. A repeat of the operation answers the same delivery.
+   * @throws ApiError `not_found`; `webhook_not_active` if it is disabled
+   */
+  ping(agentId: string, webhookId: string, operation: Operation): Promise<DispatchRecord>;
 }
 
 /** Dependencies of redeliveries. */
@@ -25,42 +32,65 @@ export interface RedeliveriesOptions {
   writer: OutboxWriter;
   log: DispatchLog;
   health: WebhookHealth;
+  registrations: Registrations;
   now: () => Date;
+}
+
+/** The error of a webhook to which nothing is sent. */
+export function notActive(webhookId: string, reason: string): ApiError {
+  return new ApiError("webhook_not_active", { details: { webhookId, reason } });
 }
 
 /** Redeliveries put into the outbox. */
 export function createRedeliveries(options: RedeliveriesOptions): Redeliveries {
-  const { connection, dispatches, writer, log, health, now } = options;
+  const { connection, dispatches, writer, log, health, registrations, now } = options;
 
   /** Where a delivery goes now. */
   async function addressOf({ webhookId, direct, url }: DispatchRecord): Promise<string> {
     // The listing or the checkout names the address, whatever became of the registration.
     if (webhookId === null || direct) return url;
     const address = await health.addressOf(webhookId);
-    if ("error" in address) {
-      throw new ApiError("webhook_not_active", { details: { webhookId, reason: address.error } });
-    }
+    if ("error" in address) throw notActive(webhookId, address.error);
     return address.url;
   }
 
+  /** Puts the operation's delivery into the outbox, unless a repeat has put it there. */
+  async function putOnce(
+    agentId: string,
+    operation: Operation,
+    create: (_id: string, at: Date) => Promise<DispatchRecord>,
+  ): Promise<DispatchRecord> {
+    const at = now();
+    const _id = operation.newId("dlv", at);
+    const earlier = operation.isRepeat
+      ? await dispatches.findOne({ _id, agentId }).lean<DispatchRecord | null>()
+      : null;
+    if (earlier !== null) return earlier;
+    const delivery = await create(_id, at);
+    try {
+      await withTransaction(connection, (session) => writer.put([delivery], session));
+    } catch (error) {
+      // A repeat of this request has been faster.
+      if (!isDuplicateKey(error)) throw error;
+      return log.get(agentId, _id);
+    }
+    return delivery;
+  }
+
   return {
-    async redeliver(agentId, deliveryId, operation) {
-      const at = now();
-      const _id = operation.newId("dlv", at);
-      const earlier = operation.isRepeat
-        ? await dispatches.findOne({ _id, agentId }).lean<DispatchRecord | null>()
-        : null;
-      if (earlier !== null) return earlier;
-      const original = await log.get(agentId, deliveryId);
-      const redelivery = redeliveryOf(original, { _id, url: await addressOf(original), now: at });
-      try {
-        await withTransaction(connection, (session) => writer.put([redelivery], session));
-      } catch (error) {
-        // A repeat of this request has been faster.
-        if (!isDuplicateKey(error)) throw error;
-        return log.get(agentId, _id);
-      }
-      return redelivery;
+    redeliver(agentId, deliveryId, operation) {
+      return putOnce(agentId, operation, async (_id, at) => {
+        const original = await log.get(agentId, deliveryId);
+        return redeliveryOf(original, { _id, url: await addressOf(original), now: at });
+      });
+    },
+
+    ping(agentId, webhookId, operation) {
+      return putOnce(agentId, operation, async (_id, at) => {
+        const { url, status } = await registrations.get(agentId, webhookId);
+        if (status !== "active") throw notActive(webhookId, "the webhook is disabled");
+        return pingOf({ webhookId, agentId, url }, { _id, eventId: recordEventId(_id, "webhook.ping"), now: at });
+      });
     },
   };
 }

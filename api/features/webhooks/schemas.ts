@@ -53,6 +53,18 @@ export const dispatchListAnswer = listOf(dispatch);
 
 export const deliveryParams = z.strictObject({ deliveryId: z.string().min(1).max(64) });
 
+/** Body of POST /api/v1/webhooks/{webhookId}/redeliver. */
+export const missedBody = z.strictObject({
+  since: z.iso.datetime().meta({ description: "Events that were recorded from this time on" }),
+});
+
+export const missedAnswer = dataOf(
+  z.object({
+    queued: z.int().meta({ description: "Events that are queued again" }),
+    next: z.iso.datetime().nullable().meta({ description: "The next `since`, if there may be more" }),
+  }),
+);
+
 /** Position in the dispatch log: the last entry of the previous page. */
 const position = z.strictObject({ createdAt: z.int(), id: z.string().max(100) });
 

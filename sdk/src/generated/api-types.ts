@@ -1007,7 +1007,7 @@ export type WebhookDelivery = {
   webhookId: string | null;
   durable: boolean;
   url: string;
-  kind: "immediate" | "backup" | "redelivery";
+  kind: "immediate" | "backup" | "redelivery" | "ping";
   /**
    * The delivery that this one sends again
    */
@@ -6690,6 +6690,206 @@ export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverResponses = {
 
 export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverResponse =
   PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverResponses[keyof PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverResponses];
+
+export type PostApiV1WebhooksByWebhookIdPingData = {
+  body?: {
+    [key: string]: never;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path: {
+    webhookId: string;
+  };
+  query?: never;
+  url: "/api/v1/webhooks/{webhookId}/ping";
+};
+
+export type PostApiV1WebhooksByWebhookIdPingErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `webhook_not_active`: The delivery's webhook was removed or is disabled
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1WebhooksByWebhookIdPingError =
+  PostApiV1WebhooksByWebhookIdPingErrors[keyof PostApiV1WebhooksByWebhookIdPingErrors];
+
+export type PostApiV1WebhooksByWebhookIdPingResponses = {
+  /**
+   * Sends a trial to a registered webhook
+   */
+  202: {
+    success: true;
+    data: WebhookDelivery;
+  };
+};
+
+export type PostApiV1WebhooksByWebhookIdPingResponse =
+  PostApiV1WebhooksByWebhookIdPingResponses[keyof PostApiV1WebhooksByWebhookIdPingResponses];
+
+export type PostApiV1WebhooksByWebhookIdRedeliverData = {
+  body: {
+    /**
+     * Events that were recorded from this time on
+     */
+    since: string;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path: {
+    webhookId: string;
+  };
+  query?: never;
+  url: "/api/v1/webhooks/{webhookId}/redeliver";
+};
+
+export type PostApiV1WebhooksByWebhookIdRedeliverErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `webhook_not_active`: The delivery's webhook was removed or is disabled
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1WebhooksByWebhookIdRedeliverError =
+  PostApiV1WebhooksByWebhookIdRedeliverErrors[keyof PostApiV1WebhooksByWebhookIdRedeliverErrors];
+
+export type PostApiV1WebhooksByWebhookIdRedeliverResponses = {
+  /**
+   * Sends again what a registered webhook has missed since a time
+   */
+  200: {
+    success: true;
+    data: {
+      /**
+       * Events that are queued again
+       */
+      queued: number;
+      /**
+       * The next `since`, if there may be more
+       */
+      next: string | null;
+    };
+  };
+};
+
+export type PostApiV1WebhooksByWebhookIdRedeliverResponse =
+  PostApiV1WebhooksByWebhookIdRedeliverResponses[keyof PostApiV1WebhooksByWebhookIdRedeliverResponses];
 
 export type GetApiV1WebhooksData = {
   body?: never;

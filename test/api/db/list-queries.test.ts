@@ -22,6 +22,7 @@ import { listListingsQuery } from "../../../api/features/listings/schemas.ts";
 import { outboxModels } from "../../../api/features/outbox/model.ts";
 import type { DispatchModel } from "../../../api/features/outbox/model.ts";
 import { DISPATCH_ORDER, dispatchesFilter } from "../../../api/features/webhooks/dispatch-log.ts";
+import { deliveriesOfEvents, MISSED_ORDER, missedFilter } from "../../../api/features/webhooks/missed-events.ts";
 import { dispatchListQuery } from "../../../api/features/webhooks/schemas.ts";
 import { encodeCursor } from "../../../api/http/query-params.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
@@ -224,7 +225,7 @@ describe("lists in the database", () => {
         ...(n % RARE === 0
           ? { status: "failed", transactionId: "txn_rare", webhookId: "whk_rare" }
           : { status: "acknowledged", transactionId: `txn_${n}`, webhookId: "whk_busy" }),
-        ...{ agentId: "agt_seller", createdAt: timeOf(n) },
+        ...{ agentId: "agt_seller", createdAt: timeOf(n), kind: "immediate", eventId: `evt_${n % (STORED / 2)}` },
       }));
       await dispatches.collection.insertMany(records as never[]);
     });
@@ -252,6 +253,21 @@ describe("lists in the database", () => {
         assert.ok(Math.max(later.examined, later.entries) <= 3 + 1, JSON.stringify(later));
       });
     }
+
+    it("[D38] that a webhook has missed are read oldest first, from a time on", async () => {
+      const after = { _id: "", createdAt: timeOf(RARE) };
+      const found = dispatches.find(missedFilter("agt_seller", "whk_rare", after)).sort(MISSED_ORDER);
+      const read = planOf(await found.limit(100).explain("executionStats"));
+      assert.deepEqual([read.returned, read.examined, read.sorts], [3, 3, false]);
+      // Each of the two states is looked up.
+      assert.ok(read.entries <= 3 + 2, JSON.stringify(read));
+    });
+
+    it("[D38] of some events are read without those of other events", async () => {
+      const ofEvents = deliveriesOfEvents("agt_seller", "whk_rare", ["evt_0", "evt_7"]);
+      const read = planOf(await dispatches.find(ofEvents).explain("executionStats"));
+      assert.strictEqual(read.examined, 4, JSON.stringify(read));
+    });
 
     it("[D38] read what a page shows and sort nothing, on the first page and on a later one", async () => {
       assert.deepEqual(await plan({}), { returned: 6, examined: 6, entries: 6, sorts: false });

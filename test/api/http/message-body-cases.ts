@@ -114,6 +114,26 @@ export function messageCases(scene: () => Scene): BodyCase[] {
       faults: [["url", ["https://elsewhere.example/"]]],
     },
     {
+      name: "POST webhooks/{webhookId}/ping",
+      method: "POST",
+      path: () => "/api/v1/webhooks/whk_any/ping",
+      key: sellerKey,
+      ...noBody,
+      faults: [["event", ["escrow.funded"]]],
+    },
+    {
+      name: "POST webhooks/{webhookId}/redeliver",
+      method: "POST",
+      path: () => "/api/v1/webhooks/whk_any/redeliver",
+      key: sellerKey,
+      body: () => ({ since: "2026-11-20T00:00:00.000Z" }),
+      required: ["since"],
+      faults: [
+        ["since", [7, null, "", "yesterday", "2026-11-20", "2026-02-30T00:00:00Z"]],
+        ["url", ["https://elsewhere.example/"]],
+      ],
+    },
+    {
       name: "POST webhooks/secret/rotate",
       method: "POST",
       path: () => "/api/v1/webhooks/secret/rotate",

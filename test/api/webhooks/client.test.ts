@@ -9,6 +9,7 @@ import { announce } from "../../fixtures/event-stream.ts";
 import { startReceiver } from "../../fixtures/receiver.ts";
 import type { TestReceiver } from "../../fixtures/receiver.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
+import { until } from "../../fixtures/until.ts";
 
 describe("the client's webhooks", () => {
   let api: TestApi;
@@ -54,5 +55,22 @@ describe("the client's webhooks", () => {
     await webhooks.remove(webhookId);
     const refused = await rejectionOf(webhooks.redeliver(delivery.deliveryId), ApiError);
     assert.strictEqual(refused.code, "webhook_not_active");
+  });
+
+  it("[D38] are tried with a ping, and get again what they have missed", async () => {
+    const { webhookId } = await webhooks.register({ url: "http://127.0.0.1:1/", events: ["message.received"] });
+    const since = new Date(Date.now() - 60_000);
+    await announce(api.container, "two", [agentId], { type: "message.received" });
+    const { dispatcher } = api.container.features.webhooks;
+    await until("the event is given up", async () => {
+      await dispatcher.drain();
+      return (await collect(webhooks.deliveries({ webhookId, status: "failed" }))).length === 1;
+    });
+    assert.strictEqual(await webhooks.redeliverMissed(webhookId, since), 1);
+    await webhooks.update(webhookId, { url: `${receiver.url}/three` });
+    const ping = await webhooks.ping(webhookId);
+    assert.deepInclude(ping, { webhookId, kind: "ping", event: "webhook.ping", status: "pending" });
+    await dispatcher.drain();
+    assert.strictEqual((await webhooks.delivery(ping.deliveryId)).status, "acknowledged");
   });
 });

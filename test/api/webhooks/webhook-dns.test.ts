@@ -99,13 +99,13 @@ describe("names of webhook receivers", () => {
       assert.ok((await ended).every(({ status }) => status === "rejected"));
     });
 
-    it("too late are unreachable, not dropped, and get the one retry", async () => {
+    it("too late, or with no address, are unreachable and not dropped, because they may have one a moment later", async () => {
       names.set("late.example", "silence");
       const result = await sender([], 300).send(webhook("http://late.example/hook"));
       assert.deepEqual([result.outcome, result.statusCode], ["unreachable", null]);
       assert.match(result.error ?? "", /DNS/);
       const none = await sender([]).send(webhook("http://nobody.example/hook"));
-      assert.deepEqual([none.outcome, none.error], ["dropped", "the name does not resolve"]);
+      assert.deepEqual([none.outcome, none.error], ["unreachable", "the name doesn't resolve"]);
     });
 
     it("[S6.41] [S6.42] [S6.43] [D39] with a private address are dropped, even beside a public one", async () => {

@@ -1,0 +1,127 @@
+import type { Connection } from "mongoose";
+
+import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
+import { ApiError } from "../../http/errors.ts";
+import { sha256Hex } from "../../lib/ids.ts";
+import type { DispatchModel, DispatchRecord } from "../outbox/model.ts";
+import { redeliveryOf } from "../outbox/put.ts";
+import type { OutboxWriter } from "../outbox/put.ts";
+import type { Registrations } from "./registrations.ts";
+import { notActive } from "./redeliveries.ts";
+import type { WebhookRecord } from "./registration-model.ts";
+
+/** What became of a request to send missed events again. */
+export interface MissedEventsResult {
+  /** How many events are queued again. */
+  queued: number;
+  /** Call again with this time if there may be more; null if there are none. */
+  next: Date | null;
+}
+
+/** Sends again what a registered webhook has missed. */
+export interface MissedEvents {
+  /**
+   * Queues each event once more that was to be sent to the webhook since a time, and of which no delivery is acknowledged
+   * or still waits. Calls at the same time, and repeats, queue none twice. At most 1,000 events a call, oldest first.
+   * @throws ApiError `not_found`; `webhook_not_active` if the webhook is disabled
+   */
+  sendAgain(agentId: string, webhookId: string, since: Date): Promise<MissedEventsResult>;
+}
+
+/** Dependencies of missed events. */
+export interface MissedEventsOptions {
+  connection: Connection;
+  dispatches: DispatchModel;
+  writer: OutboxWriter;
+  registrations: Registrations;
+  now: () => Date;
+}
+
+const QUEUED_AT_MOST = 1_000;
+/** Most of what a call reads has often been sent again already. */
+const READ_AT_MOST = 10_000;
+/** Events of a page are read with their bodies and queued in one transaction. */
+const PAGE = 100;
+/** How often a page is read again because another call has queued some of it. */
+const TRIES = 5;
+const ID_HEX_LENGTH = 32;
+
+/** A position among missed deliveries. */
+type Position = Pick<DispatchRecord, "_id" | "createdAt">;
+
+/** Selects the deliveries of a webhook that have failed, after a position. Redeliveries are found by their event. */
+export function missedFilter(agentId: string, webhookId: string, after: Position) {
+  return {
+    ...{ agentId, webhookId, status: { $in: ["failed", "dropped"] as ("failed" | "dropped")[] } },
+    // The first condition is redundant, but it bounds the index range however MongoDB plans the second one.
+    createdAt: { $gte: after.createdAt },
+    $or: [{ createdAt: { $gt: after.createdAt } }, { createdAt: after.createdAt, _id: { $gt: after._id } }],
+    kind: { $in: ["immediate", "backup"] as ("immediate" | "backup")[] },
+  };
+}
+
+/** The order of missed deliveries: oldest first. */
+export const MISSED_ORDER = { createdAt: 1, _id: 1 } as const;
+
+/** Selects all deliveries of these events to an agent's webhook. */
+export function deliveriesOfEvents(agentId: string, webhookId: string, eventIds: readonly string[]) {
+  return { eventId: { $in: [...eventIds] }, agentId, webhookId };
+}
+
+/** The latest delivery of each event that has none acknowledged or waiting. */
+function latestMissed(deliveries: readonly DispatchRecord[]): DispatchRecord[] {
+  const ofEvents = Map.groupBy(deliveries, ({ eventId }) => eventId);
+  const isMissed = (dispatch: DispatchRecord) => dispatch.status === "failed" || dispatch.status === "dropped";
+  const isLater = (a: Position, b: Position) =>
+    a.createdAt.getTime() - b.createdAt.getTime() || (a._id < b._id ? -1 : 1);
+  return [...ofEvents.values()].flatMap((all) => (all.every(isMissed) ? all.toSorted(isLater).slice(-1) : []));
+}
+
+/** Missed events as the outbox knows them. */
+export function createMissedEvents({ connection, dispatches, ...options }: MissedEventsOptions): MissedEvents {
+  const { writer, registrations, now } = options;
+
+  /** Queues those of these events that are still missed. Returns how many. */
+  async function queue({ agentId, _id: webhookId, url }: WebhookRecord, eventIds: readonly string[]): Promise<number> {
+    for (let attempt = 1; attempt <= TRIES; attempt += 1) {
+      const deliveries = await dispatches
+        .find(deliveriesOfEvents(agentId, webhookId, eventIds), { attempts: 0 })
+        .lean<DispatchRecord[]>();
+      const at = now();
+      const again = latestMissed(deliveries).map((latest) =>
+        // The id follows from the delivery that has failed, so two calls can't both send it again.
+        redeliveryOf(latest, { _id: `dlv_${sha256Hex(`${latest._id}|missed`).slice(0, ID_HEX_LENGTH)}`, url, now: at }),
+      );
+      try {
+        await withTransaction(connection, (session) => writer.put(again, session));
+        return again.length;
+      } catch (error) {
+        // Another call has queued one of them, which the next read finds waiting.
+        if (!isDuplicateKey(error)) throw error;
+      }
+    }
+    throw new ApiError("service_unavailable", { retryAfterSeconds: 1 });
+  }
+
+  return {
+    async sendAgain(agentId, webhookId, since) {
+      const webhook = await registrations.get(agentId, webhookId);
+      if (webhook.status !== "active") throw notActive(webhookId, "the webhook is disabled");
+      let after: Position = { _id: "", createdAt: since };
+      let queued = 0;
+      for (let read = 0; queued < QUEUED_AT_MOST && read < READ_AT_MOST;) {
+        const page = await dispatches
+          .find(missedFilter(agentId, webhookId, after), { _id: 1, createdAt: 1, eventId: 1 })
+          .sort(MISSED_ORDER)
+          .limit(PAGE)
+          .lean();
+        const last = page.at(-1);
+        if (last === undefined) return { queued, next: null };
+        queued += await queue(webhook, [...new Set(page.map(({ eventId }) => eventId))]);
+        read += page.length;
+        after = last;
+      }
+      return { queued, next: after.createdAt };
+    },
+  };
+}
