@@ -2,7 +2,9 @@ import type { ApiMutant } from "./api-mutant.ts";
 import { DEAL_FAULTS } from "./deals.ts";
 import { DISPUTE_FAULTS } from "./disputes.ts";
 import { DOOR_FAULTS } from "./door.ts";
+import { EVENT_FAULTS } from "./events.ts";
 import { MARKET_FAULTS } from "./market.ts";
+import { MESSAGE_FAULTS } from "./messages.ts";
 import { MOVE_FAULTS } from "./moves.ts";
 import { PAYMENT_FAULTS } from "./payments.ts";
 
@@ -14,4 +16,6 @@ export const API_MUTANTS: readonly ApiMutant[] = [
   ...MOVE_FAULTS,
   ...PAYMENT_FAULTS,
   ...DISPUTE_FAULTS,
+  ...EVENT_FAULTS,
+  ...MESSAGE_FAULTS,
 ];

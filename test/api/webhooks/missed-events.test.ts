@@ -195,7 +195,8 @@ describe("a registered webhook", () => {
       await missed(["model"]);
       const { dispatches } = api.container.features.outbox.models;
       const [model] = await dispatches.find({ webhookId }).lean();
-      const at = (n: number) => new Date(Date.now() - 3_600_000 + n);
+      const base = Date.now() - 3_600_000;
+      const at = (n: number) => new Date(base + n);
       const more = Array.from({ length: 1_150 }, (_, n) => ({
         ...model,
         ...{ _id: `dlv_more_${agent.agentId}_${n}`, eventId: `evt_more_${agent.agentId}_${n}`, createdAt: at(n) },

@@ -1,0 +1,112 @@
+import type { ApiMutant } from "./api-mutant.ts";
+
+const HUB = "features/events/stream-hub.ts";
+const PUT = "features/outbox/put.ts";
+const ADDRESS = "features/webhooks/address-check.ts";
+const STREAM = "events/stream.test.ts";
+const ENDINGS = "events/stream-endings.test.ts";
+const REGISTERED = "webhooks/registered-webhooks.test.ts";
+const FAILING = "webhooks/failing-webhooks.test.ts";
+const HOSTILE = "webhooks/hostile-addresses.test.ts";
+
+/** Faults in webhooks, event streams and the order of deliveries. */
+export const EVENT_FAULTS: ApiMutant[] = [
+  {
+    fault: "a stream gets an event that isn't its next one",
+    file: HUB,
+    from: "const isNext = event.seq === stream.position + 1;",
+    to: "const isNext = event.seq > stream.position;",
+    tests: [STREAM, "events/stream-processes.test.ts", ENDINGS],
+  },
+  {
+    fault: "a stream of one transaction gets the events of others",
+    file: "features/events/event-stream.ts",
+    from: "if (transactionId !== undefined && transactionId !== event.transactionId) return;",
+    to: "",
+    tests: [STREAM],
+  },
+  {
+    fault: "an agent has one stream more than it may",
+    file: "features/events/stream-slots.ts",
+    from: '{ $lt: [{ $size: "$streams" }, perAgent] }',
+    to: '{ $lte: [{ $size: "$streams" }, perAgent] }',
+    tests: [STREAM, "events/stream-processes.test.ts"],
+  },
+  {
+    fault: "a stream doesn't notice that its key was revoked",
+    file: HUB,
+    from: "if (byAgent.has(documentKey._id)) await checkKeys([documentKey._id]);",
+    to: "await Promise.resolve();",
+    tests: [ENDINGS],
+  },
+  {
+    fault: "an address in another spelling gets an event twice",
+    file: PUT,
+    from: "(URL.canParse(url) ? new URL(url).href : url)",
+    to: "url",
+    tests: [REGISTERED],
+  },
+  {
+    fault: "a registration that isn't durable takes a durable one's place",
+    file: PUT,
+    from: "(webhook.durable && !known.durable)",
+    to: "!known.durable",
+    tests: [REGISTERED, FAILING],
+  },
+  {
+    fault: "a durable dispatch is never given up",
+    file: "features/outbox/outbox.ts",
+    from: "const isOver = dispatch.durable ? { $gt: [fromNow(pauseMs), endsAt] } : false;",
+    to: "const isOver = false;",
+    tests: ["outbox/durable.test.ts", FAILING],
+  },
+  {
+    fault: "the first dispatch of a chain waits for itself",
+    file: "features/outbox/chains.ts",
+    from: "seq: { $gt: first.seq } };",
+    to: "seq: { $gte: first.seq } };",
+    tests: ["outbox/durable.test.ts", FAILING],
+  },
+  {
+    fault: "a webhook that failed for exactly five days stays enabled",
+    file: "features/webhooks/health.ts",
+    from: ">= WEBHOOK_DISABLED_AFTER_MS",
+    to: "> WEBHOOK_DISABLED_AFTER_MS",
+    tests: [FAILING],
+  },
+  {
+    fault: "the address of a listing gets nothing while a registration of it is disabled",
+    file: "features/webhooks/attempt.ts",
+    from: 'if ("error" in address && !direct)',
+    to: 'if ("error" in address)',
+    tests: [FAILING],
+  },
+  {
+    fault: "a disabled webhook gets new events",
+    file: "features/webhooks/registrations.ts",
+    from: '{ $in: [...agentIds] }, status: "active" as const, events:',
+    to: "{ $in: [...agentIds] }, events:",
+    tests: [FAILING, REGISTERED],
+  },
+  {
+    fault: "an event that has arrived is sent again because its first delivery failed",
+    file: "features/webhooks/missed-events.ts",
+    from: "all.every(isMissed)",
+    to: "all.some(isMissed)",
+    tests: ["webhooks/missed-events.test.ts"],
+  },
+  {
+    fault: "only the first address of a name is checked",
+    file: ADDRESS,
+    from: "const forbidden = addresses.find(",
+    to: "const forbidden = addresses.slice(0, 1).find(",
+    tests: [HOSTILE],
+  },
+  {
+    fault: "an address with credentials is sent to",
+    file: ADDRESS,
+    from: 'if (url.username !== "" || url.password !== "")',
+    to: 'if (url.password !== "")',
+    tests: [HOSTILE],
+  },
+];

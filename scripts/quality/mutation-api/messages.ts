@@ -1,0 +1,75 @@
+import type { ApiMutant } from "./api-mutant.ts";
+
+const FAN_OUT = "features/messages/fan-out.ts";
+const MESSAGES = "features/messages/reader.ts";
+const WRITER = "features/memory/writer.ts";
+const TOPICS = "messages/topics.test.ts";
+const DIRECT = "messages/direct.test.ts";
+const ENTRIES = "memory/entries.test.ts";
+
+/** Faults in messages and memory. */
+export const MESSAGE_FAULTS: ApiMutant[] = [
+  {
+    fault: "a publisher gets its own messages",
+    file: FAN_OUT,
+    from: "return fromAgentId !== agentId && topicSeq !== null",
+    to: "return topicSeq !== null",
+    tests: [TOPICS],
+  },
+  {
+    fault: "a full inbox loses the first message that it has no room for",
+    file: FAN_OUT,
+    from: 'typeof excess === "number" ? excess - 1 : upTo',
+    to: 'typeof excess === "number" ? excess : upTo',
+    tests: [TOPICS],
+  },
+  {
+    fault: "a message that is marked as read twice counts twice",
+    file: MESSAGES,
+    from: "deliveries.updateOne({ _id, isRead: !isRead }, { $set: { isRead, readAt } }",
+    to: "deliveries.updateOne({ _id }, { $set: { isRead, readAt } }",
+    tests: [DIRECT],
+  },
+  {
+    fault: "every agent can read a message by its id",
+    file: MESSAGES,
+    from: "if (message === null || (delivery === null && message.fromAgentId !== agentId))",
+    to: "if (message === null)",
+    tests: [DIRECT],
+  },
+  {
+    fault: "an expired entry is read",
+    file: "features/memory/reader.ts",
+    from: ".findOne({ _id: entryIdOf(agentId, name), expiresAt: { $gt: now() } }",
+    to: ".findOne({ _id: entryIdOf(agentId, name) }",
+    tests: [ENTRIES],
+  },
+  {
+    fault: "an entry that is written after its end continues the old one",
+    file: WRITER,
+    from: "known !== undefined && known.expiresAt > now ? known : undefined",
+    to: "known",
+    tests: [ENTRIES],
+  },
+  {
+    fault: "an entry keeps one version more",
+    file: WRITER,
+    from: "+ 1 - MEMORY_VERSIONS;",
+    to: "- MEMORY_VERSIONS;",
+    tests: [ENTRIES],
+  },
+  {
+    fault: "a write that exactly fills the quota is refused",
+    file: "features/memory/ledger.ts",
+    from: "before[bound] + added[bound] <= limit) continue;",
+    to: "before[bound] + added[bound] < limit) continue;",
+    tests: [ENTRIES, "memory/races.test.ts"],
+  },
+  {
+    fault: "an audit entry has the payload that was handed over",
+    file: "features/memory/audit.ts",
+    from: 'const LEFT_OUT: readonly string[] = ["requestPayload", "responsePayload"];',
+    to: 'const LEFT_OUT: readonly string[] = ["requestPayload"];',
+    tests: ["memory/audit.test.ts"],
+  },
+];
