@@ -1,14 +1,13 @@
 import { readFileSync } from "node:fs";
 
 import { assert } from "chai";
-import { concat, keccak256, toBeHex, toUtf8Bytes } from "ethers";
+import { concat, keccak256, stringToHex, zeroHash } from "viem";
 
 import type { StackFacts } from "../../scripts/local/facts.ts";
-import { Marketplace, confirmed } from "./support/marketplace.ts";
+import { littleEndian, Marketplace } from "./support/marketplace.ts";
 import { readAgent, readEscrow } from "./support/records.ts";
 
-const RATIONALE = keccak256(toUtf8Bytes("The delivery does what was asked."));
-const ZERO_HASH = toBeHex(0, 32);
+const RATIONALE = keccak256(stringToHex("The delivery does what was asked."));
 /** Unix seconds that no test reaches. */
 const FAR_DEADLINE = 10n ** 11n;
 
@@ -23,16 +22,13 @@ describe("the subgraph follows every move of an escrow", () => {
   before(() => {
     market = new Marketplace(stackFacts(), "base-sepolia");
   });
-  after(() => {
-    market.close();
-  });
 
   it("the tokens of both networks are known with symbol, decimals and feed", async () => {
     const query = "{ tokens(orderBy: symbol) { id symbol decimals listed minAmount feed } }";
     interface Answer {
       tokens: { id: string; symbol: string; decimals: number; listed: boolean; minAmount: string; feed: string }[];
     }
-    const testnet = await market.query<Answer>(query, {}, 0);
+    const testnet = await market.query<Answer>(query, {}, 0n);
     assert.deepEqual(
       testnet.tokens.map(({ symbol, decimals, listed, minAmount }) => ({ symbol, decimals, listed, minAmount })),
       [{ symbol: "USDC", decimals: 6, listed: true, minAmount: "10000" }],
@@ -40,8 +36,7 @@ describe("the subgraph follows every move of an escrow", () => {
     assert.strictEqual(testnet.tokens[0]?.id, market.usdc.toLowerCase());
 
     const mainnet = new Marketplace(stackFacts(), "base");
-    const { tokens } = await mainnet.query<Answer>(query, {}, 0);
-    mainnet.close();
+    const { tokens } = await mainnet.query<Answer>(query, {}, 0n);
     assert.deepEqual(
       tokens.map(({ symbol, decimals, listed }) => ({ symbol, decimals, listed })),
       [
@@ -55,9 +50,8 @@ describe("the subgraph follows every move of an escrow", () => {
   it("[S1.11][S3.2.01] a created escrow in USDC is Funded with all its terms, its fee and its value in USD", async () => {
     const [buyer, seller] = [await market.newParty(), await market.newParty()];
     const created = await market.createEscrow(buyer, seller, { amount: 5_000_001n });
-    const { blockNumber, blockHash, hash } = created.receipt;
+    const { blockNumber, blockHash, transactionHash: hash } = created.receipt;
     const escrow = await readEscrow(market, created.id, blockNumber);
-    const block = await market.provider.getBlock(blockNumber);
 
     const { events, ...fields } = escrow;
     assert.deepEqual(fields, {
@@ -74,7 +68,7 @@ describe("the subgraph follows every move of an escrow", () => {
       abandonmentGrace: "3600",
       criteriaHash: created.criteriaHash,
       proofHash: null,
-      createdAt: String(block?.timestamp),
+      createdAt: String(await market.timeOf(blockNumber)),
       createdBlock: String(blockNumber),
       createdTxHash: hash,
       deliveredAt: null,
@@ -95,9 +89,12 @@ describe("the subgraph follows every move of an escrow", () => {
     const [event] = events;
     assert.ok(event !== undefined && events.length === 1);
     const logIndex = Number(event.logIndex);
-    const idBytes = toBeHex(logIndex, 4).slice(2).match(/../g)?.reverse().join("") ?? "";
-    assert.strictEqual(event.id, concat([hash, `0x${idBytes}`]), "transaction hash and log index, lowest byte first");
-    assert.strictEqual(event.ordinal, String(blockNumber * 1_000_000 + logIndex));
+    assert.strictEqual(
+      event.id,
+      concat([hash, littleEndian(logIndex)]),
+      "transaction hash and log index, lowest byte first",
+    );
+    assert.strictEqual(event.ordinal, String(blockNumber * 1_000_000n + BigInt(logIndex)));
     assert.deepEqual(
       { type: event.type, amount: event.amount, fee: event.fee, blockHash: event.blockHash, txHash: event.txHash },
       { type: "EscrowCreated", amount: "5000001", fee: "100001", blockHash, txHash: hash },
@@ -110,16 +107,15 @@ describe("the subgraph follows every move of an escrow", () => {
     const [buyer, seller] = [await market.newParty(), await market.newParty()];
     const { id } = await market.createEscrow(buyer, seller);
     const proofHash = keccak256(id);
-    const delivery = await confirmed(market.escrowAs(seller).submitDelivery(id, proofHash));
+    const delivery = await market.confirmed(market.escrowAs(seller).write.submitDelivery([id, proofHash]));
     const delivered = await readEscrow(market, id, delivery.blockNumber);
     assert.deepEqual(
       { state: delivered.state, proofHash: delivered.proofHash, settledAt: delivered.settledAt },
       { state: "Delivered", proofHash, settledAt: null },
     );
-    const block = await market.provider.getBlock(delivery.blockNumber);
-    assert.strictEqual(delivered.deliveredAt, String(block?.timestamp));
+    assert.strictEqual(delivered.deliveredAt, String(await market.timeOf(delivery.blockNumber)));
 
-    const acceptance = await confirmed(market.escrowAs(buyer).accept(id));
+    const acceptance = await market.confirmed(market.escrowAs(buyer).write.accept([id]));
     const released = await readEscrow(market, id, acceptance.blockNumber);
     assert.deepEqual(
       {
@@ -188,7 +184,7 @@ describe("the subgraph follows every move of an escrow", () => {
   it("[S3.2.15] a declined job is Refunded and counted as declined, before the deadline not as late", async () => {
     const [buyer, seller] = [await market.newParty(), await market.newParty()];
     const { id } = await market.createEscrow(buyer, seller);
-    const { blockNumber } = await confirmed(market.escrowAs(seller).refund(id));
+    const { blockNumber } = await market.confirmed(market.escrowAs(seller).write.refund([id]));
     const escrow = await readEscrow(market, id, blockNumber);
     assert.deepEqual(
       { state: escrow.state, buyerAmount: escrow.buyerAmount, sellerAmount: escrow.sellerAmount },
@@ -205,7 +201,7 @@ describe("the subgraph follows every move of an escrow", () => {
   const rulings = [
     {
       outcome: "BuyerRefund",
-      code: 0n,
+      code: 0,
       percent: 100,
       paid: ["4900000", "0"],
       scores: ["1", "-3"],
@@ -214,7 +210,7 @@ describe("the subgraph follows every move of an escrow", () => {
     },
     {
       outcome: "SellerPaid",
-      code: 1n,
+      code: 1,
       percent: 0,
       paid: ["0", "4900000"],
       scores: ["-3", "1"],
@@ -223,7 +219,7 @@ describe("the subgraph follows every move of an escrow", () => {
     },
     {
       outcome: "Split",
-      code: 2n,
+      code: 2,
       percent: 50,
       paid: ["2450000", "2450000"],
       scores: ["0", "0"],
@@ -236,7 +232,9 @@ describe("the subgraph follows every move of an escrow", () => {
       const [buyer, seller] = [await market.newParty(), await market.newParty()];
       const { id } = await market.createDisputed(buyer, seller);
       const system = market.role("systemResolver");
-      const receipt = await confirmed(market.resolverAs(system).resolveBySystem(id, ruling.code, RATIONALE));
+      const receipt = await market.confirmed(
+        market.resolverAs(system).write.resolveBySystem([id, ruling.code, RATIONALE]),
+      );
       const escrow = await readEscrow(market, id, receipt.blockNumber);
       assert.deepEqual(
         {
@@ -286,7 +284,7 @@ describe("the subgraph follows every move of an escrow", () => {
     const [buyer, seller] = [await market.newParty(), await market.newParty()];
     const { id } = await market.createDisputed(buyer, seller);
     const admin = market.role("adminResolver");
-    const receipt = await confirmed(market.resolverAs(admin).resolveByAdmin(id, 2n, 30n, 70n, RATIONALE));
+    const receipt = await market.confirmed(market.resolverAs(admin).write.resolveByAdmin([id, 2, 30n, 70n, RATIONALE]));
     const escrow = await readEscrow(market, id, receipt.blockNumber);
     assert.deepEqual(
       [escrow.outcome, escrow.resolvedBy, escrow.buyerPercent, escrow.buyerAmount, escrow.sellerAmount],
@@ -298,17 +296,13 @@ describe("the subgraph follows every move of an escrow", () => {
     const [buyer, seller, relayer] = [await market.newParty(), await market.newParty(), await market.newParty()];
     const { id } = await market.createDisputed(buyer, seller);
     const resolver = market.resolverAs(relayer);
-    const digest = await resolver.agreementDigest(id, 25n, FAR_DEADLINE);
-    const receipt = await confirmed(
-      resolver.resolveByAgreement(id, 25n, FAR_DEADLINE, [
-        buyer.wallet.signingKey.sign(digest).serialized,
-        seller.wallet.signingKey.sign(digest).serialized,
-      ]),
-    );
+    const hash = await resolver.read.agreementDigest([id, 25n, FAR_DEADLINE]);
+    const signatures = [await buyer.sign({ hash }), await seller.sign({ hash })] as const;
+    const receipt = await market.confirmed(resolver.write.resolveByAgreement([id, 25n, FAR_DEADLINE, signatures]));
     const escrow = await readEscrow(market, id, receipt.blockNumber);
     assert.deepEqual(
       [escrow.outcome, escrow.resolutionMethod, escrow.buyerPercent, escrow.rationaleHash, escrow.resolutionSubmitter],
-      ["Split", "Agreement", 25, ZERO_HASH, relayer.address.toLowerCase()],
+      ["Split", "Agreement", 25, zeroHash, relayer.address.toLowerCase()],
     );
   });
 });

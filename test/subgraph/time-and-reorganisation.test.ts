@@ -8,7 +8,7 @@ import { findFreePorts } from "../../scripts/local/ports.ts";
 import { startStack } from "../../scripts/local/stack.ts";
 import type { Stack } from "../../scripts/local/stack.ts";
 import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
-import { Marketplace, confirmed } from "./support/marketplace.ts";
+import { Marketplace } from "./support/marketplace.ts";
 import { findEscrow, readAgent, readEscrow } from "./support/records.ts";
 
 const DAY_SECONDS = 86_400;
@@ -24,7 +24,6 @@ describe("the subgraph follows what time and reorganisations do", () => {
     market = new Marketplace(stack.facts, "base-sepolia");
   });
   after(async () => {
-    market.close();
     await stack.stop();
     rmSync(dir, { recursive: true, force: true });
   });
@@ -33,7 +32,7 @@ describe("the subgraph follows what time and reorganisations do", () => {
     const [buyer, seller] = [await market.newParty(), await market.newParty()];
     const { id } = await market.createDelivered(buyer, seller);
     await market.passTime(301);
-    const { blockNumber } = await confirmed(market.escrowAs(seller).finalize(id));
+    const { blockNumber } = await market.confirmed(market.escrowAs(seller).write.finalize([id]));
     const escrow = await readEscrow(market, id, blockNumber);
     assert.deepEqual(
       [escrow.state, escrow.automatic, escrow.sellerAmount, escrow.events[2]?.automatic],
@@ -47,7 +46,7 @@ describe("the subgraph follows what time and reorganisations do", () => {
     const [buyer, seller] = [await market.newParty(), await market.newParty()];
     const { id } = await market.createEscrow(buyer, seller);
     await market.passTime(DAY_SECONDS + 3_601);
-    const { blockNumber } = await confirmed(market.escrowAs(buyer).claimAbandoned(id));
+    const { blockNumber } = await market.confirmed(market.escrowAs(buyer).write.claimAbandoned([id]));
     const escrow = await readEscrow(market, id, blockNumber);
     assert.deepEqual(
       [escrow.state, escrow.buyerAmount, escrow.sellerAmount, escrow.events[1]?.type],
@@ -62,7 +61,7 @@ describe("the subgraph follows what time and reorganisations do", () => {
     const [buyer, seller] = [await market.newParty(), await market.newParty()];
     const { id } = await market.createEscrow(buyer, seller);
     await market.passTime(DAY_SECONDS + 60);
-    const { blockNumber } = await confirmed(market.escrowAs(seller).refund(id));
+    const { blockNumber } = await market.confirmed(market.escrowAs(seller).write.refund([id]));
     const agent = await readAgent(market, seller, blockNumber);
     assert.deepEqual([agent.declined, agent.lateDeclines, agent.score], [1, 1, "0"]);
   });
@@ -71,7 +70,7 @@ describe("the subgraph follows what time and reorganisations do", () => {
     const [buyer, seller] = [await market.newParty(), await market.newParty()];
     const { id } = await market.createDisputed(buyer, seller);
     await market.passTime(30 * DAY_SECONDS + 1);
-    const { blockNumber } = await confirmed(market.escrowAs(seller).resolveExpired(id));
+    const { blockNumber } = await market.confirmed(market.escrowAs(seller).write.resolveExpired([id]));
     const escrow = await readEscrow(market, id, blockNumber);
     assert.deepEqual(
       [escrow.state, escrow.outcome, escrow.resolutionMethod, escrow.resolvedBy, escrow.resolutionSubmitter],
@@ -84,20 +83,12 @@ describe("the subgraph follows what time and reorganisations do", () => {
     const escrow = market.escrowAs(market.role("owner"));
     const listed = "query ($id: ID!) { token(id: $id) { listed symbol } }";
     const id = market.usdc.toLowerCase();
-    const config = await escrow.tokenConfig(market.usdc);
-    const delisting = await confirmed(escrow.delistToken(market.usdc));
+    const config = await escrow.read.tokenConfig([market.usdc]);
+    const delisting = await market.confirmed(escrow.write.delistToken([market.usdc]));
     assert.deepEqual(await market.query(listed, { id }, delisting.blockNumber), {
       token: { listed: false, symbol: "USDC" },
     });
-    const relisting = await confirmed(
-      escrow.listToken(market.usdc, {
-        feed: config.feed,
-        maxPriceAge: config.maxPriceAge,
-        decimals: config.decimals,
-        listed: true,
-        minAmount: config.minAmount,
-      }),
-    );
+    const relisting = await market.confirmed(escrow.write.listToken([market.usdc, { ...config, listed: true }]));
     assert.deepEqual(await market.query(listed, { id }, relisting.blockNumber), {
       token: { listed: true, symbol: "USDC" },
     });

@@ -3,22 +3,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { assert } from "chai";
-import { concat, keccak256, parseEther, toBeHex, toUtf8Bytes } from "ethers";
+import { concat, keccak256, parseEther, stringToHex } from "viem";
+import type { Account, Address, Hex } from "viem";
 
 import { findFreePorts } from "../../scripts/local/ports.ts";
 import { startStack } from "../../scripts/local/stack.ts";
 import type { Stack } from "../../scripts/local/stack.ts";
 import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
-import { IWeth9__factory } from "../../typechain-types/factories/contracts/mocks/IWeth9__factory.ts";
-import { Marketplace, confirmed } from "./support/marketplace.ts";
-import type { Party } from "./support/marketplace.ts";
+import { littleEndian, Marketplace } from "./support/marketplace.ts";
 import { readDays } from "./support/records.ts";
 
 const DAY_SECONDS = 86_400;
-const RATIONALE = keccak256(toUtf8Bytes("A part of it does what was asked."));
-const BUYER_REFUND = 0n;
-const SELLER_PAID = 1n;
-const SPLIT = 2n;
+const RATIONALE = keccak256(stringToHex("A part of it does what was asked."));
+const BUYER_REFUND = 0;
+const SELLER_PAID = 1;
+const SPLIT = 2;
 
 // These tests move the chain's clock and roll it back, so they start a stack of their own.
 describe("the subgraph adds up what settles each day", () => {
@@ -31,20 +30,19 @@ describe("the subgraph adds up what settles each day", () => {
     market = new Marketplace(stack.facts, "base-sepolia");
   });
   after(async () => {
-    market.close();
     await stack.stop();
     rmSync(dir, { recursive: true, force: true });
   });
 
-  const parties = async (): Promise<[Party, Party]> => [await market.newParty(), await market.newParty()];
+  const parties = async (): Promise<[Account, Account]> => [await market.newParty(), await market.newParty()];
   /** Starts a new day, so that a test's settlements fall on one. */
   async function nextDay(): Promise<number> {
-    const now = await market.now();
+    const now = await market.timeOf();
     await market.passTime(DAY_SECONDS - (now % DAY_SECONDS) + 1);
-    return Math.floor((await market.now()) / DAY_SECONDS);
+    return Math.floor((await market.timeOf()) / DAY_SECONDS);
   }
-  const idOf = (party: Party, day: number): string =>
-    concat([party.address, `0x${toBeHex(day, 4).slice(2).match(/../g)?.reverse().join("") ?? ""}`]);
+  /** In lower case, as graph-node has it. */
+  const idOf = ({ address }: Account, day: number): Hex => concat([address.toLowerCase() as Hex, littleEndian(day)]);
 
   it("in USD and in the token, for the seller as sold with its fee and for the buyer as bought", async () => {
     const day = await nextDay();
@@ -59,7 +57,7 @@ describe("the subgraph adds up what settles each day", () => {
         ...{ soldCount: 2, soldUsd: "8000001", soldFeeUsd: "160001", boughtCount: 0, boughtUsd: "0" },
         tokens: [
           {
-            id: concat([idOf(seller, day), market.usdc]),
+            id: concat([idOf(seller, day), market.usdc.toLowerCase() as Hex]),
             ...{ token: usdc, day, sold: "7840000", soldFee: "160001", bought: "0" },
           },
         ],
@@ -86,8 +84,12 @@ describe("the subgraph adds up what settles each day", () => {
       const [buyer, seller] = await parties();
       const { id } = await market.createDisputed(buyer, seller);
       const { blockNumber } = await (split === undefined
-        ? confirmed(market.resolverAs(market.role("systemResolver")).resolveBySystem(id, code, RATIONALE))
-        : confirmed(market.resolverAs(market.role("adminResolver")).resolveByAdmin(id, code, ...split, RATIONALE)));
+        ? market.confirmed(
+            market.resolverAs(market.role("systemResolver")).write.resolveBySystem([id, code, RATIONALE]),
+          )
+        : market.confirmed(
+            market.resolverAs(market.role("adminResolver")).write.resolveByAdmin([id, code, ...split, RATIONALE]),
+          ));
       const [day, ...others] = await readDays(market, seller, blockNumber);
       assert.deepEqual(
         [day?.soldUsd, day?.soldFeeUsd, day?.tokens[0]?.sold, day?.tokens[0]?.soldFee, others.length],
@@ -100,13 +102,13 @@ describe("the subgraph adds up what settles each day", () => {
   it("a refund, an abandonment and a dispute that the buyer wins add nothing", async () => {
     const [buyer, seller] = await parties();
     const declined = await market.createEscrow(buyer, seller);
-    await confirmed(market.escrowAs(seller).refund(declined.id));
+    await market.confirmed(market.escrowAs(seller).write.refund([declined.id]));
     const disputed = await market.createDisputed(buyer, seller);
     const system = market.resolverAs(market.role("systemResolver"));
-    await confirmed(system.resolveBySystem(disputed.id, BUYER_REFUND, RATIONALE));
+    await market.confirmed(system.write.resolveBySystem([disputed.id, BUYER_REFUND, RATIONALE]));
     const abandoned = await market.createEscrow(buyer, seller);
     await market.passTime(DAY_SECONDS + 3_601);
-    const { blockNumber } = await confirmed(market.escrowAs(buyer).claimAbandoned(abandoned.id));
+    const { blockNumber } = await market.confirmed(market.escrowAs(buyer).write.claimAbandoned([abandoned.id]));
     assert.deepEqual(await readDays(market, seller, blockNumber), []);
     assert.deepEqual(await readDays(market, buyer, blockNumber), []);
   });
@@ -118,9 +120,9 @@ describe("the subgraph adds up what settles each day", () => {
     await market.passTime(DAY_SECONDS / 2);
     const early = await market.createDelivered(buyer, seller);
     const late = await market.createDelivered(buyer, seller, { disputeWindow: 86_400n });
-    await confirmed(market.escrowAs(buyer).accept(early.id));
+    await market.confirmed(market.escrowAs(buyer).write.accept([early.id]));
     const second = await nextDay();
-    const { blockNumber } = await confirmed(market.escrowAs(buyer).accept(late.id));
+    const { blockNumber } = await market.confirmed(market.escrowAs(buyer).write.accept([late.id]));
     assert.deepEqual(
       (await readDays(market, seller, blockNumber)).map(({ day, soldCount }) => [day, soldCount]),
       [
@@ -132,26 +134,22 @@ describe("the subgraph adds up what settles each day", () => {
 
   it("[D22] values ether by the price at creation and keeps its units apart from those of USDC", async () => {
     const mainnet = new Marketplace(stack.facts, "base");
-    try {
-      const [buyer, seller] = [await mainnet.newParty(), await mainnet.newParty()];
-      const weth = mainnet.tokens["WETH"] ?? "";
-      const amount = parseEther("0.002");
-      const wrapped = IWeth9__factory.connect(weth, buyer.wallet);
-      await confirmed(wrapped.deposit({ value: amount }));
-      await confirmed(wrapped.approve(await mainnet.escrowAs(buyer).getAddress(), amount));
-      await mainnet.createReleased(buyer, seller, { amount: 1_000_000n });
-      const created = await mainnet.createDelivered(buyer, seller, { token: weth, amount });
-      const { blockNumber } = await confirmed(mainnet.escrowAs(buyer).accept(created.id));
-      const [day] = await readDays(mainnet, seller, blockNumber);
-      // The local feed says $2,500.
-      assert.deepEqual([day?.soldCount, day?.soldUsd, day?.soldFeeUsd], [2, "6000000", "120000"]);
-      const byToken = new Map(day?.tokens.map((one) => [one.token.id, one]));
-      assert.strictEqual(byToken.get(mainnet.usdc.toLowerCase())?.soldFee, "20000");
-      const ether = byToken.get(weth.toLowerCase());
-      assert.deepEqual([ether?.sold, ether?.soldFee], [(amount * 98n) / 100n, (amount * 2n) / 100n].map(String));
-    } finally {
-      mainnet.close();
-    }
+    const [buyer, seller] = [await mainnet.newParty(), await mainnet.newParty()];
+    const weth = mainnet.tokens["WETH"] as Address;
+    const amount = parseEther("0.002");
+    const wrapped = mainnet.tokenAs(buyer, weth);
+    await mainnet.confirmed(wrapped.write.deposit({ value: amount }));
+    await mainnet.confirmed(wrapped.write.approve([mainnet.escrow, amount]));
+    await mainnet.createReleased(buyer, seller, { amount: 1_000_000n });
+    const created = await mainnet.createDelivered(buyer, seller, { token: weth, amount });
+    const { blockNumber } = await mainnet.confirmed(mainnet.escrowAs(buyer).write.accept([created.id]));
+    const [day] = await readDays(mainnet, seller, blockNumber);
+    // The local feed says $2,500.
+    assert.deepEqual([day?.soldCount, day?.soldUsd, day?.soldFeeUsd], [2, "6000000", "120000"]);
+    const byToken = new Map(day?.tokens.map((one) => [one.token.id, one]));
+    assert.strictEqual(byToken.get(mainnet.usdc.toLowerCase())?.soldFee, "20000");
+    const ether = byToken.get(weth.toLowerCase());
+    assert.deepEqual([ether?.sold, ether?.soldFee], [(amount * 98n) / 100n, (amount * 2n) / 100n].map(String));
   });
 
   it("a reorganisation takes a settlement out of its day, and the new branch counts once", async () => {
@@ -159,13 +157,13 @@ describe("the subgraph adds up what settles each day", () => {
     const [buyer, seller] = await parties();
     await market.createReleased(buyer, seller, { amount: 2_000_000n });
     const delivered = await market.createDelivered(buyer, seller, { amount: 3_000_000n });
-    const acceptance = await confirmed(market.escrowAs(buyer).accept(delivered.id));
-    const sold = async (block: number) =>
+    const acceptance = await market.confirmed(market.escrowAs(buyer).write.accept([delivered.id]));
+    const sold = async (block: bigint) =>
       (await readDays(market, seller, block)).map(({ soldCount, soldUsd }) => [soldCount, soldUsd]);
     assert.deepEqual(await sold(acceptance.blockNumber), [[2, "5000000"]]);
     const grown = await market.takeBack(acceptance);
     assert.deepEqual(await sold(grown), [[1, "2000000"]]);
-    const again = await confirmed(market.escrowAs(buyer).accept(delivered.id));
+    const again = await market.confirmed(market.escrowAs(buyer).write.accept([delivered.id]));
     assert.deepEqual(await sold(again.blockNumber), [[2, "5000000"]]);
   });
 });

@@ -1,127 +1,156 @@
 import {
-  HDNodeWallet,
-  JsonRpcProvider,
-  NonceManager,
-  Wallet,
-  hexlify,
+  createTestClient,
+  createWalletClient,
+  defineChain,
+  getContract,
+  http,
   keccak256,
+  maxUint256,
+  parseAbi,
   parseEther,
-  randomBytes,
-} from "ethers";
-import type { ContractTransactionResponse, Signer, TransactionReceipt } from "ethers";
+  publicActions,
+} from "viem";
+import type { Account, Address, Hash, Hex, TransactionReceipt } from "viem";
+import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
+import type { PrivateKeyAccount } from "viem/accounts";
 
-import { mintUsdc } from "../../../deploy/run/local-tokens.ts";
+import { escrowAbi, resolverAbi } from "../../../api/chain/abis.ts";
 import { LOCAL_ROLE_INDEX } from "../../../deploy/system/local-roles.ts";
+import type { LocalRole } from "../../../deploy/system/local-roles.ts";
 import { LOCAL_MNEMONIC } from "../../../scripts/local/chain.ts";
 import type { StackFacts } from "../../../scripts/local/facts.ts";
 import type { NetworkName } from "../../../scripts/local/networks.ts";
-import { IUsdc__factory } from "../../../typechain-types/factories/contracts/mocks/IUsdc__factory.ts";
-import { IEscrow__factory } from "../../../typechain-types/factories/contracts/interfaces/IEscrow__factory.ts";
-import { IResolver__factory } from "../../../typechain-types/factories/contracts/interfaces/IResolver__factory.ts";
-import type { IEscrow } from "../../../typechain-types/contracts/interfaces/IEscrow.ts";
-import type { IResolver } from "../../../typechain-types/contracts/interfaces/IResolver.ts";
 
-/** Anvil's accounts that hold the roles of a local deployment, and one with funds. */
-const ROLE_ACCOUNTS = { ...LOCAL_ROLE_INDEX, funder: 5 } as const;
 const READY_TIMEOUT_MS = 60_000;
+const POLLING_MS = 30;
 const DAY_SECONDS = 86_400;
+const PARTY_USDC = 1_000_000_000n;
 
-/** A wallet with ETH and USDC. */
-export interface Party {
-  readonly address: string;
-  readonly wallet: Wallet;
-}
+const tokenAbi = parseAbi([
+  "function masterMinter() view returns (address)",
+  "function approve(address spender, uint256 amount) returns (bool)",
+  "function deposit() payable",
+]);
+const faucetAbi = parseAbi(["function mint(address recipient, uint256 amount)"]);
 
 /** Terms of an escrow that a test sets. */
 export interface EscrowWishes {
   readonly amount?: bigint;
-  readonly token?: string;
+  readonly token?: Address;
   readonly disputeWindow?: bigint;
   readonly abandonmentGrace?: bigint;
 }
 
 /** The terms of an escrow that was created, and the receipt. */
 export interface CreatedEscrow {
-  readonly id: string;
+  readonly id: Hex;
   readonly amount: bigint;
   readonly deadline: bigint;
   readonly disputeWindow: bigint;
   readonly abandonmentGrace: bigint;
-  readonly criteriaHash: string;
+  readonly criteriaHash: Hex;
   readonly receipt: TransactionReceipt;
 }
 
+function createClient(network: NetworkName, chainId: number, rpcUrl: string) {
+  const nativeCurrency = { name: "Ether", symbol: "ETH", decimals: 18 };
+  const chain = defineChain({ id: chainId, name: network, nativeCurrency, rpcUrls: { default: { http: [rpcUrl] } } });
+  const settings = { mode: "anvil", chain, transport: http(rpcUrl), pollingInterval: POLLING_MS } as const;
+  return createTestClient({ ...settings, cacheTime: 0 }).extend(publicActions);
+}
+
+/** A number as four bytes, lowest first, as AssemblyScript's `concatI32` appends it. */
+export function littleEndian(value: number): Hex {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32LE(value);
+  return `0x${bytes.toString("hex")}`;
+}
+
+/** 32 random bytes. */
+const randomHash = (): Hex => keccak256(generatePrivateKey());
+
 /** Real contracts on one network of a stack, and the subgraph that indexes them. */
 export class Marketplace {
-  readonly provider: JsonRpcProvider;
-  readonly usdc: string;
+  readonly client: ReturnType<typeof createClient>;
+  readonly usdc: Address;
   readonly tokens: Readonly<Record<string, string>>;
-  readonly #escrow: string;
-  readonly #resolver: string;
+  readonly escrow: Address;
+  readonly #resolver: Address;
   readonly #subgraphUrl: string;
-  readonly #funder: NonceManager;
 
   constructor(facts: StackFacts, network: NetworkName) {
     const of = facts.networks[network];
     if (of?.escrow === undefined || of.resolver === undefined || of.subgraphUrl === undefined) {
       throw new Error(`the stack has no subgraph of ${network}`);
     }
-    this.provider = new JsonRpcProvider(of.rpcUrl, of.chainId, { staticNetwork: true, cacheTimeout: -1 });
-    this.provider.pollingInterval = 30;
+    this.client = createClient(network, of.chainId, of.rpcUrl);
     this.tokens = of.tokens;
-    this.usdc = of.tokens["USDC"] ?? "";
-    this.#escrow = of.escrow;
-    this.#resolver = of.resolver;
+    this.usdc = of.tokens["USDC"] as Address;
+    this.escrow = of.escrow as Address;
+    this.#resolver = of.resolver as Address;
     this.#subgraphUrl = of.subgraphUrl;
-    this.#funder = new NonceManager(this.role("funder"));
   }
 
-  /** Closes the connection. */
-  close(): void {
-    this.provider.destroy();
-  }
-
-  /** The wallet that holds a role of the contracts. */
-  role(role: keyof typeof ROLE_ACCOUNTS): HDNodeWallet {
-    const path = `m/44'/60'/0'/0/${ROLE_ACCOUNTS[role]}`;
-    return HDNodeWallet.fromPhrase(LOCAL_MNEMONIC, undefined, path).connect(this.provider);
+  /** The account that holds a role of the contracts. */
+  role(role: LocalRole): Account {
+    return mnemonicToAccount(LOCAL_MNEMONIC, { addressIndex: LOCAL_ROLE_INDEX[role] });
   }
 
   /** A new wallet with 1 ETH and 1,000 USDC that lets the escrow contract draw them. */
-  async newParty(): Promise<Party> {
-    const wallet = new Wallet(hexlify(randomBytes(32)), this.provider);
-    const usdc = IUsdc__factory.connect(this.usdc, this.#funder);
-    const sent = [
-      await this.#funder.sendTransaction({ to: wallet.address, value: parseEther("1") }),
-      await mintUsdc(usdc, this.#funder, wallet.address, 1_000_000_000n),
-    ];
-    await Promise.all(sent.map((transaction) => transaction.wait()));
-    await confirmed(usdc.connect(wallet).approve(this.#escrow, 1_000_000_000n));
-    return { address: wallet.address, wallet };
+  async newParty(): Promise<PrivateKeyAccount> {
+    const account = privateKeyToAccount(generatePrivateKey());
+    await this.client.setBalance({ address: account.address, value: parseEther("1") });
+    const usdc = this.tokenAs(account, this.usdc);
+    const client = { public: this.client, wallet: this.#walletOf(account) };
+    // The master minter of a local chain is a faucet that mints for everyone.
+    const faucet = getContract({ address: await usdc.read.masterMinter(), abi: faucetAbi, client });
+    await this.confirmed(faucet.write.mint([account.address, PARTY_USDC]));
+    await this.confirmed(usdc.write.approve([this.escrow, maxUint256]));
+    return account;
   }
 
-  /** The escrow contract as this wallet uses it. */
-  escrowAs(signer: Party | Signer): IEscrow {
-    return IEscrow__factory.connect(this.#escrow, "wallet" in signer ? signer.wallet : signer);
+  /** The escrow contract as this account uses it. */
+  escrowAs(account: Account) {
+    const client = { public: this.client, wallet: this.#walletOf(account) };
+    return getContract({ address: this.escrow, abi: escrowAbi, client });
   }
 
-  /** The resolver contract as this wallet uses it. */
-  resolverAs(signer: Party | Signer): IResolver {
-    return IResolver__factory.connect(this.#resolver, "wallet" in signer ? signer.wallet : signer);
+  /** The resolver contract as this account uses it. */
+  resolverAs(account: Account) {
+    const client = { public: this.client, wallet: this.#walletOf(account) };
+    return getContract({ address: this.#resolver, abi: resolverAbi, client });
+  }
+
+  /** A token as this account uses it. */
+  tokenAs(account: Account, address: Address) {
+    const client = { public: this.client, wallet: this.#walletOf(account) };
+    return getContract({ address, abi: tokenAbi, client });
+  }
+
+  /** The receipt of a transaction that succeeded. */
+  async confirmed(sent: Promise<Hash>): Promise<TransactionReceipt> {
+    const receipt = await this.client.waitForTransactionReceipt({ hash: await sent });
+    if (receipt.status !== "success") throw new Error(`the transaction ${receipt.transactionHash} reverted`);
+    return receipt;
+  }
+
+  #walletOf(account: Account) {
+    const { chain, transport } = this.client;
+    return createWalletClient({ account, chain, transport: http(transport.url), pollingInterval: POLLING_MS });
   }
 
   /** Funds an escrow of $5 due in a day. */
-  async createEscrow(buyer: Party, seller: Party, wishes: EscrowWishes = {}): Promise<CreatedEscrow> {
+  async createEscrow(buyer: Account, seller: Account, wishes: EscrowWishes = {}): Promise<CreatedEscrow> {
     const terms = {
-      id: hexlify(randomBytes(32)),
+      id: randomHash(),
       amount: wishes.amount ?? 5_000_000n,
-      deadline: BigInt((await this.now()) + DAY_SECONDS),
+      deadline: BigInt((await this.timeOf()) + DAY_SECONDS),
       disputeWindow: wishes.disputeWindow ?? 300n,
       abandonmentGrace: wishes.abandonmentGrace ?? 3_600n,
-      criteriaHash: keccak256(randomBytes(32)),
+      criteriaHash: randomHash(),
     };
-    const receipt = await confirmed(
-      this.escrowAs(buyer).createEscrow(
+    const receipt = await this.confirmed(
+      this.escrowAs(buyer).write.createEscrow([
         terms.id,
         seller.address,
         terms.amount,
@@ -130,63 +159,66 @@ export class Marketplace {
         terms.disputeWindow,
         terms.abandonmentGrace,
         terms.criteriaHash,
-      ),
+      ]),
     );
     return { ...terms, receipt };
   }
 
   /** An escrow with its delivery. */
-  async createDelivered(buyer: Party, seller: Party, wishes: EscrowWishes = {}): Promise<CreatedEscrow> {
+  async createDelivered(buyer: Account, seller: Account, wishes: EscrowWishes = {}): Promise<CreatedEscrow> {
     const escrow = await this.createEscrow(buyer, seller, wishes);
-    await confirmed(this.escrowAs(seller).submitDelivery(escrow.id, keccak256(escrow.id)));
+    await this.confirmed(this.escrowAs(seller).write.submitDelivery([escrow.id, keccak256(escrow.id)]));
     return escrow;
   }
 
   /** An escrow whose buyer has opened a dispute. */
-  async createDisputed(buyer: Party, seller: Party): Promise<CreatedEscrow> {
+  async createDisputed(buyer: Account, seller: Account): Promise<CreatedEscrow> {
     const escrow = await this.createDelivered(buyer, seller);
-    await confirmed(this.escrowAs(buyer).openDispute(escrow.id));
+    await this.confirmed(this.escrowAs(buyer).write.openDispute([escrow.id]));
     return escrow;
   }
 
   /** An escrow that was delivered and accepted. */
-  async createReleased(buyer: Party, seller: Party, wishes: EscrowWishes = {}): Promise<TransactionReceipt> {
+  async createReleased(buyer: Account, seller: Account, wishes: EscrowWishes = {}): Promise<TransactionReceipt> {
     const escrow = await this.createDelivered(buyer, seller, wishes);
-    return await confirmed(this.escrowAs(buyer).accept(escrow.id));
+    return await this.confirmed(this.escrowAs(buyer).write.accept([escrow.id]));
   }
 
-  /** Time of the latest block, unix seconds. */
-  async now(): Promise<number> {
-    const block = await this.provider.getBlock("latest");
-    if (block === null) throw new Error("the chain has no block");
-    return block.timestamp;
+  /** Time of a block, by default of the latest one, in unix seconds. */
+  async timeOf(blockNumber?: bigint): Promise<number> {
+    return Number((await this.client.getBlock(blockNumber === undefined ? {} : { blockNumber })).timestamp);
   }
 
   /** Moves the chain's clock and makes a block there. */
   async passTime(seconds: number): Promise<void> {
-    await this.provider.send("evm_increaseTime", [seconds]);
-    await this.provider.send("evm_mine", []);
+    await this.client.increaseTime({ seconds });
+    await this.client.mine({ blocks: 1 });
   }
 
   /** Removes a transaction's block and all above it, mines a longer branch, and returns its height. */
-  async takeBack(receipt: TransactionReceipt): Promise<number> {
+  async takeBack({ transactionHash: hash, blockNumber }: TransactionReceipt): Promise<bigint> {
+    const isMined = () =>
+      this.client.getTransactionReceipt({ hash }).then(
+        () => true,
+        () => false,
+      );
     // The chain mines a block each second, and one between the two calls would keep the transaction in place.
-    while ((await this.provider.getTransactionReceipt(receipt.hash)) !== null) {
-      const head = await this.provider.getBlockNumber();
-      await this.provider.send("anvil_reorg", [head - receipt.blockNumber + 1, []]);
+    while (await isMined()) {
+      const depth = Number((await this.client.getBlockNumber()) - blockNumber) + 1;
+      await this.client.request({ method: "anvil_reorg" as never, params: [depth, []] as never });
     }
     // graph-node serves the old branch until the new one is longer.
-    await this.provider.send("anvil_mine", ["0x5"]);
-    return await this.provider.getBlockNumber();
+    await this.client.mine({ blocks: 5 });
+    return this.client.getBlockNumber();
   }
 
   /** Queries the subgraph once it has indexed the block. */
-  async query<T>(text: string, variables: Record<string, unknown>, block: number): Promise<T> {
+  async query<T>(text: string, variables: Record<string, unknown>, block: bigint): Promise<T> {
     const giveUpAt = Date.now() + READY_TIMEOUT_MS;
     for (;;) {
       try {
         const { _meta } = await this.#ask<{ _meta: { block: { number: number } } }>("{ _meta { block { number } } }");
-        if (_meta.block.number >= block) return await this.#ask<T>(text, variables);
+        if (BigInt(_meta.block.number) >= block) return await this.#ask<T>(text, variables);
         if (Date.now() > giveUpAt) throw new Error(`block ${block} was not indexed, only ${_meta.block.number}`);
       } catch (error) {
         // graph-node's error when a reorganisation interrupts a query; the next attempt reads the new branch.
@@ -207,11 +239,4 @@ export class Marketplace {
     if (answer.data === undefined || answer.errors !== undefined) throw new Error(JSON.stringify(answer.errors));
     return answer.data;
   }
-}
-
-/** The receipt of a transaction that succeeded. */
-export async function confirmed(sent: Promise<ContractTransactionResponse>): Promise<TransactionReceipt> {
-  const receipt = await (await sent).wait();
-  if (receipt === null) throw new Error("the transaction has no receipt");
-  return receipt;
 }

@@ -1,4 +1,6 @@
-import type { Marketplace, Party } from "./marketplace.ts";
+import type { Account } from "viem";
+
+import type { Marketplace } from "./marketplace.ts";
 
 /** An Escrow entity as queried below. */
 export interface EscrowRecord {
@@ -115,19 +117,19 @@ const DAYS = `query ($id: String!) { agentDays(where: { agent: $id }, orderBy: d
   tokens { id token { id } day sold soldFee bought } } }`;
 
 /** Reads the escrow once the block is indexed; null when there is none. */
-export async function findEscrow(market: Marketplace, id: string, block: number): Promise<EscrowRecord | null> {
+export async function findEscrow(market: Marketplace, id: string, block: bigint): Promise<EscrowRecord | null> {
   return (await market.query<{ escrow: EscrowRecord | null }>(ESCROW, { id }, block)).escrow;
 }
 
 /** Reads an escrow that must exist, once the block is indexed. */
-export async function readEscrow(market: Marketplace, id: string, block: number): Promise<EscrowRecord> {
+export async function readEscrow(market: Marketplace, id: string, block: bigint): Promise<EscrowRecord> {
   const escrow = await findEscrow(market, id, block);
   if (escrow === null) throw new Error(`the subgraph has no escrow ${id}`);
   return escrow;
 }
 
 /** Reads the agent once the block is indexed. */
-export async function readAgent(market: Marketplace, party: Party, block: number): Promise<AgentRecord> {
+export async function readAgent(market: Marketplace, party: Account, block: bigint): Promise<AgentRecord> {
   const id = party.address.toLowerCase();
   const { agent } = await market.query<{ agent: AgentRecord | null }>(AGENT, { id }, block);
   if (agent === null) throw new Error(`the subgraph has no agent ${id}`);
@@ -135,7 +137,7 @@ export async function readAgent(market: Marketplace, party: Party, block: number
 }
 
 /** Reads an agent's days once the block is indexed, oldest first. */
-export async function readDays(market: Marketplace, party: Party, block: number): Promise<readonly AgentDayRecord[]> {
+export async function readDays(market: Marketplace, party: Account, block: bigint): Promise<readonly AgentDayRecord[]> {
   const id = party.address.toLowerCase();
   return (await market.query<{ agentDays: readonly AgentDayRecord[] }>(DAYS, { id }, block)).agentDays;
 }
