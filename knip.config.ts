@@ -19,6 +19,8 @@ export default {
     "test/setup.ts",
     // Started by `npm run bench:api` as a process of its own.
     "test/bench/api/floor.ts",
+    // Started by `npm run bench:events`.
+    "test/bench/events/processes/*.ts",
     // Read by `npm run bench:disputes` and its test, folder by folder.
     "test/bench/disputes/cases/**/*.ts",
     // Run by `npm run lint`.

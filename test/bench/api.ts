@@ -146,7 +146,7 @@ try {
   const uri = new URL(mongodbUri);
   uri.pathname = databaseName;
   const [api, floor] = await Promise.all([
-    startApiServer(uri.href, DIR, values.profile),
+    startApiServer({ databaseUri: uri.href, dir: DIR, profile: values.profile }),
     startFloor(mongodbUri, databaseName),
   ]);
   const bench = new ApiBench(market, api, floor);

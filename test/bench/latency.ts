@@ -3,16 +3,13 @@ import { existsSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 
-import { createWalletClient, http } from "viem";
-import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-
 import { readArguments, refuseArguments, wholeNumber } from "../../scripts/command/arguments.ts";
-import type { Transaction, VerbOptions, Wallet } from "../../sdk/src/index.ts";
-import { ONE_USDC } from "../fixtures/deals.ts";
+import type { Transaction, VerbOptions } from "../../sdk/src/index.ts";
 import { openFullStack, openShop, PATIENT } from "../fixtures/full-stack.ts";
 import type { Shop } from "../fixtures/full-stack.ts";
 import { startReceiver } from "../fixtures/receiver.ts";
 import type { TestReceiver } from "../fixtures/receiver.ts";
+import { promptWallets } from "./prompt-wallet.ts";
 
 const HELP = `usage: npm run bench:latency -- [--deals N] [--pairs N] [--stack FILE] [--json]
 
@@ -37,8 +34,6 @@ if (!existsSync(values.stack))
   refuseArguments(`${values.stack} does not exist: start the marketplace with \`npm start\` first`);
 process.env["TEST_STACK"] = values.stack;
 
-const RECEIPT_POLL_MS = 2;
-const BUYER_USDC = 10_000n * ONE_USDC;
 const MOVES = ["createEscrow", "submitDelivery", "accept", "webhook"] as const;
 type Move = (typeof MOVES)[number];
 
@@ -88,14 +83,7 @@ async function settle({ buyer, seller, serviceId }: Shop, hook: TestReceiver): P
 }
 
 const [stack, hook] = await Promise.all([openFullStack(), startReceiver()]);
-/** A wallet that sees a receipt within milliseconds of its block. */
-async function newWallet(usdc = 0n): Promise<Wallet> {
-  const account = privateKeyToAccount(generatePrivateKey());
-  const { client, rpcUrl } = stack.chain;
-  await stack.chain.endow(account, { usdc: usdc === 0n ? usdc : BUYER_USDC });
-  const transport = http(rpcUrl);
-  return createWalletClient({ account, chain: client.chain, transport, pollingInterval: RECEIPT_POLL_MS });
-}
+const newWallet = promptWallets(stack);
 const shops: Shop[] = [];
 for (let pair = 0; pair < pairs; pair += 1) {
   shops.push(await openShop({ ...stack, newWallet }, { endpointUrl: hook.url }));

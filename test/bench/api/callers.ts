@@ -35,15 +35,21 @@ export class Callers {
   }
 }
 
+/** The id of the agent that {@link grantAccess} made for a key. */
+export function agentIdOf(key: string): string {
+  return `agt_bench_${hashApiKey(key)}`;
+}
+
 /** Gives wallets access as a registration does, and returns their API keys. */
 export async function grantAccess(connection: Connection, wallets: readonly `0x${string}`[]): Promise<string[]> {
   const now = new Date();
   const keys = wallets.map(() => `svc_${randomBytes(32).toString("hex")}`);
   const none = byCallClass(() => 0);
   const records = wallets.map((walletAddress, index): AccessRecord => {
-    const hash = hashApiKey(keys[index] ?? "");
+    const key = keys[index] ?? "";
+    const hash = hashApiKey(key);
     return {
-      _id: `agt_bench_${hash}`,
+      _id: agentIdOf(key),
       walletAddress,
       walletKey: walletAddress.toLowerCase(),
       ...{ score: 0, scoreBlock: -1, day: dayOf(now), used: none, earlier: 0, reservations: [], prepaid: none },

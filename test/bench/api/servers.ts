@@ -41,26 +41,52 @@ async function untilItAnswers(url: string, child: ChildProcess): Promise<void> {
   }
 }
 
-/**
- * Starts `api/server.ts` as in production: the specification's limits, and the access log in a file. Only clients behind
- * the one proxy that it trusts can be told apart by address.
- * @param dir for its log, and for a CPU profile if `profile` is set
- */
-export async function startApiServer(databaseUri: string, dir: string, profile: boolean): Promise<BenchServer> {
-  const variables = testVariables(await readStack());
-  const kept = Object.entries(variables).filter(([name]) => !name.startsWith("RATE_LIMIT_"));
-  const port = await findFreePorts(1);
-  const flags = profile ? ["--cpu-prof", "--cpu-prof-dir", dir] : [];
-  const child = spawn(process.execPath, [...flags, "api/server.ts"], {
-    stdio: ["ignore", openSync(join(dir, "api.log"), "w"), "inherit"],
-    env: {
-      ...{ PATH: process.env["PATH"], ...Object.fromEntries(kept), NODE_ENV: "production", PUBLIC_URL },
-      ...{ LOG_LEVEL: "info", HOST: "127.0.0.1", PORT: String(port), TRUST_PROXY: "1", MONGODB_URI: databaseUri },
-    },
+/** The environment of a process in production: the specification's limits and budgets, except for those that are given. */
+async function productionEnvironment(databaseUri: string, variables: Record<string, string>) {
+  const given = Object.entries(testVariables(await readStack()));
+  const kept = Object.fromEntries(given.filter(([name]) => !name.startsWith("RATE_LIMIT_")));
+  return {
+    ...{ PATH: process.env["PATH"], ...kept, NODE_ENV: "production", PUBLIC_URL },
+    ...{ LOG_LEVEL: "info", HOST: "127.0.0.1", TRUST_PROXY: "1", MONGODB_URI: databaseUri, ...variables },
+  };
+}
+
+/** How a server of a bench runs. */
+export interface BenchServerOptions {
+  databaseUri: string;
+  /** For its log, and for a CPU profile if `profile` is set. */
+  dir: string;
+  profile: boolean;
+  /** Further variables of its environment. */
+  variables?: Record<string, string>;
+}
+
+function startEntry(name: string, { dir, profile }: BenchServerOptions, env: NodeJS.ProcessEnv): ChildProcess {
+  const flags = profile
+    ? ["--cpu-prof", "--cpu-prof-dir", dir, `--cpu-prof-name=${name}-${Date.now()}.cpuprofile`]
+    : [];
+  return spawn(process.execPath, [...flags, `api/${name}.ts`], {
+    stdio: ["ignore", openSync(join(dir, `${name}.log`), "w"), "inherit"],
+    env,
   });
+}
+
+/**
+ * Starts `api/server.ts` as in production, with the access log in a file. Only clients behind the one proxy that it
+ * trusts can be told apart by address.
+ */
+export async function startApiServer(options: BenchServerOptions): Promise<BenchServer> {
+  const port = await findFreePorts(1);
+  const env = await productionEnvironment(options.databaseUri, { ...options.variables, PORT: String(port) });
+  const child = startEntry("server", options, env);
   const server = serverOf(child, port);
   await untilItAnswers(`${server.url}/health`, child);
   return server;
+}
+
+/** Starts `api/worker.ts` as in production, with its log in a file. It may still be starting afterwards. */
+export async function startWorkerProcess(options: BenchServerOptions): Promise<Omit<BenchServer, "url">> {
+  return serverOf(startEntry("worker", options, await productionEnvironment(options.databaseUri, {})), 0);
 }
 
 /** Starts the floor on the same database. */
