@@ -9,6 +9,7 @@ import { findFreePorts } from "./local/ports.ts";
 import { PORTS_PER_STACK } from "./local/stack-ports.ts";
 import { startStack } from "./local/stack.ts";
 import { lint } from "./quality/lint.ts";
+import { ADMIN_KEY } from "./testing/admin-key.ts";
 import { conformance, conformancePage } from "./testing/conformance.ts";
 import { inTurn, runJobs } from "./testing/jobs.ts";
 import type { Job } from "./testing/jobs.ts";
@@ -131,7 +132,9 @@ async function openStack(only: string[] | undefined): Promise<TestStack | undefi
   };
   try {
     const dir = join(DATA_DIR, only === undefined ? "full" : "infrastructure");
-    const stack = await startStack({ dir, portBase: await findFreePorts(PORTS_PER_STACK), only, fresh: true });
+    const portBase = await findFreePorts(PORTS_PER_STACK);
+    const env = { ...process.env, ADMIN_API_KEY: ADMIN_KEY };
+    const stack = await startStack({ dir, portBase, only, fresh: true, env });
     const loss = new AbortController();
     stack.failure.catch((error: unknown) => {
       report(error);

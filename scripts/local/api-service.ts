@@ -89,6 +89,8 @@ function disputeEnvironment(env: Environment): Record<string, string> {
   const admin = roleAccount("adminResolver").privateKey;
   return {
     DISPUTE_EVIDENCE_SECONDS: given(env, "DISPUTE_EVIDENCE_SECONDS", EVIDENCE_SECONDS),
+    // Without a key there are no admin routes.
+    ADMIN_API_KEY: given(env, "ADMIN_API_KEY", ""),
     RESOLVER_KEY_BASE_SEPOLIA: given(env, "RESOLVER_KEY_BASE_SEPOLIA", system),
     RESOLVER_KEY_BASE: given(env, "RESOLVER_KEY_BASE", system),
     ADMIN_RESOLVER_KEY_BASE_SEPOLIA: given(env, "ADMIN_RESOLVER_KEY_BASE_SEPOLIA", admin),

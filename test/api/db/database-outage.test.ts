@@ -7,9 +7,10 @@ import { assert } from "chai";
 import { routes } from "../../../api/app.ts";
 import { signWebhook } from "../../../api/features/webhooks/signature.ts";
 import { errorCodesOf } from "../../../api/http/openapi.ts";
+import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { listingBody, readStack, startTestApi } from "../../fixtures/api.ts";
 import type { RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";
-import { ADMIN_KEY, AS_ADMIN } from "../../fixtures/environment.ts";
+import { AS_ADMIN } from "../../fixtures/environment.ts";
 import { keyRequestBody, registrationBody } from "../../fixtures/sign-in.ts";
 
 /** The stack's database behind a proxy that can be closed. */

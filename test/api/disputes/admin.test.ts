@@ -1,9 +1,10 @@
 import { assert } from "chai";
 
+import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { assertError, assertInvalid } from "../../fixtures/api.ts";
 import type { TestAgent } from "../../fixtures/api.ts";
 import { Court, settingsWithKey } from "../../fixtures/disputes.ts";
-import { ADMIN_KEY, AS_ADMIN } from "../../fixtures/environment.ts";
+import { AS_ADMIN } from "../../fixtures/environment.ts";
 import { tokenFlows } from "../../fixtures/stack.ts";
 
 const SPLIT = { outcome: "Split", buyerPercent: 25, sellerPercent: 75, rationale: "Half of the work was usable." };

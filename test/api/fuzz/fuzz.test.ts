@@ -4,10 +4,10 @@ import { dirname } from "node:path";
 import { assert } from "chai";
 
 import { fuzz, installSchemathesis } from "../../../scripts/quality/fuzz/schemathesis.ts";
+import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 import { checkOut, listService, openMarket } from "../../fixtures/deals.ts";
-import { ADMIN_KEY } from "../../fixtures/environment.ts";
 import { announce } from "../../fixtures/event-stream.ts";
 import { limitsWith } from "../../fixtures/limits.ts";
 import { openChain } from "../../fixtures/stack.ts";

@@ -1,9 +1,10 @@
 import { assert } from "chai";
 
 import { pathsOf } from "../../../api/http/define-route.ts";
+import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
-import { ADMIN_KEY, AS_ADMIN } from "../../fixtures/environment.ts";
+import { AS_ADMIN } from "../../fixtures/environment.ts";
 import { changesNothing } from "../../fixtures/stored.ts";
 
 const UNKNOWN_TRANSACTION = `txn_${"0".repeat(32)}`;

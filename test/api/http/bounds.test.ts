@@ -1,10 +1,10 @@
 import { assert } from "chai";
 
+import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
 import { boundsOfRequests, nameOf } from "../../fixtures/bounds.ts";
 import type { Bound } from "../../fixtures/bounds.ts";
-import { ADMIN_KEY } from "../../fixtures/environment.ts";
 import { placeOf, requestWith } from "../../fixtures/request-fields.ts";
 
 const OPAQUE = "a cursor is opaque, and so none can be made at the bound";

@@ -5,9 +5,9 @@ import { assert } from "chai";
 
 import { routes } from "../../../api/app.ts";
 import { MAX_BODY_DEPTH } from "../../../api/http/validation.ts";
+import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { assertError, assertInvalid, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
-import { ADMIN_KEY } from "../../fixtures/environment.ts";
 
 const SERVICES = "/api/v1/services";
 const DISCOVER = "/api/v1/discover";

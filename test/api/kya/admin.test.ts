@@ -1,9 +1,10 @@
 import { assert } from "chai";
 
 import { loadEnv } from "../../../api/config/env.ts";
+import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { assertError, assertInvalid, readStack, startTestApi } from "../../fixtures/api.ts";
 import type { RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";
-import { ADMIN_KEY, testVariables } from "../../fixtures/environment.ts";
+import { testVariables } from "../../fixtures/environment.ts";
 
 const pathOf = (agentId: string) => `/api/v1/admin/agents/${agentId}/kya`;
 

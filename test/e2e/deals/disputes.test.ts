@@ -10,7 +10,7 @@ import { roleAccount } from "../../../scripts/local/facts.ts";
 import { resolverAbi } from "../../../sdk/src/index.ts";
 import type { Deal, Registration } from "../../../sdk/src/index.ts";
 import { readStack } from "../../fixtures/api.ts";
-import { networkVariables } from "../../fixtures/environment.ts";
+import { AS_ADMIN, networkVariables } from "../../fixtures/environment.ts";
 import { fundedDeal, openFullStack, openShop, PATIENT } from "../../fixtures/full-stack.ts";
 import type { FullStack, Shop } from "../../fixtures/full-stack.ts";
 import { tokenFlows } from "../../fixtures/stack.ts";
@@ -104,23 +104,58 @@ describe("a disputed deal", () => {
     assert.deepEqual(await scoresOf(shop), [0, 0]);
   });
 
-  it("[D8] [D14] ends after 30 days without a ruling: anyone may split it", async () => {
+  async function byPauser(functionName: "pauseRulings" | "unpauseRulings"): Promise<void> {
     const pauser = stack.chain.walletOf(privateKeyToAccount(roleAccount("pauser").privateKey as `0x${string}`));
-    const byPauser = async (functionName: "pauseRulings" | "unpauseRulings") => {
-      const { account, chain } = pauser;
-      const call = { address: stack.chain.deployment.resolver, abi: resolverAbi, functionName } as const;
-      const hash = await pauser.writeContract({ account, chain, ...call });
-      await stack.chain.client.waitForTransactionReceipt({ hash });
-    };
+    const { account, chain } = pauser;
+    const call = { address: stack.chain.deployment.resolver, abi: resolverAbi, functionName } as const;
+    const hash = await pauser.writeContract({ account, chain, ...call });
+    await stack.chain.client.waitForTransactionReceipt({ hash });
+  }
+
+  /** Waits until the system's ruling can't be sent, because rulings are paused. */
+  async function isHeld(deal: Deal): Promise<void> {
+    const held = await until("the ruling is held", async () => {
+      const found = await deal.dispute.read();
+      return found.transaction?.state === "held" && found;
+    });
+    assert.deepEqual([held.status, held.transaction?.problem], ["ruled", "rulings_paused"]);
+  }
+
+  it("[D8] [S3.2.35] is split by an admin, who replaces a ruling that hasn't been sent", async () => {
+    const shop = await openShop(stack);
+    await byPauser("pauseRulings");
+    const { deal } = await disputed(shop, POOR);
+    try {
+      await isHeld(deal);
+      const { disputeId } = await deal.dispute.read();
+      const answer = await fetch(`${stack.url}/api/v1/admin/disputes/${disputeId}/ruling`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...AS_ADMIN.headers },
+        body: JSON.stringify({
+          outcome: "Split",
+          buyerPercent: 75,
+          sellerPercent: 25,
+          rationale: "A quarter is usable.",
+        }),
+      });
+      assert.strictEqual(answer.status, 202, await answer.text());
+    } finally {
+      await byPauser("unpauseRulings");
+    }
+    const resolved = await deal.dispute.waitForResolution(PATIENT);
+    assert.include(resolved, { outcome: "Split", buyerPercent: 75, resolvedBy: "admin", resolutionMethod: "ruling" });
+    const share = (deal.terms.refundableAmount * 75n) / 100n;
+    assert.strictEqual(await paidTo(shop.buyer, resolved.resolutionTxHash), share);
+    assert.strictEqual(await paidTo(shop.seller, resolved.resolutionTxHash), deal.terms.refundableAmount - share);
+    assert.deepEqual(await scoresOf(shop), [0, 0]);
+  });
+
+  it("[D8] [D14] ends after 30 days without a ruling: anyone may split it", async () => {
     const shop = await openShop(stack);
     await byPauser("pauseRulings");
     try {
       const { deal, job } = await disputed(shop, POOR);
-      const held = await until("the ruling is held", async () => {
-        const found = await deal.dispute.read();
-        return found.transaction?.state === "held" && found;
-      });
-      assert.deepEqual([held.status, held.transaction?.problem], ["ruled", "rulings_paused"]);
+      await isHeld(deal);
       const { timestamp } = await stack.chain.client.getBlock();
       await stack.chain.moveClockTo(Number(timestamp) + TIMEOUT_SECONDS + 1);
       await until("the timeout is offered", async () =>
