@@ -32,7 +32,8 @@ const MS_PER_TICK = 10;
 const UTIME = 11;
 const STIME = 12;
 
-function cpuMsOf(pid: number): number {
+/** CPU time that a process has had, in milliseconds. */
+export function cpuMsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   return (Number(fields[UTIME]) + Number(fields[STIME])) * MS_PER_TICK;
 }

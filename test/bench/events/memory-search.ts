@@ -2,6 +2,8 @@ import { MEMORY_BATCH_ENTRIES } from "../../../api/config/constants.ts";
 import type { EntryRecord } from "../../../api/features/memory/model.ts";
 import { toBytes } from "../../../api/features/search/vectors.ts";
 import { RELEVANCE_CASES } from "../../fixtures/relevance.ts";
+import { load } from "../api/load.ts";
+import type { Call } from "../api/load.ts";
 import { scaled, startService } from "./service.ts";
 import type { BenchAgent, BenchService, EventsBench, PartResult } from "./service.ts";
 import { delaysOf } from "./summary.ts";
@@ -9,6 +11,8 @@ import { delaysOf } from "./summary.ts";
 const SIZES = [1_000, 10_000] as const;
 const SEARCHES = 300;
 const RESULTS = 20;
+const CPU_SECONDS = 3;
+const PATH = "/api/v1/memory/search";
 /** Texts that are embedded. Entries share their vectors, because embedding 10,000 texts takes minutes and changes no search. */
 const EMBEDDED = 10 * RELEVANCE_CASES.length;
 const WRITES_AT_ONCE = 1_000;
@@ -78,7 +82,7 @@ export async function measureMemorySearch(bench: EventsBench): Promise<PartResul
       samples.push(performance.now() - startedAt);
     };
     const search = async (agent: BenchAgent, query: string): Promise<void> => {
-      const { data } = await service.call(agent, "POST", "/api/v1/memory/search", 200, { query, limit: RESULTS });
+      const { data } = await service.call(agent, "POST", PATH, 200, { query, limit: RESULTS });
       found += (data as unknown[]).length;
     };
     const firstMs: number[] = [];
@@ -98,6 +102,18 @@ export async function measureMemorySearch(bench: EventsBench): Promise<PartResul
       }
       await timed(encoding ?? [], () => encoder.encode(query));
     }
+    /** Processor time of the API, encoder included; unlike the delays, other programs barely change it. */
+    const cpuMsPerSearch: number[] = [];
+    for (const { agent } of memories) {
+      let turn = 0;
+      const next = (): Call => ({
+        ...{ method: "POST", path: PATH, status: 200 },
+        headers: { "x-api-key": agent.key, "content-type": "application/json" },
+        body: JSON.stringify({ query: queries[turn++ % queries.length], limit: RESULTS }),
+      });
+      const { cpuMsPerCall } = await load(service.server, { seconds: CPU_SECONDS, connections: 1, next });
+      cpuMsPerSearch.push(cpuMsPerCall);
+    }
     const floor = { encoding: delaysOf(encoding ?? []), reading: delaysOf(reading ?? []) };
     return {
       resultsPerSearch: found / ((searches + 1) * memories.length),
@@ -107,7 +123,7 @@ export async function measureMemorySearch(bench: EventsBench): Promise<PartResul
         memories.map(({ size, samples }, index) => {
           const delays = delaysOf(samples);
           const perFloor = delays.p95Ms / (floor.encoding.p95Ms + floor.reading.p95Ms);
-          return [size, { ...delays, firstMs: firstMs[index], perFloor }];
+          return [size, { ...delays, firstMs: firstMs[index], perFloor, cpuMsPerSearch: cpuMsPerSearch[index] }];
         }),
       ),
       faults: [],

@@ -2,6 +2,7 @@ import { Pool } from "undici";
 
 import { RATE_LIMITS } from "../../../api/config/constants.ts";
 import { Callers } from "../api/callers.ts";
+import { cpuMsOf } from "../api/load.ts";
 import { BenchProcess, now } from "./bench-process.ts";
 import { scaled, startService } from "./service.ts";
 import type { BenchAgent, BenchService, EventsBench, PartResult } from "./service.ts";
@@ -117,10 +118,12 @@ class Messages {
     }
     const stored = () => this.#service.local.container.connection.collection("message_deliveries").countDocuments();
     const storedBefore = await stored();
-    const url = this.#service.server.url;
+    const { url, pid } = this.#service.server;
+    const cpuBefore = cpuMsOf(pid);
     const sentAt = await sendAll({ ...batch, url, keyOf: (connection) => this.#senders.of(connection) });
     const answeredAt = now();
     const isComplete = await hasArrived(this.#clients, copies);
+    const cpuMsPerMessage = (cpuMsOf(pid) - cpuBefore) / batch.count;
     const reports = await this.#clients.ask<StreamReport[]>("take");
     const faults = faultsOf(reports, (key) => wanted.get(key) ?? new Set());
     if (!isComplete) faults.push("not every message has arrived");
@@ -129,6 +132,8 @@ class Messages {
     const lastAt = reports.reduce((latest, { times }) => Math.max(latest, times.at(-1) ?? 0), 0);
     return {
       messages: batch.count,
+      /** Processor time of the API; unlike the rates, other programs barely change it. */
+      cpuMsPerMessage,
       acceptedPerSecond: rateOf(sentAt, answeredAt, batch.count),
       /** Until the last one has arrived in the recipients' streams. */
       messagesPerSecond: rateOf(sentAt, lastAt, batch.count),
