@@ -28,7 +28,7 @@ const HELP = `usage: npm run bench:events -- [--only PART,…] [--scale FACTOR] 
 
 Measures what agents get, with API, worker, clients and receivers as processes of their own, on chains and a MongoDB of its
 own. Times are milliseconds. Everything that arrives is counted: an event that is lost, sent again after its acknowledgement
-or out of order is a fault, and ends the command with 1.
+or in different orders in two streams of an agent is a fault, and ends the command with 1.
   blockToWebhook  100 deals, one after the other: from the block of an escrow to its seller's webhook, behind anvil and
                   graph-node. Floor: from the block to the subgraph that shows it
   deliveries      10,000 events, 50 a second, to 50 registered webhooks, 17 of which refuse, hang or take three seconds:
