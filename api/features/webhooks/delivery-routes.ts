@@ -116,7 +116,7 @@ const redeliverMissed = defineRoute({
   path: "/api/v1/webhooks/{webhookId}/redeliver",
   summary: "Sends again what a registered webhook has missed since a time",
   description:
-    "Every event of the last seven days of which no delivery to this webhook is acknowledged or still waits, oldest first. " +
+    "Every event of the last seven days without an acknowledged or waiting delivery to this webhook, oldest first. " +
     "At most 1,000 a call. If `next` isn't null, call again with it as `since`.",
   params: webhookParams,
   body: missedBody,

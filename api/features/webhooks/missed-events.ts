@@ -21,8 +21,8 @@ export interface MissedEventsResult {
 /** Sends again what a registered webhook has missed. */
 export interface MissedEvents {
   /**
-   * Queues each event once more that was to be sent to the webhook since a time, and of which no delivery is acknowledged
-   * or still waits. Calls at the same time, and repeats, queue none twice. At most 1,000 events a call, oldest first.
+   * Queues each event since a time that has no acknowledged or waiting delivery to the webhook. Simultaneous calls and
+   * repeats queue none twice. At most 1,000 events a call, oldest first.
    * @throws ApiError `not_found`; `webhook_not_active` if the webhook is disabled
    */
   sendAgain(agentId: string, webhookId: string, since: Date): Promise<MissedEventsResult>;
