@@ -149,7 +149,11 @@ async function openStack(only: string[] | undefined): Promise<TestStack | undefi
 
 /** Runs contract tests; the output is shown as it comes unless other tests run beside it. */
 async function runContracts(testFiles: string[], resultsPath: string, capture: boolean): Promise<Recorded> {
-  const env = { TEST_STAGE: "contracts", TEST_RESULTS: resultsPath };
+  const env = {
+    ...{ TEST_STAGE: "contracts", TEST_RESULTS: resultsPath },
+    // Other tests import the bindings at the same moment. The stack that they share has generated them.
+    ...(capture ? { HARDHAT_NO_TYPECHAIN: "true" } : {}),
+  };
   const { code, output } = await run("node", ["scripts/testing/contracts.ts", ...testFiles], { env, capture });
   if (capture) console.log(`\ncontracts\n${output.trimEnd()}`);
   const { results, unfinished } = readRecorded(resultsPath);
