@@ -1,9 +1,14 @@
-import { Address, BigInt, Bytes, ethereum } from "@graphprotocol/graph-ts";
+import { Address, BigInt, Bytes, dataSource, ethereum } from "@graphprotocol/graph-ts";
 
 const SECONDS_PER_DAY = BigInt.fromI32(86_400);
 
 /** Most logs a block may hold for ordinals to stay in order. */
 const LOGS_PER_BLOCK = BigInt.fromI32(1_000_000);
+
+/** Id of the row for all escrows: the name of the network. Example: base-sepolia. */
+export function protocolId(): string {
+  return dataSource.network();
+}
 
 /**
  * Id of a log entity: the transaction hash followed by the log index as 4 bytes, lowest first.

@@ -25,6 +25,8 @@ import {
   resolveEscrow,
   submitDelivery,
 } from "../store/escrow";
+import { countMove, countNewEscrow } from "../store/protocol";
+import { addCreated, addDisputed, addSettled } from "../store/series";
 import { delistToken, listToken } from "../store/token";
 import { addSettlement } from "../store/volume";
 
@@ -43,17 +45,23 @@ export function handleEscrowCreated(event: EscrowCreated): void {
     event.params.criteriaHash,
   );
   countCreated(event.params.buyer, event.params.seller, event.block);
-  createEscrow(terms, event);
+  const escrow = createEscrow(terms, event);
+  countNewEscrow(escrow, event.block);
+  addCreated(escrow);
 }
 
 export function handleDeliverySubmitted(event: DeliverySubmitted): void {
-  submitDelivery(load(event.params.escrowId), event.params.proofHash, event);
+  const escrow = load(event.params.escrowId);
+  submitDelivery(escrow, event.params.proofHash, event);
+  countMove("Funded", escrow, event.block);
 }
 
 export function handleEscrowReleased(event: EscrowReleased): void {
   const escrow = load(event.params.escrowId);
   releaseEscrow(escrow, event.params.sellerAmount, event.params.automatic, event);
   countReleased(escrow, event.block);
+  countMove("Delivered", escrow, event.block);
+  addSettled(escrow);
   addSettlement(escrow, event.block);
 }
 
@@ -61,16 +69,23 @@ export function handleEscrowRefunded(event: EscrowRefunded): void {
   const escrow = load(event.params.escrowId);
   refundEscrow(escrow, event.params.buyerAmount, event);
   countDeclined(escrow, event.block);
+  countMove("Funded", escrow, event.block);
+  addSettled(escrow);
 }
 
 export function handleEscrowAbandoned(event: EscrowAbandoned): void {
   const escrow = load(event.params.escrowId);
   abandonEscrow(escrow, event.params.buyerAmount, event);
   countAbandoned(escrow, event.block);
+  countMove("Funded", escrow, event.block);
+  addSettled(escrow);
 }
 
 export function handleDisputeOpened(event: DisputeOpened): void {
-  openDispute(load(event.params.escrowId), event);
+  const escrow = load(event.params.escrowId);
+  openDispute(escrow, event);
+  countMove("Delivered", escrow, event.block);
+  addDisputed(escrow);
 }
 
 export function handleEscrowResolved(event: EscrowResolved): void {
@@ -86,6 +101,8 @@ export function handleEscrowResolved(event: EscrowResolved): void {
   );
   resolveEscrow(escrow, resolution, event);
   countResolved(escrow, resolution.outcome, event.block);
+  countMove("Disputed", escrow, event.block);
+  addSettled(escrow);
   addSettlement(escrow, event.block);
 }
 

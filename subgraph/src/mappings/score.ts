@@ -4,6 +4,7 @@ import { ScoresChanged } from "../../generated/ScoreV2/ScoreV2";
 import { scoreOutcomeName } from "../names";
 import { setScore } from "../store/agent";
 import { recordScoreChange } from "../store/score";
+import { addScorePoint } from "../store/series";
 
 export function handleScoresChanged(event: ScoresChanged): void {
   change(event, event.params.buyer, event.params.buyerScore);
@@ -14,4 +15,5 @@ function change(event: ScoresChanged, agent: Address, score: BigInt): void {
   const delta = setScore(agent, score, event.block);
   const outcome = scoreOutcomeName(event.params.outcome);
   recordScoreChange(agent, event.params.escrowId, outcome, delta, score, event);
+  addScorePoint(agent, delta, score);
 }

@@ -2,6 +2,7 @@ import { Address, BigInt, ethereum } from "@graphprotocol/graph-ts";
 
 import { Agent, Counterparty, Escrow } from "../../generated/schema";
 import { counterpartyId } from "../ids";
+import { countNewAgent } from "./protocol";
 
 /** Counts a new escrow for both parties. */
 export function countCreated(buyer: Address, seller: Address, block: ethereum.Block): void {
@@ -98,6 +99,7 @@ function loadOrCreate(address: Address, block: ethereum.Block): Agent {
     agent.declined = 0;
     agent.lateDeclines = 0;
     agent.settledVolumeUsd = BigInt.zero();
+    countNewAgent(block);
   }
   agent.updatedBlock = block.number;
   return agent;

@@ -34,7 +34,7 @@ export class Resolution {
 }
 
 /** None to Funded. */
-export function createEscrow(terms: NewEscrow, event: ethereum.Event): void {
+export function createEscrow(terms: NewEscrow, event: ethereum.Event): Escrow {
   const escrow = new Escrow(terms.escrowId);
   escrow.state = "Funded";
   escrow.buyer = terms.buyer;
@@ -58,6 +58,7 @@ export function createEscrow(terms: NewEscrow, event: ethereum.Event): void {
   move.amount = terms.amount;
   move.fee = terms.fee;
   move.save();
+  return escrow;
 }
 
 /** Funded to Delivered. */

@@ -2,18 +2,19 @@ import { BigInt, Bytes, ethereum } from "@graphprotocol/graph-ts";
 
 import { AgentDay, AgentDayToken, Escrow } from "../../generated/schema";
 import { agentDayId, agentDayTokenId, dayOf } from "../ids";
+import { paidFeeUsdOf, paidShareOf, settledUsdOf } from "./shares";
 
 /** Adds a settlement that paid the seller to the day of both parties. One that paid the seller nothing adds nothing. */
 export function addSettlement(escrow: Escrow, block: ethereum.Block): void {
   const paid = escrow.sellerAmount;
   if (paid.isZero()) return;
   const day = dayOf(block);
-  const valueUsd = paidShareOf(escrow.valueUsd, escrow);
+  const valueUsd = settledUsdOf(escrow);
 
   const sold = loadOrCreateDay(escrow.seller, day);
   sold.soldCount += 1;
   sold.soldUsd = sold.soldUsd.plus(valueUsd);
-  sold.soldFeeUsd = sold.soldFeeUsd.plus(feeUsdOf(escrow));
+  sold.soldFeeUsd = sold.soldFeeUsd.plus(paidFeeUsdOf(escrow));
   sold.save();
   const soldToken = loadOrCreateToken(escrow.seller, day, escrow.token);
   soldToken.sold = soldToken.sold.plus(paid);
@@ -27,17 +28,6 @@ export function addSettlement(escrow: Escrow, block: ethereum.Block): void {
   const boughtToken = loadOrCreateToken(escrow.buyer, day, escrow.token);
   boughtToken.bought = boughtToken.bought.plus(paid);
   boughtToken.save();
-}
-
-/** floor(total * sellerAmount / locked) */
-function paidShareOf(total: BigInt, escrow: Escrow): BigInt {
-  return total.times(escrow.sellerAmount).div(escrow.locked);
-}
-
-/** floor(valueUsd * fee / amount * sellerAmount / locked), rounded once. */
-function feeUsdOf(escrow: Escrow): BigInt {
-  const paidFee = escrow.valueUsd.times(escrow.fee).times(escrow.sellerAmount);
-  return paidFee.div(escrow.amount.times(escrow.locked));
 }
 
 function loadOrCreateDay(agent: Bytes, day: i32): AgentDay {
