@@ -113,7 +113,7 @@ export class WebhookSettings {
 
   /**
    * Sends again every event since a time that the webhook has missed, at most those of seven days, and returns how many
-   * are queued. Errors: `not_found`, `webhook_not_active`.
+   * are queued. An event with ten failed deliveries is left out. Errors: `not_found`, `webhook_not_active`.
    */
   async redeliverMissed(webhookId: string, since: Date, options: CallOptions = {}): Promise<number> {
     const path = `${pathOf(webhookId)}/redeliver`;

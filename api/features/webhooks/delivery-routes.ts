@@ -116,8 +116,8 @@ const redeliverMissed = defineRoute({
   path: "/api/v1/webhooks/{webhookId}/redeliver",
   summary: "Sends again what a registered webhook has missed since a time",
   description:
-    "Every event of the last seven days without an acknowledged or waiting delivery to this webhook, oldest first. " +
-    "At most 1,000 a call. If `next` isn't null, call again with it as `since`.",
+    "Every event of the last seven days without an acknowledged or waiting delivery to this webhook, oldest first, " +
+    "unless ten of its deliveries have failed. At most 1,000 a call. If `next` isn't null, call again with it as `since`.",
   params: webhookParams,
   body: missedBody,
   responses: { 200: missedAnswer },

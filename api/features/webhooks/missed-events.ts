@@ -21,8 +21,8 @@ export interface MissedEventsResult {
 /** Sends again what a registered webhook has missed. */
 export interface MissedEvents {
   /**
-   * Queues each event since a time that has no acknowledged or waiting delivery to the webhook. Simultaneous calls and
-   * repeats queue none twice. At most 1,000 events a call, oldest first.
+   * Queues each event since a time that has no acknowledged or waiting delivery to the webhook, and fewer than ten
+   * failed ones. Simultaneous calls and repeats queue none twice. At most 1,000 events a call, oldest first.
    * @throws ApiError `not_found`; `webhook_not_active` if the webhook is disabled
    */
   sendAgain(agentId: string, webhookId: string, since: Date): Promise<MissedEventsResult>;
@@ -40,8 +40,13 @@ export interface MissedEventsOptions {
 const QUEUED_AT_MOST = 1_000;
 /** Most of what a call reads has often been sent again already. */
 const READ_AT_MOST = 10_000;
-/** Events of a page are read with their bodies and queued in one transaction. */
-const PAGE = 100;
+/** Events of a page are read with their bodies (up to 256 KB each) and queued in one transaction. */
+const PAGE = 50;
+/**
+ * Most deliveries of an event to one webhook. Each call for missed events may store every body once more, so a receiver
+ * that always fails could otherwise fill the database.
+ */
+export const DELIVERIES_AT_MOST = 10;
 /** How often a page is read again because another call has queued some of it. */
 const TRIES = 5;
 const ID_HEX_LENGTH = 32;
@@ -68,13 +73,23 @@ export function deliveriesOfEvents(agentId: string, webhookId: string, eventIds:
   return { eventId: { $in: [...eventIds] }, agentId, webhookId };
 }
 
-/** The latest delivery of each event that has none acknowledged or waiting. */
-function latestMissed(deliveries: readonly DispatchRecord[]): DispatchRecord[] {
+/** What decides whether an event was missed. */
+type Delivery = Position & Pick<DispatchRecord, "eventId" | "status">;
+
+/** Ids of the latest delivery of each event that has none acknowledged or waiting, and that may be sent again. */
+function latestMissed(deliveries: readonly Delivery[]): string[] {
   const ofEvents = Map.groupBy(deliveries, ({ eventId }) => eventId);
-  const isMissed = (dispatch: DispatchRecord) => dispatch.status === "failed" || dispatch.status === "dropped";
+  const isMissed = ({ status }: Delivery) => status === "failed" || status === "dropped";
   const isLater = (a: Position, b: Position) =>
     a.createdAt.getTime() - b.createdAt.getTime() || (a._id < b._id ? -1 : 1);
-  return [...ofEvents.values()].flatMap((all) => (all.every(isMissed) ? all.toSorted(isLater).slice(-1) : []));
+  return [...ofEvents.values()].flatMap((all) =>
+    all.every(isMissed) && all.length < DELIVERIES_AT_MOST
+      ? all
+          .toSorted(isLater)
+          .slice(-1)
+          .map(({ _id }) => _id)
+      : [],
+  );
 }
 
 /** Missed events as the outbox knows them. */
@@ -85,10 +100,13 @@ export function createMissedEvents({ connection, dispatches, ...options }: Misse
   async function queue({ agentId, _id: webhookId, url }: WebhookRecord, eventIds: readonly string[]): Promise<number> {
     for (let attempt = 1; attempt <= TRIES; attempt += 1) {
       const deliveries = await dispatches
-        .find(deliveriesOfEvents(agentId, webhookId, eventIds), { attempts: 0 })
+        .find(deliveriesOfEvents(agentId, webhookId, eventIds), { _id: 1, createdAt: 1, eventId: 1, status: 1 })
+        .lean();
+      const missed = await dispatches
+        .find({ _id: { $in: latestMissed(deliveries) } }, { attempts: 0 })
         .lean<DispatchRecord[]>();
       const at = now();
-      const again = latestMissed(deliveries).map((latest) =>
+      const again = missed.map((latest) =>
         // The id follows from the delivery that has failed, so two calls can't both send it again.
         redeliveryOf(latest, { _id: `dlv_${sha256Hex(`${latest._id}|missed`).slice(0, ID_HEX_LENGTH)}`, url, now: at }),
       );

@@ -96,6 +96,13 @@ export const EVENT_FAULTS: ApiMutant[] = [
     tests: ["webhooks/missed-events.test.ts"],
   },
   {
+    fault: "an event is sent again without a bound",
+    file: "features/webhooks/missed-events.ts",
+    from: "all.length < DELIVERIES_AT_MOST",
+    to: "all.length > 0",
+    tests: ["webhooks/missed-events.test.ts"],
+  },
+  {
     fault: "only the first address of a name is checked",
     file: ADDRESS,
     from: "const forbidden = addresses.find(",

@@ -52,6 +52,17 @@ describe("audit trails", () => {
     assert.deepEqual([entry.tags, entry.expiresAt, entry.version], [["escrow.funded"], null, 1]);
   });
 
+  it("[D27] an entry leaves out both payloads, whatever event has them", async () => {
+    const payloads = { requestPayload: { q: 1 }, responsePayload: { a: 1 } };
+    const event = {
+      ...({ eventId: "evt_both", type: "service.delivered", transactionId: "txn_both" } as const),
+      ...{ occurredAt: bench.now(), agentIds: ["agt_buyer"], body: { ...payloads, deliveryProof: "0x01" } },
+    };
+    await withTransaction(bench.connection, (session) => trails().write([event], session));
+    const [entry] = await trails().auditOf("txn_both", "agt_buyer");
+    assert.deepEqual((entry?.value as { body: object }).body, { deliveryProof: "0x01" });
+  });
+
   it("[D37] a reorganisation leaves entries of its own, and what comes back another", async () => {
     const record = await bench.checkout();
     const one = bench.follower();

@@ -3,6 +3,7 @@ import { Webhook } from "standardwebhooks";
 
 import { WEBHOOK_DISABLED_AFTER_MS } from "../../../api/config/constants.ts";
 import { withTransaction } from "../../../api/db/connection.ts";
+import { createWebhookHealth } from "../../../api/features/webhooks/health.ts";
 import { webhookModel } from "../../../api/features/webhooks/registration-model.ts";
 import { newId } from "../../../api/lib/ids.ts";
 import { startTestApi } from "../../fixtures/api.ts";
@@ -110,6 +111,22 @@ describe("a registered webhook", () => {
       await announce();
       assert.strictEqual((await get(`${PATH}/${webhookId}`)).status, "active");
       assert.isEmpty(await disabledEvents());
+    });
+
+    it("is disabled by a failure exactly five days after the first, and by none before", async () => {
+      const { connection, features } = api.container;
+      const first = new Date("2026-01-01T00:00:00Z");
+      const reportAt = (msLater: number) =>
+        createWebhookHealth({
+          ...{ connection, webhooks: webhooks(), recorder: features.events.recorder },
+          now: () => new Date(first.getTime() + msLater),
+        }).report(webhookId, false);
+      const state = async () => (await get(`${PATH}/${webhookId}`)).status;
+      await reportAt(0);
+      await reportAt(WEBHOOK_DISABLED_AFTER_MS - 1);
+      assert.strictEqual(await state(), "active");
+      await reportAt(WEBHOOK_DISABLED_AFTER_MS);
+      assert.strictEqual(await state(), "disabled");
     });
 
     it("is disabled after five days, and its owner finds that in the event log once", async () => {

@@ -1,0 +1,88 @@
+// A hub alone, with an agent's log that grows while a stream is being added.
+import { assert } from "chai";
+
+import { accessModels } from "../../../api/features/auth/access-model.ts";
+import { createKeyStates } from "../../../api/features/auth/key-states.ts";
+import { EventStream } from "../../../api/features/events/event-stream.ts";
+import type { LogPosition } from "../../../api/features/events/log.ts";
+import { createEventLog } from "../../../api/features/events/log.ts";
+import { eventModels } from "../../../api/features/events/model.ts";
+import { createStreamHub, STREAM_TIMINGS } from "../../../api/features/events/stream-hub.ts";
+import { createStreamSlots, streamSlotsModel } from "../../../api/features/events/stream-slots.ts";
+import { createLogger } from "../../../api/lib/logger.ts";
+import { startTestApi } from "../../fixtures/api.ts";
+import type { TestAgent, TestApi } from "../../fixtures/api.ts";
+import { announce } from "../../fixtures/event-stream.ts";
+import { until } from "../../fixtures/until.ts";
+
+const logger = createLogger({ level: "silent", name: "test" });
+
+describe("a stream hub", () => {
+  let api: TestApi;
+  let agent: TestAgent;
+  let keyId: string;
+  let stop: AbortController;
+
+  before(async () => {
+    api = await startTestApi();
+    agent = await api.registerAgent();
+    const { access } = accessModels(api.container.connection);
+    const record = await access.findById(agent.agentId).lean();
+    keyId = record?.keys[0]?.id ?? "";
+    stop = new AbortController();
+  });
+  after(async () => {
+    stop.abort();
+    await api.close();
+  });
+
+  it("[D25] reads the log first if an event arrives that isn't a new stream's next one", async () => {
+    const { connection } = api.container;
+    const models = eventModels(connection);
+    const log = createEventLog(models.events, models.lengths);
+    const gate = Promise.withResolvers<void>();
+    let reads = 0;
+    const hub = createStreamHub({
+      ...{ connection, events: models.events, timings: STREAM_TIMINGS, shutdown: stop.signal, logger },
+      // The second stream learns where the log ends only after it has been announced another event.
+      log: {
+        ...log,
+        async end(agentId) {
+          reads += 1;
+          if (reads === 2) await gate.promise;
+          return log.end(agentId);
+        },
+      },
+      slots: createStreamSlots({ slots: streamSlotsModel(connection), perAgent: 5, leaseMs: 30_000 }),
+      keys: createKeyStates(accessModels(connection), () => 0),
+    });
+    const open = (id: string, start: LogPosition) =>
+      new EventStream({
+        ...{ id, agentId: agent.agentId, keyId, filter: {}, start },
+        onDemand: (stream) => {
+          hub.resume(stream);
+        },
+        onClose: (stream) => {
+          hub.remove(stream);
+        },
+      });
+    for (const name of ["a", "b"]) await announce(api.container, name, [agent.agentId]);
+
+    const current = open("current", await log.end(agent.agentId));
+    assert.isTrue(await hub.add(current));
+    const late = open("late", { seq: 0, eventId: "start" });
+    const added = hub.add(late);
+    await announce(api.container, "c", [agent.agentId]);
+    await until("the hub has heard of the third event", () => Promise.resolve(current.position === 3));
+    gate.resolve();
+    assert.isTrue(await added);
+    await until("the late stream has everything", () => Promise.resolve(late.position === 3));
+
+    assert.deepEqual([namesIn(current), namesIn(late)], [["c"], ["a", "b", "c"]]);
+  });
+
+  /** Names of the events whose frames wait in a stream. */
+  function namesIn({ body }: EventStream): string[] {
+    return [...String(body.read()).matchAll(/"name":"(\w)"/g)].map(([, name = ""]) => name);
+  }
+});
