@@ -25,9 +25,11 @@ const dropped = (error: string): AttemptResult => ({
  */
 export function createWebhookSend({ sender, secrets, health, now }: WebhookSendOptions): Send {
   return async ({ agentId, url, webhookId, direct, eventId, bodyJson }, signal) => {
-    const address = webhookId === null ? { url } : await health.addressOf(webhookId);
+    const [address, { secret }] = await Promise.all([
+      webhookId === null ? { url } : health.addressOf(webhookId),
+      secrets.stateOf(agentId),
+    ]);
     if ("error" in address && !direct) return dropped(address.error);
-    const { secret } = await secrets.stateOf(agentId);
     const target = "error" in address || direct ? url : address.url;
     const webhook = { url: target, eventId, bodyJson, secret, timestamp: toUnixSeconds(now()) };
     const result = await sender.send(webhook, signal);
