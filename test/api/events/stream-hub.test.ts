@@ -40,7 +40,7 @@ describe("a stream hub", () => {
     const { connection } = api.container;
     const models = eventModels(connection);
     const log = createEventLog(models.events, models.lengths);
-    const gate = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<undefined>();
     let reads = 0;
     const hub = createStreamHub({
       ...{ connection, events: models.events, timings: STREAM_TIMINGS, shutdown: stop.signal, logger },
@@ -74,7 +74,7 @@ describe("a stream hub", () => {
     const added = hub.add(late);
     await announce(api.container, "c", [agent.agentId]);
     await until("the hub has heard of the third event", () => Promise.resolve(current.position === 3));
-    gate.resolve();
+    gate.resolve(undefined);
     assert.isTrue(await added);
     await until("the late stream has everything", () => Promise.resolve(late.position === 3));
 
