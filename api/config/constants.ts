@@ -57,11 +57,13 @@ export const PAYLOAD_GRACE_SECONDS = 60;
 export const EVIDENCE_MAX_SECONDS = 172_800;
 /** Without a ruling for this long, anyone may end a dispute, in seconds (decision 8). */
 export const RESOLUTION_TIMEOUT_SECONDS = 2_592_000;
+/** Blocks that one read searches for events. Public servers refuse longer ranges. */
+export const EVENT_SEARCH_BLOCKS = 9_000;
 /**
- * Blocks that must follow a ruling before the service stops watching its transaction (decision 8). On Base, 64 blocks are
+ * Blocks that must follow a transaction of the service before it stops watching it (decision 8). On Base, 64 blocks are
  * about two minutes: far deeper than any reorganisation there, and well within the state that every node still serves.
  */
-export const RULING_CONFIRMATIONS = 64;
+export const SENDING_CONFIRMATIONS = 64;
 /** Evidence in a dispute (decision 26): items of a party, characters of a text, attachments of an item. */
 export const EVIDENCE_LIMITS = { items: 20, textLength: 5_000, attachments: 10 } as const;
 /** How long a quote is valid, in seconds (decision 2). */

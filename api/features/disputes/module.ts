@@ -26,7 +26,7 @@ import { createRuler, RULER_TIMINGS } from "./ruler.ts";
 import type { RulerTimings } from "./ruler.ts";
 import { createRulings } from "./rulings.ts";
 import { createRulingSending } from "./sending/sending.ts";
-import type { SendingTimings } from "./sending/timings.ts";
+import type { SendingTimings } from "../../chain/sending/timings.ts";
 import { createDisputeService } from "./service.ts";
 import { createWithdrawal } from "./withdrawal.ts";
 import { verifyRuling } from "./verification.ts";

@@ -4,6 +4,7 @@ import type { Abi, Address, Hash, Hex } from "viem";
 import { escrowAbi, resolverAbi } from "../../../chain/abis.ts";
 import type { Deployment } from "../../../chain/deployment.ts";
 import type { SendingChain } from "../../../chain/sending-chain.ts";
+import { EVENT_SEARCH_BLOCKS } from "../../../config/constants.ts";
 import { DISPUTE_OUTCOMES } from "../../../indexer/schemas.ts";
 import type { Ruling } from "./model.ts";
 
@@ -39,9 +40,6 @@ export interface Resolution {
   rationaleHash: Hex;
 }
 
-/** Blocks that are searched for a resolution. Public servers refuse longer ranges. */
-const SEARCHED_BLOCKS = 9_000;
-
 /** The event of a dispute's resolution, if it is among the latest blocks. */
 export async function findResolution(
   chain: SendingChain,
@@ -52,7 +50,7 @@ export async function findResolution(
   const [log] = await chain.read((client) =>
     client.getContractEvents({
       ...{ address: escrow, abi: escrowAbi, eventName: "EscrowResolved", args: { escrowId } },
-      fromBlock: BigInt(Math.max(0, head - SEARCHED_BLOCKS)),
+      fromBlock: BigInt(Math.max(0, head - EVENT_SEARCH_BLOCKS)),
       toBlock: "latest",
     }),
   );

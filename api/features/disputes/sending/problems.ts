@@ -1,3 +1,5 @@
+import { SENDING_PROBLEMS } from "../../../chain/sending/problems.ts";
+import type { Obstacle } from "../../../chain/sending/problems.ts";
 import type { Revert } from "../../../chain/sending-chain.ts";
 
 /** What can be in the way of a ruling. docs/ruling-transactions.md says what an operator does about each. */
@@ -14,28 +16,9 @@ export const PROBLEMS = [
   "not_disputed",
   /** The contract rejects the ruling itself. */
   "invalid_ruling",
-  /** This service has no key for the role on the network, or not the one that signed before. */
-  "no_key",
-  /** The wallet can't pay for gas. */
-  "no_ether",
-  /** A transaction of the ruling was mined and reverted. */
-  "reverted",
-  /** Another transaction has used the nonce of the ruling's transaction. */
-  "nonce_taken",
-  /** An earlier nonce of the wallet is unused, and no ruling has it. */
-  "nonce_gap",
-  /** The market's fees exceed what the sender may offer. */
-  "fee_cap",
-  /** A revert or an answer that the sender doesn't know. */
-  "unexpected",
+  ...SENDING_PROBLEMS,
 ] as const;
 export type Problem = (typeof PROBLEMS)[number];
-
-/** Why a ruling can't be put on chain now. */
-export type Obstacle =
-  | { kind: "problem"; problem: Problem; detail: string }
-  /** The dispute is resolved already. */
-  | { kind: "resolved" };
 
 /** Codes of escrow states (specification 3.1). */
 const DISPUTED_STATE = 5;
@@ -53,26 +36,16 @@ const PROBLEM_OF_ERROR: Readonly<Record<string, Problem>> = {
 };
 
 /** Classifies a failed simulation of a ruling by the contract's custom error. */
-export function obstacleOf(revert: Revert): Obstacle {
+export function obstacleOf(revert: Revert): Obstacle<Problem> {
   const { name, args } = revert;
-  if (name === "EscrowNotInState" && Number(args[1]) === RESOLVED_STATE) return { kind: "resolved" };
+  if (name === "EscrowNotInState" && Number(args[1]) === RESOLVED_STATE) return { kind: "done" };
   const detail = `${name}(${args.map(String).join(", ")})`;
   return { kind: "problem", problem: PROBLEM_OF_ERROR[name] ?? "unexpected", detail };
 }
 
 /** What an escrow's state says about ruling it; undefined for Disputed. */
-export function stateObstacle(state: number): Obstacle | undefined {
+export function stateObstacle(state: number): Obstacle<Problem> | undefined {
   if (state === DISPUTED_STATE) return undefined;
-  if (state === RESOLVED_STATE) return { kind: "resolved" };
+  if (state === RESOLVED_STATE) return { kind: "done" };
   return { kind: "problem", problem: "not_disputed", detail: `the escrow is in state ${state}` };
-}
-
-/** Answers that the chain explains at the next look. Nodes word them differently. */
-const EXPECTED_REFUSALS =
-  /already known|already imported|known transaction|nonce too low|underpriced|below base fee|less than block base fee/i;
-
-/** Classifies a node's refusal of a signed transaction; undefined if only the chain can tell what it means. */
-export function refusalProblem(reason: string): Problem | undefined {
-  if (/insufficient funds/i.test(reason)) return "no_ether";
-  return EXPECTED_REFUSALS.test(reason) ? undefined : "unexpected";
 }

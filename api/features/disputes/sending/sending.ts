@@ -1,29 +1,26 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import type { ClientSession, Connection } from "mongoose";
 
 import type { Deployment } from "../../../chain/deployment.ts";
-import { ChainUnavailableError } from "../../../chain/errors.ts";
+import { createNetworkSender } from "../../../chain/sending/network-sender.ts";
+import type { NetworkSender } from "../../../chain/sending/network-sender.ts";
+import type { SendingState } from "../../../chain/sending/record.ts";
+import { createSendingStore } from "../../../chain/sending/store.ts";
+import { SENDING_TIMINGS } from "../../../chain/sending/timings.ts";
+import type { SendingTimings } from "../../../chain/sending/timings.ts";
 import { createSendingChain } from "../../../chain/sending-chain.ts";
 import { createTransactionSigner } from "../../../chain/signer.ts";
 import { NETWORKS } from "../../../config/constants.ts";
 import type { Network } from "../../../config/constants.ts";
 import type { ResolverKeys } from "../../../config/disputes.ts";
-import { isDatabaseOutage } from "../../../db/connection.ts";
 import type { BackgroundLoop } from "../../../jobs/background-loop.ts";
 import { createLease, leaseModel } from "../../../jobs/lease.ts";
 import { RESOLVED_BY } from "../../../indexer/schemas.ts";
-import type { ResolvedBy } from "../../../indexer/schemas.ts";
 import type { Logger } from "../../../lib/logger.ts";
-import { pauseAfter } from "../../../lib/retry.ts";
 import { rulingAbi } from "./calls.ts";
 import { rulingTransactionModel } from "./model.ts";
-import type { Ruling, RulingState, RulingTransactionRecord } from "./model.ts";
-import type { Problem } from "./problems.ts";
-import { createSender } from "./sender.ts";
-import { createRulingStore } from "./store.ts";
-import { SENDING_TIMINGS } from "./timings.ts";
-import type { SendingTimings } from "./timings.ts";
+import type { Ruling, RulingTransactionRecord } from "./model.ts";
+import { createRulingQueue } from "./queue.ts";
+import { createRulingWork } from "./work.ts";
 
 /** Dependencies of the sending of rulings. */
 export interface RulingSendingDeps {
@@ -40,21 +37,12 @@ export interface RulingSendingDeps {
 
 /** Where a ruling is on its way to the chain. */
 export interface RulingProgress {
-  state: RulingState;
+  state: SendingState;
   /** The transaction that resolved the dispute, or else the latest one that may be mined. */
   txHash: `0x${string}` | null;
-  problem: Problem | null;
+  problem: string | null;
   /** When state or problem last changed. */
   since: Date;
-}
-
-/** Rulings of a network that aren't on chain. */
-export interface WaitingRulings {
-  count: number;
-  /** When the oldest was put; null if none waits. */
-  oldest: Date | null;
-  /** How many have each problem. */
-  problems: Partial<Record<Problem, number>>;
 }
 
 export type RulingSending = ReturnType<typeof createRulingSending>;
@@ -65,89 +53,33 @@ export function createRulingSending(deps: RulingSendingDeps) {
   const timings = { ...SENDING_TIMINGS, ...deps.timings };
   const model = rulingTransactionModel(connection);
   const leases = leaseModel(connection);
-  const store = createRulingStore(model, now);
+  const store = createSendingStore(connection, model, now);
+  const queue = createRulingQueue(model, now);
 
-  function createNetwork(network: Network) {
+  function createNetwork(network: Network): NetworkSender {
     const log = deps.log.child({ network });
     const chain = createSendingChain({ network, rpcUrl: rpcUrls[network], abi: rulingAbi });
     const { system, admin } = keys[network];
     const signerOf = (key: `0x${string}` | undefined) =>
       key === undefined ? undefined : createTransactionSigner(network, key);
     const signers = { system: signerOf(system), admin: signerOf(admin) };
-    const sender = createSender({
-      ...{ network, chain, store, signers, log, now, timings },
-      deployment: deployments[network],
+    const sender = createNetworkSender({
+      ...{ name: "disputes.send-rulings", network, chain, store, log, now, timings },
+      work: createRulingWork({ chain, deployment: deployments[network], signers }),
+      lanes: RESOLVED_BY.map((role) => ({ filter: { role }, from: signers[role]?.address })),
+      lease: createLease(leases, `disputes.send-rulings:${network}`, processId, timings.leaseMs),
     });
-    // One process sends at a time, which saves work. The versions of the records keep two from doing harm.
-    const lease = createLease(leases, `disputes.send-rulings:${network}`, processId, timings.leaseMs);
-
-    async function lookAt(record: RulingTransactionRecord): Promise<void> {
-      try {
-        // The head of this look: an older one would make a new block look deeper than it is.
-        await sender.look(record, await chain.head());
-      } catch (error) {
-        if (error instanceof ChainUnavailableError || isDatabaseOutage(error)) throw error;
-        log.error({ err: error, disputeId: record._id }, "couldn't look at a ruling");
-        await sender.postpone(record);
-      }
-    }
-
-    /** How many rulings of a role may begin. At least one is looked at, because it may have ended in another way. */
-    async function roomOf(role: ResolvedBy): Promise<number | undefined> {
-      const from = signers[role]?.address;
-      if (from === undefined) return undefined;
-      return Math.max(1, timings.maxInFlight - (await store.countUnmined({ network, from })));
-    }
-
-    /** Looks at rulings as long as this process has the lease; returns how many. */
-    async function lookAtAll(due: readonly RulingTransactionRecord[]): Promise<number> {
-      for (const [looked, record] of due.entries()) {
-        if (!(await lease.acquire())) return looked;
-        await lookAt(record);
-      }
-      return due.length;
-    }
-
-    /**
-     * Looks at transactions in flight first: however many rulings are queued, these make the room.
-     * @returns how many rulings it looked at
-     */
-    async function step(): Promise<number> {
-      if (!(await lease.acquire())) return 0;
-      let looked = 0;
-      for (const role of RESOLVED_BY) {
-        looked += await lookAtAll(await store.dueInFlight(network, role));
-        looked += await lookAtAll(await store.dueToSend(network, role, await roomOf(role)));
-      }
-      return looked;
-    }
-
     const loop: BackgroundLoop = {
-      name: `disputes.send-rulings.${network}`,
-      async run(signal) {
+      name: sender.loop.name,
+      run(signal) {
         if (system === undefined) log.warn("no key of the system's resolver: rulings wait until this service has one");
-        let failures = 0;
-        while (!signal.aborted) {
-          let pauseMs = timings.pollMs;
-          try {
-            await step();
-            if (failures > 0) log.info("rulings are sent again");
-            failures = 0;
-          } catch (error) {
-            pauseMs = Math.min(pauseAfter(failures, timings.retry), timings.leaseMs * 2);
-            failures += 1;
-            log.error({ err: error, failures, pauseMs }, "couldn't send rulings; trying again");
-          }
-          await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-        }
-        // Without the database the lease expires by itself.
-        await lease.release().catch(() => undefined);
+        return sender.loop.run(signal);
       },
     };
-    return { step, loop };
+    return { ...sender, loop };
   }
 
-  const networks: Readonly<Record<Network, ReturnType<typeof createNetwork>>> = {
+  const networks: Readonly<Record<Network, NetworkSender>> = {
     "base-sepolia": createNetwork("base-sepolia"),
     base: createNetwork("base"),
   };
@@ -166,32 +98,24 @@ export function createRulingSending(deps: RulingSendingDeps) {
      * @returns false if the dispute has a ruling
      * @throws MongoServerError (duplicate key) if another dispute of the same escrow has one
      */
-    put: (ruling: Ruling, session: ClientSession): Promise<boolean> => store.insert(ruling, session),
+    put: (ruling: Ruling, session: ClientSession): Promise<boolean> => queue.insert(ruling, session),
 
     /**
      * Replaces the system's ruling by an admin's, as long as no transaction of it can be mined.
      * @returns false if there is none that can be replaced
      */
     replace: (ruling: Ruling & { role: "admin" }, session: ClientSession): Promise<boolean> =>
-      store.replace(ruling, session),
+      queue.replace(ruling, session),
 
     /** The progress of each of these disputes that has a ruling, by dispute id. */
     async statesOf(disputeIds: readonly string[]): Promise<Map<string, RulingProgress>> {
       if (disputeIds.length === 0) return new Map();
-      const found = await store.findMany(disputeIds);
+      const found = await queue.findMany(disputeIds);
       return new Map(found.map((record) => [record._id, progressOf(record)]));
     },
 
     /** The rulings of a network that aren't on chain, for readiness and metrics. */
-    async waiting(network: Network): Promise<WaitingRulings> {
-      const waiting: WaitingRulings = { count: 0, oldest: null, problems: {} };
-      for (const { _id: problem, count, oldest } of await store.waiting(network)) {
-        waiting.count += count;
-        if (waiting.oldest === null || oldest < waiting.oldest) waiting.oldest = oldest;
-        if (problem !== null) waiting.problems[problem] = count;
-      }
-      return waiting;
-    },
+    waiting: (network: Network) => store.waiting(network),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { MarketFees } from "../../../chain/sending-chain.ts";
+import type { MarketFees } from "../sending-chain.ts";
 
 /** What a transaction offers, in wei per unit of gas. */
 export interface Offer {

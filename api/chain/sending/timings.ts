@@ -1,8 +1,8 @@
-import { RULING_CONFIRMATIONS } from "../../../config/constants.ts";
+import { SENDING_CONFIRMATIONS } from "../../config/constants.ts";
 
-/** Durations and limits of the sending of rulings. Tests shorten them. */
+/** Durations and limits of the sending of transactions. Tests shorten them. */
 export interface SendingTimings {
-  /** Blocks that must follow the block of a ruling before it is final. At least 1. */
+  /** Blocks that must follow the block of a transaction before it is final. At least 1. */
   confirmations: number;
   /** How long a process that was killed keeps the others from sending, in milliseconds. */
   leaseMs: number;
@@ -21,7 +21,7 @@ export interface SendingTimings {
 }
 
 export const SENDING_TIMINGS: SendingTimings = {
-  confirmations: RULING_CONFIRMATIONS,
+  confirmations: SENDING_CONFIRMATIONS,
   leaseMs: 15_000,
   pollMs: 1_000,
   watchMs: 5_000,

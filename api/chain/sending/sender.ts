@@ -1,39 +1,37 @@
 import { isAddressEqual } from "viem";
-import type { Address, Hex } from "viem";
 
-import { escrowAbi } from "../../../chain/abis.ts";
-import type { Deployment } from "../../../chain/deployment.ts";
-import type { ReceiptLookup } from "../../../chain/receipt-lookup.ts";
-import type { SendingChain, SendingHead } from "../../../chain/sending-chain.ts";
-import type { TransactionSigner } from "../../../chain/signer.ts";
-import type { Network } from "../../../config/constants.ts";
-import type { ResolvedBy } from "../../../indexer/schemas.ts";
-import type { Logger } from "../../../lib/logger.ts";
-import { pauseAfter } from "../../../lib/retry.ts";
-import { findResolution, rulingCall } from "./calls.ts";
+import type { Network } from "../../config/constants.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { pauseAfter } from "../../lib/retry.ts";
+import type { ReceiptLookup } from "../receipt-lookup.ts";
+import type { SendingChain, SendingHead } from "../sending-chain.ts";
+import type { TransactionSigner } from "../signer.ts";
 import { firstOffer, nextOffer } from "./fees.ts";
 import type { Offer } from "./fees.ts";
-import type { RulingState, RulingTransactionRecord, SigningAttempt } from "./model.ts";
-import { obstacleOf, refusalProblem, stateObstacle } from "./problems.ts";
-import type { Obstacle, Problem } from "./problems.ts";
-import type { Change, RulingStore } from "./store.ts";
+import { refusalProblem } from "./problems.ts";
+import type { SendingRecord, SendingState, SigningAttempt } from "./record.ts";
+import type { Change, Extra, SendingStore } from "./store.ts";
 import type { SendingTimings } from "./timings.ts";
+import { BudgetSpentError } from "./work.ts";
+import type { Work } from "./work.ts";
 
 /** Dependencies of the sender of one network. */
-export interface SenderDeps {
+export interface SenderDeps<R extends SendingRecord> {
   network: Network;
   chain: SendingChain;
-  deployment: Pick<Deployment, "escrow" | "resolver">;
-  /** The wallets of the roles; undefined where this service has no key. */
-  signers: Readonly<Record<ResolvedBy, TransactionSigner | undefined>>;
-  store: RulingStore;
+  work: Work<R>;
+  store: SendingStore<R>;
   log: Logger;
   now: () => Date;
   timings: SendingTimings;
 }
 
-/** Looks at one ruling and takes its next step. */
-export type Look = (record: RulingTransactionRecord, head: SendingHead) => Promise<void>;
+/** Takes the next step of a call. */
+export interface Sender<R extends SendingRecord> {
+  look(record: R, head: SendingHead): Promise<void>;
+  /** Looks again later, after an error that isn't known. */
+  postpone(record: R): Promise<void>;
+}
 
 /** A quarter above the estimate, and another quarter for each revert: the state may change before the block. */
 const GAS_QUARTERS = 4n;
@@ -41,99 +39,79 @@ const GAS_QUARTERS = 4n;
 const ALLOCATIONS = 5;
 
 /** What happened to a transaction whose nonce may be used. */
-type Flight = Required<Pick<RulingTransactionRecord, "from" | "nonce">> & RulingTransactionRecord;
+type Flight<R extends SendingRecord> = R & Required<Pick<SendingRecord, "from" | "nonce">>;
+
+type Mined = Extract<ReceiptLookup, { status: "mined" }>["receipt"];
 
 /**
  * The sender of one network. It trusts only the chain: each look first finds out what became of the transactions that are
- * signed. It stores before it sends, and every write fails if another process has changed the ruling since it was read. So
+ * signed. It stores before it sends, and every write fails if another process has changed the record since it was read. So
  * a look may be cut off after any instruction, and two may run at once.
  */
-export function createSender(deps: SenderDeps): {
-  look: Look;
-  postpone: (record: RulingTransactionRecord) => Promise<void>;
-} {
-  const { network, chain, deployment, signers, store, log, now, timings } = deps;
+export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Sender<R> {
+  const { network, chain, work, store, log, now, timings } = deps;
+  const { noun, budget } = work;
 
   const inMs = (ms: number): Date => new Date(now().getTime() + ms);
 
   /** Writes the result of a look. */
   async function move(
-    record: RulingTransactionRecord,
-    state: RulingState,
+    record: R,
+    state: SendingState,
     { problem = null, detail = null, ...change }: Change = {},
-  ): Promise<RulingTransactionRecord | undefined> {
+    extra?: Extra,
+  ): Promise<R | undefined> {
     const hasChanged = state !== record.state || problem !== record.problem;
-    const written = await store.write(record, {
-      ...{ state, problem, detail },
-      failures: problem === null ? 0 : record.failures + 1,
-      ...(hasChanged ? { since: now() } : {}),
-      ...change,
-    });
+    const written = await store.write(
+      record,
+      {
+        ...{ state, problem, detail },
+        failures: problem === null ? 0 : record.failures + 1,
+        ...(hasChanged ? { since: now() } : {}),
+        ...change,
+      },
+      extra,
+    );
     if (hasChanged && written !== undefined) report(written);
     return written;
   }
 
-  function report({ _id, state, problem, detail, txHash, attempts }: RulingTransactionRecord): void {
-    const facts = { disputeId: _id, network, state, problem, detail, txHash: txHash ?? attempts.at(-1)?.hash };
-    if (problem !== null) log.warn(facts, `the ruling isn't on chain yet: ${problem}`);
-    else log.info(facts, `the ruling is ${state}`);
+  function report(record: R): void {
+    const { state, problem, detail, txHash, attempts } = record;
+    const facts = { ...work.factsOf(record), network, state, problem, detail, txHash: txHash ?? attempts.at(-1)?.hash };
+    if (problem !== null) log.warn(facts, `the ${noun} isn't on chain yet: ${problem}`);
+    else log.info(facts, `the ${noun} is ${state}`);
   }
 
   /** A problem that time or an operator solves. */
-  async function hold(
-    record: RulingTransactionRecord,
-    problem: Problem,
-    detail: string,
-    change: Change = {},
-  ): Promise<void> {
+  async function hold(record: R, problem: string, detail: string, change: Change = {}): Promise<void> {
     const pauseMs = pauseAfter(record.failures, timings.retry);
     const dueAt = inMs(record.inFlight ? Math.min(pauseMs, timings.watchMs) : pauseMs);
     await move(record, "held", { problem, detail, dueAt, ...change });
-  }
-
-  async function escrowState(escrowId: Hex, blockNumber?: number): Promise<number> {
-    const { state } = await chain.read((client) =>
-      client.readContract({
-        ...{ address: deployment.escrow, abi: escrowAbi, functionName: "getEscrow", args: [escrowId] },
-        ...(blockNumber === undefined ? {} : { blockNumber: BigInt(blockNumber) }),
-      }),
-    );
-    return state;
-  }
-
-  /** What keeps this wallet from ruling at the latest block. */
-  async function obstacleFor(
-    record: RulingTransactionRecord,
-    from: Address | undefined,
-  ): Promise<Obstacle | undefined> {
-    const obstacle = stateObstacle(await escrowState(record.escrowId));
-    if (obstacle !== undefined || from === undefined) return obstacle;
-    const revert = await chain.simulate({ from, ...rulingCall(deployment.resolver, record) });
-    return revert === undefined ? undefined : obstacleOf(revert);
   }
 
   // ----------------------------------------------------------------------------------------------
   // Nothing may be mined
   // ----------------------------------------------------------------------------------------------
 
-  async function begin(record: RulingTransactionRecord, head: SendingHead): Promise<void> {
-    const signer = signers[record.role];
-    const obstacle = await obstacleFor(record, signer?.address);
-    if (obstacle?.kind === "resolved") return conclude(record, head);
+  async function begin(record: R, head: SendingHead): Promise<void> {
+    const signer = work.signerOf(record);
+    const obstacle = await work.obstacle(record, { from: signer?.address });
+    if (obstacle?.kind === "done") return conclude(record, head);
     if (obstacle !== undefined) return hold(record, obstacle.problem, obstacle.detail);
     if (signer === undefined) {
-      return hold(record, "no_key", `this service has no key for the role ${record.role}`);
+      return hold(record, "no_key", `this service has no key for this ${noun}`);
     }
     const from = signer.address;
     if ((await store.countUnmined({ network, from })) >= timings.maxInFlight) {
       await move(record, "queued", { dueAt: inMs(timings.pollMs) });
       return;
     }
-    const call = rulingCall(deployment.resolver, record);
+    const call = work.callOf(record);
     const estimate = await chain.estimateGas({ from, ...call });
     if (typeof estimate !== "bigint") {
-      const found = obstacleOf(estimate);
-      if (found.kind === "resolved") return conclude(record, head);
+      const found = work.obstacleOf(record, estimate);
+      if (found.kind === "done") return conclude(record, head);
       return hold(record, found.problem, found.detail);
     }
     const gas = estimate + (estimate * BigInt(1 + record.reverts)) / GAS_QUARTERS;
@@ -142,73 +120,88 @@ export function createSender(deps: SenderDeps): {
     if (balance < cost) {
       return hold(record, "no_ether", `${from} has ${balance} wei, the transaction may cost ${cost} wei`);
     }
-    const signed = await allocate(record, signer, { gas, ...offer });
+    const signed = await withinBudget(record, () => allocate(record, signer, { gas, ...offer }, head));
     if (signed !== undefined) await send(signed, head);
   }
 
+  /** Signs within the budget. Otherwise the record waits. */
+  async function withinBudget<T>(record: R, sign: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await sign();
+    } catch (error) {
+      if (!(error instanceof BudgetSpentError)) throw error;
+      await hold(record, error.problem, error.message);
+      return undefined;
+    }
+  }
+
   /** Signs with the next nonce, and stores both in one write. */
-  async function allocate(record: RulingTransactionRecord, signer: TransactionSigner, terms: Offer & { gas: bigint }) {
+  async function allocate(record: R, signer: TransactionSigner, terms: Offer & { gas: bigint }, head: SendingHead) {
     const wallet = { network, from: signer.address };
     for (let allocation = 1; allocation <= ALLOCATIONS; allocation += 1) {
       const highest = await store.highestNonce(wallet);
       const nonce = Math.max(await chain.transactionCount(signer.address), highest === undefined ? 0 : highest + 1);
-      const stored = await addAttempt(record, signer, nonce, terms);
+      const stored = await addAttempt(record, signer, { ...terms, nonce }, head);
       if (stored !== "taken") return stored;
     }
     return undefined;
   }
 
   async function addAttempt(
-    record: RulingTransactionRecord,
+    record: R,
     signer: TransactionSigner,
-    nonce: number,
-    terms: Offer & { gas: bigint },
-  ): Promise<Flight | "taken" | undefined> {
-    const { gas, maxFeePerGas, maxPriorityFeePerGas } = terms;
-    const signed = await signer.sign({ ...rulingCall(deployment.resolver, record), nonce, ...terms });
+    terms: Offer & { gas: bigint; nonce: number },
+    head: SendingHead,
+  ): Promise<Flight<R> | "taken" | undefined> {
+    const { gas, nonce, maxFeePerGas, maxPriorityFeePerGas } = terms;
+    const signed = await signer.sign({ ...work.callOf(record), ...terms });
+    const extra = await budget?.reserve(record, { wei: gas * maxFeePerGas, raw: signed.raw, head });
     const attempt: SigningAttempt = {
       ...signed,
       ...{ from: signer.address, nonce, gas: String(gas), signedAt: now() },
       ...{ maxFeePerGas: String(maxFeePerGas), maxPriorityFeePerGas: String(maxPriorityFeePerGas) },
     };
-    const stored = await store.addAttempt(record, attempt, {
-      ...{ state: "sending", problem: null, detail: null, failures: 0, dueAt: inMs(timings.pollMs) },
-      ...(record.state === "sending" && record.problem === null ? {} : { since: now() }),
-    });
+    const stored = await store.addAttempt(
+      record,
+      attempt,
+      {
+        ...{ state: "sending", problem: null, detail: null, failures: 0, dueAt: inMs(timings.pollMs) },
+        ...(record.state === "sending" && record.problem === null ? {} : { since: now() }),
+      },
+      extra,
+    );
     if (stored === undefined || stored === "taken") return stored;
-    log.info({ disputeId: record._id, network, nonce, txHash: attempt.hash }, "the ruling's transaction is signed");
-    return stored as Flight;
+    log.info({ ...work.factsOf(record), network, nonce, txHash: attempt.hash }, `the ${noun}'s transaction is signed`);
+    return stored as Flight<R>;
   }
 
-  /** The chain shows the dispute as resolved: by a ruling with our hash, or otherwise. */
-  async function conclude(record: RulingTransactionRecord, head: SendingHead): Promise<void> {
-    const resolution = await findResolution(chain, deployment, record.escrowId, head.number);
+  /** The chain has what the call is for: by one of our transactions, or otherwise. */
+  async function conclude(record: R, head: SendingHead): Promise<void> {
+    const conclusion = await work.findConclusion(record, head.number);
     const isOurs =
-      resolution !== undefined &&
-      (resolution.rationaleHash === record.rationaleHash ||
-        record.attempts.some(({ hash }) => hash === resolution.txHash));
+      conclusion !== undefined && (conclusion.isOurs || record.attempts.some(({ hash }) => hash === conclusion.txHash));
     const isDeep =
-      resolution === undefined
-        ? await wasResolvedAt(record.escrowId, head.number - timings.confirmations)
-        : head.number - resolution.blockNumber >= timings.confirmations;
+      conclusion === undefined
+        ? await wasDoneAt(record, head.number - timings.confirmations)
+        : head.number - conclusion.blockNumber >= timings.confirmations;
     const state = isOurs ? (isDeep ? "final" : "mined") : "superseded";
-    // While its nonce may still be used, the ruling holds it.
+    // While its nonce may still be used, the record holds it.
     const isSettled = isDeep && !record.inFlight;
     await move(record, state, {
-      ...{ txHash: resolution?.txHash, blockNumber: resolution?.blockNumber },
+      ...{ txHash: conclusion?.txHash, blockNumber: conclusion?.blockNumber },
       dueAt: isSettled ? undefined : inMs(timings.watchMs),
     });
   }
 
-  async function wasResolvedAt(escrowId: Hex, blockNumber: number): Promise<boolean> {
-    return blockNumber >= 0 && stateObstacle(await escrowState(escrowId, blockNumber))?.kind === "resolved";
+  async function wasDoneAt(record: R, blockNumber: number): Promise<boolean> {
+    return blockNumber >= 0 && (await work.obstacle(record, { blockNumber }))?.kind === "done";
   }
 
   // ----------------------------------------------------------------------------------------------
   // Something may be mined
   // ----------------------------------------------------------------------------------------------
 
-  async function watch(record: Flight, head: SendingHead): Promise<void> {
+  async function watch(record: Flight<R>, head: SendingHead): Promise<void> {
     const { from, nonce } = record;
     const current = record.attempts.filter((attempt) => attempt.nonce === nonce && isAddressEqual(attempt.from, from));
     // The count first: if one of ours has used the nonce, its receipt is there by now.
@@ -217,71 +210,80 @@ export function createSender(deps: SenderDeps): {
     const mined = lookups.find((lookup) => lookup.status === "mined");
     if (mined !== undefined) return afterReceipt(record, head, mined.receipt);
     if (record.state === "mined") {
-      log.warn({ disputeId: record._id, network, txHash: record.txHash }, "a reorganisation has removed the ruling");
+      log.warn({ ...work.factsOf(record), network, txHash: record.txHash }, `a reorganisation has removed the ${noun}`);
     }
     if (count > nonce) return afterForeignUse(record, head);
     await push(record, head, count, lookups.at(-1));
   }
 
-  async function afterReceipt(
-    record: Flight,
-    head: SendingHead,
-    receipt: Extract<ReceiptLookup, { status: "mined" }>["receipt"],
-  ): Promise<void> {
+  async function afterReceipt(record: Flight<R>, head: SendingHead, receipt: Mined): Promise<void> {
     const { transactionHash: txHash } = receipt;
     const blockNumber = Number(receipt.blockNumber);
     const isDeep = head.number - blockNumber >= timings.confirmations;
     if (receipt.status === "success") {
       const change = { txHash, blockNumber, inFlight: !isDeep, dueAt: isDeep ? undefined : inMs(timings.watchMs) };
-      await move(record, isDeep ? "final" : "mined", change);
+      await move(record, isDeep ? "final" : "mined", change, isDeep ? budget?.settle(record, receipt) : undefined);
       return;
     }
-    if (isDeep) return startOver(record, head, { reverts: record.reverts + 1 });
+    if (isDeep) return startOver(record, head, { reverts: record.reverts + 1 }, receipt);
     await waitForDepth(record, head, "reverted", `${txHash} reverted in block ${blockNumber}`);
   }
 
-  async function afterForeignUse(record: Flight, head: SendingHead): Promise<void> {
+  async function afterForeignUse(record: Flight<R>, head: SendingHead): Promise<void> {
     const { from, nonce } = record;
     const deepBlock = head.number - timings.confirmations;
-    if (deepBlock >= 0 && (await chain.transactionCount(from, deepBlock)) > nonce) return startOver(record, head, {});
+    if (deepBlock >= 0 && (await chain.transactionCount(from, deepBlock)) > nonce) {
+      return startOver(record, head, {}, undefined);
+    }
     await waitForDepth(record, head, "nonce_taken", `another transaction of ${from} used nonce ${nonce}`);
   }
 
   /** A reorganisation may still undo what used the nonce, so no other nonce is allocated yet. */
-  async function waitForDepth(record: Flight, head: SendingHead, problem: Problem, detail: string): Promise<void> {
-    const obstacle = stateObstacle(await escrowState(record.escrowId));
-    if (obstacle?.kind === "resolved") return conclude(record, head);
+  async function waitForDepth(record: Flight<R>, head: SendingHead, problem: string, detail: string): Promise<void> {
+    const obstacle = await work.obstacle(record, {});
+    if (obstacle?.kind === "done") return conclude(record, head);
     await hold(record, problem, detail, { dueAt: inMs(timings.watchMs), txHash: undefined, blockNumber: undefined });
   }
 
-  /** None of the signed transactions can resolve the dispute any more. */
-  async function startOver(record: Flight, head: SendingHead, change: Change): Promise<void> {
-    const detail = `nonce ${record.nonce} of ${record.from} is used and the dispute isn't resolved by it`;
-    log.warn({ disputeId: record._id, network, nonce: record.nonce, reverts: record.reverts }, detail);
-    const freed = await move(record, "queued", {
-      ...{ inFlight: false, from: undefined, nonce: undefined, txHash: undefined, blockNumber: undefined },
-      ...{ sentAt: undefined, sentAtBlock: undefined, dueAt: now(), ...change },
-    });
+  /** None of the signed transactions can carry the call any more. */
+  async function startOver(
+    record: Flight<R>,
+    head: SendingHead,
+    change: Change,
+    receipt: Mined | undefined,
+  ): Promise<void> {
+    const { nonce, reverts } = record;
+    const detail = `nonce ${nonce} of ${record.from} is used and didn't put the ${noun} on chain`;
+    log.warn({ ...work.factsOf(record), network, nonce, reverts }, detail);
+    const freed = await move(
+      record,
+      "queued",
+      {
+        ...{ inFlight: false, from: undefined, nonce: undefined, txHash: undefined, blockNumber: undefined },
+        ...{ sentAt: undefined, sentAtBlock: undefined, dueAt: now(), ...change },
+      },
+      budget?.settle(record, receipt),
+    );
     if (freed !== undefined) await begin(freed, head);
   }
 
   /** Gets a signed transaction into a block: sends it, sends it again or raises its fees. */
   async function push(
-    record: Flight,
+    record: Flight<R>,
     head: SendingHead,
     count: number,
     latest: ReceiptLookup | undefined,
   ): Promise<void> {
     const { from, nonce } = record;
-    const obstacle = await obstacleFor(record, from);
+    const obstacle = await work.obstacle(record, { from });
     // Higher nonces wait for this one, so it is sent even if it will revert.
     const isAwaited = await store.hasInFlightAbove({ network, from }, nonce);
     if (obstacle?.kind === "problem" && !isAwaited) {
       await hold(record, obstacle.problem, obstacle.detail, { txHash: undefined, blockNumber: undefined });
       return;
     }
-    if (obstacle?.kind === "resolved" && !isAwaited) {
-      // It will revert. Its nonce must be used up all the same, or the next ruling would wait for it.
+    if (obstacle?.kind === "done" && !isAwaited) {
+      // It will revert. Its nonce must be used up all the same, or the next call would wait for it.
       if (latest?.status !== "pending") await broadcast(record);
       return conclude(record, head);
     }
@@ -304,14 +306,14 @@ export function createSender(deps: SenderDeps): {
     else await send(record, head);
   }
 
-  function isOverdue({ sentAt, sentAtBlock = 0 }: Flight, head: SendingHead): boolean {
+  function isOverdue({ sentAt, sentAtBlock = 0 }: Flight<R>, head: SendingHead): boolean {
     if (sentAt === undefined) return false;
     return head.number > sentAtBlock && now().getTime() - sentAt.getTime() >= timings.bumpAfterMs;
   }
 
   /** Replaces the transaction by one with higher fees and the same nonce. Either may be mined. */
-  async function raise(record: Flight, head: SendingHead, latest: ReceiptLookup | undefined): Promise<void> {
-    const signer = signers[record.role];
+  async function raise(record: Flight<R>, head: SendingHead, latest: ReceiptLookup | undefined): Promise<void> {
+    const signer = work.signerOf(record);
     const last = record.attempts.at(-1);
     if (signer === undefined || last === undefined || !isAddressEqual(signer.address, record.from)) {
       if (latest?.status !== "pending") await broadcast(record);
@@ -326,12 +328,13 @@ export function createSender(deps: SenderDeps): {
       if (latest?.status !== "pending") await broadcast(record);
       return hold(record, "fee_cap", `${last.maxFeePerGas} wei can't be raised within the cap`);
     }
-    const raised = await addAttempt(record, signer, record.nonce, { gas: BigInt(last.gas), ...offer });
+    const terms = { gas: BigInt(last.gas), nonce: record.nonce, ...offer };
+    const raised = await withinBudget(record, () => addAttempt(record, signer, terms, head));
     if (raised !== undefined && raised !== "taken") await send(raised, head);
   }
 
   /** Sends the latest transaction and notes when. */
-  async function send(record: Flight, head: SendingHead): Promise<void> {
+  async function send(record: Flight<R>, head: SendingHead): Promise<void> {
     const reason = await broadcast(record);
     const problem = reason === undefined ? undefined : refusalProblem(reason);
     if (problem === undefined) await move(record, "sending", pushed(record, head));
@@ -339,23 +342,23 @@ export function createSender(deps: SenderDeps): {
   }
 
   /** @returns why the node refused it, if it did */
-  async function broadcast({ _id, attempts }: Flight): Promise<string | undefined> {
-    const attempt = attempts.at(-1);
+  async function broadcast(record: Flight<R>): Promise<string | undefined> {
+    const attempt = record.attempts.at(-1);
     if (attempt === undefined) return undefined;
     const answer = await chain.broadcast(attempt.raw);
     if (answer.kind === "accepted") return undefined;
     log.info(
-      { disputeId: _id, network, txHash: attempt.hash, reason: answer.reason },
+      { ...work.factsOf(record), network, txHash: attempt.hash, reason: answer.reason },
       "the node refused the transaction",
     );
     return answer.reason;
   }
 
-  const pushedAt = ({ sentAt, sentAtBlock }: Flight, head: SendingHead): Change => ({
+  const pushedAt = ({ sentAt, sentAtBlock }: Flight<R>, head: SendingHead): Change => ({
     ...{ sentAt: sentAt ?? now(), sentAtBlock: sentAtBlock ?? head.number },
     ...{ txHash: undefined, blockNumber: undefined },
   });
-  const pushed = (record: Flight, head: SendingHead): Change => ({
+  const pushed = (record: Flight<R>, head: SendingHead): Change => ({
     ...pushedAt(record, head),
     dueAt: inMs(timings.pollMs),
   });

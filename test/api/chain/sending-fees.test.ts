@@ -1,11 +1,11 @@
 import { assert } from "chai";
 
-import { firstOffer, nextOffer } from "../../../../api/features/disputes/sending/fees.ts";
+import { firstOffer, nextOffer } from "../../../api/chain/sending/fees.ts";
 
 const MULTIPLE = 10;
 const market = (baseFee: bigint, priorityFee: bigint) => ({ baseFee, priorityFee });
 
-describe("the fees of a ruling's transaction", () => {
+describe("the fees of a transaction", () => {
   it("start with twice the base fee and the market's tip", () => {
     assert.deepEqual(firstOffer(market(100n, 7n)), { maxFeePerGas: 207n, maxPriorityFeePerGas: 7n });
   });

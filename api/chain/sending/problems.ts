@@ -1,0 +1,34 @@
+/** What can be in the way of any transaction. */
+export const SENDING_PROBLEMS = [
+  /** This service has no key for it on the network, or not the one that signed before. */
+  "no_key",
+  /** The wallet can't pay for gas. */
+  "no_ether",
+  /** A transaction was mined and reverted. */
+  "reverted",
+  /** Another transaction has used the nonce. */
+  "nonce_taken",
+  /** An earlier nonce of the wallet is unused, and no transaction in flight has it. */
+  "nonce_gap",
+  /** The market's fees exceed what the sender may offer. */
+  "fee_cap",
+  /** A revert or an answer that the sender doesn't know. */
+  "unexpected",
+] as const;
+export type SendingProblem = (typeof SENDING_PROBLEMS)[number];
+
+/** Why a call has no place on chain now. `P` are the problems that its senders know. */
+export type Obstacle<P extends string = string> =
+  | { kind: "problem"; problem: P; detail: string }
+  /** The chain has what the call is for. */
+  | { kind: "done" };
+
+/** Answers that the chain explains at the next look. Nodes word them differently. */
+const EXPECTED_REFUSALS =
+  /already known|already imported|known transaction|nonce too low|underpriced|below base fee|less than block base fee/i;
+
+/** Classifies a node's refusal of a signed transaction; undefined if only the chain can tell what it means. */
+export function refusalProblem(reason: string): SendingProblem | undefined {
+  if (/insufficient funds/i.test(reason)) return "no_ether";
+  return EXPECTED_REFUSALS.test(reason) ? undefined : "unexpected";
+}
