@@ -1,4 +1,4 @@
-/** The API's subgraph queries (schema: subgraph/schema.graphql). */
+/** The API's subgraph queries (schema: subgraph/schema/). */
 
 const BLOCK = `block { number hash timestamp parentHash } hasIndexingErrors`;
 const META_AT_LEAST = `_meta(block: {number_gte: $minBlock}) { ${BLOCK} }`;

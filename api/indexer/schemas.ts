@@ -12,7 +12,7 @@ export const ESCROW_STATES = [
 ] as const;
 export type EscrowState = (typeof ESCROW_STATES)[number];
 
-/** Kinds of escrow events (subgraph/schema.graphql). */
+/** Kinds of escrow events (subgraph/schema/escrows.graphql). */
 export const ESCROW_EVENT_TYPES = [
   "EscrowCreated",
   "DeliverySubmitted",

@@ -22,7 +22,7 @@ const PLACEHOLDERS = {
 
 type ManifestValues = Readonly<Record<keyof typeof PLACEHOLDERS, string>>;
 
-const INTERFACES = { EscrowV2: "IEscrow", ScoreV2: "IScore", ResolverV2: "IResolver" } as const;
+const INDEXED_CONTRACTS = ["EscrowV2", "ScoreV2", "ResolverV2"] as const;
 
 /**
  * Compiles the mappings once for all networks, or takes the result for the same sources from the cache.
@@ -129,10 +129,9 @@ function subgraphFiles(values: ManifestValues): Map<string, string> {
   for (const path of readdirSync(join(SUBGRAPH_SOURCES, "src"), { recursive: true, encoding: "utf8" }).sort()) {
     if (path.endsWith(".ts")) files.set(join("src", path), readFileSync(join(SUBGRAPH_SOURCES, "src", path), "utf8"));
   }
-  for (const path of ["schema.graphql", "abis/ERC20.json"]) {
-    files.set(path, readFileSync(join(SUBGRAPH_SOURCES, path), "utf8"));
-  }
-  for (const [name, contract] of Object.entries(INTERFACES)) files.set(`abis/${name}.json`, abiOf(contract));
+  files.set("schema.graphql", readSchema());
+  files.set("abis/ERC20.json", readFileSync(join(SUBGRAPH_SOURCES, "abis", "ERC20.json"), "utf8"));
+  for (const contract of INDEXED_CONTRACTS) files.set(`abis/${contract}.json`, abiOf(contract));
   let manifest = readFileSync(join(SUBGRAPH_SOURCES, "subgraph.template.yaml"), "utf8");
   manifest = manifest.replaceAll('"{{startBlock}}"', values.startBlock);
   for (const [name, value] of Object.entries(values)) manifest = manifest.replaceAll(`{{${name}}}`, value);
@@ -140,9 +139,18 @@ function subgraphFiles(values: ManifestValues): Map<string, string> {
   return files;
 }
 
-/** The ABI of a contract's interface, which declares all its events, from the compiler's output. */
+/** The schema in one piece, as graph-node takes it. */
+export function readSchema(): string {
+  const dir = join(SUBGRAPH_SOURCES, "schema");
+  return readdirSync(dir)
+    .sort()
+    .map((name) => readFileSync(join(dir, name), "utf8"))
+    .join("\n");
+}
+
+/** A contract's ABI from the compiler's output. The implementation has the events of its base contracts too. */
 function abiOf(name: string): string {
-  const path = join(CONTRACTS.artifacts, "contracts", "interfaces", `${name}.sol`, `${name}.json`);
+  const path = join(CONTRACTS.artifacts, "contracts", `${name}.sol`, `${name}.json`);
   if (!existsSync(path)) throw new Error(`${relative(process.cwd(), path)} is missing; run hardhat build first.`);
   return JSON.stringify((JSON.parse(readFileSync(path, "utf8")) as { abi: unknown }).abi, undefined, 1);
 }

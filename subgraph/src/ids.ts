@@ -5,7 +5,7 @@ const SECONDS_PER_DAY = BigInt.fromI32(86_400);
 /** Most logs a block may hold for ordinals to stay in order. */
 const LOGS_PER_BLOCK = BigInt.fromI32(1_000_000);
 
-/** Id of the row for all escrows: the name of the network. Example: base-sepolia. */
+/** Id of the one row of the network (Protocol, Configuration): its name. Example: base-sepolia. */
 export function protocolId(): string {
   return dataSource.network();
 }
@@ -61,4 +61,20 @@ export function agentDayId(agent: Bytes, day: i32): Bytes {
  */
 export function agentDayTokenId(agent: Bytes, day: i32, token: Bytes): Bytes {
   return agentDayId(agent, day).concat(token);
+}
+
+/**
+ * Id of what an account has to do with a token, such as its credit or the fees it received: the account's address followed
+ * by the token's. Example: account 0x1111…11 and token 0x036c…7e is 0x1111…11036c…7e.
+ */
+export function accountTokenId(account: Bytes, token: Bytes): Bytes {
+  return account.concat(token);
+}
+
+/**
+ * Id of the time in which a wallet held a resolver role: the role's code as 4 bytes, lowest first, followed by the wallet's
+ * address. Example: admin (1) 0x1111…11 is 0x010000001111…11.
+ */
+export function tenureId(role: i32, resolver: Address): Bytes {
+  return Bytes.fromI32(role).concat(resolver);
 }

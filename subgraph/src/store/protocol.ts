@@ -4,6 +4,11 @@ import { Escrow, Protocol } from "../../generated/schema";
 import { protocolId } from "../ids";
 import { feeUsdOf, settledUsdOf } from "./shares";
 
+/** Creates the row, so that it can be read before the first escrow. */
+export function startProtocol(block: ethereum.Block): void {
+  loadOrCreate(block).save();
+}
+
 /** Counts a new escrow. */
 export function countNewEscrow(escrow: Escrow, block: ethereum.Block): void {
   const protocol = loadOrCreate(block);

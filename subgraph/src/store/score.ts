@@ -1,6 +1,6 @@
 import { Address, BigInt, Bytes, ethereum } from "@graphprotocol/graph-ts";
 
-import { ScoreChange } from "../../generated/schema";
+import { ScoreChange, ScoreFailure } from "../../generated/schema";
 import { ordinalOf, scoreChangeId } from "../ids";
 
 /** Adds a change to an agent's score history. */
@@ -23,4 +23,25 @@ export function recordScoreChange(
   change.timestamp = event.block.timestamp;
   change.txHash = event.transaction.hash;
   change.save();
+}
+
+/** Records that the score contract did not take the outcome of a settlement. */
+export function recordScoreFailure(escrowId: Bytes, outcome: string, event: ethereum.Event): void {
+  const failure = new ScoreFailure(escrowId);
+  failure.escrow = escrowId;
+  failure.outcome = outcome;
+  failure.failedAt = event.block.timestamp;
+  failure.failedTxHash = event.transaction.hash;
+  failure.updatedBlock = event.block.number;
+  failure.save();
+}
+
+/** Records that a retry brought the outcome into the score contract. */
+export function recordScoreRetry(escrowId: Bytes, event: ethereum.Event): void {
+  const failure = ScoreFailure.load(escrowId);
+  if (failure == null) return;
+  failure.retriedAt = event.block.timestamp;
+  failure.retriedTxHash = event.transaction.hash;
+  failure.updatedBlock = event.block.number;
+  failure.save();
 }

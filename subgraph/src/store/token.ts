@@ -1,7 +1,7 @@
-import { Address, BigInt, DataSourceContext } from "@graphprotocol/graph-ts";
+import { Address, BigInt, Bytes, DataSourceContext } from "@graphprotocol/graph-ts";
 
 import { ERC20 } from "../../generated/EscrowV2/ERC20";
-import { Token } from "../../generated/schema";
+import { Escrow, Token } from "../../generated/schema";
 
 /** Symbol of a token that tells none. */
 const NO_SYMBOL = "UNKNOWN";
@@ -10,6 +10,7 @@ const NO_SYMBOL = "UNKNOWN";
 export function listToken(
   address: Address,
   feed: Address,
+  maxPriceAge: BigInt,
   decimals: i32,
   minAmount: BigInt,
   context: DataSourceContext,
@@ -18,11 +19,19 @@ export function listToken(
   if (token == null) {
     token = new Token(address);
     token.symbol = symbolOf(address, context);
+    token.created = 0;
+    token.deposited = BigInt.zero();
+    token.fees = BigInt.zero();
+    token.locked = BigInt.zero();
+    token.paid = BigInt.zero();
+    token.returned = BigInt.zero();
+    token.credited = BigInt.zero();
   }
   token.decimals = decimals;
   token.listed = true;
   token.minAmount = minAmount;
   token.feed = feed;
+  token.maxPriceAge = maxPriceAge;
   token.save();
 }
 
@@ -31,6 +40,35 @@ export function delistToken(address: Address): void {
   const token = Token.load(address);
   if (token == null) return;
   token.listed = false;
+  token.save();
+}
+
+/** Adds the deposit of a new escrow. */
+export function countDeposit(escrow: Escrow): void {
+  const token = Token.load(escrow.token);
+  if (token == null) return;
+  token.created += 1;
+  token.deposited = token.deposited.plus(escrow.amount);
+  token.fees = token.fees.plus(escrow.fee);
+  token.locked = token.locked.plus(escrow.locked);
+  token.save();
+}
+
+/** Adds what a settlement paid, and unlocks it. */
+export function countSettlement(escrow: Escrow): void {
+  const token = Token.load(escrow.token);
+  if (token == null) return;
+  token.locked = token.locked.minus(escrow.locked);
+  token.paid = token.paid.plus(escrow.sellerAmount);
+  token.returned = token.returned.plus(escrow.buyerAmount);
+  token.save();
+}
+
+/** Adds to what waits for withdrawal, or takes from it, in token units. */
+export function changeCredited(address: Bytes, amount: BigInt): void {
+  const token = Token.load(address);
+  if (token == null) return;
+  token.credited = token.credited.plus(amount);
   token.save();
 }
 

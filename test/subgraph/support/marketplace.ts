@@ -10,7 +10,7 @@ import {
   parseEther,
   publicActions,
 } from "viem";
-import type { Account, Address, Hash, Hex, TransactionReceipt } from "viem";
+import type { Abi, Account, Address, Hash, Hex, TransactionReceipt } from "viem";
 import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
 import type { PrivateKeyAccount } from "viem/accounts";
 
@@ -75,19 +75,26 @@ export class Marketplace {
   readonly usdc: Address;
   readonly tokens: Readonly<Record<string, string>>;
   readonly escrow: Address;
-  readonly #resolver: Address;
+  readonly score: Address;
+  readonly resolver: Address;
   readonly #subgraphUrl: string;
 
   constructor(facts: StackFacts, network: NetworkName) {
     const of = facts.networks[network];
-    if (of?.escrow === undefined || of.resolver === undefined || of.subgraphUrl === undefined) {
+    if (
+      of?.escrow === undefined ||
+      of.score === undefined ||
+      of.resolver === undefined ||
+      of.subgraphUrl === undefined
+    ) {
       throw new Error(`the stack has no subgraph of ${network}`);
     }
     this.client = createClient(network, of.chainId, of.rpcUrl);
     this.tokens = of.tokens;
     this.usdc = of.tokens["USDC"] as Address;
     this.escrow = of.escrow as Address;
-    this.#resolver = of.resolver as Address;
+    this.score = of.score as Address;
+    this.resolver = of.resolver as Address;
     this.#subgraphUrl = of.subgraphUrl;
   }
 
@@ -111,20 +118,23 @@ export class Marketplace {
 
   /** The escrow contract as this account uses it. */
   escrowAs(account: Account) {
-    const client = { public: this.client, wallet: this.#walletOf(account) };
-    return getContract({ address: this.escrow, abi: escrowAbi, client });
+    return this.contractAs(account, this.escrow, escrowAbi);
   }
 
   /** The resolver contract as this account uses it. */
   resolverAs(account: Account) {
-    const client = { public: this.client, wallet: this.#walletOf(account) };
-    return getContract({ address: this.#resolver, abi: resolverAbi, client });
+    return this.contractAs(account, this.resolver, resolverAbi);
   }
 
   /** A token as this account uses it. */
   tokenAs(account: Account, address: Address) {
+    return this.contractAs(account, address, tokenAbi);
+  }
+
+  /** Any contract as this account uses it. */
+  contractAs<const A extends Abi>(account: Account, address: Address, abi: A) {
     const client = { public: this.client, wallet: this.#walletOf(account) };
-    return getContract({ address, abi: tokenAbi, client });
+    return getContract({ address, abi, client });
   }
 
   /** The receipt of a transaction that succeeded. */
