@@ -310,6 +310,7 @@ function createFeatures(platform: Platform, timings: Timings) {
     transactions: transactions.models.transactions,
     wallets: agents.directory,
     disputes: disputes.book,
+    confirmations: env.confirmations,
     onSettled: async (network, wallets) => {
       await standings.sync(network, wallets);
     },

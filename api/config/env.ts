@@ -40,6 +40,9 @@ const wholeNumber = (min: number, max: number) =>
     .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
 
 const MIN_SECRET_LENGTH = 32;
+/** About four seconds on Base. Its reorganisations are rare and shallow. */
+const DEFAULT_CONFIRMATIONS = 2;
+const MAX_CONFIRMATIONS = 1_000;
 
 const siteOrigin = z
   .string()
@@ -85,6 +88,8 @@ const variables = z.object({
     .regex(/^[^\r\n]+@[^\r\n]+$/, "must be an address such as `Market <no-reply@market.example>`")
     .optional(),
   FOLLOWER_POLL_MS: wholeNumber(10, 60_000).default(100),
+  CONFIRMATIONS_BASE_SEPOLIA: wholeNumber(0, MAX_CONFIRMATIONS).default(DEFAULT_CONFIRMATIONS),
+  CONFIRMATIONS_BASE: wholeNumber(0, MAX_CONFIRMATIONS).default(DEFAULT_CONFIRMATIONS),
   MEMORY_MAX_ENTRIES: wholeNumber(1, 1_000_000).default(MEMORY_QUOTA.entries),
   MEMORY_MAX_BYTES: wholeNumber(1, 1_000_000_000_000).default(MEMORY_QUOTA.bytes),
   ...limitVariables,
@@ -128,6 +133,8 @@ export interface Env {
   mail: { smtpUrl: string; from: string } | "log" | "none";
   /** Interval at which the follower polls a subgraph, in milliseconds. */
   followerPollMs: number;
+  /** How many blocks must follow a move's block before the move is announced. */
+  confirmations: Readonly<Record<Network, number>>;
   limits: Limits;
   /** What an agent may store in its memory: entries, and bytes of all kept versions. */
   memoryQuota: { entries: number; bytes: number };
@@ -170,6 +177,7 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     internalWebhookSecret: env.INTERNAL_WEBHOOK_SECRET,
     mail: mailOf(env, publicUrl),
     followerPollMs: env.FOLLOWER_POLL_MS,
+    confirmations: { "base-sepolia": env.CONFIRMATIONS_BASE_SEPOLIA, base: env.CONFIRMATIONS_BASE },
     limits: limitsOf(env),
     memoryQuota: { entries: env.MEMORY_MAX_ENTRIES, bytes: env.MEMORY_MAX_BYTES },
     x402: x402Settings(env),

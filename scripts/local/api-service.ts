@@ -75,6 +75,9 @@ function apiEnvironment(options: ApiOptions, env: Environment): Record<string, s
     WEBHOOK_SIGNING_SECRET: given(env, "WEBHOOK_SIGNING_SECRET", options.secrets.webhookSigningSecret),
     // Agents under development receive their webhooks on this machine.
     WEBHOOK_ALLOW_PRIVATE_HOSTS: given(env, "WEBHOOK_ALLOW_PRIVATE_HOSTS", "127.0.0.1"),
+    // Nothing reorganises the local chains but a test.
+    CONFIRMATIONS_BASE_SEPOLIA: given(env, "CONFIRMATIONS_BASE_SEPOLIA", "0"),
+    CONFIRMATIONS_BASE: given(env, "CONFIRMATIONS_BASE", "0"),
     ...paymentEnvironment(env),
     ...disputeEnvironment(env),
   };

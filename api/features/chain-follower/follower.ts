@@ -7,6 +7,8 @@ import type { Lease } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 import type { Applied, Applier, CursorPosition } from "./applier.ts";
+import { confirmedOf, isUnconfirmed, waitingMoves } from "./confirmations.ts";
+import type { Confirmed } from "./confirmations.ts";
 import { anchorOf, continuationOf, findFork } from "./continuity.ts";
 import type { AppliedEventRecord, CursorRecord, FollowerModels, NewcomerRecord } from "./model.ts";
 import { payloadSizes, portionsOf } from "./portions.ts";
@@ -44,6 +46,8 @@ export interface FollowerOptions {
   now: () => Date;
   /** Pause between reads of the subgraph, in milliseconds. */
   pollMs: number;
+  /** How many blocks must follow a move's block before the move is applied and announced. */
+  confirmations: number;
   /** Called after each page with what was applied. */
   onStep?: (step: FollowerStep) => Promise<void>;
 }
@@ -51,6 +55,8 @@ export interface FollowerOptions {
 /** The result of one page of the subgraph's events. */
 export interface FollowerStep {
   head: IndexedBlock;
+  /** Unix seconds up to which everything has been applied, unless `hasMore`; null if that isn't known. */
+  appliedTime: number | null;
   applied: number;
   withdrawn: number;
   /** Wallets whose deals have settled or lost their settlement. */
@@ -95,9 +101,14 @@ export function createFollower(options: FollowerOptions): Follower {
     return { anchor, headNumber, height, epoch, forkOrdinal, ...fields };
   }
 
-  function stepOf(head: IndexedBlock, hasMore: boolean, done: readonly Applied[] = []): FollowerStep {
+  function stepOf(
+    head: IndexedBlock,
+    hasMore: boolean,
+    done: readonly Applied[] = [],
+    appliedTime: number | null = null,
+  ): FollowerStep {
     return {
-      head,
+      ...{ head, appliedTime },
       applied: done.reduce((sum, { freshCount }) => sum + freshCount, 0),
       withdrawn: done.reduce((sum, { withdrawnCount }) => sum + withdrawnCount, 0),
       settledWallets: [...new Set(done.flatMap(({ settledWallets }) => [...settledWallets]))],
@@ -170,8 +181,11 @@ export function createFollower(options: FollowerOptions): Follower {
     });
   }
 
-  /** Withdraws the moves that a fully read new branch lacks; false if more are missing than fit in one step. */
-  async function withdrawMissing(done: Applied[]): Promise<boolean> {
+  /**
+   * Withdraws the moves that a fully read new branch lacks; false if more are missing than fit in one step. Moves that
+   * were mined again and wait for confirmations are compared once they have them.
+   */
+  async function withdrawMissing(done: Applied[], confirmed: Confirmed): Promise<boolean> {
     const { forkOrdinal, epoch } = position();
     if (forkOrdinal === null) return true;
     const missing = await models.applied
@@ -179,9 +193,12 @@ export function createFollower(options: FollowerOptions): Follower {
       .sort({ ordinal: -1 })
       .limit(PAGE_SIZE)
       .lean<AppliedEventRecord[]>();
-    for (const portion of portionsOf(missing, () => 0)) done.push(...(await withdrawPart(portion)));
-    if (missing.length === PAGE_SIZE) return false;
-    if (missing.length > 0) log.warn({ network, withdrawn: missing.length }, "moves withdrawn");
+    const minedAgain = waitingMoves(network, confirmed);
+    const gone = missing.filter(({ _id }) => !minedAgain.has(_id));
+    for (const portion of portionsOf(gone, () => 0)) done.push(...(await withdrawPart(portion)));
+    if (gone.length > 0) log.warn({ network, withdrawn: gone.length }, "moves withdrawn");
+    if (missing.length === PAGE_SIZE && gone.length > 0) return false;
+    if (gone.length < missing.length) return true;
     cursor = await applier.pass({ cursor, next: position({ forkOrdinal: null }) });
     return true;
   }
@@ -205,7 +222,7 @@ export function createFollower(options: FollowerOptions): Follower {
   }
 
   /** Retries quarantined escrows. Everything up to the head must have been read. */
-  async function releaseQuarantined(head: IndexedBlock): Promise<Applied[]> {
+  async function releaseQuarantined(head: IndexedBlock, confirmed: Confirmed): Promise<Applied[]> {
     const now = options.now();
     const due = await models.quarantine
       .find({ network, retryAt: { $lte: now } })
@@ -218,7 +235,9 @@ export function createFollower(options: FollowerOptions): Follower {
         const { block, escrows } = await indexer.escrows([escrowId], { minBlock: head.number });
         // A read at another head may include moves that haven't been read yet: the next step tries again.
         if (block.hash === null || block.hash !== head.hash) break;
-        const released = await applier.release({ cursor, next: position() }, escrowId, escrows.get(escrowId));
+        const escrow = escrows.get(escrowId);
+        if (isUnconfirmed(escrow, confirmed)) continue;
+        const released = await applier.release({ cursor, next: position() }, escrowId, escrow);
         cursor = released.cursor;
         done.push(released);
         log.info({ network, escrowId, attempts }, "escrow released from quarantine");
@@ -282,24 +301,27 @@ export function createFollower(options: FollowerOptions): Follower {
       if (cursor !== undefined) await rewind(cursor, head);
       return stepOf(head, true);
     }
-    const last = events.at(-1);
-    if (events.length === PAGE_SIZE && last !== undefined) {
-      const done = await applyPage(fresh, afterEvent(last, head.number));
+    const confirmed = confirmedOf(fresh, head, options.confirmations);
+    const last = confirmed.events.at(-1);
+    const isFull = events.length === PAGE_SIZE;
+    if (isFull && confirmed.waiting.length === 0 && last !== undefined) {
+      const done = await applyPage(confirmed.events, afterEvent(last, head.number));
       isCatchingUp = true;
       return stepOf(head, true, done);
     }
     const end = position({
-      anchor: last === undefined ? null : anchorOf(last),
-      headNumber: head.number,
+      anchor: last === undefined ? anchor : anchorOf(last),
+      headNumber: confirmed.block,
       height: head.number,
     });
-    const done = await applyPage(fresh, end);
-    if (fresh.length === 0 && isCursorDue()) cursor = await applier.pass({ cursor, next: end });
+    const done = await applyPage(confirmed.events, end);
+    if (confirmed.events.length === 0 && isCursorDue()) cursor = await applier.pass({ cursor, next: end });
     isCatchingUp = false;
-    const isWithdrawn = await withdrawMissing(done);
+    // A full page may lack moves of the new branch that wait behind it.
+    const isWithdrawn = isFull || (await withdrawMissing(done, confirmed));
     if (!isWithdrawn) return stepOf(head, true, done);
-    done.push(...(await releaseQuarantined(head)));
-    return stepOf(head, await welcomeNext(), done);
+    done.push(...(await releaseQuarantined(head, confirmed)));
+    return stepOf(head, await welcomeNext(), done, confirmed.timestamp);
   }
 
   function isCursorDue(): boolean {

@@ -60,6 +60,8 @@ export interface ChainFollowerModuleDeps {
   /** Called after something is put into the outbox. */
   onAnnounced: () => void;
   timings: FollowerTimings;
+  /** How many blocks must follow a move's block before it is announced. */
+  confirmations: Readonly<Record<Network, number>>;
 }
 
 /** How far the follower has come. It exists before the follower, because transactions need it. */
@@ -104,7 +106,8 @@ export const chainFollowerModule = defineFeature({
         chainHeight: async () => (await chain.head()).number,
         lease: createLease(leases, `follower:${network}`, options.processId, timings.leaseMs),
         pollMs: timings.followerPollMs,
-        onStep: async ({ head, applied, withdrawn, settledWallets, hasMore }) => {
+        confirmations: options.confirmations[network],
+        onStep: async ({ appliedTime, applied, withdrawn, settledWallets, hasMore }) => {
           if (applied + withdrawn > 0) options.onAnnounced();
           if (settledWallets.length > 0) {
             // Standings are only copies, and a job of the agents feature syncs them again.
@@ -113,9 +116,9 @@ export const chainFollowerModule = defineFeature({
             });
           }
           // Until the last page has been read, a checkout's funding may still be among the waiting events.
-          if (hasMore || head.timestamp === null || performance.now() - expiredAt < timings.expiryEveryMs) return;
+          if (hasMore || appliedTime === null || performance.now() - expiredAt < timings.expiryEveryMs) return;
           expiredAt = performance.now();
-          await expireQuotes(transactions, network, head.timestamp, now());
+          await expireQuotes(transactions, network, appliedTime, now());
         },
       });
     }
