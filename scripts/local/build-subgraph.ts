@@ -3,36 +3,23 @@ import { execFile } from "node:child_process";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
 
-import { readDeployment } from "../../deploy/system/deployment-file.ts";
 import { readArguments } from "../command/arguments.ts";
 import { NETWORKS } from "./networks.ts";
 import { ROOT } from "./paths.ts";
 import { buildSubgraphProject } from "./subgraph-build.ts";
+import { readTarget } from "./subgraph-target.ts";
 
 const HELP = `usage: npm run build:subgraph -- [--deployment FILE] --network ${NETWORKS.join("|")}
 
 Writes the subgraph of one network to subgraph/build/<network> and compiles it there. Run \`hardhat build\` before.
   --network NAME      the settlement network
   --deployment FILE   where its contracts are (default deploy/deployments/<network>.json)
-Then, in that folder: npx graph deploy --node ADMIN_URL --ipfs IPFS_URL marketplace/<network>`;
+Then, in that folder: npx graph deploy --node ADMIN_URL --ipfs IPFS_URL marketplace/<network>
+\`npm run subgraph:deploy\` builds and deploys.`;
 
 const { values } = readArguments(HELP, { network: { type: "string" }, deployment: { type: "string" } });
-const network = NETWORKS.find((name) => name === values.network);
-if (network === undefined) {
-  process.stderr.write(`--network must be one of ${NETWORKS.join(", ")}.\n`);
-  process.exit(2);
-}
-const file = values.deployment ?? join(ROOT, "deploy", "deployments", `${network}.json`);
-const deployment = await readDeployment(file);
-if (deployment === undefined) {
-  process.stderr.write(`${file} does not exist: deploy the contracts first, or name another file with --deployment.\n`);
-  process.exit(1);
-}
-if (deployment.network !== network) {
-  process.stderr.write(`${file} is a deployment on ${deployment.network}, not on ${network}.\n`);
-  process.exit(1);
-}
-const dir = join(ROOT, "subgraph", "build", network);
+const { file, deployment } = await readTarget(values.network, values.deployment);
+const dir = join(ROOT, "subgraph", "build", deployment.network);
 await buildSubgraphProject(deployment, dir, async ({ command, args, cwd, env }) => {
   const { stdout } = await promisify(execFile)(command, args, { cwd, env: { ...process.env, ...env } });
   return stdout;

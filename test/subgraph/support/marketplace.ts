@@ -231,9 +231,9 @@ export class Marketplace {
         if (BigInt(_meta.block.number) >= block) return await this.#ask<T>(text, variables);
         if (Date.now() > giveUpAt) throw new Error(`block ${block} was not indexed, only ${_meta.block.number}`);
       } catch (error) {
-        // graph-node's error when a reorganisation interrupts a query; the next attempt reads the new branch.
-        const reorganised = error instanceof Error && error.message.includes("reorganized while executing");
-        if (!reorganised || Date.now() > giveUpAt) throw error;
+        // A reorganisation interrupted the query, or the subgraph was deployed just now; the next attempt succeeds.
+        const passing = /reorganized while executing|has not started syncing yet/;
+        if (!(error instanceof Error && passing.test(error.message)) || Date.now() > giveUpAt) throw error;
       }
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
