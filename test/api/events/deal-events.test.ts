@@ -409,7 +409,11 @@ describe("the events of a deal", () => {
       ["escrow.funded", true, escrowId],
     );
     for (const agent of [own.seller, own.buyer]) {
-      const data = await readTransaction(api, agent, event.transactionId);
+      // An agent that has just registered gets escrows without a checkout in its turn.
+      const data = await until("the party sees it", async () => {
+        const { status, body } = await get(agent, `/api/v1/transactions/${event.transactionId}`);
+        return status === 200 && body.data;
+      });
       assert.deepEqual([data.unsolicited, data.status, data.amount], [true, "funded", "1000000"]);
     }
   });
