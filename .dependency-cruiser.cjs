@@ -1,4 +1,4 @@
-/** Imports run one way: lib ← config ← {db, chain, indexer, http, jobs} ← features, platform ← container ← app ← {server, worker, quarantine, verify-ruling}. */
+/** Imports run one way: lib ← config ← {db, chain, indexer, http, jobs} ← features, platform ← container ← app ← {server, worker, quarantine, rebates-pay, verify-ruling}. */
 const layers = [
   ["lib", "^api/lib/"],
   ["config", "^api/config/"],
@@ -7,7 +7,7 @@ const layers = [
   ["platform", "^api/platform\\.ts$"],
   ["container", "^api/container\\.ts$"],
   ["app", "^api/app\\.ts$"],
-  ["processes", "^api/(server|worker|quarantine|verify-ruling)\\.ts$"],
+  ["processes", "^api/(server|worker|quarantine|rebates-pay|verify-ruling)\\.ts$"],
 ];
 
 module.exports = {
@@ -38,7 +38,7 @@ module.exports = {
       name: "features-by-their-module",
       comment: "Container, app and processes know a feature by its module.ts alone (style: 21).",
       severity: "error",
-      from: { path: "^api/(container|app|server|worker|quarantine|verify-ruling)\\.ts$" },
+      from: { path: "^api/(container|app|server|worker|quarantine|rebates-pay|verify-ruling)\\.ts$" },
       to: { path: "^api/features/", pathNot: "^api/features/(feature\\.ts$|[^/]+/module\\.ts$)" },
     },
     {

@@ -19,7 +19,8 @@ import type { DisputeTimings } from "./features/disputes/module.ts";
 import { docsModule } from "./features/docs/module.ts";
 import { eventsModule, STREAM_TIMINGS } from "./features/events/module.ts";
 import type { StreamTimings } from "./features/events/module.ts";
-import { feesModule } from "./features/fees/module.ts";
+import { feesModule, STATEMENT_TIMINGS } from "./features/fees/module.ts";
+import type { StatementTimings } from "./features/fees/module.ts";
 import { healthModule } from "./features/health/module.ts";
 import { IDEMPOTENCY_TIMINGS, idempotencyModule } from "./features/idempotency/module.ts";
 import type { IdempotencyTimings } from "./features/idempotency/module.ts";
@@ -88,7 +89,8 @@ export type Timings = TransactionTimings &
   MailTimings &
   DisputeTimings &
   FanOutTimings &
-  StreamTimings;
+  StreamTimings &
+  StatementTimings;
 
 /** The default timings. */
 export const TIMINGS: Timings = {
@@ -101,6 +103,7 @@ export const TIMINGS: Timings = {
   ...DISPUTE_TIMINGS,
   ...FAN_OUT_TIMINGS,
   ...STREAM_TIMINGS,
+  ...STATEMENT_TIMINGS,
 };
 
 type Features = ReturnType<typeof createFeatures>;
@@ -253,7 +256,7 @@ function createFeatures(platform: Platform, timings: Timings) {
   const developer = developerModule.create({
     ...{ connection, publicUrl, clock, log, timings, mail: env.mail, levels: kya.levels },
   });
-  const fees = feesModule.create({ indexer: indexers[MAINNET], clock });
+  const fees = feesModule.create({ connection, chain: chains[MAINNET], indexer: indexers[MAINNET], clock, timings });
   const etherPrice = createEtherPrice(chains, clock);
   const search = searchModule.create({ connection, standings, etherPrice, log });
   const { discovery, embedder } = search;

@@ -6,6 +6,7 @@ import { disputeProblems, disputeSettings, disputeVariables } from "./disputes.t
 import type { DisputeSettings } from "./disputes.ts";
 import { limitsOf, limitVariables } from "./limits.ts";
 import type { Limits } from "./limits.ts";
+import { privateKey } from "./private-key.ts";
 import { x402Problems, x402Settings, x402Variables } from "./x402.ts";
 import type { X402Settings } from "./x402.ts";
 
@@ -202,6 +203,27 @@ export type ChainSettings = Pick<Env, "rpcUrls" | "deploymentFiles">;
  */
 export function loadChainSettings(source: Readonly<Record<string, string | undefined>> = process.env): ChainSettings {
   return chainSettingsOf(readVariables(variables.pick(CHAIN_VARIABLES), source));
+}
+
+/** What the payment of rebates needs. */
+export interface RebateSettings {
+  mongodbUri: string;
+  /** JSON-RPC server of the mainnet. */
+  rpcUrl: string;
+  /** Key of the wallet that pays; undefined if none is configured. */
+  payerKey: `0x${string}` | undefined;
+}
+
+/**
+ * Reads the settings of `npm run rebates:pay`. No other process reads the key.
+ * @throws ConfigurationError when one is missing or invalid
+ */
+export function loadRebateSettings(source: Readonly<Record<string, string | undefined>> = process.env): RebateSettings {
+  const env = readVariables(
+    variables.pick({ MONGODB_URI: true, RPC_URL_BASE: true }).extend({ REBATE_PAYER_KEY_BASE: privateKey.optional() }),
+    source,
+  );
+  return { mongodbUri: env.MONGODB_URI, rpcUrl: env.RPC_URL_BASE, payerKey: env.REBATE_PAYER_KEY_BASE };
 }
 
 const CHAIN_VARIABLES = {

@@ -13,7 +13,10 @@ import {
   CHANGED_AGENTS_QUERY,
   ESCROWS_QUERY,
   EVENTS_QUERY,
+  FIRST_PAID_QUERY,
   META_QUERY,
+  PAID_SETTLEMENTS_QUERY,
+  SELLER_VOLUMES_QUERY,
 } from "./queries.ts";
 import {
   agentDaysAnswer,
@@ -21,7 +24,10 @@ import {
   agentsAnswer,
   escrowsAnswer,
   eventsAnswer,
+  firstPaidAnswer,
   metaAnswer,
+  paidSettlementsAnswer,
+  sellerVolumesAnswer,
 } from "./schemas.ts";
 import type {
   IndexedAgent,
@@ -29,7 +35,9 @@ import type {
   IndexedEscrow,
   IndexedScoreChange,
   metaSchema,
+  PaidSettlement,
   ReadEvent,
+  SellerVolume,
 } from "./schemas.ts";
 
 /** The block at which the subgraph read an answer. `timestamp` is in unix seconds. */
@@ -88,6 +96,12 @@ export interface HistoryPage {
   deals: number;
 }
 
+/** A block at which the subgraph is read, whatever it has indexed since. */
+export interface AtBlock {
+  number: number;
+  hash: `0x${string}`;
+}
+
 /** Shares of the connections to a subgraph. */
 export type ReadLane = "reads" | "moves";
 
@@ -106,6 +120,23 @@ export interface Indexer {
   changedAgents(after: AgentPlace, first: number): Promise<{ block: IndexedBlock; agents: IndexedAgent[] }>;
   /** A wallet's days with settlements as seller, from a UTC day (days since 1970) on, oldest first; at most 1000. */
   agentDays(wallet: string, fromDay: number): Promise<{ block: IndexedBlock; days: IndexedAgentDay[] }>;
+  /** Days in a span (days since 1970, `to` exclusive) on which agents were paid as sellers, after an id of this order. */
+  sellerVolumes(
+    days: { from: number; to: number },
+    afterId: string,
+    first: number,
+    block: AtBlock,
+  ): Promise<SellerVolume[]>;
+  /** What paid a seller in a span (unix seconds, `to` exclusive) after an earlier settlement, oldest first. */
+  paidSettlements(
+    seller: string,
+    span: { from: number; to: number },
+    after: PaidSettlement | undefined,
+    first: number,
+    block: AtBlock,
+  ): Promise<PaidSettlement[]>;
+  /** When an escrow first paid its seller, in unix seconds; undefined if none has. */
+  firstPaidSettlement(block: AtBlock): Promise<number | undefined>;
   /** Counts, score changes and deal values of a wallet. */
   agentHistory(wallet: string, page: HistoryPage): Promise<AgentHistory>;
   close(): Promise<void>;
@@ -127,6 +158,8 @@ const DEFAULT_ATTEMPTS = 3;
 const LANE_QUERIES: Readonly<Record<ReadLane, number>> = { reads: 24, moves: 4 };
 /** Maximum number of escrows in one query that several reads share. */
 const JOINED_IDS = 100;
+/** Sorts after every escrow id. */
+const AFTER_EVERY_ESCROW = `0x${"ff".repeat(32)}`;
 /** Above the ordinal of every log. */
 const AFTER_EVERY_ORDINAL = 2n ** 63n;
 /** graph-node returns at most this many entities at once. */
@@ -236,6 +269,25 @@ export function createIndexer(options: IndexerOptions): Indexer {
       const variables = { agent: wallet.toLowerCase(), from: fromDay, first: PAGE_SIZE };
       const answer = await client.query(AGENT_DAYS_QUERY, variables, agentDaysAnswer);
       return { block: toBlock(answer._meta), days: answer.agentDays };
+    },
+
+    async sellerVolumes({ from, to }, afterId, first, { hash }) {
+      const variables = { from, to, id: afterId, first, hash };
+      return (await client.query(SELLER_VOLUMES_QUERY, variables, sellerVolumesAnswer)).agentDays;
+    },
+
+    async paidSettlements(seller, { from, to }, after, first, { hash }) {
+      const place =
+        after === undefined
+          ? { at: String(from - 1), id: AFTER_EVERY_ESCROW }
+          : { at: String(after.settledAt), id: after.id };
+      const variables = { seller: seller.toLowerCase(), ...place, to: String(to), first, hash };
+      return (await client.query(PAID_SETTLEMENTS_QUERY, variables, paidSettlementsAnswer)).escrows;
+    },
+
+    async firstPaidSettlement({ hash }) {
+      const answer = await client.query(FIRST_PAID_QUERY, { hash }, firstPaidAnswer);
+      return answer.escrows[0]?.settledAt;
     },
 
     async agentHistory(wallet, { before = AFTER_EVERY_ORDINAL, first, deals }) {

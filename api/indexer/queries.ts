@@ -73,6 +73,46 @@ export const AGENT_DAYS_QUERY = `query AgentDays($agent: String!, $from: Int!, $
   }
 }`;
 
+/** Days on which agents were paid as sellers, at one block, in the order of their ids. */
+export const SELLER_VOLUMES_QUERY = `query SellerVolumes($from: Int!, $to: Int!, $id: Bytes!, $first: Int!, $hash: Bytes!) {
+  agentDays(
+    first: $first
+    where: {day_gte: $from, day_lt: $to, soldCount_gt: 0, id_gt: $id}
+    orderBy: id
+    orderDirection: asc
+    block: {hash: $hash}
+  ) {
+    id agent { id } day soldUsd
+  }
+}`;
+
+const SETTLEMENT_FIELDS = `id token { id symbol decimals } amount fee locked valueUsd sellerAmount settledAt`;
+
+/** Escrows that paid a seller, after a position in the order of their settlement, at one block. */
+export const PAID_SETTLEMENTS_QUERY = `query PaidSettlements(
+  $seller: String!, $at: BigInt!, $id: Bytes!, $to: BigInt!, $first: Int!, $hash: Bytes!
+) {
+  escrows(
+    first: $first
+    where: {or: [
+      {seller: $seller, sellerAmount_gt: "0", settledAt_gt: $at, settledAt_lt: $to}
+      {seller: $seller, sellerAmount_gt: "0", settledAt: $at, id_gt: $id}
+    ]}
+    orderBy: settledAt
+    orderDirection: asc
+    block: {hash: $hash}
+  ) {
+    ${SETTLEMENT_FIELDS}
+  }
+}`;
+
+/** When an escrow first paid a seller. */
+export const FIRST_PAID_QUERY = `query FirstPaid($hash: Bytes!) {
+  escrows(first: 1, where: {sellerAmount_gt: "0"}, orderBy: settledAt, orderDirection: asc, block: {hash: $hash}) {
+    settledAt
+  }
+}`;
+
 const LATEST_DEALS = `first: $deals, orderBy: settledAt, orderDirection: desc`;
 
 /** What is known about an agent, read at one block: its counts, a page of its score changes and its latest deals. */

@@ -199,6 +199,28 @@ export type IndexedAgentDay = z.infer<typeof agentDay>;
 
 export const agentDaysAnswer = z.object({ _meta: metaSchema, agentDays: z.array(agentDay) });
 
+const sellerVolume = z.object({
+  id: hex,
+  agent: z.object({ id: hex }).transform((agent) => agent.id),
+  day: z.int(),
+  soldUsd: bigInt,
+});
+
+/** What paid a wallet as seller on one UTC day (days since 1970), in USD with 6 decimals. */
+export type SellerVolume = z.infer<typeof sellerVolume>;
+
+export const sellerVolumesAnswer = z.object({ agentDays: z.array(sellerVolume) });
+
+const paidSettlement = escrowFields
+  .pick({ id: true, token: true, amount: true, fee: true, locked: true, valueUsd: true, sellerAmount: true })
+  .extend({ settledAt: integer });
+
+/** A settlement that paid its seller. Amounts are in token units, `valueUsd` has 6 decimals, `settledAt` is in unix seconds. */
+export type PaidSettlement = z.infer<typeof paidSettlement>;
+
+export const paidSettlementsAnswer = z.object({ escrows: z.array(paidSettlement) });
+export const firstPaidAnswer = z.object({ escrows: z.array(z.object({ settledAt: integer })) });
+
 /** Outcomes that change scores (specification 3.2). */
 export const SCORE_OUTCOMES = ["Released", "BuyerRefund", "SellerPaid", "Split", "Abandonment"] as const;
 

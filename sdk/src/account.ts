@@ -2,6 +2,8 @@ import { RefusedError } from "./errors.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, Http } from "./http.ts";
 import { networksOf } from "./networks.ts";
+import { paginate } from "./pagination.ts";
+import type { Page } from "./pagination.ts";
 import { signPaymentMethod } from "./payment-method.ts";
 import type { Wallet } from "./wallet.ts";
 
@@ -9,6 +11,10 @@ import type { Wallet } from "./wallet.ts";
 export type Usage = wire.GetApiV1AuthUsageResponse["data"];
 /** The fee tier by settled volume of the last 30 days (specification 2.9). */
 export type FeeTier = wire.GetApiV1AgentsFeeTierResponse["data"];
+/** A rebate for a month in one token (specification 2.9). */
+export type RebateStatement = wire.RebateStatement;
+/** A settlement that a rebate statement counts. */
+export type RebateSettlement = wire.RebateSettlement;
 /** The level of a verified agent, and what it may buy (specification 2.8). */
 export type KyaStatus = wire.KyaStatus;
 
@@ -30,6 +36,18 @@ export class Account {
   /** The tier, its rate, and the rebate of this month. */
   async feeTier(options: CallOptions = {}): Promise<FeeTier> {
     return (await this.#http.get<wire.GetApiV1AgentsFeeTierResponse>("/api/v1/agents/fee-tier", options)).data;
+  }
+
+  /** The rebate statements, newest first. */
+  rebates(options: CallOptions = {}): AsyncGenerator<RebateStatement, void, undefined> {
+    const path = "/api/v1/agents/rebates";
+    return paginate((cursor) => this.#http.get<Page<RebateStatement>>(path, { query: { cursor }, ...options }));
+  }
+
+  /** The settlements that a statement counts, oldest first. Errors: `not_found`. */
+  rebateSettlements(statementId: string, options: CallOptions = {}): AsyncGenerator<RebateSettlement, void, undefined> {
+    const path = `/api/v1/agents/rebates/${encodeURIComponent(statementId)}/settlements`;
+    return paginate((cursor) => this.#http.get<Page<RebateSettlement>>(path, { query: { cursor }, ...options }));
   }
 
   /** Verifies the mail address with the token that `Marketplace.requestDeveloperAccess` sent: KYA level 1. */

@@ -1,5 +1,6 @@
-import { FEE_TIERS, FEE_WINDOW_DAYS, PLATFORM_FEE_BPS, USD_DECIMALS } from "../../config/constants.ts";
+import { FEE_TIERS, FEE_WINDOW_DAYS, USD_DECIMALS } from "../../config/constants.ts";
 import type { FeeTier } from "../../config/constants.ts";
+import { rebateOn } from "./rebate.ts";
 
 const SECONDS_PER_DAY = 86_400;
 const ONE_USD = 10n ** BigInt(USD_DECIMALS);
@@ -52,11 +53,12 @@ export function feeStandingOf(days: readonly SettledDay[], window: FeeWindow): F
     tier,
     next: FEE_TIERS[FEE_TIERS.indexOf(tier) + 1],
     settledVolumeUsd,
-    rebateAccruedUsd: (monthFeesUsd * BigInt(PLATFORM_FEE_BPS - tier.effectiveRateBps)) / BigInt(PLATFORM_FEE_BPS),
+    rebateAccruedUsd: rebateOn(monthFeesUsd, tier.effectiveRateBps),
   };
 }
 
-function tierOf(volumeUsd: bigint): FeeTier {
+/** The tier of a volume in USD units (specification 2.9). */
+export function tierOf(volumeUsd: bigint): FeeTier {
   // The first tier starts at 0, so every volume has one.
   return FEE_TIERS.findLast(({ fromUsd }) => volumeUsd >= BigInt(fromUsd) * ONE_USD) ?? FEE_TIERS[0];
 }

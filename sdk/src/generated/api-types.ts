@@ -208,6 +208,97 @@ export type KyaStatus = {
   maxJobValueUsd: number | null;
 };
 
+export type RebateStatement = {
+  statementId: string;
+  month: string;
+  network: "base";
+  wallet: string;
+  token: {
+    address: string;
+    symbol: string;
+    decimals: number;
+  };
+  tier: "Standard" | "Growth" | "Scale" | "Enterprise";
+  effectiveRateBps: number;
+  windowStart: string;
+  /**
+   * Exclusive: the end of the month
+   */
+  windowEnd: string;
+  /**
+   * Volume of the window in all tokens, which decides the tier
+   */
+  settledVolumeUsd: string;
+  /**
+   * Sum of the settlements' `countedFee`, in token units
+   */
+  fee: string;
+  /**
+   * `floor(fee * (200 - effectiveRateBps) / 200)`, in token units
+   */
+  rebate: string;
+  settlementCount: number;
+  settlementsHash: string;
+  /**
+   * docs/rebates.md says how to compute it
+   */
+  hash: string;
+  /**
+   * Where the settlements were read from the subgraph
+   */
+  block: {
+    number: number;
+    hash: string;
+  };
+  payment: RebatePayment;
+  createdAt: string;
+};
+
+export type RebatePayment = {
+  /**
+   * `none`: the rebate is 0. `sending`: a transfer is signed and may be mined. `paid`: it is final
+   */
+  state: "none" | "due" | "sending" | "paid";
+  /**
+   * The transfer that paid
+   */
+  txHash: string | null;
+  blockNumber: number | null;
+};
+
+export type RebateSettlement = {
+  escrowId: string;
+  settledAt: string;
+  /**
+   * Token units
+   */
+  amount: string;
+  /**
+   * Token units
+   */
+  fee: string;
+  /**
+   * Token units
+   */
+  locked: string;
+  /**
+   * Token units
+   */
+  sellerAmount: string;
+  /**
+   * US dollars times 1,000,000
+   */
+  valueUsdUnits: string;
+  /**
+   * What counts towards the tier; 0 before the window
+   */
+  volumeUsdUnits: string;
+  /**
+   * `floor(fee * paid share)`; 0 for a settlement before the month
+   */
+  countedFee: string;
+};
+
 export type Service = {
   id: string;
   title: string;
@@ -2415,6 +2506,160 @@ export type GetApiV1AgentsFeeTierResponses = {
 };
 
 export type GetApiV1AgentsFeeTierResponse = GetApiV1AgentsFeeTierResponses[keyof GetApiV1AgentsFeeTierResponses];
+
+export type GetApiV1AgentsRebatesData = {
+  body?: never;
+  path?: never;
+  query?: {
+    /**
+     * Entries per page
+     */
+    limit?: number;
+    /**
+     * `nextCursor` of the previous page of the same list
+     */
+    cursor?: string;
+  };
+  url: "/api/v1/agents/rebates";
+};
+
+export type GetApiV1AgentsRebatesErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1AgentsRebatesError = GetApiV1AgentsRebatesErrors[keyof GetApiV1AgentsRebatesErrors];
+
+export type GetApiV1AgentsRebatesResponses = {
+  /**
+   * Lists the caller's rebate statements, newest first
+   */
+  200: {
+    success: true;
+    data: Array<RebateStatement>;
+    /**
+     * Null on the last page
+     */
+    nextCursor: string | null;
+  };
+};
+
+export type GetApiV1AgentsRebatesResponse = GetApiV1AgentsRebatesResponses[keyof GetApiV1AgentsRebatesResponses];
+
+export type GetApiV1AgentsRebatesByStatementIdSettlementsData = {
+  body?: never;
+  path: {
+    statementId: string;
+  };
+  query?: {
+    /**
+     * Entries per page
+     */
+    limit?: number;
+    /**
+     * `nextCursor` of the previous page of the same list
+     */
+    cursor?: string;
+  };
+  url: "/api/v1/agents/rebates/{statementId}/settlements";
+};
+
+export type GetApiV1AgentsRebatesByStatementIdSettlementsErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1AgentsRebatesByStatementIdSettlementsError =
+  GetApiV1AgentsRebatesByStatementIdSettlementsErrors[keyof GetApiV1AgentsRebatesByStatementIdSettlementsErrors];
+
+export type GetApiV1AgentsRebatesByStatementIdSettlementsResponses = {
+  /**
+   * Lists the settlements that a rebate statement counts, oldest first
+   */
+  200: {
+    success: true;
+    data: Array<RebateSettlement>;
+    /**
+     * Null on the last page
+     */
+    nextCursor: string | null;
+  };
+};
+
+export type GetApiV1AgentsRebatesByStatementIdSettlementsResponse =
+  GetApiV1AgentsRebatesByStatementIdSettlementsResponses[keyof GetApiV1AgentsRebatesByStatementIdSettlementsResponses];
 
 export type GetApiV1CategoriesData = {
   body?: never;

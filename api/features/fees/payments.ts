@@ -1,0 +1,248 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Connection } from "mongoose";
+import { erc20Abi } from "viem";
+import type { Address } from "viem";
+
+import { firstOffer } from "../../chain/sending/fees.ts";
+import { createNetworkSender } from "../../chain/sending/network-sender.ts";
+import { queuedFields } from "../../chain/sending/record.ts";
+import { createSendingStore } from "../../chain/sending/store.ts";
+import { SENDING_TIMINGS } from "../../chain/sending/timings.ts";
+import { createSendingChain } from "../../chain/sending-chain.ts";
+import { createTransactionSigner } from "../../chain/signer.ts";
+import { MAINNET } from "../../config/constants.ts";
+import { writePlain } from "../../db/plain-writes.ts";
+import { createLease, leaseModel } from "../../jobs/lease.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { statementModels } from "./model.ts";
+import type { StatementRecord } from "./model.ts";
+import { paymentModel } from "./payment-model.ts";
+import type { PaymentRecord } from "./payment-model.ts";
+import { createPaymentWork, findTransfer } from "./payment-work.ts";
+
+/** Dependencies of the payments of rebates. */
+export interface RebatePaymentsDeps {
+  connection: Connection;
+  /** JSON-RPC server of the mainnet. */
+  rpcUrl: string;
+  log: Logger;
+  now: () => Date;
+  /** Names this process in the lease. */
+  processId: string;
+  /** Blocks that must follow a transfer before its statement is paid; at least 1. */
+  confirmations: number;
+}
+
+/** A statement in the list of a month. Amounts are in token units. */
+export interface ListedRebate {
+  statementId: string;
+  wallet: Address;
+  tier: string;
+  token: TokenOf;
+  rebate: bigint;
+  /** `due`: no transfer can be mined; `sending`: one may be, or isn't final. */
+  state: "due" | "sending" | "paid";
+  txHash: string | undefined;
+  /** What is in the way. */
+  problem: string | undefined;
+}
+
+/** A token as statements name it. */
+interface TokenOf {
+  address: Address;
+  symbol: string;
+  decimals: number;
+}
+
+/** What a wallet must hold of a token (token units), or of ether (wei), and what it holds. */
+export interface Need {
+  name: string;
+  decimals: number;
+  required: bigint;
+  balance: bigint;
+}
+
+/** A run stopped before everything was paid. A later run continues. */
+export class PayingStoppedError extends Error {
+  override readonly name = "PayingStoppedError";
+}
+
+/** A killed run keeps others from paying for so long, in milliseconds. */
+const LEASE_MS = 6_000;
+const POLL_MS = 500;
+/** How long a run waits without any progress before it gives up, in milliseconds. */
+const PATIENCE_MS = 600_000;
+const PAGE = 100;
+/** Gas that a transfer never exceeds. */
+const TRANSFER_GAS = 100_000n;
+const ETHER_DECIMALS = 18;
+
+/**
+ * Pays rebates on the mainnet, each once, for the operator's command. A transfer is signed and stored before it is sent
+ * (api/chain/sending), so a run may be killed after any instruction and the next one continues.
+ */
+export function createRebatePayments({ connection, rpcUrl, log, now, processId, confirmations }: RebatePaymentsDeps) {
+  const { statements, months } = statementModels(connection);
+  const payments = paymentModel(connection);
+  const chain = createSendingChain({ network: MAINNET, rpcUrl, abi: erc20Abi });
+  const lease = createLease(leaseModel(connection), "fees.pay-rebates", processId, LEASE_MS);
+  const timings = { ...SENDING_TIMINGS, confirmations, leaseMs: LEASE_MS, pollMs: POLL_MS };
+  const IN_FLIGHT = { network: MAINNET, inFlight: true } as const;
+  const QUEUED = { network: MAINNET, state: "queued" } as const;
+
+  /** The month's statements with something to pay, and their payments once begun, by id. */
+  async function* pagesOf(month: string) {
+    for (let afterId = ""; ;) {
+      const page = await statements
+        .find({ network: MAINNET, month, isPayable: true, _id: { $gt: afterId } })
+        .sort({ _id: 1 })
+        .limit(PAGE)
+        .lean<StatementRecord[]>();
+      const known = await payments.find({ _id: { $in: page.map(({ _id }) => _id) } }).lean<PaymentRecord[]>();
+      const byId = new Map(known.map((payment) => [payment._id, payment]));
+      yield page.map((statement) => ({ statement, payment: byId.get(statement._id) }));
+      const last = page.at(-1);
+      if (last === undefined || page.length < PAGE) return;
+      afterId = last._id;
+    }
+  }
+
+  async function list(month: string): Promise<ListedRebate[]> {
+    const rebates: ListedRebate[] = [];
+    for await (const page of pagesOf(month))
+      rebates.push(...page.map((one) => presentRebate(one.statement, one.payment)));
+    return rebates;
+  }
+
+  /** Payments that an earlier run has begun and the chain hasn't, of any month. */
+  async function* begun(): AsyncGenerator<PaymentRecord> {
+    const isOpen = { network: MAINNET, state: { $in: ["queued", "held", "sending", "mined"] as const } };
+    for await (const payment of payments.find(isOpen).lean<PaymentRecord[]>().cursor()) {
+      if ((await findTransfer(chain, payment)) === undefined) yield payment;
+    }
+  }
+
+  /** Puts the month's statements into the queue, and looks again at what was held. */
+  async function enqueue(month: string): Promise<void> {
+    for await (const page of pagesOf(month)) {
+      await writePlain(
+        payments,
+        page
+          .filter(({ payment }) => payment === undefined)
+          .map(({ statement: { _id, token, wallet: to, rebate: amount } }) => ({
+            updateOne: {
+              filter: { _id },
+              update: { $setOnInsert: { network: MAINNET, month, token, to, amount, ...queuedFields(now()) } },
+              upsert: true,
+            },
+          })),
+      );
+    }
+    await payments.updateMany(
+      { network: MAINNET, state: "held", inFlight: false },
+      { $set: { state: "queued", dueAt: now() }, $inc: { version: 1 } },
+    );
+  }
+
+  /** Looks at what is due until nothing can move without an operator. */
+  async function work(payerKey: `0x${string}`): Promise<void> {
+    const signer = createTransactionSigner(MAINNET, payerKey);
+    const sender = createNetworkSender({
+      ...{ name: "fees.pay-rebates", network: MAINNET, chain, lease, log, now, timings },
+      store: createSendingStore(connection, payments, now),
+      work: createPaymentWork(chain, signer),
+      lanes: [{ filter: {}, from: signer.address }],
+    });
+    let left = Infinity;
+    let progressAt = performance.now();
+    for (;;) {
+      if (!(await lease.acquire())) throw new PayingStoppedError("another run pays rebates now");
+      await sender.step();
+      const counts = await Promise.all([payments.countDocuments(IN_FLIGHT), payments.countDocuments(QUEUED)]);
+      const open = counts.reduce((sum, count) => sum + count, 0);
+      if (open === 0) return;
+      if (open < left) progressAt = performance.now();
+      left = open;
+      if (performance.now() - progressAt > PATIENCE_MS) {
+        throw new PayingStoppedError(`no transfer became final within ${PATIENCE_MS / 1_000} s; run again later`);
+      }
+      await sleep(POLL_MS);
+    }
+  }
+
+  return {
+    /** Whether all statements of a month are written, so that it can be paid. */
+    isWritten: async (month: string): Promise<boolean> =>
+      (await months.exists({ _id: `${MAINNET}|${month}` })) !== null,
+
+    list,
+
+    /** What the wallet of a key must hold to pay a month and what earlier runs have begun. @throws ChainUnavailableError */
+    async needs(month: string, payerKey: `0x${string}`): Promise<{ payer: Address; needs: Need[] }> {
+      const payer = createTransactionSigner(MAINNET, payerKey).address;
+      const due = new Map<Address, bigint>();
+      let transfers = 0;
+      const add = (token: Address, amount: string): void => {
+        due.set(token, (due.get(token) ?? 0n) + BigInt(amount));
+        transfers += 1;
+      };
+      for await (const page of pagesOf(month)) {
+        for (const { statement, payment } of page) if (payment === undefined) add(statement.token, statement.rebate);
+      }
+      for await (const { token, amount } of begun()) add(token, amount);
+      if (transfers === 0) return { payer, needs: [] };
+      const tokens = await Promise.all([...due].map(([address, required]) => needOf(address, required, payer)));
+      const { fees } = await chain.head();
+      const required = BigInt(transfers) * TRANSFER_GAS * firstOffer(fees).maxFeePerGas;
+      const balance = await chain.balanceOf(payer);
+      return { payer, needs: [...tokens, { name: "ETH for gas", decimals: ETHER_DECIMALS, required, balance }] };
+    },
+
+    /** Waits for the lease of a run that was killed. @throws PayingStoppedError while another run pays */
+    async takeTurn(): Promise<void> {
+      const giveUpAt = performance.now() + 2 * LEASE_MS;
+      while (!(await lease.acquire())) {
+        if (performance.now() > giveUpAt) throw new PayingStoppedError("Another run pays rebates now.");
+        await sleep(POLL_MS);
+      }
+    },
+
+    /**
+     * Pays the month, and what earlier runs have begun. Statements that can't be paid stay due, with their problem.
+     * @throws PayingStoppedError without progress for too long, or if another run has taken over
+     * @throws ChainUnavailableError
+     */
+    async pay(month: string, payerKey: `0x${string}`): Promise<void> {
+      await enqueue(month);
+      await work(payerKey);
+    },
+
+    /** Lets the next run begin at once. */
+    release: () => lease.release(),
+  };
+
+  async function needOf(address: Address, required: bigint, payer: Address): Promise<Need> {
+    const token = await statements.findOne({ token: address }).lean<StatementRecord | null>();
+    const call = { address, abi: erc20Abi, functionName: "balanceOf", args: [payer] } as const;
+    const balance = await chain.read((client) => client.readContract(call));
+    return { name: token?.tokenSymbol ?? address, decimals: token?.tokenDecimals ?? 0, required, balance };
+  }
+}
+
+function presentRebate(statement: StatementRecord, payment: PaymentRecord | undefined): ListedRebate {
+  const { _id, wallet, tier, token: address, tokenSymbol: symbol, tokenDecimals: decimals, rebate } = statement;
+  return {
+    ...{ statementId: _id, wallet, tier, token: { address, symbol, decimals }, rebate: BigInt(rebate) },
+    state: paymentStateOf(payment),
+    txHash: payment?.txHash,
+    problem: payment?.detail ?? payment?.problem ?? undefined,
+  };
+}
+
+/** How far a payment is, as operators and sellers see it. */
+export function paymentStateOf(payment: PaymentRecord | undefined): ListedRebate["state"] {
+  if (payment === undefined) return "due";
+  if (payment.state === "final") return "paid";
+  return payment.inFlight ? "sending" : "due";
+}

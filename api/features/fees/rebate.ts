@@ -1,0 +1,99 @@
+import { PLATFORM_FEE_BPS } from "../../config/constants.ts";
+import type { FeeTier } from "../../config/constants.ts";
+import type { PaidSettlement } from "../../indexer/schemas.ts";
+import { canonicalJson } from "../../lib/canonical-json.ts";
+import { sha256Hex } from "../../lib/ids.ts";
+import type { Month } from "./months.ts";
+
+/** A settlement as a statement lists it. Amounts are decimal strings in token units, USD values have 6 decimals. */
+export interface SettlementLine {
+  escrowId: `0x${string}`;
+  /** ISO 8601. */
+  settledAt: string;
+  amount: string;
+  fee: string;
+  locked: string;
+  /** What the seller was paid; with `locked` it gives the paid share. */
+  sellerAmount: string;
+  /** USD units of the deposit. */
+  valueUsdUnits: string;
+  /** What counts towards the tier: `floor(value * paid share)` within the 30 days, otherwise 0. In USD units. */
+  volumeUsdUnits: string;
+  /** What the rebate is a part of: `floor(fee * paid share)` for a settlement of the month, otherwise 0. In token units. */
+  countedFee: string;
+}
+
+/** What a statement's hash covers, beside its settlements. */
+export interface StatementTerms {
+  network: string;
+  /** `2026-10` */
+  month: string;
+  /** The seller, and the token of the settlements; lower case. */
+  wallet: `0x${string}`;
+  token: `0x${string}`;
+  tier: FeeTier["tier"];
+  effectiveRateBps: number;
+  /** ISO 8601: the 30 days whose volume decides the tier. The end is exclusive and the month's end. */
+  windowStart: string;
+  windowEnd: string;
+  /** Volume of the window in all tokens, in USD units (6 decimals). */
+  settledVolumeUsdUnits: string;
+  /** The block at which the settlements were read. */
+  block: { number: number; hash: `0x${string}` };
+  settlementCount: number;
+  settlementsHash: `0x${string}`;
+  /** Sum of the counted fees, in token units. */
+  fee: string;
+  /** `floor(fee * (200 - rateBps) / 200)`, in token units. */
+  rebate: string;
+}
+
+const isoOf = (unixSeconds: number): string => new Date(unixSeconds * 1_000).toISOString();
+
+/** The part of an amount that the seller was paid for, rounded down. */
+function paidShareOf(amount: bigint, { sellerAmount, locked }: PaidSettlement): bigint {
+  return (amount * sellerAmount) / locked;
+}
+
+/** The rebate on the sum of a month's fees in one token, in token units (decision 22). It is never above the fees. */
+export function rebateOn(fees: bigint, rateBps: number): bigint {
+  return (fees * BigInt(PLATFORM_FEE_BPS - rateBps)) / BigInt(PLATFORM_FEE_BPS);
+}
+
+/** What settlements count towards the tier at a month's end, in USD units. */
+export function volumeIn(month: Month, settlements: readonly PaidSettlement[]): bigint {
+  return settlements
+    .filter(({ settledAt }) => settledAt >= month.windowStart && settledAt < month.end)
+    .reduce((sum, settlement) => sum + paidShareOf(settlement.valueUsd, settlement), 0n);
+}
+
+/** A settlement as the statement of a month lists it. */
+export function lineOf(settlement: PaidSettlement, month: Month): SettlementLine {
+  const isOfMonth = settlement.settledAt >= month.start && settlement.settledAt < month.end;
+  return {
+    escrowId: settlement.id,
+    settledAt: isoOf(settlement.settledAt),
+    amount: String(settlement.amount),
+    fee: String(settlement.fee),
+    locked: String(settlement.locked),
+    sellerAmount: String(settlement.sellerAmount),
+    valueUsdUnits: String(settlement.valueUsd),
+    volumeUsdUnits: String(volumeIn(month, [settlement])),
+    countedFee: String(isOfMonth ? paidShareOf(settlement.fee, settlement) : 0n),
+  };
+}
+
+/** SHA-256 of the canonical JSON of each settlement, each followed by a line break, in their order. */
+export function hashSettlements(lines: readonly SettlementLine[]): `0x${string}` {
+  return `0x${sha256Hex(lines.map((line) => `${canonicalJson(line)}\n`).join(""))}`;
+}
+
+/** SHA-256 of the canonical JSON of the terms. */
+export function hashStatement(terms: StatementTerms): `0x${string}` {
+  return `0x${sha256Hex(canonicalJson(terms))}`;
+}
+
+/** The start and end of a month's window, as statements show them. */
+export function windowOf({ windowStart, end }: Month): Pick<StatementTerms, "windowStart" | "windowEnd"> {
+  return { windowStart: isoOf(windowStart), windowEnd: isoOf(end) };
+}
