@@ -24,6 +24,8 @@ import type { StatementTimings } from "./features/fees/module.ts";
 import { healthModule } from "./features/health/module.ts";
 import { IDEMPOTENCY_TIMINGS, idempotencyModule } from "./features/idempotency/module.ts";
 import type { IdempotencyTimings } from "./features/idempotency/module.ts";
+import { KEEPER_TIMINGS, keeperModule } from "./features/keeper/module.ts";
+import type { KeeperTimings } from "./features/keeper/module.ts";
 import { kyaModule } from "./features/kya/module.ts";
 import { internalModule } from "./features/internal/module.ts";
 import { listingsModule } from "./features/listings/module.ts";
@@ -88,6 +90,7 @@ export type Timings = TransactionTimings &
   ClaimTimings &
   MailTimings &
   DisputeTimings &
+  KeeperTimings &
   FanOutTimings &
   StreamTimings &
   StatementTimings;
@@ -101,6 +104,7 @@ export const TIMINGS: Timings = {
   ...CLAIM_TIMINGS,
   ...MAIL_TIMINGS,
   ...DISPUTE_TIMINGS,
+  ...KEEPER_TIMINGS,
   ...FAN_OUT_TIMINGS,
   ...STREAM_TIMINGS,
   ...STATEMENT_TIMINGS,
@@ -321,6 +325,14 @@ function createFeatures(platform: Platform, timings: Timings) {
       webhooks.dispatcher.wake();
     },
   });
+  const keeper = keeperModule.create({
+    ...{ connection, indexers, recorder, now, log, processId, timings, settings: env.keeper, rpcUrls: env.rpcUrls },
+    deployments: { "base-sepolia": chains["base-sepolia"].deployment, base: chains.base.deployment },
+    transactions: transactions.models.transactions,
+    onAnnounced: () => {
+      webhooks.dispatcher.wake();
+    },
+  });
   const internal = internalModule.create({
     ...{ secret: env.internalWebhookSecret, clock },
     wake: (changed) => chainFollower.wake(changed),
@@ -336,6 +348,7 @@ function createFeatures(platform: Platform, timings: Timings) {
     reached: () => chainProgress(connection).reached(),
     quarantined: (network) => chainFollower.quarantined(network),
     disputeDelays: (network) => disputes.delays(network),
+    keeper: (network) => keeper.state(network),
     outbox: () => outbox.state(),
     metrics: platform.metrics,
   });
@@ -358,6 +371,7 @@ function createFeatures(platform: Platform, timings: Timings) {
       checkout,
       criteria,
       disputes,
+      keeper,
       timeline,
       chainFollower,
       idempotency,

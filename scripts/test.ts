@@ -133,7 +133,8 @@ async function openStack(only: string[] | undefined): Promise<TestStack | undefi
   try {
     const dir = join(DATA_DIR, only === undefined ? "full" : "infrastructure");
     const portBase = await findFreePorts(PORTS_PER_STACK);
-    const env = { ...process.env, ADMIN_API_KEY: ADMIN_KEY };
+    // Without a keeper: the tests end their deals themselves.
+    const env = { ...process.env, ADMIN_API_KEY: ADMIN_KEY, KEEPER_PRIVATE_KEY: "" };
     const stack = await startStack({ dir, portBase, only, fresh: true, env });
     const loss = new AbortController();
     stack.failure.catch((error: unknown) => {

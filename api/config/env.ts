@@ -4,6 +4,8 @@ import { MEMORY_QUOTA } from "./constants.ts";
 import type { Network } from "./constants.ts";
 import { disputeProblems, disputeSettings, disputeVariables } from "./disputes.ts";
 import type { DisputeSettings } from "./disputes.ts";
+import { keeperProblems, keeperSettings, keeperVariables } from "./keeper.ts";
+import type { KeeperSettings } from "./keeper.ts";
 import { limitsOf, limitVariables } from "./limits.ts";
 import type { Limits } from "./limits.ts";
 import { privateKey } from "./private-key.ts";
@@ -96,6 +98,7 @@ const variables = z.object({
   ...limitVariables,
   ...x402Variables,
   ...disputeVariables,
+  ...keeperVariables,
 });
 
 /** Configuration from the environment. */
@@ -142,6 +145,7 @@ export interface Env {
   /** Payments per call. */
   x402: X402Settings;
   disputes: DisputeSettings;
+  keeper: KeeperSettings;
 }
 
 /**
@@ -151,7 +155,7 @@ export interface Env {
  */
 export function loadEnv(source: Readonly<Record<string, string | undefined>> = process.env): Env {
   const env = readVariables(variables, source);
-  const problems = [...x402Problems(env), ...disputeProblems(env)];
+  const problems = [...x402Problems(env), ...disputeProblems(env), ...keeperProblems(env)];
   if (problems.length > 0) throw new ConfigurationError(problems);
   if (env.NODE_ENV === "production") refuseWeakProduction(env.WEBHOOK_SIGNING_SECRET);
   const publicUrl = (env.PUBLIC_URL ?? `http://${env.HOST}:${env.PORT}`).replace(/\/+$/, "");
@@ -183,6 +187,7 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     memoryQuota: { entries: env.MEMORY_MAX_ENTRIES, bytes: env.MEMORY_MAX_BYTES },
     x402: x402Settings(env),
     disputes: disputeSettings(env),
+    keeper: keeperSettings(env),
   };
 }
 

@@ -11,6 +11,7 @@ import {
   AGENT_RECORD_QUERY,
   AGENTS_QUERY,
   CHANGED_AGENTS_QUERY,
+  DISPUTED_BEFORE_QUERY,
   ESCROWS_QUERY,
   EVENTS_QUERY,
   FIRST_PAID_QUERY,
@@ -22,6 +23,7 @@ import {
   agentDaysAnswer,
   agentRecordAnswer,
   agentsAnswer,
+  escrowIdsAnswer,
   escrowsAnswer,
   eventsAnswer,
   firstPaidAnswer,
@@ -139,6 +141,12 @@ export interface Indexer {
   firstPaidSettlement(block: AtBlock): Promise<number | undefined>;
   /** Counts, score changes and deal values of a wallet. */
   agentHistory(wallet: string, page: HistoryPage): Promise<AgentHistory>;
+  /** Up to `first` (at most 1000) disputes opened before a time (unix seconds) that haven't ended, after an escrow id. */
+  disputedBefore(
+    time: number,
+    after: `0x${string}`,
+    first: number,
+  ): Promise<{ block: IndexedBlock; escrowIds: `0x${string}`[] }>;
   close(): Promise<void>;
 }
 
@@ -257,6 +265,12 @@ export function createIndexer(options: IndexerOptions): Indexer {
         block: oldest,
         agents: new Map(answers.flatMap((answer) => answer.agents).map((agent) => [agent.id, agent])),
       };
+    },
+
+    async disputedBefore(time, after, first) {
+      const variables = { before: time.toString(), after, first };
+      const { _meta, escrows } = await client.query(DISPUTED_BEFORE_QUERY, variables, escrowIdsAnswer);
+      return { block: toBlock(_meta), escrowIds: escrows.map(({ id }) => id) };
     },
 
     async changedAgents({ block, id }, first) {

@@ -40,6 +40,14 @@ export const EVENTS_QUERY = `query Events($from: BigInt!, $first: Int!) {
   }
 }`;
 
+/** Disputes that were opened before a time and haven't ended, by escrow id. */
+export const DISPUTED_BEFORE_QUERY = `query DisputedBefore($before: BigInt!, $after: Bytes!, $first: Int!) {
+  _meta { ${BLOCK} }
+  escrows(first: $first, where: {state: Disputed, disputedAt_lt: $before, id_gt: $after}, orderBy: id, orderDirection: asc) {
+    id
+  }
+}`;
+
 const AGENT_FIELDS = `
   id score escrowsAsBuyer escrowsAsSeller released distinctCounterparties topCounterpartyCount settledCount
   disputesWon disputesLost disputesSplit abandoned declined lateDeclines settledVolumeUsd updatedBlock`;

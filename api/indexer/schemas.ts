@@ -173,6 +173,7 @@ export const escrowsAnswer = z.object({
   _meta: metaSchema,
   escrows: z.array(escrowWithEvents),
 });
+export const escrowIdsAnswer = z.object({ _meta: metaSchema, escrows: z.array(z.object({ id: hex })) });
 const eventWithEscrow = eventFields.extend({ escrow: escrowWithEvents });
 const eventPosition = eventFields.pick({ ordinal: true, escrowId: true, blockNumber: true, blockHash: true });
 

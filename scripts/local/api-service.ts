@@ -80,8 +80,13 @@ function apiEnvironment(options: ApiOptions, env: Environment): Record<string, s
     CONFIRMATIONS_BASE: given(env, "CONFIRMATIONS_BASE", "0"),
     ...paymentEnvironment(env),
     ...disputeEnvironment(env),
+    // Set to nothing: no keeper.
+    KEEPER_PRIVATE_KEY: env["KEEPER_PRIVATE_KEY"] ?? localAccount(KEEPER_ACCOUNT).privateKey,
   };
 }
+
+/** Account of the local chains that ends deals. No role and no test uses it. */
+const KEEPER_ACCOUNT = 10;
 
 /** On the local stack a dispute is ruled while you watch (decision 26). */
 const EVIDENCE_SECONDS = "5";

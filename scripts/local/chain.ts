@@ -19,6 +19,8 @@ import type { ServiceDefinition } from "./supervisor.ts";
 
 /** anvil's default mnemonic. Its keys are public: for local chains only. */
 export const LOCAL_MNEMONIC = "test test test test test test test test test test test junk";
+/** Accounts that hold ether: anvil's ten and the keeper's. */
+const ACCOUNTS = 11;
 
 /**
  * A local chain that simulates a live network: same chain id, a block each second and one for each transaction. It
@@ -33,6 +35,7 @@ export function chainService(network: NetworkName, dir: string, port: number): S
     args: [
       ...["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(CHAIN_IDS[network])],
       ...["--network", "optimism", "--mnemonic", LOCAL_MNEMONIC, "--block-time", "1", "--mixed-mining"],
+      ...["--accounts", String(ACCOUNTS)],
       ...["--state", chainStateFile(network, dir), "--state-interval", "1", "--quiet"],
     ],
     stage: 0,

@@ -81,6 +81,7 @@ export function withoutMove(snapshot: EscrowSnapshot | null, type: EscrowEventTy
   return {
     ...snapshot,
     ...unsetBy(types),
+    windowEnd: types.has("DeliverySubmitted") ? snapshot.windowEnd : null,
     ...([...types].some(isSettling) ? {} : { buyerAmount: "0", sellerAmount: "0" }),
     state: STATE_AFTER[last.type],
     updatedBlock: last.blockNumber,

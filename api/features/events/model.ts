@@ -11,6 +11,7 @@ export const EVENT_TYPES = [
   "escrow.released",
   "escrow.finalized",
   "delivery.submitted",
+  "delivery.overdue",
   "escrow.refunded",
   "escrow.abandoned",
   "dispute.created",

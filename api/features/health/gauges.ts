@@ -50,6 +50,13 @@ export function addReadinessGauges(metrics: Pick<Metrics, "addGauge">, readiness
   perNetwork("rulings_held", "Rulings that can't be put on chain now", ({ disputes }) =>
     disputes === null ? null : Object.values(disputes.held).reduce((sum, count) => sum + count, 0),
   );
+  perNetwork("keeper_waiting", "Moves of the keeper that aren't on chain", (state) => state.keeper?.waiting ?? null);
+  perNetwork("keeper_held", "Moves of the keeper that can't be put on chain now", ({ keeper }) =>
+    keeper === null ? null : Object.values(keeper.held).reduce((sum, count) => sum + count, 0),
+  );
+  perNetwork("keeper_spent_today_wei", "What this UTC day's moves have cost and may still cost", ({ keeper }) =>
+    keeper === null ? null : Number(keeper.spentTodayWei),
+  );
   ofOutbox("outbox_backlog", "Dispatches that are due and not being attempted, up to 10,000", ({ waiting }) => waiting);
   ofOutbox("outbox_age_seconds", "How long the oldest of them has been due", ({ oldestSeconds }) => oldestSeconds ?? 0);
 }

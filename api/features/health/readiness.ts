@@ -27,6 +27,21 @@ export interface DisputeDelays {
   held: Readonly<Record<string, number>>;
 }
 
+/** Moves that the keeper makes. */
+export interface KeeperState {
+  /** Whether this service has a key for them. */
+  enabled: boolean;
+  /** Moves that aren't on chain. */
+  waiting: number;
+  /** How long ago the oldest of them was found. */
+  oldestSeconds: number | null;
+  /** Those that can't be put on chain now, by problem. */
+  held: Readonly<Record<string, number>>;
+  /** What this UTC day's transactions have cost and may still cost, and the most that they may, in wei. */
+  spentTodayWei: string;
+  dailyCapWei: string;
+}
+
 /** The state of one network. */
 export interface NetworkState {
   /** Whether its chain and its subgraph can be read. */
@@ -36,6 +51,7 @@ export interface NetworkState {
   follower: FollowerState;
   /** Rulings that should be on chain and aren't; null where that isn't known. */
   disputes: DisputeDelays | null;
+  keeper: KeeperState | null;
 }
 
 /** The state of the service. */
@@ -57,6 +73,7 @@ export interface ReadinessSources {
   reached: () => Promise<ReadonlyMap<Network, number>>;
   quarantined: (network: Network) => Promise<number>;
   disputeDelays: (network: Network) => Promise<DisputeDelays>;
+  keeper: (network: Network) => Promise<KeeperState>;
   outbox: () => Promise<OutboxState>;
   now: () => Date;
   /** Milliseconds of a monotonic clock. */
@@ -84,9 +101,11 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
     });
     const follower = readFollower(network, await reached, (await rpc).facts);
     const disputes = probe(`disputes:${network}`, log, () => sources.disputeDelays(network));
+    const keeper = probe(`keeper:${network}`, log, () => sources.keeper(network));
     const state = {
       ...{ rpc: await rpc, subgraph: await subgraph, follower: await follower },
       disputes: (await disputes).facts ?? null,
+      keeper: (await keeper).facts ?? null,
     };
     return { ok: state.rpc.ok && state.subgraph.ok, ...state };
   }

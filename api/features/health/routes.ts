@@ -53,6 +53,21 @@ const networkState = z.object({
         .meta({ description: "Rulings that can't be put on chain now, by problem (docs/ruling-transactions.md)" }),
     })
     .nullable(),
+  keeper: z
+    .object({
+      enabled: z.boolean().meta({ description: "Whether the service has a key for these transactions" }),
+      waiting: count.meta({ description: "Moves that aren't on chain" }),
+      oldestSeconds: count.nullable().meta({ description: "How long ago the oldest of them was found" }),
+      held: z
+        .record(z.string(), count)
+        .meta({ description: "Those that can't be put on chain now, by problem (docs/keeper.md)" }),
+      spentTodayWei: z
+        .string()
+        .meta({ description: "What this UTC day's transactions have cost and may still cost, in wei" }),
+      dailyCapWei: z.string(),
+    })
+    .nullable()
+    .meta({ description: "Escrows that the service itself ends; null where that isn't known" }),
 });
 
 const readinessOutput = z.object({
@@ -101,7 +116,7 @@ function withoutFacts({ ok, latencyMs, error }: { ok: boolean; latencyMs: number
   return { ok, latencyMs, ...(error === undefined ? {} : { error }) };
 }
 
-function present({ ok, rpc, subgraph, follower, disputes }: NetworkState): z.input<typeof networkState> {
+function present({ ok, rpc, subgraph, follower, disputes, keeper }: NetworkState): z.input<typeof networkState> {
   const { facts: head } = rpc;
   const chain = head && {
     headBlock: head.headBlock,
@@ -113,6 +128,7 @@ function present({ ok, rpc, subgraph, follower, disputes }: NetworkState): z.inp
     subgraph: { ...withoutFacts(subgraph), ...subgraph.facts },
     follower,
     disputes,
+    keeper,
   };
 }
 

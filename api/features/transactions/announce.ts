@@ -54,6 +54,23 @@ export function announceDelivered(
   };
 }
 
+/**
+ * The announcement of `delivery.overdue`. A delivery has one, even if a reorganisation moves it to another block.
+ * @param occurredAt when it was found
+ */
+export function announceOverdue(record: TransactionRecord, occurredAt: Date): Announcement {
+  return {
+    type: "delivery.overdue",
+    record,
+    body: payloads.deliveryOverdue(record),
+    incarnation: 0,
+    recipients: [record.buyerAgentId],
+    parties: partiesOf(record),
+    targets: targetsOf(record, null).buyer,
+    occurredAt,
+  };
+}
+
 /** What a move on chain announces and to whom (specification 6, decision 37). */
 export function announceMove(
   record: TransactionRecord,

@@ -42,6 +42,8 @@ export interface EscrowSnapshot {
   createdAt: number;
   createdTxHash: `0x${string}`;
   deliveredAt: number | null;
+  /** Last second in which the buyer may accept or dispute; null before the delivery. */
+  windowEnd: number | null;
   disputedAt: number | null;
   settledAt: number | null;
   /** True if the end of the dispute window released the funds; null without a release. */
@@ -112,6 +114,11 @@ export interface TransactionRecord {
   deliveryProof: `0x${string}` | null;
   /** When the seller submitted the payload. */
   payloadReceivedAt: Date | null;
+  /**
+   * The delivery (its time in unix seconds) whose payload wasn't handed over in time, so that the service doesn't
+   * finalize the escrow. The buyer has been told.
+   */
+  leftToBuyer?: number;
   status: TransactionStatus;
   /** Why a transaction is `expired`: its quote ended, or its escrow id was taken. */
   expiredBy: "quote" | "escrow_id_taken" | null;
@@ -143,6 +150,7 @@ const snapshotSchema = new Schema<EscrowSnapshot>(
     createdAt: count,
     createdTxHash: text,
     deliveredAt: countOrNull,
+    windowEnd: countOrNull,
     disputedAt: countOrNull,
     settledAt: countOrNull,
     automatic: { type: Boolean, default: null },
@@ -193,6 +201,7 @@ const schema = new Schema<TransactionRecord>(
     responsePayloadJson: textOrNull,
     deliveryProof: textOrNull,
     payloadReceivedAt: { type: Date, default: null },
+    leftToBuyer: Number,
     status: { ...text, enum: TRANSACTION_STATUSES },
     expiredBy: { type: String, enum: ["quote", "escrow_id_taken", null], default: null },
     escrow: { type: snapshotSchema, default: null },
@@ -218,6 +227,10 @@ schema.index({ sellerAgentId: 1, serviceId: 1, network: 1, status: 1, _id: -1 })
 schema.index({ buyerAgentId: 1, network: 1, minBlock: 1 });
 schema.index({ sellerAgentId: 1, network: 1, minBlock: 1 });
 schema.index({ network: 1, status: 1, quoteExpiresAt: 1 });
+// What the keeper looks for: deliveries by the end of their windows, and those without a payload by their time.
+const whileDelivered = { partialFilterExpression: { status: "delivered" } } as const;
+schema.index({ network: 1, leftToBuyer: 1, "escrow.windowEnd": 1, _id: 1 }, whileDelivered);
+schema.index({ network: 1, leftToBuyer: 1, payloadReceivedAt: 1, "escrow.deliveredAt": 1 }, whileDelivered);
 
 /** The collection of transactions. */
 export function transactionModel(connection: Connection): TransactionModel {

@@ -64,6 +64,26 @@ export function deliverySubmitted(record: TransactionRecord, deliveredAt: number
   };
 }
 
+/**
+ * `delivery.overdue`: the time for the payload of a delivery has passed (decision 26). The service doesn't finalize the
+ * escrow. Anyone else may, so a buyer who wants the deposit back must dispute in time.
+ */
+export function deliveryOverdue(record: TransactionRecord): EventBody {
+  const { deliveredAt = null, windowEnd = null, proofHash = null } = record.escrow ?? {};
+  return {
+    event: "delivery.overdue",
+    transactionId: record._id,
+    serviceId: record.serviceId,
+    deliveredAt: deliveredAt === null ? null : iso(deliveredAt),
+    disputableUntil: windowEnd === null ? null : iso(windowEnd),
+    payload: record.payloadReceivedAt === null ? "missing" : "late",
+    proofHash,
+    escrowId: record.escrowId,
+    network: record.network,
+    notice: "The seller handed over no payload in time. You may open a dispute until the window ends.",
+  };
+}
+
 /** `escrow.released` (the buyer accepted) and `escrow.finalized` (the dispute window elapsed). */
 export function escrowReleased(record: TransactionRecord, automatic: boolean): EventBody {
   return {

@@ -22,6 +22,7 @@ export function toSnapshot(escrow: IndexedEscrow): EscrowSnapshot {
     createdAt: escrow.createdAt,
     createdTxHash: escrow.createdTxHash,
     deliveredAt: escrow.deliveredAt,
+    windowEnd: escrow.deliveredAt === null ? null : escrow.deliveredAt + escrow.disputeWindow,
     disputedAt: escrow.disputedAt,
     settledAt: escrow.settledAt,
     automatic: escrow.automatic,

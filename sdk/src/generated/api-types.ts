@@ -1014,6 +1014,7 @@ export type Event = {
     | "escrow.released"
     | "escrow.finalized"
     | "delivery.submitted"
+    | "delivery.overdue"
     | "escrow.refunded"
     | "escrow.abandoned"
     | "dispute.created"
@@ -1131,6 +1132,7 @@ export type Webhook = {
     | "escrow.released"
     | "escrow.finalized"
     | "delivery.submitted"
+    | "delivery.overdue"
     | "escrow.refunded"
     | "escrow.abandoned"
     | "dispute.created"
@@ -5275,6 +5277,7 @@ export type GetApiV1EventsData = {
       | "escrow.released"
       | "escrow.finalized"
       | "delivery.submitted"
+      | "delivery.overdue"
       | "escrow.refunded"
       | "escrow.abandoned"
       | "dispute.created"
@@ -5359,6 +5362,7 @@ export type GetApiV1EventsStreamData = {
       | "escrow.released"
       | "escrow.finalized"
       | "delivery.submitted"
+      | "delivery.overdue"
       | "escrow.refunded"
       | "escrow.abandoned"
       | "dispute.created"
@@ -7221,6 +7225,7 @@ export type PostApiV1WebhooksData = {
       | "escrow.released"
       | "escrow.finalized"
       | "delivery.submitted"
+      | "delivery.overdue"
       | "escrow.refunded"
       | "escrow.abandoned"
       | "dispute.created"
@@ -7486,6 +7491,7 @@ export type PatchApiV1WebhooksByWebhookIdData = {
       | "escrow.released"
       | "escrow.finalized"
       | "delivery.submitted"
+      | "delivery.overdue"
       | "escrow.refunded"
       | "escrow.abandoned"
       | "dispute.created"
@@ -8893,6 +8899,34 @@ export type GetReadyErrors = {
             [key: string]: number;
           };
         } | null;
+        /**
+         * Escrows that the service itself ends; null where that isn't known
+         */
+        keeper: {
+          /**
+           * Whether the service has a key for these transactions
+           */
+          enabled: boolean;
+          /**
+           * Moves that aren't on chain
+           */
+          waiting: number;
+          /**
+           * How long ago the oldest of them was found
+           */
+          oldestSeconds: number | null;
+          /**
+           * Those that can't be put on chain now, by problem (docs/keeper.md)
+           */
+          held: {
+            [key: string]: number;
+          };
+          /**
+           * What this UTC day's transactions have cost and may still cost, in wei
+           */
+          spentTodayWei: string;
+          dailyCapWei: string;
+        } | null;
       };
       base: {
         /**
@@ -8952,6 +8986,34 @@ export type GetReadyErrors = {
           held: {
             [key: string]: number;
           };
+        } | null;
+        /**
+         * Escrows that the service itself ends; null where that isn't known
+         */
+        keeper: {
+          /**
+           * Whether the service has a key for these transactions
+           */
+          enabled: boolean;
+          /**
+           * Moves that aren't on chain
+           */
+          waiting: number;
+          /**
+           * How long ago the oldest of them was found
+           */
+          oldestSeconds: number | null;
+          /**
+           * Those that can't be put on chain now, by problem (docs/keeper.md)
+           */
+          held: {
+            [key: string]: number;
+          };
+          /**
+           * What this UTC day's transactions have cost and may still cost, in wei
+           */
+          spentTodayWei: string;
+          dailyCapWei: string;
         } | null;
       };
     };
@@ -9056,6 +9118,34 @@ export type GetReadyResponses = {
             [key: string]: number;
           };
         } | null;
+        /**
+         * Escrows that the service itself ends; null where that isn't known
+         */
+        keeper: {
+          /**
+           * Whether the service has a key for these transactions
+           */
+          enabled: boolean;
+          /**
+           * Moves that aren't on chain
+           */
+          waiting: number;
+          /**
+           * How long ago the oldest of them was found
+           */
+          oldestSeconds: number | null;
+          /**
+           * Those that can't be put on chain now, by problem (docs/keeper.md)
+           */
+          held: {
+            [key: string]: number;
+          };
+          /**
+           * What this UTC day's transactions have cost and may still cost, in wei
+           */
+          spentTodayWei: string;
+          dailyCapWei: string;
+        } | null;
       };
       base: {
         /**
@@ -9115,6 +9205,34 @@ export type GetReadyResponses = {
           held: {
             [key: string]: number;
           };
+        } | null;
+        /**
+         * Escrows that the service itself ends; null where that isn't known
+         */
+        keeper: {
+          /**
+           * Whether the service has a key for these transactions
+           */
+          enabled: boolean;
+          /**
+           * Moves that aren't on chain
+           */
+          waiting: number;
+          /**
+           * How long ago the oldest of them was found
+           */
+          oldestSeconds: number | null;
+          /**
+           * Those that can't be put on chain now, by problem (docs/keeper.md)
+           */
+          held: {
+            [key: string]: number;
+          };
+          /**
+           * What this UTC day's transactions have cost and may still cost, in wei
+           */
+          spentTodayWei: string;
+          dailyCapWei: string;
         } | null;
       };
     };

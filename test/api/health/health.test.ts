@@ -125,6 +125,7 @@ describe("health and readiness", () => {
         reached: () => Promise.resolve(new Map()),
         quarantined: () => Promise.resolve(0),
         disputeDelays: () => Promise.resolve({ overdue: 0, oldestSeconds: null, held: {} }),
+        keeper: () => Promise.reject(new Error("not asked for")),
         outbox: () => Promise.resolve({ waiting: 0, oldestDueAt: null }),
       });
       await Promise.all(Array.from({ length: 50 }, () => read()));

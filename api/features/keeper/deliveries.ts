@@ -1,0 +1,129 @@
+import type { Connection } from "mongoose";
+import type { Hex } from "viem";
+
+import { PAYLOAD_GRACE_SECONDS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import { withTransaction } from "../../db/connection.ts";
+import { toUnixSeconds } from "../../lib/clock.ts";
+import type { EventRecorder } from "../events/recorder.ts";
+import { announceOverdue } from "../transactions/announce.ts";
+import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
+
+/** Deals of one page. */
+const PAGE = 500;
+/** Deals whose buyers are told in one step. */
+const TOLD = 100;
+/** A payload that arrives in the last second must be stored before its absence is announced. */
+const TELLING_MARGIN_SECONDS = 10;
+
+/** Dependencies of a network's deliveries. */
+export interface DeliveriesDeps {
+  network: Network;
+  connection: Connection;
+  transactions: TransactionModel;
+  recorder: Pick<EventRecorder, "record">;
+  now: () => Date;
+}
+
+type Delivered = Pick<TransactionRecord, "_id" | "escrowId" | "escrow" | "payloadReceivedAt">;
+
+/** Where a page of deals ends. */
+interface Place {
+  windowEnd: number;
+  id: string;
+}
+
+/** Whether the payload of a delivery was handed over in time (decision 26); `open` while that may still happen. */
+export function handoverOf(
+  { escrow, payloadReceivedAt }: Pick<TransactionRecord, "escrow" | "payloadReceivedAt">,
+  now: Date,
+): "in_time" | "missed" | "open" {
+  const end = (escrow?.deliveredAt ?? 0) + PAYLOAD_GRACE_SECONDS;
+  if (payloadReceivedAt !== null) return toUnixSeconds(payloadReceivedAt) <= end ? "in_time" : "missed";
+  return toUnixSeconds(now) > end + TELLING_MARGIN_SECONDS ? "missed" : "open";
+}
+
+/** The delivered escrows of one network: those to finalize, and those that are left to their parties. */
+export function createDeliveries({ network, connection, transactions, recorder, now }: DeliveriesDeps) {
+  const delivered = { network, status: "delivered", leftToBuyer: null } as const;
+
+  /**
+   * Leaves an escrow to its parties and tells the buyer, who may dispute the delivery while the window is open.
+   * @returns false if it was told before, or has moved on
+   */
+  async function tell({ _id, escrow, payloadReceivedAt }: Delivered): Promise<boolean> {
+    const deliveredAt = escrow?.deliveredAt ?? null;
+    if (deliveredAt === null) return false;
+    return withTransaction(connection, async (session) => {
+      const record = await transactions
+        .findOneAndUpdate(
+          { _id, ...delivered, payloadReceivedAt, "escrow.deliveredAt": deliveredAt },
+          { $set: { leftToBuyer: deliveredAt } },
+          { session, returnDocument: "after" },
+        )
+        .lean<TransactionRecord | null>();
+      if (record === null) return false;
+      await recorder.record([announceOverdue(record, now())], session);
+      return true;
+    });
+  }
+
+  async function tellAll(deals: readonly Delivered[]): Promise<number> {
+    let told = 0;
+    for (const deal of deals) {
+      if (handoverOf(deal, now()) === "missed" && (await tell(deal))) told += 1;
+    }
+    return told;
+  }
+
+  return {
+    /**
+     * Tells the buyers of deliveries without a payload that it is overdue.
+     * @param chainNow unix seconds of the latest block
+     * @returns how many were told
+     */
+    async tellOverdue(chainNow: number): Promise<number> {
+      const latest = Math.min(chainNow, toUnixSeconds(now()));
+      const end = latest - PAYLOAD_GRACE_SECONDS - TELLING_MARGIN_SECONDS;
+      const found = await transactions
+        .find({ ...delivered, payloadReceivedAt: null, "escrow.deliveredAt": { $lt: end } })
+        .sort({ "escrow.deliveredAt": 1 })
+        .limit(TOLD)
+        .lean<Delivered[]>();
+      return tellAll(found);
+    },
+
+    /**
+     * The escrows whose dispute window is over and whose payload was handed over in time, page by page. The buyers of
+     * the others are told.
+     * @param chainNow unix seconds of the latest block
+     */
+    async *finalizable(chainNow: number): AsyncGenerator<{ escrowIds: Hex[]; told: number }> {
+      let after: Place | undefined;
+      for (;;) {
+        const page = await transactions
+          .find({ ...delivered, ...placesAfter(after, chainNow) })
+          .sort({ "escrow.windowEnd": 1, _id: 1 })
+          .limit(PAGE)
+          .lean<Delivered[]>();
+        const told = await tellAll(page);
+        const inTime = page.filter((deal) => handoverOf(deal, now()) === "in_time");
+        yield { escrowIds: inTime.map(({ escrowId }) => escrowId), told };
+        const last = page.at(-1);
+        if (last === undefined || page.length < PAGE) return;
+        after = { windowEnd: last.escrow?.windowEnd ?? 0, id: last._id };
+      }
+    },
+  };
+}
+
+/** Window ends before the chain's time, after a place in their order. */
+function placesAfter(after: Place | undefined, chainNow: number) {
+  if (after === undefined) return { "escrow.windowEnd": { $lt: chainNow } };
+  return {
+    $or: [
+      { "escrow.windowEnd": after.windowEnd, _id: { $gt: after.id } },
+      { "escrow.windowEnd": { $gt: after.windowEnd, $lt: chainNow } },
+    ],
+  };
+}

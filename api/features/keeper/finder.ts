@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Deployment } from "../../chain/deployment.ts";
+import type { SendingChain } from "../../chain/sending-chain.ts";
+import { EVENT_SEARCH_BLOCKS, RESOLUTION_TIMEOUT_SECONDS, SENDING_CONFIRMATIONS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import type { Indexer } from "../../indexer/indexer-client.ts";
+import type { BackgroundLoop } from "../../jobs/background-loop.ts";
+import type { Lease } from "../../jobs/lease.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { pauseAfter } from "../../lib/retry.ts";
+import type { createDeliveries } from "./deliveries.ts";
+import type { KeeperModels } from "./model.ts";
+import type { KeeperOrders } from "./orders.ts";
+import { failedScoreUpdates } from "./work.ts";
+
+/** Durations of the search for moves. Tests shorten them. */
+export interface FinderTimings {
+  /** Pause between two searches, in milliseconds. */
+  keeperPollMs: number;
+}
+
+export const FINDER_TIMINGS: FinderTimings = { keeperPollMs: 2_000 };
+
+/** How long a worker that was killed keeps the others from searching, in milliseconds. */
+export const FINDER_LEASE_MS = 15_000;
+/** First and longest pause after an outage, in milliseconds. */
+const RETRY = { minMs: 1_000, maxMs: 30_000 };
+/** Disputes of one page. */
+const PAGE = 500;
+
+/** Dependencies of the search on one network. */
+export interface FinderDeps {
+  network: Network;
+  chain: SendingChain;
+  deployment: Pick<Deployment, "escrow" | "startBlock">;
+  indexer: Pick<Indexer, "disputedBefore">;
+  deliveries: ReturnType<typeof createDeliveries>;
+  orders: KeeperOrders;
+  cursors: KeeperModels["cursors"];
+  /** Without one nothing is queued, and buyers are told all the same. */
+  hasKey: boolean;
+  /** Called after something is put into the outbox. */
+  onAnnounced: () => void;
+  lease: Lease;
+  log: Logger;
+  timings: FinderTimings;
+}
+
+/** What a search found. */
+export interface Found {
+  /** Moves that are new in the queue. */
+  queued: number;
+  /** Buyers who were told that a payload is overdue. */
+  told: number;
+}
+
+/** Searches one network for moves that are open to anyone and that nobody has made. */
+export function createFinder(deps: FinderDeps): { step(): Promise<Found>; loop: BackgroundLoop } {
+  const { network, chain, deployment, indexer, deliveries, orders, cursors, hasKey, lease, log, timings } = deps;
+
+  async function findFinalizable(chainNow: number): Promise<Found> {
+    const found = { queued: 0, told: 0 };
+    for await (const { escrowIds, told } of deliveries.finalizable(chainNow)) {
+      found.told += told;
+      if (hasKey) found.queued += await orders.put("finalize", escrowIds);
+    }
+    return found;
+  }
+
+  /** Disputes of any wallets, from the subgraph. */
+  async function findExpiredDisputes(chainNow: number): Promise<number> {
+    let queued = 0;
+    let after: `0x${string}` = "0x";
+    for (;;) {
+      const { escrowIds } = await indexer.disputedBefore(chainNow - RESOLUTION_TIMEOUT_SECONDS, after, PAGE);
+      queued += await orders.put("resolveExpired", escrowIds);
+      const last = escrowIds.at(-1);
+      if (last === undefined || escrowIds.length < PAGE) return queued;
+      after = last;
+    }
+  }
+
+  /** Reads the latest blocks again each time, because a reorganisation may replace them. */
+  async function findFailedScores(head: number): Promise<number> {
+    const cursor = await cursors.findById(network).lean<{ nextBlock: number } | null>();
+    const fromBlock = Math.min(cursor?.nextBlock ?? deployment.startBlock, head);
+    const toBlock = Math.min(head, fromBlock + EVENT_SEARCH_BLOCKS);
+    const queued = await orders.put("retryScore", await failedScoreUpdates(chain, deployment, { fromBlock, toBlock }));
+    const nextBlock = Math.max(fromBlock, Math.min(toBlock, head - SENDING_CONFIRMATIONS));
+    // Never back: another worker may have come further.
+    await cursors.updateOne({ _id: network }, { $max: { nextBlock } }, { upsert: true });
+    return queued;
+  }
+
+  async function step(): Promise<Found> {
+    const { number, timestamp } = await chain.head();
+    const found = { queued: 0, told: await deliveries.tellOverdue(timestamp) };
+    const finalizable = await findFinalizable(timestamp);
+    found.told += finalizable.told;
+    found.queued += finalizable.queued;
+    if (found.told > 0) deps.onAnnounced();
+    if (hasKey) found.queued += (await findExpiredDisputes(timestamp)) + (await findFailedScores(number));
+    if (found.queued + found.told > 0) log.info({ ...found }, "the keeper found escrows to end");
+    return found;
+  }
+
+  const loop: BackgroundLoop = {
+    name: `keeper.find.${network}`,
+    async run(signal) {
+      if (!hasKey) log.warn("no KEEPER_PRIVATE_KEY: escrows end when a party sends the last call");
+      let failures = 0;
+      while (!signal.aborted) {
+        let pauseMs = timings.keeperPollMs;
+        try {
+          if (await lease.acquire()) await step();
+          failures = 0;
+        } catch (error) {
+          pauseMs = pauseAfter(failures, RETRY);
+          failures += 1;
+          log.error({ err: error, failures, pauseMs }, "couldn't search for escrows to end; trying again");
+        }
+        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+      }
+      // Without the database the lease expires by itself.
+      await lease.release().catch(() => undefined);
+    },
+  };
+  return { step, loop };
+}

@@ -1,0 +1,113 @@
+import type { Connection } from "mongoose";
+
+import type { ChainClient } from "../../chain/chain-client.ts";
+import { createNetworkSender } from "../../chain/sending/network-sender.ts";
+import { createSendingStore } from "../../chain/sending/store.ts";
+import { SENDING_TIMINGS } from "../../chain/sending/timings.ts";
+import type { SendingTimings } from "../../chain/sending/timings.ts";
+import { createSendingChain } from "../../chain/sending-chain.ts";
+import { createTransactionSigner } from "../../chain/signer.ts";
+import { NETWORKS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import type { KeeperSettings } from "../../config/keeper.ts";
+import type { Indexer } from "../../indexer/indexer-client.ts";
+import { createLease, leaseModel } from "../../jobs/lease.ts";
+import { toUnixSeconds } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { EventRecorder } from "../events/recorder.ts";
+import { defineFeature } from "../feature.ts";
+import type { TransactionModel } from "../transactions/model.ts";
+import { createDeliveries } from "./deliveries.ts";
+import { createFinder, FINDER_LEASE_MS, FINDER_TIMINGS } from "./finder.ts";
+import type { FinderTimings } from "./finder.ts";
+import { keeperModels } from "./model.ts";
+import { createKeeperOrders } from "./orders.ts";
+import { createSpending } from "./spending.ts";
+import { createKeeperWork, keeperAbi } from "./work.ts";
+
+/** Durations of the keeper. Tests shorten them. */
+export type KeeperTimings = FinderTimings & { keeperSending: Partial<SendingTimings> };
+
+export const KEEPER_TIMINGS: KeeperTimings = { ...FINDER_TIMINGS, keeperSending: {} };
+
+/** Dependencies of the keeper. */
+export interface KeeperModuleDeps {
+  connection: Connection;
+  deployments: Readonly<Record<Network, ChainClient["deployment"]>>;
+  rpcUrls: Readonly<Record<Network, string>>;
+  indexers: Readonly<Record<Network, Pick<Indexer, "disputedBefore">>>;
+  transactions: TransactionModel;
+  recorder: Pick<EventRecorder, "record">;
+  settings: KeeperSettings;
+  /** Called after something is put into the outbox. */
+  onAnnounced: () => void;
+  now: () => Date;
+  log: Logger;
+  /** Names this process in leases. */
+  processId: string;
+  timings: KeeperTimings;
+}
+
+/** Makes the moves that are open to anyone, so that no deal waits for somebody to send the last call. */
+export const keeperModule = defineFeature({
+  routes: [],
+  create({ connection, settings, now, processId, transactions, recorder, ...deps }: KeeperModuleDeps) {
+    const models = keeperModels(connection);
+    const leases = leaseModel(connection);
+    const store = createSendingStore(connection, models.orders, now);
+    const timings = { ...SENDING_TIMINGS, ...deps.timings.keeperSending };
+    const { privateKey } = settings;
+
+    function createNetwork(network: Network) {
+      const log = deps.log.child({ network });
+      const chain = createSendingChain({ network, rpcUrl: deps.rpcUrls[network], abi: keeperAbi });
+      const deployment = deps.deployments[network];
+      const signer = privateKey === undefined ? undefined : createTransactionSigner(network, privateKey);
+      const capWei = settings.dailyCapWei[network];
+      const spending = createSpending({ network, chain, model: models.spending, capWei });
+      const sender = createNetworkSender({
+        ...{ name: "keeper.send", network, chain, store, log, now, timings },
+        work: createKeeperWork({ chain, deployment, signer, budget: spending }),
+        lanes: [{ filter: {}, from: signer?.address }],
+        lease: createLease(leases, `keeper.send:${network}`, processId, timings.leaseMs),
+      });
+      const finder = createFinder({
+        ...{ network, chain, deployment, log, cursors: models.cursors },
+        indexer: deps.indexers[network],
+        deliveries: createDeliveries({ network, connection, transactions, recorder, now }),
+        orders: createKeeperOrders(models.orders, network, now),
+        hasKey: signer !== undefined,
+        onAnnounced: deps.onAnnounced,
+        lease: createLease(leases, `keeper.find:${network}`, processId, FINDER_LEASE_MS),
+        timings: deps.timings,
+      });
+      return { finder, sender, spending, capWei };
+    }
+
+    const networks = { "base-sepolia": createNetwork("base-sepolia"), base: createNetwork("base") };
+    return {
+      services: {},
+      models,
+      loops: NETWORKS.flatMap((network) => [networks[network].finder.loop, networks[network].sender.loop]),
+      /** Its parts by network, for tests that drive them step by step. */
+      networks,
+      /** Moves that aren't on chain and what the day has cost, for readiness and metrics. */
+      async state(network: Network) {
+        const { spending, capWei } = networks[network];
+        const [waiting, committedWei] = await Promise.all([
+          store.waiting(network),
+          spending.committedOn(toUnixSeconds(now())),
+        ]);
+        const ageMs = waiting.oldest === null ? null : now().getTime() - waiting.oldest.getTime();
+        return {
+          enabled: privateKey !== undefined,
+          waiting: waiting.count,
+          oldestSeconds: ageMs === null ? null : Math.max(0, Math.floor(ageMs / 1_000)),
+          held: waiting.problems,
+          spentTodayWei: String(committedWei),
+          dailyCapWei: String(capWei),
+        };
+      },
+    };
+  },
+});

@@ -1,0 +1,113 @@
+import { encodeFunctionData, zeroAddress } from "viem";
+import type { Abi, Hex } from "viem";
+
+import { escrowAbi, scoreAbi } from "../../chain/abis.ts";
+import type { Deployment } from "../../chain/deployment.ts";
+import type { Obstacle } from "../../chain/sending/problems.ts";
+import type { Budget, Work } from "../../chain/sending/work.ts";
+import type { Revert, SendingChain } from "../../chain/sending-chain.ts";
+import type { TransactionSigner } from "../../chain/signer.ts";
+import { EVENT_SEARCH_BLOCKS } from "../../config/constants.ts";
+import type { KeeperMove, KeeperOrderRecord, KeeperProblem } from "./model.ts";
+
+/** The escrow contract's functions and errors, with the errors of the score contract that it calls. */
+export const keeperAbi: Abi = [...escrowAbi, ...scoreAbi.filter(({ type }) => type === "error")];
+
+/** Codes of escrow states (specification 3.1). */
+const STATE = { funded: 1, delivered: 2, disputed: 5 } as const;
+
+/** The states before the one that a move starts from. From every later one there is nothing left to do. */
+const EARLIER: Readonly<Record<"finalize" | "resolveExpired", readonly number[]>> = {
+  finalize: [STATE.funded],
+  resolveExpired: [STATE.funded, STATE.delivered],
+};
+
+/** The event of each move. An acceptance and an automatic release share one. */
+const EVENT_OF = {
+  finalize: "EscrowReleased",
+  resolveExpired: "EscrowResolved",
+  retryScore: "ScoreUpdateRetried",
+} as const satisfies Record<KeeperMove, string>;
+
+/** Classifies a failed simulation of a move by the contract's custom error. */
+export function obstacleOf(move: KeeperMove, { name, args }: Revert): Obstacle<KeeperProblem> {
+  const problem = (found: KeeperProblem): Obstacle<KeeperProblem> => ({
+    ...{ kind: "problem", problem: found },
+    detail: `${name}(${args.map(String).join(", ")})`,
+  });
+  if (move === "retryScore") {
+    if (name === "NoScorePending") return { kind: "done" };
+    return problem(name === "InsufficientGas" ? "unexpected" : "score_fails");
+  }
+  switch (name) {
+    case "EscrowNotInState":
+      return EARLIER[move].includes(Number(args[1])) ? problem("not_in_state") : { kind: "done" };
+    case "EscrowNotFound":
+      return problem("not_in_state");
+    case "DisputeWindowOpen":
+    case "ResolutionNotExpired":
+      return problem("too_early");
+    default:
+      return problem("unexpected");
+  }
+}
+
+/** What the moves of one network work with. */
+export interface KeeperWorkDeps {
+  chain: SendingChain;
+  deployment: Pick<Deployment, "escrow">;
+  /** Undefined where this service has no key. */
+  signer: TransactionSigner | undefined;
+  budget: Budget<KeeperOrderRecord>;
+}
+
+/** The keeper's moves as calls of the escrow contract. */
+export function createKeeperWork({ chain, deployment, signer, budget }: KeeperWorkDeps): Work<KeeperOrderRecord> {
+  const { escrow } = deployment;
+  const callOf = ({ move, escrowId }: Pick<KeeperOrderRecord, "move" | "escrowId">) => ({
+    to: escrow,
+    data: encodeFunctionData({ abi: escrowAbi, functionName: move, args: [escrowId] }),
+  });
+
+  return {
+    noun: "move",
+    factsOf: ({ move, escrowId }) => ({ move, escrowId }),
+    signerOf: () => signer,
+    callOf,
+    budget,
+
+    async obstacle(order, { from = zeroAddress, blockNumber }) {
+      const revert = await chain.simulate({ from, ...callOf(order) }, blockNumber);
+      return revert === undefined ? undefined : obstacleOf(order.move, revert);
+    },
+
+    obstacleOf: ({ move }, revert) => obstacleOf(move, revert),
+
+    async findConclusion({ move, escrowId }, head) {
+      const [log] = await chain.read((client) =>
+        client.getContractEvents({
+          ...{ address: escrow, abi: escrowAbi, eventName: EVENT_OF[move], args: { escrowId } },
+          fromBlock: BigInt(Math.max(0, head - EVENT_SEARCH_BLOCKS)),
+          toBlock: "latest",
+        }),
+      );
+      if (log === undefined) return undefined;
+      return { txHash: log.transactionHash, blockNumber: Number(log.blockNumber), isOurs: false };
+    },
+  };
+}
+
+/** The escrows whose score update failed in a range of blocks. It may have been repeated since. */
+export async function failedScoreUpdates(
+  chain: SendingChain,
+  { escrow }: Pick<Deployment, "escrow">,
+  { fromBlock, toBlock }: { fromBlock: number; toBlock: number },
+): Promise<Hex[]> {
+  const logs = await chain.read((client) =>
+    client.getContractEvents({
+      ...{ address: escrow, abi: escrowAbi, eventName: "ScoreUpdateFailed" },
+      ...{ fromBlock: BigInt(fromBlock), toBlock: BigInt(toBlock) },
+    }),
+  );
+  return logs.flatMap(({ args: { escrowId } }) => escrowId ?? []);
+}
