@@ -56,7 +56,8 @@ describe("metrics", () => {
 
   it("show how far followers, subgraphs and outbox are behind", async () => {
     await until("the followers are known", async () => (await read("follower_lag_blocks")).size === 2);
-    for (const name of ["follower_lag_seconds", "subgraph_lag_blocks", "quarantined_escrows"]) {
+    const others = ["keeper_waiting", "keeper_held", "keeper_spent_today_wei"];
+    for (const name of ["follower_lag_seconds", "subgraph_lag_blocks", "quarantined_escrows", ...others]) {
       assert.deepEqual([...(await read(name)).keys()].sort(), ['{network="base"}', '{network="base-sepolia"}'], name);
     }
     assert.deepEqual(await read("outbox_backlog"), new Map([["", 0]]));
