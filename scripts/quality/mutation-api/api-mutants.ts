@@ -3,6 +3,7 @@ import { DEAL_FAULTS } from "./deals.ts";
 import { DISPUTE_FAULTS } from "./disputes.ts";
 import { DOOR_FAULTS } from "./door.ts";
 import { EVENT_FAULTS } from "./events.ts";
+import { KEEPER_FAULTS } from "./keeper.ts";
 import { MARKET_FAULTS } from "./market.ts";
 import { MESSAGE_FAULTS } from "./messages.ts";
 import { MOVE_FAULTS } from "./moves.ts";
@@ -16,6 +17,7 @@ export const API_MUTANTS: readonly ApiMutant[] = [
   ...MOVE_FAULTS,
   ...PAYMENT_FAULTS,
   ...DISPUTE_FAULTS,
+  ...KEEPER_FAULTS,
   ...EVENT_FAULTS,
   ...MESSAGE_FAULTS,
 ];
