@@ -6,6 +6,7 @@ import { MAINNET, NETWORKS } from "./config/constants.ts";
 import { createIndexes } from "./db/connection.ts";
 import { adminModule } from "./features/admin/module.ts";
 import { agentsModule } from "./features/agents/module.ts";
+import { analyticsModule } from "./features/analytics/module.ts";
 import { authModule, scoreCopiesOf } from "./features/auth/module.ts";
 import { categoriesModule } from "./features/categories/module.ts";
 import { chainFollowerModule, chainProgress, FOLLOWER_TIMINGS, newcomersOf } from "./features/chain-follower/module.ts";
@@ -76,6 +77,7 @@ export const featureRoutes = [
   ...messagesModule.routes,
   ...timelineModule.routes,
   ...x402Module.routes,
+  ...analyticsModule.routes,
   ...networksModule.routes,
   ...healthModule.routes,
   ...internalModule.routes,
@@ -130,6 +132,7 @@ export type Services = Features["agents"]["services"] &
   Features["messages"]["services"] &
   Features["timeline"]["services"] &
   Features["x402"]["services"] &
+  Features["analytics"]["services"] &
   Features["networks"]["services"] &
   Features["health"]["services"] &
   Features["internal"]["services"];
@@ -209,6 +212,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
       ...features.messages.services,
       ...features.timeline.services,
       ...features.x402.services,
+      ...features.analytics.services,
       ...features.networks.services,
       ...features.health.services,
       ...features.internal.services,
@@ -342,6 +346,7 @@ function createFeatures(platform: Platform, timings: Timings) {
     ...{ connection, chains, env, clock, log, timings },
     credit: (agentId, kind, calls, session) => auth.credit(agentId, kind, calls, session),
   });
+  const analytics = analyticsModule.create({ indexers });
   const networks = networksModule.create({ chains, indexers, publicSubgraphUrls });
   const health = healthModule.create({
     ...{ connection, chains, indexers, log, now, search: search.state },
@@ -377,6 +382,7 @@ function createFeatures(platform: Platform, timings: Timings) {
       idempotency,
       internal,
       x402,
+      analytics,
       networks,
       health,
     },

@@ -227,6 +227,9 @@ export type FeeTier = (typeof FEE_TIERS)[number];
 /** Days of the rolling window (decision 22). */
 export const FEE_WINDOW_DAYS = 30;
 
+/** Longest series of the fractal analytics (sections 4 and 8.1). */
+export const FRACTAL_MAX_LENGTH = 500;
+
 /** Decimals of USD values on chain and in the subgraph. */
 export const USD_DECIMALS = 6;
 /** Inbound request signatures (decision 42): oldest and farthest ahead that `created` may be, in seconds. */

@@ -27,11 +27,13 @@ import {
   escrowsAnswer,
   eventsAnswer,
   firstPaidAnswer,
+  hourlyAnswer,
   metaAnswer,
   paidSettlementsAnswer,
   sellerVolumesAnswer,
 } from "./schemas.ts";
 import type {
+  HourlySum,
   IndexedAgent,
   IndexedAgentDay,
   IndexedEscrow,
@@ -41,6 +43,9 @@ import type {
   ReadEvent,
   SellerVolume,
 } from "./schemas.ts";
+
+import { hourlyQuery } from "./series-queries.ts";
+import type { HourlyMetric } from "./series-queries.ts";
 
 /** The block at which the subgraph read an answer. `timestamp` is in unix seconds. */
 export interface IndexedBlock {
@@ -139,6 +144,15 @@ export interface Indexer {
   ): Promise<PaidSettlement[]>;
   /** When an escrow first paid its seller, in unix seconds; undefined if none has. */
   firstPaidSettlement(block: AtBlock): Promise<number | undefined>;
+  /**
+   * Sums of the hours in a span (unix seconds, `to` exclusive, at most 1000 hours) that have ended, for all agents or for
+   * a wallet. A wallet's hour has a row for each role in which it did something.
+   */
+  hourlySums(
+    metric: HourlyMetric,
+    wallet: string | undefined,
+    span: { from: number; to: number },
+  ): Promise<{ block: IndexedBlock; rows: HourlySum[] }>;
   /** Counts, score changes and deal values of a wallet. */
   agentHistory(wallet: string, page: HistoryPage): Promise<AgentHistory>;
   /** Up to `first` (at most 1000) disputes opened before a time (unix seconds) that haven't ended, after an escrow id. */
@@ -170,6 +184,8 @@ const JOINED_IDS = 100;
 const AFTER_EVERY_ESCROW = `0x${"ff".repeat(32)}`;
 /** Above the ordinal of every log. */
 const AFTER_EVERY_ORDINAL = 2n ** 63n;
+/** In a second: the unit of the subgraph's series. */
+const MICROSECONDS = 1_000_000n;
 /** graph-node returns at most this many entities at once. */
 const PAGE_SIZE = 1_000;
 
@@ -302,6 +318,13 @@ export function createIndexer(options: IndexerOptions): Indexer {
     async firstPaidSettlement({ hash }) {
       const answer = await client.query(FIRST_PAID_QUERY, { hash }, firstPaidAnswer);
       return answer.escrows[0]?.settledAt;
+    },
+
+    async hourlySums(metric, wallet, { from, to }) {
+      const span = { from: String(BigInt(from) * MICROSECONDS), to: String(BigInt(to) * MICROSECONDS) };
+      const variables = { ...span, ...(wallet === undefined ? {} : { wallet: wallet.toLowerCase() }) };
+      const answer = await client.query(hourlyQuery(metric, wallet !== undefined), variables, hourlyAnswer);
+      return { block: toBlock(answer._meta), rows: [...answer.one, ...answer.other] };
     },
 
     async agentHistory(wallet, { before = AFTER_EVERY_ORDINAL, first, deals }) {

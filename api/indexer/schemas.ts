@@ -222,6 +222,21 @@ export type PaidSettlement = z.infer<typeof paidSettlement>;
 export const paidSettlementsAnswer = z.object({ escrows: z.array(paidSettlement) });
 export const firstPaidAnswer = z.object({ escrows: z.array(z.object({ settledAt: integer })) });
 
+const MICROSECONDS = 1_000_000n;
+
+const hourlySum = z
+  .object({ timestamp: bigInt, value: bigInt })
+  .transform(({ timestamp, value }) => ({ hour: Number(timestamp / MICROSECONDS), value }));
+
+/** Sum of an hour, whose start is in unix seconds. USD values have 6 decimals. */
+export type HourlySum = z.infer<typeof hourlySum>;
+
+export const hourlyAnswer = z.object({
+  _meta: metaSchema,
+  one: z.array(hourlySum),
+  other: z.array(hourlySum).default([]),
+});
+
 /** Outcomes that change scores (specification 3.2). */
 export const SCORE_OUTCOMES = ["Released", "BuyerRefund", "SellerPaid", "Split", "Abandonment"] as const;
 

@@ -8696,6 +8696,209 @@ export type PostApiV1X402PacksByPackIdResponses = {
 export type PostApiV1X402PacksByPackIdResponse =
   PostApiV1X402PacksByPackIdResponses[keyof PostApiV1X402PacksByPackIdResponses];
 
+export type GetApiV1AnalyticsFractalData = {
+  body?: never;
+  path?: never;
+  query?: {
+    metric?: "volume" | "escrows" | "score";
+    scope?: "me" | "all";
+    network?: "base-sepolia" | "base";
+    /**
+     * Hours
+     */
+    length?: number;
+  };
+  url: "/api/v1/analytics/fractal";
+};
+
+export type GetApiV1AnalyticsFractalErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `indexer_unavailable`: The subgraph is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1AnalyticsFractalError = GetApiV1AnalyticsFractalErrors[keyof GetApiV1AnalyticsFractalErrors];
+
+export type GetApiV1AnalyticsFractalResponses = {
+  /**
+   * Scaling exponents of an hourly series of the marketplace
+   */
+  200: {
+    success: true;
+    data: {
+      metric: "volume" | "escrows" | "score";
+      scope: "me" | "all";
+      network: Network;
+      start: string;
+      /**
+       * Exclusive
+       */
+      end: string;
+      length: number;
+      series: Array<number>;
+      /**
+       * Exponent of the detrended fluctuation analysis: 0.5 for uncorrelated values, 1 for pink noise, above 1 for a series that wanders
+       */
+      hurst: number | null;
+      /**
+       * Of the graph, 1 (smooth) to 2 (noise)
+       */
+      fractalDimension: number | null;
+      /**
+       * Why both exponents are null: fewer than 16 values, or all of them equal
+       */
+      reason: "too_short" | "constant" | null;
+      method: {
+        hurst: string;
+        fractalDimension: string;
+      };
+      indexedBlock: number;
+    };
+  };
+};
+
+export type GetApiV1AnalyticsFractalResponse =
+  GetApiV1AnalyticsFractalResponses[keyof GetApiV1AnalyticsFractalResponses];
+
+export type PostApiV1AnalyticsFractalData = {
+  body: {
+    series: Array<number>;
+  };
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/v1/analytics/fractal";
+};
+
+export type PostApiV1AnalyticsFractalErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   *
+   * `malformed_json`: The body isn't well-formed JSON
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
+   *
+   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   */
+  409: Error;
+  /**
+   * `payload_too_large`: The body is larger than 256 KB
+   */
+  413: Error;
+  /**
+   * `unsupported_media_type`: The body must be sent as application/json
+   */
+  415: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type PostApiV1AnalyticsFractalError = PostApiV1AnalyticsFractalErrors[keyof PostApiV1AnalyticsFractalErrors];
+
+export type PostApiV1AnalyticsFractalResponses = {
+  /**
+   * Scaling exponents of a given series
+   */
+  200: {
+    success: true;
+    data: {
+      length: number;
+      series: Array<number>;
+      /**
+       * Exponent of the detrended fluctuation analysis: 0.5 for uncorrelated values, 1 for pink noise, above 1 for a series that wanders
+       */
+      hurst: number | null;
+      /**
+       * Of the graph, 1 (smooth) to 2 (noise)
+       */
+      fractalDimension: number | null;
+      /**
+       * Why both exponents are null: fewer than 16 values, or all of them equal
+       */
+      reason: "too_short" | "constant" | null;
+      method: {
+        hurst: string;
+        fractalDimension: string;
+      };
+    };
+  };
+};
+
+export type PostApiV1AnalyticsFractalResponse =
+  PostApiV1AnalyticsFractalResponses[keyof PostApiV1AnalyticsFractalResponses];
+
 export type GetApiV1NetworksData = {
   body?: never;
   path?: never;

@@ -58,6 +58,15 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
       faults: [...listingFaults, ["status", [7, null, "inactive", "archived", "ACTIVE"]], ["id", ["lst_mine"]]],
     },
     {
+      name: "POST analytics/fractal",
+      method: "POST",
+      path: () => "/api/v1/analytics/fractal",
+      key: buyerKey,
+      body: () => ({ series: Array.from({ length: 16 }, (_, index) => index % 3) }),
+      required: ["series"],
+      faults: [["series", [7, null, "1,2", [], Array.from({ length: 15 }, () => 1)]]],
+    },
+    {
       name: "POST checkout",
       method: "POST",
       path: () => "/api/v1/checkout",

@@ -58,12 +58,16 @@ describe("limits per minute", () => {
 
   for (const [facts, rateClass, method, path, options] of CALLS) {
     const limit = RATE_LIMITS[rateClass];
-    it(`${facts} ${method} ${path.replace(/\?.*/, "")} (${rateClass}): ${limit} calls in 60 seconds, not one more or fewer`, async () => {
+    it(`${facts} [S7.22] [S7.23] ${method} ${path.replace(/\?.*/, "")} (${rateClass}): ${limit} calls in 60 seconds, not one more or fewer`, async () => {
       const { apiKey: key } = await register();
       clock.pass(120 * SECOND);
       const keyed = isClientClass(rateClass) ? options : { ...options, key };
       const send = () => api.request(method, path, keyed);
       assert.strictEqual(await sendMany(limit + 5, send), limit);
+      const refused = await send();
+      const text = rateClass === "developerAccess" ? "Too Many Attempts" : "Rate limit exceeded";
+      assert.deepInclude(refused.body, { success: false, error: text });
+      assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d?$/);
       clock.pass(40 * SECOND);
       assert.strictEqual(await sendMany(3, send), 0);
       clock.pass(40 * SECOND);
