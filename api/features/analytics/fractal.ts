@@ -1,5 +1,5 @@
 /** Why a series has no exponents. */
-export const DEGENERATE_REASONS = ["too_short", "constant"] as const;
+export const DEGENERATE_REASONS = ["too_short", "constant", "too_regular"] as const;
 export type DegenerateReason = (typeof DEGENERATE_REASONS)[number];
 
 /** Scaling exponents of a series. */
@@ -23,13 +23,17 @@ export const FRACTAL_METHOD = {
 const MIN_WINDOW = 4;
 const WINDOWS_PER_OCTAVE = 4;
 const MAX_INTERVAL = 16;
+/** Fluctuations of a series of size 1 below this are errors of rounding. */
+const ROUNDING = 1e-12;
 
 /** The Hurst exponent and the fractal dimension of a series. Both ignore its mean and its scale. */
 export function analyseSeries(series: readonly number[]): FractalAnswer {
   if (series.length < MIN_SERIES_LENGTH) return { hurst: null, fractalDimension: null, reason: "too_short" };
   const scaled = centred(series);
   if (scaled === undefined) return { hurst: null, fractalDimension: null, reason: "constant" };
-  return { hurst: hurstOf(scaled), fractalDimension: higuchiDimension(scaled), reason: null };
+  const exponents = { hurst: hurstOf(scaled), fractalDimension: higuchiDimension(scaled) };
+  const isWhole = exponents.hurst !== null && exponents.fractalDimension !== null;
+  return { ...exponents, reason: isWhole ? null : "too_regular" };
 }
 
 /** The series with mean 0 and at most 1 in size, so that large numbers don't overflow; undefined if it is constant. */
@@ -47,7 +51,7 @@ function centred(series: readonly number[]): number[] | undefined {
  * The exponent with which the fluctuation of the summed series grows with the length of a window: 0.5 for uncorrelated
  * values, 1 for pink noise, H for fractional Gaussian noise and H + 1 for fractional Brownian motion.
  */
-function hurstOf(series: readonly number[]): number {
+function hurstOf(series: readonly number[]): number | null {
   let sum = 0;
   const profile = series.map((value) => (sum += value));
   const points = windowsOf(series.length).map((size): [number, number] => [size, fluctuationOf(profile, size)]);
@@ -86,7 +90,7 @@ function residualSquares(profile: readonly number[], from: number, size: number)
 }
 
 /** 1 for a smooth line, 2 for uncorrelated values, and 2 - H for fractional Brownian motion. */
-function higuchiDimension(series: readonly number[]): number {
+function higuchiDimension(series: readonly number[]): number | null {
   const intervals = Math.min(MAX_INTERVAL, Math.floor(series.length / 4));
   const points = Array.from({ length: intervals }, (_, index): [number, number] => [
     1 / (index + 1),
@@ -111,11 +115,15 @@ function curveLength(series: readonly number[], interval: number): number {
 
 const at = (series: readonly number[], index: number): number => series[index] ?? 0;
 
-/** Slope of the line of best fit through the logarithms. A point of size 0 has none and is left out. */
-function slopeOf(points: readonly [number, number][]): number {
+/**
+ * Slope of the line of best fit through the logarithms, without points of size 0 but for rounding. Null with fewer than two:
+ * a single value before zeros leaves a profile of straight lines, for example.
+ */
+function slopeOf(points: readonly [number, number][]): number | null {
   const logs = points
-    .filter(([, value]) => value > 0)
+    .filter(([, value]) => value > ROUNDING)
     .map(([x, value]): [number, number] => [Math.log(x), Math.log(value)]);
+  if (logs.length < 2) return null;
   const mean = (place: 0 | 1) => logs.reduce((sum, point) => sum + point[place], 0) / logs.length;
   const [meanX, meanY] = [mean(0), mean(1)];
   const covariance = logs.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);

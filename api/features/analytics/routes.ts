@@ -29,7 +29,7 @@ const exponents = {
     .enum(DEGENERATE_REASONS)
     .nullable()
     .meta({
-      description: `Why both exponents are null: fewer than ${MIN_SERIES_LENGTH} values, or all of them equal`,
+      description: `Why an exponent is null: fewer than ${MIN_SERIES_LENGTH} values, all of them equal, or nothing but straight lines`,
     }),
   method: z.object({ hurst: z.string(), fractalDimension: z.string() }),
 };

@@ -8780,9 +8780,9 @@ export type GetApiV1AnalyticsFractalResponses = {
        */
       fractalDimension: number | null;
       /**
-       * Why both exponents are null: fewer than 16 values, or all of them equal
+       * Why an exponent is null: fewer than 16 values, all of them equal, or nothing but straight lines
        */
-      reason: "too_short" | "constant" | null;
+      reason: "too_short" | "constant" | "too_regular" | null;
       method: {
         hurst: string;
         fractalDimension: string;
@@ -8885,9 +8885,9 @@ export type PostApiV1AnalyticsFractalResponses = {
        */
       fractalDimension: number | null;
       /**
-       * Why both exponents are null: fewer than 16 values, or all of them equal
+       * Why an exponent is null: fewer than 16 values, all of them equal, or nothing but straight lines
        */
-      reason: "too_short" | "constant" | null;
+      reason: "too_short" | "constant" | "too_regular" | null;
       method: {
         hurst: string;
         fractalDimension: string;

@@ -135,6 +135,9 @@ describe("the exponents of a series", () => {
     for (const value of [0, 7, -0.1, 1e300]) {
       assert.deepEqual(analyseSeries(Array.from({ length: 16 }, () => value)), { ...none, reason: "constant" });
     }
+    const onlyFirst = Array.from({ length: 16 }, (_, index) => (index === 0 ? 1 : 0));
+    const { hurst: ofFirst, reason } = analyseSeries(onlyFirst);
+    assert.deepEqual([ofFirst, reason], [null, "too_regular"]);
     const spike = Array.from({ length: LENGTH }, (_, index) => (index === 250 ? 1 : 0));
     const alternating = Array.from({ length: 16 }, (_, index) => index % 2);
     for (const series of [spike, alternating]) {
