@@ -60,9 +60,9 @@ export class BareDeal {
       ...{ disputeWindow: DISPUTE_WINDOW_SECONDS, abandonmentGrace: ABANDONMENT_GRACE_SECONDS },
     });
     const { escrow } = await deal.untilIndexed("Funded");
-    require("criteriaHash", escrow.criteriaHash, criteriaHash);
-    require("seller", escrow.seller.id, seller.account.address.toLowerCase());
-    require("token", escrow.token.id, usdc.toLowerCase());
+    expectAgreed("criteriaHash", escrow.criteriaHash, criteriaHash);
+    expectAgreed("seller", escrow.seller.id, seller.account.address.toLowerCase());
+    expectAgreed("token", escrow.token.id, usdc.toLowerCase());
     return deal;
   }
 
@@ -71,7 +71,7 @@ export class BareDeal {
     const { seller } = this.parties;
     await this.contractOf(seller).submitDelivery(this.escrowId, deliveryProofOf(DELIVERED));
     const { escrow } = await this.untilIndexed("Delivered");
-    require("proofHash", escrow.proofHash, deliveryProofOf(DELIVERED));
+    expectAgreed("proofHash", escrow.proofHash, deliveryProofOf(DELIVERED));
   }
 
   /** The escrow contract as a wallet uses it. */
@@ -98,6 +98,6 @@ export class BareDeal {
   }
 }
 
-function require(name: string, found: string | null, agreed: string): void {
+function expectAgreed(name: string, found: string | null, agreed: string): void {
   if (found !== agreed) throw new Error(`the subgraph has ${name} ${found ?? "null"}, not ${agreed}`);
 }

@@ -63,7 +63,7 @@ function pinkNoise(random: () => number): number[] {
   return series;
 }
 
-/** Asserts that the estimates are near a value: their mean within a twentieth, and each within a quarter. */
+/** Asserts that the estimates are near a value: their mean within `meanWithin`, and each within a quarter. */
 function assertNear(estimates: readonly (number | null)[], expected: number, meanWithin = 0.06): void {
   const numbers = estimates.map((estimate) => estimate ?? Number.NaN);
   const mean = numbers.reduce((sum, estimate) => sum + estimate, 0) / numbers.length;
