@@ -1,18 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-
 import { assert } from "chai";
 import { concat, createWalletClient, http, keccak256, parseAbi, zeroAddress } from "viem";
 import type { Account, Address, Hex, TransactionReceipt } from "viem";
 
 import { readDeployment } from "../../deploy/system/deployment-file.ts";
 import { BYTECODES, implementationCode } from "../../deploy/system/implementations.ts";
-import { findFreePorts } from "../../scripts/local/ports.ts";
-import { startStack } from "../../scripts/local/stack.ts";
-import type { Stack } from "../../scripts/local/stack.ts";
-import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
-import { littleEndian, Marketplace } from "./support/marketplace.ts";
+import type { Marketplace } from "./support/marketplace.ts";
+import { littleEndian } from "./support/marketplace.ts";
+import { ownStack } from "./support/own-stack.ts";
 
 const SYSTEM = 0;
 const ADMIN = 1;
@@ -44,17 +38,10 @@ interface Change {
 
 // These tests hand over roles and change code, so they start a stack of their own.
 describe("the subgraph follows who runs the contracts", () => {
-  let dir: string;
-  let stack: Stack;
+  const stack = ownStack();
   let market: Marketplace;
-  before(async () => {
-    dir = mkdtempSync(join(tmpdir(), "marketplace-administration-"));
-    stack = await startStack({ dir, portBase: await findFreePorts(PORTS_PER_STACK), only: ["graph"] });
-    market = new Marketplace(stack.facts, "base-sepolia");
-  });
-  after(async () => {
-    await stack.stop();
-    rmSync(dir, { recursive: true, force: true });
+  before(() => {
+    ({ market } = stack);
   });
 
   const lower = ({ address }: { address: string }): string => address.toLowerCase();

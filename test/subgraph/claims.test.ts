@@ -1,16 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-
 import { assert } from "chai";
 import { concat, keccak256, parseAbi, stringToHex, zeroHash } from "viem";
 import type { Account, Address, Hex, TransactionReceipt } from "viem";
 
-import { findFreePorts } from "../../scripts/local/ports.ts";
-import { startStack } from "../../scripts/local/stack.ts";
-import type { Stack } from "../../scripts/local/stack.ts";
-import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
-import { Marketplace } from "./support/marketplace.ts";
+import type { Marketplace } from "./support/marketplace.ts";
+import { ownStack } from "./support/own-stack.ts";
 import { readAgent } from "./support/records.ts";
 
 const RATIONALE = keccak256(stringToHex("The delivery does what was asked."));
@@ -37,17 +30,10 @@ interface CreditRecord {
 
 // One of these tests breaks the score contract for a while, so they start a stack of their own.
 describe("the subgraph follows disputes, credits, failed scores and sellers' terms", () => {
-  let dir: string;
-  let stack: Stack;
+  const stack = ownStack();
   let market: Marketplace;
-  before(async () => {
-    dir = mkdtempSync(join(tmpdir(), "marketplace-claims-"));
-    stack = await startStack({ dir, portBase: await findFreePorts(PORTS_PER_STACK), only: ["graph"] });
-    market = new Marketplace(stack.facts, "base-sepolia");
-  });
-  after(async () => {
-    await stack.stop();
-    rmSync(dir, { recursive: true, force: true });
+  before(() => {
+    ({ market } = stack);
   });
 
   const parties = async () => [await market.newParty(), await market.newParty()] as const;

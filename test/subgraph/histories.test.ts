@@ -1,19 +1,13 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-
 import { assert } from "chai";
 import { concat, parseAbi } from "viem";
 import type { Address, Hex } from "viem";
 
 import { scoreAbi } from "../../api/chain/abis.ts";
-import { findFreePorts } from "../../scripts/local/ports.ts";
-import { startStack } from "../../scripts/local/stack.ts";
-import type { Stack } from "../../scripts/local/stack.ts";
-import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
 import { seededRandom } from "../fixtures/random.ts";
 import { History } from "./support/history.ts";
-import { littleEndian, Marketplace } from "./support/marketplace.ts";
+import type { Marketplace } from "./support/marketplace.ts";
+import { littleEndian } from "./support/marketplace.ts";
+import { ownStack } from "./support/own-stack.ts";
 
 const PARTIES = 8;
 /** Two to four new escrows a round. `HISTORY_ROUNDS` makes a longer history; answers hold up to 1,000 escrows. */
@@ -67,19 +61,12 @@ const EVERYTHING = `query ($token: ID!) {
 
 // The history moves the chain's clock and rolls it back, so it has a stack of its own.
 describe("after a random history, the subgraph is what the contracts say", () => {
-  let dir: string;
-  let stack: Stack;
+  const stack = ownStack();
   let market: Marketplace;
   let history: History;
   before(async () => {
-    dir = mkdtempSync(join(tmpdir(), "marketplace-histories-"));
-    stack = await startStack({ dir, portBase: await findFreePorts(PORTS_PER_STACK), only: ["graph"] });
-    market = new Marketplace(stack.facts, "base-sepolia");
+    ({ market } = stack);
     history = await History.open(market, seededRandom(), PARTIES);
-  });
-  after(async () => {
-    await stack.stop();
-    rmSync(dir, { recursive: true, force: true });
   });
 
   const lower = (address: string): string => address.toLowerCase();

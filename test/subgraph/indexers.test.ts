@@ -295,7 +295,7 @@ describe("what the README tells indexers", () => {
       }
     });
 
-    it("says when the address is no graph-node's admin port, and when graph-node refuses", async () => {
+    it("says when the address isn't a graph-node's admin port, and when graph-node refuses", async () => {
       const server = createServer((_request, response) => response.writeHead(404).end("Nothing here"));
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
       const { port } = server.address() as AddressInfo;

@@ -1,16 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-
 import { assert } from "chai";
 import { keccak256, parseEther, stringToHex } from "viem";
 import type { Address } from "viem";
 
-import { findFreePorts } from "../../scripts/local/ports.ts";
-import { startStack } from "../../scripts/local/stack.ts";
-import type { Stack } from "../../scripts/local/stack.ts";
-import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
 import { Marketplace } from "./support/marketplace.ts";
+import { ownStack } from "./support/own-stack.ts";
 
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
@@ -28,17 +21,10 @@ const NOTHING = {
 
 // These tests move the chain's clock and roll it back, so they start a stack of their own.
 describe("the subgraph's hourly and daily series", () => {
-  let dir: string;
-  let stack: Stack;
+  const stack = ownStack();
   let market: Marketplace;
-  before(async () => {
-    dir = mkdtempSync(join(tmpdir(), "marketplace-series-"));
-    stack = await startStack({ dir, portBase: await findFreePorts(PORTS_PER_STACK), only: ["graph"] });
-    market = new Marketplace(stack.facts, "base-sepolia");
-  });
-  after(async () => {
-    await stack.stop();
-    rmSync(dir, { recursive: true, force: true });
+  before(() => {
+    ({ market } = stack);
   });
 
   const parties = async () => [await market.newParty(), await market.newParty()] as const;
@@ -69,7 +55,7 @@ describe("the subgraph's hourly and daily series", () => {
     return answer.rows;
   }
 
-  it("[D30] add up what the network created and settled, whichever way it ended", async () => {
+  it("[D30] add up what the network created and settled, however it ended", async () => {
     const [buyer, seller] = await parties();
     const first = await nextHour();
     await market.createReleased(buyer, seller, { amount: 5_000_001n });

@@ -1,31 +1,17 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-
 import { assert } from "chai";
 
-import { findFreePorts } from "../../scripts/local/ports.ts";
-import { startStack } from "../../scripts/local/stack.ts";
-import type { Stack } from "../../scripts/local/stack.ts";
-import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
-import { Marketplace } from "./support/marketplace.ts";
+import type { Marketplace } from "./support/marketplace.ts";
+import { ownStack } from "./support/own-stack.ts";
 import { findEscrow, readAgent, readEscrow } from "./support/records.ts";
 
 const DAY_SECONDS = 86_400;
 
 // These tests move the chain's clock and roll it back, so they start a stack of their own.
 describe("the subgraph follows what time and reorganisations do", () => {
-  let dir: string;
-  let stack: Stack;
+  const stack = ownStack();
   let market: Marketplace;
-  before(async () => {
-    dir = mkdtempSync(join(tmpdir(), "marketplace-subgraph-"));
-    stack = await startStack({ dir, portBase: await findFreePorts(PORTS_PER_STACK), only: ["graph"] });
-    market = new Marketplace(stack.facts, "base-sepolia");
-  });
-  after(async () => {
-    await stack.stop();
-    rmSync(dir, { recursive: true, force: true });
+  before(() => {
+    ({ market } = stack);
   });
 
   it("[S3.2.20][S3.2.32] a delivery nobody answers is Released automatically, with a point for both", async () => {

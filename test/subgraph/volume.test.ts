@@ -1,16 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-
 import { assert } from "chai";
 import { concat, keccak256, parseEther, stringToHex } from "viem";
 import type { Account, Address, Hex } from "viem";
 
-import { findFreePorts } from "../../scripts/local/ports.ts";
-import { startStack } from "../../scripts/local/stack.ts";
-import type { Stack } from "../../scripts/local/stack.ts";
-import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
 import { littleEndian, Marketplace } from "./support/marketplace.ts";
+import { ownStack } from "./support/own-stack.ts";
 import { readDays } from "./support/records.ts";
 
 const DAY_SECONDS = 86_400;
@@ -21,17 +14,10 @@ const SPLIT = 2;
 
 // These tests move the chain's clock and roll it back, so they start a stack of their own.
 describe("the subgraph adds up what settles each day", () => {
-  let dir: string;
-  let stack: Stack;
+  const stack = ownStack();
   let market: Marketplace;
-  before(async () => {
-    dir = mkdtempSync(join(tmpdir(), "marketplace-volume-"));
-    stack = await startStack({ dir, portBase: await findFreePorts(PORTS_PER_STACK), only: ["graph"] });
-    market = new Marketplace(stack.facts, "base-sepolia");
-  });
-  after(async () => {
-    await stack.stop();
-    rmSync(dir, { recursive: true, force: true });
+  before(() => {
+    ({ market } = stack);
   });
 
   const parties = async (): Promise<[Account, Account]> => [await market.newParty(), await market.newParty()];

@@ -57,7 +57,7 @@ export class History {
 
   static async open(market: Marketplace, random: () => number, parties: number): Promise<History> {
     const scoreCode = await market.client.getCode({ address: market.score });
-    if (scoreCode === undefined) throw new Error("there is no score contract");
+    if (scoreCode === undefined) throw new Error("the score contract has no code");
     const history = new History(market, random, scoreCode);
     while (history.parties.length < parties) history.parties.push(await market.newParty());
     return history;
@@ -178,7 +178,7 @@ export class History {
     deal.state = state;
   }
 
-  /** Changes something that is no move of an escrow, or nothing. */
+  /** Changes something that isn't a move of an escrow, or nothing. */
   async #disturb(): Promise<void> {
     const dice = this.#random();
     // Nothing is created meanwhile, so it mustn't last.
