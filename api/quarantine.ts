@@ -1,5 +1,4 @@
 // The operator's command for quarantined escrows. The production image has it as `node api/quarantine.ts`.
-import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { NETWORKS } from "./config/constants.ts";
@@ -9,7 +8,7 @@ import { connectDatabase, DatabaseUnusableError } from "./db/connection.ts";
 import { quarantineOf } from "./features/chain-follower/module.ts";
 import type { QuarantineControl, QuarantinedEscrow } from "./features/chain-follower/module.ts";
 import { createLogger } from "./lib/logger.ts";
-import { readArguments, refuseUsage, UsageError } from "./lib/usage.ts";
+import { print, readArguments, runCommand, UsageError } from "./lib/usage.ts";
 
 const HELP = `usage: npm run quarantine -- [list | retry ESCROW_ID... | retry --all] [--network NAME] [--wait SECONDS] [--json]
 
@@ -76,10 +75,6 @@ function readCommand(args: string[]): Command | undefined {
   }
   const escrowIds = ids.length === 0 ? undefined : [...new Set(ids.map((id) => id.toLowerCase() as `0x${string}`))];
   return { verb, network, escrowIds, waitMs: wait * MILLISECONDS, asJson: values.json };
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
 }
 
 const printJson = (value: object) => {
@@ -155,19 +150,7 @@ async function run(command: Command): Promise<number> {
   }
 }
 
-try {
-  const command = readCommand(process.argv.slice(2));
-  if (command === undefined) print(HELP);
-  else process.exitCode = await run(command);
-} catch (error) {
-  if (error instanceof UsageError) {
-    refuseUsage(error, HELP);
-  } else if (
-    error instanceof CommandError ||
-    error instanceof ConfigurationError ||
-    error instanceof DatabaseUnusableError
-  ) {
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = 1;
-  } else throw error;
-}
+await runCommand({
+  ...{ help: HELP, read: readCommand, run },
+  expected: [CommandError, ConfigurationError, DatabaseUnusableError],
+});

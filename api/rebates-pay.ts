@@ -11,7 +11,7 @@ import { connectDatabase, createIndexes, DatabaseUnusableError } from "./db/conn
 import { isMonth, PayingStoppedError, rebatePayments } from "./features/fees/module.ts";
 import type { ListedRebate, RebatePayments } from "./features/fees/module.ts";
 import { createLogger } from "./lib/logger.ts";
-import { readArguments, refuseUsage, UsageError } from "./lib/usage.ts";
+import { print, readArguments, runCommand, UsageError } from "./lib/usage.ts";
 
 const HELP = `usage: npm run rebates:pay -- [--month YYYY-MM] [--dry-run] [--confirmations N] [--json]
 
@@ -61,10 +61,6 @@ function readCommand(args: string[]): Command | undefined {
     );
   }
   return { month: values.month, isDryRun: values["dry-run"], confirmations, asJson: values.json };
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
 }
 
 const amountOf = ({ rebate, token }: ListedRebate) => `${formatUnits(rebate, token.decimals)} ${token.symbol}`;
@@ -156,19 +152,7 @@ function bigintAsText(_name: string, value: unknown): unknown {
   return typeof value === "bigint" ? String(value) : value;
 }
 
-const EXPECTED = [
-  ...[ChainUnavailableError, CommandError, ConfigurationError, DatabaseUnusableError, PayingStoppedError],
-];
-
-try {
-  const command = readCommand(process.argv.slice(2));
-  if (command === undefined) print(HELP);
-  else process.exitCode = await run(command);
-} catch (error) {
-  if (error instanceof UsageError) {
-    refuseUsage(error, HELP);
-  } else if (EXPECTED.some((type) => error instanceof type)) {
-    process.stderr.write(`${(error as Error).message}\n`);
-    process.exitCode = 1;
-  } else throw error;
-}
+await runCommand({
+  ...{ help: HELP, read: readCommand, run },
+  expected: [ChainUnavailableError, CommandError, ConfigurationError, DatabaseUnusableError, PayingStoppedError],
+});

@@ -1,5 +1,4 @@
 // Verifies a ruling from the records and the chain. The production image has it as `node api/verify-ruling.ts`.
-import process from "node:process";
 
 import { ChainUnavailableError, DeploymentFileError } from "./chain/errors.ts";
 import { ConfigurationError, loadChainSettings, loadDatabaseUri } from "./config/env.ts";
@@ -7,7 +6,7 @@ import { connectDatabase, DatabaseUnusableError } from "./db/connection.ts";
 import { NothingToVerifyError, rulingVerification } from "./features/disputes/module.ts";
 import type { Finding } from "./features/disputes/module.ts";
 import { createLogger } from "./lib/logger.ts";
-import { readArguments, refuseUsage, UsageError } from "./lib/usage.ts";
+import { print, readArguments, runCommand, UsageError } from "./lib/usage.ts";
 import { connectChains } from "./platform.ts";
 
 const HELP = `usage: npm run verify-ruling -- [--json] DISPUTE_ID
@@ -35,10 +34,6 @@ function readCommand(args: string[]): { disputeId: string; asJson: boolean } | u
   return { disputeId, asJson: values.json };
 }
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
 const MARKS = { true: "holds", false: "DOESN'T HOLD", null: "can't be verified" } as const;
 const lineOf = ({ part, holds, detail }: Finding) => `${part}: ${MARKS[`${holds}`]}, ${detail}`;
 
@@ -59,19 +54,13 @@ async function run({ disputeId, asJson }: { disputeId: string; asJson: boolean }
   }
 }
 
-const EXPECTED = [
-  ...[ChainUnavailableError, ConfigurationError, DatabaseUnusableError, DeploymentFileError, NothingToVerifyError],
-];
-
-try {
-  const command = readCommand(process.argv.slice(2));
-  if (command === undefined) print(HELP);
-  else process.exitCode = await run(command);
-} catch (error) {
-  if (error instanceof UsageError) {
-    refuseUsage(error, HELP);
-  } else if (EXPECTED.some((type) => error instanceof type)) {
-    process.stderr.write(`${(error as Error).message}\n`);
-    process.exitCode = 1;
-  } else throw error;
-}
+await runCommand({
+  ...{ help: HELP, read: readCommand, run },
+  expected: [
+    ChainUnavailableError,
+    ConfigurationError,
+    DatabaseUnusableError,
+    DeploymentFileError,
+    NothingToVerifyError,
+  ],
+});
