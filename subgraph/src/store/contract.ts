@@ -4,7 +4,7 @@ import { Contract } from "../../generated/schema";
 import { recordChange, recordVersion } from "./administration";
 import { holderOrNull } from "./holders";
 
-/** Records the code that a proxy runs. The first one is no upgrade. */
+/** Records the code that a proxy runs. The first one isn't an upgrade. */
 export function upgradeContract(name: string, implementation: Address, event: ethereum.Event): void {
   const contract = loadOrCreate(name, event);
   const previous = holderOrNull(contract.implementation);

@@ -18,7 +18,7 @@ export function addCreated(escrow: Escrow): void {
   flow.save();
 }
 
-/** Adds a settled escrow to the series, in whichever way it ended. */
+/** Adds a settled escrow to the series, however it ended. */
 export function addSettled(escrow: Escrow): void {
   const flow = newFlow(escrow);
   if (escrow.state == "Released") flow.released = 1;

@@ -41,7 +41,7 @@ describe("the keeper's configuration", () => {
     });
   }
 
-  it("refuses what is no key or no number of wei, without showing it", () => {
+  it("refuses what isn't a key or a number of wei, without showing it", () => {
     const wrong = { KEEPER_PRIVATE_KEY: "0x1234", KEEPER_DAILY_CAP_WEI_BASE: "0.01" };
     const { message } = errorOf(() => loadEnv({ ...complete, ...wrong }), ConfigurationError);
     assert.include(message, "KEEPER_PRIVATE_KEY");
