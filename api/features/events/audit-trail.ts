@@ -15,4 +15,6 @@ export interface AuditedEvent {
 export interface AuditTrail {
   /** Adds the missing events to the trails, in the given order and in the caller's transaction. */
   write(events: readonly AuditedEvent[], session: ClientSession): Promise<void>;
+  /** Ids of those events that are already in at least one trail. */
+  recorded(eventIds: readonly string[], session: ClientSession): Promise<Set<string>>;
 }

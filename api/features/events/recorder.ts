@@ -83,7 +83,10 @@ export interface EventRecorder {
    * Recordings for different agents don't conflict.
    */
   record(announcements: readonly Announcement[], session: ClientSession): Promise<void>;
-  /** Ids of the events that are already in the log of at least one of their possible recipients. */
+  /**
+   * Ids of the events that are already in the log of one of their possible recipients, or in an audit trail: a party has
+   * in its trail what only the other one is told.
+   */
   recorded(candidates: readonly EventCandidate[], session: ClientSession): Promise<Set<string>>;
 }
 
@@ -189,9 +192,10 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       const entryIds = candidates.flatMap(({ eventId: id, recipients }) =>
         recipients.flatMap((agentId) => (agentId === null ? [] : [logEntryId(id, agentId)])),
       );
-      if (entryIds.length === 0) return new Set();
+      const audited = await audit.recorded([...new Set(candidates.map(({ eventId: id }) => id))], session);
+      if (entryIds.length === 0) return audited;
       const found = await events.find({ _id: { $in: entryIds } }, { eventId: 1 }, { session }).lean();
-      return new Set(found.map(({ eventId: id }) => id));
+      return new Set([...audited, ...found.map(({ eventId: id }) => id)]);
     },
   };
 }

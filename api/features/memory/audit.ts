@@ -74,6 +74,12 @@ export function createAuditMemory(
       await insertPlain(audit, records, session);
     },
 
+    async recorded(eventIds, session) {
+      if (eventIds.length === 0) return new Set();
+      const found = await audit.find({ eventId: { $in: eventIds } }, { eventId: 1, _id: 0 }, { session }).lean();
+      return new Set(found.map(({ eventId }) => eventId));
+    },
+
     async auditOf(transactionId, agentId) {
       const found = await audit
         .find({ agentId, ...keyRange(`escrow/${transactionId}/`, undefined) })

@@ -7,7 +7,7 @@ import { memoryModels } from "../../../api/features/memory/model.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
 import { act, deliverDeal, fundedDeal, openMarket } from "../../fixtures/deals.ts";
-import { BUYER, bytes32, created, followerBench, killed, moved, SELLER } from "../../fixtures/follower.ts";
+import { BUYER, bytes32, created, followerBench, killed, moved, SELLER, STRANGER } from "../../fixtures/follower.ts";
 import { memoryOf } from "../../fixtures/memory.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import { until } from "../../fixtures/until.ts";
@@ -78,6 +78,26 @@ describe("audit trails", () => {
     for (const agentId of ["agt_buyer", "agt_seller"]) {
       assert.deepEqual(await keysOf(agentId, record._id), ["1-escrow.funded", "2-escrow.reorged", "3-escrow.funded"]);
     }
+  });
+
+  it("[D37] a reorganisation is in the trail of a party that only had the removed event there", async () => {
+    const escrowId = bytes32();
+    const parties = { escrowId, buyer: STRANGER, seller: SELLER };
+    const one = bench.follower();
+    bench.indexer.mine([{ type: "EscrowCreated", ...parties }]);
+    bench.indexer.mine([{ type: "DeliverySubmitted", ...parties, proofHash: bytes32() }]);
+    await one.step();
+    bench.indexer.rollBackTo(1);
+    bench.indexer.mine();
+    bench.indexer.mine();
+    await one.step();
+    const record = await bench.transactions.findOne({ escrowId }).lean();
+    assert.ok(record !== null);
+    const expected = ["1-escrow.funded", "2-delivery.submitted", "3-escrow.reorged"];
+    assert.deepEqual(await keysOf("agt_seller", record._id), expected);
+    bench.indexer.mine([{ type: "DeliverySubmitted", ...parties, proofHash: bytes32() }]);
+    await one.step();
+    assert.deepEqual(await keysOf("agt_seller", record._id), [...expected, "4-delivery.submitted"]);
   });
 
   it("[D10] a wallet that registers later gets the past of its escrows at the same positions, and nobody else's", async () => {
