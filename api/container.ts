@@ -9,7 +9,13 @@ import { agentsModule } from "./features/agents/module.ts";
 import { analyticsModule } from "./features/analytics/module.ts";
 import { authModule, scoreCopiesOf } from "./features/auth/module.ts";
 import { categoriesModule } from "./features/categories/module.ts";
-import { chainFollowerModule, chainProgress, FOLLOWER_TIMINGS, newcomersOf } from "./features/chain-follower/module.ts";
+import {
+  chainFollowerModule,
+  chainProgress,
+  FOLLOWER_TIMINGS,
+  newcomersOf,
+  rereadsOf,
+} from "./features/chain-follower/module.ts";
 import type { FollowerTimings } from "./features/chain-follower/module.ts";
 import { checkoutModule } from "./features/checkout/module.ts";
 import { criteriaModule } from "./features/criteria/module.ts";
@@ -36,6 +42,8 @@ import type { FanOutTimings } from "./features/messages/module.ts";
 import { networksModule } from "./features/networks/module.ts";
 import { OUTBOX_TIMINGS, outboxModule } from "./features/outbox/module.ts";
 import type { OutboxTimings } from "./features/outbox/module.ts";
+import { RECONCILIATION_TIMINGS, reconciliationModule } from "./features/reconciliation/module.ts";
+import type { ReconciliationTimings } from "./features/reconciliation/module.ts";
 import { searchModule } from "./features/search/module.ts";
 import { sellerQueueModule } from "./features/seller-queue/module.ts";
 import { timelineModule } from "./features/timeline/module.ts";
@@ -93,6 +101,7 @@ export type Timings = TransactionTimings &
   MailTimings &
   DisputeTimings &
   KeeperTimings &
+  ReconciliationTimings &
   FanOutTimings &
   StreamTimings &
   StatementTimings;
@@ -107,6 +116,7 @@ export const TIMINGS: Timings = {
   ...MAIL_TIMINGS,
   ...DISPUTE_TIMINGS,
   ...KEEPER_TIMINGS,
+  ...RECONCILIATION_TIMINGS,
   ...FAN_OUT_TIMINGS,
   ...STREAM_TIMINGS,
   ...STATEMENT_TIMINGS,
@@ -337,6 +347,13 @@ function createFeatures(platform: Platform, timings: Timings) {
       webhooks.dispatcher.wake();
     },
   });
+  const reconciliation = reconciliationModule.create({
+    ...{ connection, chains, indexers, now, timings, metrics: platform.metrics, standings: agents.models.standings },
+    transactions: transactions.models.transactions,
+    progress: chainProgress(connection),
+    rereads: rereadsOf(connection),
+    syncScores: (network, wallets) => standings.sync(network, wallets),
+  });
   const internal = internalModule.create({
     ...{ secret: env.internalWebhookSecret, clock },
     wake: (changed) => chainFollower.wake(changed),
@@ -377,6 +394,7 @@ function createFeatures(platform: Platform, timings: Timings) {
       criteria,
       disputes,
       keeper,
+      reconciliation,
       timeline,
       chainFollower,
       idempotency,

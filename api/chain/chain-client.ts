@@ -62,6 +62,26 @@ function toHead(block: Block<bigint, false, "latest">): ChainHead {
   return { number: Number(block.number), hash: block.hash, timestamp: Number(block.timestamp) };
 }
 
+/** An escrow as the contract has it at a block. Times in unix seconds, 0 if there is none yet. */
+export interface ChainEscrow {
+  buyer: Address;
+  seller: Address;
+  token: Address;
+  /** Gross deposit in token units. */
+  amount: bigint;
+  /** State code (specification 3.1). */
+  state: number;
+  createdAt: bigint;
+  deadline: bigint;
+  deliveredAt: bigint;
+  disputedAt: bigint;
+  /** Seconds. */
+  disputeWindow: bigint;
+  /** Seconds. */
+  abandonmentGrace: bigint;
+  criteriaHash: Hex;
+}
+
 /**
  * Reads one settlement network by JSON-RPC. Every method throws ChainUnavailableError if the server is unreachable, or
  * its subclass WrongChainError if the server serves another chain.
@@ -77,6 +97,8 @@ export interface ChainClient {
   block(blockNumber: number): Promise<ChainHead | null>;
   /** On-chain score of a wallet. 0 for an unknown wallet, and it may be negative (specification 2.5). */
   scoreOf(wallet: Address): Promise<bigint>;
+  /** The same at a block, which the server must still have the state of. Calls of one tick share a request. */
+  scoreAt(wallet: Address, blockNumber: number): Promise<bigint>;
   /**
    * Reads what `createEscrow` would check for this deposit in one round trip: pause, minimum deposit, value, caps and
    * seller terms.
@@ -92,6 +114,11 @@ export interface ChainClient {
   price(token: DeployedToken): Promise<FeedPrice>;
   /** The state code of an escrow at the latest block; 0 if it was never created (specification 3.1). */
   escrowState(escrowId: Hex): Promise<number>;
+  /**
+   * An escrow at a block, which the server must still have the state of; null if it wasn't created yet. Calls of one tick
+   * share a request.
+   */
+  escrowAt(escrowId: Hex, blockNumber: number): Promise<ChainEscrow | null>;
   /** Whether the resolver contract would accept a wallet's signature of an agreement (decision 44). */
   agreementIsSigned(wallet: Address, agreement: Agreement, signature: Hex): Promise<boolean>;
   lookupReceipt(txHash: Hash): Promise<ReceiptLookup>;
@@ -161,6 +188,14 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
     scoreOf: (wallet) =>
       rpc((client) => client.readContract({ ...score, functionName: "scoreOf", args: [getAddress(wallet)] })),
 
+    scoreAt: (wallet, blockNumber) =>
+      rpc((client) =>
+        client.readContract({
+          ...{ ...score, functionName: "scoreOf" },
+          ...{ args: [getAddress(wallet)], blockNumber: BigInt(blockNumber) },
+        }),
+      ),
+
     async escrowLimits({ buyer, seller, token, amount }) {
       const [paused, { minAmount }, valueUsd, [capUsd, cappedAgent], terms] = await Promise.all([
         rpc((client) => client.readContract({ ...escrow, functionName: "paused" })),
@@ -209,6 +244,16 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
         client.readContract({ ...escrow, functionName: "getEscrow", args: [escrowId] }),
       );
       return record.state;
+    },
+
+    async escrowAt(escrowId, blockNumber) {
+      const record = await rpc((client) =>
+        client.readContract({
+          ...{ ...escrow, functionName: "getEscrow" },
+          ...{ args: [escrowId], blockNumber: BigInt(blockNumber) },
+        }),
+      );
+      return record.state === 0 ? null : record;
     },
 
     agreementIsSigned: (wallet, agreement, signature) => {

@@ -11,6 +11,7 @@ import { termDifferences } from "../transactions/snapshot.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { announcedIds, createDraft, moveId } from "./draft.ts";
 import type { Draft, DraftChanges } from "./draft.ts";
+import { quarantineId } from "./model.ts";
 import type { AppliedEventRecord, CursorRecord, FollowerModels, NewcomerRecord } from "./model.ts";
 import { newcomerId, welcomeNewcomer } from "./newcomers.ts";
 import { CursorMovedError, retryAfter, storedError, UnreadableMoveError } from "./quarantine.ts";
@@ -65,7 +66,7 @@ interface Work {
  */
 export function createApplier(options: ApplierOptions) {
   const { network, models, transactions } = options;
-  const quarantineId = (escrowId: string) => `${network}:${escrowId}`;
+  const heldId = (escrowId: string) => quarantineId(network, escrowId);
 
   async function moveCursor({ cursor, next }: CursorStep, session: ClientSession): Promise<CursorRecord> {
     const fields = { ...next, updatedAt: options.now() };
@@ -125,7 +126,7 @@ export function createApplier(options: ApplierOptions) {
       .find({ _id: { $in: moveIds } }, null, { session })
       .lean<AppliedEventRecord[]>();
     const held = await models.quarantine
-      .find({ _id: { $in: escrowIds.map(quarantineId) } }, { escrowId: 1 }, { session })
+      .find({ _id: { $in: escrowIds.map(heldId) } }, { escrowId: 1 }, { session })
       .lean();
     const serviceIds = [...new Set(records.flatMap(({ serviceId }) => serviceId ?? []))];
     const agentIds = await agentIdsOf(work.escrows, records, session);
@@ -266,7 +267,7 @@ export function createApplier(options: ApplierOptions) {
       return withTransaction(options.connection, async (session) => {
         const cursor = await moveCursor(step, session);
         await models.quarantine.updateOne(
-          { _id: quarantineId(escrowId) },
+          { _id: heldId(escrowId) },
           {
             $set: { error: storedError(error), attempts: 1, retryAt: retryAfter(1, now) },
             $setOnInsert: { network, escrowId, createdAt: now },
@@ -278,7 +279,8 @@ export function createApplier(options: ApplierOptions) {
     },
 
     /**
-     * Ends an escrow's quarantine: applies all its moves on chain and withdraws those that aren't on chain any more.
+     * Ends an escrow's quarantine: applies all its moves on chain, withdraws those that aren't on chain any more, and
+     * writes its state again.
      */
     async release(step: CursorStep, escrowId: string, escrow: IndexedEscrow | undefined): Promise<Applied> {
       return commit(step, {
@@ -289,8 +291,9 @@ export function createApplier(options: ApplierOptions) {
           draft.withdrawMissing(escrowId, escrow);
           const moves = escrow?.events.map((event): IndexedEventWithEscrow => ({ ...event, escrow })) ?? [];
           for (const move of moves) draft.read(move);
+          draft.restate(escrowId, escrow);
         },
-        also: (session) => models.quarantine.deleteOne({ _id: quarantineId(escrowId) }, { session }),
+        also: (session) => models.quarantine.deleteOne({ _id: heldId(escrowId) }, { session }),
       });
     },
   };

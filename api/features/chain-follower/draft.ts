@@ -228,6 +228,15 @@ export function createDraft(facts: DraftFacts) {
       applyFresh(event, ownershipOf(event.escrow), incarnation);
     },
 
+    /** Writes the state of an escrow into its records, whatever they say; without an escrow, that it doesn't exist. */
+    restate(escrowId: string, escrow: IndexedEscrow | undefined): void {
+      if (escrow !== undefined) {
+        settleOwnership(ownershipOf(escrow), escrow);
+        return;
+      }
+      for (const record of recordsOf(escrowId)) if (record.escrow !== null) change(withSnapshot(record, null));
+    },
+
     /** Marks a move as read in the current epoch without changing it. */
     confirm(move: AppliedEventRecord): void {
       keep({ ...move, epoch });

@@ -98,6 +98,9 @@ export type CursorModel = Model<CursorRecord>;
 export type QuarantineModel = Model<QuarantineRecord>;
 export type NewcomerModel = Model<NewcomerRecord>;
 
+/** The id of an escrow's quarantine. */
+export const quarantineId = (network: Network, escrowId: string): string => `${network}:${escrowId}`;
+
 /** The collections of the chain follower. */
 export interface FollowerModels {
   applied: AppliedEventModel;

@@ -20,6 +20,8 @@ import type { Newcomers } from "./newcomers.ts";
 import { createChainProgress } from "./progress.ts";
 import { quarantineControl } from "./quarantine-control.ts";
 import type { QuarantineControl } from "./quarantine-control.ts";
+import { escrowRereads } from "./rereads.ts";
+import type { EscrowRereads } from "./rereads.ts";
 import { createChainWakes } from "./wakes.ts";
 
 export type { QuarantineRecord as QuarantinedEscrow } from "./model.ts";
@@ -77,6 +79,11 @@ export function newcomersOf(connection: Connection): Newcomers {
 /** The quarantine as used by the operator's command. */
 export function quarantineOf(connection: Connection): QuarantineControl {
   return quarantineControl(connection);
+}
+
+/** Has the follower read escrows again. */
+export function rereadsOf(connection: Connection): EscrowRereads {
+  return escrowRereads(connection);
 }
 
 const QUARANTINED_COUNTED = 1_000;

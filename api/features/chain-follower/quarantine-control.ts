@@ -3,9 +3,7 @@ import type { Connection } from "mongoose";
 import type { Network } from "../../config/constants.ts";
 import { followerModels } from "./model.ts";
 import type { QuarantineRecord } from "./model.ts";
-
-/** Due before everything else, regardless of the clocks of this machine and of the follower. */
-const AT_ONCE = new Date(0);
+import { AT_ONCE } from "./quarantine.ts";
 
 /** Selects quarantined escrows; without any field, all of them. */
 export interface QuarantineSelection {

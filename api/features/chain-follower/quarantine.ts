@@ -17,6 +17,9 @@ export class UnreadableMoveError extends Error {
 /** Server errors caused by a document rather than by the server's state: bad values, too large, duplicates. */
 const DOCUMENT_ERROR_CODES: ReadonlySet<unknown> = new Set([2, 9, 14, 121, 10_334, 11_000, 17_280, 17_419]);
 
+/** Due before everything else, regardless of the clocks of this machine and of the follower. */
+export const AT_ONCE = new Date(0);
+
 const RETRY_BASE_MS = 5_000;
 const RETRY_MAX_MS = 3_600_000;
 const MESSAGE_MAX_LENGTH = 2_000;

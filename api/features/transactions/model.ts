@@ -131,6 +131,13 @@ export interface TransactionRecord {
 
 export type TransactionModel = Model<TransactionRecord>;
 
+/** Statuses in which a transaction may still change. */
+export const OPEN_STATUSES = ["pending_funding", "funded", "delivered", "disputed"] as const satisfies TransactionStatus[];
+/** Statuses in which it doesn't, unless a reorganisation removes a move. */
+export const CLOSED_STATUSES: readonly TransactionStatus[] = TRANSACTION_STATUSES.filter(
+  (status) => !(OPEN_STATUSES as readonly TransactionStatus[]).includes(status),
+);
+
 const required = { required: true } as const;
 const text = { type: String, ...required };
 const textOrNull = { type: String, default: null };
@@ -231,6 +238,13 @@ schema.index({ network: 1, status: 1, quoteExpiresAt: 1 });
 const whileDelivered = { partialFilterExpression: { status: "delivered" } } as const;
 schema.index({ network: 1, leftToBuyer: 1, "escrow.windowEnd": 1, _id: 1 }, whileDelivered);
 schema.index({ network: 1, leftToBuyer: 1, payloadReceivedAt: 1, "escrow.deliveredAt": 1 }, whileDelivered);
+
+// What the reconciliation walks through: what is open, in the order of the ids.
+export const OPEN_TRANSACTIONS_INDEX = "open";
+schema.index(
+  { network: 1, _id: 1 },
+  { name: OPEN_TRANSACTIONS_INDEX, partialFilterExpression: { status: { $in: [...OPEN_STATUSES] } } },
+);
 
 /** The collection of transactions. */
 export function transactionModel(connection: Connection): TransactionModel {

@@ -3,7 +3,8 @@ import { compareTerms } from "../../chain/receipts.ts";
 import type { TermDifference } from "../../chain/receipts.ts";
 import type { EscrowSnapshot, TransactionRecord, TransactionStatus } from "./model.ts";
 
-const STATUS_OF: Readonly<Record<EscrowState, TransactionStatus>> = {
+/** The status of a transaction by the state of its escrow. */
+export const STATUS_OF: Readonly<Record<EscrowState, TransactionStatus>> = {
   Funded: "funded",
   Delivered: "delivered",
   Released: "released",

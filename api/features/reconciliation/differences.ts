@@ -1,0 +1,149 @@
+import type { Network } from "../../config/constants.ts";
+import type { Indexer } from "../../indexer/indexer-client.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { StandingRecord } from "../agents/model.ts";
+import type { EscrowRereads } from "../chain-follower/rereads.ts";
+import type { TransactionRecord } from "../transactions/model.ts";
+import type { ComparedKind, DifferenceRecord, ReconciliationModels } from "./model.ts";
+import type { ComparedBlock, Comparison, Sides } from "./sides.ts";
+
+/** A copy and its contract disagree. Stored with the escrow while it waits to be read again. */
+export class CopyDiffersError extends Error {
+  override readonly name = "CopyDiffersError";
+}
+
+/** Reads the copies that differences are about. */
+export interface Copies {
+  transaction(transactionId: string): Promise<TransactionRecord | null>;
+  standing(wallet: string): Promise<StandingRecord | null>;
+}
+
+/** Dependencies of the differences. */
+export interface DifferencesDeps {
+  network: Network;
+  differences: ReconciliationModels["differences"];
+  copies: Copies;
+  sides: Sides;
+  rereads: Pick<EscrowRereads, "request">;
+  /** Copies the scores of wallets from the subgraph again. */
+  syncScores: (wallets: readonly string[]) => Promise<void>;
+  indexer: Pick<Indexer, "escrows" | "agents">;
+  now: () => Date;
+  /** Pause before a suspected difference is looked at again, in milliseconds: a copy may only be late. */
+  recheckAfterMs: number;
+}
+
+const RECHECK_MAX_MS = 3_600_000;
+/** Differences looked at again in one run. */
+const RECHECKS_PER_RUN = 200;
+
+/** Differences between copies and contracts, from the first suspicion until they are repaired. */
+export function createDifferences(deps: DifferencesDeps) {
+  const { network, differences, copies, sides, indexer } = deps;
+
+  const nextCheck = (looks: number) =>
+    new Date(deps.now().getTime() + Math.min(RECHECK_MAX_MS, deps.recheckAfterMs * 2 ** Math.min(looks - 1, 20)));
+
+  async function compareAgain(
+    { kind, subject }: DifferenceRecord,
+    block: ComparedBlock,
+  ): Promise<Comparison | undefined> {
+    if (kind === "escrow") {
+      const record = await copies.transaction(subject);
+      return record === null ? undefined : (await sides.escrows([record], block))[0];
+    }
+    const record = await copies.standing(subject);
+    return record === null ? undefined : (await sides.scores([record], block))[0];
+  }
+
+  /** What the subgraph says, for the log: it shows which side is wrong. */
+  async function subgraphSide(kind: ComparedKind, subject: string): Promise<Record<string, unknown> | null> {
+    if (kind === "score") {
+      const { block, agents } = await indexer.agents([subject]);
+      return { block: block.number, score: agents.get(subject)?.score ?? 0 };
+    }
+    const record = await copies.transaction(subject);
+    if (record === null) return null;
+    const { block, escrows } = await indexer.escrows([record.escrowId]);
+    const {
+      state = null,
+      createdAt = null,
+      deliveredAt = null,
+      disputedAt = null,
+    } = escrows.get(record.escrowId) ?? {};
+    return { block: block.number, state, createdAt, deliveredAt, disputedAt };
+  }
+
+  /** Has the copy read again. Repeating it does no harm. */
+  async function repair({ kind, subject }: DifferenceRecord, fields: DifferenceRecord["fields"]): Promise<void> {
+    if (kind === "score") {
+      await deps.syncScores([subject]);
+      return;
+    }
+    const record = await copies.transaction(subject);
+    if (record === null) return;
+    const names = fields.map(({ field }) => field).join(", ");
+    const reason = new CopyDiffersError(`The copy of ${subject} differs from the contract in: ${names}`);
+    await deps.rereads.request(network, record.escrowId, reason, deps.now());
+  }
+
+  async function lookAgain(difference: DifferenceRecord, block: ComparedBlock, log: Logger): Promise<void> {
+    const { _id, kind, subject, state } = difference;
+    const comparison = await compareAgain(difference, block);
+    const looks = difference.looks + 1;
+    if (comparison?.isSkipped === true) {
+      await differences.updateOne({ _id }, { $set: { checkAt: nextCheck(1) } });
+      return;
+    }
+    const fields = comparison?.fields ?? [];
+    if (fields.length > 0) {
+      const subgraph = await subgraphSide(kind, subject);
+      log.error({ network, kind, subject, block: block.number, fields, subgraph }, "a copy differs from its contract");
+      await repair(difference, fields);
+      await differences.updateOne({ _id }, { $set: { state: "found", fields, looks, checkAt: nextCheck(looks) } });
+    } else if (state === "suspected") {
+      await differences.deleteOne({ _id, state });
+    } else {
+      log.info({ network, kind, subject, block: block.number, looks }, "the copy equals its contract again");
+      await differences.updateOne({ _id }, { $set: { state: "repaired", isOpen: false, repairedAt: deps.now() } });
+    }
+  }
+
+  return {
+    /** Stores that copies seem to differ. Those that are open already stay as they are. */
+    async suspect(found: readonly Comparison[]): Promise<void> {
+      if (found.length === 0) return;
+      const seenAt = deps.now();
+      await differences.bulkWrite(
+        found.map(({ kind, subject, fields }) => ({
+          updateOne: {
+            filter: { network, kind, subject, isOpen: true },
+            update: {
+              $setOnInsert: {
+                _id: `${network}:${kind}:${subject}:${String(seenAt.getTime())}`,
+                ...{ state: "suspected", fields, looks: 1, checkAt: nextCheck(1), seenAt, repairedAt: null },
+              },
+            },
+            upsert: true,
+          },
+        })),
+        { ordered: false },
+      );
+    },
+
+    /** Looks again at the differences that are due: a real one is logged as an error and the copy read again. */
+    async lookAgainAtDue(block: ComparedBlock, log: Logger, signal?: AbortSignal): Promise<void> {
+      const due = await differences
+        .find({ network, isOpen: true, checkAt: { $lte: deps.now() } })
+        .sort({ checkAt: 1 })
+        .limit(RECHECKS_PER_RUN)
+        .lean<DifferenceRecord[]>();
+      for (const difference of due) {
+        signal?.throwIfAborted();
+        await lookAgain(difference, block, log);
+      }
+    },
+  };
+}
+
+export type Differences = ReturnType<typeof createDifferences>;

@@ -1,0 +1,44 @@
+import { NETWORKS } from "../../config/constants.ts";
+import type { Metrics } from "../../lib/metrics.ts";
+import { COMPARED_KINDS } from "./model.ts";
+import type { DifferenceRecord, ReconciliationModels } from "./model.ts";
+
+const MS_PER_SECOND = 1_000;
+
+/** Adds gauges of what the reconciliation has found. They are read from the database, so every process has the same. */
+export function addReconciliationGauges(
+  metrics: Pick<Metrics, "addGauge">,
+  { passes, differences }: ReconciliationModels,
+  now: () => Date,
+): void {
+  const countOf = (name: string, help: string, states: DifferenceRecord["state"][]) => {
+    metrics.addGauge({
+      ...{ name, help, labels: ["network", "kind"] },
+      read: () =>
+        Promise.all(
+          NETWORKS.flatMap((network) =>
+            COMPARED_KINDS.map(async (kind) => ({
+              labels: { network, kind },
+              value: await differences.countDocuments({ network, kind, state: { $in: states } }),
+            })),
+          ),
+        ),
+    });
+  };
+  countOf("reconciliation_differences", "Copies that differ from their contract and aren't repaired yet", ["found"]);
+  countOf("reconciliation_differences_total", "Copies that have ever differed from their contract", [
+    "found",
+    "repaired",
+  ]);
+  metrics.addGauge({
+    ...{ name: "reconciliation_age_seconds", labels: ["network"] },
+    help: "Seconds since the last comparison with the contracts ended",
+    read: async () => {
+      const found = await passes.find({}, { finished: 1 }).lean();
+      return found.map(({ _id, finished }) => ({
+        labels: { network: _id },
+        value: finished == null ? null : (now().getTime() - finished.finishedAt.getTime()) / MS_PER_SECOND,
+      }));
+    },
+  });
+}

@@ -1,0 +1,80 @@
+import type { Connection, Model } from "mongoose";
+
+import type { ChainClient } from "../../chain/chain-client.ts";
+import { NETWORKS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
+import type { Indexer } from "../../indexer/indexer-client.ts";
+import type { JobDefinition } from "../../jobs/define-job.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { Metrics } from "../../lib/metrics.ts";
+import type { StandingRecord } from "../agents/model.ts";
+import type { EscrowRereads } from "../chain-follower/rereads.ts";
+import { defineFeature } from "../feature.ts";
+import type { TransactionModel } from "../transactions/model.ts";
+import type { ChainProgress } from "../transactions/ports.ts";
+import { createDifferences } from "./differences.ts";
+import { addReconciliationGauges } from "./gauges.ts";
+import { reconciliationModels } from "./model.ts";
+import { createDailyPass } from "./pass.ts";
+import type { DailyPass, ReconciliationTimings } from "./pass.ts";
+import { createSides } from "./sides.ts";
+
+export { RECONCILIATION_TIMINGS } from "./pass.ts";
+export type { ReconciliationTimings } from "./pass.ts";
+
+/** Dependencies of the reconciliation. */
+export interface ReconciliationModuleDeps {
+  connection: Connection;
+  chains: Readonly<Record<Network, Pick<ChainClient, "head" | "escrowAt" | "scoreAt">>>;
+  indexers: Readonly<Record<Network, Pick<Indexer, "escrows" | "agents">>>;
+  transactions: TransactionModel;
+  standings: Model<StandingRecord>;
+  progress: Pick<ChainProgress, "reached">;
+  rereads: EscrowRereads;
+  /** Copies the scores of wallets from a network's subgraph again. */
+  syncScores: (network: Network, wallets: readonly string[]) => Promise<void>;
+  metrics: Pick<Metrics, "addGauge">;
+  now: () => Date;
+  timings: ReconciliationTimings;
+}
+
+const RUN_EVERY_MS = 60_000;
+/** A run reads up to 10,000 copies. */
+const RUN_LOCK_MS = 900_000;
+
+/** Compares the copies of escrows and scores with the contracts once a day and has those that differ read again. */
+export const reconciliationModule = defineFeature({
+  routes: [],
+  create({ connection, chains, indexers, rereads, metrics, now, timings, ...deps }: ReconciliationModuleDeps) {
+    const models = reconciliationModels(connection);
+    const { transactions, standings, progress } = deps;
+
+    function createNetwork(network: Network): DailyPass {
+      const sides = createSides({ network, chain: chains[network], rereads });
+      const differences = createDifferences({
+        ...{ network, differences: models.differences, sides, rereads, now, indexer: indexers[network] },
+        copies: {
+          transaction: (transactionId) => transactions.findById(transactionId).lean(),
+          standing: (wallet) => standings.findById(`${network}:${wallet}`).lean(),
+        },
+        syncScores: (wallets) => deps.syncScores(network, wallets),
+        recheckAfterMs: timings.recheckAfterMs,
+      });
+      return createDailyPass({
+        ...{ network, passes: models.passes, transactions, standings, sides, differences, now, timings },
+        chain: chains[network],
+        reached: () => progress.reached(),
+      });
+    }
+
+    const networks = { "base-sepolia": createNetwork("base-sepolia"), base: createNetwork("base") };
+    const jobs: JobDefinition[] = NETWORKS.map((network) => ({
+      name: `reconciliation.compare-${network}`,
+      everyMs: RUN_EVERY_MS,
+      lockLifetimeMs: RUN_LOCK_MS,
+      run: ({ log, signal }: { log: Logger; signal: AbortSignal }) => networks[network].run(log, signal),
+    }));
+    addReconciliationGauges(metrics, models, now);
+    return { services: {}, models, jobs, networks };
+  },
+});

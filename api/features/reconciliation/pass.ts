@@ -1,0 +1,206 @@
+import { randomBytes } from "node:crypto";
+
+import type { Model } from "mongoose";
+
+import type { ChainClient } from "../../chain/chain-client.ts";
+import type { Network } from "../../config/constants.ts";
+import { isDuplicateKey } from "../../db/connection.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { StandingRecord } from "../agents/model.ts";
+import { CLOSED_STATUSES, OPEN_STATUSES, OPEN_TRANSACTIONS_INDEX } from "../transactions/model.ts";
+import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
+import type { Reached } from "../transactions/ports.ts";
+import type { Differences } from "./differences.ts";
+import { PASS_STAGES } from "./model.ts";
+import type { PassRecord, ReconciliationModels } from "./model.ts";
+import { OLDEST_STATE_BLOCKS } from "./sides.ts";
+import type { ComparedBlock, Comparison, Sides } from "./sides.ts";
+
+/** Durations of the reconciliation, in milliseconds. Tests shorten them. */
+export interface ReconciliationTimings {
+  /** From the start of a comparison to the start of the next one. */
+  reconcileEveryMs: number;
+  /** Pause before a difference is looked at again. */
+  recheckAfterMs: number;
+}
+
+export const RECONCILIATION_TIMINGS: ReconciliationTimings = {
+  reconcileEveryMs: 86_400_000,
+  recheckAfterMs: 60_000,
+};
+
+/** Dependencies of the daily comparison of one network. */
+export interface PassDeps {
+  network: Network;
+  passes: ReconciliationModels["passes"];
+  transactions: TransactionModel;
+  standings: Model<StandingRecord>;
+  chain: Pick<ChainClient, "head">;
+  reached: () => Promise<Reached>;
+  sides: Sides;
+  differences: Differences;
+  now: () => Date;
+  timings: ReconciliationTimings;
+}
+
+/** Copies per read, and so calls per request to the chain. */
+const PAGE_SIZE = 50;
+/** Reads in one run of the job; the next run continues. */
+const PAGES_PER_RUN = 200;
+/** The sample of closed escrows: so many stretches of one page, each from a random place on. */
+const CLOSED_STRETCHES = 20;
+const ESCROW_ID_BYTES = 32;
+const EVERY_CLOSED = { network: 1, escrowId: 1, unsolicited: 1 } as const;
+
+type Running = NonNullable<PassRecord["running"]>;
+
+/** A page of comparisons, and where the next one starts; without `next` the stage is over. */
+interface Page {
+  comparisons: Comparison[];
+  next?: Pick<Running, "after" | "stretchesLeft">;
+}
+
+/** Compares the copies of one network with its contracts once a day, page by page, whichever process does it. */
+export function createDailyPass(deps: PassDeps) {
+  const { network, passes, transactions, standings, chain, sides, differences } = deps;
+
+  /** The block to compare at; undefined while the follower is too far behind for a server to have its state. */
+  async function comparedBlock(log: Logger): Promise<ComparedBlock | undefined> {
+    const [{ number: head }, reached] = await Promise.all([chain.head(), deps.reached()]);
+    const number = reached.get(network);
+    if (number === undefined || number < 0) return undefined;
+    if (head - number <= OLDEST_STATE_BLOCKS) return { number: Math.min(number, head), head };
+    log.warn({ network, head, reached: number }, "nothing is compared with the contracts: the follower is behind");
+    return undefined;
+  }
+
+  async function openPage({ after, stretchesLeft }: Running, block: ComparedBlock): Promise<Page> {
+    const records = await transactions
+      .find({ network, status: { $in: [...OPEN_STATUSES] }, _id: { $gt: after } })
+      .sort({ _id: 1 })
+      .limit(PAGE_SIZE)
+      .hint(OPEN_TRANSACTIONS_INDEX)
+      .lean<TransactionRecord[]>();
+    const comparisons = await sides.escrows(records, block);
+    const last = records.at(-1);
+    if (last === undefined || records.length < PAGE_SIZE) return { comparisons };
+    return { comparisons, next: { after: last._id, stretchesLeft } };
+  }
+
+  const closedFrom = (escrowId: string, limit: number) =>
+    transactions
+      .find({
+        ...{ network, escrowId: { $gte: escrowId as `0x${string}` } },
+        status: { $in: [...CLOSED_STATUSES] },
+      })
+      .sort({ escrowId: 1 })
+      .limit(limit)
+      .hint(EVERY_CLOSED)
+      .lean<TransactionRecord[]>();
+
+  /** A stretch of closed escrows from a random id on, beginning at the lowest one again after the highest. */
+  async function closedPage({ after, stretchesLeft }: Running, block: ComparedBlock): Promise<Page> {
+    const start = `0x${randomBytes(ESCROW_ID_BYTES).toString("hex")}`;
+    const found = await closedFrom(start, PAGE_SIZE);
+    if (found.length < PAGE_SIZE) found.push(...(await closedFrom("0x", PAGE_SIZE - found.length)));
+    const records = [...new Map(found.map((record) => [record._id, record])).values()];
+    const comparisons = await sides.escrows(records, block);
+    // A stretch that isn't full has had all of them.
+    if (stretchesLeft <= 1 || records.length < PAGE_SIZE) return { comparisons };
+    return { comparisons, next: { after, stretchesLeft: stretchesLeft - 1 } };
+  }
+
+  async function scoresPage({ after, stretchesLeft }: Running, block: ComparedBlock): Promise<Page> {
+    // The ids of a network are `<network>:<wallet>`.
+    const records = await standings
+      .find({ _id: { $gt: `${network}:${after}`, $lt: `${network};` } })
+      .sort({ _id: 1 })
+      .limit(PAGE_SIZE)
+      .lean<StandingRecord[]>();
+    const comparisons = await sides.scores(records, block);
+    const last = records.at(-1);
+    if (last === undefined || records.length < PAGE_SIZE) return { comparisons };
+    return { comparisons, next: { after: last.walletKey, stretchesLeft } };
+  }
+
+  const pageOf = { open: openPage, closed: closedPage, scores: scoresPage };
+
+  /** Stores how far the comparison has come; undefined if another process has gone on in the meantime. */
+  async function write(pass: PassRecord, fields: Partial<PassRecord>): Promise<PassRecord | undefined> {
+    const next = { ...pass, ...fields, version: pass.version + 1 };
+    try {
+      await passes.replaceOne({ _id: network, version: pass.version }, next, { upsert: true });
+      return next;
+    } catch (error) {
+      // The stored record has another version, so the upsert tried to insert a second one.
+      if (isDuplicateKey(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async function load(): Promise<PassRecord> {
+    const stored = await passes.findById(network).lean<PassRecord | null>();
+    return stored ?? { _id: network, running: null, finished: null, version: 0 };
+  }
+
+  /** The pass with a comparison under way; undefined if none is due. */
+  async function begin(pass: PassRecord): Promise<PassRecord | undefined> {
+    if (pass.running !== null) return pass;
+    const startedAt = deps.now();
+    const isDue =
+      pass.finished === null ||
+      startedAt.getTime() - pass.finished.startedAt.getTime() >= deps.timings.reconcileEveryMs;
+    if (!isDue) return undefined;
+    const running = { startedAt, stage: "open", after: "", stretchesLeft: CLOSED_STRETCHES } as const;
+    return write(pass, { running: { ...running, escrows: 0, scores: 0, skipped: 0 } });
+  }
+
+  function advanced(running: Running, { comparisons, next }: Page): Running | undefined {
+    const compared = comparisons.filter(({ isSkipped }) => !isSkipped);
+    const ofKind = (kind: Comparison["kind"]) => compared.filter((comparison) => comparison.kind === kind).length;
+    const counted = {
+      ...running,
+      escrows: running.escrows + ofKind("escrow"),
+      scores: running.scores + ofKind("score"),
+      skipped: running.skipped + comparisons.length - compared.length,
+    };
+    if (next !== undefined) return { ...counted, ...next };
+    const stage = PASS_STAGES[PASS_STAGES.indexOf(running.stage) + 1];
+    return stage === undefined ? undefined : { ...counted, stage, after: "" };
+  }
+
+  function finished(running: Running, page: Page): Partial<PassRecord> {
+    const last = advanced({ ...running, stage: "open" }, page) ?? running;
+    const { escrows, scores, skipped, startedAt } = last;
+    return { running: null, finished: { escrows, scores, skipped, startedAt, finishedAt: deps.now() } };
+  }
+
+  return {
+    /**
+     * Looks again at known differences, then continues the day's comparison, or begins it once it is due.
+     * @throws ChainUnavailableError, IndexerUnavailableError; the next run continues where this one was
+     */
+    async run(log: Logger, signal?: AbortSignal): Promise<void> {
+      const known = await comparedBlock(log);
+      if (known === undefined) return;
+      await differences.lookAgainAtDue(known, log, signal);
+      let pass = await begin(await load());
+      for (let page = 0; page < PAGES_PER_RUN && pass !== undefined && pass.running !== null; page += 1) {
+        if (signal?.aborted === true) return;
+        // Before the copies are read, so that each is at least as new as the block, or newer.
+        const block = await comparedBlock(log);
+        if (block === undefined) return;
+        const { running } = pass;
+        const compared = await pageOf[running.stage](running, block);
+        await differences.suspect(compared.comparisons.filter(({ fields }) => fields.length > 0));
+        const next = advanced(running, compared);
+        pass = await write(pass, next === undefined ? finished(running, compared) : { running: next });
+        if (pass !== undefined && pass.running === null) {
+          log.info({ network, ...pass.finished }, "copies compared with the contracts");
+        }
+      }
+    },
+  };
+}
+
+export type DailyPass = ReturnType<typeof createDailyPass>;

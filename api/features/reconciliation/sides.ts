@@ -1,0 +1,70 @@
+import type { ChainClient } from "../../chain/chain-client.ts";
+import type { Network } from "../../config/constants.ts";
+import type { StandingRecord } from "../agents/model.ts";
+import type { EscrowRereads } from "../chain-follower/rereads.ts";
+import type { TransactionRecord } from "../transactions/model.ts";
+import { escrowDifferences, scoreDifferences } from "./compare.ts";
+import type { ComparedKind, FieldDifference } from "./model.ts";
+
+/** How far back in blocks a server is asked for a state: not every server keeps more than 128. */
+export const OLDEST_STATE_BLOCKS = 100;
+
+/** The block at which copies are compared. */
+export interface ComparedBlock {
+  /** The follower has applied everything up to here. */
+  number: number;
+  /** The chain's head. */
+  head: number;
+}
+
+/** A copy beside its contract. `skipped` if the copy is newer than the block, or waits to be read again. */
+export interface Comparison {
+  kind: ComparedKind;
+  subject: string;
+  fields: FieldDifference[];
+  isSkipped: boolean;
+}
+
+/** Dependencies of the comparisons. */
+export interface SidesDeps {
+  network: Network;
+  chain: Pick<ChainClient, "escrowAt" | "scoreAt">;
+  rereads: Pick<EscrowRereads, "waiting">;
+}
+
+/** Compares copies with the contracts. Copies must be read after the block was determined. */
+export function createSides({ network, chain, rereads }: SidesDeps) {
+  return {
+    async escrows(records: readonly TransactionRecord[], block: ComparedBlock): Promise<Comparison[]> {
+      const waiting = await rereads.waiting(
+        network,
+        records.map(({ escrowId }) => escrowId),
+      );
+      const escrows = await Promise.all(records.map(({ escrowId }) => chain.escrowAt(escrowId, block.number)));
+      return records.map((record, index) => {
+        const isNewer = record.escrow !== null && record.escrow.updatedBlock > block.number;
+        const isSkipped = isNewer || waiting.has(record.escrowId);
+        const fields = isSkipped ? [] : escrowDifferences(record, escrows[index] ?? null);
+        return { kind: "escrow", subject: record._id, fields, isSkipped };
+      });
+    },
+
+    async scores(records: readonly StandingRecord[], block: ComparedBlock): Promise<Comparison[]> {
+      // A recent copy may have what the follower hasn't applied yet, so it is compared at its own block.
+      const blockOf = ({ indexedBlock }: StandingRecord) =>
+        indexedBlock > block.head - OLDEST_STATE_BLOCKS ? indexedBlock : block.number;
+      const readable = records.filter((record) => blockOf(record) <= block.head);
+      const scores = await Promise.all(
+        readable.map((record) => chain.scoreAt(record.walletKey as `0x${string}`, blockOf(record))),
+      );
+      const known = new Map(readable.map((record, index) => [record._id, scores[index]]));
+      return records.map((record) => {
+        const score = known.get(record._id);
+        const fields = score === undefined ? [] : scoreDifferences(record.score, score);
+        return { kind: "score", subject: record.walletKey, fields, isSkipped: score === undefined };
+      });
+    },
+  };
+}
+
+export type Sides = ReturnType<typeof createSides>;
