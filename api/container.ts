@@ -6,7 +6,8 @@ import { MAINNET, NETWORKS } from "./config/constants.ts";
 import { createIndexes } from "./db/connection.ts";
 import { adminModule } from "./features/admin/module.ts";
 import { agentsModule } from "./features/agents/module.ts";
-import { analyticsModule } from "./features/analytics/module.ts";
+import { analyticsModule, MARKET_TIMINGS } from "./features/analytics/module.ts";
+import type { MarketTimings } from "./features/analytics/module.ts";
 import { authModule, scoreCopiesOf } from "./features/auth/module.ts";
 import { categoriesModule } from "./features/categories/module.ts";
 import {
@@ -104,6 +105,7 @@ export type Timings = TransactionTimings &
   ReconciliationTimings &
   FanOutTimings &
   StreamTimings &
+  MarketTimings &
   StatementTimings;
 
 /** The default timings. */
@@ -119,6 +121,7 @@ export const TIMINGS: Timings = {
   ...RECONCILIATION_TIMINGS,
   ...FAN_OUT_TIMINGS,
   ...STREAM_TIMINGS,
+  ...MARKET_TIMINGS,
   ...STATEMENT_TIMINGS,
 };
 
@@ -363,7 +366,11 @@ function createFeatures(platform: Platform, timings: Timings) {
     ...{ connection, chains, env, clock, log, timings },
     credit: (agentId, kind, calls, session) => auth.credit(agentId, kind, calls, session),
   });
-  const analytics = analyticsModule.create({ indexers });
+  const analytics = analyticsModule.create({
+    ...{ connection, chains, indexers, standings, log, processId, timings },
+    transactions: transactions.models.transactions,
+    reached: () => chainProgress(connection).reached(),
+  });
   const networks = networksModule.create({ chains, indexers, publicSubgraphUrls });
   const health = healthModule.create({
     ...{ connection, chains, indexers, log, now, search: search.state },

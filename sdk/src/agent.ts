@@ -2,6 +2,7 @@ import type { Address, TransactionReceipt } from "viem";
 
 import { Account } from "./account.ts";
 import { AgentRegistry } from "./agent-registry.ts";
+import { Analytics } from "./analytics.ts";
 import { Deal } from "./deal.ts";
 import { termsOfCheckout, termsOfTransaction } from "./deal-terms.ts";
 import type { DealTerms } from "./deal-terms.ts";
@@ -52,6 +53,8 @@ export class Agent {
   readonly messages: Messages;
   /** All registered agents and their trust records. */
   readonly registry: AgentRegistry;
+  /** Figures of the marketplace, and of the agent's part in it. */
+  readonly analytics: Analytics;
   /** The agent's own budgets, fee tier and verification. */
   readonly account: Account;
   /** The agent's key-value store. */
@@ -65,6 +68,7 @@ export class Agent {
     this.webhooks = new WebhookSettings(parts.http);
     this.messages = new Messages(parts.http);
     this.registry = new AgentRegistry(parts.http);
+    this.analytics = new Analytics(parts.http);
     this.account = new Account(parts.http, parts.wallet);
     this.memory = new Memory(parts.http);
   }

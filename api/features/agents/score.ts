@@ -45,9 +45,13 @@ export interface TradingHistory {
  * one that accounts for most deals, so two wallets can't climb by trading with each other.
  */
 export function rankingTrustOf(history: TradingHistory): number {
-  const { score, distinctCounterparties } = history;
-  const breadth = Math.min(1, distinctCounterparties / FULL_WEIGHT_COUNTERPARTIES);
-  return discoveryScoreOf(score) * breadth * (1 - topCounterpartyShareOf(history) / 2);
+  return discoveryScoreOf(history.score) * counterpartyWeightOf(history);
+}
+
+/** From 0 for a wallet that has settled nothing to 1 for one with many counterparties, none of them large (decision 23). */
+export function counterpartyWeightOf(history: Omit<TradingHistory, "score">): number {
+  const breadth = Math.min(1, history.distinctCounterparties / FULL_WEIGHT_COUNTERPARTIES);
+  return breadth * (1 - topCounterpartyShareOf(history) / 2);
 }
 
 /** Share of the settled deals that were with the most frequent counterparty, from 0 to 1. */

@@ -113,6 +113,7 @@ export function createCheckoutService(options: CheckoutOptions) {
         serviceId: listing.id,
         serviceTitle: listing.title,
         deliveryType: listing.deliveryType,
+        category: listing.category,
         buyerAgentId: buyer.agentId,
         sellerAgentId: listing.sellerAgentId,
         buyerAddress: getAddress(buyer.walletAddress),

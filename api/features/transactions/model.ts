@@ -79,6 +79,8 @@ export interface TransactionRecord {
   serviceId: string | null;
   serviceTitle: string | null;
   deliveryType: string | null;
+  /** The listing's category at checkout; null without a checkout. */
+  category: string | null;
   /** Null only for an unsolicited escrow from an unregistered wallet. */
   buyerAgentId: string | null;
   sellerAgentId: string | null;
@@ -181,6 +183,7 @@ const schema = new Schema<TransactionRecord>(
     serviceId: textOrNull,
     serviceTitle: textOrNull,
     deliveryType: textOrNull,
+    category: textOrNull,
     buyerAgentId: textOrNull,
     sellerAgentId: textOrNull,
     buyerAddress: text,
@@ -238,6 +241,13 @@ schema.index({ network: 1, status: 1, quoteExpiresAt: 1 });
 const whileDelivered = { partialFilterExpression: { status: "delivered" } } as const;
 schema.index({ network: 1, leftToBuyer: 1, "escrow.windowEnd": 1, _id: 1 }, whileDelivered);
 schema.index({ network: 1, leftToBuyer: 1, payloadReceivedAt: 1, "escrow.deliveredAt": 1 }, whileDelivered);
+/** What the market figures read of an ended escrow, so that they read no documents. An escrow gets its entry when it ends. */
+export const MARKET_INDEX: Readonly<Record<string, 1>> = {
+  ...{ network: 1, "escrow.settledAt": 1, category: 1, status: 1, buyerAddress: 1, sellerAddress: 1, quantity: 1 },
+  ...{ lockedAmount: 1, "escrow.valueUsd": 1, "escrow.sellerAmount": 1 },
+  ...{ "escrow.createdAt": 1, "escrow.deliveredAt": 1, "escrow.disputedAt": 1 },
+};
+schema.index({ ...MARKET_INDEX }, { name: "market", partialFilterExpression: { "escrow.settledAt": { $gt: 0 } } });
 
 // What the reconciliation walks through: what is open, in the order of the ids.
 export const OPEN_TRANSACTIONS_INDEX = "open";

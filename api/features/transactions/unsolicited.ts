@@ -30,6 +30,7 @@ export function unsolicitedRecord(
     serviceId: null,
     serviceTitle: null,
     deliveryType: null,
+    category: null,
     buyerAgentId: context.buyerAgentId,
     sellerAgentId: context.sellerAgentId,
     buyerAddress: getAddress(escrow.buyer),

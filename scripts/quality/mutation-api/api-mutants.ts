@@ -1,4 +1,5 @@
 import type { ApiMutant } from "./api-mutant.ts";
+import { ANALYTICS_FAULTS } from "./analytics.ts";
 import { DEAL_FAULTS } from "./deals.ts";
 import { DISPUTE_FAULTS } from "./disputes.ts";
 import { DOOR_FAULTS } from "./door.ts";
@@ -20,4 +21,5 @@ export const API_MUTANTS: readonly ApiMutant[] = [
   ...KEEPER_FAULTS,
   ...EVENT_FAULTS,
   ...MESSAGE_FAULTS,
+  ...ANALYTICS_FAULTS,
 ];

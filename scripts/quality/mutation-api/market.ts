@@ -108,8 +108,8 @@ export const MARKET_FAULTS: ApiMutant[] = [
   {
     fault: "two wallets climb by trading with each other",
     file: SCORE,
-    from: "return discoveryScoreOf(score) * breadth * (1 - topCounterpartyShareOf(history) / 2);",
-    to: "return discoveryScoreOf(score) * Math.max(breadth, 1 - topCounterpartyShareOf(history));",
+    from: "return breadth * (1 - topCounterpartyShareOf(history) / 2);",
+    to: "return Math.max(breadth, 1 - topCounterpartyShareOf(history));",
     tests: ["agents/ranking-trust.test.ts", "search/discovery.test.ts"],
   },
   {

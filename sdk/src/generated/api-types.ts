@@ -1278,6 +1278,139 @@ export type TimelineEntry =
       };
     };
 
+export type NetworkMarket = {
+  network: Network;
+  start: string;
+  /**
+   * Exclusive; by the chain's time
+   */
+  end: string;
+  computedAt: string;
+  /**
+   * The figures have the chain's moves up to this block
+   */
+  indexedBlock: number;
+  total: MarketFigures;
+  /**
+   * Those in which escrows ended, the largest volume first
+   */
+  categories: Array<MarketCategory>;
+};
+
+export type MarketFigures = {
+  /**
+   * Escrows that ended as released, or as resolved after a dispute
+   */
+  deals: number;
+  released: number;
+  resolved: number;
+  /**
+   * Jobs that the seller declined; no deals
+   */
+  refunded: number;
+  /**
+   * Jobs that were never delivered; no deals
+   */
+  abandoned: number;
+  /**
+   * Value of the deals, each by the share that its seller was paid
+   */
+  volumeUsd: string;
+  /**
+   * Deals whose buyer opened a dispute
+   */
+  disputed: number;
+  /**
+   * Share of the deals that were disputed; null for fewer than 5 of them
+   */
+  disputeRate: number | null;
+  /**
+   * Median deposit of the deals; null for fewer than 5 of them
+   */
+  medianDealUsd: string | null;
+  /**
+   * Median price of the deals: deposit by quantity; null for fewer than 5 of them
+   */
+  medianUnitPriceUsd: string | null;
+  /**
+   * From the funding to the delivery of the deals; null for fewer than 5 of them
+   */
+  medianSecondsToDeliver: number | null;
+  /**
+   * From the delivery to the release of the released escrows; null for fewer than 5 of them
+   */
+  medianSecondsToRelease: number | null;
+  /**
+   * Deals that are in none of the other figures
+   */
+  excluded: {
+    deals: number;
+    /**
+     * US dollars, at most 6 decimals
+     */
+    volumeUsd: string;
+  };
+};
+
+export type MarketCategory = {
+  /**
+   * At checkout; null for escrows without a checkout
+   */
+  category: string | null;
+  /**
+   * Escrows that ended as released, or as resolved after a dispute
+   */
+  deals: number;
+  released: number;
+  resolved: number;
+  /**
+   * Jobs that the seller declined; no deals
+   */
+  refunded: number;
+  /**
+   * Jobs that were never delivered; no deals
+   */
+  abandoned: number;
+  /**
+   * Value of the deals, each by the share that its seller was paid
+   */
+  volumeUsd: string;
+  /**
+   * Deals whose buyer opened a dispute
+   */
+  disputed: number;
+  /**
+   * Share of the deals that were disputed; null for fewer than 5 of them
+   */
+  disputeRate: number | null;
+  /**
+   * Median deposit of the deals; null for fewer than 5 of them
+   */
+  medianDealUsd: string | null;
+  /**
+   * Median price of the deals: deposit by quantity; null for fewer than 5 of them
+   */
+  medianUnitPriceUsd: string | null;
+  /**
+   * From the funding to the delivery of the deals; null for fewer than 5 of them
+   */
+  medianSecondsToDeliver: number | null;
+  /**
+   * From the delivery to the release of the released escrows; null for fewer than 5 of them
+   */
+  medianSecondsToRelease: number | null;
+  /**
+   * Deals that are in none of the other figures
+   */
+  excluded: {
+    deals: number;
+    /**
+     * US dollars, at most 6 decimals
+     */
+    volumeUsd: string;
+  };
+};
+
 export type PostApiV1AuthRegisterData = {
   body: {
     agentName: string;
@@ -8898,6 +9031,75 @@ export type PostApiV1AnalyticsFractalResponses = {
 
 export type PostApiV1AnalyticsFractalResponse =
   PostApiV1AnalyticsFractalResponses[keyof PostApiV1AnalyticsFractalResponses];
+
+export type GetApiV1AnalyticsMarketData = {
+  body?: never;
+  path?: never;
+  query?: {
+    window?: "24h" | "7d" | "30d";
+    network?: Network;
+  };
+  url: "/api/v1/analytics/market";
+};
+
+export type GetApiV1AnalyticsMarketErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1AnalyticsMarketError = GetApiV1AnalyticsMarketErrors[keyof GetApiV1AnalyticsMarketErrors];
+
+export type GetApiV1AnalyticsMarketResponses = {
+  /**
+   * Volume, prices, times and disputes of the market, by network and category
+   */
+  200: {
+    success: true;
+    data: {
+      window: "24h" | "7d" | "30d";
+      /**
+       * A network is missing until its figures are computed for the first time
+       */
+      networks: Array<NetworkMarket>;
+    };
+  };
+};
+
+export type GetApiV1AnalyticsMarketResponse = GetApiV1AnalyticsMarketResponses[keyof GetApiV1AnalyticsMarketResponses];
 
 export type GetApiV1NetworksData = {
   body?: never;

@@ -112,8 +112,13 @@ export class Marketplace {
     // The master minter of a local chain is a faucet that mints for everyone.
     const faucet = getContract({ address: await usdc.read.masterMinter(), abi: faucetAbi, client });
     await this.confirmed(faucet.write.mint([account.address, PARTY_USDC]));
-    await this.confirmed(usdc.write.approve([this.escrow, maxUint256]));
+    await this.allow(account);
     return account;
+  }
+
+  /** Lets the escrow contract draw a wallet's units of a token, by default USDC. */
+  async allow(account: Account, token = this.usdc): Promise<void> {
+    await this.confirmed(this.tokenAs(account, token).write.approve([this.escrow, maxUint256]));
   }
 
   /** The escrow contract as this account uses it. */

@@ -1,0 +1,106 @@
+import { z } from "zod";
+
+import { NETWORKS } from "../../config/constants.ts";
+import { dataOf, networkSchema, timestampOutput, usdOutput } from "../../http/common-schemas.ts";
+import { defineRoute } from "../../http/define-route.ts";
+import { LEAST_DEALS, LEAST_WEIGHT, MARKET_WINDOWS } from "./market-figures.ts";
+import type { MarketWindow } from "./market-figures.ts";
+import { marketIdOf } from "./market-model.ts";
+import type { MarketModel, MarketRecord } from "./market-model.ts";
+
+/** Dependencies of the market route. */
+export interface MarketDeps {
+  market: { figures: MarketModel };
+}
+
+const WINDOWS = Object.keys(MARKET_WINDOWS) as [MarketWindow, ...MarketWindow[]];
+const FEW = `null for fewer than ${LEAST_DEALS} of them`;
+
+const count = z.int().min(0);
+const seconds = z.int().min(0).nullable();
+
+const figures = {
+  deals: count.meta({ description: "Escrows that ended as released, or as resolved after a dispute" }),
+  released: count,
+  resolved: count,
+  refunded: count.meta({ description: "Jobs that the seller declined; no deals" }),
+  abandoned: count.meta({ description: "Jobs that were never delivered; no deals" }),
+  volumeUsd: usdOutput.meta({ description: "Value of the deals, each by the share that its seller was paid" }),
+  disputed: count.meta({ description: "Deals whose buyer opened a dispute" }),
+  disputeRate: z
+    .number()
+    .min(0)
+    .max(1)
+    .nullable()
+    .meta({ description: `Share of the deals that were disputed; ${FEW}` }),
+  medianDealUsd: usdOutput.nullable().meta({ description: `Median deposit of the deals; ${FEW}` }),
+  medianUnitPriceUsd: usdOutput
+    .nullable()
+    .meta({ description: `Median price of the deals: deposit by quantity; ${FEW}` }),
+  medianSecondsToDeliver: seconds.meta({ description: `From the funding to the delivery of the deals; ${FEW}` }),
+  medianSecondsToRelease: seconds.meta({
+    description: `From the delivery to the release of the released escrows; ${FEW}`,
+  }),
+  excluded: z
+    .object({ deals: count, volumeUsd: usdOutput })
+    .meta({ description: "Deals that are in none of the other figures" }),
+};
+
+const categoryOutput = z
+  .object({
+    category: z.string().nullable().meta({ description: "At checkout; null for escrows without a checkout" }),
+    ...figures,
+  })
+  .meta({ id: "MarketCategory" });
+
+const networkOutput = z
+  .object({
+    network: networkSchema,
+    start: timestampOutput,
+    end: timestampOutput.meta({ description: "Exclusive; by the chain's time" }),
+    computedAt: timestampOutput,
+    indexedBlock: count.meta({ description: "The figures have the chain's moves up to this block" }),
+    total: z.object(figures).meta({ id: "MarketFigures" }),
+    categories: z.array(categoryOutput).meta({ description: "Those in which escrows ended, the largest volume first" }),
+  })
+  .meta({ id: "NetworkMarket" });
+
+const readMarket = defineRoute({
+  method: "GET",
+  path: "/api/v1/analytics/market",
+  tag: "Analytics",
+  summary: "Volume, prices, times and disputes of the market, by network and category",
+  description:
+    "Figures of the escrows that ended within the window, computed every minute or so. To keep out deals of wallets with themselves, a deal " +
+    "counts if `min(1, distinctCounterparties / 10) * (1 - topCounterpartyShare / 2)` of its buyer or of its seller is at least " +
+    `${LEAST_WEIGHT}, by what the two have settled up to now; the others are in \`excluded\` alone. Medians are taken of values with three significant digits.`,
+  auth: "apiKey",
+  limitClass: "general",
+  budget: "api",
+  query: z.strictObject({ window: z.enum(WINDOWS).default("7d"), network: networkSchema.optional() }),
+  responses: {
+    200: dataOf(
+      z.object({
+        window: z.enum(WINDOWS),
+        networks: z
+          .array(networkOutput)
+          .meta({ description: "A network is missing until its figures are computed for the first time" }),
+      }),
+    ),
+  },
+}).handle(async ({ query }, { market }: MarketDeps) => {
+  const { window, network } = query;
+  const ids = (network === undefined ? NETWORKS : [network]).map((name) => marketIdOf(name, window));
+  const records = await market.figures.find({ _id: { $in: ids } }).lean<MarketRecord[]>();
+  const byId = new Map(records.map((record) => [record._id, record]));
+  const found = ids.flatMap((id) => byId.get(id) ?? []);
+  return { status: 200, body: { success: true, data: { window, networks: found.map(presentNetwork) } } };
+});
+
+function presentNetwork(record: MarketRecord): z.input<typeof networkOutput> {
+  const { network, start, end, computedAt, indexedBlock, total, categories } = record;
+  const times = { start: start.toISOString(), end: end.toISOString(), computedAt: computedAt.toISOString() };
+  return { network, ...times, indexedBlock, total, categories };
+}
+
+export const marketRoutes = [readMarket];

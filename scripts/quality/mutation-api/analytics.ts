@@ -1,0 +1,59 @@
+import type { ApiMutant } from "./api-mutant.ts";
+
+const FIGURES = "features/analytics/market-figures.ts";
+const ROLLUP = "features/analytics/market-rollup.ts";
+const VALUES = "features/analytics/rounded-values.ts";
+const TESTS = ["analytics/market.test.ts"];
+
+/** Faults in the market's figures: what counts, and who computes. */
+export const ANALYTICS_FAULTS: ApiMutant[] = [
+  {
+    fault: "a deal of two wallets with each other counts",
+    file: FIGURES,
+    from: "return counterpartyWeightOf(history) >= LEAST_WEIGHT;",
+    to: "return counterpartyWeightOf(history) > 0;",
+    tests: TESTS,
+  },
+  {
+    fault: "a window takes what ended at its start",
+    file: FIGURES,
+    from: "deal.settledAt > this.#end - MARKET_WINDOWS[name]",
+    to: "deal.settledAt >= this.#end - MARKET_WINDOWS[name]",
+    tests: TESTS,
+  },
+  {
+    fault: "the median of four deals is told",
+    file: FIGURES,
+    from: "values.size < LEAST_DEALS ?",
+    to: "values.size < LEAST_DEALS - 1 ?",
+    tests: TESTS,
+  },
+  {
+    fault: "a worker that was paused overwrites newer figures",
+    file: ROLLUP,
+    from: "const filter = { _id, computedAt: { $lt: record.computedAt } };",
+    to: "const filter = { _id };",
+    tests: TESTS,
+  },
+  {
+    fault: "a worker goes on without its lease",
+    file: ROLLUP,
+    from: "if (!(await lease.acquire())) throw new LeaseLostError();",
+    to: "await lease.acquire();",
+    tests: TESTS,
+  },
+  {
+    fault: "figures are computed whether they are due or not",
+    file: ROLLUP,
+    from: 'if (!(await isDue(computedAt))) return "not_due";',
+    to: "await isDue(computedAt);",
+    tests: TESTS,
+  },
+  {
+    fault: "a value is cut instead of rounded",
+    file: VALUES,
+    from: ">= LEAST_ROUNDED_UP ? 1 : 0",
+    to: "> BASE ? LEAST_ROUNDED_UP : 0",
+    tests: ["analytics/rounded-values.test.ts"],
+  },
+];

@@ -1,0 +1,323 @@
+// The market figures of stored deals. The chain and its time are real.
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { assert } from "chai";
+
+import { createLease, leaseModel } from "../../../api/jobs/lease.ts";
+import { createLogger } from "../../../api/lib/logger.ts";
+import { createMarketRollup, MARKET_TIMINGS } from "../../../api/features/analytics/market-rollup.ts";
+import type { MarketStep } from "../../../api/features/analytics/market-rollup.ts";
+import { assertError, startTestApi } from "../../fixtures/api.ts";
+import type { TestAgent, TestApi } from "../../fixtures/api.ts";
+import { limitsWith } from "../../fixtures/limits.ts";
+import { assertMarket, BROAD, NARROW, randomMarket, releasedDeal, storeMarket } from "../../fixtures/market.ts";
+import type { StoredMarket } from "../../fixtures/market.ts";
+import type { MarketProcessOptions } from "../../fixtures/market-process.ts";
+import { untilRuns } from "../../fixtures/processes.ts";
+import { readsOf } from "../../fixtures/profile.ts";
+import { seededRandom } from "../../fixtures/random.ts";
+import { until } from "../../fixtures/until.ts";
+
+const PATH = "/api/v1/analytics/market";
+const WINDOWS = { "24h": 86_400, "7d": 604_800, "30d": 2_592_000 };
+const NETWORK = "base-sepolia";
+/** Every step computes, as soon as a few times the duration of the last one has passed. */
+const ALWAYS = { marketEveryMs: 0, marketPollMs: 5, marketLeaseMs: 10_000 };
+
+describe("GET /api/v1/analytics/market", () => {
+  let api: TestApi;
+  let agent: TestAgent;
+  beforeEach(async () => {
+    api = await startTestApi({ timings: ALWAYS });
+    agent = await api.registerAgent();
+  });
+  afterEach(() => api.close());
+
+  const read = async (query = "") => {
+    const { status, body, text } = await api.request("GET", `${PATH}${query}`, { key: agent.apiKey });
+    assert.strictEqual(status, 200, text);
+    return body.data;
+  };
+  const stepUntil = (wanted: MarketStep, network: "base" | "base-sepolia" = NETWORK, of = api) =>
+    until(`a step is ${wanted}`, async () => (await of.container.features.analytics.market[network].step()) === wanted);
+  const head = (network: "base" | "base-sepolia" = NETWORK) => api.container.chains[network].head();
+
+  it("[D23] answers what random deals add up to, for each network, window and category", async () => {
+    const random = seededRandom();
+    const markets = new Map<string, { market: StoredMarket; block: { number: number; timestamp: number } }>();
+    for (const network of ["base-sepolia", "base"] as const) {
+      const block = await head(network);
+      const market = randomMarket(random, block.timestamp, 2_500);
+      await storeMarket(api, network, market, block.number);
+      await stepUntil("computed", network);
+      markets.set(network, { market, block });
+    }
+    for (const [window, seconds] of Object.entries(WINDOWS)) {
+      const { networks, ...rest } = await read(`?window=${window}`);
+      assert.deepEqual(rest, { window });
+      assert.deepEqual(
+        networks.map(({ network }: { network: string }) => network),
+        ["base-sepolia", "base"],
+      );
+      for (const answered of networks) {
+        const of = markets.get(answered.network);
+        assert.ok(of !== undefined);
+        const end = of.block.timestamp;
+        assertMarket(answered, of.market, { end, seconds });
+        assert.isAbove(answered.total.deals, 10);
+        assert.isAbove(answered.total.excluded.deals, 10);
+        assert.strictEqual(answered.indexedBlock, of.block.number);
+        assert.strictEqual(Date.parse(answered.end), (end + 1) * 1_000);
+        assert.strictEqual(Date.parse(answered.end) - Date.parse(answered.start), seconds * 1_000);
+      }
+      const one = await read(`?window=${window}&network=base`);
+      assert.deepEqual(one.networks, networks.slice(1));
+    }
+    assert.deepEqual(await read(), await read("?window=7d"));
+  });
+
+  it("[D23] two wallets that only trade with each other change no figure", async () => {
+    const { number, timestamp: end } = await head();
+    const honest = [1_000_000n, 2_500_000n, 3_000_000n, 4_000_000n, 7_000_000n].map((value) =>
+      releasedDeal(end, { value }),
+    );
+    await storeMarket(api, NETWORK, { deals: honest, dealings: new Map([[1, BROAD]]) }, number);
+    await stepUntil("computed");
+    const [before] = (await read()).networks;
+    assert.deepInclude(before.total, { deals: 5, volumeUsd: "17.5", medianDealUsd: "3", disputeRate: 0 });
+    assert.deepInclude(before.total, { medianSecondsToDeliver: 100, medianSecondsToRelease: 50 });
+
+    const wash = Array.from({ length: 500 }, (_, n) =>
+      releasedDeal(end, { buyer: 8 + (n % 2), seller: 9 - (n % 2), value: 900_000_000n, disputedAt: end - 120 }),
+    );
+    const dealings = new Map([8, 9].map((wallet) => [wallet, NARROW]));
+    await storeMarket(api, NETWORK, { deals: wash, dealings }, number);
+    await stepUntil("computed");
+    const [after] = (await read()).networks;
+    assert.deepEqual(after.total, { ...before.total, excluded: { deals: 500, volumeUsd: "450000" } });
+    assert.deepEqual(after.categories, [{ category: "coding", ...after.total }]);
+  });
+
+  it("[D23] a newcomer's deals with an established agent count, and so do all once a newcomer is one", async () => {
+    const { number, timestamp: end } = await head();
+    const deals = [releasedDeal(end, { buyer: 2, seller: 1 }), releasedDeal(end, { buyer: 2, seller: 3 })];
+    await storeMarket(api, NETWORK, { deals, dealings: new Map([[1, BROAD]]) }, number);
+    await stepUntil("computed");
+    const dealsOf = async () => (await read()).networks[0].total.deals;
+    assert.strictEqual(await dealsOf(), 1);
+    await storeMarket(api, NETWORK, { deals: [], dealings: new Map([[3, BROAD]]) }, number);
+    await stepUntil("computed");
+    assert.strictEqual(await dealsOf(), 2);
+  });
+
+  it("answers null for rates and medians of fewer than five deals", async () => {
+    const { number, timestamp: end } = await head();
+    const few = Array.from({ length: 4 }, () => releasedDeal(end, { category: "data" }));
+    const enough = Array.from({ length: 5 }, () => releasedDeal(end, { category: null }));
+    await storeMarket(api, NETWORK, { deals: [...few, ...enough], dealings: new Map([[1, BROAD]]) }, number);
+    await stepUntil("computed");
+    const { categories } = (await read()).networks[0];
+    const untold = { disputeRate: null, medianDealUsd: null, medianUnitPriceUsd: null };
+    const times = { medianSecondsToDeliver: null, medianSecondsToRelease: null };
+    assert.deepEqual(
+      categories.map(({ category }: { category: string | null }) => category),
+      [null, "data"],
+    );
+    assert.deepInclude(categories[1], { deals: 4, volumeUsd: "10", ...untold, ...times });
+    assert.deepInclude(categories[0], { deals: 5, disputeRate: 0, medianDealUsd: "2.5", medianUnitPriceUsd: "2.5" });
+  });
+
+  it("[S7.02] answers 401 without a key, and leaves out networks without figures", async () => {
+    assertError(await api.request("GET", PATH), 401, "invalid_api_key");
+    assert.deepEqual(await read("?window=24h"), { window: "24h", networks: [] });
+    await stepUntil("unreached");
+    assert.deepEqual(await read(), { window: "7d", networks: [] });
+  });
+
+  it("is computed from an index and read by id, whatever is stored", async () => {
+    const { number, timestamp: end } = await head();
+    const market = randomMarket(seededRandom(), end, 2_100);
+    await storeMarket(api, NETWORK, market, number);
+    const { connection } = api.container;
+    const reads = await readsOf(connection, "transactions", () => stepUntil("computed"));
+    const ended = market.deals.filter(({ settledAt }) => settledAt !== null && settledAt <= end);
+    assert.isNotEmpty(reads);
+    for (const { documents } of reads) assert.strictEqual(documents, 0);
+    // The profiler lists the first batch and each that follows.
+    assert.isAtMost(Math.max(...reads.map(({ keys }) => keys)), ended.length + reads.length);
+    const figures = await readsOf(connection, "market_figures", () => read());
+    assert.deepEqual(
+      figures.map(({ documents }) => documents),
+      [1],
+    );
+  });
+
+  it("counts towards the general limit", async () => {
+    const limits = limitsWith();
+    const limited = await startTestApi({
+      env: { limits: { ...limits, rateLimits: { ...limits.rateLimits, general: 2 } } },
+    });
+    try {
+      const { apiKey: key } = await limited.registerAgent();
+      for (let call = 0; call < 2; call += 1) await limited.request("GET", PATH, { key });
+      assertError(await limited.request("GET", PATH, { key }), 429, "rate_limit_exceeded");
+    } finally {
+      await limited.close();
+    }
+  });
+});
+
+describe("the workers that compute market figures", () => {
+  const databaseName = `test_market_${process.pid}`;
+  let api: TestApi;
+  before(async () => {
+    api = await startTestApi({ databaseName, timings: { ...ALWAYS, marketEveryMs: 3_600_000 } });
+  });
+  after(() => api.close());
+
+  const figures = () => api.container.features.analytics.models.figures;
+  const releaseAll = () => leaseModel(api.container.connection).deleteMany({});
+  const forget = async () => {
+    await figures().deleteMany({});
+    await releaseAll();
+  };
+  async function stored(): Promise<number> {
+    const { number, timestamp: end } = await api.container.chains[NETWORK].head();
+    const deals = Array.from({ length: 10 }, () => releasedDeal(end));
+    await storeMarket(api, NETWORK, { deals, dealings: new Map([[1, BROAD]]) }, number);
+    return number;
+  }
+
+  it("compute once when several are at it, and not before the next computation is due", async () => {
+    await stored();
+    await forget();
+    const others = await Promise.all(
+      Array.from({ length: 3 }, () => startTestApi({ databaseName, timings: { ...ALWAYS, marketEveryMs: 3_600_000 } })),
+    );
+    try {
+      const steps = await Promise.all(
+        [api, ...others].map((one) => one.container.features.analytics.market[NETWORK].step()),
+      );
+      assert.deepEqual(steps.toSorted(), ["computed", "held", "held", "held"]);
+      const [first] = await figures().find().lean();
+      for (const one of others) {
+        await releaseAll();
+        assert.strictEqual(await one.container.features.analytics.market[NETWORK].step(), "not_due");
+      }
+      const [last] = await figures().find().lean();
+      assert.deepEqual(last, first);
+      assert.strictEqual(await figures().countDocuments(), 3);
+    } finally {
+      await Promise.all(others.map((one) => one.stop()));
+    }
+  });
+
+  it("overwrite no newer figures after a pause, and give up when another has taken over", async () => {
+    const number = await stored();
+    const { connection, features, chains } = api.container;
+    /** A worker that is paused while it looks up its page's wallets, as often as there are pages. */
+    function paused(processId: string, onPause: () => Promise<unknown>) {
+      return createMarketRollup({
+        ...{ network: NETWORK, connection, figures: figures(), chain: chains[NETWORK] },
+        transactions: features.transactions.models.transactions,
+        standings: {
+          of: async (network, wallets) => {
+            await onPause();
+            return features.agents.standings.of(network, wallets);
+          },
+        },
+        reached: () => Promise.resolve(new Map([[NETWORK, number]])),
+        lease: createLease(leaseModel(connection), "test.market", processId, 1),
+        log: createLogger({ level: "silent", name: "test" }),
+        timings: { ...MARKET_TIMINGS, marketEveryMs: 0 },
+      });
+    }
+    await forget();
+    const quick = paused("quick", () => Promise.resolve());
+    const slow = paused("slow", () => until("the lease ends", async () => (await quick.step()) === "computed"));
+    assert.strictEqual(await slow.step(), "overtaken");
+    const [{ computedAt } = { computedAt: undefined }] = await figures().find().lean();
+    assert.ok(computedAt !== undefined);
+
+    const { timestamp: end } = await chains[NETWORK].head();
+    await storeMarket(
+      api,
+      NETWORK,
+      { deals: Array.from({ length: 1_100 }, () => releasedDeal(end)), dealings: new Map() },
+      number,
+    );
+    await forget();
+    const owner = createLease(leaseModel(connection), "test.market", "owner", 60_000);
+    const robbed = paused("robbed", () => until("the lease ends", () => owner.acquire()));
+    const error = await robbed.step().then(
+      (step) => assert.fail(step),
+      (reason: unknown) => reason,
+    );
+    assert.strictEqual((error as Error).name, "LeaseLostError");
+    assert.strictEqual(await figures().countDocuments(), 0);
+  });
+
+  it("stop in the middle when they are told to", async () => {
+    await stored();
+    await forget();
+    const { step } = api.container.features.analytics.market[NETWORK];
+    assert.strictEqual(await step(AbortSignal.abort()), "stopped");
+    assert.strictEqual(await figures().countDocuments(), 0);
+  });
+});
+
+describe("workers that are killed while they compute market figures", () => {
+  const KILLS = Number(process.env["MARKET_KILLS"] ?? 3);
+  const LONGEST_LIFE_MS = 600;
+  const DEALS = 6_000;
+
+  it("leave whole figures or none, and the next one goes on", async () => {
+    const random = seededRandom();
+    const databaseName = `test_market_kill_${process.pid}`;
+    const api = await startTestApi({ databaseName, timings: ALWAYS });
+    const options: MarketProcessOptions = { databaseName, leaseMs: 200 };
+    const start = () =>
+      spawn(process.execPath, ["test/fixtures/market-process.ts", JSON.stringify(options)], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+    const end = async (victim: ChildProcess) => {
+      victim.kill("SIGKILL");
+      if (victim.exitCode === null && victim.signalCode === null) await once(victim, "exit");
+    };
+    const { figures } = api.container.features.analytics.models;
+    const { apiKey: key } = await api.registerAgent();
+    const block = await api.container.chains[NETWORK].head();
+    const market = randomMarket(random, block.timestamp, DEALS);
+    await storeMarket(api, NETWORK, market, block.number);
+    const assertWhole = async (): Promise<boolean> => {
+      const records = await figures.find().lean();
+      if (records.length === 0) return false;
+      assert.lengthOf(records, 3);
+      assert.lengthOf([...new Set(records.map(({ computedAt }) => computedAt.getTime()))], 1);
+      for (const [window, seconds] of Object.entries(WINDOWS)) {
+        const { body } = await api.request("GET", `${PATH}?window=${window}&network=${NETWORK}`, { key });
+        assertMarket(body.data.networks[0], market, { end: block.timestamp, seconds });
+      }
+      return true;
+    };
+    try {
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        const victims = [start(), start()];
+        await Promise.all(victims.map(untilRuns));
+        await sleep(random() * LONGEST_LIFE_MS);
+        await Promise.all(victims.map(end));
+        if (await assertWhole()) await figures.deleteMany({});
+      }
+      await figures.deleteMany({});
+      const last = start();
+      await until("the next worker has computed", async () => (await figures.countDocuments()) === 3);
+      await end(last);
+      assert.ok(await assertWhole());
+    } finally {
+      await api.close();
+    }
+  }).timeout(180_000);
+});
