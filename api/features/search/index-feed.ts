@@ -38,7 +38,7 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
   let stream: ChangeStream<ListingRecord, Change> | undefined;
   const closing = new AbortController();
   const isClosing = (): boolean => closing.signal.aborted;
-  let following: Promise<void> | undefined;
+  let applying: Promise<void> | undefined;
   let isStreaming = false;
 
   async function apply(record: ListingRecord): Promise<void> {
@@ -69,10 +69,15 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
     });
     isStreaming = true;
     for await (const change of stream) {
-      if (change.operationType === "delete") await index.remove(change.documentKey._id);
-      // A document that has been deleted since the change has no full version. Its deletion follows.
-      else if ("fullDocument" in change && change.fullDocument) await apply(change.fullDocument);
+      applying = applyChange(change);
+      await applying;
     }
+  }
+
+  async function applyChange(change: Change): Promise<void> {
+    if (change.operationType === "delete") await index.remove(change.documentKey._id);
+    // A document that has been deleted since the change has no full version. Its deletion follows.
+    else if ("fullDocument" in change && change.fullDocument) await apply(change.fullDocument);
   }
 
   async function followUntilClosed(from: Timestamp): Promise<void> {
@@ -95,13 +100,14 @@ export function createIndexFeed({ listings, index, model, log }: IndexFeedDeps):
     async start() {
       const from = await load();
       log.info({ listings: await index.count() }, "search index loaded");
-      following = followUntilClosed(from);
+      void followUntilClosed(from);
     },
     isFollowing: () => isStreaming,
     async close() {
       closing.abort();
       await stream?.close();
-      await following;
+      // Not the stream's loop: it ends with the answer to its last request, for which the server may take a second.
+      await applying?.catch(() => undefined);
     },
   };
 }
