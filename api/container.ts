@@ -196,7 +196,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
   const features = createFeatures(platform, { ...TIMINGS, followerPollMs: env.followerPollMs, ...options.timings });
   const { search } = features;
   const parts: readonly FeatureParts[] = Object.values(features);
-  await createIndexes(connection);
+  await Promise.all([createIndexes(connection), platform.jobs.ready]);
   await features.x402.checkPayee();
 
   return {

@@ -15,6 +15,8 @@ const STOP_TIMEOUT_MS = 5_000;
 
 /** The job queue, and the worker side that runs its jobs. */
 export interface JobSystem extends JobQueue {
+  /** Settles once the queue's collections and indexes exist. */
+  ready: Promise<unknown>;
   /** Starts running jobs in this process. */
   start(definitions: readonly JobDefinition<never>[], signal: AbortSignal): Promise<void>;
   /**
@@ -64,6 +66,7 @@ export function createJobSystem(connection: Connection, log: Logger): JobSystem 
   }
 
   return {
+    ready: agenda.ready,
     async schedule(name, data, at) {
       await agenda.ready;
       await agenda.schedule(at ?? new Date(), name, data);
