@@ -23,10 +23,15 @@ interface Answer {
     readonly id: Hex;
     readonly buyer: { readonly id: string };
     readonly seller: { readonly id: string };
+    readonly token: { readonly id: string };
     readonly dispute: { readonly openedAt: string; readonly resolvedAt: string | null } | null;
   })[];
   readonly agents: readonly { readonly id: Address; readonly score: string; readonly escrowsAsBuyer: number }[];
-  readonly credits: readonly { readonly account: Address; readonly balance: string }[];
+  readonly credits: readonly {
+    readonly account: Address;
+    readonly token: { readonly id: Address };
+    readonly balance: string;
+  }[];
   readonly scoreFailures: readonly { readonly id: string }[];
   readonly sellerTerms: readonly {
     readonly id: Address;
@@ -35,26 +40,32 @@ interface Answer {
     readonly paused: boolean;
   }[];
   readonly resolverTenures: readonly { readonly id: Hex; readonly from: string; readonly until: string | null }[];
-  readonly token: {
+  readonly tokens: readonly {
+    readonly id: Address;
     readonly locked: string;
     readonly credited: string;
     readonly created: number;
     readonly fees: string;
-  };
-  readonly treasuryFees: readonly { readonly treasury: string; readonly fees: string; readonly escrows: number }[];
+  }[];
+  readonly treasuryFees: readonly {
+    readonly treasury: string;
+    readonly token: { readonly id: Address };
+    readonly fees: string;
+    readonly escrows: number;
+  }[];
   readonly protocol: Readonly<Record<string, number>>;
   readonly configuration: { readonly treasury: string; readonly systemResolver: string };
 }
-const EVERYTHING = `query ($token: ID!) {
-  escrows(first: 1000) { id state buyer { id } seller { id } amount fee locked createdAt deadline deliveredAt disputedAt
+const EVERYTHING = `{
+  escrows(first: 1000) { id state buyer { id } seller { id } token { id } amount fee locked createdAt deadline deliveredAt disputedAt
     disputeWindow abandonmentGrace criteriaHash dispute { openedAt resolvedAt } }
   agents(first: 1000) { id score escrowsAsBuyer }
-  credits(first: 1000) { account balance }
+  credits(first: 1000) { account token { id } balance }
   scoreFailures(first: 1000, where: { retriedAt: null }) { id }
   sellerTerms: sellerTerms_collection(first: 1000) { id minAmountUsd minDeliverySeconds paused }
   resolverTenures(first: 1000, where: { role: System }) { id from until }
-  token(id: $token) { locked credited created fees }
-  treasuryFees: treasuryFees_collection(first: 1000) { treasury fees escrows }
+  tokens(first: 1000) { id locked credited created fees }
+  treasuryFees: treasuryFees_collection(first: 1000) { treasury token { id } fees escrows }
   protocol(id: "base-sepolia") { created funded delivered disputed released refunded resolved abandoned }
   configuration(id: "base-sepolia") { treasury systemResolver }
 }`;
@@ -75,8 +86,7 @@ describe("after a random history, the subgraph is what the contracts say", () =>
   /** Compares everything, and returns how many escrows are in which state. */
   async function assertEqual(): Promise<Answer["protocol"]> {
     const block = await market.client.getBlockNumber();
-    const usdc = market.usdc.toLowerCase();
-    const answer = await market.query<Answer>(EVERYTHING, { token: usdc }, block);
+    const answer = await market.query<Answer>(EVERYTHING, {}, block);
     const owner = market.role("owner");
     const escrow = market.escrowAs(owner);
     const resolver = market.resolverAs(owner);
@@ -92,6 +102,7 @@ describe("after a random history, the subgraph is what the contracts say", () =>
           state,
           buyer: { id: lower(record.buyer) },
           seller: { id: lower(record.seller) },
+          token: { id: lower(record.token) },
           ...{ amount: String(record.amount), fee: String(record.fee), locked: String(record.locked) },
           ...{ createdAt: String(record.createdAt), deadline: String(record.deadline) },
           ...{ deliveredAt: orNull(record.deliveredAt), disputedAt: orNull(record.disputedAt) },
@@ -117,16 +128,21 @@ describe("after a random history, the subgraph is what the contracts say", () =>
       assert.strictEqual(agent.score, String(await score.read.scoreOf([agent.id])), agent.id);
       assert.strictEqual(agent.escrowsAsBuyer, answer.escrows.filter(({ buyer }) => buyer.id === agent.id).length);
     }
-    const credits = new Map(answer.credits.map(({ account, balance }) => [account as string, balance]));
-    for (const { address } of [...history.parties, ...history.treasuries]) {
-      const onChain = await escrow.read.creditOf([address, market.usdc]);
-      assert.strictEqual(credits.get(lower(address)) ?? "0", String(onChain), address);
+    for (const address of [market.usdc, history.hostile.address]) {
+      const isOf = ({ token }: { readonly token: { readonly id: string } }) => token.id === lower(address);
+      const token = answer.tokens.find(({ id }) => id === lower(address));
+      assert.ok(token !== undefined);
+      const credits = new Map(answer.credits.filter(isOf).map(({ account, balance }) => [account as string, balance]));
+      for (const party of [...history.parties, ...history.treasuries]) {
+        const onChain = await escrow.read.creditOf([party.address, address]);
+        assert.strictEqual(credits.get(lower(party.address)) ?? "0", String(onChain), party.address);
+      }
+      const held = await market.contractAs(owner, address, balanceAbi).read.balanceOf([market.escrow]);
+      assert.strictEqual(BigInt(token.locked) + BigInt(token.credited), held);
+      assert.strictEqual(token.created, answer.escrows.filter(isOf).length);
+      const fees = answer.treasuryFees.filter(isOf).reduce((sum, one) => sum + BigInt(one.fees), 0n);
+      assert.strictEqual(String(fees), token.fees);
     }
-    const held = await market.contractAs(owner, market.usdc, balanceAbi).read.balanceOf([market.escrow]);
-    assert.strictEqual(BigInt(answer.token.locked) + BigInt(answer.token.credited), held);
-    assert.strictEqual(answer.token.created, answer.escrows.length);
-    const fees = answer.treasuryFees.reduce((sum, one) => sum + BigInt(one.fees), 0n);
-    assert.strictEqual(String(fees), answer.token.fees);
 
     for (const terms of answer.sellerTerms) {
       const onChain = await escrow.read.sellerTerms([terms.id]);
@@ -157,6 +173,8 @@ describe("after a random history, the subgraph is what the contracts say", () =>
     const { created } = await assertEqual();
     assert.strictEqual(created, history.deals.length);
     assert.isAbove(history.deals.length, ROUNDS);
+    assert.isNotEmpty(history.deals.filter(({ token }) => token === history.hostile.address));
+    assert.isAbove(history.hostile.refusals, 0, "the token has refused deposits");
   });
 
   it("when time has ended what nobody moved", async () => {

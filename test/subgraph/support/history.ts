@@ -1,6 +1,8 @@
-import { keccak256, parseAbi, stringToHex } from "viem";
-import type { Account, Hex, PrivateKeyAccount, TransactionReceipt } from "viem";
+import { ContractFunctionExecutionError, keccak256, parseAbi, stringToHex } from "viem";
+import type { Account, Address, Hex, PrivateKeyAccount, TransactionReceipt } from "viem";
 
+import { rejectionOf } from "../../fixtures/rejection.ts";
+import { HostileToken } from "./hostile-token.ts";
 import type { Marketplace } from "./marketplace.ts";
 
 const RATIONALE = keccak256(stringToHex("What was delivered, and what was asked."));
@@ -18,6 +20,7 @@ interface Deal {
   readonly id: Hex;
   readonly buyer: PrivateKeyAccount;
   readonly seller: PrivateKeyAccount;
+  readonly token: Address;
   /** The system resolver of the time of its creation, who alone of them may rule it. */
   readonly ruler: Account;
   state: State;
@@ -30,8 +33,8 @@ interface Move {
 }
 
 /**
- * Random deals between a few parties on one network, with tokens that refuse transfers, a score contract that fails, and
- * roles that change hands.
+ * Random deals between a few parties on one network, in USDC that denies accounts and in a token that turns hostile, with
+ * a score contract that fails and roles that change hands.
  */
 export class History {
   readonly deals: Deal[] = [];
@@ -41,14 +44,17 @@ export class History {
   /** The last transaction of all. */
   last: TransactionReceipt | undefined;
   readonly #market: Marketplace;
+  /** Some of the deals are in this one, the others in USDC. */
+  readonly hostile: HostileToken;
   readonly #random: () => number;
   readonly #denied = new Set<string>();
   readonly #closed = new Set<string>();
   readonly #scoreCode: Hex;
   #scoreFails = false;
 
-  private constructor(market: Marketplace, random: () => number, scoreCode: Hex) {
+  private constructor(market: Marketplace, random: () => number, scoreCode: Hex, hostile: HostileToken) {
     this.#market = market;
+    this.hostile = hostile;
     this.#random = random;
     this.#scoreCode = scoreCode;
     this.rulers = [market.role("systemResolver")];
@@ -58,8 +64,12 @@ export class History {
   static async open(market: Marketplace, random: () => number, parties: number): Promise<History> {
     const scoreCode = await market.client.getCode({ address: market.score });
     if (scoreCode === undefined) throw new Error("the score contract has no code");
-    const history = new History(market, random, scoreCode);
-    while (history.parties.length < parties) history.parties.push(await market.newParty());
+    const history = new History(market, random, scoreCode, await HostileToken.list(market));
+    while (history.parties.length < parties) {
+      const party = await market.newParty();
+      await history.hostile.give(party);
+      history.parties.push(party);
+    }
     return history;
   }
 
@@ -102,12 +112,15 @@ export class History {
       const retry = actions.length === 1 && (await escrow.read.getEscrow([id])).state >= 3;
       if (retry && this.#random() < 0.7) await this.#confirmed(escrow.write.retryScore([id]));
     }
+    await this.hostile.calmDown();
     const recipient = await this.#market.newParty();
-    for (const account of [...this.parties, ...this.treasuries]) {
-      const escrow = this.#market.escrowAs(account);
-      const credit = await escrow.read.creditOf([account.address, this.#market.usdc]);
-      if (credit === 0n || this.#random() < 0.3) continue;
-      await this.#confirmed(escrow.write.withdrawTo([this.#market.usdc, recipient.address]));
+    for (const token of [this.#market.usdc, this.hostile.address]) {
+      for (const account of [...this.parties, ...this.treasuries]) {
+        const escrow = this.#market.escrowAs(account);
+        const credit = await escrow.read.creditOf([account.address, token]);
+        if (credit === 0n || this.#random() < 0.3) continue;
+        await this.#confirmed(escrow.write.withdrawTo([token, recipient.address]));
+      }
     }
   }
 
@@ -115,21 +128,28 @@ export class History {
     // The escrow contract asks the score contract for the parties' caps.
     if (this.#scoreFails) return [];
     const open = this.parties.filter(({ address }) => !this.#closed.has(address));
-    return this.parties
-      .filter(({ address }) => !this.#denied.has(address))
-      .flatMap((buyer) => {
-        const seller = this.#pick(open.filter((one) => one !== buyer));
-        return seller === undefined ? [] : [{ by: buyer, play: () => this.#create(buyer, seller) }];
-      });
+    return this.parties.flatMap((buyer) => {
+      const isHostile = this.#random() < 0.4;
+      if (!isHostile && this.#denied.has(buyer.address)) return [];
+      const token = isHostile ? this.hostile.address : this.#market.usdc;
+      const seller = this.#pick(open.filter((one) => one !== buyer));
+      return seller === undefined ? [] : [{ by: buyer, play: () => this.#create(buyer, seller, token) }];
+    });
   }
 
-  async #create(buyer: PrivateKeyAccount, seller: PrivateKeyAccount): Promise<void> {
+  async #create(buyer: PrivateKeyAccount, seller: PrivateKeyAccount, token: Address): Promise<void> {
     const amount = 10_000n + BigInt(Math.floor(this.#random() * 9_000_000));
     const ruler = this.rulers.at(-1);
     if (ruler === undefined) throw new Error("nobody rules");
-    const { id, receipt } = await this.#market.createEscrow(buyer, seller, { amount, disputeWindow: 86_400n });
+    const created = this.#market.createEscrow(buyer, seller, { amount, token, disputeWindow: 86_400n });
+    if (token === this.hostile.address && !this.hostile.takesDepositOf(buyer)) {
+      await rejectionOf(created, ContractFunctionExecutionError);
+      this.hostile.refusals += 1;
+      return;
+    }
+    const { id, receipt } = await created;
     this.#remember(receipt);
-    this.deals.push({ id, buyer, seller, ruler, state: "Funded" });
+    this.deals.push({ id, buyer, seller, token, ruler, state: "Funded" });
   }
 
   #movesOf(deal: Deal): Move[] {
@@ -180,6 +200,10 @@ export class History {
 
   /** Changes something that isn't a move of an escrow, or nothing. */
   async #disturb(): Promise<void> {
+    const [anyDeal, everyone] = [this.#pick(this.deals), [...this.parties, ...this.treasuries]];
+    if (anyDeal !== undefined && this.#random() < 0.35) {
+      this.#remember(await this.hostile.change(this.#random, everyone, anyDeal.id));
+    }
     const dice = this.#random();
     // Nothing is created meanwhile, so it mustn't last.
     if (this.#scoreFails && dice < 0.7) {

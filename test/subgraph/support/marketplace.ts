@@ -142,6 +142,13 @@ export class Marketplace {
     return getContract({ address, abi, client });
   }
 
+  /** Deploys a contract without arguments, and returns its address. */
+  async deploy(account: Account, abi: Abi, bytecode: Hex): Promise<Address> {
+    const receipt = await this.confirmed(this.#walletOf(account).deployContract({ abi, bytecode }));
+    if (receipt.contractAddress == null) throw new Error("nothing was deployed");
+    return receipt.contractAddress;
+  }
+
   /** The receipt of a transaction that succeeded. */
   async confirmed(sent: Promise<Hash>): Promise<TransactionReceipt> {
     const receipt = await this.client.waitForTransactionReceipt({ hash: await sent });
