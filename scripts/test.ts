@@ -36,7 +36,7 @@ const HELP = `usage: npm test -- [--only ${STAGES.join("|")}] [--retry-failed] [
                    [files …]
 
 Runs the checks (lint), the contract tests, and the tests of subgraph, API, client and whole deals. Test files run side by
-side, one for each core. They use stacks of their own (own ports, data under .local/test), so \`npm start\` may run at the
+side, three for two cores. They use stacks of their own (own ports, data under .local/test), so \`npm start\` may run at the
 same time. The last line sums up all counts. A full run also compares the results with test/spec-lines.tsv.
   --only STAGE    run this stage alone; may be repeated
   --retry-failed  rerun each file with a failed test once, alone; tests that then pass are listed as flaky, and the counts
@@ -51,26 +51,10 @@ same time. The last line sums up all counts. A full run also compares the result
 const DATA_DIR = join(".local", "test");
 /** Deals on one stack, whose clock they move and whose chain they roll back: they run one at a time. */
 const isDeal = ({ file }: { file: string }): boolean => file.startsWith("test/e2e/deals/");
-/** Tests against a stack that the runner starts; the others need none or start their own. */
-const sharesStack = (file: string): boolean => /^test\/(subgraph|api|e2e\/deals)\//.test(file);
-
-/** Stages whose tests run side by side, as many as the machine has cores. */
-interface Phase {
-  title: string;
-  stages: readonly Stage[];
-  /** Services of the stack that the phase shares; all by default. */
-  services?: string[];
-}
-
-const PHASES: readonly Phase[] = [
-  {
-    title: "contracts, subgraph and API",
-    stages: ["contracts", "subgraph", "api"],
-    // API tests start the API themselves.
-    services: ["chains", "graph", "mongo"],
-  },
-  { title: "client and whole deals", stages: ["sdk", "e2e"] },
-];
+/** Tests against chains, subgraphs and database that the runner starts. API tests start the API themselves. */
+const sharesInfrastructure = (file: string): boolean => /^test\/(subgraph|api)\//.test(file);
+/** Files that run side by side for each core: nearly half of their time they wait for blocks, pauses and processes. */
+const FILES_PER_CORE = 1.5;
 
 const { values, positionals: files } = readArguments(
   HELP,
@@ -124,18 +108,36 @@ interface TestStack {
   stop: () => Promise<void>;
 }
 
-/** Starts a stack. A failed start counts as a failure of the run and returns undefined. */
-async function openStack(only: string[] | undefined): Promise<TestStack | undefined> {
+/** A stack that starts when a test first needs it. */
+interface SharedStack {
+  /** Starts it once. A failed start counts as a failure of the run and returns undefined. */
+  open: () => Promise<TestStack | undefined>;
+  close: () => Promise<void>;
+}
+
+/** @param only its services; all by default */
+function sharedStack(name: string, only?: string[]): SharedStack {
+  let opening: Promise<TestStack | undefined> | undefined;
+  return {
+    open: () => (opening ??= openStack(name, only)),
+    async close() {
+      const stack = await opening;
+      opening = undefined;
+      await stack?.stop();
+    },
+  };
+}
+
+async function openStack(name: string, only: string[] | undefined): Promise<TestStack | undefined> {
   const report = (error: unknown): void => {
     console.error(error);
     failures.push(`the stack: ${error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error)}`);
   };
   try {
-    const dir = join(DATA_DIR, only === undefined ? "full" : "infrastructure");
     const portBase = await findFreePorts(PORTS_PER_STACK);
     // Without a keeper: the tests end their deals themselves.
     const env = { ...process.env, ADMIN_API_KEY: ADMIN_KEY, KEEPER_PRIVATE_KEY: "" };
-    const stack = await startStack({ dir, portBase, only, fresh: true, env });
+    const stack = await startStack({ dir: join(DATA_DIR, name), portBase, only, fresh: true, env });
     const loss = new AbortController();
     stack.failure.catch((error: unknown) => {
       report(error);
@@ -148,12 +150,19 @@ async function openStack(only: string[] | undefined): Promise<TestStack | undefi
   }
 }
 
-/** Runs contract tests; the output is shown as it comes unless other tests run beside it. */
-async function runContracts(testFiles: string[], resultsPath: string, capture: boolean): Promise<Recorded> {
+/** What else runs beside contract tests. */
+interface Beside {
+  /** Other tests: the output is shown in the end instead of as it comes. */
+  capture: boolean;
+  /** A stack, whose start has generated the bindings. Tests that import them mustn't see them written again. */
+  hasBindings: boolean;
+}
+
+async function runContracts(testFiles: string[], resultsPath: string, beside: Beside): Promise<Recorded> {
+  const { capture, hasBindings } = beside;
   const env = {
     ...{ TEST_STAGE: "contracts", TEST_RESULTS: resultsPath },
-    // Other tests import the bindings at the same moment. The stack that they share has generated them.
-    ...(capture ? { HARDHAT_NO_TYPECHAIN: "true" } : {}),
+    ...(hasBindings ? { HARDHAT_NO_TYPECHAIN: "true" } : {}),
   };
   const { code, output } = await run("node", ["scripts/testing/contracts.ts", ...testFiles], { env, capture });
   if (capture) console.log(`\ncontracts\n${output.trimEnd()}`);
@@ -169,7 +178,7 @@ async function runContracts(testFiles: string[], resultsPath: string, capture: b
 async function rerunContracts(file: string): Promise<TestResult[]> {
   const path = join(RESULTS_DIR, "contracts.retry");
   rmSync(path, { force: true });
-  return (await runContracts([file], path, false)).results;
+  return (await runContracts([file], path, { capture: false, hasBindings: false })).results;
 }
 
 /** A test file that mocha runs. */
@@ -183,16 +192,23 @@ async function testFilesOf(stage: Stage): Promise<TestFile[]> {
   return found.map((file) => ({ stage, file: relative(".", file) }));
 }
 
-/** Runs the tests of a phase, reruns the failed files if asked to, and reports on each stage. */
-async function runPhase({ title, stages, services }: Phase): Promise<void> {
-  const chosenStages = stages.filter((stage) => chosen.includes(stage));
-  if (chosenStages.length === 0) return;
-  banner(title);
-  const mochaStages = chosenStages.filter((stage) => stage !== "contracts");
+/** Runs the tests of the chosen stages side by side, reruns the failed files if asked to, and reports on each stage. */
+async function runTests(stages: readonly Stage[]): Promise<void> {
+  banner(stages.join(", "));
+  const mochaStages = stages.filter((stage) => stage !== "contracts");
   const found = (await Promise.all(mochaStages.map(testFilesOf))).flat();
-  const stack = found.some(({ file }) => sharesStack(file)) ? await openStack(services) : undefined;
+  const infrastructure = sharedStack("infrastructure", ["chains", "graph", "mongo"]);
+  const full = sharedStack("full");
+  const [deals, others] = [found.filter(isDeal), found.filter((test) => !isDeal(test))];
+  const stackOf = (file: string): SharedStack | undefined =>
+    isDeal({ file }) ? full : sharesInfrastructure(file) ? infrastructure : undefined;
+  // A start compiles what tests import, so the first one is over before they begin.
+  const needed = new Set(found.map(({ file }) => stackOf(file)));
+  const first = [infrastructure, full].find((stack) => needed.has(stack));
+  await first?.open();
 
-  const runFile = (stage: Stage, file: string): Promise<TestResult[]> => {
+  const runFile = async (stage: Stage, file: string): Promise<TestResult[]> => {
+    const stack = await stackOf(file)?.open();
     const signal = stack?.lost ?? new AbortController().signal;
     return runTestFile({ stage, file, env: { TEST_STACK: stack?.facts ?? "" }, signal, limitMinutes });
   };
@@ -200,7 +216,8 @@ async function runPhase({ title, stages, services }: Phase): Promise<void> {
     expectedSeconds: expectedSeconds(file),
     run: () =>
       timed(stage, async () => {
-        if (sharesStack(file) && stack?.lost.aborted !== false) return;
+        const shared = stackOf(file);
+        if (shared !== undefined && (await shared.open())?.lost.aborted !== false) return;
         for (const result of await runFile(stage, file)) appendResult(resultsFile(stage), result);
       }),
   });
@@ -208,17 +225,25 @@ async function runPhase({ title, stages, services }: Phase): Promise<void> {
     expectedSeconds: Infinity,
     run: () =>
       timed("contracts", async () => {
-        await runContracts(files, resultsFile("contracts"), chosenStages.length > 1);
+        const beside = { capture: stages.length > 1, hasBindings: first !== undefined };
+        await runContracts(files, resultsFile("contracts"), beside);
       }),
   };
-  const [deals, others] = [found.filter(isDeal), found.filter((test) => !isDeal(test))];
-  const jobs = [inTurn(deals.map(jobOf)), ...others.map(jobOf)];
-  await runJobs(chosenStages.includes("contracts") ? [contracts, ...jobs] : jobs, availableParallelism());
+  const inOrder = inTurn(deals.map(jobOf));
+  const dealsJob: Job = {
+    ...inOrder,
+    async run() {
+      await inOrder.run();
+      await full.close();
+    },
+  };
+  const jobs = [...(stages.includes("contracts") ? [contracts] : []), dealsJob, ...others.map(jobOf)];
+  await runJobs(jobs, Math.ceil(FILES_PER_CORE * availableParallelism()));
 
-  for (const stage of chosenStages) {
+  for (const stage of stages) {
     await closeStage(stage, stage === "contracts" ? rerunContracts : (file) => runFile(stage, file));
   }
-  await stack?.stop();
+  await Promise.all([infrastructure.close(), full.close()]);
 }
 
 /** Reruns the failed files of a stage if asked to, and reports its counts. */
@@ -263,10 +288,10 @@ if (chosen.includes("lint")) {
   banner("checks");
   await timed("lint", async () => void failures.push(...(await lint()).map((name) => `check: ${name}`)));
 }
-for (const phase of PHASES) await runPhase(phase);
+const ran = chosen.filter((stage) => stage !== "lint");
+if (ran.length > 0) await runTests(ran);
 if (chosen.length === STAGES.length && files.length === 0) checkConformance();
 
-const ran = chosen.filter((stage) => stage !== "lint");
 const counts = count(ran.flatMap((stage) => readResults(stage)));
 for (const stage of ran) {
   for (const result of readResults(stage)) {

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+import slowFiles from "./slow-files.json" with { type: "json" };
 import { runMochaFile } from "./mocha-file.ts";
 import type { FileRun } from "./mocha-file.ts";
 import { RESULTS_DIR } from "./results.ts";
@@ -10,7 +11,7 @@ import type { TestResult } from "./results.ts";
 export const FILE_MINUTES = 15;
 const MINUTE_MS = 60_000;
 const DURATIONS = join(RESULTS_DIR, "durations.json");
-/** Guesses the duration of a file that never ran: large files tend to be slow. */
+/** Guesses the duration of a file that never ran and isn't among the slow ones: large files tend to be slow. */
 const BYTES_PER_SECOND = 2_000;
 /** The same for tests that start stacks, commands or compilers. */
 const BYTES_PER_SECOND_OUTSIDE_API = 200;
@@ -30,11 +31,14 @@ export async function runTestFile({
   return results;
 }
 
-/** Seconds that a test file took in its last run; without one, a guess by its size. */
+/** Seconds that a test file took in its last run here; without one, as listed in slow-files.json or guessed by size. */
 export function expectedSeconds(file: string): number {
   const rate = file.startsWith("test/api/") ? BYTES_PER_SECOND : BYTES_PER_SECOND_OUTSIDE_API;
-  return readDurations()[file] ?? statSync(file).size / rate;
+  return readDurations()[file] ?? listed.get(file) ?? statSync(file).size / rate;
 }
+
+/** Files that took 20 s or more on two idle cores, so that a fresh clone starts them first. */
+const listed: ReadonlyMap<string, number> = new Map(Object.entries(slowFiles));
 
 function readDurations(): Record<string, number> {
   if (!existsSync(DURATIONS)) return {};

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -10,6 +10,7 @@ import { runMochaFile } from "../../scripts/testing/mocha-file.ts";
 import { appendResult, clearResults, readResults, resultsFile } from "../../scripts/testing/results.ts";
 import type { TestResult } from "../../scripts/testing/results.ts";
 import { retryFailed } from "../../scripts/testing/retry.ts";
+import slowFiles from "../../scripts/testing/slow-files.json" with { type: "json" };
 import { until } from "../fixtures/until.ts";
 
 const STAGE = "runner-test";
@@ -40,6 +41,10 @@ describe("the test runner", () => {
         it.skip("waits");
       });`);
     assert.deepEqual(results, ["passed: suite › holds", "failed: suite › breaks", "skipped: suite › waits"]);
+  });
+
+  it("knows the slow files of a fresh clone by names that exist", () => {
+    for (const file of Object.keys(slowFiles)) assert.isTrue(existsSync(file), file);
   });
 
   it("counts a hook that throws as a failure", async () => {
