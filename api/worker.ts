@@ -29,7 +29,9 @@ await runProcess(log, async () => {
     env.metricsPort === undefined
       ? undefined
       : await listenForScrapes(container.metrics, { host: env.host, port: env.metricsPort, log });
-  log.info({ jobs: container.jobDefinitions.map(({ name }) => name) }, "worker runs");
+  // At every level: whatever has started the worker waits for this line.
+  const always = log.child({}, { level: "info" });
+  always.info({ jobs: container.jobDefinitions.map(({ name }) => name) }, "worker runs");
   return async () => {
     container.beginShutdown();
     await stopInOrder(log, [

@@ -1,5 +1,5 @@
 // One deal on a stack of its own that loses a process to kill -9 before or during each move.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,7 +7,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { assert } from "chai";
 import type { TransactionReceipt } from "viem";
 
-import { chainStateFile } from "../../scripts/local/chain.ts";
 import { findFreePorts } from "../../scripts/local/ports.ts";
 import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
 import { eventIdOf } from "../../scripts/demo/receiver.ts";
@@ -19,7 +18,7 @@ import { seededRandom } from "../fixtures/random.ts";
 import { startReceiver } from "../fixtures/receiver.ts";
 import type { TestReceiver } from "../fixtures/receiver.ts";
 import { until } from "../fixtures/until.ts";
-import { ALL_AT_ONCE, StackProcess, THE_STACK_ITSELF, noProcessLeft } from "./support/stack-process.ts";
+import { ALL_AT_ONCE, isOnDisk, StackProcess, THE_STACK_ITSELF, noProcessLeft } from "./support/stack-process.ts";
 
 /** Latest kill after the start of a request. The seed decides whether it hits before, during or after the handling. */
 const INTO_A_REQUEST_MS = 40;
@@ -99,14 +98,6 @@ describe("a deal continues after kill -9 and a restart", () => {
     }
   }
 
-  /** Waits until both copies of the chain's state have the block, because a kill may truncate the newer one. */
-  const isOnDisk = (block: bigint) =>
-    until(`block ${block} is on disk`, () => {
-      const copy = `${chainStateFile("base-sepolia", dir)}.bak`;
-      const { best_block_number: head } = JSON.parse(readFileSync(copy, "utf8")) as { best_block_number: number };
-      return Promise.resolve(BigInt(head) >= block);
-    });
-
   /** Kills a service that a pending request needs. The request may succeed or fail. */
   async function killDuring(request: Promise<unknown>, victim: string): Promise<void> {
     const settled = Promise.allSettled([request]);
@@ -132,7 +123,7 @@ describe("a deal continues after kill -9 and a restart", () => {
   });
 
   it("all processes at once, before the seller has answered the webhook", async () => {
-    await isOnDisk(funding.blockNumber);
+    await isOnDisk(dir, "base-sepolia", funding.blockNumber);
     await killAndStartAgain(ALL_AT_ONCE);
     assert.strictEqual((await deal.read()).status, "funded");
   });
@@ -143,7 +134,7 @@ describe("a deal continues after kill -9 and a restart", () => {
   });
 
   it("chain-base-sepolia, which holds the funds", async () => {
-    await isOnDisk(funding.blockNumber);
+    await isOnDisk(dir, "base-sepolia", funding.blockNumber);
     await killAndStartAgain("chain-base-sepolia");
     const receipt = await users.chain.client.getTransactionReceipt({ hash: funding.transactionHash });
     assert.strictEqual(receipt.blockHash, funding.blockHash);

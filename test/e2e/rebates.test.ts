@@ -16,6 +16,7 @@ import type { PrivateKeyAccount } from "viem/accounts";
 import { hashStatement, windowOf } from "../../api/features/fees/rebate.ts";
 import { statementIdOf } from "../../api/features/fees/statements.ts";
 import type { StatementRecord } from "../../api/features/fees/model.ts";
+import { feesModule } from "../../api/features/fees/module.ts";
 import { monthAfter, monthAt, monthNamed } from "../../api/features/fees/months.ts";
 import type { Month } from "../../api/features/fees/months.ts";
 import { canonicalJson } from "../../api/lib/canonical-json.ts";
@@ -113,6 +114,15 @@ describe("rebates on a stack of its own", () => {
     assert.strictEqual(answer.status, 201, answer.text);
     return { ...answer.body, account } as TestAgent;
   }
+
+  it("nothing is written while the blocks to be read are older than the contracts", async () => {
+    const { connection, chains, indexers, clock } = api.container;
+    const young = feesModule.create({
+      ...{ connection, chain: chains.base, indexer: indexers.base, clock },
+      timings: { statementConfirmations: 1_000_000 },
+    });
+    assert.deepEqual(await young.statementWriter.writeDue(log), []);
+  });
 
   describe("statements", () => {
     let month: Month;

@@ -18,7 +18,7 @@ import { tierOf } from "./tiers.ts";
 export interface StatementWriterDeps {
   connection: Connection;
   models: StatementModels;
-  chain: Pick<ChainClient, "network" | "head" | "block">;
+  chain: Pick<ChainClient, "network" | "head" | "block" | "deployment">;
   indexer: Pick<Indexer, "sellerVolumes" | "paidSettlements" | "firstPaidSettlement">;
   now: () => Date;
   /** Blocks that must follow the block of the read, so that no reorganisation changes a statement. */
@@ -157,7 +157,8 @@ export function createStatementWriter({ connection, models, chain, indexer, ...d
     async writeDue(log: Logger, signal?: AbortSignal): Promise<string[]> {
       const head = await chain.head();
       const read = await chain.block(Math.max(0, head.number - deps.confirmations));
-      if (read === null) return [];
+      // Before the deployment there is nothing to read, and the subgraph refuses such a block.
+      if (read === null || read.number < chain.deployment.startBlock) return [];
       const block: AtBlock = { number: read.number, hash: read.hash };
       const written: string[] = [];
       for (

@@ -62,9 +62,9 @@ describe("processes", () => {
     assert.strictEqual(await api.ended, 0, api.output());
   });
 
-  it("two workers run side by side on one database and end at SIGINT", async () => {
+  it("two workers run side by side on one database, say so at any log level, and end at SIGINT", async () => {
     const env = await environment();
-    const workers = [run("worker.ts", env), run("worker.ts", env)];
+    const workers = [run("worker.ts", env), run("worker.ts", { ...env, LOG_LEVEL: "error" })];
     for (const worker of workers) await worker.said("worker runs");
     for (const worker of workers) worker.child.kill("SIGINT");
     assert.deepEqual(

@@ -1,12 +1,14 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 
 import { assert } from "chai";
 
+import { chainStateFile } from "../../../scripts/local/chain.ts";
 import type { StackFacts } from "../../../scripts/local/facts.ts";
+import type { NetworkName } from "../../../scripts/local/networks.ts";
 import { ROOT } from "../../../scripts/local/paths.ts";
 import { isRunning } from "../../../scripts/local/process-identity.ts";
 import type { ProcessIdentity } from "../../../scripts/local/process-identity.ts";
@@ -115,6 +117,16 @@ export class StackProcess {
     assert.ok(identity !== undefined, `${service} runs`);
     return identity.pid;
   }
+}
+
+/** Waits until both copies of a chain's state have a block, because a kill may truncate the newer one. */
+export async function isOnDisk(dir: string, network: NetworkName, block: bigint): Promise<void> {
+  await until(`block ${String(block)} of ${network} is on disk`, () => {
+    const copy = `${chainStateFile(network, dir)}.bak`;
+    if (!existsSync(copy)) return Promise.resolve(false);
+    const { best_block_number: head } = JSON.parse(readFileSync(copy, "utf8")) as { best_block_number: number };
+    return Promise.resolve(BigInt(head) >= block);
+  });
 }
 
 /** Waits until no process names the directory; the error lists the command lines of the rest. */
