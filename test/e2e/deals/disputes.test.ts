@@ -114,10 +114,12 @@ describe("a disputed deal", () => {
 
   /** Waits until the system's ruling can't be sent, because rulings are paused. */
   async function isHeld(deal: Deal): Promise<void> {
-    const held = await until("the ruling is held", async () => {
+    const isHeldNow = async () => {
       const found = await deal.dispute.read();
       return found.transaction?.state === "held" && found;
-    });
+    };
+    // The sender may be in a pause of a minute after a ruling that it couldn't send.
+    const held = await until("the ruling is held", isHeldNow, PATIENT.timeoutMs);
     assert.deepEqual([held.status, held.transaction?.problem], ["ruled", "rulings_paused"]);
   }
 
