@@ -346,6 +346,7 @@ function createFeatures(platform: Platform, timings: Timings) {
     ...{ connection, indexers, recorder, now, log, processId, timings, settings: env.keeper, rpcUrls: env.rpcUrls },
     deployments: { "base-sepolia": chains["base-sepolia"].deployment, base: chains.base.deployment },
     transactions: transactions.models.transactions,
+    progress: chainProgress(connection),
     onAnnounced: () => {
       webhooks.dispatcher.wake();
     },

@@ -154,9 +154,15 @@ export function createApplier(options: ApplierOptions) {
       transactions,
       [
         ...replaced.map((record) => ({ replaceOne: { filter: { _id: record._id }, replacement: record } })),
-        ...updated.map(({ _id, status, expiredBy, escrow, updatedAt }) => ({
-          updateOne: { filter: { _id }, update: { $set: { status, expiredBy, escrow, updatedAt } } },
-        })),
+        ...updated.map(({ _id, status, expiredBy, escrow, leftToBuyer, updatedAt }) => {
+          // A delivery that was left to its parties is gone, so another one isn't left to them yet.
+          const isPast = leftToBuyer !== undefined && leftToBuyer !== escrow?.deliveredAt;
+          const update = {
+            $set: { status, expiredBy, escrow, updatedAt },
+            ...(isPast ? { $unset: { leftToBuyer: "" } } : {}),
+          };
+          return { updateOne: { filter: { _id }, update } };
+        }),
       ],
       session,
     );

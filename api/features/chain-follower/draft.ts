@@ -56,7 +56,7 @@ interface Ownership {
 /** Announcements that a move may have caused. */
 const ANNOUNCED_BY: Readonly<Record<EscrowEventType, readonly string[]>> = {
   EscrowCreated: ["escrow.funded"],
-  DeliverySubmitted: ["service.delivered", "delivery.submitted"],
+  DeliverySubmitted: ["service.delivered", "delivery.submitted", "delivery.overdue"],
   EscrowReleased: ["escrow.released", "escrow.finalized"],
   EscrowRefunded: ["escrow.refunded"],
   EscrowAbandoned: ["escrow.abandoned"],

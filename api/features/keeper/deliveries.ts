@@ -8,6 +8,7 @@ import { toUnixSeconds } from "../../lib/clock.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { announceOverdue } from "../transactions/announce.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
+import type { ChainProgress } from "../transactions/ports.ts";
 
 /** Deals of one page. */
 const PAGE = 500;
@@ -22,6 +23,7 @@ export interface DeliveriesDeps {
   connection: Connection;
   transactions: TransactionModel;
   recorder: Pick<EventRecorder, "record">;
+  progress: Pick<ChainProgress, "appliedDelivery">;
   now: () => Date;
 }
 
@@ -44,7 +46,7 @@ export function handoverOf(
 }
 
 /** The delivered escrows of one network: those to finalize, and those that are left to their parties. */
-export function createDeliveries({ network, connection, transactions, recorder, now }: DeliveriesDeps) {
+export function createDeliveries({ network, connection, transactions, recorder, progress, now }: DeliveriesDeps) {
   const delivered = { network, status: "delivered", leftToBuyer: null } as const;
 
   /**
@@ -63,7 +65,8 @@ export function createDeliveries({ network, connection, transactions, recorder, 
         )
         .lean<TransactionRecord | null>();
       if (record === null) return false;
-      await recorder.record([announceOverdue(record, now())], session);
+      const delivery = await progress.appliedDelivery(network, record.escrowId, session);
+      await recorder.record([announceOverdue(record, delivery?.incarnation ?? 0, now())], session);
       return true;
     });
   }

@@ -17,6 +17,7 @@ import type { Logger } from "../../lib/logger.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { defineFeature } from "../feature.ts";
 import type { TransactionModel } from "../transactions/model.ts";
+import type { ChainProgress } from "../transactions/ports.ts";
 import { createDeliveries } from "./deliveries.ts";
 import { createFinder, FINDER_LEASE_MS, FINDER_TIMINGS } from "./finder.ts";
 import type { FinderTimings } from "./finder.ts";
@@ -38,6 +39,7 @@ export interface KeeperModuleDeps {
   indexers: Readonly<Record<Network, Pick<Indexer, "disputedBefore">>>;
   transactions: TransactionModel;
   recorder: Pick<EventRecorder, "record">;
+  progress: Pick<ChainProgress, "appliedDelivery">;
   settings: KeeperSettings;
   /** Called after something is put into the outbox. */
   onAnnounced: () => void;
@@ -51,7 +53,7 @@ export interface KeeperModuleDeps {
 /** Makes the moves that are open to anyone, so that no deal waits for somebody to send the last call. */
 export const keeperModule = defineFeature({
   routes: [],
-  create({ connection, settings, now, processId, transactions, recorder, ...deps }: KeeperModuleDeps) {
+  create({ connection, settings, now, processId, transactions, recorder, progress, ...deps }: KeeperModuleDeps) {
     const models = keeperModels(connection);
     const leases = leaseModel(connection);
     const store = createSendingStore(connection, models.orders, now);
@@ -74,7 +76,7 @@ export const keeperModule = defineFeature({
       const finder = createFinder({
         ...{ network, chain, deployment, log, cursors: models.cursors },
         indexer: deps.indexers[network],
-        deliveries: createDeliveries({ network, connection, transactions, recorder, now }),
+        deliveries: createDeliveries({ network, connection, transactions, recorder, progress, now }),
         orders: createKeeperOrders(models.orders, network, now),
         hasKey: signer !== undefined,
         onAnnounced: deps.onAnnounced,

@@ -55,15 +55,16 @@ export function announceDelivered(
 }
 
 /**
- * The announcement of `delivery.overdue`. A delivery has one, even if a reorganisation moves it to another block.
+ * The announcement of `delivery.overdue`.
+ * @param incarnation the delivery's: one that a reorganisation has removed is announced again if it is overdue again
  * @param occurredAt when it was found
  */
-export function announceOverdue(record: TransactionRecord, occurredAt: Date): Announcement {
+export function announceOverdue(record: TransactionRecord, incarnation: number, occurredAt: Date): Announcement {
   return {
     type: "delivery.overdue",
     record,
     body: payloads.deliveryOverdue(record),
-    incarnation: 0,
+    incarnation,
     recipients: [record.buyerAgentId],
     parties: partiesOf(record),
     targets: targetsOf(record, null).buyer,

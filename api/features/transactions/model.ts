@@ -134,7 +134,12 @@ export interface TransactionRecord {
 export type TransactionModel = Model<TransactionRecord>;
 
 /** Statuses in which a transaction may still change. */
-export const OPEN_STATUSES = ["pending_funding", "funded", "delivered", "disputed"] as const satisfies TransactionStatus[];
+export const OPEN_STATUSES = [
+  "pending_funding",
+  "funded",
+  "delivered",
+  "disputed",
+] as const satisfies TransactionStatus[];
 /** Statuses in which it doesn't, unless a reorganisation removes a move. */
 export const CLOSED_STATUSES: readonly TransactionStatus[] = TRANSACTION_STATUSES.filter(
   (status) => !(OPEN_STATUSES as readonly TransactionStatus[]).includes(status),
