@@ -55,7 +55,7 @@ export interface MarketFigures {
   excluded: { deals: number; volumeUsd: string };
 }
 
-/** Whether deals of this party count, whoever the other is. */
+/** Whether deals of this party count, with any other. */
 export function isConnected(history: Omit<TradingHistory, "score">): boolean {
   return counterpartyWeightOf(history) >= LEAST_WEIGHT;
 }

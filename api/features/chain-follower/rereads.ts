@@ -8,7 +8,7 @@ import { AT_ONCE, storedError } from "./quarantine.ts";
 export interface EscrowRereads {
   /** Whether the moves of these escrows wait, by lower-case id: their copies are known to be old. */
   waiting(network: Network, escrowIds: readonly string[]): Promise<Set<string>>;
-  /** Lets the follower read an escrow's moves and state again as soon as it can, whichever process it runs in. */
+  /** Has the follower read an escrow's moves and state again as soon as it can, in any process. */
   request(network: Network, escrowId: `0x${string}`, reason: Error, now: Date): Promise<void>;
 }
 

@@ -1,4 +1,5 @@
 import type { Network } from "../../config/constants.ts";
+import { isDuplicateKey } from "../../db/connection.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { StandingRecord } from "../agents/model.ts";
@@ -114,21 +115,24 @@ export function createDifferences(deps: DifferencesDeps) {
     async suspect(found: readonly Comparison[]): Promise<void> {
       if (found.length === 0) return;
       const seenAt = deps.now();
-      await differences.bulkWrite(
-        found.map(({ kind, subject, fields }) => ({
-          updateOne: {
-            filter: { network, kind, subject, isOpen: true },
-            update: {
-              $setOnInsert: {
-                _id: `${network}:${kind}:${subject}:${String(seenAt.getTime())}`,
-                ...{ state: "suspected", fields, looks: 1, checkAt: nextCheck(1), seenAt, repairedAt: null },
-              },
+      const writes = found.map(({ kind, subject, fields }) => ({
+        updateOne: {
+          filter: { network, kind, subject, isOpen: true },
+          update: {
+            $setOnInsert: {
+              _id: `${network}:${kind}:${subject}:${String(seenAt.getTime())}`,
+              ...{ state: "suspected" as const, fields, looks: 1, checkAt: nextCheck(1), seenAt, repairedAt: null },
             },
-            upsert: true,
           },
-        })),
-        { ordered: false },
-      );
+          upsert: true,
+        },
+      }));
+      try {
+        await differences.bulkWrite(writes, { ordered: false });
+      } catch (error) {
+        // Another worker has stored the same at the same moment.
+        if (!isDuplicateKey(error)) throw error;
+      }
     },
 
     /** Looks again at the differences that are due: a real one is logged as an error and the copy read again. */

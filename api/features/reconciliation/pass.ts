@@ -12,7 +12,7 @@ import type { TransactionModel, TransactionRecord } from "../transactions/model.
 import type { Reached } from "../transactions/ports.ts";
 import type { Differences } from "./differences.ts";
 import { PASS_STAGES } from "./model.ts";
-import type { PassRecord, ReconciliationModels } from "./model.ts";
+import type { PassCounts, PassRecord, ReconciliationModels } from "./model.ts";
 import { OLDEST_STATE_BLOCKS } from "./sides.ts";
 import type { ComparedBlock, Comparison, Sides } from "./sides.ts";
 
@@ -50,7 +50,7 @@ const PAGES_PER_RUN = 200;
 /** The sample of closed escrows: so many stretches of one page, each from a random place on. */
 const CLOSED_STRETCHES = 20;
 const ESCROW_ID_BYTES = 32;
-const EVERY_CLOSED = { network: 1, escrowId: 1, unsolicited: 1 } as const;
+const BY_ESCROW_ID = { network: 1, escrowId: 1, unsolicited: 1 } as const;
 
 type Running = NonNullable<PassRecord["running"]>;
 
@@ -60,7 +60,7 @@ interface Page {
   next?: Pick<Running, "after" | "stretchesLeft">;
 }
 
-/** Compares the copies of one network with its contracts once a day, page by page, whichever process does it. */
+/** Compares the copies of one network with its contracts once a day, page by page, in any of several processes. */
 export function createDailyPass(deps: PassDeps) {
   const { network, passes, transactions, standings, chain, sides, differences } = deps;
 
@@ -95,7 +95,7 @@ export function createDailyPass(deps: PassDeps) {
       })
       .sort({ escrowId: 1 })
       .limit(limit)
-      .hint(EVERY_CLOSED)
+      .hint(BY_ESCROW_ID)
       .lean<TransactionRecord[]>();
 
   /** A stretch of closed escrows from a random id on, beginning at the lowest one again after the highest. */
@@ -155,24 +155,24 @@ export function createDailyPass(deps: PassDeps) {
     return write(pass, { running: { ...running, escrows: 0, scores: 0, skipped: 0 } });
   }
 
-  function advanced(running: Running, { comparisons, next }: Page): Running | undefined {
+  /** The counts with those of a page. */
+  function counted({ escrows, scores, skipped }: PassCounts, comparisons: readonly Comparison[]): PassCounts {
     const compared = comparisons.filter(({ isSkipped }) => !isSkipped);
     const ofKind = (kind: Comparison["kind"]) => compared.filter((comparison) => comparison.kind === kind).length;
-    const counted = {
-      ...running,
-      escrows: running.escrows + ofKind("escrow"),
-      scores: running.scores + ofKind("score"),
-      skipped: running.skipped + comparisons.length - compared.length,
+    return {
+      escrows: escrows + ofKind("escrow"),
+      scores: scores + ofKind("score"),
+      skipped: skipped + comparisons.length - compared.length,
     };
-    if (next !== undefined) return { ...counted, ...next };
-    const stage = PASS_STAGES[PASS_STAGES.indexOf(running.stage) + 1];
-    return stage === undefined ? undefined : { ...counted, stage, after: "" };
   }
 
-  function finished(running: Running, page: Page): Partial<PassRecord> {
-    const last = advanced({ ...running, stage: "open" }, page) ?? running;
-    const { escrows, scores, skipped, startedAt } = last;
-    return { running: null, finished: { escrows, scores, skipped, startedAt, finishedAt: deps.now() } };
+  /** What to store after a page: where the comparison goes on, or that it has ended. */
+  function after(running: Running, { comparisons, next }: Page): Partial<PassRecord> {
+    const counts = counted(running, comparisons);
+    if (next !== undefined) return { running: { ...running, ...counts, ...next } };
+    const stage = PASS_STAGES[PASS_STAGES.indexOf(running.stage) + 1];
+    if (stage !== undefined) return { running: { ...running, ...counts, stage, after: "" } };
+    return { running: null, finished: { ...counts, startedAt: running.startedAt, finishedAt: deps.now() } };
   }
 
   return {
@@ -193,8 +193,7 @@ export function createDailyPass(deps: PassDeps) {
         const { running } = pass;
         const compared = await pageOf[running.stage](running, block);
         await differences.suspect(compared.comparisons.filter(({ fields }) => fields.length > 0));
-        const next = advanced(running, compared);
-        pass = await write(pass, next === undefined ? finished(running, compared) : { running: next });
+        pass = await write(pass, after(running, compared));
         if (pass !== undefined && pass.running === null) {
           log.info({ network, ...pass.finished }, "copies compared with the contracts");
         }

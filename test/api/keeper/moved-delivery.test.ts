@@ -24,10 +24,8 @@ describe("a delivery without a payload that a reorganisation removes", () => {
     bench.clock = new Date(overdueAt * 1_000);
     assert.strictEqual(await deliveries().tellOverdue(overdueAt), 1);
   };
-  const delivery = (record: TransactionRecord) => moved(record, "DeliverySubmitted", { proofHash: bytes32() });
-  const logged = async (type: string) => (await bench.eventLog()).filter((event) => event.type === type);
-
-  it("[D37] is no longer left to its parties, is withdrawn with what was said of it, and is told again if overdue again", async () => {
+  /** A deal whose delivery is left to its parties and then removed from the chain, with its follower. */
+  async function removed() {
     const record = await bench.checkout();
     const follower = bench.follower();
     bench.indexer.mine([created(record)]);
@@ -36,10 +34,16 @@ describe("a delivery without a payload that a reorganisation removes", () => {
     await tell(record);
     const { escrow, leftToBuyer } = await bench.read(record);
     assert.strictEqual(leftToBuyer, escrow?.deliveredAt);
-
     bench.indexer.rollBackTo(1);
     bench.indexer.mine();
     bench.indexer.mine();
+    return { record, follower };
+  }
+  const delivery = (record: TransactionRecord) => moved(record, "DeliverySubmitted", { proofHash: bytes32() });
+  const logged = async (type: string) => (await bench.eventLog()).filter((event) => event.type === type);
+
+  it("[D37] is no longer left to its parties, is withdrawn with what was said of it, and is told again if overdue again", async () => {
+    const { record, follower } = await removed();
     await follower.step();
     const after = await bench.read(record);
     assert.deepEqual([after.status, after.leftToBuyer], ["funded", undefined]);
@@ -58,15 +62,7 @@ describe("a delivery without a payload that a reorganisation removes", () => {
   });
 
   it("[D26] can be finalized in its new place if the payload came in time for that", async () => {
-    const record = await bench.checkout();
-    const follower = bench.follower();
-    bench.indexer.mine([created(record)]);
-    bench.indexer.mine([delivery(record)]);
-    await follower.step();
-    await tell(record);
-    bench.indexer.rollBackTo(1);
-    bench.indexer.mine();
-    bench.indexer.mine();
+    const { record, follower } = await removed();
     bench.indexer.mine([delivery(record)]);
     await follower.step();
     const { escrow, leftToBuyer } = await bench.read(record);

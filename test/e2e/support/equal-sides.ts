@@ -2,6 +2,7 @@ import { parseEventLogs } from "viem";
 import type { Hex, Log } from "viem";
 
 import { escrowAbi, scoreAbi } from "../../../api/chain/abis.ts";
+import { ESCROW_EVENT_TYPES } from "../../../api/indexer/schemas.ts";
 import { collect, ESCROW_STATES } from "../../../sdk/src/index.ts";
 import type { Agent } from "../../../sdk/src/index.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
@@ -29,16 +30,6 @@ export interface ChainSide {
   escrows: Map<Hex, { state: string; moves: LoggedMove[] }>;
 }
 
-/** The moves that a subgraph lists, by the names of their events. */
-const MOVES = [
-  "EscrowCreated",
-  "DeliverySubmitted",
-  "EscrowReleased",
-  "EscrowRefunded",
-  "EscrowAbandoned",
-  "DisputeOpened",
-  "EscrowResolved",
-] as const;
 const SIDE_QUERY = `query Side($block: Int!) {
   _meta(block: {number: $block}) { block { number } hasIndexingErrors }
   escrows(first: 1000, block: {number: $block}) {
@@ -52,7 +43,7 @@ export async function readChain({ client, deployment }: TestChain): Promise<Chai
   const address = deployment.escrow;
   const head = await client.getBlockNumber({ cacheTime: 0 });
   const logs: Log[] = await client.getLogs({ address, fromBlock: 0n, toBlock: head });
-  const parsed = parseEventLogs({ abi: escrowAbi, logs, eventName: [...MOVES] });
+  const parsed = parseEventLogs({ abi: escrowAbi, logs, eventName: [...ESCROW_EVENT_TYPES] });
   const byEscrow = Map.groupBy(parsed, ({ args }) => args.escrowId);
   const escrows = await Promise.all(
     [...byEscrow].map(async ([escrowId, found]) => {
