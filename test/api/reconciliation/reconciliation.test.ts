@@ -37,8 +37,8 @@ describe("the daily comparison of copies with the contracts", () => {
   let api: TestApi;
   let market: Market;
   before(async () => {
-    // Every run is due, and so is every second look.
-    api = await startTestApi({ runsLoops: true, timings: { reconcileEveryMs: 0, recheckAfterMs: 0 } });
+    // Every run is due. A second look is due when a test says so: other tests' deals on the chain aren't its business.
+    api = await startTestApi({ runsLoops: true, timings: { reconcileEveryMs: 0 } });
     market = await openMarket(api, await openChain(NETWORK));
   });
   after(() => api.close());
@@ -54,17 +54,20 @@ describe("the daily comparison of copies with the contracts", () => {
   /** Waits until the follower has come to a copy's status and has nothing more to apply. */
   const settled = (transactionId: string, status: string) =>
     until(`the copy is ${status}`, async () => (await copyOf(transactionId)).status === status);
-  const differences = () => models().differences.find().sort({ seenAt: 1 }).lean();
-  const run = async () => {
+  const differencesOf = (subject: string) => models().differences.find({ subject }).lean();
+  /** Compares once, with a second look at what is known of a subject; returns the errors about it. */
+  const run = async (subject: string) => {
+    await models().differences.updateMany({ subject, isOpen: true }, { checkAt: new Date(0) });
     const { lines, log } = readableLog();
     await api.container.features.reconciliation.networks[NETWORK].run(log);
-    return lines;
+    return errorsOf(lines, subject);
   };
-  const errorsOf = (lines: LogLine[]) => lines.filter(({ msg }) => msg === "a copy differs from its contract");
+  const errorsOf = (lines: LogLine[], about: string) =>
+    lines.filter(({ msg, subject }) => msg === "a copy differs from its contract" && subject === about);
   /** Runs until a difference is open no more, as the job does; the follower reads the copy again in between. */
   const repaired = (subject: string) =>
     until("the copy is repaired", async () => {
-      await run();
+      await run(subject);
       return (await models().differences.exists({ subject, state: "repaired" })) !== null;
     });
   const gauge = async (name: string, kind: string) => {
@@ -86,28 +89,39 @@ describe("the daily comparison of copies with the contracts", () => {
     return transactionId;
   }
 
+  /** Waits until the seller's last score is copied, and returns it. */
+  async function scoreIsCopied(): Promise<number> {
+    const { walletAddress } = market.seller;
+    const score = Number(await api.container.chains[NETWORK].scoreOf(walletAddress));
+    const _id = `${NETWORK}:${walletAddress.toLowerCase()}`;
+    const isCopied = async () => (await standings().findById(_id).lean())?.score === score;
+    await until("the score of the last deal is copied", isCopied);
+    return score;
+  }
+
   afterEach(async () => {
     await models().differences.deleteMany({});
   });
 
   it("[D15] finds nothing where every copy is what the chain says, in every state", async () => {
-    await checkOut(market);
-    await settled((await fundedDeal(market)).transactionId, "funded");
-    await delivered();
+    const { transactionId: pending } = await checkOut(market);
+    const funded = (await fundedDeal(market)).transactionId;
+    await settled(funded, "funded");
     const disputed = await delivered();
     await act(api, market.chain, market.buyer, disputed, "openDispute");
     await settled(disputed, "disputed");
-    await released();
     const refunded = (await fundedDeal(market)).transactionId;
     await act(api, market.chain, market.seller, refunded, "refund");
     await settled(refunded, "refunded");
-    await run();
-    const lines = await run();
-    assert.deepEqual(await differences(), []);
-    assert.deepEqual(errorsOf(lines), []);
+    const wallet = market.seller.walletAddress.toLowerCase();
+    const all = [pending, funded, await delivered(), disputed, await released(), refunded, wallet];
+    await scoreIsCopied();
+    for (const subject of all) assert.deepEqual(await run(subject), []);
+    for (const subject of all) assert.deepEqual(await differencesOf(subject), []);
     const pass = await models().passes.findById(NETWORK).lean();
     assert.strictEqual(pass?.running, null);
-    assert.deepEqual([pass?.finished?.escrows, pass?.finished?.scores], [6, 2]);
+    assert.isAtLeast(pass?.finished?.escrows ?? 0, 6);
+    assert.isAtLeast(pass?.finished?.scores ?? 0, 2);
   });
 
   it("[D15] has a wrong copy of an open escrow read again, after a second look and with both sides in the log", async () => {
@@ -117,9 +131,9 @@ describe("the daily comparison of copies with the contracts", () => {
       { _id: transactionId },
       { $set: { status: "funded", "escrow.state": "Funded", "escrow.deliveredAt": null } },
     );
-    assert.deepEqual(errorsOf(await run()), [], "it may only be late");
+    assert.deepEqual(await run(transactionId), [], "it may only be late");
     const before = await gauge("reconciliation_differences_total", "escrow");
-    const [error, ...others] = errorsOf(await run());
+    const [error, ...others] = await run(transactionId);
     assert.deepEqual([error?.level, error?.subject, others.length], [ERROR, transactionId, 0]);
     assert.deepEqual(error?.fields, [
       { field: "status", copy: "funded", contract: "delivered" },
@@ -160,29 +174,27 @@ describe("the daily comparison of copies with the contracts", () => {
   it("[D15] a copy that was only late leaves nothing behind", async () => {
     const transactionId = await delivered();
     await transactions().updateOne({ _id: transactionId }, { $set: { status: "funded", "escrow.state": "Funded" } });
-    await run();
+    await run(transactionId);
     assert.deepEqual(
-      (await differences()).map(({ subject, state }) => [subject, state]),
-      [[transactionId, "suspected"]],
+      (await differencesOf(transactionId)).map(({ state }) => state),
+      ["suspected"],
     );
     await transactions().updateOne(
       { _id: transactionId },
       { $set: { status: "delivered", "escrow.state": "Delivered" } },
     );
-    assert.deepEqual(errorsOf(await run()), []);
-    assert.deepEqual(await differences(), []);
+    assert.deepEqual(await run(transactionId), []);
+    assert.deepEqual(await differencesOf(transactionId), []);
   });
 
   it("[D19] has a wrong copy of a score read again", async () => {
     await released();
     const wallet = market.seller.walletAddress.toLowerCase();
     const _id = `${NETWORK}:${wallet}`;
-    const score = Number(await api.container.chains[NETWORK].scoreOf(market.seller.walletAddress));
-    const isCopied = async () => (await standings().findById(_id).lean())?.score === score;
-    await until("the score of the last deal is copied", isCopied);
+    const score = await scoreIsCopied();
     await standings().updateOne({ _id }, { $inc: { score: 7 } });
-    await run();
-    const [error] = errorsOf(await run());
+    await run(wallet);
+    const [error] = await run(wallet);
     assert.deepEqual([error?.kind, error?.subject], ["score", wallet]);
     assert.deepEqual(error?.fields, [{ field: "score", copy: String(score + 7), contract: String(score) }]);
     await repaired(wallet);
@@ -223,7 +235,7 @@ describe("the daily comparison of copies with the contracts", () => {
       for (let look = 0; look < 9; look += 1) {
         const { lines, log } = readableLog();
         await parts.networks[NETWORK].run(log);
-        const [error] = errorsOf(lines).filter(({ subject }) => subject === transactionId);
+        const [error] = errorsOf(lines, transactionId);
         if (look > 0) {
           assert.deepEqual(error?.fields, [
             { field: "status", copy: "delivered", contract: "disputed" },
