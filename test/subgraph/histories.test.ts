@@ -170,6 +170,7 @@ describe("after a random history, the subgraph is what the contracts say", () =>
 
   it("in the middle of all moves", async () => {
     for (let round = 0; round < ROUNDS; round += 1) await history.playRound();
+    await history.repairScore();
     const { created } = await assertEqual();
     assert.strictEqual(created, history.deals.length);
     assert.isAbove(history.deals.length, ROUNDS);

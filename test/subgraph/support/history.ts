@@ -87,9 +87,15 @@ export class History {
     await Promise.all(chosen.map(({ play }) => play()));
   }
 
+  /** Ends a failure of the score contract, whose scores can't be read meanwhile. */
+  async repairScore(): Promise<void> {
+    this.#scoreFails = false;
+    await this.#market.client.setCode({ address: this.#market.score, bytecode: this.#scoreCode });
+  }
+
   /** Ends what nobody moved, each kind as soon as its time has come, but for about one deal in ten of each. */
   async playEnds(): Promise<void> {
-    await this.#repairScore();
+    await this.repairScore();
     await this.#market.passTime(86_400 + 3_601);
     for (const deal of this.deals) {
       if (this.#random() < 0.1) continue;
@@ -207,7 +213,7 @@ export class History {
     const dice = this.#random();
     // Nothing is created meanwhile, so it mustn't last.
     if (this.#scoreFails && dice < 0.7) {
-      await this.#repairScore();
+      await this.repairScore();
       return;
     }
     if (dice < 0.35) await this.#toggleDenied();
@@ -234,11 +240,6 @@ export class History {
   async #breakScore(): Promise<void> {
     this.#scoreFails = true;
     await this.#market.client.setCode({ address: this.#market.score, bytecode: REVERTING_CODE });
-  }
-
-  async #repairScore(): Promise<void> {
-    this.#scoreFails = false;
-    await this.#market.client.setCode({ address: this.#market.score, bytecode: this.#scoreCode });
   }
 
   async #setTerms(): Promise<void> {

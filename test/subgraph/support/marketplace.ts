@@ -23,6 +23,7 @@ import type { NetworkName } from "../../../scripts/local/networks.ts";
 
 const READY_TIMEOUT_MS = 60_000;
 const POLLING_MS = 30;
+const GAS_MARGIN = 2n;
 const DAY_SECONDS = 86_400;
 const PARTY_USDC = 1_000_000_000n;
 
@@ -156,9 +157,18 @@ export class Marketplace {
     return receipt;
   }
 
+  /**
+   * A wallet whose calls get more gas than estimated: another transaction of the same moment may change what a call costs,
+   * most of all where a token calls back and stores the answer.
+   */
   #walletOf(account: Account) {
     const { chain, transport } = this.client;
-    return createWalletClient({ account, chain, transport: http(transport.url), pollingInterval: POLLING_MS });
+    const wallet = createWalletClient({ account, chain, transport: http(transport.url), pollingInterval: POLLING_MS });
+    const writeContract: typeof wallet.writeContract = async (request) => {
+      const gas = await this.client.estimateContractGas({ ...request, account } as never);
+      return await wallet.writeContract({ ...request, gas: gas * GAS_MARGIN } as never);
+    };
+    return { ...wallet, writeContract };
   }
 
   /** Funds an escrow of $5 due in a day. */
