@@ -6,7 +6,7 @@ import { STATUS_OF, termsOf } from "../transactions/snapshot.ts";
 import type { TransactionRecord } from "../transactions/model.ts";
 import type { FieldDifference } from "./model.ts";
 
-/** What a copy says where there is no escrow, and the other way round. */
+/** The state on the side that has no escrow. */
 const NONE = "None";
 /** The status of a checkout whose escrow id has other terms on chain. */
 const TAKEN = "expired: escrow_id_taken";

@@ -42,7 +42,7 @@ describe("a delivery without a payload that a reorganisation removes", () => {
   const delivery = (record: TransactionRecord) => moved(record, "DeliverySubmitted", { proofHash: bytes32() });
   const logged = async (type: string) => (await bench.eventLog()).filter((event) => event.type === type);
 
-  it("[D37] is no longer left to its parties, is withdrawn with what was said of it, and is told again if overdue again", async () => {
+  it("[D37] has its delivery.overdue withdrawn too, and the next delivery gets one of its own", async () => {
     const { record, follower } = await removed();
     await follower.step();
     const after = await bench.read(record);
