@@ -64,6 +64,8 @@ export function graphNodeService(options: GraphNodeOptions): ServiceDefinition {
       GRAPH_MIN_HISTORY_BLOCKS: "100000",
       GRAPH_STORE_DISABLE_CHAIN_HEAD_PTR_CACHE: "true",
       ETHEREUM_POLLING_INTERVAL: "50",
+      // Where RUST_BACKTRACE is set, it captures a backtrace many times per handler, and indexes several times more slowly.
+      RUST_LIB_BACKTRACE: "0",
       // At "info" it logs four lines a block.
       GRAPH_LOG: process.env["GRAPH_LOG"] ?? "warn",
     },
