@@ -1,0 +1,14 @@
+import { categoryWords } from "../../../api/features/listings/listing.ts";
+import { searchTerm, wordsOf } from "../../../api/features/search/words.ts";
+import type { BenchListing } from "./corpus.ts";
+
+/** Share of a query's different content words, stemmed, that a listing has too. */
+export function overlapOf(query: string, { title, description, category }: BenchListing): number {
+  const asked = termsOf(query);
+  const offered = termsOf(`${title} ${description} ${categoryWords(category)}`);
+  return [...asked].filter((term) => offered.has(term)).length / asked.size;
+}
+
+function termsOf(text: string): Set<string> {
+  return new Set(wordsOf(text).flatMap((word) => searchTerm(word) ?? []));
+}
