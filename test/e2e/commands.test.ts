@@ -88,6 +88,7 @@ describe("a mistake in the arguments", () => {
     [["scripts/test.ts", "--only", "api", "test/api/none.test.ts"], /^There is no file test\/api\/none\.test\.ts/],
     [["test/bench/start.ts", "--port-base", "70000"], noPort("70000")],
     [["test/bench/latency.ts", "--deals", "few"], /^--deals must be a whole number from 1 to 100000, not "few"/],
+    [["test/bench/indexing.ts", "--only", "live,moon"], /^--only: "moon" is none of live, mapping, queries, catchUp/],
   ];
   for (const [args, fault] of mistakes) {
     const ended = plan(...args);

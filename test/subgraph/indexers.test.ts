@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,13 +9,14 @@ import { assert } from "chai";
 import { keccak256, stringToHex } from "viem";
 import type { PrivateKeyAccount } from "viem";
 
-import { ROOT, SUBGRAPH_SOURCES } from "../../scripts/local/paths.ts";
+import { ROOT } from "../../scripts/local/paths.ts";
 import { findFreePorts } from "../../scripts/local/ports.ts";
 import { startStack } from "../../scripts/local/stack.ts";
 import type { Stack } from "../../scripts/local/stack.ts";
 import { PORTS_PER_STACK, stackPorts } from "../../scripts/local/stack-ports.ts";
 import { Marketplace } from "./support/marketplace.ts";
 import type { CreatedEscrow } from "./support/marketplace.ts";
+import { readQueries } from "./support/readme-queries.ts";
 
 const RATIONALE = keccak256(stringToHex("The delivery does what was asked."));
 const MICROSECONDS = 1_000_000n;
@@ -24,13 +25,6 @@ type Answer = Readonly<Record<string, unknown>>;
 interface CommandResult {
   readonly code: number;
   readonly output: string;
-}
-
-/** The queries of the README by their names. */
-function readQueries(): ReadonlyMap<string, string> {
-  const readme = readFileSync(join(SUBGRAPH_SOURCES, "README.md"), "utf8");
-  const queries = [...readme.matchAll(/^```graphql\n(query (\w+)[^]*?)^```$/gm)];
-  return new Map(queries.map(([, text = "", name = ""]) => [name, text]));
 }
 
 /** Runs the command that deploys the subgraph. */

@@ -7,6 +7,7 @@ export interface Delays {
   samples: number;
   p50Ms: number;
   p95Ms: number;
+  p99Ms: number;
   maxMs: number;
 }
 
@@ -16,6 +17,7 @@ export function delaysOf(samples: readonly number[]): Delays {
     samples: samples.length,
     p50Ms: percentile(samples, 0.5),
     p95Ms: percentile(samples, 0.95),
+    p99Ms: percentile(samples, 0.99),
     maxMs: percentile(samples, 1),
   };
 }
