@@ -1,3 +1,9 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Logger } from "../lib/logger.ts";
+import { pauseAfter } from "../lib/retry.ts";
+import type { Lease } from "./lease.ts";
+
 /**
  * Continuous work of a worker with shorter pauses than a job queue supports, such as following the chain or sending
  * from the outbox. Several workers may run the same loop; the loop ensures that nothing is done twice.
@@ -7,4 +13,46 @@ export interface BackgroundLoop {
   name: string;
   /** Returns soon after the signal aborts. It handles its own errors; an error that it throws ends the process. */
   run(signal: AbortSignal): Promise<void>;
+}
+
+/** A step that a loop repeats. */
+export interface RepeatedStep {
+  /** `feature.verb`, for the log. */
+  name: string;
+  /** Does what is due. @returns how long to pause after it, in milliseconds */
+  step: (signal: AbortSignal) => Promise<number>;
+  /** First and longest pause after failures in a row, in milliseconds. */
+  retry: { minMs: number; maxMs: number };
+  /** What to log when a step has failed, such as "couldn't read the outbox". */
+  failed: string;
+  /** What to log when a step succeeds after a failure. */
+  recovered?: string;
+  /** Released at the end. The step acquires it. */
+  lease?: Pick<Lease, "release">;
+  log: Logger;
+}
+
+/** A loop that repeats a step and pauses longer after each failure in a row. */
+export function repeat({ name, step, retry, failed, recovered, lease, log }: RepeatedStep): BackgroundLoop {
+  return {
+    name,
+    async run(signal) {
+      let failures = 0;
+      while (!signal.aborted) {
+        let pauseMs: number;
+        try {
+          pauseMs = await step(signal);
+          if (failures > 0 && recovered !== undefined) log.info(recovered);
+          failures = 0;
+        } catch (error) {
+          pauseMs = pauseAfter(failures, retry);
+          failures += 1;
+          log.error({ err: error, failures, pauseMs }, `${failed}; trying again`);
+        }
+        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+      }
+      // Without the database the lease expires by itself.
+      await lease?.release().catch(() => undefined);
+    },
+  };
 }

@@ -1,13 +1,11 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import type { Address } from "viem";
 
 import type { Network } from "../../config/constants.ts";
 import { isDatabaseOutage } from "../../db/connection.ts";
+import { repeat } from "../../jobs/background-loop.ts";
 import type { BackgroundLoop } from "../../jobs/background-loop.ts";
 import type { Lease } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { pauseAfter } from "../../lib/retry.ts";
 import { ChainUnavailableError } from "../errors.ts";
 import type { SendingChain } from "../sending-chain.ts";
 import type { SendingRecord } from "./record.ts";
@@ -92,26 +90,15 @@ export function createNetworkSender<R extends SendingRecord>(deps: NetworkSender
     return looked;
   }
 
-  const loop: BackgroundLoop = {
+  const loop = repeat({
     name: `${deps.name}.${network}`,
-    async run(signal) {
-      let failures = 0;
-      while (!signal.aborted) {
-        let pauseMs = timings.pollMs;
-        try {
-          await step();
-          if (failures > 0) log.info(`each ${noun} is sent again`);
-          failures = 0;
-        } catch (error) {
-          pauseMs = Math.min(pauseAfter(failures, timings.retry), timings.leaseMs * 2);
-          failures += 1;
-          log.error({ err: error, failures, pauseMs }, `couldn't send any ${noun}; trying again`);
-        }
-        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-      }
-      // Without the database the lease expires by itself.
-      await lease.release().catch(() => undefined);
+    async step() {
+      await step();
+      return timings.pollMs;
     },
-  };
+    // After an outage a sender is back soon after another process could have taken its lease.
+    retry: { ...timings.retry, maxMs: Math.min(timings.retry.maxMs, timings.leaseMs * 2) },
+    ...{ failed: `couldn't send any ${noun}`, recovered: `each ${noun} is sent again`, lease, log },
+  });
   return { step, loop };
 }

@@ -1,14 +1,11 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import type { Connection } from "mongoose";
 
 import type { ChainClient } from "../../chain/chain-client.ts";
 import type { Network } from "../../config/constants.ts";
 import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
-import type { BackgroundLoop } from "../../jobs/background-loop.ts";
+import { repeat } from "../../jobs/background-loop.ts";
 import type { Lease } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { pauseAfter } from "../../lib/retry.ts";
 import { NEW_STANDING } from "../agents/standings.ts";
 import type { Standings } from "../agents/standings.ts";
 import { MARKET_INDEX } from "../transactions/model.ts";
@@ -171,26 +168,14 @@ export function createMarketRollup(deps: MarketRollupDeps) {
     return (await store(records)) ? "computed" : "overtaken";
   }
 
-  const loop: BackgroundLoop = {
+  const loop = repeat({
     name: `analytics.market.${network}`,
-    async run(signal) {
-      let failures = 0;
-      while (!signal.aborted) {
-        let pauseMs = timings.marketPollMs;
-        try {
-          await step(signal);
-          failures = 0;
-        } catch (error) {
-          pauseMs = pauseAfter(failures, RETRY);
-          failures += 1;
-          log.error({ err: error, failures, pauseMs }, "couldn't compute the market figures; trying again");
-        }
-        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-      }
-      // Without the database the lease expires by itself.
-      await lease.release().catch(() => undefined);
+    async step(signal) {
+      await step(signal);
+      return timings.marketPollMs;
     },
-  };
+    ...{ retry: RETRY, failed: "couldn't compute the market figures", lease, log },
+  });
   return { step, loop };
 }
 

@@ -1,14 +1,12 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import type { Deployment } from "../../chain/deployment.ts";
 import type { SendingChain } from "../../chain/sending-chain.ts";
 import { EVENT_SEARCH_BLOCKS, RESOLUTION_TIMEOUT_SECONDS, SENDING_CONFIRMATIONS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
+import { repeat } from "../../jobs/background-loop.ts";
 import type { BackgroundLoop } from "../../jobs/background-loop.ts";
 import type { Lease } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { pauseAfter } from "../../lib/retry.ts";
 import type { createDeliveries } from "./deliveries.ts";
 import type { KeeperModels } from "./model.ts";
 import type { KeeperOrders } from "./orders.ts";
@@ -105,25 +103,19 @@ export function createFinder(deps: FinderDeps): { step(): Promise<Found>; loop: 
     return found;
   }
 
-  const loop: BackgroundLoop = {
+  const searching = repeat({
     name: `keeper.find.${network}`,
+    async step() {
+      if (await lease.acquire()) await step();
+      return timings.keeperPollMs;
+    },
+    ...{ retry: RETRY, failed: "couldn't search for escrows to end", lease, log },
+  });
+  const loop: BackgroundLoop = {
+    name: searching.name,
     async run(signal) {
       if (!hasKey) log.warn("no KEEPER_PRIVATE_KEY: escrows end when a party sends the last call");
-      let failures = 0;
-      while (!signal.aborted) {
-        let pauseMs = timings.keeperPollMs;
-        try {
-          if (await lease.acquire()) await step();
-          failures = 0;
-        } catch (error) {
-          pauseMs = pauseAfter(failures, RETRY);
-          failures += 1;
-          log.error({ err: error, failures, pauseMs }, "couldn't search for escrows to end; trying again");
-        }
-        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-      }
-      // Without the database the lease expires by itself.
-      await lease.release().catch(() => undefined);
+      await searching.run(signal);
     },
   };
   return { step, loop };

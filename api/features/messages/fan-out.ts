@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import type { ClientSession, Connection } from "mongoose";
 
 import { INBOX_LIMITS, TOPIC_PATIENCE_MS } from "../../config/constants.ts";
 import { insertPlain, writePlain } from "../../db/plain-writes.ts";
 import { withTransaction } from "../../db/connection.ts";
+import { repeat } from "../../jobs/background-loop.ts";
+import type { BackgroundLoop } from "../../jobs/background-loop.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { EventRecorder } from "../events/recorder.ts";
@@ -46,8 +46,8 @@ export interface FanOutDeps {
 export interface FanOut {
   /** Serves the topic that has waited longest. Returns whether there was one. */
   step(signal?: AbortSignal): Promise<boolean>;
-  /** Serves topics until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>;
+  /** Serves topics. */
+  loop: BackgroundLoop;
 }
 
 /** Subscribers of a transaction, inbox entries that it writes at most, and bytes of content that their events have. */
@@ -58,7 +58,8 @@ const BYTES_PER_BATCH = 4 * 1024 * 1024;
 const BATCHES_PER_TURN = 10;
 /** Waiting messages that are read at once to find those that are too old, without their contents. */
 const OLD_PER_LOOK = 1_000;
-const FAILURE_PAUSE_MS = 1_000;
+/** First and longest pause after an outage, in milliseconds. */
+const RETRY = { minMs: 1_000, maxMs: 30_000 };
 
 /** What a subscription gets in a transaction. */
 interface Share {
@@ -273,22 +274,13 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
     return true;
   }
 
-  return {
-    step,
-    async run(signal) {
-      while (!signal.aborted) {
-        let pauseMs = 0;
-        try {
-          if (!(await step(signal))) pauseMs = timings.fanOutPollMs;
-        } catch (error) {
-          // The lease expires by itself, and then the topic is served again.
-          log.error({ err: error }, "can't hand out messages of a topic");
-          pauseMs = FAILURE_PAUSE_MS;
-        }
-        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-      }
-    },
-  };
+  const loop = repeat({
+    name: "messages.fan-out",
+    step: async (signal) => ((await step(signal)) ? 0 : timings.fanOutPollMs),
+    // The lease of a topic expires by itself, and then it is served again.
+    ...{ retry: RETRY, failed: "can't hand out messages of a topic", log },
+  });
+  return { step, loop };
 }
 
 /** The first messages whose contents together have at most so many bytes; at least one. */

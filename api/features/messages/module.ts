@@ -63,7 +63,7 @@ export const messagesModule = defineFeature({
         },
       },
     ];
-    const loops = [{ name: "messages.fan-out", run: (signal: AbortSignal) => fanOut.run(signal) }];
+    const loops = [fanOut.loop];
     return { services, models, jobs, loops, fanOut, expireMessages, messagesOf };
   },
 });

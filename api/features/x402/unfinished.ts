@@ -1,9 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import type { Address } from "viem";
 
 import { USDC_DOMAINS } from "../../config/constants.ts";
-import type { BackgroundLoop } from "../../jobs/background-loop.ts";
+import { repeat } from "../../jobs/background-loop.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Claims } from "./claims.ts";
 import type { ClaimRecord } from "./model.ts";
@@ -12,6 +10,8 @@ import type { Terms } from "./terms.ts";
 
 /** Pause between looks, in milliseconds. */
 const PAUSE_MS = 5_000;
+/** First and longest pause after an outage, in milliseconds. */
+const RETRY = { minMs: 5_000, maxMs: 60_000 };
 /** Claims of one look. */
 const BATCH = 20;
 
@@ -43,19 +43,14 @@ export function finishSettlements({ claims, settlements, log }: UnfinishedDeps) 
     for (const { _id } of await claims.findAbandoned(BATCH)) await finish(_id);
   }
 
-  const loop: BackgroundLoop = {
+  const loop = repeat({
     name: "x402.finish",
-    async run(signal) {
-      while (!signal.aborted) {
-        try {
-          await look();
-        } catch (error) {
-          log.error({ err: error }, "couldn't finish x402 settlements");
-        }
-        await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
-      }
+    async step() {
+      await look();
+      return PAUSE_MS;
     },
-  };
+    ...{ retry: RETRY, failed: "couldn't finish x402 settlements", log },
+  });
   return { look, loop };
 }
 
