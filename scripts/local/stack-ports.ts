@@ -9,16 +9,18 @@ export interface StackPorts {
   readonly mongo: number;
   readonly ipfs: number;
   readonly graph: Readonly<Record<NetworkName, GraphPorts>>;
+  /** The chains' JSON-RPC as graph-node reads it. */
+  readonly graphRpc: Readonly<Record<NetworkName, number>>;
 }
 
 const DEFAULT_API = 3_000;
 const DEFAULT_CHAINS = 8_545;
 /** How many consecutive ports a stack needs. */
-export const PORTS_PER_STACK = 14;
+export const PORTS_PER_STACK = 16;
 
 /**
  * The ports of a stack: the well-known ones (API 3000, chains 8545 and 8546, the rest behind them), or `portBase` and
- * the thirteen after it.
+ * the fifteen after it.
  * @param apiPort replaces the API's port
  */
 export function stackPorts(portBase?: number, apiPort?: number): StackPorts {
@@ -36,5 +38,6 @@ export function stackPorts(portBase?: number, apiPort?: number): StackPorts {
     mongo: chains + 3,
     ipfs: chains + 4,
     graph: { "base-sepolia": graphPorts(chains + 5), base: graphPorts(chains + 9) },
+    graphRpc: { "base-sepolia": chains + 13, base: chains + 14 },
   };
 }

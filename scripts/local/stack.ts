@@ -10,6 +10,7 @@ import { awaitDummy, graphNodeService, hurryChainHeadListener, serveIpfsVersion,
 import { findMongo, mongoService, mongoUri } from "./mongo.ts";
 import { CHAIN_IDS, NETWORKS } from "./networks.ts";
 import type { NetworkName } from "./networks.ts";
+import { orphanBlocksFile, serveOrphanBlocks } from "./orphan-blocks.ts";
 import { CACHE_DIR, ROOT } from "./paths.ts";
 import { assertPlatform } from "./platform.ts";
 import { assertPortsFree } from "./ports.ts";
@@ -210,10 +211,13 @@ class StackStart {
       const deployment = await requireDeployment(network, this.#deployments);
       const ports = this.#ports.graph[network];
       const dummyManifest = renderDummySubgraph(compiled, network, outDir);
+      const rpcPort = this.#ports.graphRpc[network];
+      const blocks = orphanBlocksFile(network, this.#dir);
+      this.#ends.push(await serveOrphanBlocks(rpcPort, this.#ports.chains[network], blocks));
       const service = graphNodeService({
         network,
         ports,
-        rpcPort: this.#ports.chains[network],
+        rpcPort,
         ipfsPort: this.#ports.ipfs,
         postgresUrl: postgres.url,
         manifest: renderSubgraph(compiled, deployment, outDir),
@@ -305,7 +309,7 @@ class StackStart {
   }
 
   #portUses(): PortUse[] {
-    const { api, chains, postgres, mongo, ipfs, graph } = this.#ports;
+    const { api, chains, postgres, mongo, ipfs, graph, graphRpc } = this.#ports;
     const uses: (PortUse & { of: Service })[] = [{ of: "api", service: "the API", port: api }];
     for (const network of NETWORKS) {
       uses.push({ of: "chains", service: `the chain ${network}`, port: chains[network] });
@@ -313,6 +317,7 @@ class StackStart {
       for (const port of [http, index, admin, metrics]) {
         uses.push({ of: "graph", service: `graph-node (${network})`, port });
       }
+      uses.push({ of: "graph", service: `the blocks of ${network} for graph-node`, port: graphRpc[network] });
     }
     uses.push({ of: "postgres", service: "Postgres", port: postgres });
     uses.push({ of: "graph", service: "the file stub of graph-node", port: ipfs });
