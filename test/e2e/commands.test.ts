@@ -69,11 +69,11 @@ describe("the commands of package.json", () => {
 
 describe("a mistake in the arguments", () => {
   const noPort = (given: string) =>
-    new RegExp(`^--port-base must be a whole number from 1 to 65522, not "${given}"\\.\\n`);
+    new RegExp(`^--port-base must be a whole number from 1 to 65520, not "${given}"\\.\\n`);
   const mistakes: [args: string[], fault: RegExp][] = [
     [["scripts/start.ts", "--only"], /^Option '--only <value>' argument missing/],
     [["scripts/start.ts", "--only", "chains,moon"], /no service "moon"; the services are chains,/],
-    ...["many", "0", "-1", "1.5", "65523", "70000"].map((given): [string[], RegExp] => [
+    ...["many", "0", "-1", "1.5", "65521", "70000"].map((given): [string[], RegExp] => [
       ["scripts/start.ts", "--port-base", given],
       noPort(given),
     ]),
