@@ -1,5 +1,4 @@
-import { createServer } from "node:http";
-
+import { serveOnLoopback } from "./loopback-server.ts";
 import type { NetworkName } from "./networks.ts";
 import { PROGRAMS } from "./paths.ts";
 import type { LocalPostgres } from "./postgres.ts";
@@ -128,19 +127,11 @@ export async function hurryChainHeadListener(postgres: LocalPostgres): Promise<v
  * @returns a function that stops it
  */
 export async function serveIpfsVersion(port: number): Promise<() => Promise<void>> {
-  const server = createServer((request, response) => {
+  return await serveOnLoopback(port, (request, response) => {
     const known = request.url?.startsWith("/api/v0/version") === true;
     response.writeHead(known ? 200 : 404, { "content-type": "application/json" });
     response.end(JSON.stringify(known ? { Version: "0.0.0-local" } : { Message: "This node keeps no files." }));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, "127.0.0.1", resolve);
-  });
-  return async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  };
 }
 
 async function isServing(url: string): Promise<boolean> {

@@ -1,5 +1,4 @@
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -7,6 +6,7 @@ import { text } from "node:stream/consumers";
 import { zeroHash } from "viem";
 
 import { rpc } from "./chain.ts";
+import { serveOnLoopback } from "./loopback-server.ts";
 import type { NetworkName } from "./networks.ts";
 
 /** How many ancestors of a block are remembered with it: no reorganisation may be deeper. */
@@ -89,9 +89,8 @@ class OrphanBlocks {
     appendFileSync(this.#file, ordered.map((block) => `${JSON.stringify(block)}\n`).join(""));
     this.#lines += ordered.length;
     for (const block of ordered) this.#blocks.set(block.hash, block);
-    for (const oldest of [...this.#blocks.keys()].slice(0, Math.max(0, this.#blocks.size - KEPT))) {
-      this.#blocks.delete(oldest);
-    }
+    const excess = Math.max(0, this.#blocks.size - KEPT);
+    for (const oldest of this.#blocks.keys().take(excess)) this.#blocks.delete(oldest);
     if (this.#lines > 2 * KEPT) this.#rewrite();
   }
 
@@ -115,21 +114,13 @@ export function orphanBlocksFile(network: NetworkName, dir: string): string {
  */
 export async function serveOrphanBlocks(port: number, rpcPort: number, file: string): Promise<() => Promise<void>> {
   const orphans = new OrphanBlocks(file, rpcPort);
-  const server = createServer((request, response) => {
+  return await serveOnLoopback(port, (request, response) => {
     answer(orphans, rpcPort, request).then(
       (body) => response.writeHead(200, { "content-type": "application/json" }).end(body),
       // The chain's process is down, or its answers keep being removed. graph-node asks again.
       (error: unknown) => response.writeHead(502, { "content-type": "text/plain" }).end(String(error)),
     );
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, "127.0.0.1", resolve);
-  });
-  return async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  };
 }
 
 async function answer(orphans: OrphanBlocks, rpcPort: number, request: IncomingMessage): Promise<string> {

@@ -105,6 +105,17 @@ describe("blocks that a local chain has forgotten", () => {
     assert.deepEqual(await byHash(remembering, head.hash), head);
   });
 
+  it("remembers 256 blocks at once, however many were mined", async () => {
+    await mine(300);
+    const head = await latest();
+    const first = (await rpc(chain, "eth_getBlockByNumber", ["0x1", false])) as Block;
+    await rollBackBelow(first);
+    let found = 0;
+    for (let block: Block | null = head; block !== null; block = await byHash(remembering, block.parentHash))
+      found += 1;
+    assert.strictEqual(found, 256);
+  });
+
   it("keeps them over a restart, whose last line may be cut short", async () => {
     await mine(2);
     const head = await latest();
