@@ -251,7 +251,10 @@ describe("deals in every ending, through kills and reorganisations", () => {
     const ended = { finalize: "Released", dispute: "Resolved", overdue: "Delivered" } as const;
     for (const deal of dealsOf("finalize", "dispute")) {
       const expected = ended[deal.ending as "finalize" | "dispute"];
-      await until(`${deal.ending}: ${expected}`, async () => (await stateOf(deal)) === expected, PATIENCE_MS);
+      const hasEnded = async () => (await stateOf(deal)) === expected;
+      await until(`${deal.ending}: ${expected}`, hasEnded, PATIENCE_MS).catch(async (timeout: unknown) => {
+        throw new Error(`${String(timeout)}: ${deal.network} ${deal.deal.terms.escrowId} is ${await stateOf(deal)}`);
+      });
     }
     for (const { deal } of dealsOf("abandon")) {
       await deal.escrow.move("claimAbandoned", deal.terms.escrowId);
