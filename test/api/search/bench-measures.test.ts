@@ -70,7 +70,7 @@ describe("measures of the bench of searches", () => {
     const queries = [
       queryOf("a", { grades: { best: 3, good: 3 } }),
       queryOf("b", { kind: "vague", grades: { best: 3 } }),
-      // What is graded is no intruder, whatever its kind.
+      // A listing with a grade doesn't count, whatever its kind.
       queryOf("c", { kind: "vague", grades: { squatting: 3 } }),
     ];
     const report = await reportOf((query) => Promise.resolve(answers[query] ?? []), queries, listings);
