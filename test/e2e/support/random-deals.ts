@@ -2,7 +2,7 @@ import { assert } from "chai";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { maxUint256 } from "viem";
 
-import { NETWORKS } from "../../../api/config/constants.ts";
+import { DISPUTE_WINDOW_SECONDS, NETWORKS } from "../../../api/config/constants.ts";
 import type { Network } from "../../../api/config/constants.ts";
 import { deliveryProofOf, Marketplace } from "../../../sdk/src/index.ts";
 import type { Agent, Deal } from "../../../sdk/src/index.ts";
@@ -84,7 +84,11 @@ export async function beginDeal(pair: Pair, random: () => number): Promise<Rando
   };
   const network = pick(NETWORKS);
   const ending = pick(ENDINGS);
-  const deal = await pair.buyer[network].checkout({ serviceId: pair.serviceId[network], network });
+  const deal = await pair.buyer[network].checkout({
+    ...{ serviceId: pair.serviceId[network], network },
+    // A reorganisation may remove a dispute, and the parties may come back after minutes: the keeper must not end it by then.
+    disputeWindow: ending === "dispute" ? DISPUTE_WINDOW_SECONDS.max : DISPUTE_WINDOW_SECONDS.min,
+  });
   const begun = { network, ending, deal, seller: pair.seller[network] };
   pair.deals.push(begun);
   return begun;
