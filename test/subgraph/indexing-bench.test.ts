@@ -4,25 +4,33 @@ import { join } from "node:path";
 import { assert } from "chai";
 
 import { SUBGRAPH_SOURCES } from "../../scripts/local/paths.ts";
-import { emptyMappings } from "../bench/indexing/empty-subgraph.ts";
+import { floorMappings, FLOORS } from "../bench/indexing/floor-subgraphs.ts";
 import { readPlans } from "../bench/indexing/plans.ts";
 
-describe("the empty subgraph of bench:indexing", () => {
-  const mappings = emptyMappings(readFileSync(join(SUBGRAPH_SOURCES, "subgraph.template.yaml"), "utf8"));
+describe("the floors of bench:indexing", () => {
+  const manifest = readFileSync(join(SUBGRAPH_SOURCES, "subgraph.template.yaml"), "utf8");
+  const namesIn = (text: string) => [...text.matchAll(/^export function (\w+)\(/gm)].map(([, name]) => name).sort();
 
-  for (const [path, source] of mappings) {
-    it(`${path} has each handler of the real one, and each does nothing`, () => {
-      const exported = /^export function (\w+)\(/gm;
-      const real = readFileSync(join(SUBGRAPH_SOURCES, path), "utf8");
-      const names = (text: string) => [...text.matchAll(exported)].map(([, name]) => name).sort();
-      assert.deepEqual(names(source), names(real));
-      assert.notMatch(source, /\{[^}\s][^}]*\}$/m);
+  for (const floor of FLOORS) {
+    const mappings = floorMappings(manifest, floor);
+
+    for (const [path, source] of mappings) {
+      it(`${floor}: ${path} has each handler of the real one`, () => {
+        assert.deepEqual(namesIn(source), namesIn(readFileSync(join(SUBGRAPH_SOURCES, path), "utf8")));
+      });
+    }
+
+    it(`${floor}: replaces the mappings of all three contracts`, () => {
+      const paths = ["escrow", "score", "resolver"].map((name) => `./src/mappings/${name}.ts`);
+      assert.deepEqual([...mappings.keys()], paths);
     });
   }
 
-  it("replaces the mappings of all three contracts", () => {
-    const paths = ["escrow", "score", "resolver"].map((name) => `./src/mappings/${name}.ts`);
-    assert.deepEqual([...mappings.keys()], paths);
+  it("the empty one does nothing, and the other one stores a row in each handler", () => {
+    for (const source of floorMappings(manifest, "empty").values()) assert.notMatch(source, /\{[^}\s][^}]*\}$/m);
+    for (const source of floorMappings(manifest, "row").values()) {
+      assert.lengthOf([...source.matchAll(/\n {2}store\(event\);\n/g)], namesIn(source).length);
+    }
   });
 });
 

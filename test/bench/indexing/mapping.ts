@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createSubgraph, deploySubgraph } from "../../../scripts/local/subgraph-admin.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import { percentile } from "../follower/floor.ts";
-import { buildEmptySubgraph } from "./empty-subgraph.ts";
+import { buildFloorSubgraph } from "./floor-subgraphs.ts";
 import { IndexingStack, NETWORK } from "./indexing-stack.ts";
 import { countEvents, MinedDeals } from "./mined-deals.ts";
 import type { IndexingBench, PartResult } from "./part.ts";
@@ -14,7 +14,7 @@ import type { IndexingBench, PartResult } from "./part.ts";
 const DEALS_PER_BLOCK = 60;
 const SECONDS_PER_BLOCK = 2;
 const PAIRS = 10;
-/** How often each of the two is indexed, after a first time that fills graph-node's cache of blocks. */
+/** How often each of the three is indexed, after a first time that fills graph-node's cache of blocks. */
 const ROUNDS = 3;
 const POLL_MS = 10;
 const PATIENCE_MS = 600_000;
@@ -50,7 +50,10 @@ async function secondsToIndex(stack: IndexingStack, name: string, folder: string
   }
 }
 
-/** Events a second with our mappings, compared with handlers that do nothing on the same events. */
+/**
+ * Events a second with our mappings, compared on the same events with handlers that do nothing, and with handlers that store one
+ * row for each event.
+ */
 export async function measureMapping(bench: IndexingBench): Promise<PartResult> {
   const { mappedDeals, say } = bench;
   say("mapping: starting a chain and Postgres");
@@ -67,13 +70,14 @@ export async function measureMapping(bench: IndexingBench): Promise<PartResult> 
     const head = await chain.client.getBlockNumber({ cacheTime: 0 });
     const events = await countEvents(chain, before, head);
     const sources = {
-      empty: await buildEmptySubgraph(stack.deployments[NETWORK], stack.run),
+      empty: await buildFloorSubgraph("empty", stack.deployments[NETWORK], stack.run),
+      row: await buildFloorSubgraph("row", stack.deployments[NETWORK], stack.run),
       ours: dirname(stack.manifestOf(NETWORK)),
     };
     await stack.startGraph([NETWORK], false);
-    const seconds: Record<keyof typeof sources, number[]> = { empty: [], ours: [] };
+    const seconds: Record<keyof typeof sources, number[]> = { empty: [], row: [], ours: [] };
     for (let round = 0; round <= ROUNDS; round += 1) {
-      for (const kind of ["empty", "ours"] as const) {
+      for (const kind of ["empty", "row", "ours"] as const) {
         // A deployment's identity is its path.
         const folder = resolve(bench.dir, `${kind}-${round}`);
         cpSync(sources[kind], folder, { recursive: true });
@@ -82,13 +86,16 @@ export async function measureMapping(bench: IndexingBench): Promise<PartResult> 
         if (round > 0) seconds[kind].push(taken);
       }
     }
-    const [ours, floor] = [events / percentile(seconds.ours, 0.5), events / percentile(seconds.empty, 0.5)];
+    const rate = (kind: keyof typeof sources) => events / percentile(seconds[kind], 0.5);
+    const [ours, floor, row] = [rate("ours"), rate("empty"), rate("row")];
     return {
       ...{ deals: mappedDeals, blocks: Number(head - before), events, miningSeconds, seconds },
       /** Medians of the rounds. */
       eventsPerSecond: ours,
       floor: { eventsPerSecond: floor },
       perFloor: ours / floor,
+      /** Handlers that store one row for each event. */
+      oneRow: { eventsPerSecond: row, perFloor: row / floor },
       faults: [],
     };
   } finally {
