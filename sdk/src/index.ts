@@ -79,10 +79,12 @@ export type { PaymentMethod, SignedPaymentMethod } from "./payment-method.ts";
 export type {
   Action,
   DiscoverResult,
+  FoundListing,
   Job,
   Listing,
   LoggedEvent,
   Network,
+  SearchExplanation,
   Transaction,
   TransactionStatus,
   TransactionWithActions,

@@ -2,7 +2,7 @@ import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, CreateOptions, Http } from "./http.ts";
 import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
-import type { Listing } from "./records.ts";
+import type { FoundListing, Listing } from "./records.ts";
 
 /** Fields of a new listing (specification 2.2). `price` is in units of `currency` per `priceUnit`. */
 export type NewListing = wire.PostApiV1ServicesData["body"];
@@ -57,7 +57,7 @@ export class Listings {
   }
 
   /** Lists or searches (`q`) page by page. */
-  list(filter: ListingFilter = {}, options: CallOptions = {}): AsyncGenerator<Listing, void, undefined> {
-    return paginate((cursor) => this.#http.get<Page<Listing>>(PATH, { query: { ...filter, cursor }, ...options }));
+  list(filter: ListingFilter = {}, options: CallOptions = {}): AsyncGenerator<FoundListing, void, undefined> {
+    return paginate((cursor) => this.#http.get<Page<FoundListing>>(PATH, { query: { ...filter, cursor }, ...options }));
   }
 }

@@ -113,9 +113,20 @@ export class Marketplace {
     return (await this.#http.post<wire.PostApiDeveloperAccessResponse>(path, request, options)).data.message;
   }
 
-  /** Finds services by meaning, best first; empty if nothing matches (specification row 12). Free of charge. */
-  async discover(query: string, filters?: DiscoverFilters, options: CallOptions = {}): Promise<DiscoverResult[]> {
-    const body = { query, ...(filters === undefined ? {} : { filters }) };
+  /**
+   * Finds services by meaning, best first; empty if nothing matches (specification row 12). Free of charge.
+   * @param options `explain` adds to each result how it came to its place
+   */
+  async discover(
+    query: string,
+    filters?: DiscoverFilters,
+    { explain, ...options }: CallOptions & { explain?: boolean } = {},
+  ): Promise<DiscoverResult[]> {
+    const body: wire.PostApiV1DiscoverData["body"] = {
+      query,
+      ...(filters === undefined ? {} : { filters }),
+      ...(explain === undefined ? {} : { explain }),
+    };
     return this.#http.post<DiscoverResult[]>("/api/v1/discover", body, { isIdempotent: true, ...options });
   }
 

@@ -57,7 +57,11 @@ export function parseRecord<Wire extends object>(record: Wire): Parsed<Wire> {
 export type Network = wire.Network;
 /** A listing (specification 2.2). `price` is in units of `currency` per `priceUnit`. */
 export type Listing = wire.Service;
-/** A result of discover (decision 23). */
+/** A listing of a list. A search with `q` and `explain: "true"` says how it came to its place. */
+export type FoundListing = wire.ListedService;
+/** How a search came to the place of a listing: the score and the parts that it is made of. */
+export type SearchExplanation = wire.SearchExplanation;
+/** A result of discover (decision 23). With `explain`, it has an explanation of its place. */
 export type DiscoverResult = wire.DiscoverResult;
 /** A transaction (decision 15). Amounts are in token units. */
 export type Transaction = Parsed<wire.Transaction>;

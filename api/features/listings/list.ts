@@ -9,6 +9,7 @@ import type { Caller } from "../../http/define-route.ts";
 import { leastOnChainScoreOf } from "../agents/score.ts";
 import { NEW_STANDING } from "../agents/standings.ts";
 import type { Standings } from "../agents/standings.ts";
+import type { SearchExplanation } from "./explanation.ts";
 import { toListing } from "./listing.ts";
 import type { Listing } from "./listing.ts";
 import type { DeliveryType, ListingModel, ListingRecord } from "./model.ts";
@@ -24,6 +25,8 @@ export type ListingQuery = z.output<typeof listListingsQuery>;
 /** A page of listings and the position where the next page starts. */
 export interface ListingPage {
   listings: Listing[];
+  /** Of a search: how each listing came to its place, by the listing's id. */
+  explanations?: ReadonlyMap<string, SearchExplanation>;
   next: ListingPosition | null;
 }
 
@@ -40,8 +43,12 @@ export interface SearchFilter extends UsdBounds {
 
 /** Finds active listings by meaning. */
 export interface ListingSearch {
-  /** The ids of the best listings, best first, at most `limit`. */
-  findIds(query: string, filter: SearchFilter, limit: number): Promise<string[]>;
+  /** The best listings, best first, at most `limit`. */
+  find(
+    query: string,
+    filter: SearchFilter,
+    limit: number,
+  ): Promise<readonly { id: string; explanation: SearchExplanation }[]>;
 }
 
 /** Dependencies of listing lists. */
@@ -109,13 +116,15 @@ async function withScore(listed: Listing[], minScore: number, standings: ListDep
 async function listFound(text: string, query: ListingQuery, { listings, search }: ListDeps): Promise<ListingPage> {
   const offset = query.cursor?.offset ?? 0;
   const end = offset + query.limit;
-  const ids = await search.findIds(text, query, end + 1);
-  const pageIds = ids.slice(offset, end);
+  const found = await search.find(text, query, end + 1);
+  const page = found.slice(offset, end);
+  const pageIds = page.map(({ id }) => id);
   const records = await listings.find({ _id: { $in: pageIds }, status: "active" }, { embedding: 0 }).lean();
   const byId = new Map(records.map((record) => [record._id, toListing(record)]));
   return {
     listings: pageIds.flatMap((id) => byId.get(id) ?? []),
-    next: end < ids.length ? { sort: "relevance", offset: end } : null,
+    explanations: new Map(page.map(({ id, explanation }) => [id, explanation])),
+    next: end < found.length ? { sort: "relevance", offset: end } : null,
   };
 }
 

@@ -48,6 +48,15 @@ export async function priceRanges(
   });
 }
 
+/** A price as a share of the upper bound in its currency, 0 to 1; undefined if no range has that currency. */
+export function priceShareOf(
+  { currency, price }: { currency: Currency; price: string },
+  ranges: readonly PriceRange[],
+): number | undefined {
+  const range = ranges.find(({ currencies }) => currencies.includes(currency));
+  return range === undefined ? undefined : Math.min(1, new BigNumber(price).div(range.max).toNumber());
+}
+
 /**
  * Caps the upper bound at MAX_PRICE. No price is higher, and a higher bound may exceed what the database can compare.
  */

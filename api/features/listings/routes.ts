@@ -6,7 +6,7 @@ import { encodeCursor } from "../../http/query-params.ts";
 import type { ListingPage, ListingQuery } from "./list.ts";
 import type { Caller } from "../../http/define-route.ts";
 import { presentListing } from "./presenter.ts";
-import { createListingBody, listingOutput, listListingsQuery, patchListingBody } from "./schemas.ts";
+import { createListingBody, listedOutput, listingOutput, listListingsQuery, patchListingBody } from "./schemas.ts";
 import type { ListingService } from "./service.ts";
 
 /** Dependencies of the service routes. */
@@ -40,15 +40,18 @@ const listServices = defineRoute({
     "With `minTrustScore` a page may be short or empty even if there are more: follow `nextCursor` until it is null.",
   withParameter: { name: "q", limitClass: "search", budget: "search" },
   query: listListingsQuery,
-  responses: { 200: listOf(listingOutput) },
+  responses: { 200: listOf(listedOutput) },
   errors: ["search_unavailable", "chain_unavailable", "price_feed_unavailable"],
 }).handle(async ({ query, caller }, deps: ServicesDeps) => {
-  const { listings, next } = await deps.listServices(caller, query);
+  const { listings, explanations, next } = await deps.listServices(caller, query);
   return {
     status: 200,
     body: {
       success: true,
-      data: listings.map((listing) => presentListing(listing, caller.agentId)),
+      data: listings.map((listing) => {
+        const explanation = query.explain === "true" ? explanations?.get(listing.id) : undefined;
+        return { ...presentListing(listing, caller.agentId), ...(explanation === undefined ? {} : { explanation }) };
+      }),
       nextCursor: next === null ? null : encodeCursor(next),
     },
   };

@@ -13,6 +13,7 @@ import { addressOutput, networkSchema, timestampOutput, webUrlSchema } from "../
 import { pageCursor, pageLimit, queryNumber } from "../../http/query-params.ts";
 import { textSchema } from "../../http/text-schema.ts";
 import { CHILD_SLUGS } from "../categories/taxonomy.ts";
+import { explanationOutput } from "./explanation.ts";
 import { exactDecimal, MAX_PRICE, MIN_PRICE, priceFault } from "./price.ts";
 
 const CATEGORY_FAULT = "Must be a child slug of the taxonomy (GET /api/v1/categories)";
@@ -80,6 +81,11 @@ export const listingOutput = z
   })
   .meta({ id: "Service" });
 
+/** A listing of a list or search. */
+export const listedOutput = listingOutput
+  .extend({ explanation: explanationOutput.optional().meta({ description: "With `explain=true`" }) })
+  .meta({ id: "ListedService" });
+
 /** Orders of a list (decision 23). */
 export const LISTING_SORTS = ["newest", "oldest", "price_asc", "price_desc", "relevance"] as const;
 export type ListingSort = (typeof LISTING_SORTS)[number];
@@ -125,6 +131,9 @@ export const listListingsQuery = z
       .enum(LISTING_SORTS)
       .optional()
       .meta({ description: "Always `relevance` with `q`; without it, `newest` by default and never `relevance`" }),
+    explain: z.enum(["true", "false"]).optional().meta({
+      description: "With `q`: `true` adds to each service how it came to its place",
+    }),
     limit: pageLimit,
     cursor: pageCursor(position).optional(),
   })
@@ -135,6 +144,7 @@ export const listListingsQuery = z
     const { q, status, minPrice, maxPrice, cursor } = query;
     const sort = sortOf(query);
     if (q === undefined && query.sort === "relevance") fault("sort", "relevance requires q");
+    if (q === undefined && query.explain !== undefined) fault("explain", "requires q");
     if (q !== undefined && query.sort !== undefined && sort !== "relevance")
       fault("sort", "a search can only be sorted by relevance");
     if (q !== undefined && status !== undefined && status !== "active")

@@ -64,15 +64,16 @@ export function createInProcessIndex<Document extends { id: string }, Filter>(
     count: () => Promise.resolve(entries.size),
     search({ text, encoding }, filter, limit) {
       const wordScores = scoreWords(words, text);
-      const isKnown = encoding.knownWordShare >= LEAST_KNOWN_WORD_SHARE;
+      const isKnown = encoding !== null && encoding.knownWordShare >= LEAST_KNOWN_WORD_SHARE;
       const leastCosine = isKnown ? LEAST_COSINE : LEAST_COSINE_OF_UNKNOWN_WORDS;
       const matches: Match<Document>[] = [];
       for (const { document, vector } of entries.values()) {
         if (!options.passes(document, filter)) continue;
-        const closeness = vector === null ? 0 : Math.max(0, cosine(encoding.vector, vector));
+        const meaning = vector === null || encoding === null ? 0 : Math.max(0, cosine(encoding.vector, vector));
         const { score = 0, coverage = 0 } = wordScores.get(document.id) ?? {};
-        if (closeness < leastCosine && coverage < LEAST_WORD_COVERAGE) continue;
-        matches.push({ document, relevance: Math.min(1, closeness + WORD_WEIGHT * coverage * score) });
+        if (meaning < leastCosine && coverage < LEAST_WORD_COVERAGE) continue;
+        const parts = { meaning, words: WORD_WEIGHT * coverage * score };
+        matches.push({ document, relevance: Math.min(1, meaning + parts.words), parts, vector });
       }
       return Promise.resolve(matches.sort(byRelevance).slice(0, limit));
     },

@@ -1,53 +1,87 @@
 import type { TradingHistory } from "../agents/score.ts";
-import { discoveryScoreOf, rankingTrustOf } from "../agents/score.ts";
+import { counterpartyWeightOf, discoveryScoreOf, rankingTrustOf } from "../agents/score.ts";
+import type { SearchExplanation } from "../listings/explanation.ts";
 import type { Listing } from "../listings/listing.ts";
+import { listingTextOf } from "./listing-text.ts";
+import type { Match } from "./search-index.ts";
+import { varietyOf } from "./variety.ts";
 
-/** A listing that answers a query, with its seller's history. */
-export interface RatedMatch {
+/** A listing that answers a query, with what the ranking knows beside its text. */
+export interface RatedMatch extends Omit<Match<Listing>, "document"> {
   listing: Listing;
-  /** How well its text answers the query, 0 to 1. */
-  relevance: number;
   history: TradingHistory;
+  /** How well the text belongs in its category, at most 1. */
+  categoryFit: number;
+  /** The price as a share of the buyer's maximum, 0 to 1; undefined if there is none. */
+  priceShare: number | undefined;
 }
 
-/** Answers whose relevance is below this share of the best one's are dropped. */
-const LEAST_SHARE_OF_BEST = 0.6;
-/** How much a fully trusted seller gains over an unknown one, as a share of the relevance. */
-const TRUST_WEIGHT = 0.3;
+/** A listing in its place, with the parts of its score. */
+export interface RankedMatch extends RatedMatch {
+  explanation: SearchExplanation;
+}
 
 /**
- * Ranks by relevance, raised by the trust in the seller, best first (decision 23). Among equals the higher
- * discoveryScore comes first, then the newer listing.
+ * Answers whose relevance is below this share of the best one's are dropped. A listing that repeats the query word for word has
+ * a relevance of 1, and must not hide the others: the real answers to most queries have 0.4 to 0.7.
  */
-export function rank(matches: readonly RatedMatch[]): RatedMatch[] {
-  const best = bestOf(matches);
-  return matches
-    .filter(({ relevance }) => relevance >= best * LEAST_SHARE_OF_BEST)
-    .map((match) => ({ match, worth: worthOf(match) }))
-    .sort((left, right) => right.worth - left.worth || tieBreak(left.match, right.match))
-    .map(({ match }) => match);
+const LEAST_SHARE_OF_BEST = 0.4;
+/** How much a fully trusted seller gains over an unknown one. */
+const TRUST_WEIGHT = 0.3;
+/** How much a listing that costs nothing would gain over one at the buyer's maximum. It decides between equals. */
+const PRICE_WEIGHT = 0.05;
+
+/**
+ * Ranks by score, best first (docs/discovery.md). Among equals the higher discoveryScore comes first, then the newer listing.
+ */
+export function rank(matches: readonly RatedMatch[]): RankedMatch[] {
+  const least = bestOf(matches) * LEAST_SHARE_OF_BEST;
+  const scored = matches.filter(({ relevance }) => relevance >= least).map((match) => withScore(match, 1));
+  const variety = varietyOf(scored.sort(byScore));
+  if (variety.size === 0) return scored;
+  return scored
+    .map((match) => {
+      const factor = variety.get(match);
+      return factor === undefined ? match : withScore(match, factor);
+    })
+    .sort(byScore);
 }
 
 /**
  * Whether listings beyond the search's limit can no longer change the first `wanted` of a ranking.
  * @param unseenRelevance upper bound for the relevance of those listings
  */
-export function isSettled(ranked: readonly RatedMatch[], wanted: number, unseenRelevance: number): boolean {
+export function isSettled(ranked: readonly RankedMatch[], wanted: number, unseenRelevance: number): boolean {
   if (unseenRelevance < bestOf(ranked) * LEAST_SHARE_OF_BEST) return true;
   const last = ranked[wanted - 1];
-  return last !== undefined && worthOf(last) > unseenRelevance * (1 + TRUST_WEIGHT);
+  return last !== undefined && last.explanation.score > unseenRelevance * (1 + TRUST_WEIGHT) * (1 + PRICE_WEIGHT);
 }
 
-function worthOf({ relevance, history }: RatedMatch): number {
-  return relevance * (1 + TRUST_WEIGHT * rankingTrustOf(history));
+function withScore(match: RatedMatch, variety: number): RankedMatch {
+  const { listing, relevance, parts, history, categoryFit, priceShare = 1 } = match;
+  const { completeness, prose } = listingTextOf(listing);
+  const trust = 1 + TRUST_WEIGHT * rankingTrustOf(history);
+  const priceFit = 1 + PRICE_WEIGHT * (1 - priceShare);
+  const explanation = {
+    score: relevance * completeness * prose * categoryFit * trust * priceFit * variety,
+    ...{ relevance, meaning: Math.min(1, parts.meaning), words: parts.words },
+    ...{ completeness, prose, categoryFit },
+    ...{ trust, counterpartyWeight: counterpartyWeightOf(history) },
+    ...{ priceFit, variety },
+  };
+  return { ...match, explanation };
 }
 
 function bestOf(matches: readonly RatedMatch[]): number {
   return matches.reduce((best, { relevance }) => Math.max(best, relevance), 0);
 }
 
+function byScore(left: RankedMatch, right: RankedMatch): number {
+  return right.explanation.score - left.explanation.score || tieBreak(left, right);
+}
+
 function tieBreak(left: RatedMatch, right: RatedMatch): number {
-  const byScore = discoveryScoreOf(right.history.score) - discoveryScoreOf(left.history.score);
-  if (byScore !== 0) return byScore;
+  const byTrust = discoveryScoreOf(right.history.score) - discoveryScoreOf(left.history.score);
+  if (byTrust !== 0) return byTrust;
   return right.listing.id < left.listing.id ? -1 : 1;
 }

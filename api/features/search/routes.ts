@@ -5,8 +5,9 @@ import { addressOutput, networkSchema } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import { textSchema } from "../../http/text-schema.ts";
 import { discoveryScoreOf } from "../agents/score.ts";
+import { explanationOutput } from "../listings/explanation.ts";
 import { QUERY_MAX_LENGTH, USD_BOUND } from "../listings/schemas.ts";
-import type { RatedMatch } from "./ranking.ts";
+import type { RankedMatch } from "./ranking.ts";
 import type { DiscoverService } from "./service.ts";
 
 /** Dependencies of the discovery route. */
@@ -30,6 +31,7 @@ const discoverBody = z.strictObject({
         .meta({ description: `Maximum price of a unit. ${USD_BOUND}` }),
     })
     .optional(),
+  explain: z.boolean().optional().meta({ description: "Adds to each result how it came to its place" }),
 });
 
 /** One result (decision 23). */
@@ -48,6 +50,7 @@ export const discoverResult = z
     sellerAddress: addressOutput,
     discoveryScore: z.number().min(0).max(1).meta({ description: "The seller's, on the listing's network" }),
     relevance: z.number().min(0).max(1),
+    explanation: explanationOutput.optional().meta({ description: "With `explain`" }),
   })
   .meta({ id: "DiscoverResult" });
 
@@ -57,7 +60,8 @@ const discover = defineRoute({
   tag: "Discovery",
   summary: "Finds active services by meaning, best first",
   description:
-    "Free of charge. Filters apply before the ranking, which raises relevance by the seller's discoveryScore. " +
+    "Free of charge. Filters apply before the ranking. A result's score is its relevance, raised by the seller's trust and lowered for " +
+    "vague, stuffed, misfiled and repeated texts; `explain` adds the parts. " +
     "An empty array means no match. No key is needed; with one, the call counts towards the caller's budget.",
   auth: "optionalApiKey",
   limitClass: "discover",
@@ -65,12 +69,15 @@ const discover = defineRoute({
   body: discoverBody,
   responses: { 200: z.array(discoverResult) },
   errors: ["search_unavailable", "chain_unavailable", "price_feed_unavailable", "service_unavailable"],
-}).handle(async ({ body: { query, filters = {} } }, { discovery }: DiscoverDeps) => {
+}).handle(async ({ body: { query, filters = {}, explain = false } }, { discovery }: DiscoverDeps) => {
   const matches = await discovery.discover(query, filters, MAX_RESULTS);
-  return { status: 200, body: matches.map(present) };
+  return {
+    status: 200,
+    body: matches.map((match) => ({ ...present(match), ...(explain ? { explanation: match.explanation } : {}) })),
+  };
 });
 
-function present({ listing, relevance, history }: RatedMatch): z.input<typeof discoverResult> {
+function present({ listing, relevance, history }: RankedMatch): z.input<typeof discoverResult> {
   const { id, title, description, category, price, priceUnit, currency, network, deliveryType } = listing;
   return {
     ...{

@@ -3,14 +3,19 @@ import type { Encoding } from "./encoder.ts";
 /** A query in the two forms that an engine compares: its words and its meaning. */
 export interface SearchQuery {
   text: string;
-  encoding: Encoding;
+  /** Null if the encoder doesn't understand the text. Then the words alone decide. */
+  encoding: Encoding | null;
 }
 
 /** A document that answers a query. */
 export interface Match<Document> {
   document: Document;
-  /** How well its text answers the query, 0 to 1. */
+  /** How well its text answers the query, 0 to 1: the sum of the parts, at most 1. */
   relevance: number;
+  /** What meaning and matching words add to the relevance. Neither is negative. */
+  parts: { meaning: number; words: number };
+  /** The document's vector as it was put, for a caller that compares documents with each other. */
+  vector: Float32Array | null;
 }
 
 /**

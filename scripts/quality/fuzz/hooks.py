@@ -28,7 +28,7 @@ BEYOND_SCHEMAS = [
     (r"query\.(minPrice|maxPrice|minTrustScore)", r"Must be a decimal number"),
     # One field compared with another, or with the clock.
     (r"query\.(minPrice|minScore)", r"is greater than "),
-    (r"query\.(sort|status)", r"requires q|a search "),
+    (r"query\.(sort|status|explain)", r"requires q|a search "),
     (r"body\.verification", r"Level 3 requires a verification|Only level 3 has a verification"),
     (r"body\.deadline", r"Must be after now"),
     (r"body\.(buyerPercent|sellerPercent)", r"Must be \d+|Required for Split"),

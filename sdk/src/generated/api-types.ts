@@ -321,6 +321,79 @@ export type Service = {
   updatedAt: string;
 };
 
+export type ListedService = {
+  id: string;
+  title: string;
+  description: string;
+  category: string;
+  price: number;
+  priceUnit: "per_request" | "per_document" | "per_hour" | "per_output" | "flat";
+  currency: "USDC" | "USD" | "ETH" | "POL";
+  deliveryType: "webhook" | "api_response" | "async";
+  callbackRequired: boolean;
+  /**
+   * Shown only to the seller
+   */
+  endpointUrl?: string | null;
+  network: Network;
+  status: "active" | "paused" | "archived";
+  sellerAgentId: string;
+  sellerAddress: string;
+  createdAt: string;
+  updatedAt: string;
+  /**
+   * With `explain=true`
+   */
+  explanation?: SearchExplanation;
+};
+
+export type SearchExplanation = {
+  /**
+   * relevance × completeness × prose × categoryFit × trust × priceFit × variety; higher comes first
+   */
+  score: number;
+  /**
+   * min(1, meaning + words)
+   */
+  relevance: number;
+  /**
+   * Cosine of the vectors of query and listing; 0 if either has none
+   */
+  meaning: number;
+  /**
+   * What the words that query and listing share add
+   */
+  words: number;
+  /**
+   * How much the description says beyond title and category: 0.5 to 1
+   */
+  completeness: number;
+  /**
+   * Below 1 for a list of keywords: 0.5 to 1
+   */
+  prose: number;
+  /**
+   * Below 1 for a text that doesn't belong in its category: 0.8 to 1
+   */
+  categoryFit: number;
+  /**
+   * 1 + 0.3 × discoveryScore × counterpartyWeight
+   */
+  trust: number;
+  /**
+   * min(1, distinctCounterparties / 10) × (1 - topCounterpartyShare / 2)
+   */
+  counterpartyWeight: number;
+  /**
+   * 1 + 0.05 × (1 - price / maxPrice); 1 without maxPrice
+   */
+  priceFit: number;
+  /**
+   * Halved for each better listing of the same seller that offers nearly the same
+   */
+  variety: number;
+};
+
 export type DiscoverResult = {
   serviceId: string;
   title: string;
@@ -338,6 +411,10 @@ export type DiscoverResult = {
    */
   discoveryScore: number;
   relevance: number;
+  /**
+   * With `explain`
+   */
+  explanation?: SearchExplanation;
 };
 
 export type ContractCall = {
@@ -2929,6 +3006,10 @@ export type GetApiV1ServicesData = {
      */
     sort?: "newest" | "oldest" | "price_asc" | "price_desc" | "relevance";
     /**
+     * With `q`: `true` adds to each service how it came to its place
+     */
+    explain?: "true" | "false";
+    /**
      * Entries per page
      */
     limit?: number;
@@ -2991,7 +3072,7 @@ export type GetApiV1ServicesResponses = {
    */
   200: {
     success: true;
-    data: Array<Service>;
+    data: Array<ListedService>;
     /**
      * Null on the last page
      */
@@ -3476,6 +3557,10 @@ export type PostApiV1DiscoverData = {
        */
       maxPrice?: number;
     };
+    /**
+     * Adds to each result how it came to its place
+     */
+    explain?: boolean;
   };
   headers?: {
     /**

@@ -93,7 +93,7 @@ describe("lists in the database", () => {
       await listings.collection.insertMany(records as never[]);
     });
 
-    const search = { findIds: () => Promise.reject(new Error("nothing is searched")) };
+    const search = { find: () => Promise.reject(new Error("nothing is searched")) };
     const etherPrice = () => Promise.reject(new Error("no price is needed"));
     /** Sellers of rare listings have a score of 60. Counts how many wallets were read. */
     function standings() {

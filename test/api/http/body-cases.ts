@@ -182,6 +182,7 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
       faults: [
         ["query", texts(1_000)],
         ["filters", [7, null, "text", []]],
+        ["explain", ["true", 1, null]],
         ["limit", [5]],
       ],
     },

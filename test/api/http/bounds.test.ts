@@ -24,7 +24,11 @@ const LEFT_OUT: readonly [RegExp, string][] = [
 ];
 
 /** Fields without which a value is refused, whatever the bound. */
-const COMPANIONS: Readonly<Record<string, string>> = { "query.sort=relevance": "&q=x" };
+const COMPANIONS: Readonly<Record<string, string>> = {
+  "query.sort=relevance": "&q=x",
+  "query.explain=true": "&q=x",
+  "query.explain=false": "&q=x",
+};
 
 /** Messages that say what is allowed without repeating it. */
 const NAMES_THE_BOUND = /must not be blank|taxonomy/i;

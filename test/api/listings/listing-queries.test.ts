@@ -36,7 +36,7 @@ describe("lists of services in the database", () => {
   const etherPrice = () => Promise.resolve(ETHER_USD);
   const deps = () => ({
     ...{ listings, etherPrice },
-    search: { findIds: () => Promise.reject(new Error("nothing is searched")) },
+    search: { find: () => Promise.reject(new Error("nothing is searched")) },
     standings: { of: () => Promise.reject(new Error("nobody is rated")) },
   });
 

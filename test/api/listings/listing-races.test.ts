@@ -45,7 +45,7 @@ describe("a listing that changes during a request", () => {
     const [gone, left] = [await create(), await create()];
     assert.strictEqual((await archive(gone)).status, 200);
     const { standings } = api.container.features.agents;
-    const search = { findIds: () => Promise.resolve([gone, left]) };
+    const search = { find: () => Promise.resolve([gone, left].map((id) => ({ id, explanation: {} as never }))) };
     const etherPrice = { usd: () => Promise.reject(new Error("no price is needed")) };
     const query = listListingsQuery.parse({ q: "invoices" });
     const deps = { listings: listings(), search, standings, etherPrice: etherPrice as never };

@@ -60,7 +60,7 @@ describe("a list by age with a price filter", () => {
     const page = await listListings(CALLER, listListingsQuery.parse(query), {
       listings,
       etherPrice: () => Promise.reject(new Error("no price is needed")),
-      search: { findIds: () => Promise.reject(new Error("nothing is searched")) },
+      search: { find: () => Promise.reject(new Error("nothing is searched")) },
       standings: { of: () => Promise.reject(new Error("nobody is rated")) },
     });
     const read = await profile.find({ ns: `${connection.name}.listings`, ts: { $gt: since } }).toArray();

@@ -27,6 +27,7 @@ interface Result {
   discoveryScore: number;
   relevance: number;
   price: number;
+  explanation?: Record<string, number>;
 }
 
 describe("discovery", () => {
@@ -145,6 +146,109 @@ describe("discovery", () => {
       } while (next !== "");
       assert.strictEqual(new Set(found).size, found.length);
       assert.deepEqual(found, idsOf(await discover({ query: "animal doctor" })));
+    });
+  });
+
+  describe("queries of every kind", () => {
+    it("a real description comes before a vague one of the same category", async () => {
+      const vague = await list({
+        ...{ title: "Security", description: "We do security auditing.", category: "security_auditing" },
+      });
+      const audit = await list({
+        title: "Solidity audit",
+        description:
+          "Manual review of smart contracts for reentrancy, access control and arithmetic errors, with a written report " +
+          "and proposed fixes.",
+        category: "security_auditing",
+      });
+      const query = "find security holes in my ethereum code";
+      await until(query, (ids) => ids.includes(vague) && ids.includes(audit));
+      assert.strictEqual(idsOf(await discover({ query }))[0], audit);
+    });
+
+    it("one of 1,000 characters finds what its text is about", async () => {
+      const id = await list({
+        ...{ title: "Bridge inspection by drone", category: "hardware_iot" },
+        description:
+          "Flies along girders and cables, photographs cracks and rust, and marks each on a model of the bridge.",
+      });
+      const sentence = "Our old suspension bridge needs somebody who looks at rusty cables from the air. ";
+      const query = sentence.repeat(13).slice(0, 1_000);
+      assert.lengthOf(query, 1_000);
+      await until(query, (ids) => ids[0] === id);
+    });
+
+    it("one in another language is answered by its words, not by listings that are near at random", async () => {
+      const text = { title: "Translation of any document", description: "Translates letters and papers into English." };
+      const translator = await list({ ...text, category: "translation" });
+      const bakery = await list({
+        ...{ title: "Emplacement de boulangerie", category: "research" },
+        description: "Compare les quartiers où ouvrir une boulangerie, avec les loyers et la concurrence.",
+      });
+      await until("translate my letters", (ids) => ids.includes(translator));
+      await until("ouvrir une boulangerie", (ids) => ids[0] === bakery);
+      for (const query of [
+        "¿Quién puede revisar mis cuentas de este año?",
+        "Wer prüft unsere Verträge auf Fehler und Lücken?",
+        "誰か私の帳簿を確認してください",
+        "Кто проверит мои договоры до завтра?",
+      ]) {
+        assert.deepEqual((await discover({ query })).body, [], query);
+      }
+    });
+  });
+
+  describe("explanations", () => {
+    const scoreOf = (parts: Record<string, number>) =>
+      ["relevance", "completeness", "prose", "categoryFit", "trust", "priceFit", "variety"].reduce(
+        (product, part) => product * (parts[part] ?? NaN),
+        1,
+      );
+
+    it("[D23] have the parts from which a reader can compute the score that orders the results", async () => {
+      const history = { score: 30n, distinctCounterparties: 5, topCounterpartyCount: 20, settledCount: 50 };
+      const agent = await ratedAgent("base-sepolia", history);
+      const text = { title: "Kite repair", description: "Sews torn kites and replaces their broken spars." };
+      const ids = [await list({ ...text, price: 2 }, agent), await list({ ...text, price: 4 })];
+      ids.push(await list({ ...text, title: "Kite repair again", price: 3 }, agent));
+      await until("kite repair", (found) => ids.every((id) => found.includes(id)));
+      const body = { query: "kite repair", filters: { maxPrice: 5 }, explain: true };
+      const results = (await discover(body)).body as Result[];
+      const scores = results.map(({ explanation, relevance, discoveryScore }) => {
+        assert.ok(explanation !== undefined);
+        const { score = NaN, meaning = NaN, words = NaN, trust = NaN, counterpartyWeight = NaN } = explanation;
+        assert.closeTo(scoreOf(explanation), score, 1e-9);
+        assert.closeTo(Math.min(1, meaning + words), relevance, 1e-4);
+        assert.closeTo(1 + 0.3 * discoveryScore * counterpartyWeight, trust, 1e-9);
+        return score;
+      });
+      assert.deepEqual(
+        scores,
+        [...scores].sort((left, right) => right - left),
+      );
+      const explained = new Map(results.map(({ serviceId, explanation }) => [serviceId, explanation]));
+      const partOf = (part: string) => ids.map((id) => explained.get(id)?.[part]);
+      assert.deepEqual(partOf("counterpartyWeight"), [0.4, 0, 0.4]);
+      assert.deepEqual(partOf("variety"), [1, 1, 0.5]);
+      const [cheap = NaN, dear = NaN] = partOf("priceFit");
+      assert.closeTo(cheap, 1.03, 1e-9);
+      assert.closeTo(dear, 1.01, 1e-9);
+
+      const { body: plain } = await discover({ query: "kite repair" });
+      assert.notProperty((plain as Result[])[0], "explanation");
+    });
+
+    it("come with a search of the services too", async () => {
+      const id = await list({ title: "Sundial design", description: "Computes the hour lines for your garden wall." });
+      await until("sundial", (ids) => ids.includes(id));
+      const search = async (query: string) =>
+        (await api.request("GET", `/api/v1/services?${query}`, { key: seller.apiKey })).body;
+      const [explained] = (await search("q=sundial&explain=true")).data;
+      assert.strictEqual(explained.id, id);
+      assert.closeTo(scoreOf(explained.explanation), explained.explanation.score, 1e-9);
+      assert.notProperty((await search("q=sundial&explain=false")).data[0], "explanation");
+      const without = await api.request("GET", "/api/v1/services?explain=true", { key: seller.apiKey });
+      assertInvalid(without, "query.explain");
     });
   });
 
@@ -326,6 +430,7 @@ describe("discovery", () => {
       ];
       for (const [filters, path] of wrong) assertInvalid(await discover({ query: "x", filters }), path);
       assertInvalid(await discover({ query: "x", limit: 5 }), "body.limit");
+      for (const explain of ["true", 1, null]) assertInvalid(await discover({ query: "x", explain }), "body.explain");
     });
 
     it("a search is refused with 503 while the encoder is unavailable", async () => {

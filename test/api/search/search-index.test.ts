@@ -46,13 +46,37 @@ describe("the search index", () => {
     await index.remove(listingOf(99).id);
     assert.deepEqual(await idsOf({}, 1), [98]);
   });
+
+  it("says what meaning and words add to a match, and gives its vector", async () => {
+    const index = createListingIndex();
+    await index.put(listingOf(1, { title: "Zebra" }), vectorOf(0.5));
+    await index.put(listingOf(2), vectorOf(0.4));
+    const [both, meaning] = await index.search(query, {}, 2);
+    assert.ok(both !== undefined && meaning !== undefined);
+    assert.closeTo(both.parts.meaning, 0.5, 1e-6);
+    assert.ok(both.parts.words > 0);
+    assert.closeTo(both.relevance, both.parts.meaning + both.parts.words, 1e-12);
+    assert.deepEqual([meaning.parts.words, meaning.relevance], [0, meaning.parts.meaning]);
+    assert.deepEqual(meaning.vector, vectorOf(0.4));
+  });
+
+  it("answers a query that has no vector by words alone", async () => {
+    const index = createListingIndex();
+    await index.put(listingOf(1, { title: "Zebra" }), vectorOf(0.1));
+    await index.put(listingOf(2), vectorOf(1));
+    const matches = await index.search({ text: "zebra", encoding: null }, {}, 10);
+    assert.deepEqual(
+      matches.map(({ document, parts }) => [document.id, parts.meaning]),
+      [[listingOf(1).id, 0]],
+    );
+  });
 });
 
 describe("the ranking of search results", () => {
   it("[S1.01] handles 200,000 matches", () => {
     const matches = Array.from({ length: 200_000 }, (_, n) => ({
-      ...{ listing: listingOf(n), relevance: n === 7 ? 0.9 : 0.6 },
-      history: NEW,
+      ...{ listing: listingOf(n), relevance: n === 7 ? 0.9 : 0.6, parts: { meaning: 0.6, words: 0 }, vector: null },
+      ...{ history: NEW, categoryFit: 1, priceShare: undefined },
     }));
     const ranked = rank(matches);
     assert.deepEqual([ranked.length, ranked[0]?.listing.id], [200_000, listingOf(7).id]);
@@ -102,7 +126,7 @@ describe("the ranking of search results", () => {
   });
 
   it("[D23] asks for no more candidates when none beyond them can win", async () => {
-    const cosines = [...Array.from({ length: 10 }, () => 0.95), ...Array.from({ length: 1_000 }, () => 0.4)];
+    const cosines = [...Array.from({ length: 10 }, () => 0.95), ...Array.from({ length: 1_000 }, () => 0.35)];
     const { service, limits } = await discovery(cosines, [1_009]);
     assert.lengthOf(await service.discover("zebra", {}, 50), 10);
     assert.lengthOf(limits, 1);
@@ -111,6 +135,10 @@ describe("the ranking of search results", () => {
   it("[S4.r12.3] finds the only seller with the score among many more relevant ones", async () => {
     const cosines = [...Array.from({ length: 3_000 }, () => 0.9), 0.5];
     const { service } = await discovery(cosines, [3_000]);
-    assert.deepEqual(await service.findIds("zebra", { minTrustScore: 0.9 }, 10), [listingOf(3_000).id]);
+    const found = await service.find("zebra", { minTrustScore: 0.9 }, 10);
+    assert.deepEqual(
+      found.map(({ id }) => id),
+      [listingOf(3_000).id],
+    );
   });
 });

@@ -1,0 +1,32 @@
+import { z } from "zod";
+
+const share = z.number().min(0).max(1);
+
+/** How a search came to the place of a listing. docs/discovery.md has the formula and the reason of each part. */
+export const explanationOutput = z
+  .object({
+    score: z.number().min(0).meta({
+      description: "relevance × completeness × prose × categoryFit × trust × priceFit × variety; higher comes first",
+    }),
+    relevance: share.meta({ description: "min(1, meaning + words)" }),
+    meaning: share.meta({ description: "Cosine of the vectors of query and listing; 0 if either has none" }),
+    words: share.meta({ description: "What the words that query and listing share add" }),
+    completeness: share.meta({ description: "How much the description says beyond title and category: 0.5 to 1" }),
+    prose: share.meta({ description: "Below 1 for a list of keywords: 0.5 to 1" }),
+    categoryFit: share.meta({ description: "Below 1 for a text that doesn't belong in its category: 0.8 to 1" }),
+    trust: z.number().min(1).max(1.3).meta({ description: "1 + 0.3 × discoveryScore × counterpartyWeight" }),
+    counterpartyWeight: share.meta({
+      description: "min(1, distinctCounterparties / 10) × (1 - topCounterpartyShare / 2)",
+    }),
+    priceFit: z
+      .number()
+      .min(1)
+      .max(1.05)
+      .meta({ description: "1 + 0.05 × (1 - price / maxPrice); 1 without maxPrice" }),
+    variety: share.meta({
+      description: "Halved for each better listing of the same seller that offers nearly the same",
+    }),
+  })
+  .meta({ id: "SearchExplanation" });
+
+export type SearchExplanation = z.input<typeof explanationOutput>;

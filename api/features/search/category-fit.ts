@@ -1,0 +1,65 @@
+import type { Logger } from "../../lib/logger.ts";
+import { CATEGORY_TOPICS } from "./category-topics.ts";
+import type { SentenceEncoder } from "./encoder.ts";
+import { cosine } from "./vectors.ts";
+
+/**
+ * How well a listing's text belongs in its category, LEAST_FIT to 1. 1 without a vector, and in a category without a topic.
+ */
+export type CategoryFit = (category: string, vector: Float32Array | null) => number;
+
+/** What a listing counts whose text has nothing to do with its category. An unusual offer can look like that, too. */
+const LEAST_FIT = 0.8;
+/**
+ * How many standard deviations below the mean cosine of two categories a listing has nothing to do with its own. At the mean,
+ * it belongs there. Relative to the categories' own cosines, the bounds hold for any encoder.
+ */
+const UNRELATED_DEVIATIONS = 1.5;
+
+/**
+ * Compares listings with what is usual in their category.
+ * @returns loads the comparison, once; a failure leaves every listing at 1 until the next call
+ */
+export function createCategoryFit(encoder: Pick<SentenceEncoder, "encode">, log: Logger): () => Promise<CategoryFit> {
+  let loading: Promise<CategoryFit> | undefined;
+
+  return async () => {
+    loading ??= loadCategoryFit(encoder);
+    try {
+      return await loading;
+    } catch (error) {
+      loading = undefined;
+      log.warn({ err: error }, "couldn't encode the topics of the categories");
+      return () => 1;
+    }
+  };
+}
+
+async function loadCategoryFit(encoder: Pick<SentenceEncoder, "encode">): Promise<CategoryFit> {
+  const topics = new Map(
+    await Promise.all(
+      Object.entries(CATEGORY_TOPICS).map(
+        async ([category, text]) => [category, (await encoder.encode(text)).vector] as const,
+      ),
+    ),
+  );
+  const { mean, deviation } = spreadOf(cosinesOf([...topics.values()]));
+  const width = UNRELATED_DEVIATIONS * deviation;
+  return (category, vector) => {
+    const topic = topics.get(category);
+    if (topic === undefined || vector === null) return 1;
+    const below = mean - cosine(topic, vector);
+    return below <= 0 ? 1 : 1 - (1 - LEAST_FIT) * Math.min(1, below / width);
+  };
+}
+
+/** The cosine of each pair. */
+function cosinesOf(vectors: readonly Float32Array[]): number[] {
+  return vectors.flatMap((vector, index) => vectors.slice(index + 1).map((other) => cosine(vector, other)));
+}
+
+function spreadOf(values: readonly number[]): { mean: number; deviation: number } {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
+  return { mean, deviation: Math.sqrt(variance) };
+}

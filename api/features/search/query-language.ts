@@ -1,0 +1,28 @@
+import type { Encoding } from "./encoder.ts";
+import { searchTerm, wordsOf } from "./words.ts";
+
+/** Share of function words that only English sentences have. "i" and "a" are words in many languages and don't count. */
+const ENGLISH_SHARE = 0.2;
+const SHORTEST_FUNCTION_WORD = 2;
+/** A text of so many words would have some. */
+const SENTENCE_WORDS = 6;
+/** Share of words known to the encoder at which a sentence with any function word is English, and one without. */
+const LEAST_KNOWN_SHARE = 0.3;
+const LEAST_KNOWN_SHARE_WITHOUT = 0.5;
+
+/**
+ * Whether the encoder, which knows English, understands a query. The vector of a text in another language lies near random
+ * listings, mostly of translators. An encoder that knows all words understands everything.
+ */
+export function isUnderstood(text: string, { knownWordShare }: Pick<Encoding, "knownWordShare">): boolean {
+  const words = wordsOf(text);
+  const functionWords = words.filter((word) => word.length >= SHORTEST_FUNCTION_WORD && searchTerm(word) === null);
+  if (functionWords.length > words.length * ENGLISH_SHARE) return true;
+  // A few words that the encoder doesn't know can be terms of a trade. Spelled in Latin letters, they keep some meaning.
+  if (words.length < SENTENCE_WORDS) return knownWordShare >= LEAST_KNOWN_SHARE || words.every(isPlainLatin);
+  return knownWordShare > (functionWords.length > 0 ? LEAST_KNOWN_SHARE : LEAST_KNOWN_SHARE_WITHOUT);
+}
+
+function isPlainLatin(word: string): boolean {
+  return /^[a-z0-9]+$/.test(word);
+}
