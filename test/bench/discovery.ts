@@ -62,6 +62,7 @@ function print(): void {
   for (const kind of LISTING_KINDS.filter((name) => name !== "genuine")) {
     console.log(measured(`${kind} in the first three`, (report) => report.intruders[kind], 0));
   }
+  console.log(measured("repeats in the first three", (report) => report.repeats, 0));
 }
 
 if (values.json) {

@@ -82,6 +82,10 @@ describe("measures of the bench of searches", () => {
     assert.deepEqual(report.intruders, {
       ...{ "hard-negative": 0, vague: 2, stuffed: 1, squatting: 1, "near-duplicate": 1 },
     });
+    // A copy repeats only what stands above it.
+    assert.strictEqual(report.repeats, 1);
+    const first = await reportOf(() => Promise.resolve(["copy", "good"]), queries.slice(0, 1), listings);
+    assert.strictEqual(first.repeats, 0);
   });
 
   it("the overlap is the share of a query's different stems, stop words left out, that a listing has", () => {

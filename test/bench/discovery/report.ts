@@ -22,6 +22,8 @@ export interface Report {
    * near-duplicates, one that repeats a listing above it.
    */
   intruders: Partial<Record<ListingKind, number>>;
+  /** How many queries have a listing among their first three that repeats one above it. */
+  repeats: number;
 }
 
 interface Answer {
@@ -30,6 +32,7 @@ interface Answer {
   reciprocalRank: number;
   recall: number;
   intruders: ReadonlySet<ListingKind>;
+  repeats: boolean;
 }
 
 /** Asks a ranker every query and measures its answers. */
@@ -53,6 +56,7 @@ export async function reportOf(
       reciprocalRank: reciprocalRank(ranking, query.grades),
       recall: recall(ranking, query.grades, RECALL_DEPTH),
       intruders: new Set(intruders),
+      repeats: ranking.slice(0, INTRUDER_DEPTH).includes(null),
     });
   }
   return summaryOf(answers);
@@ -74,6 +78,7 @@ function summaryOf(answers: readonly Answer[]): Report {
     recall20: mean(answers.map((answer) => answer.recall)),
     byKind,
     intruders,
+    repeats: answers.filter((answer) => answer.repeats).length,
   };
 }
 
