@@ -1,5 +1,5 @@
 // `npm run bench:discovery`: how well discovery finds the right listings for queries in the buyers' own words.
-import { createThreadEncoder } from "../../api/features/search/encoder.ts";
+import { createThreadEncoder } from "../../api/features/search/embedding/encoder.ts";
 import { createLogger } from "../../api/lib/logger.ts";
 import { readArguments, refuseArguments } from "../../scripts/command/arguments.ts";
 import { HALVES, LISTING_KINDS, loadListings, loadQueries, QUERY_KINDS } from "./discovery/corpus.ts";

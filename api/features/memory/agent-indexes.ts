@@ -1,6 +1,6 @@
 import { createInProcessIndex } from "../search/in-process-index.ts";
 import type { SearchIndex } from "../search/search-index.ts";
-import { fromBytes } from "../search/vectors.ts";
+import { fromBytes } from "../search/embedding/vectors.ts";
 import { REMOVALS_KEPT_MS } from "./ledger.ts";
 import type { EntryRecord, MemoryModels } from "./model.ts";
 import { textOfValue } from "./search-text.ts";

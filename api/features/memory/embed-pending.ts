@@ -2,8 +2,8 @@ import type { Connection } from "mongoose";
 
 import { withTransaction } from "../../db/connection.ts";
 import { writePlain } from "../../db/plain-writes.ts";
-import type { SentenceEncoder } from "../search/encoder.ts";
-import { toBytes } from "../search/vectors.ts";
+import type { SentenceEncoder } from "../search/embedding/encoder.ts";
+import { toBytes } from "../search/embedding/vectors.ts";
 import { beginChange } from "./ledger.ts";
 import type { EntryRecord, MemoryModels } from "./model.ts";
 import { meaningOf } from "./search-text.ts";

@@ -2,7 +2,7 @@ import type { Connection } from "mongoose";
 
 import type { Logger } from "../../lib/logger.ts";
 import { defineFeature } from "../feature.ts";
-import type { SentenceEncoder } from "../search/encoder.ts";
+import type { SentenceEncoder } from "../search/embedding/encoder.ts";
 import { createAgentIndexes } from "./agent-indexes.ts";
 import { createAuditMemory } from "./audit.ts";
 import { memoryJobs } from "./jobs.ts";

@@ -2,7 +2,7 @@ import type { z } from "zod";
 
 import type { Logger } from "../../lib/logger.ts";
 import { encodeQuery } from "../search/encode-query.ts";
-import type { SentenceEncoder } from "../search/encoder.ts";
+import type { SentenceEncoder } from "../search/embedding/encoder.ts";
 import type { AgentIndexes } from "./agent-indexes.ts";
 import type { PresentedEntry } from "./presenter.ts";
 import type { MemoryReader } from "./reader.ts";

@@ -1,7 +1,7 @@
 import type { Logger } from "../../lib/logger.ts";
 import { CATEGORY_TOPICS } from "./category-topics.ts";
-import type { SentenceEncoder } from "./encoder.ts";
-import { cosine } from "./vectors.ts";
+import type { SentenceEncoder } from "./embedding/encoder.ts";
+import { cosine } from "./embedding/vectors.ts";
 
 /**
  * How well a listing's text belongs in its category, LEAST_FIT to 1. 1 without a vector, and in a category without a topic.

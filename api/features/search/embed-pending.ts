@@ -1,8 +1,8 @@
 import type { Logger } from "../../lib/logger.ts";
 import { searchTextOf, toListing } from "../listings/listing.ts";
 import type { ListingModel } from "../listings/model.ts";
-import type { SentenceEncoder } from "./encoder.ts";
-import { toBytes } from "./vectors.ts";
+import type { SentenceEncoder } from "./embedding/encoder.ts";
+import { toBytes } from "./embedding/vectors.ts";
 
 /** Dependencies of the job that embeds pending listings. */
 export interface EmbedPendingDeps {

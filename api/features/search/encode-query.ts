@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { Encoding, SentenceEncoder } from "./encoder.ts";
+import type { Encoding, SentenceEncoder } from "./embedding/encoder.ts";
 
 /** Encodes the query of a request. @throws ApiError `search_unavailable` */
 export async function encodeQuery(encoder: SentenceEncoder, query: string, log: Logger): Promise<Encoding> {

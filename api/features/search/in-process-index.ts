@@ -1,8 +1,8 @@
 import MiniSearch from "minisearch";
 
 import type { Match, SearchIndex } from "./search-index.ts";
-import { cosine } from "./vectors.ts";
-import { searchTerm, wordsOf } from "./words.ts";
+import { cosine } from "./embedding/vectors.ts";
+import { searchTerm, wordsOf } from "./embedding/words.ts";
 
 /** What the index needs to know about its documents. */
 export interface InProcessIndexOptions<Document, Filter> {

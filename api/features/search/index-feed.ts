@@ -6,7 +6,7 @@ import type { Logger } from "../../lib/logger.ts";
 import { toListing } from "../listings/listing.ts";
 import type { ListingModel, ListingRecord } from "../listings/model.ts";
 import type { ListingIndex } from "./listing-index.ts";
-import { fromBytes } from "./vectors.ts";
+import { fromBytes } from "./embedding/vectors.ts";
 
 /** Keeps the index in step with the stored listings, including changes by other processes. */
 export interface IndexFeed {

@@ -5,7 +5,7 @@ import type { Logger } from "../../lib/logger.ts";
 import type { Standings } from "../agents/standings.ts";
 import { defineFeature } from "../feature.ts";
 import { listingModel } from "../listings/model.ts";
-import { createThreadEncoder } from "./encoder.ts";
+import { createThreadEncoder } from "./embedding/encoder.ts";
 import { createIndexFeed } from "./index-feed.ts";
 import { searchJobs } from "./jobs.ts";
 import { createListingIndex } from "./listing-index.ts";

@@ -1,5 +1,5 @@
-import type { Encoding } from "./encoder.ts";
-import { searchTerm, wordsOf } from "./words.ts";
+import type { Encoding } from "./embedding/encoder.ts";
+import { searchTerm, wordsOf } from "./embedding/words.ts";
 
 /** Share of function words that only English sentences have. "i" and "a" are words in many languages and don't count. */
 const ENGLISH_SHARE = 0.2;

@@ -1,4 +1,4 @@
-import type { Encoding } from "./encoder.ts";
+import type { Encoding } from "./embedding/encoder.ts";
 
 /** A query in the two forms that an engine compares: its words and its meaning. */
 export interface SearchQuery {

@@ -13,13 +13,13 @@ import type { ListingEmbedder } from "../listings/service.ts";
 import { createCategoryFit } from "./category-fit.ts";
 import type { CategoryFit } from "./category-fit.ts";
 import { encodeQuery } from "./encode-query.ts";
-import type { SentenceEncoder } from "./encoder.ts";
+import type { SentenceEncoder } from "./embedding/encoder.ts";
 import type { ListingIndex } from "./listing-index.ts";
 import { isUnderstood } from "./query-language.ts";
 import { isSettled, rank } from "./ranking.ts";
 import type { RankedMatch, RatedMatch } from "./ranking.ts";
 import type { Match } from "./search-index.ts";
-import { toBytes } from "./vectors.ts";
+import { toBytes } from "./embedding/vectors.ts";
 
 /** Semantic search for active services (specification row 12). */
 export interface DiscoverService extends ListingSearch {

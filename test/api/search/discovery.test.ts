@@ -6,7 +6,7 @@ import { assert } from "chai";
 import type { Network } from "../../../api/config/constants.ts";
 import { embedPending } from "../../../api/features/search/embed-pending.ts";
 import { createListingIndex } from "../../../api/features/search/listing-index.ts";
-import { createThreadEncoder } from "../../../api/features/search/encoder.ts";
+import { createThreadEncoder } from "../../../api/features/search/embedding/encoder.ts";
 import type { listingModel } from "../../../api/features/listings/model.ts";
 import { ApiError } from "../../../api/http/errors.ts";
 import type { Indexer } from "../../../api/indexer/indexer-client.ts";

@@ -1,7 +1,7 @@
 import { assert } from "chai";
 
-import { createThreadEncoder } from "../../../api/features/search/encoder.ts";
-import type { SentenceEncoder } from "../../../api/features/search/encoder.ts";
+import { createThreadEncoder } from "../../../api/features/search/embedding/encoder.ts";
+import type { SentenceEncoder } from "../../../api/features/search/embedding/encoder.ts";
 import { isUnderstood } from "../../../api/features/search/query-language.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 

@@ -2,7 +2,7 @@ import { assert } from "chai";
 
 import type { TradingHistory } from "../../../api/features/agents/score.ts";
 import type { StandingRecord } from "../../../api/features/agents/model.ts";
-import type { Encoding, SentenceEncoder } from "../../../api/features/search/encoder.ts";
+import type { Encoding, SentenceEncoder } from "../../../api/features/search/embedding/encoder.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import { createListingIndex } from "../../../api/features/search/listing-index.ts";
 import { rank } from "../../../api/features/search/ranking.ts";

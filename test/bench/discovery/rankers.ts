@@ -3,11 +3,11 @@ import MiniSearch from "minisearch";
 import type { Standings } from "../../../api/features/agents/standings.ts";
 import { categoryWords, searchTextOf } from "../../../api/features/listings/listing.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
-import type { Encoding, SentenceEncoder } from "../../../api/features/search/encoder.ts";
+import type { Encoding, SentenceEncoder } from "../../../api/features/search/embedding/encoder.ts";
 import { createListingIndex } from "../../../api/features/search/listing-index.ts";
 import { createDiscoverService } from "../../../api/features/search/service.ts";
-import { cosine } from "../../../api/features/search/vectors.ts";
-import { searchTerm, wordsOf } from "../../../api/features/search/words.ts";
+import { cosine } from "../../../api/features/search/embedding/vectors.ts";
+import { searchTerm, wordsOf } from "../../../api/features/search/embedding/words.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import type { BenchListing } from "./corpus.ts";
 

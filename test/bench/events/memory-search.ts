@@ -1,6 +1,6 @@
 import { MEMORY_BATCH_ENTRIES } from "../../../api/config/constants.ts";
 import type { EntryRecord } from "../../../api/features/memory/model.ts";
-import { toBytes } from "../../../api/features/search/vectors.ts";
+import { toBytes } from "../../../api/features/search/embedding/vectors.ts";
 import { RELEVANCE_CASES } from "../../fixtures/relevance.ts";
 import { load } from "../api/load.ts";
 import type { Call } from "../api/load.ts";

@@ -1,5 +1,5 @@
 import type { Logger } from "../../../lib/logger.ts";
-import type { SentenceEncoder } from "../../search/encoder.ts";
+import type { SentenceEncoder } from "../../search/embedding/encoder.ts";
 import type { DisputeCase, Judge, Judgement, ModelUse } from "./case.ts";
 import { readAttachments } from "./attachments.ts";
 import type { AttachmentFetcher, ReadAttachments } from "./attachments.ts";
