@@ -4,6 +4,8 @@ import { MEMORY_QUOTA } from "./constants.ts";
 import type { Network } from "./constants.ts";
 import { disputeProblems, disputeSettings, disputeVariables } from "./disputes.ts";
 import type { DisputeSettings } from "./disputes.ts";
+import { embeddingProblems, embeddingProvider, embeddingVariables } from "./embeddings.ts";
+import type { EmbeddingProvider } from "./embeddings.ts";
 import { keeperProblems, keeperSettings, keeperVariables } from "./keeper.ts";
 import type { KeeperSettings } from "./keeper.ts";
 import { limitsOf, limitVariables } from "./limits.ts";
@@ -99,6 +101,7 @@ const variables = z.object({
   ...x402Variables,
   ...disputeVariables,
   ...keeperVariables,
+  ...embeddingVariables,
 });
 
 /** Configuration from the environment. */
@@ -146,6 +149,8 @@ export interface Env {
   x402: X402Settings;
   disputes: DisputeSettings;
   keeper: KeeperSettings;
+  /** The server that embeds texts; undefined for the embedded encoder. */
+  embeddingProvider: EmbeddingProvider | undefined;
 }
 
 /**
@@ -155,7 +160,7 @@ export interface Env {
  */
 export function loadEnv(source: Readonly<Record<string, string | undefined>> = process.env): Env {
   const env = readVariables(variables, source);
-  const problems = [...x402Problems(env), ...disputeProblems(env), ...keeperProblems(env)];
+  const problems = [...x402Problems(env), ...disputeProblems(env), ...keeperProblems(env), ...embeddingProblems(env)];
   if (problems.length > 0) throw new ConfigurationError(problems);
   if (env.NODE_ENV === "production") refuseWeakProduction(env.WEBHOOK_SIGNING_SECRET);
   const publicUrl = (env.PUBLIC_URL ?? `http://${env.HOST}:${env.PORT}`).replace(/\/+$/, "");
@@ -188,6 +193,7 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     x402: x402Settings(env),
     disputes: disputeSettings(env),
     keeper: keeperSettings(env),
+    embeddingProvider: embeddingProvider(env),
   };
 }
 

@@ -82,6 +82,54 @@ describe("configuration", () => {
     assert.deepEqual(env.webhookSigningSecrets, [STRONG_SECRET, `${STRONG_SECRET}2`]);
   });
 
+  it("embeds with a server only if a model is named, and the judge's key doesn't name one", () => {
+    const of = (fields: Record<string, string>) => loadEnv({ ...complete, ...fields }).embeddingProvider;
+    assert.isUndefined(of({}));
+    assert.isUndefined(
+      of({ OPENAI_API_KEY: "sk-judge", OPENAI_MODEL: "judge", OPENAI_BASE_URL: "https://judge.example" }),
+    );
+    assert.deepEqual(of({ EMBEDDING_MODEL: "text-embedding-3-small", EMBEDDING_API_KEY: "sk-1" }), {
+      ...{ baseUrl: "https://api.openai.com/v1", apiKey: "sk-1", model: "text-embedding-3-small" },
+      ...{ dimensions: 512, sendsDimensions: true, maxTextBytes: 8_192, dailyTokens: 10_000_000 },
+    });
+    const own = {
+      EMBEDDING_MODEL: "e5",
+      EMBEDDING_BASE_URL: "http://127.0.0.1:1/v1",
+      EMBEDDING_SEND_DIMENSIONS: "false",
+    };
+    const judge = { OPENAI_API_KEY: "sk-judge", OPENAI_MODEL: "judge" };
+    const { apiKey, sendsDimensions } = of({ ...own, ...judge }) ?? {};
+    assert.deepEqual([apiKey, sendsDimensions], [undefined, false]);
+  });
+
+  it("says what an embedding server lacks, and what is wrong with its settings", () => {
+    const messageOf = (fields: Record<string, string>) =>
+      errorOf(() => loadEnv({ ...complete, ...fields }), ConfigurationError).message;
+    const judge = { OPENAI_API_KEY: "sk-judge", OPENAI_MODEL: "judge" };
+    assert.include(messageOf({ ...judge, EMBEDDING_MODEL: "x" }), "EMBEDDING_API_KEY is missing");
+    assert.include(messageOf({ EMBEDDING_API_KEY: "sk-1" }), "EMBEDDING_MODEL is missing: EMBEDDING_API_KEY");
+    const baseUrl = { EMBEDDING_BASE_URL: "http://127.0.0.1:1/v1" };
+    assert.include(messageOf(baseUrl), "EMBEDDING_MODEL is missing: EMBEDDING_BASE_URL");
+    const wrong: Record<string, string[]> = {
+      EMBEDDING_DIMENSIONS: ["63", "4097", "many"],
+      EMBEDDING_DAILY_TOKENS: ["9999", "-1", "1e9"],
+      EMBEDDING_MAX_TEXT_BYTES: ["199", "100001"],
+      EMBEDDING_SEND_DIMENSIONS: ["yes"],
+      EMBEDDING_BASE_URL: ["nowhere", "ftp://x", "https://user:secret@embed.example/v1"],
+      EMBEDDING_MODEL: ["two words", "x".repeat(101)],
+      EMBEDDING_API_KEY: ["sk secret", "sk-secret\n"],
+    };
+    const right = { EMBEDDING_MODEL: "x", EMBEDDING_API_KEY: "sk-1" };
+    for (const [name, values] of Object.entries(wrong)) {
+      for (const value of values) {
+        const message = messageOf({ ...right, [name]: value });
+        assert.include(message, name);
+        assert.notInclude(message, "secret");
+      }
+    }
+    for (const dimensions of ["64", "4096"]) loadEnv({ ...complete, ...right, EMBEDDING_DIMENSIONS: dimensions });
+  });
+
   it("[D31] mails go to the server, else to the log, but in production never to the log", () => {
     const mailOf = (fields: Record<string, string>) => loadEnv({ ...complete, ...fields }).mail;
     const production = { NODE_ENV: "production", WEBHOOK_SIGNING_SECRET: STRONG_SECRET };
