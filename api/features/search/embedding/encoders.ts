@@ -1,0 +1,108 @@
+import type { Connection } from "mongoose";
+
+import type { EmbeddingProvider } from "../../../config/embeddings.ts";
+import type { Logger } from "../../../lib/logger.ts";
+import { createEmbeddingServer } from "./embedding-server.ts";
+import { createThreadEncoder } from "./encoder.ts";
+import type { SentenceEncoder } from "./encoder.ts";
+import { embeddingModels } from "./model.ts";
+import { createOutage } from "./outage.ts";
+import type { OutagePauses } from "./outage.ts";
+import { createServerEncoder } from "./server-encoder.ts";
+import type { ServerEncoderDeps } from "./server-encoder.ts";
+import { createTokenBudget } from "./token-budget.ts";
+import { createVectorCache } from "./vector-cache.ts";
+
+/** How texts are embedded at the moment. */
+export interface EncoderState {
+  /** The current model. */
+  model: string;
+  /** Null for the embedded encoder. */
+  server: {
+    /** Whether this process may send; false for a while after failures. */
+    available: boolean;
+    /** What this UTC day's requests of all processes have cost and may still cost. */
+    tokensToday: number;
+    dailyTokens: number;
+  } | null;
+}
+
+/** The encoders of this process. */
+export interface Encoders {
+  /** Embeds what is stored and searched. */
+  current: SentenceEncoder;
+  /** The one in this process, for what is tuned to it. It sends nothing to anyone. */
+  embedded: SentenceEncoder;
+  /**
+   * The encoder of an earlier model, for an index that still has its vectors; undefined if it can't be served. The embedded
+   * one always can, and other models of the configured server.
+   */
+  of(model: string): SentenceEncoder | undefined;
+  state(): Promise<EncoderState>;
+  close(): Promise<void>;
+}
+
+/** What encoders are made from. */
+export interface EncodersOptions {
+  connection: Connection;
+  /** Undefined for the embedded encoder alone. */
+  provider: EmbeddingProvider | undefined;
+  now: () => Date;
+  log: Logger;
+  /** Tests change these. */
+  paces?: ServerEncoderDeps["paces"];
+  pauses?: OutagePauses;
+}
+
+/** Creates the encoders. Nothing is started or sent before the first text. */
+export function createEncoders(options: EncodersOptions): Encoders {
+  const { connection, provider, now, log, paces, pauses } = options;
+  const { vectors, spending } = embeddingModels(connection);
+  const embedded = createThreadEncoder(log);
+  if (provider === undefined) {
+    return {
+      ...{ current: embedded, embedded },
+      of: (model) => (model === embedded.model ? embedded : undefined),
+      state: () => Promise.resolve({ model: embedded.model, server: null }),
+      close: () => embedded.close(),
+    };
+  }
+
+  const { dailyTokens, maxTextBytes } = provider;
+  const budget = createTokenBudget({ spending, dailyTokens, now, log });
+  const cache = createVectorCache(vectors);
+  const name = providerName(provider.baseUrl);
+  const known = new Map<string, SentenceEncoder>();
+
+  function encoderOf(model: string, dimensions: number) {
+    const fullName = `${name}:${model}:${dimensions}`;
+    const server = createEmbeddingServer({ ...provider, model, dimensions } as EmbeddingProvider);
+    const outage = createOutage(fullName, log, pauses);
+    const encoder = createServerEncoder({ model: fullName, server, cache, budget, outage, maxTextBytes, now, paces });
+    known.set(fullName, encoder);
+    return { encoder, outage };
+  }
+
+  const { encoder: current, outage } = encoderOf(provider.model, provider.dimensions);
+  return {
+    ...{ current, embedded },
+    of(model) {
+      if (model === embedded.model) return embedded;
+      const { groups } = /^(?<provider>[^:]+):(?<model>.+):(?<dimensions>\d{2,4})$/.exec(model) ?? {};
+      if (groups?.["provider"] !== name) return undefined;
+      return known.get(model) ?? encoderOf(groups["model"] as string, Number(groups["dimensions"])).encoder;
+    },
+    async state() {
+      const tokensToday = await budget.spentToday();
+      return { model: current.model, server: { available: outage.isOver(), tokensToday, dailyTokens } };
+    },
+    async close() {
+      await Promise.all([embedded, ...known.values()].map((encoder) => encoder.close()));
+    },
+  };
+}
+
+/** `openai`, or `compatible` for every other server: moving a server to another address changes none of its vectors. */
+function providerName(baseUrl: string): string {
+  return new URL(baseUrl).hostname === "api.openai.com" ? "openai" : "compatible";
+}

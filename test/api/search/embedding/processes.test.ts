@@ -1,0 +1,193 @@
+// What several processes share: vectors, claims and the day's tokens.
+import { assert } from "chai";
+
+import { NoVectorError } from "../../../../api/features/search/embedding/encoder.ts";
+import { embeddingModels } from "../../../../api/features/search/embedding/model.ts";
+import { createVectorCache } from "../../../../api/features/search/embedding/vector-cache.ts";
+import { sha256Hex } from "../../../../api/lib/ids.ts";
+import { EMBEDDING_KEY, openEncoderBench, PACES, providerAt } from "../../../fixtures/embedding-encoders.ts";
+import type { EncoderBench } from "../../../fixtures/embedding-encoders.ts";
+import { failing, hanging, startEmbeddingServer, tokensOf } from "../../../fixtures/embedding-server.ts";
+import type { EmbeddingServerFixture } from "../../../fixtures/embedding-server.ts";
+import { movedClock } from "../../../fixtures/limits.ts";
+import { rejectionOf } from "../../../fixtures/rejection.ts";
+import { until } from "../../../fixtures/until.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+describe("processes that share an embedding server", () => {
+  let bench: EncoderBench;
+  let server: EmbeddingServerFixture;
+
+  beforeEach(async () => {
+    bench = await openEncoderBench();
+    server = await startEmbeddingServer();
+  });
+  afterEach(async () => {
+    await bench.close();
+    await server.close();
+  });
+
+  const spent = async () => {
+    const days = await bench.connection.collection("embedding_spending").find().toArray();
+    return days.reduce((sum, { tokens }) => sum + Number(tokens), 0);
+  };
+  const cached = () => bench.connection.collection("embeddings").find().toArray();
+
+  describe("the cache", () => {
+    it("has each text embedded once, whichever process asks and when", async () => {
+      const processes = await Promise.all(Array.from({ length: 3 }, () => bench.process(providerAt(server.baseUrl))));
+      const texts = Array.from({ length: 40 }, (_, number) => `listing ${number}`);
+      const all = await Promise.all(
+        processes.map(({ current }) => Promise.all(texts.map((text) => current.encode(text)))),
+      );
+      const [first] = all;
+      for (const vectors of all) assert.deepEqual(vectors, first);
+      assert.deepEqual(server.texts().sort(), [...texts].sort());
+      await Promise.all(processes.map(({ current }) => current.encode("listing 7")));
+      assert.strictEqual(server.texts().length, texts.length);
+    });
+
+    it("takes over the texts of a process that died with them, once its claims have ended", async () => {
+      const { current } = await bench.process(providerAt(server.baseUrl));
+      const hash = sha256Hex(JSON.stringify([current.model, "document", null, "orphan"]));
+      const dead = createVectorCache(embeddingModels(bench.connection).vectors);
+      assert.deepEqual([...(await dead.claim([hash], "dead", 2_000))], [hash]);
+      assert.deepEqual([...(await dead.claim([hash], "other", 2_000))], []);
+      assert.isTrue((await dead.read([hash])).underWay.has(hash));
+      assert.strictEqual((await current.encode("orphan")).vector.length, 64);
+      assert.deepEqual(server.texts(), ["orphan"]);
+      // The dead one's late release takes nothing away.
+      await dead.release([hash], "dead");
+      assert.isTrue((await dead.read([hash])).vectors.has(hash));
+    });
+
+    it("gives up claims after a failure, so that another process can go on at once", async () => {
+      const [one, other] = [
+        await bench.process(providerAt(server.baseUrl)),
+        await bench.process(providerAt(server.baseUrl)),
+      ];
+      server.always = failing(401);
+      await rejectionOf(one.current.encode("airships"), NoVectorError);
+      assert.isEmpty(await cached());
+      server.always = undefined;
+      assert.strictEqual((await other.current.encode("airships")).vector.length, 64);
+    });
+
+    it("keeps hashes and vectors only, and each until its end: a query's for an hour, a private text's for a day", async () => {
+      const clock = movedClock(new Date(Date.now() + DAY));
+      const { current } = await bench.process(providerAt(server.baseUrl), { now: clock.now });
+      const kept = async (text: string, options: Parameters<typeof current.encode>[1]) => {
+        const before = new Set((await cached()).map(({ _id }) => String(_id)));
+        await current.encode(text, options);
+        const [added] = (await cached()).filter(({ _id }) => !before.has(String(_id)));
+        assert.deepEqual(Object.keys(added ?? {}).sort(), ["_id", "claimedUntil", "expiresAt", "vector"]);
+        assert.match(String(added?._id), /^[0-9a-f]{64}$/);
+        return (added?.["expiresAt"] as Date).getTime() - clock.now().getTime();
+      };
+      assert.strictEqual(await kept("a query about airships", { as: "query" }), HOUR);
+      assert.strictEqual(await kept("a diary about airships", { owner: "agt_1" }), DAY);
+      assert.strictEqual(await kept("a listing about airships", {}), 30 * DAY);
+      const indexes = await bench.connection.collection("embeddings").indexes();
+      const ttl = indexes.find(({ key }) => JSON.stringify(key) === '{"expiresAt":1}');
+      assert.strictEqual(ttl?.expireAfterSeconds, 0);
+    });
+
+    it("doesn't tell an agent whether another has stored the same private text", async () => {
+      const { current } = await bench.process(providerAt(server.baseUrl));
+      for (const owner of ["agt_1", "agt_2", "agt_1", undefined]) await current.encode("my password is", { owner });
+      assert.strictEqual(server.texts().length, 3);
+      for (const owner of ["agt_1", "agt_2", "agt_2"]) await current.encode("my password", { as: "query", owner });
+      assert.strictEqual(server.texts().length, 5);
+    });
+  });
+
+  describe("the day's tokens", () => {
+    const text = (number: number) => `airship number ${number}`;
+    const cost = tokensOf(text(1));
+    /** What is set aside for such a text: a token has a byte or more. */
+    const reserve = Buffer.byteLength(text(10)) + 4;
+
+    it("count what the server says, and all that was sent if it doesn't say anything", async () => {
+      const { current } = await bench.process(providerAt(server.baseUrl));
+      await current.encode(text(10));
+      assert.strictEqual(await spent(), cost);
+      server.script = [
+        (response, { data }) =>
+          response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ data })),
+      ];
+      await current.encode(text(11));
+      assert.strictEqual(await spent(), cost + reserve);
+    });
+
+    it("aren't spent by what the server turns away, but by what it may have done", async () => {
+      const paces = { document: { ...PACES.document, timeoutMs: 300, attempts: 1 } };
+      server.script = [failing(401), failing(500), hanging];
+      for (const expected of [0, 0, reserve]) {
+        const { current } = await bench.process(providerAt(server.baseUrl), { paces });
+        await rejectionOf(current.encode(text(10)), NoVectorError);
+        assert.strictEqual(await spent(), expected);
+      }
+    });
+
+    it("are never exceeded by two processes together, and every text that they pay for is embedded", async () => {
+      const dailyTokens = 9 * reserve;
+      const processes = await Promise.all(
+        Array.from({ length: 2 }, () => bench.process(providerAt(server.baseUrl, { dailyTokens }))),
+      );
+      // The server claims all that is set aside, so exactly nine texts fit.
+      server.always = (response, { data }, { body }) => {
+        const prompt_tokens = body.input.reduce((sum, one) => sum + Buffer.byteLength(one) + 4, 0);
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(JSON.stringify({ data, usage: { prompt_tokens } }));
+      };
+      const settled: PromiseSettledResult<unknown>[] = [];
+      for (let number = 10; number < 30; number += 2) {
+        settled.push(
+          ...(await Promise.allSettled(
+            processes.map(({ current }, index) => current.encode(text(number + index), { as: "query" })),
+          )),
+        );
+      }
+      const rejected = settled.flatMap((one) => (one.status === "rejected" ? [one.reason as NoVectorError] : []));
+      assert.strictEqual(settled.length - rejected.length, 9);
+      assert.strictEqual(server.texts().length, 9);
+      assert.isTrue(rejected.every(({ reason }) => reason === "budget"));
+      assert.strictEqual(await spent(), dailyTokens);
+      const said = bench.lines.filter((line) => line.includes("the day's tokens for embedding are spent"));
+      assert.strictEqual(said.length, 2, "each process says it once");
+      assert.notInclude(bench.lines.join("\n"), EMBEDDING_KEY);
+    });
+
+    it("come back the next UTC day, for a text that waited too", async () => {
+      const clock = movedClock(new Date("2026-11-23T23:59:59Z"));
+      const provider = providerAt(server.baseUrl, { dailyTokens: reserve });
+      const { current, state } = await bench.process(provider, { now: clock.now });
+      await current.encode(text(10));
+      assert.strictEqual((await state()).server?.tokensToday, cost);
+      const { reason } = await rejectionOf(current.encode(text(11)), NoVectorError);
+      assert.strictEqual(reason, "budget");
+      assert.isTrue((await state()).server?.available, "the server itself works");
+      assert.strictEqual((await current.encode(text(10))).vector.length, 64, "the cache costs nothing");
+      clock.pass(1_000);
+      assert.strictEqual((await current.encode(text(11))).vector.length, 64);
+      const days = await bench.connection.collection("embedding_spending").find().sort({ _id: 1 }).toArray();
+      assert.deepEqual(
+        days.map(({ _id }) => String(_id)),
+        ["2026-11-23", "2026-11-24"],
+      );
+    });
+
+    it("of a process that dies within a request stay spent", async () => {
+      const { current, close } = await bench.process(providerAt(server.baseUrl));
+      server.always = hanging;
+      const vector = rejectionOf(current.encode(text(10)), NoVectorError);
+      await until("the text has been sent", () => Promise.resolve(server.seen.length === 1));
+      await close();
+      await vector;
+      assert.strictEqual(await spent(), reserve);
+      assert.isEmpty(await cached());
+    });
+  });
+});
