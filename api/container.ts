@@ -279,14 +279,17 @@ function createFeatures(platform: Platform, timings: Timings) {
   });
   const fees = feesModule.create({ connection, chain: chains[MAINNET], indexer: indexers[MAINNET], clock, timings });
   const etherPrice = createEtherPrice(chains, clock);
-  const search = searchModule.create({ connection, standings, etherPrice, log });
+  const search = searchModule.create({
+    ...{ connection, standings, etherPrice, now, log, metrics: platform.metrics },
+    provider: env.embeddingProvider,
+  });
   const { discovery, embedder } = search;
   const listings = listingsModule.create({ connection, embedder, search: discovery, standings, etherPrice, clock });
   const { endpoints } = listings;
   const outbox = outboxModule.create({ connection, log, now, processId, timings });
   const subscriptions = subscriptionsOf(connection);
   const memory = memoryModule.create({
-    ...{ connection, now, log, encoder: search.encoder, embedder: search.embedder },
+    ...{ connection, now, log, encoder: search.encoders.current, embedder: search.embedder },
     quota: env.memoryQuota,
   });
   const events = eventsModule.create({
@@ -323,7 +326,8 @@ function createFeatures(platform: Platform, timings: Timings) {
     transactions: transactions.models.transactions,
     reader: transactions.reader,
     evaluator: criteria.evaluator,
-    encoder: search.encoder,
+    // Its numbers are tuned to this encoder, and evidence is sent to no other server.
+    encoder: search.encoders.embedded,
   });
   const timeline = timelineModule.create({
     ...{ reader: transactions.reader, audit: memory.audit, dispatches: outbox.models.dispatches },
@@ -374,7 +378,7 @@ function createFeatures(platform: Platform, timings: Timings) {
   });
   const networks = networksModule.create({ chains, indexers, publicSubgraphUrls });
   const health = healthModule.create({
-    ...{ connection, chains, indexers, log, now, search: search.state },
+    ...{ connection, chains, indexers, log, now, search: search.state, encoders: search.encoders },
     reached: () => chainProgress(connection).reached(),
     quarantined: (network) => chainFollower.quarantined(network),
     disputeDelays: (network) => disputes.delays(network),

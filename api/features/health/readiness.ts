@@ -5,6 +5,7 @@ import type { Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { OutboxState } from "../outbox/state.ts";
+import type { EncoderState } from "../search/embedding/encoders.ts";
 import { probe } from "./probe.ts";
 import type { Probe } from "./probe.ts";
 
@@ -58,6 +59,8 @@ export interface NetworkState {
 export interface Readiness {
   database: Probe<object>;
   search: Probe<{ listings: number }>;
+  /** How texts are embedded; null while the database is unavailable. */
+  encoder: EncoderState | null;
   networks: Readonly<Record<Network, NetworkState>>;
   /** Null while the database is unavailable. */
   outbox: { waiting: number; oldestSeconds: number | null } | null;
@@ -69,6 +72,7 @@ export interface ReadinessSources {
   chains: Readonly<Record<Network, Pick<ChainClient, "head" | "block">>>;
   indexers: Readonly<Record<Network, Pick<Indexer, "head">>>;
   search: { listings(): Promise<number>; isFollowing(): boolean };
+  encoders: { state(): Promise<EncoderState> };
   /** For each network, the last block whose events have been applied. */
   reached: () => Promise<ReadonlyMap<Network, number>>;
   quarantined: (network: Network) => Promise<number>;
@@ -129,12 +133,13 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
   async function look(): Promise<Readiness> {
     const reached = probe("follower", log, () => sources.reached());
     const reachedOn = async (network: Network) => (await reached).facts?.get(network);
-    const [database, index, outbox, testnet, mainnet] = await Promise.all([
+    const [database, index, encoder, outbox, testnet, mainnet] = await Promise.all([
       probe("mongodb", log, () => connection.getClient().db("admin").command({ ping: 1 })),
       probe("search", log, async () => {
         if (!search.isFollowing()) throw new Error("The search index doesn't follow the listings");
         return { listings: await search.listings() };
       }),
+      probe("encoder", log, () => sources.encoders.state()),
       probe("outbox", log, async () => {
         const { waiting, oldestDueAt } = await sources.outbox();
         const ageMs = oldestDueAt === null ? null : sources.now().getTime() - oldestDueAt.getTime();
@@ -144,7 +149,7 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
       readNetwork("base", reachedOn("base")),
     ]);
     const networks = { "base-sepolia": testnet, base: mainnet };
-    return { database, search: index, networks, outbox: outbox.facts ?? null };
+    return { database, search: index, encoder: encoder.facts ?? null, networks, outbox: outbox.facts ?? null };
   }
 
   let latest: { readiness: Promise<Readiness>; until: number } | undefined;

@@ -74,6 +74,22 @@ const readinessOutput = z.object({
   status: z.enum(["ready", "not_ready"]),
   database: probed,
   search: probed.extend({ listings: count.optional() }),
+  encoder: z
+    .object({
+      model: z.string().meta({ description: "What turns texts into vectors" }),
+      server: z
+        .object({
+          available: z
+            .boolean()
+            .meta({ description: "Whether this process may send; false for a while after failures" }),
+          tokensToday: count.meta({ description: "What this UTC day's requests have cost and may still cost" }),
+          dailyTokens: count,
+        })
+        .nullable()
+        .meta({ description: "Null for the embedded encoder" }),
+    })
+    .nullable()
+    .meta({ description: "How texts are embedded (docs/embeddings.md); null while the database is unavailable" }),
   networks: z.object({ "base-sepolia": networkState, base: networkState }),
   outbox: z
     .object({
@@ -95,10 +111,11 @@ const ready = defineRoute({
   responses: { 200: readinessOutput, 503: readinessOutput },
 }).handle(async ({ query }, deps: HealthDeps) => {
   const readiness = await deps.readiness();
-  const { database, search, networks, outbox } = readiness;
+  const { database, search, encoder, networks, outbox } = readiness;
   const body = {
     database: withoutFacts(database),
     search: { ...withoutFacts(search), ...search.facts },
+    encoder,
     networks: { "base-sepolia": present(networks["base-sepolia"]), base: present(networks.base) },
     outbox,
   };

@@ -106,7 +106,8 @@ for (const { age, price } of Object.values(INDEXES)) {
   listing.index(age);
   listing.index(price);
 }
-listing.index({ "embedding.model": 1 });
+// What waits to be embedded: a listing that isn't archived, without an embedding or with one of another model.
+listing.index({ status: 1, "embedding.model": 1, _id: 1 });
 
 /** The index by age or price of the lists that filter by these fields. */
 export function indexOf(filter: { category?: unknown; sellerAgentId?: unknown }, order: "age" | "price") {

@@ -2,6 +2,8 @@ import type { Connection } from "mongoose";
 
 import { withTransaction } from "../../db/connection.ts";
 import { writePlain } from "../../db/plain-writes.ts";
+import { embedBatch } from "../search/embedding/embed-batch.ts";
+import type { EmbeddedBatch } from "../search/embedding/embed-batch.ts";
 import type { SentenceEncoder } from "../search/embedding/encoder.ts";
 import { toBytes } from "../search/embedding/vectors.ts";
 import { beginChange } from "./ledger.ts";
@@ -15,50 +17,63 @@ export interface EmbedEntriesDeps {
   encoder: SentenceEncoder;
 }
 
-const BATCH = 50;
+/** A run ends then, long before its lock does. The next one goes on. */
+const RUN_MS = 4 * 60_000;
+
+type Pending = Omit<EntryRecord, "embedding">;
 
 /**
  * Embeds the entries of batches and imports, those that couldn't be embedded when they were written, and those that another
- * model embedded. Its change is one of the agent's, so every search index sees it.
+ * model embedded. Its change is one of the agent's, so every search index sees it. While an embedding server is unavailable or
+ * the day's tokens are spent, a run ends early.
  * @returns how many were embedded
  */
 export async function embedEntries(deps: EmbedEntriesDeps, signal: AbortSignal): Promise<number> {
   const { connection, models, encoder } = deps;
-  let embedded = 0;
-  let after = "";
-  for (;;) {
-    const pending = await models.entries
-      .find({ _id: { $gt: after }, "embedding.model": { $ne: encoder.model } }, { embedding: 0 })
-      .sort({ _id: 1 })
-      .limit(BATCH)
-      .lean<EntryRecord[]>();
-    const last = pending.at(-1);
-    if (last === undefined || signal.aborted) return embedded;
-    for (const [agentId, records] of Map.groupBy(pending, (record) => record.agentId)) {
-      const vectors = await Promise.all(
-        records.map(async ({ key, valueJson }) => (await encoder.encode(meaningOf(key, JSON.parse(valueJson)))).vector),
+  const endAt = performance.now() + RUN_MS;
+  let total = 0;
+
+  async function write(agentId: string, embedded: EmbeddedBatch<Pending>["embedded"]): Promise<void> {
+    await withTransaction(connection, async (session) => {
+      const { changes: change } = await beginChange(models, agentId, session);
+      await writePlain(
+        models.entries,
+        embedded.map(({ item: { _id, writeId }, vector }) => ({
+          updateOne: {
+            // What was written in the meantime is embedded by its write, or by the next run.
+            filter: { _id, writeId },
+            update: { $set: { change, embedding: { model: encoder.model, vector: toBytes(vector) } } },
+          },
+        })),
+        session,
       );
-      await withTransaction(connection, async (session) => {
-        const { changes: change } = await beginChange(models, agentId, session);
-        await writePlain(
-          models.entries,
-          records.map(({ _id, writeId }, position) => ({
-            updateOne: {
-              // What was written in the meantime is embedded by its write, or by the next run.
-              filter: { _id, writeId },
-              update: {
-                $set: {
-                  change,
-                  embedding: { model: encoder.model, vector: toBytes(vectors[position] as Float32Array) },
-                },
-              },
-            },
-          })),
-          session,
-        );
-      });
-      embedded += records.length;
-    }
-    after = last._id;
+    });
   }
+
+  async function embedAll(records: readonly Pending[]): Promise<boolean> {
+    const texts = records.map((record) => {
+      return { item: record, text: meaningOf(record.key, JSON.parse(record.valueJson)), owner: record.agentId };
+    });
+    const { embedded, isStuck } = await embedBatch(encoder, texts);
+    for (const [agentId, own] of Map.groupBy(embedded, ({ item }) => item.agentId)) await write(agentId, own);
+    total += embedded.length;
+    return isStuck || signal.aborted || performance.now() > endAt;
+  }
+
+  // In the order of its index, however many entries wait.
+  const pending = models.entries
+    .find({ "embedding.model": { $ne: encoder.model } }, { embedding: 0 })
+    .sort({ "embedding.model": 1, _id: 1 })
+    .batchSize(encoder.atOnce)
+    .lean<Pending[]>()
+    .cursor();
+  let batch: Pending[] = [];
+  for await (const record of pending) {
+    batch.push(record);
+    if (batch.length < encoder.atOnce) continue;
+    if (await embedAll(batch)) return total;
+    batch = [];
+  }
+  if (batch.length > 0 && !signal.aborted) await embedAll(batch);
+  return total;
 }

@@ -2,6 +2,7 @@ import type { Connection } from "mongoose";
 
 import type { Logger } from "../../lib/logger.ts";
 import { defineFeature } from "../feature.ts";
+import type { Embedder } from "../search/embedding/embedder.ts";
 import type { SentenceEncoder } from "../search/embedding/encoder.ts";
 import { createAgentIndexes } from "./agent-indexes.ts";
 import { createAuditMemory } from "./audit.ts";
@@ -13,7 +14,6 @@ import { memoryRoutes } from "./routes.ts";
 import type { MemoryDeps } from "./routes.ts";
 import { createMemorySearch } from "./search.ts";
 import { createMemoryService } from "./service.ts";
-import type { Embedder } from "./service.ts";
 
 /** Dependencies of the memory feature. */
 export interface MemoryModuleDeps {

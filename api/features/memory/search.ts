@@ -26,7 +26,7 @@ export function createMemorySearch({ encoder, indexes, reader, now, log }: Memor
     /** The best entries that pass the filters, best first. @throws ApiError `search_unavailable` */
     async search(agentId: string, wanted: z.output<typeof searchBody>): Promise<FoundEntry[]> {
       const { query: text, namespace, tags, prefix, limit } = wanted;
-      const [encoding, index] = await Promise.all([encodeQuery(encoder, text, log), indexes.of(agentId)]);
+      const [encoding, index] = await Promise.all([encodeQuery(encoder, text, log, agentId), indexes.of(agentId)]);
       const matches = await index.search({ text, encoding }, { namespace, tags, prefix, now: now() }, limit);
       // Read again: an entry may have been changed or deleted in the meantime.
       const entries = await reader.byId(matches.map(({ document }) => document.id));

@@ -6,6 +6,7 @@ import { withTransaction } from "../../db/connection.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
 import type { Operation } from "../../http/operation.ts";
 import type { StoredEmbedding } from "../listings/model.ts";
+import type { Embedder } from "../search/embedding/embedder.ts";
 import { requireVersion } from "./conditions.ts";
 import type { Condition } from "./conditions.ts";
 import { beginChange, removeEntries } from "./ledger.ts";
@@ -19,11 +20,6 @@ import type { importBody, writeBody } from "./schemas.ts";
 import { meaningOf } from "./search-text.ts";
 import { createWriter } from "./writer.ts";
 import type { EntryDraft, Written } from "./writer.ts";
-
-/** Makes the embedding of a text; null if that isn't possible at the moment. */
-export interface Embedder {
-  embed(text: string): Promise<StoredEmbedding | null>;
-}
 
 /** Dependencies of the memory service. */
 export interface MemoryServiceDeps {
@@ -106,7 +102,7 @@ export function createMemoryService({ connection, models, quota, embedder, now }
       operation: Operation,
     ): Promise<{ entry: PresentedEntry; isNew: boolean }> {
       requireWritable(input);
-      const embedding = await embedder.embed(meaningOf(input.key, input.value));
+      const embedding = await embedder.embed(meaningOf(input.key, input.value), agentId);
       const at = now();
       const [written] = await writer.write({
         ...{ agentId, drafts: [draftOf(input, at, embedding)], condition, now: at },

@@ -1,5 +1,6 @@
 import type { Logger } from "../../lib/logger.ts";
 import { CATEGORY_TOPICS } from "./category-topics.ts";
+import { NoVectorError } from "./embedding/encoder.ts";
 import type { SentenceEncoder } from "./embedding/encoder.ts";
 import { cosine } from "./embedding/vectors.ts";
 
@@ -16,6 +17,9 @@ const LEAST_FIT = 0.8;
  */
 const UNRELATED_DEVIATIONS = 1.5;
 
+/** How long a search waits for the topics. */
+const PATIENCE_MS = 3_000;
+
 /**
  * Compares listings with what is usual in their category.
  * @returns loads the comparison, once; a failure leaves every listing at 1 until the next call
@@ -29,7 +33,8 @@ export function createCategoryFit(encoder: Pick<SentenceEncoder, "encode">, log:
       return await loading;
     } catch (error) {
       loading = undefined;
-      log.warn({ err: error }, "couldn't encode the topics of the categories");
+      // The encoder logs an outage and a spent budget itself.
+      if (!(error instanceof NoVectorError)) log.warn({ err: error }, "couldn't encode the topics of the categories");
       return () => 1;
     }
   };
@@ -39,7 +44,7 @@ async function loadCategoryFit(encoder: Pick<SentenceEncoder, "encode">): Promis
   const topics = new Map(
     await Promise.all(
       Object.entries(CATEGORY_TOPICS).map(
-        async ([category, text]) => [category, (await encoder.encode(text)).vector] as const,
+        async ([category, text]) => [category, (await encoder.encode(text, { patienceMs: PATIENCE_MS })).vector] as const,
       ),
     ),
   );

@@ -3,7 +3,7 @@ import type { Encoding } from "./embedding/encoder.ts";
 /** A query in the two forms that an engine compares: its words and its meaning. */
 export interface SearchQuery {
   text: string;
-  /** Null if the encoder doesn't understand the text. Then the words alone decide. */
+  /** Null if the encoder doesn't understand the text, or gives no vector at the moment. Then the words alone decide. */
   encoding: Encoding | null;
 }
 

@@ -9,7 +9,6 @@ import type { ListingSearch, SearchFilter } from "../listings/list.ts";
 import type { Listing } from "../listings/listing.ts";
 import { priceRanges, priceShareOf } from "../listings/price-filter.ts";
 import type { PriceRange } from "../listings/price-filter.ts";
-import type { ListingEmbedder } from "../listings/service.ts";
 import { createCategoryFit } from "./category-fit.ts";
 import type { CategoryFit } from "./category-fit.ts";
 import { encodeQuery } from "./encode-query.ts";
@@ -19,7 +18,6 @@ import { isUnderstood } from "./query-language.ts";
 import { isSettled, rank } from "./ranking.ts";
 import type { RankedMatch, RatedMatch } from "./ranking.ts";
 import type { Match } from "./search-index.ts";
-import { toBytes } from "./embedding/vectors.ts";
 
 /** Semantic search for active services (specification row 12). */
 export interface DiscoverService extends ListingSearch {
@@ -61,7 +59,7 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
       loadCategoryFit(),
       priceRanges(filter, currency === undefined ? CURRENCIES : [currency], etherPrice),
     ]);
-    const encoding = isUnderstood(text, encoded) ? encoded : null;
+    const encoding = encoded !== null && isUnderstood(text, encoded) ? encoded : null;
     const facts = { categoryFit, budgets: filter.maxPrice === undefined ? [] : (prices ?? []) };
     const engineFilter = { category, network, sellerId, currency, deliveryType, prices };
     const minScore = leastOnChainScoreOf(filter.minTrustScore ?? 0);
@@ -114,19 +112,4 @@ async function rate(
     const fit = categoryFit(listing.category, match.vector);
     return { ...match, listing, history, categoryFit: fit, priceShare: priceShareOf(listing, budgets) };
   });
-}
-
-/** Embeds listings with the encoder. It logs a failure and leaves the listing to the job `search.embed-pending`. */
-export function createListingEmbedder(encoder: SentenceEncoder, log: Logger): ListingEmbedder {
-  return {
-    async embed(text) {
-      try {
-        const { vector } = await encoder.encode(text);
-        return { model: encoder.model, vector: toBytes(vector) };
-      } catch (error) {
-        log.warn({ err: error }, "couldn't embed a text; it is pending");
-        return null;
-      }
-    },
-  };
 }

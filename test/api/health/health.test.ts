@@ -122,6 +122,7 @@ describe("health and readiness", () => {
       const read = createReadiness({
         ...{ connection, chains, indexers, log, elapsedMs: () => elapsed, now: () => new Date() },
         search: { listings: () => Promise.resolve(0), isFollowing: () => true },
+        encoders: { state: () => Promise.reject(new Error("not asked for")) },
         reached: () => Promise.resolve(new Map()),
         quarantined: () => Promise.resolve(0),
         disputeDelays: () => Promise.resolve({ overdue: 0, oldestSeconds: null, held: {} }),

@@ -43,7 +43,7 @@ describe("memory search", () => {
   const embed = () => {
     const { connection, features } = apis[0].container;
     const { models } = features.memory;
-    return embedEntries({ connection, models, encoder: features.search.encoder }, new AbortController().signal);
+    return embedEntries({ connection, models, encoder: features.search.encoders.current }, new AbortController().signal);
   };
 
   describe("happy", () => {
@@ -142,7 +142,7 @@ describe("memory search", () => {
       const api = await startTestApi();
       try {
         const caller = memoryOf(api, await api.registerAgent());
-        await api.container.features.search.encoder.close();
+        await api.container.features.search.encoders.close();
         assert.strictEqual((await caller.write("k", "quorblex")).status, 201);
         assertError(await caller.call("POST", "/search", { body: { query: "x" } }), 503, "search_unavailable");
       } finally {

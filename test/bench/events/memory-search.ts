@@ -41,7 +41,7 @@ async function fill(service: BenchService, agent: BenchAgent, size: number): Pro
 /** Gives the entries vectors, as the worker's job does. */
 async function embed(service: BenchService): Promise<void> {
   const { connection, features } = service.local.container;
-  const { encoder } = features.search;
+  const { current: encoder } = features.search.encoders;
   const vectors: Buffer[] = [];
   for (let text = 0; text < EMBEDDED; text += 1) vectors.push(toBytes((await encoder.encode(textOf(text))).vector));
   const entries = connection.collection<EntryRecord>("memory_entries");
@@ -74,7 +74,7 @@ export async function measureMemorySearch(bench: EventsBench): Promise<PartResul
       await fill(service, agent, size);
     }
     await embed(service);
-    const { encoder } = service.local.container.features.search;
+    const { current: encoder } = service.local.container.features.search.encoders;
     let found = 0;
     const timed = async (samples: number[], work: () => Promise<unknown>): Promise<void> => {
       const startedAt = performance.now();

@@ -1,0 +1,33 @@
+import type { Logger } from "../../../lib/logger.ts";
+import type { StoredEmbedding } from "../../listings/model.ts";
+import { NoVectorError } from "./encoder.ts";
+import type { SentenceEncoder } from "./encoder.ts";
+import { toBytes } from "./vectors.ts";
+
+/** How long a request waits for the embedding of what it writes. */
+const PATIENCE_MS = 3_000;
+
+/** Embeds texts as they are written. */
+export interface Embedder {
+  /**
+   * @param owner id of the agent whose private text it is
+   * @returns null if that isn't possible at the moment: a job embeds the text later
+   */
+  embed(text: string, owner?: string): Promise<StoredEmbedding | null>;
+}
+
+/** Embeds texts with the encoder. It logs a failure and leaves the text to the job that embeds pending ones. */
+export function createEmbedder(encoder: SentenceEncoder, log: Logger): Embedder {
+  return {
+    async embed(text, owner) {
+      try {
+        const { vector } = await encoder.encode(text, { owner, patienceMs: PATIENCE_MS });
+        return { model: encoder.model, vector: toBytes(vector) };
+      } catch (error) {
+        // The encoder logs an outage and a spent budget once, not for each text.
+        if (!(error instanceof NoVectorError)) log.warn({ err: error }, "couldn't embed a text; it is pending");
+        return null;
+      }
+    },
+  };
+}
