@@ -79,9 +79,9 @@ const readinessOutput = z.object({
       model: z.string().meta({ description: "What turns texts into vectors" }),
       server: z
         .object({
-          available: z
+          answers: z
             .boolean()
-            .meta({ description: "Whether this process may send; false for a while after failures" }),
+            .meta({ description: "False from a failed request of this process until its next answer" }),
           tokensToday: count.meta({ description: "What this UTC day's requests have cost and may still cost" }),
           dailyTokens: count,
         })

@@ -19,8 +19,8 @@ export interface EncoderState {
   model: string;
   /** Null for the embedded encoder. */
   server: {
-    /** Whether this process may send; false for a while after failures. */
-    available: boolean;
+    /** False from a request of this process that failed for good until its next answer. */
+    answers: boolean;
     /** What this UTC day's requests of all processes have cost and may still cost. */
     tokensToday: number;
     dailyTokens: number;
@@ -94,7 +94,7 @@ export function createEncoders(options: EncodersOptions): Encoders {
     },
     async state() {
       const tokensToday = await budget.spentToday();
-      return { model: current.model, server: { available: outage.isOver(), tokensToday, dailyTokens } };
+      return { model: current.model, server: { answers: outage.isAnswering(), tokensToday, dailyTokens } };
     },
     async close() {
       await Promise.all([embedded, ...known.values()].map((encoder) => encoder.close()));

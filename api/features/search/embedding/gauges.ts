@@ -13,12 +13,12 @@ export function addEmbeddingGauges(metrics: Pick<Metrics, "addGauge">, encoders:
     },
   });
   metrics.addGauge({
-    name: "embedding_server_available",
-    help: "1 while this process may send texts to the embedding server, 0 for a while after failures",
+    name: "embedding_server_answers",
+    help: "0 from a failed request of this process to the embedding server until the next answer, else 1",
     labels: [],
     read: async () => {
       const { server } = await encoders.state();
-      return [{ labels: {}, value: server === null ? null : Number(server.available) }];
+      return [{ labels: {}, value: server === null ? null : Number(server.answers) }];
     },
   });
 }

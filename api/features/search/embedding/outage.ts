@@ -2,9 +2,12 @@ import type { Logger } from "../../../lib/logger.ts";
 import { pauseAfter } from "../../../lib/retry.ts";
 import type { EmbeddingServerError } from "./embedding-server.ts";
 
-/** Whether the server is left alone at the moment. */
+/** What a process knows about failures of the server. */
 export interface Outage {
-  isOver(): boolean;
+  /** Whether nothing may be sent at the moment. */
+  isPausing(): boolean;
+  /** False from a failure until the next answer. */
+  isAnswering(): boolean;
   /** After requests that failed for good: nothing is sent for a while, which grows with each failure in a row. */
   begin(error: EmbeddingServerError): void;
   /** After an answer. */
@@ -24,7 +27,8 @@ export function createOutage(model: string, log: Logger, pauses = PAUSES): Outag
   let failures = 0;
   let until = 0;
   return {
-    isOver: () => performance.now() >= until,
+    isPausing: () => performance.now() < until,
+    isAnswering: () => failures === 0,
     begin(error) {
       // Requests that were under way together count once.
       if (performance.now() < until) return;

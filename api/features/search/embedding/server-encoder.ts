@@ -182,7 +182,7 @@ export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
       const view = await cache.read(left.map(({ hash }) => hash));
       left = settleCached(left, view);
       if (left.length === 0) return;
-      if (!outage.isOver()) throw new NoVectorError("server", "The embedding server is unavailable");
+      if (outage.isPausing()) throw new NoVectorError("server", "The embedding server is unavailable");
       left = await embedFree(left, view, pace);
       if (left.length === 0) return;
       if (performance.now() > giveUpAt) throw new NoVectorError("server", "Another process takes too long");

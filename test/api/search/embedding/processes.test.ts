@@ -7,7 +7,14 @@ import { createVectorCache } from "../../../../api/features/search/embedding/vec
 import { sha256Hex } from "../../../../api/lib/ids.ts";
 import { EMBEDDING_KEY, openEncoderBench, PACES, providerAt } from "../../../fixtures/embedding-encoders.ts";
 import type { EncoderBench } from "../../../fixtures/embedding-encoders.ts";
-import { failing, hanging, startEmbeddingServer, tokensOf } from "../../../fixtures/embedding-server.ts";
+import {
+  expensive,
+  failing,
+  hanging,
+  mostTokensOf,
+  startEmbeddingServer,
+  tokensOf,
+} from "../../../fixtures/embedding-server.ts";
 import type { EmbeddingServerFixture } from "../../../fixtures/embedding-server.ts";
 import { movedClock } from "../../../fixtures/limits.ts";
 import { rejectionOf } from "../../../fixtures/rejection.ts";
@@ -106,8 +113,7 @@ describe("processes that share an embedding server", () => {
   describe("the day's tokens", () => {
     const text = (number: number) => `airship number ${number}`;
     const cost = tokensOf(text(1));
-    /** What is set aside for such a text: a token has a byte or more. */
-    const reserve = Buffer.byteLength(text(10)) + 4;
+    const reserve = mostTokensOf(text(10));
 
     it("count what the server says, and all that was sent if it doesn't say anything", async () => {
       const { current } = await bench.process(providerAt(server.baseUrl));
@@ -136,12 +142,8 @@ describe("processes that share an embedding server", () => {
       const processes = await Promise.all(
         Array.from({ length: 2 }, () => bench.process(providerAt(server.baseUrl, { dailyTokens }))),
       );
-      // The server claims all that is set aside, so exactly nine texts fit.
-      server.always = (response, { data }, { body }) => {
-        const prompt_tokens = body.input.reduce((sum, one) => sum + Buffer.byteLength(one) + 4, 0);
-        response.writeHead(200, { "content-type": "application/json" });
-        response.end(JSON.stringify({ data, usage: { prompt_tokens } }));
-      };
+      // Exactly nine texts fit.
+      server.always = expensive;
       const settled: PromiseSettledResult<unknown>[] = [];
       for (let number = 10; number < 30; number += 2) {
         settled.push(
@@ -168,7 +170,7 @@ describe("processes that share an embedding server", () => {
       assert.strictEqual((await state()).server?.tokensToday, cost);
       const { reason } = await rejectionOf(current.encode(text(11)), NoVectorError);
       assert.strictEqual(reason, "budget");
-      assert.isTrue((await state()).server?.available, "the server itself works");
+      assert.isTrue((await state()).server?.answers, "the server itself works");
       assert.strictEqual((await current.encode(text(10))).vector.length, 64, "the cache costs nothing");
       clock.pass(1_000);
       assert.strictEqual((await current.encode(text(11))).vector.length, 64);

@@ -1,0 +1,197 @@
+// Listings, memory and search with texts that a server embeds.
+import { assert } from "chai";
+
+import type { Env } from "../../../../api/config/env.ts";
+import { embedEntries } from "../../../../api/features/memory/embed-pending.ts";
+import { embedPending } from "../../../../api/features/search/embed-pending.ts";
+import type { listingModel } from "../../../../api/features/listings/model.ts";
+import { listingBody, startTestApi } from "../../../fixtures/api.ts";
+import type { TestAgent, TestApi } from "../../../fixtures/api.ts";
+import { EMBEDDING_KEY, providerAt } from "../../../fixtures/embedding-encoders.ts";
+import { failing, hanging, startEmbeddingServer } from "../../../fixtures/embedding-server.ts";
+import type { EmbeddingServerFixture } from "../../../fixtures/embedding-server.ts";
+import { memoryOf } from "../../../fixtures/memory.ts";
+import { until } from "../../../fixtures/until.ts";
+
+const DIMENSIONS = 256;
+const MODEL = `compatible:scripted:${DIMENSIONS}`;
+
+describe("search with an embedding server", () => {
+  let server: EmbeddingServerFixture;
+  let api: TestApi;
+  let seller: TestAgent;
+  let opened: TestApi[];
+
+  beforeEach(async () => {
+    server = await startEmbeddingServer(DIMENSIONS);
+    opened = [];
+    api = await start();
+    seller = await api.registerAgent();
+  });
+  afterEach(async () => {
+    for (const one of opened.slice(1)) await one.stop();
+    await opened[0]?.close();
+    await server.close();
+  });
+
+  /** Another process; on the database of the first one. */
+  async function start(env: Partial<Env> = {}): Promise<TestApi> {
+    const embeddingProvider = providerAt(server.baseUrl, { dimensions: DIMENSIONS });
+    const first = opened[0]?.container.connection.name;
+    const options = first === undefined ? {} : { databaseName: first };
+    const started = await startTestApi({ ...options, env: { embeddingProvider, ...env } });
+    opened.push(started);
+    return started;
+  }
+
+  const airship = { title: "Zeppelin charter", description: "Rents airships for every voyage.", category: "booking" };
+
+  async function list(fields: Record<string, unknown> = airship, by = api): Promise<string> {
+    const answer = await by.request("POST", "/api/v1/services", { key: seller.apiKey, body: listingBody(fields) });
+    assert.strictEqual(answer.status, 201, answer.text);
+    return answer.body.data.id as string;
+  }
+  async function found(query: string, by = api): Promise<string[]> {
+    const answer = await by.request("POST", "/api/v1/discover", { body: { query } });
+    assert.strictEqual(answer.status, 200, answer.text);
+    return answer.body.map(({ serviceId }: { serviceId: string }) => serviceId);
+  }
+  const untilFound = (query: string, id: string, by = api) =>
+    until(`${query} finds it`, async () => (await found(query, by)).includes(id));
+  const listingsOf = (by: TestApi) =>
+    by.container.connection.models["Listing"] as unknown as ReturnType<typeof listingModel>;
+  const stored = async (id: string) => (await listingsOf(api).findById(id).lean())?.embedding ?? null;
+  /** Runs the worker's job until it has embedded something: after a failure nothing is sent for a moment. */
+  const embedPendingListings = (by = api) =>
+    until("pending listings are embedded", async () => {
+      const { container } = by;
+      const encoder = container.features.search.encoders.current;
+      const deps = { listings: listingsOf(by), encoder };
+      return (await embedPending(deps, container.log, new AbortController().signal)) > 0;
+    });
+
+  it("finds a listing by its meaning, embedded once when it is created", async () => {
+    const id = await list();
+    assert.deepEqual(server.texts(), ["Zeppelin charter. booking. Rents airships for every voyage."]);
+    const embedding = await stored(id);
+    assert.deepEqual([embedding?.model, embedding?.vector.buffer.byteLength], [MODEL, 4 * DIMENSIONS]);
+    await untilFound("dirigible journey", id);
+    assert.deepEqual(await found("doctor for dogs"), []);
+  });
+
+  it("embeds a text once for all processes: changes of the price, twins and queries cost nothing more", async () => {
+    const other = await start();
+    const id = await list();
+    await list(airship, other);
+    await api.request("PATCH", `/api/v1/services/${id}`, { key: seller.apiKey, body: { price: 9 } });
+    await untilFound("dirigible journey", id);
+    await untilFound("dirigible journey", id, other);
+    assert.deepEqual(server.texts(), [
+      "Zeppelin charter. booking. Rents airships for every voyage.",
+      "dirigible journey",
+    ]);
+  });
+
+  it("takes a listing while the server is away: found by its words at once, and by its meaning later", async () => {
+    server.always = failing(401);
+    const id = await list();
+    assert.isNull(await stored(id));
+    await untilFound("zeppelin", id);
+    assert.notInclude(await found("dirigible journey"), id);
+    const { body } = await api.request("GET", "/ready");
+    assert.deepEqual([body.search.ok, body.encoder.model, body.encoder.server.answers], [true, MODEL, false]);
+
+    server.always = undefined;
+    await embedPendingListings();
+    assert.strictEqual((await stored(id))?.model, MODEL);
+    await untilFound("dirigible journey", id);
+    // An answer of /ready is shared for a second.
+    await until("/ready says so", async () => {
+      const { encoder } = (await api.request("GET", "/ready")).body;
+      return encoder.server.answers as boolean;
+    });
+  });
+
+  it("doesn't keep a seller waiting for a server that hangs", async () => {
+    server.always = hanging;
+    const id = await list();
+    assert.isNull(await stored(id));
+    await untilFound("zeppelin", id);
+  });
+
+  it("goes by words when the day's tokens are spent, and says what they were", async () => {
+    const id = await list();
+    await untilFound("dirigible journey", id);
+    const embeddingProvider = providerAt(server.baseUrl, { dimensions: DIMENSIONS, dailyTokens: 1 });
+    const poor = await start({ embeddingProvider });
+    const requests = server.seen.length;
+    assert.deepEqual(await found("dirigible travel", poor), []);
+    assert.deepEqual(await found("zeppelin charter", poor), [id]);
+    assert.deepEqual(await found("dirigible journey", poor), [id], "its vector is in the cache");
+    const late = await list({ ...airship, title: "Balloon rides" }, poor);
+    assert.isNull(await stored(late));
+    assert.strictEqual(server.seen.length, requests);
+    const { encoder } = (await poor.request("GET", "/ready")).body;
+    assert.strictEqual(encoder.server.dailyTokens, 1);
+    assert.isAbove(encoder.server.tokensToday, 0);
+    assert.isTrue(encoder.server.answers);
+    const { body: metrics } = await poor.container.metrics.text();
+    assert.include(metrics, `embedding_tokens_today ${encoder.server.tokensToday}`);
+    assert.include(metrics, "embedding_server_answers 1");
+  });
+
+  it("finds an agent's memory by meaning, and by words while the server is away", async () => {
+    const memory = memoryOf(api, seller);
+    const keys = async (query: string) => {
+      const answer = await memory.call("POST", "/search", { body: { query } });
+      assert.strictEqual(answer.status, 200, answer.text);
+      return answer.body.data.map(({ key }: { key: string }) => key) as string[];
+    };
+    await memory.write("pet", "A veterinarian treats dogs");
+    assert.deepEqual(await keys("doctor for animals"), ["pet"]);
+    server.always = failing(401);
+    assert.strictEqual((await memory.write("trip", "A zeppelin charter")).status, 201);
+    assert.deepEqual(await keys("zeppelin"), ["trip"]);
+    assert.deepEqual(await keys("airship voyage"), []);
+    server.always = undefined;
+    const { connection, features } = api.container;
+    const deps = { connection, models: features.memory.models, encoder: features.search.encoders.current };
+    await until("the entry is embedded", async () => (await embedEntries(deps, new AbortController().signal)) > 0);
+    assert.deepEqual(await keys("airship voyage"), ["trip"]);
+  });
+
+  it("embeds everything again after a change of the model, while the words still find it", async () => {
+    const [id, archived] = [await list(), await list({ ...airship, title: "Old charter" })];
+    await api.request("DELETE", `/api/v1/services/${archived}`, { key: seller.apiKey });
+    const changed = await start({ embeddingProvider: providerAt(server.baseUrl, { model: "next", dimensions: 512 }) });
+    await untilFound("zeppelin", id, changed);
+    await embedPendingListings(changed);
+    assert.strictEqual((await stored(id))?.model, "compatible:next:512");
+    assert.strictEqual((await stored(archived))?.model, MODEL);
+    await untilFound("dirigible journey", id, changed);
+    const { encoders } = changed.container.features.search;
+    assert.strictEqual((await encoders.of(MODEL)?.encode("dirigible"))?.vector.length, DIMENSIONS);
+  });
+
+  it("answers any query: of 1,000 characters, of emoji, in other languages", async () => {
+    const id = await list();
+    await untilFound("zeppelin", id);
+    for (const query of ["x ".repeat(500), "\u{1f600}".repeat(1_000), "\u98de\u8247\u65c5\u884c", "?!"]) {
+      const answer = await api.request("POST", "/api/v1/discover", { body: { query } });
+      assert.strictEqual(answer.status, 200, answer.text);
+    }
+    assert.isTrue(server.texts().every((text) => Buffer.byteLength(text) <= 8_192));
+  });
+
+  it("keeps no text of a query or of a memory entry, and no key, beside what is stored anyway", async () => {
+    await memoryOf(api, seller).write("k", "A secret diary about airships");
+    await found("a secret wish for airships");
+    const { connection } = api.container;
+    const all = await Promise.all(
+      ["embeddings", "embedding_spending"].map((name) => connection.collection(name).find().toArray()),
+    );
+    assert.strictEqual(all[0]?.length, 2);
+    const text = JSON.stringify(all);
+    for (const part of ["secret", "diary", seller.agentId, EMBEDDING_KEY]) assert.notInclude(text, part);
+  });
+});
