@@ -9329,6 +9329,29 @@ export type GetReadyErrors = {
       error?: string;
       listings?: number;
     };
+    /**
+     * How texts are embedded (docs/embeddings.md); null while the database is unavailable
+     */
+    encoder: {
+      /**
+       * What turns texts into vectors
+       */
+      model: string;
+      /**
+       * Null for the embedded encoder
+       */
+      server: {
+        /**
+         * False from a failed request of this process until its next answer
+         */
+        answers: boolean;
+        /**
+         * What this UTC day's requests have cost and may still cost
+         */
+        tokensToday: number;
+        dailyTokens: number;
+      } | null;
+    } | null;
     networks: {
       "base-sepolia": {
         /**
@@ -9548,6 +9571,29 @@ export type GetReadyResponses = {
       error?: string;
       listings?: number;
     };
+    /**
+     * How texts are embedded (docs/embeddings.md); null while the database is unavailable
+     */
+    encoder: {
+      /**
+       * What turns texts into vectors
+       */
+      model: string;
+      /**
+       * Null for the embedded encoder
+       */
+      server: {
+        /**
+         * False from a failed request of this process until its next answer
+         */
+        answers: boolean;
+        /**
+         * What this UTC day's requests have cost and may still cost
+         */
+        tokensToday: number;
+        dailyTokens: number;
+      } | null;
+    } | null;
     networks: {
       "base-sepolia": {
         /**

@@ -43,7 +43,10 @@ describe("memory search", () => {
   const embed = () => {
     const { connection, features } = apis[0].container;
     const { models } = features.memory;
-    return embedEntries({ connection, models, encoder: features.search.encoders.current }, new AbortController().signal);
+    return embedEntries(
+      { connection, models, encoder: features.search.encoders.current },
+      new AbortController().signal,
+    );
   };
 
   describe("happy", () => {

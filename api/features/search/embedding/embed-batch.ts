@@ -31,7 +31,7 @@ export async function embedBatch<Item>(
   );
   const failures = settled.flatMap((one) => (one.status === "rejected" ? [one.reason as unknown] : []));
   const unexpected = failures.find((error) => !(error instanceof NoVectorError));
-  if (unexpected !== undefined) throw unexpected;
+  if (unexpected !== undefined) throw unexpected as Error;
   return {
     embedded: settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : [])),
     isStuck: failures.some((error) => error instanceof NoVectorError && error.reason !== "text"),

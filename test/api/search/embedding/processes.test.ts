@@ -165,12 +165,13 @@ describe("processes that share an embedding server", () => {
     it("come back the next UTC day, for a text that waited too", async () => {
       const clock = movedClock(new Date("2026-11-23T23:59:59Z"));
       const provider = providerAt(server.baseUrl, { dailyTokens: reserve });
-      const { current, state } = await bench.process(provider, { now: clock.now });
+      const encoders = await bench.process(provider, { now: clock.now });
+      const { current } = encoders;
       await current.encode(text(10));
-      assert.strictEqual((await state()).server?.tokensToday, cost);
+      assert.strictEqual((await encoders.state()).server?.tokensToday, cost);
       const { reason } = await rejectionOf(current.encode(text(11)), NoVectorError);
       assert.strictEqual(reason, "budget");
-      assert.isTrue((await state()).server?.answers, "the server itself works");
+      assert.isTrue((await encoders.state()).server?.answers, "the server itself works");
       assert.strictEqual((await current.encode(text(10))).vector.length, 64, "the cache costs nothing");
       clock.pass(1_000);
       assert.strictEqual((await current.encode(text(11))).vector.length, 64);
@@ -182,11 +183,11 @@ describe("processes that share an embedding server", () => {
     });
 
     it("of a process that dies within a request stay spent", async () => {
-      const { current, close } = await bench.process(providerAt(server.baseUrl));
+      const encoders = await bench.process(providerAt(server.baseUrl));
       server.always = hanging;
-      const vector = rejectionOf(current.encode(text(10)), NoVectorError);
+      const vector = rejectionOf(encoders.current.encode(text(10)), NoVectorError);
       await until("the text has been sent", () => Promise.resolve(server.seen.length === 1));
-      await close();
+      await encoders.close();
       await vector;
       assert.strictEqual(await spent(), reserve);
       assert.isEmpty(await cached());
