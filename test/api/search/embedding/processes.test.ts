@@ -22,6 +22,8 @@ import { until } from "../../../fixtures/until.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
+/** Waits as long as a loaded machine needs. */
+const PATIENT_QUERY = { as: "query", patienceMs: 60_000 } as const;
 
 describe("processes that share an embedding server", () => {
   let bench: EncoderBench;
@@ -93,7 +95,7 @@ describe("processes that share an embedding server", () => {
         assert.match(String(added?._id), /^[0-9a-f]{64}$/);
         return (added?.["expiresAt"] as Date).getTime() - clock.now().getTime();
       };
-      assert.strictEqual(await kept("a query about airships", { as: "query" }), HOUR);
+      assert.strictEqual(await kept("a query about airships", PATIENT_QUERY), HOUR);
       assert.strictEqual(await kept("a diary about airships", { owner: "agt_1" }), DAY);
       assert.strictEqual(await kept("a listing about airships", {}), 30 * DAY);
       const indexes = await bench.connection.collection("embeddings").indexes();
@@ -105,7 +107,7 @@ describe("processes that share an embedding server", () => {
       const { current } = await bench.process(providerAt(server.baseUrl));
       for (const owner of ["agt_1", "agt_2", "agt_1", undefined]) await current.encode("my password is", { owner });
       assert.strictEqual(server.texts().length, 3);
-      for (const owner of ["agt_1", "agt_2", "agt_2"]) await current.encode("my password", { as: "query", owner });
+      for (const owner of ["agt_1", "agt_2", "agt_2"]) await current.encode("my password", { ...PATIENT_QUERY, owner });
       assert.strictEqual(server.texts().length, 5);
     });
   });
@@ -128,10 +130,15 @@ describe("processes that share an embedding server", () => {
     });
 
     it("aren't spent by what the server turns away, but by what it may have done", async () => {
-      const paces = { document: { ...PACES.document, timeoutMs: 300, attempts: 1 } };
-      server.script = [failing(401), failing(500), hanging];
-      for (const expected of [0, 0, reserve]) {
-        const { current } = await bench.process(providerAt(server.baseUrl), { paces });
+      const attempts = { attempts: 1, ...PACES.document };
+      const impatient = { ...attempts, timeoutMs: 100 };
+      for (const [script, document, expected] of [
+        [failing(401), attempts, 0],
+        [failing(500), attempts, 0],
+        [hanging, impatient, reserve],
+      ] as const) {
+        server.script = [script];
+        const { current } = await bench.process(providerAt(server.baseUrl), { paces: { document } });
         await rejectionOf(current.encode(text(10)), NoVectorError);
         assert.strictEqual(await spent(), expected);
       }
@@ -147,9 +154,7 @@ describe("processes that share an embedding server", () => {
       const settled: PromiseSettledResult<unknown>[] = [];
       for (let number = 10; number < 30; number += 2) {
         settled.push(
-          ...(await Promise.allSettled(
-            processes.map(({ current }, index) => current.encode(text(number + index), { as: "query" })),
-          )),
+          ...(await Promise.allSettled(processes.map(({ current }, index) => current.encode(text(number + index))))),
         );
       }
       const rejected = settled.flatMap((one) => (one.status === "rejected" ? [one.reason as NoVectorError] : []));
