@@ -44,7 +44,8 @@ async function loadCategoryFit(encoder: Pick<SentenceEncoder, "encode">): Promis
   const topics = new Map(
     await Promise.all(
       Object.entries(CATEGORY_TOPICS).map(
-        async ([category, text]) => [category, (await encoder.encode(text, { patienceMs: PATIENCE_MS })).vector] as const,
+        async ([category, text]) =>
+          [category, (await encoder.encode(text, { patienceMs: PATIENCE_MS })).vector] as const,
       ),
     ),
   );

@@ -86,10 +86,12 @@ describe("search with an embedding server", () => {
     await api.request("PATCH", `/api/v1/services/${id}`, { key: seller.apiKey, body: { price: 9 } });
     await untilFound("dirigible journey", id);
     await untilFound("dirigible journey", id, other);
-    assert.deepEqual(server.texts(), [
-      "Zeppelin charter. booking. Rents airships for every voyage.",
-      "dirigible journey",
-    ]);
+    const texts = server.texts();
+    for (const once of ["Zeppelin charter. booking. Rents airships for every voyage.", "dirigible journey"]) {
+      assert.strictEqual(texts.filter((text) => text === once).length, 1, once);
+    }
+    // The others say what is usual in each category.
+    assert.strictEqual(new Set(texts).size, texts.length);
   });
 
   it("takes a listing while the server is away: found by its words at once, and by its meaning later", async () => {
@@ -190,7 +192,7 @@ describe("search with an embedding server", () => {
     const all = await Promise.all(
       ["embeddings", "embedding_spending"].map((name) => connection.collection(name).find().toArray()),
     );
-    assert.strictEqual(all[0]?.length, 2);
+    assert.isAtLeast(all[0]?.length ?? 0, 2);
     const text = JSON.stringify(all);
     for (const part of ["secret", "diary", seller.agentId, EMBEDDING_KEY]) assert.notInclude(text, part);
   });
