@@ -5,12 +5,13 @@ import { dirname, join } from "node:path";
 import pg from "pg";
 
 import { PROGRAMS } from "./paths.ts";
-import { isPidRunning } from "./process-identity.ts";
+import { isPidRunning, killProcessesIn } from "./process-identity.ts";
 import type { JobDefinition, RunJob, ServiceDefinition } from "./supervisor.ts";
 
 /** User and group `nobody`, because Postgres refuses to run as root. */
 const NOBODY = 65_534;
-const HELPERS_END_MS = 10_000;
+/** How long the helper processes of a killed server may take to end by themselves, and then after they are killed. */
+const HELPERS_END_MS = 5_000;
 const DATABASE = "graph";
 const USER = "graph";
 
@@ -59,11 +60,19 @@ export class LocalPostgres {
     const lines = readFileSync(lockFile, "utf8").split("\n");
     if (isPidRunning(Number(lines[0]))) return;
     const memoryId = lines[6]?.trim().split(/ +/)[1];
-    const giveUpAt = Date.now() + HELPERS_END_MS;
-    // Its helper processes notice its end and exit; until then they may still write.
-    while (memoryId !== undefined && isMemoryInUse(memoryId)) {
-      if (Date.now() > giveUpAt) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
+    const hasEnded = async (): Promise<boolean> => {
+      const giveUpAt = Date.now() + HELPERS_END_MS;
+      while (memoryId !== undefined && isMemoryInUse(memoryId)) {
+        if (Date.now() > giveUpAt) return false;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      return true;
+    };
+    // Its helper processes notice its end and exit; until then they may still write. One that waits for a lock of another
+    // one, which has exited, waits for ever. Killing it is safe: nobody writes any more, and Postgres recovers from its log.
+    if (!(await hasEnded())) {
+      killProcessesIn(this.#dataDir);
+      if (!(await hasEnded())) return;
     }
     rmSync(lockFile);
   }

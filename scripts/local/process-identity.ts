@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
 
 /**
  * Distinguishes a process from a later one with the same id: its start time in clock ticks since boot, and the boot id.
@@ -85,6 +85,18 @@ function isGroupOf(recorded: ProcessIdentity): boolean {
   const holder = look(recorded.pid);
   if (holder !== undefined) return holder.identity.startTicks === recorded.startTicks;
   return readBootId() === recorded.bootId;
+}
+
+/** Kills every process that works in a folder. What belongs to other users is left alone. */
+export function killProcessesIn(folder: string): void {
+  const place = realpathSync(folder);
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      if (readlinkSync(`/proc/${pid}/cwd`) === place) signalProcess(Number(pid), "SIGKILL");
+    } catch {
+      // It has ended, or it is another user's.
+    }
+  }
 }
 
 function readBootId(): string {
