@@ -3,6 +3,7 @@ import { ANALYTICS_FAULTS } from "./analytics.ts";
 import { DEAL_FAULTS } from "./deals.ts";
 import { DISPUTE_FAULTS } from "./disputes.ts";
 import { DOOR_FAULTS } from "./door.ts";
+import { EMBEDDING_FAULTS } from "./embeddings.ts";
 import { EVENT_FAULTS } from "./events.ts";
 import { KEEPER_FAULTS } from "./keeper.ts";
 import { MARKET_FAULTS } from "./market.ts";
@@ -22,4 +23,5 @@ export const API_MUTANTS: readonly ApiMutant[] = [
   ...EVENT_FAULTS,
   ...MESSAGE_FAULTS,
   ...ANALYTICS_FAULTS,
+  ...EMBEDDING_FAULTS,
 ];
