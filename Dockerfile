@@ -2,14 +2,15 @@
 #
 #   docker build --target api --tag agent-marketplace-api .
 #   docker build --target worker --tag agent-marketplace-worker .
-#   docker run --env-file service.env --publish 3000:3000 agent-marketplace-api
+#   docker run --env-file service.env --volume marketplace-search:/data/search --publish 3000:3000 agent-marketplace-api
+#   docker run --env-file service.env --volume marketplace-search:/data/search agent-marketplace-worker
 #
 # README, "Configuration", lists the variables. Node runs the TypeScript sources as they are, so nothing is compiled.
 FROM node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The optional packages are graph-node's binary and native accelerators; the service needs neither.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts
+# The search engine's library is among the optional packages, because there is one for each platform. graph-node's binary isn't needed.
+RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@graphprotocol/gnd-*
 
 FROM node:24-bookworm-slim AS service
 ENV NODE_ENV=production
@@ -19,6 +20,10 @@ COPY package.json ./
 COPY api api
 # deploy/deployments has the addresses of the contracts; DEPLOYMENT_* can name files elsewhere.
 COPY deploy deploy
+# API and worker need the same volume here, or SEARCH_INDEX_URL names an object store.
+RUN mkdir -p /data/search && chown node /data/search
+ENV SEARCH_INDEX_URL=/data/search
+VOLUME /data/search
 USER node
 
 # The worker listens on no port. It ends when it cannot go on, and whatever runs the container starts it again.

@@ -165,8 +165,6 @@ export interface Container extends Platform {
   loops: readonly BackgroundLoop[];
   /** The features themselves, for tests that drive their background work step by step. */
   features: Features;
-  /** Loads the search index and keeps it up to date. Only processes that answer searches need it. */
-  startSearch(): Promise<void>;
   /** Aborted when requests that are still under way have to be answered. */
   drainEnd: AbortSignal;
   /** Ends everything that waits or streams; call `endDrain` and `close` afterwards. */
@@ -232,7 +230,6 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
     },
     jobDefinitions: parts.flatMap(({ jobs = [] }) => jobs),
     loops: parts.flatMap(({ loops = [] }) => loops),
-    startSearch: () => search.start(),
     drainEnd: draining.signal,
     beginShutdown() {
       stopping.abort(new StoppingError());
@@ -280,8 +277,8 @@ function createFeatures(platform: Platform, timings: Timings) {
   const fees = feesModule.create({ connection, chain: chains[MAINNET], indexer: indexers[MAINNET], clock, timings });
   const etherPrice = createEtherPrice(chains, clock);
   const search = searchModule.create({
-    ...{ connection, standings, etherPrice, now, log, metrics: platform.metrics },
-    provider: env.embeddingProvider,
+    ...{ connection, standings, etherPrice, now, log, processId, metrics: platform.metrics },
+    ...{ provider: env.embeddingProvider, indexUrl: env.searchIndexUrl },
   });
   const { discovery, embedder } = search;
   const listings = listingsModule.create({ connection, embedder, search: discovery, standings, etherPrice, clock });

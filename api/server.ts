@@ -107,7 +107,6 @@ async function main(): Promise<void> {
   const log = createLogger({ level: env.logLevel, name: "api" });
   await runProcess(log, async () => {
     const container = await createContainer({ env, log });
-    await container.startSearch();
     const running = await listen(container, env.host, env.port);
     const scrapes =
       env.metricsPort === undefined

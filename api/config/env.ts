@@ -76,6 +76,13 @@ const variables = z.object({
   SUBGRAPH_PUBLIC_URL_BASE: publicHttpUrl.optional(),
   DEPLOYMENT_BASE_SEPOLIA: z.string().default("deploy/deployments/base-sepolia.json"),
   DEPLOYMENT_BASE: z.string().default("deploy/deployments/base.json"),
+  SEARCH_INDEX_URL: z
+    .string()
+    .regex(
+      /^(?:(?:s3|gs|az):\/\/[^/]+|[^:]+)/,
+      "must be a folder, or a prefix of an object store such as s3://bucket/prefix",
+    )
+    .default(".local/search"),
   WEBHOOK_SIGNING_SECRET: commaSeparated.default([]),
   WEBHOOK_ALLOW_PRIVATE_HOSTS: commaSeparated.default([]),
   ADMIN_API_KEY: z
@@ -138,6 +145,8 @@ export interface Env {
   internalWebhookSecret: string | undefined;
   /** The mail server; `log` outside of production without one, `none` in production without one (decision 31). */
   mail: { smtpUrl: string; from: string } | "log" | "none";
+  /** Where the search index is: a folder, or a prefix of an object store. API and worker need the same one. */
+  searchIndexUrl: string;
   /** Interval at which the follower polls a subgraph, in milliseconds. */
   followerPollMs: number;
   /** How many blocks must follow a move's block before the move is announced. */
@@ -186,6 +195,7 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     requireRequestSignatures: env.REQUIRE_REQUEST_SIGNATURES === "true",
     internalWebhookSecret: env.INTERNAL_WEBHOOK_SECRET,
     mail: mailOf(env, publicUrl),
+    searchIndexUrl: env.SEARCH_INDEX_URL.replace(/\/+$/, ""),
     followerPollMs: env.FOLLOWER_POLL_MS,
     confirmations: { "base-sepolia": env.CONFIRMATIONS_BASE_SEPOLIA, base: env.CONFIRMATIONS_BASE },
     limits: limitsOf(env),

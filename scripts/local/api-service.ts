@@ -14,6 +14,8 @@ export interface ApiOptions {
   readonly mongodbUri: string;
   readonly rpcUrls: Readonly<Record<NetworkName, string>>;
   readonly subgraphUrls: Readonly<Record<NetworkName, string>>;
+  /** Folder of the search index. */
+  readonly searchDir: string;
   /** Paths of the deployment files. */
   readonly deployments: Readonly<Record<NetworkName, string>>;
   readonly secrets: StackSecrets;
@@ -72,6 +74,7 @@ function apiEnvironment(options: ApiOptions, env: Environment): Record<string, s
     SUBGRAPH_URL_BASE: options.subgraphUrls.base,
     DEPLOYMENT_BASE_SEPOLIA: options.deployments["base-sepolia"],
     DEPLOYMENT_BASE: options.deployments.base,
+    SEARCH_INDEX_URL: given(env, "SEARCH_INDEX_URL", options.searchDir),
     WEBHOOK_SIGNING_SECRET: given(env, "WEBHOOK_SIGNING_SECRET", options.secrets.webhookSigningSecret),
     // Agents under development receive their webhooks on this machine.
     WEBHOOK_ALLOW_PRIVATE_HOSTS: given(env, "WEBHOOK_ALLOW_PRIVATE_HOSTS", "127.0.0.1"),

@@ -60,7 +60,7 @@ export interface Stack {
 const FIRST_TOLD_MS = 3_000;
 const STILL_AT_WORK_MS = 10_000;
 /** What `--fresh` removes from a stack's directory. The logs stay. */
-const DATA = ["chains", "deployments", "mongo", "postgres", "subgraph", "secrets.json", "stack.json"];
+const DATA = ["chains", "deployments", "mongo", "postgres", "search", "subgraph", "secrets.json", "stack.json"];
 
 /**
  * Starts the local stack and waits until all of it is ready. It resumes where an earlier run in the same directory
@@ -284,6 +284,7 @@ class StackStart {
           facts.deployments[network] ??
           given(this.#env, `DEPLOYMENT_${suffix}`, join(ROOT, "deploy", "deployments", `${network}.json`)),
       ),
+      searchDir: join(this.#dir, "search"),
       secrets: loadSecrets(this.#dir),
     };
     const starting = [];

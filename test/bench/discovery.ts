@@ -7,40 +7,69 @@ import { createRankers, RANKERS } from "./discovery/rankers.ts";
 import type { RankerName } from "./discovery/rankers.ts";
 import { reportOf } from "./discovery/report.ts";
 import type { Report } from "./discovery/report.ts";
+import { measureSize, seedsOf } from "./discovery/sizes.ts";
+import type { SizeResult } from "./discovery/sizes.ts";
 
-const HELP = `usage: npm run bench:discovery -- [--half HALF] [--json]
+const HELP = `usage: npm run bench:discovery -- [--half HALF] [--sizes N,N…] [--json]
 
 Asks the queries of test/bench/discovery in four ways: words alone (BM25), vectors alone, a plain hybrid of the two
 (reciprocal rank fusion), and ours, the search behind POST /api/v1/discover. Prints nDCG@10, MRR and recall@20, nDCG@10 by kind of
 query, and how many queries have a listing among their first three that doesn't serve them, by kind of listing. Needs neither
 chain nor database.
+
+With --sizes, measures the search engine over so many generated listings instead: build, disk, memory, searches without and with
+filters that pass 2% and 50%, searches per second by one and two processes, and how soon a change shows. A million listings
+take about ten minutes and 5 GB of disk.
   --half HALF   ${HALVES.join(" or ")} (default held-out; weights are tuned with the other only)
+  --sizes N,N…  numbers of listings, such as 1000,10000,100000,1000000
   --json        print one JSON object
   --help        this text`;
 
 const { values } = readArguments(HELP, {
   half: { type: "string", default: "held-out" },
+  sizes: { type: "string" },
   json: { type: "boolean", default: false },
 });
 const half =
   HALVES.find((name) => name === values.half) ??
   refuseArguments(`--half: "${values.half}" is none of ${HALVES.join(", ")}`);
 
+const sizes = (values.sizes ?? "").split(",").filter(Boolean).map(Number);
+const isSize = (size: number) => Number.isSafeInteger(size) && size >= 1_000 && size <= 10_000_000;
+if (!sizes.every(isSize))
+  refuseArguments(`--sizes: "${values.sizes ?? ""}" must be whole numbers from 1000 to 10000000`);
+
 const listings = loadListings();
 const queries = loadQueries().filter((query) => query.half === half);
 // The encoder's thread doesn't keep a process running.
 const keepRunning = setInterval(() => undefined, 60_000);
 const encoder = createThreadEncoder(createLogger({ level: "silent", name: "bench" }));
-const rankers = await createRankers(listings, encoder);
+const say = (text: string): void => {
+  console.error(text);
+};
 const reports: [RankerName, Report][] = [];
-for (const name of RANKERS) reports.push([name, await reportOf(rankers[name], queries, listings)]);
+const measured: SizeResult[] = [];
+if (sizes.length > 0) {
+  const seeds = await seedsOf(listings, encoder);
+  for (const size of sizes) measured.push(await measureSize(size, seeds, say));
+} else {
+  const rankers = await createRankers(listings, encoder);
+  for (const name of RANKERS) reports.push([name, await reportOf(rankers[name], queries, listings)]);
+}
 await encoder.close();
 clearInterval(keepRunning);
+
+function printSizes(): void {
+  for (const { listings: size, ...figures } of measured) {
+    console.log(`${size} listings`);
+    for (const [name, figure] of Object.entries(figures)) console.log(`  ${name}: ${JSON.stringify(figure)}`);
+  }
+}
 
 function print(): void {
   const row = (title: string, cells: readonly string[]) =>
     `${title.padEnd(32)}${cells.map((cell) => cell.padStart(10)).join("")}`;
-  const measured = (title: string, valueOf: (report: Report) => number | undefined, digits: number) =>
+  const compared = (title: string, valueOf: (report: Report) => number | undefined, digits: number) =>
     row(
       title,
       reports.map(([, report]) => valueOf(report)?.toFixed(digits) ?? "-"),
@@ -52,20 +81,23 @@ function print(): void {
       reports.map(([name]) => name),
     ),
   );
-  console.log(measured("nDCG@10", (report) => report.ndcg10, 3));
-  console.log(measured("MRR", (report) => report.mrr, 3));
-  console.log(measured("recall@20", (report) => report.recall20, 3));
+  console.log(compared("nDCG@10", (report) => report.ndcg10, 3));
+  console.log(compared("MRR", (report) => report.mrr, 3));
+  console.log(compared("recall@20", (report) => report.recall20, 3));
   for (const kind of QUERY_KINDS) {
     const count = queries.filter((query) => query.kind === kind).length;
-    console.log(measured(`nDCG@10, ${count} ${kind}`, (report) => report.byKind[kind], 3));
+    console.log(compared(`nDCG@10, ${count} ${kind}`, (report) => report.byKind[kind], 3));
   }
   for (const kind of LISTING_KINDS.filter((name) => name !== "genuine")) {
-    console.log(measured(`${kind} in the first three`, (report) => report.intruders[kind], 0));
+    console.log(compared(`${kind} in the first three`, (report) => report.intruders[kind], 0));
   }
-  console.log(measured("repeats in the first three", (report) => report.repeats, 0));
+  console.log(compared("repeats in the first three", (report) => report.repeats, 0));
 }
 
-if (values.json) {
+if (sizes.length > 0) {
+  if (values.json) console.log(JSON.stringify({ sizes: measured }));
+  else printSizes();
+} else if (values.json) {
   const rankersByName = Object.fromEntries(reports);
   console.log(JSON.stringify({ half, listings: listings.length, queries: queries.length, rankers: rankersByName }));
 } else {

@@ -118,7 +118,7 @@ describe("the environment of the API", () => {
   const options = {
     ...{ port: 3_000, mongodbUri: "mongodb://mongo", rpcUrls: networks("http://chain") },
     ...{ subgraphUrls: networks("http://graph"), deployments: networks("deployment.json") },
-    secrets: { webhookSigningSecret: "the stack's own" },
+    ...{ searchDir: "search", secrets: { webhookSigningSecret: "the stack's own" } },
   };
   const names = ["NODE_ENV", "PUBLIC_URL", "WEBHOOK_SIGNING_SECRET", "WEBHOOK_ALLOW_PRIVATE_HOSTS"];
   const told = (env: Record<string, string>) => names.map((name) => apiService(options, env).env?.[name]);

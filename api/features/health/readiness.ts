@@ -71,7 +71,8 @@ export interface ReadinessSources {
   connection: Connection;
   chains: Readonly<Record<Network, Pick<ChainClient, "head" | "block">>>;
   indexers: Readonly<Record<Network, Pick<Indexer, "head">>>;
-  search: { listings(): Promise<number>; isFollowing(): boolean };
+  /** How many listings can be found, and for how long the index hasn't followed the changes. */
+  search: { listings(): Promise<number>; lagMs(): Promise<number> };
   encoders: { state(): Promise<EncoderState> };
   /** For each network, the last block whose events have been applied. */
   reached: () => Promise<ReadonlyMap<Network, number>>;
@@ -85,6 +86,8 @@ export interface ReadinessSources {
   log: Logger;
 }
 
+/** As long as a change may take to be found (specification 2.2). */
+const MAX_SEARCH_LAG_MS = 60_000;
 /** How long an answer is shared. Under any load, a process checks at most once a second. */
 const MAX_AGE_MS = 1_000;
 
@@ -136,7 +139,8 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
     const [database, index, encoder, outbox, testnet, mainnet] = await Promise.all([
       probe("mongodb", log, () => connection.getClient().db("admin").command({ ping: 1 })),
       probe("search", log, async () => {
-        if (!search.isFollowing()) throw new Error("The search index doesn't follow the listings");
+        const lagMs = await search.lagMs();
+        if (lagMs > MAX_SEARCH_LAG_MS) throw new Error(`The search index is ${Math.round(lagMs / 1_000)} s behind`);
         return { listings: await search.listings() };
       }),
       probe("encoder", log, () => sources.encoders.state()),

@@ -105,7 +105,7 @@ const ready = defineRoute({
   path: "/ready",
   summary: "Reports whether the process can serve, and the state of each network",
   description:
-    "200 while the database, search and at least one network work, so an outage of one network doesn't take a process " +
+    "200 while the database and at least one network work, so an outage of one network doesn't take a process " +
     "out of a load balancer. With `network`, 200 only while that network works. A process checks at most once a second.",
   query: z.strictObject({ network: networkSchema.optional() }),
   responses: { 200: readinessOutput, 503: readinessOutput },
@@ -124,9 +124,9 @@ const ready = defineRoute({
 });
 
 /** Whether a load balancer may send requests: those for one network, or for any. */
-function isReady({ database, search, networks }: Readiness, network: Network | undefined): boolean {
+function isReady({ database, networks }: Readiness, network: Network | undefined): boolean {
   const needed = network === undefined ? NETWORKS : [network];
-  return database.ok && search.ok && needed.some((name) => networks[name].ok);
+  return database.ok && needed.some((name) => networks[name].ok);
 }
 
 function withoutFacts({ ok, latencyMs, error }: { ok: boolean; latencyMs: number; error?: string }) {

@@ -1,5 +1,7 @@
 import MiniSearch from "minisearch";
 
+import { NO_WORDS, relevanceOf, sumOf } from "./engine/relevance.ts";
+import type { WordMatch } from "./engine/relevance.ts";
 import type { Match, SearchIndex } from "./search-index.ts";
 import { cosine } from "./embedding/vectors.ts";
 import { searchTerm, wordsOf } from "./embedding/words.ts";
@@ -12,26 +14,6 @@ export interface InProcessIndexOptions<Document, Filter> {
   weights: Readonly<Record<string, number>>;
   passes(document: Document, filter: Filter): boolean;
 }
-
-/*
- * The numbers below were tuned on the first query of each case in test/fixtures/relevance.ts. The test measures with
- * the second queries, which weren't used for tuning.
- */
-
-/** Minimum cosine of a document that answers a query. Unrelated English sentences stay below it. */
-const LEAST_COSINE = 0.28;
-/** The same for a query whose words the encoder knows only by their syllables. Gibberish stays below it. */
-const LEAST_COSINE_OF_UNKNOWN_WORDS = 0.42;
-const LEAST_KNOWN_WORD_SHARE = 0.3;
-/** Share of a query's words that makes a document an answer regardless of its meaning. */
-const LEAST_WORD_COVERAGE = 0.5;
-/**
- * Maximum that matching words add to the cosine. They add it by the share of the query's words that match: a single rare one
- * otherwise counts more than the meaning of all. Chosen with the tuning half of test/bench/discovery.
- */
-const WORD_WEIGHT = 0.25;
-/** Word score (BM25) that adds half of that. */
-const HALF_WORD_SCORE = 10;
 
 /** An index in this process's memory. Each search compares every document that passes the filter. */
 export function createInProcessIndex<Document extends { id: string }, Filter>(
@@ -60,20 +42,15 @@ export function createInProcessIndex<Document extends { id: string }, Filter>(
       remove(id);
       return Promise.resolve();
     },
-    ids: () => Promise.resolve([...entries.keys()]),
     count: () => Promise.resolve(entries.size),
     search({ text, encoding }, filter, limit) {
-      const wordScores = scoreWords(words, text);
-      const isKnown = encoding !== null && encoding.knownWordShare >= LEAST_KNOWN_WORD_SHARE;
-      const leastCosine = isKnown ? LEAST_COSINE : LEAST_COSINE_OF_UNKNOWN_WORDS;
+      const wordMatches = matchWords(words, text);
       const matches: Match<Document>[] = [];
       for (const { document, vector } of entries.values()) {
         if (!options.passes(document, filter)) continue;
-        const meaning = vector === null || encoding === null ? 0 : Math.max(0, cosine(encoding.vector, vector));
-        const { score = 0, coverage = 0 } = wordScores.get(document.id) ?? {};
-        if (meaning < leastCosine && coverage < LEAST_WORD_COVERAGE) continue;
-        const parts = { meaning, words: WORD_WEIGHT * coverage * score };
-        matches.push({ document, relevance: Math.min(1, meaning + parts.words), parts, vector });
+        const closeness = vector === null || encoding === null ? 0 : cosine(encoding.vector, vector);
+        const parts = relevanceOf(encoding, closeness, wordMatches.get(document.id) ?? NO_WORDS);
+        if (parts !== undefined) matches.push({ document, relevance: sumOf(parts), parts, vector });
       }
       return Promise.resolve(matches.sort(byRelevance).slice(0, limit));
     },
@@ -84,16 +61,13 @@ function byRelevance<Document extends { id: string }>(left: Match<Document>, rig
   return right.relevance - left.relevance || (right.document.id < left.document.id ? -1 : 1);
 }
 
-/** For each document that shares a word: BM25 scaled to 0..1, and the share of the query's words that it contains. */
-function scoreWords(words: MiniSearch, query: string): Map<string, { score: number; coverage: number }> {
+/** How the words of each document match that shares one. */
+function matchWords(words: MiniSearch, query: string): Map<string, WordMatch> {
   const terms = new Set(wordsOf(query).flatMap((word) => searchTerm(word) ?? []));
   if (terms.size === 0) return new Map();
   return new Map(
     words
       .search(query)
-      .map(({ id, score, queryTerms }) => [
-        String(id),
-        { score: score / (score + HALF_WORD_SCORE), coverage: new Set(queryTerms).size / terms.size },
-      ]),
+      .map(({ id, score, queryTerms }) => [String(id), { score, coverage: new Set(queryTerms).size / terms.size }]),
   );
 }

@@ -26,16 +26,15 @@ export interface SearchIndex<Document, Filter> {
   /** Adds or replaces a document. Without a vector, search finds it only by its words. */
   put(document: Document, vector: Float32Array | null): Promise<void>;
   remove(id: string): Promise<void>;
-  ids(): Promise<string[]>;
   count(): Promise<number>;
   /**
    * Finds the `limit` most relevant documents that pass the filter and answer the query, most relevant first. Among
    * equals the greater id comes first.
    *
    * - The filter applies before the limit.
-   * - Nothing beyond the limit is more relevant than the last match. A caller that ranks by more than relevance, such
-   * as
-   *   trust in a seller, searches again with a higher limit until no document beyond it could still win.
+   * - Nothing beyond the limit is more relevant than the last match, as far as an approximate index can tell. A caller that
+   *   ranks by more than relevance, such as trust in a seller, searches again with a higher limit until no document beyond it
+   *   could still win.
    * - Fewer than `limit` matches means that there are no others.
    * - The engine decides which documents answer a query. Without any, the array is empty.
    */

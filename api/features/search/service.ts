@@ -1,5 +1,6 @@
 import type { EtherPrice } from "../../chain/ether-price.ts";
 import { CURRENCIES, NETWORKS } from "../../config/constants.ts";
+import { ApiError } from "../../http/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { leastOnChainScoreOf } from "../agents/score.ts";
 import type { TradingHistory } from "../agents/score.ts";
@@ -13,11 +14,16 @@ import { createCategoryFit } from "./category-fit.ts";
 import type { CategoryFit } from "./category-fit.ts";
 import { encodeQuery } from "./encode-query.ts";
 import type { SentenceEncoder } from "./embedding/encoder.ts";
-import type { ListingIndex } from "./listing-index.ts";
+import type { Encoders } from "./embedding/encoders.ts";
+import { IndexUnavailableError } from "./index-reader.ts";
+import type { IndexReader } from "./index-reader.ts";
+import { listingFormat } from "./listing-format.ts";
+import type { ListingFilter } from "./listing-format.ts";
 import { isUnderstood } from "./query-language.ts";
 import { isSettled, rank } from "./ranking.ts";
 import type { RankedMatch, RatedMatch } from "./ranking.ts";
 import type { Match } from "./search-index.ts";
+import type { StoredListings } from "./stored-listings.ts";
 
 /** Semantic search for active services (specification row 12). */
 export interface DiscoverService extends ListingSearch {
@@ -29,8 +35,9 @@ export interface DiscoverService extends ListingSearch {
 
 /** Dependencies of discovery. */
 export interface DiscoverServiceDeps {
-  encoder: SentenceEncoder;
-  index: ListingIndex;
+  encoders: Pick<Encoders, "of">;
+  index: Pick<IndexReader<Listing, ListingFilter>, "search" | "model">;
+  stored: StoredListings;
   standings: Standings;
   etherPrice: EtherPrice;
   log: Logger;
@@ -45,8 +52,9 @@ const MOST_CANDIDATES = 5_000;
 
 /** Discovery of the listings in an index. Filters apply before the ranking. */
 export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverService {
-  const { encoder, index, standings, etherPrice, log } = deps;
-  const loadCategoryFit = createCategoryFit(encoder, log);
+  const { encoders, index, stored, standings, etherPrice, log } = deps;
+  /** By the encoder's model. */
+  const categoryFits = new Map<string, () => Promise<CategoryFit>>();
 
   /**
    * The index orders by relevance alone. The ranking adds what it knows of listing and seller, and minTrustScore may drop most
@@ -54,9 +62,11 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
    */
   async function discover(text: string, filter: SearchFilter, limit: number): Promise<RankedMatch[]> {
     const { category, network, sellerId, currency, deliveryType } = filter;
+    // The one that made the index's vectors; undefined if it can't be asked any more. Then words alone decide.
+    const encoder = encoders.of(await reading(index.model()));
     const [encoded, categoryFit, prices] = await Promise.all([
-      encodeQuery(encoder, text, log),
-      loadCategoryFit(),
+      encoder === undefined ? null : encodeQuery(encoder, text, log),
+      encoder === undefined ? anyCategoryFits : categoryFitOf(encoder)(),
       priceRanges(filter, currency === undefined ? CURRENCIES : [currency], etherPrice),
     ]);
     const encoding = encoded !== null && isUnderstood(text, encoded) ? encoded : null;
@@ -65,13 +75,47 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     const minScore = leastOnChainScoreOf(filter.minTrustScore ?? 0);
     let candidates = Math.min(Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES), MOST_CANDIDATES);
     for (;;) {
-      const matches = await index.search({ text, encoding }, engineFilter, candidates);
+      const matches = await reading(index.search({ text, encoding }, engineFilter, candidates));
       const rated = await rate(matches, standings, facts);
       const ranked = rank(minScore === null ? rated : rated.filter(({ history }) => history.score >= minScore));
       const isComplete = matches.length < candidates || candidates === MOST_CANDIDATES;
-      if (isComplete || isSettled(ranked, limit, matches.at(-1)?.relevance ?? 0)) return ranked.slice(0, limit);
+      if (isComplete || isSettled(ranked, limit, matches.at(-1)?.relevance ?? 0)) {
+        return await confirm(ranked, engineFilter, limit);
+      }
       candidates = Math.min(candidates * CANDIDATE_GROWTH, MOST_CANDIDATES);
     }
+  }
+
+  function categoryFitOf(encoder: SentenceEncoder): () => Promise<CategoryFit> {
+    const known = categoryFits.get(encoder.model) ?? createCategoryFit(encoder, log);
+    categoryFits.set(encoder.model, known);
+    return known;
+  }
+
+  /** What is read from the index. @throws ApiError `search_unavailable` */
+  async function reading<Result>(read: Promise<Result>): Promise<Result> {
+    try {
+      return await read;
+    } catch (error) {
+      if (!(error instanceof IndexUnavailableError)) throw error;
+      log.error({ err: error }, "couldn't search");
+      throw new ApiError("search_unavailable", { retryAfterSeconds: 2, cause: error });
+    }
+  }
+
+  /** The first `limit` that are still active and pass the filter, as they are now. */
+  async function confirm(ranked: readonly RankedMatch[], filter: ListingFilter, limit: number): Promise<RankedMatch[]> {
+    const confirmed: RankedMatch[] = [];
+    for (let position = 0; confirmed.length < limit && position < ranked.length;) {
+      const asked = ranked.slice(position, position + limit - confirmed.length);
+      const present = await stored.active(asked.map(({ listing }) => listing.id));
+      for (const match of asked) {
+        const listing = present.get(match.listing.id);
+        if (listing !== undefined && listingFormat.passes(listing, filter)) confirmed.push({ ...match, listing });
+      }
+      position += asked.length;
+    }
+    return confirmed;
   }
 
   return {
@@ -84,6 +128,9 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     },
   };
 }
+
+/** Without vectors, nothing is known about categories. */
+const anyCategoryFits: CategoryFit = () => 1;
 
 /** What the ranking needs beside matches and standings. */
 interface RankingFacts {

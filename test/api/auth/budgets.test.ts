@@ -41,7 +41,7 @@ describe("daily budgets", () => {
   let api: TestApi;
 
   before(async () => {
-    api = await startTestApi({ clock, env: { limits: limitsWith(RAISED, SMALL) } });
+    api = await startTestApi({ search: true, clock, env: { limits: limitsWith(RAISED, SMALL) } });
   });
   after(() => api.close());
   beforeEach(() => {
@@ -295,6 +295,7 @@ describe("daily budgets", () => {
     it("a process that stops has settled the calls that it answered", async () => {
       const agent = await register();
       const other = await startTestApi({
+        search: true,
         ...{ clock, env: { limits: limitsWith(RAISED, SMALL) } },
         databaseName: api.container.connection.name,
       });
@@ -319,7 +320,7 @@ describe("daily budgets", () => {
       const budget = 40;
       const options = { env: { limits: limitsWith(RAISED, { api: budget }) } };
       const first = await startTestApi(options);
-      const second = await startTestApi({ ...options, databaseName: first.container.connection.name });
+      const second = await startTestApi({ search: true, ...options, databaseName: first.container.connection.name });
       try {
         const { apiKey } = await first.registerAgent();
         const headers = { "x-api-key": [apiKey] };
@@ -356,7 +357,7 @@ describe("daily budgets", () => {
 
 describe("the default budgets", () => {
   it("[S8.3.02] [S8.3.04] [S8.3.05] are those of the specification", async () => {
-    const api = await startTestApi();
+    const api = await startTestApi({ search: true });
     try {
       const { apiKey: key } = await api.registerAgent();
       const { budgets } = (await api.request("GET", "/api/v1/auth/usage", { key })).body.data;

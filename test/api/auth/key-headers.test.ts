@@ -9,7 +9,7 @@ import { until } from "../../fixtures/until.ts";
 describe("the API key of a request", () => {
   let api: TestApi;
   before(async () => {
-    api = await startTestApi();
+    api = await startTestApi({ search: true });
   });
   after(() => api.close());
 

@@ -69,7 +69,10 @@ describe("database", () => {
     let mongod = start();
     servers.push(() => mongod.kill("SIGKILL"));
     await initiate(port);
-    const api = await startTestApi({ env: { mongodbUri: `mongodb://127.0.0.1:${port}/?replicaSet=rs0` } });
+    const api = await startTestApi({
+      search: true,
+      env: { mongodbUri: `mongodb://127.0.0.1:${port}/?replicaSet=rs0` },
+    });
     const { apiKey } = await api.registerAgent();
 
     mongod.kill("SIGKILL");

@@ -70,7 +70,7 @@ describe("while the database is unavailable", () => {
   before(async () => {
     door = await doorToDatabase((await readStack()).mongodbUri);
     const secrets = { internalWebhookSecret: SECRET, adminApiKey: ADMIN_KEY };
-    api = await startTestApi({ env: { mongodbUri: door.url, ...secrets } });
+    api = await startTestApi({ search: true, env: { mongodbUri: door.url, ...secrets } });
     agent = await api.registerAgent();
     const listed = await api.request("POST", "/api/v1/services", { key: agent.apiKey, body: listingBody() });
     assert.strictEqual(listed.status, 201, listed.text);

@@ -23,8 +23,8 @@ describe("an event stream ends", () => {
 
   before(async () => {
     apis = [
-      await startTestApi({ databaseName, timings, env: { limits } }),
-      await startTestApi({ databaseName, timings, env: { limits } }),
+      await startTestApi({ search: true, databaseName, timings, env: { limits } }),
+      await startTestApi({ search: true, databaseName, timings, env: { limits } }),
     ];
   });
   after(async () => {
@@ -106,7 +106,7 @@ describe("an event stream ends", () => {
   });
 
   it("[D25] when the API stops, whole and soon, and continues at another API where it was", async () => {
-    const stopping = await startTestApi({ databaseName, timings, env: { limits } });
+    const stopping = await startTestApi({ search: true, databaseName, timings, env: { limits } });
     const stream = await open(stopping, agent.apiKey);
     await announce(first().container, "1", [agent.agentId]);
     await stream.holds(1);

@@ -22,7 +22,7 @@ const freshWallet = () => privateKeyToAccount(generatePrivateKey()).address;
 describe("health and readiness", () => {
   let api: TestApi;
   before(async () => {
-    api = await startTestApi();
+    api = await startTestApi({ search: true });
   });
   after(() => api.close());
 
@@ -121,7 +121,7 @@ describe("health and readiness", () => {
       let elapsed = 0;
       const read = createReadiness({
         ...{ connection, chains, indexers, log, elapsedMs: () => elapsed, now: () => new Date() },
-        search: { listings: () => Promise.resolve(0), isFollowing: () => true },
+        search: { listings: () => Promise.resolve(0), lagMs: () => Promise.resolve(0) },
         encoders: { state: () => Promise.reject(new Error("not asked for")) },
         reached: () => Promise.resolve(new Map()),
         quarantined: () => Promise.resolve(0),

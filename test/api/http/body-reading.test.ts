@@ -21,7 +21,7 @@ describe("the body of a request", () => {
   let deal: CheckoutData;
 
   before(async () => {
-    api = await startTestApi();
+    api = await startTestApi({ search: true });
     market = await openMarket(api, await openChain("base-sepolia"));
     deal = await fundedDeal(market);
   });

@@ -41,7 +41,7 @@ describe("the bounds of /openapi.json", () => {
   let api: TestApi;
   let caller: TestAgent;
   before(async () => {
-    api = await startTestApi({ env: { adminApiKey: ADMIN_KEY } });
+    api = await startTestApi({ search: true, env: { adminApiKey: ADMIN_KEY } });
     caller = await api.registerAgent();
   });
   after(() => api.close());

@@ -36,7 +36,7 @@ describe("the HTTP layer", () => {
   let key: string;
 
   before(async () => {
-    api = await startTestApi({ env: { adminApiKey: ADMIN_KEY } });
+    api = await startTestApi({ search: true, env: { adminApiKey: ADMIN_KEY } });
     key = (await api.registerAgent()).apiKey;
   });
   after(() => api.close());

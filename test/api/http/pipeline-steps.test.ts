@@ -21,7 +21,7 @@ describe("steps of the pipeline", () => {
   const servers: Server[] = [];
 
   before(async () => {
-    api = await startTestApi();
+    api = await startTestApi({ search: true });
     agent = await api.registerAgent();
   });
   after(async () => {

@@ -42,7 +42,7 @@ describe("limits per minute", () => {
 
   before(async () => {
     // Registrations and refused requests share a window, which one test needs in full.
-    api = await startTestApi({ clock, env: { limits: limitsWith() } });
+    api = await startTestApi({ search: true, clock, env: { limits: limitsWith() } });
   });
   after(() => api.close());
   beforeEach(() => {
@@ -249,7 +249,7 @@ describe("the client's address", () => {
   const forged = (value: string): RequestOptions => ({ headers: { "x-forwarded-for": value } });
 
   it("[D34] without a proxy is the peer's, whatever X-Forwarded-For says", async () => {
-    const api = await startTestApi({ env: { limits: limitsWith({ keyless: 3 }), trustedProxies: 0 } });
+    const api = await startTestApi({ search: true, env: { limits: limitsWith({ keyless: 3 }), trustedProxies: 0 } });
     try {
       for (let n = 0; n < 3; n += 1) {
         assert.strictEqual((await api.request("GET", "/api/v1/categories", forged(`192.0.2.${n}`))).status, 200);
@@ -261,7 +261,7 @@ describe("the client's address", () => {
   });
 
   it("[D34] behind one proxy is what that proxy has added, whatever the client has put before it", async () => {
-    const api = await startTestApi({ env: { limits: limitsWith({ keyless: 3 }), trustedProxies: 1 } });
+    const api = await startTestApi({ search: true, env: { limits: limitsWith({ keyless: 3 }), trustedProxies: 1 } });
     try {
       for (let n = 0; n < 3; n += 1) {
         const options = forged(`198.51.100.${n}, 192.0.2.1`);
@@ -281,10 +281,14 @@ describe("two API processes on one database", () => {
   let apis: [TestApi, TestApi];
 
   before(async () => {
-    const first = await startTestApi({ env: { limits: limitsWith() } });
+    const first = await startTestApi({ search: true, env: { limits: limitsWith() } });
     apis = [
       first,
-      await startTestApi({ env: { limits: limitsWith() }, databaseName: first.container.connection.name }),
+      await startTestApi({
+        search: true,
+        env: { limits: limitsWith() },
+        databaseName: first.container.connection.name,
+      }),
     ];
   });
   after(async () => {

@@ -28,7 +28,7 @@ const SIGNATURES: [kind: string, headers: () => Record<string, string>][] = [
 describe("requests with a signature that doesn't hold", () => {
   let api: TestApi;
   before(async () => {
-    api = await startTestApi({ runsLoops: true });
+    api = await startTestApi({ search: true, runsLoops: true });
   });
   after(() => api.close());
 

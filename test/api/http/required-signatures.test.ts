@@ -41,7 +41,7 @@ describe("a service that requires request signatures", () => {
   let other: TestAgent;
 
   before(async () => {
-    api = await startTestApi({ env: { requireRequestSignatures: true } });
+    api = await startTestApi({ search: true, env: { requireRequestSignatures: true } });
     [agent, other] = await Promise.all([api.registerAgent(), api.registerAgent()]);
   });
   after(() => api.close());

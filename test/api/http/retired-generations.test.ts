@@ -8,7 +8,7 @@ const FIELDS = ["referrer", "referrerId", "referralCode", "merchant", "merchantI
 describe("the API after its retired generations", () => {
   let api: TestApi;
   before(async () => {
-    api = await startTestApi();
+    api = await startTestApi({ search: true });
   });
   after(() => api.close());
 

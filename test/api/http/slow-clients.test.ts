@@ -27,7 +27,7 @@ describe("a request that never arrives whole", () => {
   let api: TestApi;
   let server: RunningServer;
   before(async () => {
-    api = await startTestApi();
+    api = await startTestApi({ search: true });
     server = await listen(api.container, "127.0.0.1", 0, TIMEOUTS);
   });
   after(async () => {

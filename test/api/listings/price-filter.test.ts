@@ -49,6 +49,7 @@ describe("price filters", () => {
     const { networks } = await readStack();
     door = await doorTo(networks.base.rpcUrl);
     api = await startTestApi({
+      search: true,
       env: { rpcUrls: { "base-sepolia": networks["base-sepolia"].rpcUrl, base: door.url } },
       clock: { now: () => new Date(Date.now() + shiftMs) },
     });

@@ -18,7 +18,7 @@ describe("minTrustScore", () => {
   const known: Record<Network, Map<string, IndexedAgent>> = { "base-sepolia": new Map(), base: new Map() };
 
   before(async () => {
-    api = await startTestApi({ indexers: indexersWith(known) });
+    api = await startTestApi({ search: true, indexers: indexersWith(known) });
     seller = await api.registerAgent();
     const body = listingBody({ title: "Chess coaching", description: "Grandmasters review your games." });
     serviceId = (await api.request("POST", "/api/v1/services", { key: seller.apiKey, body })).body.data.id;

@@ -5,7 +5,6 @@ import { assert } from "chai";
 
 import type { Network } from "../../../api/config/constants.ts";
 import { embedPending } from "../../../api/features/search/embed-pending.ts";
-import { createListingIndex } from "../../../api/features/search/listing-index.ts";
 import { createThreadEncoder } from "../../../api/features/search/embedding/encoder.ts";
 import type { listingModel } from "../../../api/features/listings/model.ts";
 import { ApiError } from "../../../api/http/errors.ts";
@@ -39,7 +38,7 @@ describe("discovery", () => {
   const databaseName = `test_discover_${randomBytes(6).toString("hex")}`;
 
   before(async () => {
-    api = await startTestApi({ indexers, databaseName });
+    api = await startTestApi({ indexers, databaseName, search: true });
     seller = await api.registerAgent();
   });
   after(() => api.close());
@@ -439,8 +438,9 @@ describe("discovery", () => {
       await encoder.close();
       const { standings } = api.container.services;
       const away = createDiscoverService({
-        encoder,
-        index: createListingIndex(),
+        encoders: { of: () => encoder },
+        index: { model: () => Promise.resolve(encoder.model), search: () => Promise.resolve([]) },
+        stored: { active: () => Promise.resolve(new Map()) },
         standings,
         etherPrice: () => Promise.reject(new Error("no price is needed")),
         log: api.container.log,

@@ -16,7 +16,7 @@ describe("relevance of discovery", () => {
   const ids: string[] = [];
 
   before(async () => {
-    api = await startTestApi();
+    api = await startTestApi({ search: true });
     const { apiKey } = await api.registerAgent();
     const startedAt = performance.now();
     for (const { title, description, category } of RELEVANCE_CASES) {

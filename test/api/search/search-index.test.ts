@@ -4,10 +4,13 @@ import type { TradingHistory } from "../../../api/features/agents/score.ts";
 import type { StandingRecord } from "../../../api/features/agents/model.ts";
 import type { Encoding, SentenceEncoder } from "../../../api/features/search/embedding/encoder.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
-import { createListingIndex } from "../../../api/features/search/listing-index.ts";
 import { rank } from "../../../api/features/search/ranking.ts";
 import { createDiscoverService } from "../../../api/features/search/service.ts";
+import { applyAll } from "../../../api/features/search/engine/lance-writes.ts";
+import { listingFormat } from "../../../api/features/search/listing-format.ts";
+import type { ListingFilter } from "../../../api/features/search/listing-format.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
+import { openListingTable } from "../../fixtures/listing-table.ts";
 
 const NEW: TradingHistory = { score: 0, distinctCounterparties: 0, topCounterpartyCount: 0, settledCount: 0 };
 const TRUSTED: TradingHistory = { score: 100, distinctCounterparties: 10, topCounterpartyCount: 1, settledCount: 100 };
@@ -23,16 +26,27 @@ const listingOf = (n: number, fields: Partial<Listing> = {}): Listing => ({
 });
 /** A unit vector with this cosine to the query's. */
 const vectorOf = (cosine: number) => new Float32Array([cosine, Math.sqrt(1 - cosine * cosine)]);
+const storedOf = (document: Listing, vector: Float32Array | null, revision = 1) => ({ document, vector, revision });
 const query = { text: "zebra", encoding: ENCODING };
 
 describe("the search index", () => {
+  let opened: { close(): Promise<void> }[] = [];
+  const openTable = async (...documents: ReturnType<typeof storedOf>[]) => {
+    const index = await openListingTable(documents, 2);
+    opened.push(index);
+    return index;
+  };
+  afterEach(async () => {
+    await Promise.all(opened.map((index) => index.close()));
+    opened = [];
+  });
+
   it("[S1.01] returns at most the requested number of documents that pass the filter, most relevant first", async () => {
-    const index = createListingIndex();
-    for (let n = 0; n < 100; n += 1) {
-      await index.put(listingOf(n, { currency: n % 2 === 0 ? "USDC" : "ETH" }), vectorOf(0.3 + n / 200));
-    }
-    await index.put(listingOf(100), vectorOf(0.1));
-    const idsOf = async (filter: Parameters<typeof index.search>[1], limit: number) =>
+    const many = Array.from({ length: 100 }, (_, n) =>
+      storedOf(listingOf(n, { currency: n % 2 === 0 ? "USDC" : "ETH" }), vectorOf(0.3 + n / 200)),
+    );
+    const index = await openTable(...many, storedOf(listingOf(100), vectorOf(0.1)));
+    const idsOf = async (filter: ListingFilter, limit: number) =>
       (await index.search(query, filter, limit)).map(({ document }) => Number(document.id.slice(4)));
     assert.deepEqual(await idsOf({}, 3), [99, 98, 97]);
     // The filter applies before the limit.
@@ -42,15 +56,16 @@ describe("the search index", () => {
     assert.deepEqual(await idsOf({ prices: [] }, 2), []);
     // What doesn't answer isn't returned, with any limit.
     assert.lengthOf(await idsOf({}, 1_000), 100);
-    assert.strictEqual(await index.count(), 101);
-    await index.remove(listingOf(99).id);
+    assert.strictEqual(await index.table.countRows(), 101);
+    await applyAll(index.table, listingFormat, [], [{ id: listingOf(99).id, revision: 1 }]);
     assert.deepEqual(await idsOf({}, 1), [98]);
   });
 
   it("says what meaning and words add to a match, and gives its vector", async () => {
-    const index = createListingIndex();
-    await index.put(listingOf(1, { title: "Zebra" }), vectorOf(0.5));
-    await index.put(listingOf(2), vectorOf(0.4));
+    const index = await openTable(
+      storedOf(listingOf(1, { title: "Zebra" }), vectorOf(0.5)),
+      storedOf(listingOf(2), vectorOf(0.4)),
+    );
     const [both, meaning] = await index.search(query, {}, 2);
     assert.ok(both !== undefined && meaning !== undefined);
     assert.closeTo(both.parts.meaning, 0.5, 1e-6);
@@ -61,14 +76,61 @@ describe("the search index", () => {
   });
 
   it("answers a query that has no vector by words alone", async () => {
-    const index = createListingIndex();
-    await index.put(listingOf(1, { title: "Zebra" }), vectorOf(0.1));
-    await index.put(listingOf(2), vectorOf(1));
+    const index = await openTable(
+      storedOf(listingOf(1, { title: "Zebra" }), vectorOf(0.1)),
+      storedOf(listingOf(2), vectorOf(1)),
+    );
     const matches = await index.search({ text: "zebra", encoding: null }, {}, 10);
     assert.deepEqual(
       matches.map(({ document, parts }) => [document.id, parts.meaning]),
       [[listingOf(1).id, 0]],
     );
+  });
+
+  it("a write that comes late doesn't undo a newer one", async () => {
+    const index = await openTable(storedOf(listingOf(1, { title: "Zebra, second" }), null, 2));
+    const found = async () => (await index.search(query, {}, 10)).map(({ document }) => document.title);
+    const write = (title: string, revision: number) =>
+      applyAll(index.table, listingFormat, [storedOf(listingOf(1, { title }), null, revision)], []);
+    await write("Zebra, first", 1);
+    assert.deepEqual(await found(), ["Zebra, second"]);
+    await applyAll(index.table, listingFormat, [], [{ id: listingOf(1).id, revision: 1 }]);
+    assert.deepEqual(await found(), ["Zebra, second"]);
+    await write("Zebra, third", 3);
+    assert.deepEqual(await found(), ["Zebra, third"]);
+    await applyAll(index.table, listingFormat, [], [{ id: listingOf(1).id, revision: undefined }]);
+    assert.deepEqual(await found(), []);
+  });
+
+  it("a filter's values are texts and no conditions", async () => {
+    const index = await openTable(storedOf(listingOf(1, { title: "Zebra" }), null));
+    for (const sellerId of ["' OR '1'='1", "\\' OR 1=1 --", "agt_1' --", "agt_1\u0000"]) {
+      assert.deepEqual(await index.search(query, { sellerId }, 10), [], sellerId);
+    }
+    assert.lengthOf(await index.search(query, { sellerId: "agt_1" }, 10), 1);
+  });
+
+  it("compares prices exactly, from the smallest to the largest", async () => {
+    const prices = ["0.000001", "1.000001", "1.000002", "0.100000000000000001", "1000000000000000"];
+    const index = await openTable(
+      ...prices.map((price, n) => storedOf(listingOf(n, { title: "Zebra", currency: "ETH", price }), null)),
+    );
+    const within = async (min: string, max: string) =>
+      (await index.search(query, { prices: [{ currencies: ["ETH"], min, max }] }, 10))
+        .map(({ document }) => document.price)
+        .sort();
+    assert.deepEqual(await within("0", "1.000001"), ["0.000001", "0.100000000000000001", "1.000001"]);
+    assert.deepEqual(await within("0", "0.1"), ["0.000001"]);
+    assert.deepEqual(await within("0.100000000000000001", "1"), ["0.100000000000000001"]);
+    assert.deepEqual(await within("1000000000000000", "1e30"), ["1000000000000000"]);
+  });
+
+  it("a query of nothing but stop words, signs or other scripts finds what the vector finds", async () => {
+    const index = await openTable(storedOf(listingOf(1), vectorOf(0.9)), storedOf(listingOf(2), null));
+    for (const text of ["the and of", "?!? ...", '"quoted" AND (', "日本語", "\u0000", "a".repeat(1_000)]) {
+      const found = (await index.search({ text, encoding: ENCODING }, {}, 10)).map(({ document }) => document.id);
+      assert.deepEqual(found, [listingOf(1).id], text);
+    }
   });
 });
 
@@ -82,15 +144,20 @@ describe("the ranking of search results", () => {
     assert.deepEqual([ranked.length, ranked[0]?.listing.id], [200_000, listingOf(7).id]);
   });
 
+  const opened: { close(): Promise<void> }[] = [];
+  after(() => Promise.all(opened.map((index) => index.close())));
+
   /** Discovery of listings, some with a trusted seller. Records how many candidates each search asked for. */
   async function discovery(cosines: readonly number[], trusted: readonly number[]) {
-    const index = createListingIndex();
-    for (const [n, cosine] of cosines.entries()) await index.put(listingOf(n), vectorOf(cosine));
+    const documents = cosines.map((cosine, n) => ({ document: listingOf(n), vector: vectorOf(cosine), revision: 1 }));
+    const index = await openListingTable(documents, 2);
+    opened.push(index);
     const limits: number[] = [];
     const service = createDiscoverService({
-      encoder: { model: "test", encode: () => Promise.resolve(ENCODING) } as unknown as SentenceEncoder,
+      encoders: { of: () => ({ encode: () => Promise.resolve(ENCODING) }) as unknown as SentenceEncoder },
+      stored: index.stored,
       index: {
-        ...index,
+        model: () => Promise.resolve("test"),
         search: (asked, filter, limit) => {
           limits.push(limit);
           return index.search(asked, filter, limit);

@@ -32,7 +32,7 @@ describe("two wallets that deal with each other", () => {
   let services: { honest: string; washed: string[] };
 
   before(async () => {
-    api = await startTestApi({ runsLoops: true });
+    api = await startTestApi({ runsLoops: true, search: true });
     // The same file: the API's tests need fewer of its facts.
     marketplace = new Marketplace((await readStack()) as unknown as StackFacts, "base-sepolia");
     [honest, ...washers] = [await api.registerAgent(), await api.registerAgent(), await api.registerAgent()];

@@ -4,11 +4,11 @@ import type { Standings } from "../../../api/features/agents/standings.ts";
 import { categoryWords, searchTextOf } from "../../../api/features/listings/listing.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import type { Encoding, SentenceEncoder } from "../../../api/features/search/embedding/encoder.ts";
-import { createListingIndex } from "../../../api/features/search/listing-index.ts";
 import { createDiscoverService } from "../../../api/features/search/service.ts";
 import { cosine } from "../../../api/features/search/embedding/vectors.ts";
 import { searchTerm, wordsOf } from "../../../api/features/search/embedding/words.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
+import { openListingTable } from "../../fixtures/listing-table.ts";
 import type { BenchListing } from "./corpus.ts";
 
 /** The ways to search that the bench compares. `ours` is what POST /api/v1/discover does. */
@@ -90,17 +90,25 @@ async function discoverRanker(
   vectors: ReadonlyMap<string, Float32Array>,
   encoder: SentenceEncoder,
 ): Promise<Ranker> {
-  const index = createListingIndex();
-  for (const listing of listings) await index.put(storedListing(listing), vectors.get(listing.slug) ?? null);
+  const index = await openListingTable(
+    listings.map((listing) => ({
+      ...{ document: storedListing(listing), revision: 1, vector: vectors.get(listing.slug) ?? null },
+    })),
+    encoder.dimensions,
+  );
   const standings: Standings = { of: () => Promise.resolve(new Map()), sync: () => Promise.resolve() };
   // Without a price filter nothing is converted.
   const etherPrice = () => Promise.reject(new Error("The bench has no price feed"));
   const log = createLogger({ level: "silent", name: "bench" });
-  const discovery = createDiscoverService({ encoder, index, standings, etherPrice, log });
+  const discovery = createDiscoverService({
+    ...{ encoders: { of: () => encoder }, stored: index.stored, standings, etherPrice, log },
+    index: { search: index.search, model: () => Promise.resolve(encoder.model) },
+  });
   return async (query) => (await discovery.discover(query, {}, RESULTS)).map(({ listing }) => listing.id);
 }
 
-function storedListing({ slug, seller, price, currency = "USDC", ...rest }: BenchListing): Listing {
+/** A listing of the bench as the service stores it. */
+export function storedListing({ slug, seller, price, currency = "USDC", ...rest }: BenchListing): Listing {
   const { title, description, category, priceUnit } = rest;
   return {
     ...{ id: slug, title, description, category, price: String(price), priceUnit, currency },

@@ -26,6 +26,8 @@ export interface SentenceEncoder {
   readonly model: string;
   /** How many texts a job should have embedded at once. */
   readonly atOnce: number;
+  /** Length of its vectors. */
+  readonly dimensions: number;
   /** @throws EncoderUnavailableError */
   encode(text: string, options?: EncodeOptions): Promise<Encoding>;
   close(): Promise<void>;
@@ -62,6 +64,7 @@ export class NoVectorError extends EncoderUnavailableError {
 const MODEL = "use-lite-en@0.2.0";
 /** Few, because queries wait behind them. */
 const AT_ONCE = 50;
+const DIMENSIONS = 512;
 /**
  * A thread that finishes nothing for this long hangs: it is ended, and the next text starts another. It counts from the
  * last answer, not from a text's arrival, because on a busy machine starting the thread alone can take half a minute.
@@ -139,6 +142,7 @@ export function createThreadEncoder(
   return {
     model: MODEL,
     atOnce: AT_ONCE,
+    dimensions: DIMENSIONS,
     encode(text) {
       if (isClosed) return Promise.reject(new EncoderUnavailableError("The sentence encoder is closed"));
       if (waiting.size >= MAX_WAITING) {

@@ -78,7 +78,9 @@ export function createEncoders(options: EncodersOptions): Encoders {
     const fullName = `${name}:${model}:${dimensions}`;
     const server = createEmbeddingServer({ ...provider, model, dimensions } as EmbeddingProvider);
     const outage = createOutage(fullName, log, pauses);
-    const encoder = createServerEncoder({ model: fullName, server, cache, budget, outage, maxTextBytes, now, paces });
+    const encoder = createServerEncoder({
+      ...{ model: fullName, dimensions, server, cache, budget, outage, maxTextBytes, now, paces },
+    });
     known.set(fullName, encoder);
     return { encoder, outage };
   }

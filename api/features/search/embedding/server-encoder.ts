@@ -59,6 +59,7 @@ const LOOK_MS = 100;
 export interface ServerEncoderDeps {
   /** Name of the model with its provider and dimensions. */
   model: string;
+  dimensions: number;
   server: EmbeddingServer;
   cache: VectorCache;
   budget: TokenBudget;
@@ -70,7 +71,7 @@ export interface ServerEncoderDeps {
 
 /** An encoder that has texts embedded by a server, each text once for all processes. */
 export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
-  const { model, server, cache, budget, outage, maxTextBytes, now, paces = {} } = deps;
+  const { model, dimensions, server, cache, budget, outage, maxTextBytes, now, paces = {} } = deps;
   const closing = new AbortController();
   /** Whether the server has ever answered with vectors, so that what it refuses is a text and not our way to ask. */
   let isProven = false;
@@ -199,7 +200,7 @@ export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
   const queues = { query: queueOf("query"), document: queueOf("document") };
 
   return {
-    model,
+    ...{ model, dimensions },
     atOnce: AT_ONCE,
     async encode(text, { as = "document", owner, patienceMs = PATIENCE_MS[as] } = {}) {
       if (closing.signal.aborted) throw closed();

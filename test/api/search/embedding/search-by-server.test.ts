@@ -4,6 +4,7 @@ import { assert } from "chai";
 import type { Env } from "../../../../api/config/env.ts";
 import { embedEntries } from "../../../../api/features/memory/embed-pending.ts";
 import { embedPending } from "../../../../api/features/search/embed-pending.ts";
+import { indexStateModel } from "../../../../api/features/search/index-state.ts";
 import type { listingModel } from "../../../../api/features/listings/model.ts";
 import { listingBody, startTestApi } from "../../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../../fixtures/api.ts";
@@ -39,7 +40,7 @@ describe("search with an embedding server", () => {
     const embeddingProvider = providerAt(server.baseUrl, { dimensions: DIMENSIONS });
     const first = opened[0]?.container.connection.name;
     const options = first === undefined ? {} : { databaseName: first };
-    const started = await startTestApi({ ...options, env: { embeddingProvider, ...env } });
+    const started = await startTestApi({ ...options, search: true, env: { embeddingProvider, ...env } });
     opened.push(started);
     return started;
   }
@@ -162,14 +163,20 @@ describe("search with an embedding server", () => {
     await until("the other is found by its meaning", async () => (await keys("airship voyage"))[0] === "trip");
   });
 
-  it("embeds everything again after a change of the model, while the words still find it", async () => {
+  it("embeds everything again after a change of the model, while the old index still answers", async () => {
     const [id, archived] = [await list(), await list({ ...airship, title: "Old charter" })];
     await api.request("DELETE", `/api/v1/services/${archived}`, { key: seller.apiKey });
+    await untilFound("dirigible journey", id);
+    await api.endLoops();
     const changed = await start({ embeddingProvider: providerAt(server.baseUrl, { model: "next", dimensions: 512 }) });
-    await untilFound("zeppelin", id, changed);
+    await untilFound("dirigible journey", id, changed);
+    const states = indexStateModel(api.container.connection);
+    const modelOfIndex = async () => (await states.findById("listings").lean())?.model;
+    assert.strictEqual(await modelOfIndex(), MODEL);
     await embedPendingListings(changed);
     assert.strictEqual((await stored(id))?.model, "compatible:next:512");
     assert.strictEqual((await stored(archived))?.model, MODEL);
+    await until("the new index answers", async () => (await modelOfIndex()) === "compatible:next:512");
     await untilFound("dirigible journey", id, changed);
     const { encoders } = changed.container.features.search;
     assert.strictEqual((await encoders.of(MODEL)?.encode("dirigible"))?.vector.length, DIMENSIONS);

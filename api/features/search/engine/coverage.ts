@@ -1,0 +1,32 @@
+/** Marks of accents, once a letter is split into itself and its marks. */
+const MARKS = /\p{M}/gu;
+
+/** The words of a text as the engine sees them before stemming, in lower case and without accents, each after a space. */
+function foldedWords(text: string): string {
+  const words =
+    text
+      .normalize("NFD")
+      .replace(MARKS, "")
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? [];
+  return ` ${words.join(" ")} `;
+}
+
+/** The forms in which a stem begins a word: the engine's stemmer turns a final y into i. */
+function beginningsOf(stem: string): string[] {
+  return stem.endsWith("i") ? [` ${stem}`, ` ${stem.slice(0, -1)}y`] : [` ${stem}`];
+}
+
+/**
+ * Measures which share of a query's words is in texts, 0 to 1. A word is there if one of the text begins with its stem, because
+ * the engine stems queries, but doesn't say which words of a document have matched.
+ * @param stems the query's, from the engine, without stop words
+ */
+export function coverageOf(stems: readonly string[]): (text: string) => number {
+  const wanted = [...new Set(stems)].map(beginningsOf);
+  if (wanted.length === 0) return () => 0;
+  return (text) => {
+    const words = foldedWords(text);
+    return wanted.filter((forms) => forms.some((form) => words.includes(form))).length / wanted.length;
+  };
+}

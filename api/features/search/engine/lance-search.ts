@@ -1,0 +1,104 @@
+import type { Table } from "@lancedb/lancedb";
+
+import type { Match, SearchQuery } from "../search-index.ts";
+import { cosine } from "../embedding/vectors.ts";
+import { coverageOf } from "./coverage.ts";
+import { COLUMNS } from "./lance-tables.ts";
+import { NO_WORDS, relevanceOf, sumOf } from "./relevance.ts";
+import type { WordMatch } from "./relevance.ts";
+import type { TableFormat } from "./table-format.ts";
+
+const TIMEOUT_MS = 10_000;
+/**
+ * How many parts of the vectors' index are searched, of about the root of the number of documents: at least these, and
+ * up to these while a narrow filter leaves too few documents.
+ */
+const LEAST_PROBES = 20;
+const MOST_PROBES = 400;
+
+interface Candidate<Document> {
+  document: Document;
+  vector: Float32Array | null;
+  match: WordMatch;
+}
+
+interface FoundRow {
+  id: string;
+  document: string;
+  vector: { toArray(): Float32Array } | null;
+  _score?: number;
+}
+
+/**
+ * Searches a table by meaning and by words, `limit` documents each, and returns the `limit` most relevant of both. A document
+ * that is far down in both could be more relevant than the last one returned; with hundreds of candidates that doesn't matter.
+ */
+export async function searchTable<Document extends { id: string }, Filter>(
+  table: Table,
+  format: TableFormat<Document, Filter>,
+  { text, encoding }: SearchQuery,
+  filter: Filter,
+  limit: number,
+): Promise<Match<Document>[]> {
+  const condition = format.conditionOf(filter);
+  if (condition === null) return [];
+  const [byMeaning, byWords] = await Promise.all([
+    encoding === null ? [] : findByMeaning(table, encoding.vector, condition, limit),
+    findByWords(table, text, condition, limit),
+  ]);
+  const candidates = new Map<string, Candidate<Document>>();
+  for (const row of byMeaning) candidates.set(row.id, { ...foundOf(format, row), match: NO_WORDS });
+  for (const row of byWords.rows) {
+    const found = candidates.get(row.id) ?? foundOf(format, row);
+    const coverage = byWords.coverage(format.wordsOf(found.document));
+    candidates.set(row.id, { ...found, match: { score: row._score ?? 0, coverage } });
+  }
+  const matches: Match<Document>[] = [];
+  for (const { document, vector, match } of candidates.values()) {
+    // The engine's own numbers round; the filter decides.
+    if (!format.passes(document, filter)) continue;
+    const closeness = vector === null || encoding === null ? 0 : cosine(encoding.vector, vector);
+    const parts = relevanceOf(encoding, closeness, match);
+    if (parts !== undefined) matches.push({ document, relevance: sumOf(parts), parts, vector });
+  }
+  return matches.sort(byRelevance).slice(0, limit);
+}
+
+function foundOf<Document extends { id: string }>(
+  format: Pick<TableFormat<Document, never>, "deserialize">,
+  { document, vector }: FoundRow,
+): Pick<Candidate<Document>, "document" | "vector"> {
+  return { document: format.deserialize(document), vector: vector?.toArray() ?? null };
+}
+
+/** The nearest by compressed vectors, if there is an index of them. The caller compares the vectors themselves. */
+async function findByMeaning(table: Table, vector: Float32Array, condition: string | undefined, limit: number) {
+  let query = table
+    .vectorSearch(vector)
+    .column(COLUMNS.vector)
+    .distanceType("cosine")
+    .minimumNprobes(LEAST_PROBES)
+    .maximumNprobes(MOST_PROBES)
+    .select([COLUMNS.id, COLUMNS.document, COLUMNS.vector, "_distance"])
+    .limit(limit);
+  if (condition !== undefined) query = query.where(condition);
+  return (await query.toArray({ timeoutMs: TIMEOUT_MS })) as FoundRow[];
+}
+
+async function findByWords(table: Table, text: string, condition: string | undefined, limit: number) {
+  const stems = (await table.tokenize(text, { column: COLUMNS.words })).map((token) => token.text);
+  const coverage = coverageOf(stems);
+  // Without a word to look for, the engine would fail.
+  if (stems.length === 0) return { rows: [], coverage };
+  let query = table
+    .query()
+    .fullTextSearch(text, { columns: COLUMNS.words })
+    .select([COLUMNS.id, COLUMNS.document, COLUMNS.vector, "_score"])
+    .limit(limit);
+  if (condition !== undefined) query = query.where(condition);
+  return { rows: (await query.toArray({ timeoutMs: TIMEOUT_MS })) as FoundRow[], coverage };
+}
+
+function byRelevance<Document extends { id: string }>(left: Match<Document>, right: Match<Document>): number {
+  return right.relevance - left.relevance || (right.document.id < left.document.id ? -1 : 1);
+}

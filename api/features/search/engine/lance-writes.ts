@@ -1,0 +1,97 @@
+import type { Table } from "@lancedb/lancedb";
+
+import { COLUMNS, rowsOf } from "./lance-tables.ts";
+import type { StoredDocument } from "./lance-tables.ts";
+import { quoted } from "./table-format.ts";
+import type { TableFormat } from "./table-format.ts";
+
+/** A document that no longer belongs into the index, and the revision at which it left. */
+export interface RemovedDocument {
+  id: string;
+  /** Undefined for a document that no longer exists. */
+  revision: number | undefined;
+}
+
+/** From so many documents on, vectors are compared through an index; below, all of them are, which is fast and exact. */
+export const INDEXED_FROM = 20_000;
+/** The engine evaluates a chain of conditions recursively. */
+const REMOVED_AT_ONCE = 50;
+const VECTOR_INDEX = `${COLUMNS.vector}_idx`;
+/** For how long versions of a table are kept for searches that still read them. */
+const KEPT_MS = 60_000;
+
+/** Adds documents to a table that has none of them. */
+export async function addAll<Document extends { id: string }>(
+  table: Table,
+  format: TableFormat<Document, never>,
+  documents: readonly StoredDocument<Document>[],
+): Promise<void> {
+  if (documents.length > 0) await table.add(await rowsOf(table, format, documents));
+}
+
+/**
+ * Adds, replaces and removes documents. A document's newer revision is never replaced, so writing the same changes again, or
+ * late, does no harm.
+ */
+export async function applyAll<Document extends { id: string }>(
+  table: Table,
+  format: TableFormat<Document, never>,
+  put: readonly StoredDocument<Document>[],
+  removed: readonly RemovedDocument[],
+): Promise<void> {
+  if (put.length > 0) {
+    await table
+      .mergeInsert(COLUMNS.id)
+      .whenMatchedUpdateAll({ where: `target.${COLUMNS.revision} <= source.${COLUMNS.revision}` })
+      .whenNotMatchedInsertAll()
+      .execute(await rowsOf(table, format, put));
+  }
+  for (let start = 0; start < removed.length; start += REMOVED_AT_ONCE) {
+    const conditions = removed
+      .slice(start, start + REMOVED_AT_ONCE)
+      .map(({ id, revision }) =>
+        revision === undefined
+          ? `${COLUMNS.id} = ${quoted(id)}`
+          : `(${COLUMNS.id} = ${quoted(id)} AND ${COLUMNS.revision} <= ${revision})`,
+      );
+    await table.delete(conditions.join(" OR "));
+  }
+}
+
+/** Merges what many small writes have left behind, brings the indexes up to date and removes old versions. */
+export async function tidy(table: Table): Promise<void> {
+  await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEPT_MS) });
+}
+
+/** Whether a table has grown so much that its vectors need an index, or a larger one. */
+export async function needsVectorIndex(table: Table): Promise<boolean> {
+  const rows = await table.countRows();
+  if (rows < INDEXED_FROM) return false;
+  return (await table.indexStats(VECTOR_INDEX)) === undefined;
+}
+
+/** Indexes the vectors of a table. That takes minutes for a million documents, in which the table can be read and written. */
+export async function indexVectors(table: Table): Promise<void> {
+  const { Index } = await import("@lancedb/lancedb");
+  await table.createIndex(COLUMNS.vector, { name: VECTOR_INDEX, config: Index.ivfPq({ distanceType: "cosine" }) });
+}
+
+/** The vectors of documents whose words haven't changed. */
+export async function vectorsOf<Document extends { id: string }>(
+  table: Table,
+  format: TableFormat<Document, never>,
+  documents: readonly Document[],
+): Promise<Map<string, Float32Array>> {
+  if (documents.length === 0) return new Map();
+  const words = new Map(documents.map((document) => [document.id, format.wordsOf(document)]));
+  const rows = (await table
+    .query()
+    .where(`${COLUMNS.id} IN (${[...words.keys()].map(quoted).join(", ")})`)
+    .select([COLUMNS.id, COLUMNS.words, COLUMNS.vector])
+    .toArray()) as { id: string; words: string; vector: { toArray(): Float32Array } | null }[];
+  return new Map(
+    rows.flatMap(({ id, words: known, vector }) =>
+      vector !== null && words.get(id) === known ? [[id, vector.toArray()] as const] : [],
+    ),
+  );
+}

@@ -1,0 +1,58 @@
+import type { Encoding } from "../embedding/encoder.ts";
+
+/*
+ * The numbers below were tuned on the first query of each case in test/fixtures/relevance.ts, and those about words on the
+ * tuning half of test/bench/discovery. What they reach is measured with other queries.
+ */
+
+/** Minimum cosine of a document that answers a query. Unrelated English sentences stay below it. */
+const LEAST_COSINE = 0.28;
+/** The same for a query whose words the encoder knows only by their syllables. Gibberish stays below it. */
+const LEAST_COSINE_OF_UNKNOWN_WORDS = 0.42;
+const LEAST_KNOWN_WORD_SHARE = 0.3;
+/** Share of a query's words that makes a document an answer regardless of its meaning. */
+const LEAST_WORD_COVERAGE = 0.5;
+/**
+ * Maximum that matching words add to the cosine. They add it by the share of the query's words that match: a single rare one
+ * otherwise counts more than the meaning of all.
+ */
+const WORD_WEIGHT = 0.25;
+/** Word score (BM25) that adds half of that. */
+const HALF_WORD_SCORE = 10;
+
+/** How well a document's words match those of a query. */
+export interface WordMatch {
+  /** BM25. */
+  score: number;
+  /** Share of the query's words that are in the document, 0 to 1. */
+  coverage: number;
+}
+
+/** For a document that shares no word with the query. */
+export const NO_WORDS: WordMatch = { score: 0, coverage: 0 };
+
+/** What makes a document relevant. */
+export interface RelevanceParts {
+  /** Cosine of query and document; 0 if it is negative, or for a document that hasn't been embedded yet. */
+  meaning: number;
+  /** What the words that match add. */
+  words: number;
+}
+
+/** How relevant a document is; undefined if it doesn't answer the query. */
+export function relevanceOf(
+  encoding: Encoding | null,
+  closeness: number,
+  match: WordMatch,
+): RelevanceParts | undefined {
+  const isKnown = encoding !== null && encoding.knownWordShare >= LEAST_KNOWN_WORD_SHARE;
+  const leastCosine = isKnown ? LEAST_COSINE : LEAST_COSINE_OF_UNKNOWN_WORDS;
+  if (closeness < leastCosine && match.coverage < LEAST_WORD_COVERAGE) return undefined;
+  const { score, coverage } = match;
+  return { meaning: Math.max(0, closeness), words: (WORD_WEIGHT * coverage * score) / (score + HALF_WORD_SCORE) };
+}
+
+/** The relevance of a document, 0 to 1. */
+export function sumOf({ meaning, words }: RelevanceParts): number {
+  return Math.min(1, meaning + words);
+}

@@ -1,0 +1,88 @@
+import type { Table } from "@lancedb/lancedb";
+
+import type { LanceTables } from "./engine/lance-tables.ts";
+import { searchTable } from "./engine/lance-search.ts";
+import type { TableFormat } from "./engine/table-format.ts";
+import type { IndexState, IndexStateModel } from "./index-state.ts";
+import type { Match, SearchQuery } from "./search-index.ts";
+
+/** Searches an index that another process writes. */
+export interface IndexReader<Document, Filter> {
+  /** The encoder whose vectors the index has. @throws IndexUnavailableError */
+  model(): Promise<string>;
+  /** As SearchIndex.search. @throws IndexUnavailableError */
+  search(query: SearchQuery, filter: Filter, limit: number): Promise<Match<Document>[]>;
+  /** How many documents it has. @throws IndexUnavailableError */
+  count(): Promise<number>;
+  /** How long ago the writer was last up to date, in milliseconds. @throws IndexUnavailableError */
+  lagMs(): Promise<number>;
+}
+
+/** Thrown while there is no index that can be read. */
+export class IndexUnavailableError extends Error {
+  override readonly name = "IndexUnavailableError";
+}
+
+/** Dependencies of a reader. */
+export interface IndexReaderDeps<Document extends { id: string }, Filter> {
+  /** Name of the index. */
+  name: string;
+  states: IndexStateModel;
+  tables: LanceTables;
+  format: TableFormat<Document, Filter>;
+  now: () => Date;
+}
+
+/** How long a process goes on with the table that it knows. A table that another has replaced stays for longer. */
+const STATE_MAX_AGE_MS = 1_000;
+
+/** Reads an index. It opens the table that the writer names, and the next one once the writer has built it. */
+export function createIndexReader<Document extends { id: string }, Filter>(
+  deps: IndexReaderDeps<Document, Filter>,
+): IndexReader<Document, Filter> {
+  const { name, states, tables, format, now } = deps;
+  let known: { state: IndexState; readAt: number } | undefined;
+  let opened: { name: string; table: Promise<Table> } | undefined;
+
+  async function current(): Promise<IndexState> {
+    if (known !== undefined && performance.now() - known.readAt < STATE_MAX_AGE_MS) return known.state;
+    const readAt = performance.now();
+    const state = await states.findById(name).lean<IndexState | null>();
+    if (state === null) throw new IndexUnavailableError(`The index ${name} hasn't been built yet`);
+    known = { state, readAt };
+    return state;
+  }
+
+  async function open({ table }: IndexState): Promise<Table> {
+    if (opened?.name !== table) opened = { name: table, table: tables.open(table) };
+    try {
+      return await opened.table;
+    } catch (error) {
+      opened = undefined;
+      throw error;
+    }
+  }
+
+  /** Reads the table. If that fails, the writer may have replaced it: the one that it names now gets a second chance. */
+  async function read<Result>(work: (table: Table) => Promise<Result>): Promise<Result> {
+    const state = await current();
+    try {
+      return await work(await open(state));
+    } catch {
+      [known, opened] = [undefined, undefined];
+      const latest = await current();
+      try {
+        return await work(await open(latest));
+      } catch (error) {
+        throw new IndexUnavailableError(`The index ${name} can't be read`, { cause: error });
+      }
+    }
+  }
+
+  return {
+    model: async () => (await current()).model,
+    search: (query, filter, limit) => read((table) => searchTable(table, format, query, filter, limit)),
+    count: () => read((table) => table.countRows()),
+    lagMs: async () => now().getTime() - (await current()).followedAt.getTime(),
+  };
+}

@@ -1,0 +1,44 @@
+import { Schema } from "mongoose";
+import type { Connection, Model } from "mongoose";
+
+/** Which table holds an index, and up to where its writer has followed the changes. */
+export interface IndexState {
+  /** Name of the index. */
+  _id: string;
+  /** The table that answers searches. */
+  table: string;
+  /** Layout of its rows. */
+  format: number;
+  /** The encoder that made its vectors. Queries are encoded by the same one. */
+  model: string;
+  /** Where the change stream continues. */
+  resume: { operationTime?: unknown; token?: unknown };
+  /** When the writer last was up to date with the changes. */
+  followedAt: Date;
+  /** Tables that another has replaced, and when. Searches may still read them for a while. */
+  retired: { table: string; at: Date }[];
+}
+
+export type IndexStateModel = Model<IndexState>;
+
+const required = { required: true } as const;
+const indexState = new Schema<IndexState>(
+  {
+    _id: { type: String, ...required },
+    table: { type: String, ...required },
+    format: { type: Number, ...required },
+    model: { type: String, ...required },
+    resume: { type: Schema.Types.Mixed, ...required },
+    followedAt: { type: Date, ...required },
+    retired: {
+      type: [{ _id: false, table: { type: String, ...required }, at: { type: Date, ...required } }],
+      ...required,
+    },
+  },
+  { versionKey: false, strict: "throw", collection: "searchindexes" },
+);
+
+/** The collection of index states, a document for each index. */
+export function indexStateModel(connection: Connection): IndexStateModel {
+  return connection.model<IndexState>("SearchIndex", indexState);
+}

@@ -1,0 +1,77 @@
+import BigNumber from "bignumber.js";
+
+import { categoryWords } from "../listings/listing.ts";
+import type { Listing } from "../listings/listing.ts";
+import type { PriceRange } from "../listings/price-filter.ts";
+import type { SearchFilter } from "../listings/list.ts";
+import { quoted } from "./engine/table-format.ts";
+import type { TableFormat } from "./engine/table-format.ts";
+
+/** Name of the index of active listings. */
+export const LISTING_INDEX = "listings";
+/** Rises when rows are laid out in another way. An index of another number is built again. */
+export const LISTING_FORMAT = 1;
+
+/** The part of a listing filter that the search engine applies. An undefined field excludes nothing. */
+export interface ListingFilter extends Pick<
+  SearchFilter,
+  "category" | "network" | "sellerId" | "currency" | "deliveryType"
+> {
+  /** A listing must be in one of these ranges. */
+  prices?: readonly PriceRange[] | undefined;
+}
+
+/** By how much the engine's numbers may differ from exact prices, as a share of them. */
+const ROUNDING = 1e-9;
+
+/** How active listings are kept in the engine. */
+export const listingFormat: TableFormat<Listing, ListingFilter> = {
+  columns: {
+    category: "choice",
+    network: "choice",
+    currency: "choice",
+    deliveryType: "choice",
+    sellerAgentId: "key",
+    price: "number",
+  },
+  valuesOf: ({ category, network, currency, deliveryType, sellerAgentId, price }) => ({
+    ...{ category, network, currency, deliveryType, sellerAgentId, price: Number(price) },
+  }),
+  // Words of the title count twice.
+  wordsOf: ({ title, description, category }) => [title, title, categoryWords(category), description].join("\n"),
+  conditionOf,
+  passes: (listing, filter) =>
+    (filter.category === undefined || filter.category === listing.category) &&
+    (filter.network === undefined || filter.network === listing.network) &&
+    (filter.sellerId === undefined || filter.sellerId === listing.sellerAgentId) &&
+    (filter.currency === undefined || filter.currency === listing.currency) &&
+    (filter.deliveryType === undefined || filter.deliveryType === listing.deliveryType) &&
+    (filter.prices === undefined || filter.prices.some((range) => isWithin(listing, range))),
+  serialize: (listing) => JSON.stringify(listing),
+  deserialize(text) {
+    const listing = JSON.parse(text) as Listing & { createdAt: string; updatedAt: string };
+    return { ...listing, createdAt: new Date(listing.createdAt), updatedAt: new Date(listing.updatedAt) };
+  },
+};
+
+function conditionOf({ prices, sellerId, ...words }: ListingFilter): string | undefined | null {
+  const conditions = Object.entries({ ...words, sellerAgentId: sellerId }).flatMap(([column, value]) =>
+    value === undefined ? [] : [`"${column}" = ${quoted(value)}`],
+  );
+  if (prices !== undefined) {
+    if (prices.length === 0) return null;
+    conditions.push(`(${prices.map(rangeCondition).join(" OR ")})`);
+  }
+  return conditions.length === 0 ? undefined : conditions.join(" AND ");
+}
+
+function rangeCondition({ currencies, min, max }: PriceRange): string {
+  const [least, most] = [Number(min) * (1 - ROUNDING), Number(max) * (1 + ROUNDING)];
+  return `("currency" IN (${currencies.map(quoted).join(", ")}) AND "price" >= ${least} AND "price" <= ${most})`;
+}
+
+function isWithin({ currency, price }: Listing, { currencies, min, max }: PriceRange): boolean {
+  if (!currencies.includes(currency)) return false;
+  const value = new BigNumber(price);
+  return value.gte(min) && value.lte(max);
+}

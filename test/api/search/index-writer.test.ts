@@ -1,0 +1,191 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+
+import { assert } from "chai";
+
+import { embedPending } from "../../../api/features/search/embed-pending.ts";
+import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
+import { indexStateModel } from "../../../api/features/search/index-state.ts";
+import type { IndexState } from "../../../api/features/search/index-state.ts";
+import { listingModel } from "../../../api/features/listings/model.ts";
+import type { Clock } from "../../../api/lib/clock.ts";
+import { listingBody, startTestApi } from "../../fixtures/api.ts";
+import type { TestAgent, TestApi } from "../../fixtures/api.ts";
+import { until } from "../../fixtures/until.ts";
+
+const LOOP = "search.write-index";
+const OLD_MODEL = "earlier@1";
+
+describe("the writer of the search index", () => {
+  let api: TestApi;
+  let seller: TestAgent;
+  /** How far the clock of the writer is ahead. */
+  let aheadMs = 0;
+  const clock: Clock = { now: () => new Date(Date.now() + aheadMs) };
+  let writing: { abort: AbortController; ended: Promise<unknown> } | undefined;
+
+  beforeEach(async () => {
+    aheadMs = 0;
+    api = await startTestApi({ clock });
+    seller = await api.registerAgent();
+  });
+  afterEach(async () => {
+    await stopWriting();
+    await api.close();
+  });
+
+  function startWriting(): void {
+    const loop = api.container.loops.find(({ name }) => name === LOOP);
+    assert.ok(loop !== undefined);
+    const abort = new AbortController();
+    writing = { abort, ended: loop.run(abort.signal) };
+  }
+  async function stopWriting(): Promise<void> {
+    writing?.abort.abort();
+    await writing?.ended;
+    writing = undefined;
+  }
+  const state = async (): Promise<IndexState> => {
+    const found = await indexStateModel(api.container.connection).findById("listings").lean<IndexState | null>();
+    assert.ok(found !== null);
+    return found;
+  };
+  const change = (fields: object) =>
+    indexStateModel(api.container.connection).updateOne({ _id: "listings" }, { $set: fields });
+  const tables = () => openLanceTables(join(api.container.env.searchIndexUrl, api.container.connection.name)).names();
+  const list = async (title: string): Promise<string> => {
+    const body = listingBody({ title, description: "Offered to all who ask for it." });
+    return (await api.request("POST", "/api/v1/services", { key: seller.apiKey, body })).body.data.id;
+  };
+  const edit = (id: string, body: object) =>
+    api.request("PATCH", `/api/v1/services/${id}`, { key: seller.apiKey, body });
+  const search = (query: string) => api.request("POST", "/api/v1/discover", { body: { query } });
+  const idsOf = async (query: string): Promise<string[]> => {
+    const answer = await search(query);
+    return answer.status === 200 ? (answer.body as { serviceId: string }[]).map(({ serviceId }) => serviceId) : [];
+  };
+  const untilFound = (query: string, id: string) =>
+    until(`${query} finds ${id}`, async () => (await idsOf(query)).includes(id));
+
+  it("without an index a search is refused with 503; the first worker builds one", async () => {
+    const answer = await search("falconry");
+    assert.deepEqual([answer.status, answer.body.code], [503, "search_unavailable"]);
+    const id = await list("Falconry show");
+    startWriting();
+    await untilFound("falconry", id);
+  });
+
+  it("[S2.2.27] continues after a stop where it was, without building anew", async () => {
+    const early = await list("Falconry show");
+    startWriting();
+    await untilFound("falconry", early);
+    await stopWriting();
+    const { table } = await state();
+    const [late, gone] = [await list("Beekeeping course"), await list("Volcano hikes")];
+    await edit(early, { title: "Owls and hawks" });
+    await edit(gone, { status: "paused" });
+    startWriting();
+    await untilFound("beekeeping", late);
+    await untilFound("hawks", early);
+    assert.notInclude(await idsOf("falconry"), early);
+    assert.deepEqual(await idsOf("volcano"), []);
+    assert.strictEqual((await state()).table, table);
+  });
+
+  it("[S3.3.05] a paused listing disappears at once, and a price that has risen is no longer below the bound", async () => {
+    const [paused, risen] = [await list("Falconry show"), await list("Falconry course")];
+    startWriting();
+    await untilFound("falconry", paused);
+    await untilFound("falconry", risen);
+    await stopWriting();
+    await edit(paused, { status: "paused" });
+    assert.deepEqual(await idsOf("falconry"), [risen]);
+    await edit(risen, { price: 7, title: "Falconry lessons" });
+    const [found] = (await search("falconry")).body as { title: string; price: number }[];
+    assert.deepEqual([found?.title, found?.price], ["Falconry lessons", 7]);
+    const cheap = { query: "falconry", filters: { maxPrice: 5 } };
+    assert.deepEqual((await api.request("POST", "/api/v1/discover", { body: cheap })).body, []);
+  });
+
+  it("one worker writes, and another goes on when that one ends", async () => {
+    const second = await startTestApi({ databaseName: api.container.connection.name, search: true });
+    const id = await list("Falconry show");
+    await untilFound("falconry", id);
+    startWriting();
+    await second.stop();
+    const next = await list("Beekeeping course");
+    await untilFound("beekeeping", next);
+    assert.lengthOf(await tables(), 1);
+  });
+
+  it("builds a lost index again, and one whose changes can't be read any more", async () => {
+    const id = await list("Falconry show");
+    startWriting();
+    await untilFound("falconry", id);
+    const first = await state();
+    await rm(join(api.container.env.searchIndexUrl, api.container.connection.name), { recursive: true });
+    const next = await list("Beekeeping course");
+    await untilFound("beekeeping", next);
+    await untilFound("falconry", id);
+    const second = await state();
+    assert.notStrictEqual(second.table, first.table);
+    await stopWriting();
+    await change({ resume: { token: { _data: "00" } } });
+    const last = await list("Volcano hikes");
+    startWriting();
+    await untilFound("volcano", last);
+    assert.notStrictEqual((await state()).table, second.table);
+  });
+
+  it("an index of an older layout answers until the new one is complete, and is dropped later", async () => {
+    const id = await list("Falconry show");
+    startWriting();
+    await untilFound("falconry", id);
+    await stopWriting();
+    await change({ format: 0 });
+    const before = await state();
+    startWriting();
+    const after = await until("the index is built again", async () => {
+      const now = await state();
+      return now.table !== before.table && now;
+    });
+    assert.deepEqual(
+      after.retired.map(({ table }) => table),
+      [before.table],
+    );
+    assert.includeMembers(await tables(), [before.table, after.table]);
+    assert.include(await idsOf("falconry"), id);
+    // Searches that began before have ended by then.
+    aheadMs = 120_000;
+    await until("the old one is dropped", async () => (await tables()).length === 1);
+    assert.deepEqual(await tables(), [after.table]);
+  });
+
+  it("after a change of the model the old index answers until every listing is embedded anew", async () => {
+    const [kept, changed] = [await list("Falconry show"), await list("Beekeeping course")];
+    startWriting();
+    await untilFound("falconry", kept);
+    await untilFound("beekeeping", changed);
+    await stopWriting();
+    // As if another model had embedded everything so far.
+    const { connection, log } = api.container;
+    const listings = listingModel(connection);
+    await listings.updateMany({}, { $set: { "embedding.model": OLD_MODEL } });
+    await change({ model: OLD_MODEL });
+    const before = await state();
+    startWriting();
+    await edit(changed, { title: "Volcano hikes" });
+    await untilFound("volcano", changed);
+    assert.strictEqual((await state()).table, before.table);
+    await embedPending(
+      { listings, encoder: api.container.features.search.encoders.current },
+      log,
+      new AbortController().signal,
+    );
+    await until("the new index answers", async () => (await state()).table !== before.table);
+    const after = await state();
+    assert.strictEqual(after.model, api.container.features.search.encoders.current.model);
+    await untilFound("falconry", kept);
+    await untilFound("volcano", changed);
+  });
+});

@@ -1,0 +1,121 @@
+// A process that searches a table of generated listings, started by sizes.ts.
+import process from "node:process";
+
+import { createThreadEncoder } from "../../../api/features/search/embedding/encoder.ts";
+import { searchTable } from "../../../api/features/search/engine/lance-search.ts";
+import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
+import { listingFormat } from "../../../api/features/search/listing-format.ts";
+import { createLogger } from "../../../api/lib/logger.ts";
+import { delaysOf, memoryOf } from "../events/summary.ts";
+import type { Delays } from "../events/summary.ts";
+import { loadQueries } from "./corpus.ts";
+
+/** What a process is to do: so many queries one after the other, or as many as it can in a time, four at once. */
+export interface ReaderTask {
+  dir: string;
+  table: string;
+  /** Only listings up to this price. */
+  maxPrice?: number;
+  queries?: number;
+  forMs?: number;
+  /** Whether it also compares what it finds with what is exactly nearest. */
+  compares?: boolean;
+}
+
+/** What it has measured. */
+export interface ReaderResult {
+  search: Delays;
+  encoder: Delays;
+  byId: Delays;
+  perSecond: number;
+  /** Share of the exactly nearest ten that a search by meaning alone has among its first ten. */
+  recallAt10: number;
+  memory: { rssMb: number; peakMb: number };
+}
+
+/** As many candidates as POST /api/v1/discover asks for at first. */
+const CANDIDATES = 200;
+const WARM_UP = 20;
+const COMPARED = 50;
+const AT_ONCE = 4;
+/** Coprime to the numbers of queries and listings. */
+const STRIDE = 7_919;
+
+const task = JSON.parse(process.argv[2] ?? "{}") as ReaderTask;
+const texts = loadQueries().map(({ query }) => query);
+const encoder = createThreadEncoder(createLogger({ level: "silent", name: "bench" }));
+const keepRunning = setInterval(() => undefined, 60_000);
+const table = await openLanceTables(task.dir).open(task.table);
+const rows = await table.countRows();
+const filter =
+  task.maxPrice === undefined
+    ? {}
+    : { prices: [{ currencies: ["USDC" as const], min: "0", max: String(task.maxPrice) }] };
+const [search, encode, byId]: [number[], number[], number[]] = [[], [], []];
+
+async function timed(samples: number[], work: () => Promise<unknown>): Promise<void> {
+  const startedAt = performance.now();
+  await work();
+  samples.push(performance.now() - startedAt);
+}
+
+const queryOf = (turn: number) => texts[(turn * STRIDE) % texts.length] ?? "";
+const ask = async (turn: number) => {
+  const text = queryOf(turn);
+  await searchTable(table, listingFormat, { text, encoding: await encoder.encode(text) }, filter, CANDIDATES);
+};
+
+/** How many of the ten listings that are nearest to a query a search finds, of which each is compared only with some. */
+async function foundOfNearest(turn: number): Promise<number> {
+  const encoding = await encoder.encode(queryOf(turn));
+  const exact = await table
+    .vectorSearch(encoding.vector)
+    .distanceType("cosine")
+    .bypassVectorIndex()
+    .limit(10)
+    .toArray();
+  const nearest = new Set(exact.map(({ id }: { id: string }) => id));
+  const found = await searchTable(table, listingFormat, { text: "", encoding }, {}, CANDIDATES);
+  // What is too far away to be an answer isn't missing.
+  const wanted = Math.min(nearest.size, found.length);
+  return wanted === 0 ? 1 : found.slice(0, wanted).filter(({ document }) => nearest.has(document.id)).length / wanted;
+}
+
+for (let turn = 0; turn < WARM_UP; turn += 1) await ask(turn);
+const startedAt = performance.now();
+if (task.forMs === undefined) {
+  for (let turn = 0; turn < (task.queries ?? 0); turn += 1) {
+    await timed(search, () => ask(turn));
+    await timed(encode, () => encoder.encode(queryOf(turn)));
+    const id = `lst_${String((turn * STRIDE) % rows).padStart(8, "0")}`;
+    await timed(byId, () => table.query().where(`id = '${id}'`).select(["document"]).limit(1).toArray());
+  }
+} else {
+  const endAt = startedAt + task.forMs;
+  let turn = 0;
+  const work = async () => {
+    while (performance.now() < endAt) {
+      const next = turn;
+      turn += 1;
+      await timed(search, () => ask(next));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}
+const seconds = (performance.now() - startedAt) / 1_000;
+let recall = 0;
+if (task.compares === true) {
+  for (let turn = 0; turn < COMPARED; turn += 1) recall += (await foundOfNearest(turn)) / COMPARED;
+}
+const result: ReaderResult = {
+  search: delaysOf(search),
+  encoder: delaysOf(encode),
+  byId: delaysOf(byId),
+  perSecond: search.length / seconds,
+  recallAt10: recall,
+  memory: memoryOf(process.pid),
+};
+await encoder.close();
+clearInterval(keepRunning);
+process.send?.(result);
+process.disconnect();
