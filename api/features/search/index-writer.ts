@@ -13,12 +13,12 @@ import { toListing } from "../listings/listing.ts";
 import type { Listing } from "../listings/listing.ts";
 import type { ListingModel, ListingRecord } from "../listings/model.ts";
 import { ChangeStreamEndedError, inBatches } from "./change-batches.ts";
+import { fromBytes } from "./embedding/vectors.ts";
 import type { LanceTables, StoredDocument } from "./engine/lance-tables.ts";
 import { addAll, applyAll, indexVectors, needsVectorIndex, tidy, vectorsOf } from "./engine/lance-writes.ts";
 import type { RemovedDocument } from "./engine/lance-writes.ts";
 import type { IndexState, IndexStateModel } from "./index-state.ts";
 import { LISTING_FORMAT, LISTING_INDEX, listingFormat } from "./listing-format.ts";
-import { fromBytes } from "./embedding/vectors.ts";
 
 /** Dependencies of the writer. */
 export interface IndexWriterDeps {
@@ -43,8 +43,8 @@ const RETRY = { minMs: 200, maxMs: 10_000 };
 /** After so many writes, or changed documents, the table is tidied. */
 const WRITES_TO_TIDY = 50;
 const DOCUMENTS_TO_TIDY = 500;
-/** How often it is checked, in beats without changes, what isn't wanted any more and what is missing. */
-const BEATS_TO_CHECK = 10;
+/** How often it is checked what isn't wanted any more and what is missing. */
+const CHECK_EVERY_MS = 5_000;
 /** For how long a replaced table stays for searches that still read it. */
 const RETIRED_KEPT_MS = 60_000;
 
@@ -156,8 +156,9 @@ export function createIndexWriter(deps: IndexWriterDeps): BackgroundLoop {
     );
     let untidied = { writes: 0, documents: 0 };
     let indexing: Promise<void> | undefined;
+    let checkAt = performance.now();
     try {
-      for (let beat = 0; !signal.aborted; beat += 1) {
+      while (!signal.aborted) {
         const batch = await changes.next(BEAT_MS, signal);
         if (!(await lease.acquire())) return;
         if (batch.length > 0) {
@@ -174,7 +175,8 @@ export function createIndexWriter(deps: IndexWriterDeps): BackgroundLoop {
           await tidy(table);
           untidied = { writes: 0, documents: 0 };
         }
-        if (batch.length > 0 || beat % BEATS_TO_CHECK !== 0) continue;
+        if (performance.now() < checkAt) continue;
+        checkAt = performance.now() + CHECK_EVERY_MS;
         if (state.model !== encoder.model && (await isEmbedded())) return;
         await dropRetired(state);
         if (indexing === undefined && (await needsVectorIndex(table))) {
@@ -199,8 +201,8 @@ export function createIndexWriter(deps: IndexWriterDeps): BackgroundLoop {
       if (change.operationType === "delete") {
         const { _id: id } = change.documentKey;
         writes.set(id, { remove: { id, revision: undefined } });
-      } else if ("fullDocument" in change && change.fullDocument !== undefined) {
-        // A document that has been deleted since the change has no full version. Its deletion follows.
+      } else if ("fullDocument" in change && change.fullDocument) {
+        // A document that has been deleted since the change has none: null, whatever the type says. Its deletion follows.
         writes.set(change.fullDocument._id, writeOf(change.fullDocument, state.model));
       }
     }

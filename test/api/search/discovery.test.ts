@@ -26,7 +26,6 @@ interface Result {
   discoveryScore: number;
   relevance: number;
   price: number;
-  explanation?: Record<string, number>;
 }
 
 describe("discovery", () => {
@@ -194,60 +193,6 @@ describe("discovery", () => {
       ]) {
         assert.deepEqual((await discover({ query })).body, [], query);
       }
-    });
-  });
-
-  describe("explanations", () => {
-    const scoreOf = (parts: Record<string, number>) =>
-      ["relevance", "completeness", "prose", "categoryFit", "trust", "priceFit", "variety"].reduce(
-        (product, part) => product * (parts[part] ?? NaN),
-        1,
-      );
-
-    it("[D23] have the parts from which a reader can compute the score that orders the results", async () => {
-      const history = { score: 30n, distinctCounterparties: 5, topCounterpartyCount: 20, settledCount: 50 };
-      const agent = await ratedAgent("base-sepolia", history);
-      const text = { title: "Kite repair", description: "Sews torn kites and replaces their broken spars." };
-      const ids = [await list({ ...text, price: 2 }, agent), await list({ ...text, price: 4 })];
-      ids.push(await list({ ...text, title: "Kite repair again", price: 3 }, agent));
-      await until("kite repair", (found) => ids.every((id) => found.includes(id)));
-      const body = { query: "kite repair", filters: { maxPrice: 5 }, explain: true };
-      const results = (await discover(body)).body as Result[];
-      const scores = results.map(({ explanation, relevance, discoveryScore }) => {
-        assert.ok(explanation !== undefined);
-        const { score = NaN, meaning = NaN, words = NaN, trust = NaN, counterpartyWeight = NaN } = explanation;
-        assert.closeTo(scoreOf(explanation), score, 1e-9);
-        assert.closeTo(Math.min(1, meaning + words), relevance, 1e-4);
-        assert.closeTo(1 + 0.3 * discoveryScore * counterpartyWeight, trust, 1e-9);
-        return score;
-      });
-      assert.deepEqual(
-        scores,
-        [...scores].sort((left, right) => right - left),
-      );
-      const explained = new Map(results.map(({ serviceId, explanation }) => [serviceId, explanation]));
-      const partOf = (part: string) => ids.map((id) => explained.get(id)?.[part]);
-      assert.deepEqual(partOf("counterpartyWeight"), [0.4, 0, 0.4]);
-      assert.deepEqual(partOf("variety"), [1, 1, 0.5]);
-      const [cheap = NaN, dear = NaN] = partOf("priceFit");
-      assert.closeTo(cheap, 1.03, 1e-9);
-      assert.closeTo(dear, 1.01, 1e-9);
-
-      const { body: plain } = await discover({ query: "kite repair" });
-      assert.notProperty((plain as Result[])[0], "explanation");
-    });
-
-    it("come with a search of the services too", async () => {
-      const id = await list({ title: "Sundial design", description: "Computes the hour lines for your garden wall." });
-      await until("sundial", (ids) => ids.includes(id));
-      const search = async (query: string) =>
-        (await api.request("GET", `/api/v1/services?${query}`, { key: seller.apiKey })).body;
-      const [explained] = (await search("q=sundial&explain=true")).data;
-      assert.strictEqual(explained.id, id);
-      assert.closeTo(scoreOf(explained.explanation), explained.explanation.score, 1e-9);
-      assert.notProperty((await search("q=sundial&explain=false")).data[0], "explanation");
-      const without = await api.request("GET", "/api/v1/services?explain=true", { key: seller.apiKey });
-      assertInvalid(without, "query.explain");
     });
   });
 

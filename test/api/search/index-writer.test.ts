@@ -92,6 +92,20 @@ describe("the writer of the search index", () => {
     assert.strictEqual((await state()).table, table);
   });
 
+  it("goes on after a listing that was changed and then deleted while nobody wrote", async () => {
+    const gone = await list("Falconry show");
+    startWriting();
+    await untilFound("falconry", gone);
+    await stopWriting();
+    await edit(gone, { title: "Owls and hawks" });
+    await listingModel(api.container.connection).deleteOne({ _id: gone });
+    const next = await list("Beekeeping course");
+    startWriting();
+    await untilFound("beekeeping", next);
+    const { features } = api.container;
+    await until("the deleted one is gone", async () => (await features.search.state.listings()) === 1);
+  });
+
   it("[S3.3.05] a paused listing disappears at once, and a price that has risen is no longer below the bound", async () => {
     const [paused, risen] = [await list("Falconry show"), await list("Falconry course")];
     startWriting();

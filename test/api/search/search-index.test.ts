@@ -87,6 +87,18 @@ describe("the search index", () => {
     );
   });
 
+  it("the filter applies before the limit among words, too", async () => {
+    const many = Array.from({ length: 100 }, (_, n) =>
+      storedOf(listingOf(n, { title: "Zebra ".repeat(n + 1), currency: n < 3 ? "ETH" : "USDC" }), null),
+    );
+    const index = await openTable(...many);
+    const found = await index.search(query, { currency: "ETH" }, 3);
+    assert.sameMembers(
+      found.map(({ document }) => document.id),
+      [0, 1, 2].map((n) => listingOf(n).id),
+    );
+  });
+
   it("a write that comes late doesn't undo a newer one", async () => {
     const index = await openTable(storedOf(listingOf(1, { title: "Zebra, second" }), null, 2));
     const found = async () => (await index.search(query, {}, 10)).map(({ document }) => document.title);
