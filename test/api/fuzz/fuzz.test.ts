@@ -30,7 +30,7 @@ describe("generated requests", () => {
   let api: TestApi;
   before(async () => {
     const internalWebhookSecret = "a-secret-that-no-generated-request-knows";
-    api = await startTestApi({ env: { limits, adminApiKey: ADMIN_KEY, internalWebhookSecret } });
+    api = await startTestApi({ search: true, env: { limits, adminApiKey: ADMIN_KEY, internalWebhookSecret } });
   });
   after(() => api.close());
 

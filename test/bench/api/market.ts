@@ -107,5 +107,5 @@ async function fundedWallets(): Promise<`0x${string}`[]> {
 export function startCountedApi(databaseName: string, mongodbUri: string): Promise<TestApi> {
   const uri = new URL(mongodbUri);
   uri.searchParams.set("monitorCommands", "true");
-  return startTestApi({ databaseName, env: { mongodbUri: uri.href, trustedProxies: 1 } });
+  return startTestApi({ databaseName, search: true, env: { mongodbUri: uri.href, trustedProxies: 1 } });
 }
