@@ -10,7 +10,22 @@ import re
 import time
 
 import schemathesis
+from hypothesis.internal import lambda_sources
 from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+# Hypothesis parses the source of lambdas to describe them. In Python 3.11 that fails when another thread changes the limit of
+# recursion meanwhile ("AST constructor recursion depth mismatch"). The description is never shown.
+_describe = lambda_sources._lambda_description
+
+
+def _describe_or_not(function):
+    try:
+        return _describe(function)
+    except SystemError:
+        return "lambda: ..."
+
+
+lambda_sources._lambda_description = _describe_or_not
 
 FACTS = json.loads(os.environ["FUZZ_FACTS"])
 
