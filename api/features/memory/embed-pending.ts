@@ -2,8 +2,8 @@ import type { Connection } from "mongoose";
 
 import { withTransaction } from "../../db/connection.ts";
 import { writePlain } from "../../db/plain-writes.ts";
-import { embedBatch } from "../search/embedding/embed-batch.ts";
-import type { EmbeddedBatch } from "../search/embedding/embed-batch.ts";
+import { embedAll } from "../search/embedding/embed-batch.ts";
+import type { Embedded } from "../search/embedding/embed-batch.ts";
 import type { SentenceEncoder } from "../search/embedding/encoder.ts";
 import { toBytes } from "../search/embedding/vectors.ts";
 import { beginChange } from "./ledger.ts";
@@ -17,9 +17,6 @@ export interface EmbedEntriesDeps {
   encoder: SentenceEncoder;
 }
 
-/** A run ends then, long before its lock does. The next one goes on. */
-const RUN_MS = 4 * 60_000;
-
 type Pending = Omit<EntryRecord, "embedding">;
 
 /**
@@ -30,10 +27,7 @@ type Pending = Omit<EntryRecord, "embedding">;
  */
 export async function embedEntries(deps: EmbedEntriesDeps, signal: AbortSignal): Promise<number> {
   const { connection, models, encoder } = deps;
-  const endAt = performance.now() + RUN_MS;
-  let total = 0;
-
-  async function write(agentId: string, embedded: EmbeddedBatch<Pending>["embedded"]): Promise<void> {
+  async function write(agentId: string, embedded: readonly Embedded<Pending>[]): Promise<void> {
     await withTransaction(connection, async (session) => {
       const { changes: change } = await beginChange(models, agentId, session);
       await writePlain(
@@ -50,16 +44,6 @@ export async function embedEntries(deps: EmbedEntriesDeps, signal: AbortSignal):
     });
   }
 
-  async function embedAll(records: readonly Pending[]): Promise<boolean> {
-    const texts = records.map((record) => {
-      return { item: record, text: meaningOf(record.key, JSON.parse(record.valueJson)), owner: record.agentId };
-    });
-    const { embedded, isStuck } = await embedBatch(encoder, texts);
-    for (const [agentId, own] of Map.groupBy(embedded, ({ item }) => item.agentId)) await write(agentId, own);
-    total += embedded.length;
-    return isStuck || signal.aborted || performance.now() > endAt;
-  }
-
   // In the order of its index, however many entries wait.
   const pending = models.entries
     .find({ "embedding.model": { $ne: encoder.model } }, { embedding: 0 })
@@ -67,13 +51,12 @@ export async function embedEntries(deps: EmbedEntriesDeps, signal: AbortSignal):
     .batchSize(encoder.atOnce)
     .lean<Pending[]>()
     .cursor();
-  let batch: Pending[] = [];
-  for await (const record of pending) {
-    batch.push(record);
-    if (batch.length < encoder.atOnce) continue;
-    if (await embedAll(batch)) return total;
-    batch = [];
-  }
-  if (batch.length > 0 && !signal.aborted) await embedAll(batch);
-  return total;
+  return await embedAll<Pending>({
+    ...{ encoder, pending, signal },
+    textOf: ({ key, valueJson, agentId }) => ({ text: meaningOf(key, JSON.parse(valueJson)), owner: agentId }),
+    async store(embedded) {
+      for (const [agentId, own] of Map.groupBy(embedded, ({ item }) => item.agentId)) await write(agentId, own);
+      return embedded.length;
+    },
+  });
 }

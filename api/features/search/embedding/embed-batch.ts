@@ -2,15 +2,21 @@ import { NoVectorError } from "./encoder.ts";
 import type { EncodeOptions, SentenceEncoder } from "./encoder.ts";
 
 /** A text of a job, with what it belongs to. */
-export interface PendingText<Item> {
+interface PendingText<Item> {
   item: Item;
   text: string;
   owner?: string;
 }
 
+/** What a text belongs to, with its vector. */
+export interface Embedded<Item> {
+  item: Item;
+  vector: Float32Array;
+}
+
 /** What came of a batch. */
-export interface EmbeddedBatch<Item> {
-  embedded: { item: Item; vector: Float32Array }[];
+interface EmbeddedBatch<Item> {
+  embedded: Embedded<Item>[];
   /** Whether the encoder can't embed more at the moment: the job's next run goes on. */
   isStuck: boolean;
 }
@@ -19,7 +25,7 @@ export interface EmbeddedBatch<Item> {
  * Has texts embedded together. A text that the encoder refuses is left out and doesn't hold up the others.
  * @throws EncoderUnavailableError of the embedded encoder
  */
-export async function embedBatch<Item>(
+async function embedBatch<Item>(
   encoder: SentenceEncoder,
   texts: readonly PendingText<Item>[],
 ): Promise<EmbeddedBatch<Item>> {
@@ -36,4 +42,46 @@ export async function embedBatch<Item>(
     embedded: settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : [])),
     isStuck: failures.some((error) => error instanceof NoVectorError && error.reason !== "text"),
   };
+}
+
+/** A run of a job that embeds what is pending. */
+export interface PendingRun<Item> {
+  encoder: SentenceEncoder;
+  pending: AsyncIterable<Item>;
+  /** @returns the text, and the id of the agent whose private text it is */
+  textOf: (item: Item) => { text: string; owner?: string };
+  /** @returns how many it has stored: what was written in the meantime isn't */
+  store: (embedded: readonly Embedded<Item>[]) => Promise<number>;
+  signal: AbortSignal;
+}
+
+/** A run ends then, long before its job's lock does. The next one goes on. */
+const RUN_MS = 4 * 60_000;
+
+/**
+ * Embeds what is pending in batches, until nothing is left, the encoder is stuck or the run's time is over.
+ * @returns how many were stored
+ */
+export async function embedAll<Item>({ encoder, pending, textOf, store, signal }: PendingRun<Item>): Promise<number> {
+  const endAt = performance.now() + RUN_MS;
+  let stored = 0;
+  let batch: Item[] = [];
+
+  /** @returns whether the run ends */
+  async function flush(): Promise<boolean> {
+    const { embedded, isStuck } = await embedBatch(
+      encoder,
+      batch.map((item) => ({ item, ...textOf(item) })),
+    );
+    batch = [];
+    if (embedded.length > 0) stored += await store(embedded);
+    return isStuck || signal.aborted || performance.now() > endAt;
+  }
+
+  for await (const item of pending) {
+    batch.push(item);
+    if (batch.length >= encoder.atOnce && (await flush())) return stored;
+  }
+  if (batch.length > 0 && !signal.aborted) await flush();
+  return stored;
 }
