@@ -6,10 +6,15 @@ import type { PriceRange } from "../listings/price-filter.ts";
 import type { SearchFilter } from "../listings/list.ts";
 import { quoted } from "./engine/table-format.ts";
 import type { TableFormat } from "./engine/table-format.ts";
+import { listingTextOf, rememberText } from "./listing-text.ts";
+import type { ListingText } from "./listing-text.ts";
 
 /** Name of the index of active listings. */
 export const LISTING_INDEX = "listings";
-/** Rises when rows are laid out in another way. An index of another number is built again. */
+/**
+ * Rises when rows are laid out in another way, or listing-text.ts reads texts in another way. An index of another number is
+ * built again.
+ */
 export const LISTING_FORMAT = 1;
 
 /** The part of a listing filter that the search engine applies. An undefined field excludes nothing. */
@@ -19,6 +24,12 @@ export interface ListingFilter extends Pick<
 > {
   /** A listing must be in one of these ranges. */
   prices?: readonly PriceRange[] | undefined;
+}
+
+/** Dates become texts in JSON. */
+interface SerializedListing {
+  listing: Listing;
+  text: Omit<ListingText, "terms"> & { terms: string[] };
 }
 
 /** By how much the engine's numbers may differ from exact prices, as a share of them. */
@@ -47,10 +58,16 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
     (filter.currency === undefined || filter.currency === listing.currency) &&
     (filter.deliveryType === undefined || filter.deliveryType === listing.deliveryType) &&
     (filter.prices === undefined || filter.prices.some((range) => isWithin(listing, range))),
-  serialize: (listing) => JSON.stringify(listing),
-  deserialize(text) {
-    const listing = JSON.parse(text) as Listing & { createdAt: string; updatedAt: string };
-    return { ...listing, createdAt: new Date(listing.createdAt), updatedAt: new Date(listing.updatedAt) };
+  // With what the ranking reads from its text, so that it is read once and not for each search that finds it.
+  serialize(listing) {
+    const { terms, ...text } = listingTextOf(listing);
+    return JSON.stringify({ listing, text: { ...text, terms: [...terms] } } satisfies SerializedListing);
+  },
+  deserialize(serialized) {
+    const { listing: stored, text } = JSON.parse(serialized) as SerializedListing;
+    const listing = { ...stored, createdAt: new Date(stored.createdAt), updatedAt: new Date(stored.updatedAt) };
+    rememberText(listing, { ...text, terms: new Set(text.terms) });
+    return listing;
   },
 };
 

@@ -49,6 +49,11 @@ export function listingTextOf(listing: TextFields): ListingText {
   return text;
 }
 
+/** Gives a listing its text as it was read before: reading 2,000 characters takes a tenth of a millisecond. */
+export function rememberText(listing: TextFields, text: ListingText): void {
+  known.set(listing, text);
+}
+
 function readText({ title, description, category }: TextFields): ListingText {
   const heading = new Set(termsOf(`${title} ${categoryWords(category)}`));
   const described = new Set(termsOf(description));
