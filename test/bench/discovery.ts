@@ -18,8 +18,7 @@ query, and how many queries have a listing among their first three that doesn't 
 chain nor database.
 
 With --sizes, measures the search engine over so many generated listings instead: build, disk, memory, searches without and with
-filters that pass 2% and 50%, searches per second by one and two processes, and how soon a change shows. A million listings
-take about ten minutes and 5 GB of disk.
+filters that pass 2% and 50%, searches per second by one and two processes, and how soon a change shows.
   --half HALF   ${HALVES.join(" or ")} (default held-out; weights are tuned with the other only)
   --sizes N,N…  numbers of listings, such as 1000,10000,100000,1000000
   --json        print one JSON object

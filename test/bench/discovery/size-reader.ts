@@ -65,7 +65,7 @@ const ask = async (turn: number) => {
   await searchTable(table, listingFormat, { text, encoding: await encoder.encode(text) }, filter, CANDIDATES);
 };
 
-/** How many of the ten listings that are nearest to a query a search finds, of which each is compared only with some. */
+/** Which share of the ten listings nearest to a query a search finds. The search compares only a part of all vectors. */
 async function foundOfNearest(turn: number): Promise<number> {
   const encoding = await encoder.encode(queryOf(turn));
   const exact = await table
