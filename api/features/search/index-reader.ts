@@ -18,7 +18,7 @@ export interface IndexReader<Document, Filter> {
   lagMs(): Promise<number>;
 }
 
-/** Thrown while there is no index that can be read. */
+/** Thrown while the index can't be read. */
 export class IndexUnavailableError extends Error {
   override readonly name = "IndexUnavailableError";
 }

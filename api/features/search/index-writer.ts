@@ -202,7 +202,7 @@ export function createIndexWriter(deps: IndexWriterDeps): BackgroundLoop {
         const { _id: id } = change.documentKey;
         writes.set(id, { remove: { id, revision: undefined } });
       } else if ("fullDocument" in change && change.fullDocument) {
-        // A document that has been deleted since the change has none: null, whatever the type says. Its deletion follows.
+        // A document that has been deleted since the change has none: null, although the type doesn't say so. Its deletion follows.
         writes.set(change.fullDocument._id, writeOf(change.fullDocument, state.model));
       }
     }

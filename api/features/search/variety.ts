@@ -28,7 +28,7 @@ interface Offer<Match> {
 
 /**
  * How much a seller's repeated offers count, so that a seller can't fill the first page with copies of one. The same offer on
- * another network is no repetition, because a buyer can use only one of the two.
+ * another network doesn't count as a repeat, because a buyer can use only one of the two.
  * @param ranked best first
  * @returns the factor of each listing that repeats a better one; others count in full
  */

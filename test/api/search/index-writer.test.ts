@@ -75,7 +75,7 @@ describe("the writer of the search index", () => {
     await untilFound("falconry", id);
   });
 
-  it("[S2.2.27] continues after a stop where it was, without building anew", async () => {
+  it("[S2.2.27] continues after a stop where it was, and doesn't build the index again", async () => {
     const early = await list("Falconry show");
     startWriting();
     await untilFound("falconry", early);
@@ -175,7 +175,7 @@ describe("the writer of the search index", () => {
     assert.deepEqual(await tables(), [after.table]);
   });
 
-  it("after a change of the model the old index answers until every listing is embedded anew", async () => {
+  it("after a change of the model the old index answers until every listing has a new vector", async () => {
     const [kept, changed] = [await list("Falconry show"), await list("Beekeeping course")];
     startWriting();
     await untilFound("falconry", kept);

@@ -48,8 +48,8 @@ export class EncoderUnavailableError extends Error {
 }
 
 /**
- * Thrown when there is no vector for a text, and trying again soon won't help: the day's tokens are spent, the server that
- * embeds texts is unavailable or too slow, or this text can't be embedded.
+ * Thrown when a text gets no vector, and a retry won't help soon: the day's tokens are spent, the embedding server is
+ * unavailable or too slow, or the text itself can't be embedded.
  */
 export class NoVectorError extends EncoderUnavailableError {
   readonly reason: "budget" | "server" | "text";

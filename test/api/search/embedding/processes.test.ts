@@ -45,7 +45,7 @@ describe("processes that share an embedding server", () => {
   const cached = () => bench.connection.collection("embeddings").find().toArray();
 
   describe("the cache", () => {
-    it("has each text embedded once, whichever process asks and when", async () => {
+    it("embeds each text once, no matter which process asks or when", async () => {
       const processes = await Promise.all(Array.from({ length: 3 }, () => bench.process(providerAt(server.baseUrl))));
       const texts = Array.from({ length: 40 }, (_, number) => `listing ${number}`);
       const all = await Promise.all(

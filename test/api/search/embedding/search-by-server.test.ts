@@ -95,7 +95,7 @@ describe("search with an embedding server", () => {
     assert.strictEqual(new Set(texts).size, texts.length);
   });
 
-  it("takes a listing while the server is away: found by its words at once, and by its meaning later", async () => {
+  it("takes a listing while the server is down: found by its words at once, and by its meaning later", async () => {
     server.always = failing(401);
     const id = await list();
     assert.isNull(await stored(id));
@@ -143,7 +143,7 @@ describe("search with an embedding server", () => {
     assert.include(metrics, "embedding_server_answers 1");
   });
 
-  it("finds an agent's memory by meaning, and by words while the server is away", async () => {
+  it("finds an agent's memory by meaning, and by words while the server is down", async () => {
     const memory = memoryOf(api, seller);
     const keys = async (query: string) => {
       const answer = await memory.call("POST", "/search", { body: { query } });
