@@ -87,6 +87,18 @@ describe("the search index", () => {
     );
   });
 
+  it("a word of the query counts in every form that has its stem", async () => {
+    const titles = ["Scraping the web", "Scrape the web", "Scraped webs", "Studies", "A study", "Studying", "Pricing"];
+    const index = await openTable(...titles.map((title, n) => storedOf(listingOf(n, { title }), null)));
+    const found = async (text: string) =>
+      (await index.search({ text, encoding: null }, {}, 10)).map(({ document }) => document.title).sort();
+    for (const text of ["scraping", "scrapes"]) {
+      assert.deepEqual(await found(text), ["Scrape the web", "Scraped webs", "Scraping the web"], text);
+    }
+    assert.deepEqual(await found("study"), ["A study", "Studies", "Studying"]);
+    assert.deepEqual(await found("price"), ["Pricing"]);
+  });
+
   it("the filter applies before the limit among words, too", async () => {
     const many = Array.from({ length: 100 }, (_, n) =>
       storedOf(listingOf(n, { title: "Zebra ".repeat(n + 1), currency: n < 3 ? "ETH" : "USDC" }), null),

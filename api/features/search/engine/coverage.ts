@@ -12,9 +12,11 @@ function foldedWords(text: string): string {
   return ` ${words.join(" ")} `;
 }
 
-/** The forms in which a stem begins a word: the engine's stemmer turns a final y into i. */
+/** The forms in which a stem begins a word: the engine's stemmer turns a final y into i, and "scraping" into "scrape". */
 function beginningsOf(stem: string): string[] {
-  return stem.endsWith("i") ? [` ${stem}`, ` ${stem.slice(0, -1)}y`] : [` ${stem}`];
+  const start = ` ${stem.slice(0, -1)}`;
+  if (stem.endsWith("i")) return [` ${stem}`, `${start}y`];
+  return stem.endsWith("e") ? [` ${stem}`, `${start}ing`] : [` ${stem}`];
 }
 
 /**
