@@ -286,7 +286,7 @@ function createFeatures(platform: Platform, timings: Timings) {
   const outbox = outboxModule.create({ connection, log, now, processId, timings });
   const subscriptions = subscriptionsOf(connection);
   const memory = memoryModule.create({
-    ...{ connection, now, log, encoder: search.encoders.current, embedder: search.embedder },
+    ...{ connection, now, log, encoders: search.encoders, embedder: search.embedder, indexes: search.indexes },
     quota: env.memoryQuota,
   });
   const events = eventsModule.create({

@@ -53,7 +53,7 @@ export interface MemoryTotalsRecord {
   _id: string;
   entries: number;
   bytes: number;
-  /** Rises with every change. A search index that has seen this number is up to date. */
+  /** Rises with every change. A search index that has this number is up to date. */
   changes: number;
 }
 
@@ -84,6 +84,18 @@ export interface AuditRecord {
   createdAt: Date;
 }
 
+/** Up to which change of an agent a table of the search index has its entries. */
+export interface IndexedChangeRecord {
+  /** `<table>|<agent id>` */
+  _id: string;
+  change: number;
+  /** The table's version that has them. */
+  version: number;
+}
+
+/** The id of an agent's record for a table. No table's name contains `|`. */
+export const indexedChangeId = (table: string, agentId: string): string => `${table}|${agentId}`;
+
 /** The length of a transaction's audit trail. */
 export interface TrailLengthRecord {
   /** Transaction id. */
@@ -97,6 +109,7 @@ export interface MemoryModels {
   versions: Model<EarlierVersionRecord>;
   totals: Model<MemoryTotalsRecord>;
   removals: Model<RemovalRecord>;
+  indexed: Model<IndexedChangeRecord>;
   audit: Model<AuditRecord>;
   trailLengths: Model<TrailLengthRecord>;
 }
@@ -151,6 +164,11 @@ const removalSchema = new Schema<RemovalRecord>(
 removalSchema.index({ agentId: 1, change: 1 });
 removalSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
 
+const indexedChangeSchema = new Schema<IndexedChangeRecord>(
+  { _id: text, change: count, version: count },
+  { ...options, collection: "memory_indexed_changes" },
+);
+
 const auditSchema = new Schema<AuditRecord>(
   {
     ...{ _id: text, agentId: text, key: text, eventId: text, seq: count, valueJson: text, tags: [text] },
@@ -174,6 +192,7 @@ export function memoryModels(connection: Connection): MemoryModels {
     versions: connection.model<EarlierVersionRecord>("MemoryVersion", versionSchema),
     totals: connection.model<MemoryTotalsRecord>("MemoryTotals", totalsSchema),
     removals: connection.model<RemovalRecord>("MemoryRemoval", removalSchema),
+    indexed: connection.model<IndexedChangeRecord>("MemoryIndexedChange", indexedChangeSchema),
     audit: connection.model<AuditRecord>("MemoryAudit", auditSchema),
     trailLengths: connection.model<TrailLengthRecord>("MemoryTrailLength", trailLengthSchema),
   };

@@ -3,9 +3,12 @@ import type { Connection } from "mongoose";
 import type { Logger } from "../../lib/logger.ts";
 import { defineFeature } from "../feature.ts";
 import type { Embedder } from "../search/embedding/embedder.ts";
-import type { SentenceEncoder } from "../search/embedding/encoder.ts";
-import { createAgentIndexes } from "./agent-indexes.ts";
+import type { Encoders } from "../search/embedding/encoders.ts";
+import type { SearchIndexes } from "../search/index/search-indexes.ts";
 import { createAuditMemory } from "./audit.ts";
+import { entryFormat, MEMORY_INDEX } from "./entry-format.ts";
+import { createEntryIndex } from "./entry-index.ts";
+import { createMemorySource } from "./index-source.ts";
 import { memoryJobs } from "./jobs.ts";
 import type { MemoryQuota } from "./ledger.ts";
 import { memoryModels } from "./model.ts";
@@ -18,8 +21,9 @@ import { createMemoryService } from "./service.ts";
 /** Dependencies of the memory feature. */
 export interface MemoryModuleDeps {
   connection: Connection;
-  encoder: SentenceEncoder;
+  encoders: Encoders;
   embedder: Embedder;
+  indexes: SearchIndexes;
   quota: MemoryQuota;
   now: () => Date;
   log: Logger;
@@ -28,19 +32,22 @@ export interface MemoryModuleDeps {
 /** The key-value store of agents (specification 2.7). */
 export const memoryModule = defineFeature({
   routes: memoryRoutes,
-  create({ connection, encoder, embedder, quota, now, log }: MemoryModuleDeps) {
+  create({ connection, encoders, embedder, indexes, quota, now, log }: MemoryModuleDeps) {
+    const { current: encoder } = encoders;
+    const { model } = encoder;
     const models = memoryModels(connection);
     const reader = createReader(models, now);
-    const indexes = createAgentIndexes({ models, model: encoder.model, now });
+    const index = createEntryIndex({ models, reader: indexes.reader(MEMORY_INDEX, entryFormat), model, log });
     const services: MemoryDeps = {
       memory: createMemoryService({ connection, models, quota, embedder, now }),
       memoryReader: reader,
-      memorySearch: createMemorySearch({ encoder, indexes, reader, now, log }),
+      memorySearch: createMemorySearch({ encoders, index, reader, now, log }),
     };
     return {
       services,
       models,
       audit: createAuditMemory(models, now),
+      loops: [indexes.writer("memory.write-index", createMemorySource({ connection, models, model }))],
       jobs: memoryJobs({ connection, models, encoder, now }),
     };
   },

@@ -2,16 +2,16 @@ import type { z } from "zod";
 
 import type { Logger } from "../../lib/logger.ts";
 import { encodeQuery } from "../search/encode-query.ts";
-import type { SentenceEncoder } from "../search/embedding/encoder.ts";
-import type { AgentIndexes } from "./agent-indexes.ts";
+import type { Encoders } from "../search/embedding/encoders.ts";
+import type { EntryIndex } from "./entry-index.ts";
 import type { PresentedEntry } from "./presenter.ts";
 import type { MemoryReader } from "./reader.ts";
 import type { searchBody } from "./schemas.ts";
 
 /** Dependencies of memory search. */
 export interface MemorySearchDeps {
-  encoder: SentenceEncoder;
-  indexes: AgentIndexes;
+  encoders: Pick<Encoders, "of">;
+  index: EntryIndex;
   reader: Pick<MemoryReader, "byId">;
   now: () => Date;
   log: Logger;
@@ -21,19 +21,29 @@ export interface MemorySearchDeps {
 export type FoundEntry = PresentedEntry & { relevance: number };
 
 /** Searches an agent's entries by meaning and words (specification row 26). */
-export function createMemorySearch({ encoder, indexes, reader, now, log }: MemorySearchDeps) {
+export function createMemorySearch({ encoders, index, reader, now, log }: MemorySearchDeps) {
   return {
     /** The best entries that pass the filters, best first. @throws ApiError `search_unavailable` */
     async search(agentId: string, wanted: z.output<typeof searchBody>): Promise<FoundEntry[]> {
       const { query: text, namespace, tags, prefix, limit } = wanted;
-      const [encoding, index] = await Promise.all([encodeQuery(encoder, text, log, agentId), indexes.of(agentId)]);
-      const matches = await index.search({ text, encoding }, { namespace, tags, prefix, now: now() }, limit);
+      const open = await index.open();
+      // The one that made the index's vectors; undefined if it can't be asked any more. Then words alone decide.
+      const encoder = encoders.of(open.model);
+      const encoding = encoder === undefined ? null : await encodeQuery(encoder, text, log, agentId);
+      const filter = { agentId, namespace, tags, prefix, now: now() };
+      const matches = await open.search({ text, encoding }, filter, limit);
+      const found: FoundEntry[] = [];
       // Read again: an entry may have been changed or deleted in the meantime.
-      const entries = await reader.byId(matches.map(({ document }) => document.id));
-      return matches.flatMap(({ document, relevance }) => {
-        const entry = entries.get(document.id);
-        return entry === undefined ? [] : [{ ...entry, relevance }];
-      });
+      for (let position = 0; found.length < limit && position < matches.length;) {
+        const asked = matches.slice(position, position + limit - found.length);
+        const entries = await reader.byId(asked.map(({ id }) => id));
+        for (const { id, relevance } of asked) {
+          const entry = entries.get(id);
+          if (entry !== undefined) found.push({ ...entry, relevance });
+        }
+        position += asked.length;
+      }
+      return found;
     },
   };
 }

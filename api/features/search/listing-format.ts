@@ -50,6 +50,7 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
   }),
   // Words of the title count twice.
   wordsOf: ({ title, description, category }) => [title, title, categoryWords(category), description].join("\n"),
+  wordScore: "rarity",
   conditionOf,
   passes: (listing, filter) =>
     (filter.category === undefined || filter.category === listing.category) &&

@@ -2,7 +2,6 @@ import type { Connection } from "mongoose";
 
 import type { EtherPrice } from "../../chain/ether-price.ts";
 import type { EmbeddingProvider } from "../../config/embeddings.ts";
-import { createLease, leaseModel } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { Standings } from "../agents/standings.ts";
@@ -11,15 +10,13 @@ import { listingModel } from "../listings/model.ts";
 import { createEmbedder } from "./embedding/embedder.ts";
 import { createEncoders } from "./embedding/encoders.ts";
 import { addEmbeddingGauges } from "./embedding/gauges.ts";
-import { openLanceTables } from "./engine/lance-tables.ts";
-import { createIndexReader } from "./index-reader.ts";
-import { indexStateModel } from "./index-state.ts";
-import { createIndexWriter } from "./index-writer.ts";
+import { openSearchIndexes } from "./index/search-indexes.ts";
 import { searchJobs } from "./jobs.ts";
 import { LISTING_INDEX, listingFormat } from "./listing-format.ts";
 import { discoverRoutes } from "./routes.ts";
 import type { DiscoverDeps } from "./routes.ts";
 import { createDiscoverService } from "./service.ts";
+import { createListingSource } from "./listing-source.ts";
 import { createStoredListings } from "./stored-listings.ts";
 
 /** Dependencies of the search feature. */
@@ -38,9 +35,6 @@ export interface SearchModuleDeps {
   indexUrl: string;
 }
 
-/** Longer than any pause of a working process, and shorter than a listing may take to be found. */
-const LEASE_MS = 10_000;
-
 /** Semantic discovery of listings. */
 export const searchModule = defineFeature({
   routes: discoverRoutes,
@@ -50,12 +44,9 @@ export const searchModule = defineFeature({
     const encoders = createEncoders({ connection, provider, now, log });
     const { current: encoder } = encoders;
     addEmbeddingGauges(metrics, encoders);
-    const states = indexStateModel(connection);
-    // The tables of another database aren't this one's to drop.
-    const tables = openLanceTables(`${indexUrl}/${connection.name}`);
-    const index = createIndexReader({ name: LISTING_INDEX, states, tables, format: listingFormat, now });
-    const lease = createLease(leaseModel(connection), "search-index", processId, LEASE_MS);
-    const writer = createIndexWriter({ listings, states, tables, lease, encoder, now, log });
+    const indexes = openSearchIndexes({ connection, indexUrl, encoder, processId, now, log });
+    const index = indexes.reader(LISTING_INDEX, listingFormat);
+    const writer = indexes.writer("search.write-index", createListingSource(listings, encoder.model));
     const stored = createStoredListings(listings);
     const discovery = createDiscoverService({ encoders, index, stored, standings, etherPrice, log });
     const services: DiscoverDeps = { discovery };
@@ -64,6 +55,7 @@ export const searchModule = defineFeature({
       jobs: searchJobs({ listings, encoder }),
       loops: [writer],
       discovery,
+      indexes,
       encoders,
       embedder: createEmbedder(encoder, log),
       /** For the readiness report. */

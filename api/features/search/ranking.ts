@@ -3,7 +3,7 @@ import { counterpartyWeightOf, discoveryScoreOf, rankingTrustOf } from "../agent
 import type { SearchExplanation } from "../listings/explanation.ts";
 import type { Listing } from "../listings/listing.ts";
 import { listingTextOf } from "./listing-text.ts";
-import type { Match } from "./search-index.ts";
+import type { Match } from "./engine/match.ts";
 import { varietyOf } from "./variety.ts";
 
 /** A listing that answers a query, with what the ranking knows beside its text. */

@@ -15,14 +15,14 @@ import type { CategoryFit } from "./category-fit.ts";
 import { encodeQuery } from "./encode-query.ts";
 import type { SentenceEncoder } from "./embedding/encoder.ts";
 import type { Encoders } from "./embedding/encoders.ts";
-import { IndexUnavailableError } from "./index-reader.ts";
-import type { IndexReader } from "./index-reader.ts";
+import { IndexUnavailableError } from "./index/index-reader.ts";
+import type { IndexReader } from "./index/index-reader.ts";
 import { listingFormat } from "./listing-format.ts";
 import type { ListingFilter } from "./listing-format.ts";
 import { isUnderstood } from "./query-language.ts";
 import { isSettled, rank } from "./ranking.ts";
 import type { RankedMatch, RatedMatch } from "./ranking.ts";
-import type { Match } from "./search-index.ts";
+import type { Match } from "./engine/match.ts";
 import type { StoredListings } from "./stored-listings.ts";
 
 /** Semantic search for active services (specification row 12). */

@@ -3,7 +3,7 @@ import type { ApiMutant } from "./api-mutant.ts";
 const LISTINGS = "features/listings/service.ts";
 const LIST = "features/listings/list.ts";
 const RANKING = "features/search/ranking.ts";
-const INDEX = "features/search/in-process-index.ts";
+const RELEVANCE = "features/search/engine/relevance.ts";
 const PAYMENT_METHOD = "features/kya/payment-method.ts";
 const ACCESS = "features/developer/access.ts";
 const MAILS = "features/developer/mails.ts";
@@ -149,10 +149,45 @@ export const MARKET_FAULTS: ApiMutant[] = [
   },
   {
     fault: "nonsense finds something",
-    file: INDEX,
-    from: "if (meaning < leastCosine && coverage < LEAST_WORD_COVERAGE) continue;",
-    to: "void leastCosine;\n        void coverage;",
+    file: RELEVANCE,
+    from: "if (closeness < leastCosine && match.coverage < LEAST_WORD_COVERAGE) return undefined;",
+    to: "void leastCosine;\n  void LEAST_WORD_COVERAGE;",
     tests: ["search/discovery.test.ts", "search/relevance.test.ts"],
+  },
+  {
+    fault: "memory search finds what another agent wrote",
+    file: "features/memory/entry-format.ts",
+    from: "entry.agentId === agentId &&",
+    to: "",
+    tests: ["memory/entry-format.test.ts"],
+  },
+  {
+    fault: "memory search asks the index for all agents' entries",
+    file: "features/memory/entry-format.ts",
+    from: '[`"agentId" = ${quoted(agentId)}`, `"expiresAt" > ${now.getTime()}`]',
+    to: '[`"expiresAt" > ${now.getTime()}`]',
+    tests: ["memory/entry-format.test.ts"],
+  },
+  {
+    fault: "memory search misses what the index doesn't have yet",
+    file: "features/memory/entry-index.ts",
+    from: "const isBehind = total.changes > known.change;",
+    to: "const isBehind = false;",
+    tests: ["memory/index-writer.test.ts"],
+  },
+  {
+    fault: "the index of memory forgets deletions",
+    file: "features/memory/index-source.ts",
+    from: "const removed = isNew ? []",
+    to: "const removed = isNew || behind.length > 0 ? []",
+    tests: ["memory/index-writer.test.ts"],
+  },
+  {
+    fault: "a worker that was absent for too long goes on with its index",
+    file: "features/search/index/index-writer.ts",
+    from: "(source.mostAbsenceMs ?? Infinity)",
+    to: "Math.max(source.mostAbsenceMs ?? Infinity, Infinity)",
+    tests: ["memory/index-writer.test.ts"],
   },
   {
     fault: "two wallets climb by trading with each other",

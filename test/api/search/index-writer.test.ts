@@ -5,8 +5,8 @@ import { assert } from "chai";
 
 import { embedPending } from "../../../api/features/search/embed-pending.ts";
 import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
-import { indexStateModel } from "../../../api/features/search/index-state.ts";
-import type { IndexState } from "../../../api/features/search/index-state.ts";
+import { indexStateModel } from "../../../api/features/search/index/index-state.ts";
+import type { IndexState } from "../../../api/features/search/index/index-state.ts";
 import { listingModel } from "../../../api/features/listings/model.ts";
 import type { Clock } from "../../../api/lib/clock.ts";
 import { listingBody, startTestApi } from "../../fixtures/api.ts";
@@ -52,7 +52,10 @@ describe("the writer of the search index", () => {
   };
   const change = (fields: object) =>
     indexStateModel(api.container.connection).updateOne({ _id: "listings" }, { $set: fields });
-  const tables = () => openLanceTables(join(api.container.env.searchIndexUrl, api.container.connection.name)).names();
+  const tables = async () => {
+    const names = await openLanceTables(join(api.container.env.searchIndexUrl, api.container.connection.name)).names();
+    return names.filter((name) => name.startsWith("listings_"));
+  };
   const list = async (title: string): Promise<string> => {
     const body = listingBody({ title, description: "Offered to all who ask for it." });
     return (await api.request("POST", "/api/v1/services", { key: seller.apiKey, body })).body.data.id;

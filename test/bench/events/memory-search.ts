@@ -1,6 +1,7 @@
 import { MEMORY_BATCH_ENTRIES } from "../../../api/config/constants.ts";
 import type { EntryRecord } from "../../../api/features/memory/model.ts";
 import { toBytes } from "../../../api/features/search/embedding/vectors.ts";
+import { untilIndexed } from "../../fixtures/memory.ts";
 import { RELEVANCE_CASES } from "../../fixtures/relevance.ts";
 import { load } from "../api/load.ts";
 import type { Call } from "../api/load.ts";
@@ -8,7 +9,7 @@ import { scaled, startService } from "./service.ts";
 import type { BenchAgent, BenchService, EventsBench, PartResult } from "./service.ts";
 import { delaysOf } from "./summary.ts";
 
-const SIZES = [1_000, 10_000] as const;
+const SIZES = [1_000, 10_000, 100_000] as const;
 const SEARCHES = 300;
 const RESULTS = 20;
 const CPU_SECONDS = 3;
@@ -16,11 +17,12 @@ const PATH = "/api/v1/memory/search";
 /** Texts that are embedded. Entries share their vectors, because embedding 10,000 texts takes minutes and changes no search. */
 const EMBEDDED = 10 * RELEVANCE_CASES.length;
 const WRITES_AT_ONCE = 1_000;
+const INDEXED_WITHIN_MS = 600_000;
 const MANY = "1000000";
 /** The bench searches more often than the specification allows one agent. */
 const RAISED = {
   ...{ RATE_LIMIT_MEMORY_SEARCH: MANY, RATE_LIMIT_MEMORY_WRITE: MANY, RATE_LIMIT_MEMORY_READ: MANY },
-  ...{ BUDGET_SEARCH: MANY, BUDGET_API: MANY },
+  ...{ BUDGET_SEARCH: MANY, BUDGET_API: MANY, MEMORY_MAX_ENTRIES: MANY, MEMORY_MAX_BYTES: String(2 ** 31) },
 };
 
 const textOf = (entry: number): string =>
@@ -38,21 +40,25 @@ async function fill(service: BenchService, agent: BenchAgent, size: number): Pro
   }
 }
 
-/** Gives the entries vectors, as the worker's job does. */
-async function embed(service: BenchService): Promise<void> {
-  const { connection, features } = service.local.container;
+/** Gives the entries vectors, as the worker's job does, and has the worker's loop write the index. */
+async function index(service: BenchService, agents: readonly BenchAgent[]): Promise<void> {
+  const { connection, features, loops } = service.local.container;
+  const { totals } = features.memory.models;
   const { current: encoder } = features.search.encoders;
   const vectors: Buffer[] = [];
   for (let text = 0; text < EMBEDDED; text += 1) vectors.push(toBytes((await encoder.encode(textOf(text))).vector));
   const entries = connection.collection<EntryRecord>("memory_entries");
-  const found = await entries.find({}, { projection: { key: 1 } }).toArray();
+  await totals.updateMany({}, { $inc: { changes: 1 } });
+  const changes = new Map((await totals.find().lean()).map((record) => [record._id, record.changes]));
+  const found = await entries.find({}, { projection: { key: 1, agentId: 1 } }).toArray();
   for (let start = 0; start < found.length; start += WRITES_AT_ONCE) {
     await entries.bulkWrite(
-      found.slice(start, start + WRITES_AT_ONCE).map(({ _id, key }) => ({
+      found.slice(start, start + WRITES_AT_ONCE).map(({ _id, key, agentId }) => ({
         updateOne: {
           filter: { _id },
           update: {
             $set: {
+              change: changes.get(agentId),
               embedding: { model: encoder.model, vector: vectors[Number(key.slice(KEY_PREFIX.length)) % EMBEDDED] },
             },
           },
@@ -60,6 +66,11 @@ async function embed(service: BenchService): Promise<void> {
       })) as never,
     );
   }
+  const ending = new AbortController();
+  const writing = loops.find(({ name }) => name === "memory.write-index")?.run(ending.signal);
+  for (const { agentId } of agents) await untilIndexed(service.local, agentId, INDEXED_WITHIN_MS);
+  ending.abort();
+  await writing;
 }
 
 /** How long the searches of an agent take over HTTP, beside the encoder alone and a read of one entry. */
@@ -73,7 +84,8 @@ export async function measureMemorySearch(bench: EventsBench): Promise<PartResul
       bench.say(`memorySearch: writing ${size} entries`);
       await fill(service, agent, size);
     }
-    await embed(service);
+    bench.say("memorySearch: writing the index");
+    await index(service, agents);
     const { current: encoder } = service.local.container.features.search.encoders;
     let found = 0;
     const timed = async (samples: number[], work: () => Promise<unknown>): Promise<void> => {

@@ -16,6 +16,11 @@ export function fromBytes(stored: Uint8Array): Float32Array {
   return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / BYTES);
 }
 
+/** The vector of a stored document: its bytes are a Buffer from mongoose, and a BSON Binary from the driver itself. */
+export function vectorOf(stored: unknown): Float32Array {
+  return fromBytes(stored instanceof Uint8Array ? stored : (stored as { buffer: Uint8Array }).buffer);
+}
+
 /**
  * The dot product, which is the cosine of unit vectors. 0 for vectors of different lengths. It keeps two sums, because each
  * addition to a single one would wait for the one before. A third less time for the thousands of vectors of a search.

@@ -1,10 +1,11 @@
 import type { Table } from "@lancedb/lancedb";
 
-import type { Match, SearchQuery } from "../search-index.ts";
 import { cosine } from "../embedding/vectors.ts";
 import { coverageOf } from "./coverage.ts";
 import { COLUMNS } from "./lance-tables.ts";
-import { NO_WORDS, relevanceOf, sumOf } from "./relevance.ts";
+import { byRelevance } from "./match.ts";
+import type { Match, SearchQuery } from "./match.ts";
+import { EVEN_WORD_SCORE, NO_WORDS, relevanceOf, sumOf } from "./relevance.ts";
 import type { WordMatch } from "./relevance.ts";
 import type { TableFormat } from "./table-format.ts";
 
@@ -29,6 +30,12 @@ interface FoundRow {
   _score?: number;
 }
 
+/** How a search goes about it. */
+export interface SearchOptions {
+  /** Compares every vector that passes the filter: exact, and faster than the vectors' index if those are a few thousand. */
+  isExact?: boolean;
+}
+
 /**
  * Searches a table by meaning and by words, `limit` documents each, and returns the `limit` most relevant of both. A document
  * that is far down in both could be more relevant than the last one returned; with hundreds of candidates that doesn't matter.
@@ -39,11 +46,12 @@ export async function searchTable<Document extends { id: string }, Filter>(
   { text, encoding }: SearchQuery,
   filter: Filter,
   limit: number,
+  { isExact = false }: SearchOptions = {},
 ): Promise<Match<Document>[]> {
   const condition = format.conditionOf(filter);
   if (condition === null) return [];
   const [byMeaning, byWords] = await Promise.all([
-    encoding === null ? [] : findByMeaning(table, encoding.vector, condition, limit),
+    encoding === null ? [] : findByMeaning(table, encoding.vector, condition, limit, isExact),
     findByWords(table, text, condition, limit),
   ]);
   const candidates = new Map<string, Candidate<Document>>();
@@ -51,7 +59,8 @@ export async function searchTable<Document extends { id: string }, Filter>(
   for (const row of byWords.rows) {
     const found = candidates.get(row.id) ?? foundOf(format, row);
     const coverage = byWords.coverage(format.wordsOf(found.document));
-    candidates.set(row.id, { ...found, match: { score: row._score ?? 0, coverage } });
+    const score = format.wordScore === "same" ? EVEN_WORD_SCORE : (row._score ?? 0);
+    candidates.set(row.id, { ...found, match: { score, coverage } });
   }
   const matches: Match<Document>[] = [];
   for (const { document, vector, match } of candidates.values()) {
@@ -72,7 +81,13 @@ function foundOf<Document extends { id: string }>(
 }
 
 /** The nearest by compressed vectors, if there is an index of them. The caller compares the vectors themselves. */
-async function findByMeaning(table: Table, vector: Float32Array, condition: string | undefined, limit: number) {
+async function findByMeaning(
+  table: Table,
+  vector: Float32Array,
+  condition: string | undefined,
+  limit: number,
+  isExact: boolean,
+) {
   let query = table
     .vectorSearch(vector)
     .column(COLUMNS.vector)
@@ -82,6 +97,7 @@ async function findByMeaning(table: Table, vector: Float32Array, condition: stri
     .select([COLUMNS.id, COLUMNS.document, COLUMNS.vector, "_distance"])
     .limit(limit);
   if (condition !== undefined) query = query.where(condition);
+  if (isExact) query = query.bypassVectorIndex();
   return (await query.toArray({ timeoutMs: TIMEOUT_MS })) as FoundRow[];
 }
 
@@ -97,8 +113,4 @@ async function findByWords(table: Table, text: string, condition: string | undef
     .limit(limit);
   if (condition !== undefined) query = query.where(condition);
   return { rows: (await query.toArray({ timeoutMs: TIMEOUT_MS })) as FoundRow[], coverage };
-}
-
-function byRelevance<Document extends { id: string }>(left: Match<Document>, right: Match<Document>): number {
-  return right.relevance - left.relevance || (right.document.id < left.document.id ? -1 : 1);
 }

@@ -77,7 +77,8 @@ export function openLanceTables(url: string): LanceTables {
         }),
       });
       for (const [column, kind] of Object.entries(format.columns)) {
-        await table.createIndex(column, { config: kind === "choice" ? Index.bitmap() : Index.btree() });
+        const config = kind === "choice" ? Index.bitmap() : kind === "labels" ? Index.labelList() : Index.btree();
+        await table.createIndex(column, { config });
       }
       return table;
     },
@@ -88,15 +89,19 @@ export function openLanceTables(url: string): LanceTables {
 }
 
 async function schemaOf({ columns }: Pick<TableFormat<never, never>, "columns">, dimensions: number) {
-  const { Field, FixedSizeList, Float32, Float64, Int32, Schema, Utf8 } = await loadArrow();
+  const { Field, FixedSizeList, Float32, Float64, Int32, List, Schema, Utf8 } = await loadArrow();
+  const types = {
+    choice: () => new Utf8(),
+    key: () => new Utf8(),
+    number: () => new Float64(),
+    labels: () => new List(new Field("item", new Utf8(), true)),
+  };
   return new Schema([
     new Field(COLUMNS.id, new Utf8(), false),
     new Field(COLUMNS.revision, new Int32(), false),
     new Field(COLUMNS.words, new Utf8(), false),
     new Field(COLUMNS.vector, new FixedSizeList(dimensions, new Field("item", new Float32(), true)), true),
-    ...Object.entries(columns).map(
-      ([name, kind]) => new Field(name, kind === "number" ? new Float64() : new Utf8(), false),
-    ),
+    ...Object.entries(columns).map(([name, kind]) => new Field(name, types[kind](), false)),
     new Field(COLUMNS.document, new Utf8(), false),
   ]);
 }
@@ -108,13 +113,17 @@ export async function rowsOf<Document extends { id: string }>(
   documents: readonly StoredDocument<Document>[],
 ) {
   const { makeArrowTable } = await loadEngine();
+  const schema = await table.schema();
+  const field = schema.fields.find(({ name }) => name === COLUMNS.vector);
+  const dimensions = (field?.type as { listSize?: number } | undefined)?.listSize;
   const rows = documents.map(({ document, revision, vector }) => ({
     ...format.valuesOf(document),
     [COLUMNS.id]: document.id,
     [COLUMNS.revision]: revision,
     [COLUMNS.words]: format.wordsOf(document),
-    [COLUMNS.vector]: vector,
+    // One of another length can't be stored. Its document is found by its words.
+    [COLUMNS.vector]: vector?.length === dimensions ? vector : null,
     [COLUMNS.document]: format.serialize(document),
   }));
-  return makeArrowTable(rows, { schema: await table.schema() });
+  return makeArrowTable(rows, { schema });
 }

@@ -28,6 +28,9 @@ export interface WordMatch {
   coverage: number;
 }
 
+/** The score of a document with matching words where they all count the same. */
+export const EVEN_WORD_SCORE = HALF_WORD_SCORE;
+
 /** For a document that shares no word with the query. */
 export const NO_WORDS: WordMatch = { score: 0, coverage: 0 };
 

@@ -1,14 +1,19 @@
 /** A value that an index can filter by. */
-export type ColumnValue = string | number;
+export type ColumnValue = string | number | readonly string[];
 
 /** How documents are kept in a table of the engine, and found in it. */
 export interface TableFormat<Document extends { id: string }, Filter> {
-  /** The columns to filter by, by name: texts with few different values (choice) or many (key), or numbers. */
-  columns: Readonly<Record<string, "choice" | "key" | "number">>;
+  /** The columns to filter by, by name: texts with few different values (choice) or many (key), numbers, or lists of texts. */
+  columns: Readonly<Record<string, "choice" | "key" | "number" | "labels">>;
   /** The values of those columns. */
   valuesOf(document: Document): Readonly<Record<string, ColumnValue>>;
   /** The text whose words are searched. What is in it twice counts twice. */
   wordsOf(document: Document): string;
+  /**
+   * What a word counts that query and document share: the more, the rarer it is among all documents; or each the same. If the
+   * documents are several owners', rarity would tell one of them what is in the others' documents.
+   */
+  wordScore: "rarity" | "same";
   /**
    * A condition in SQL over the columns; undefined for a filter that excludes nothing, and null for one that no document can
    * pass. It may include a few documents more than the filter, because columns with numbers round.

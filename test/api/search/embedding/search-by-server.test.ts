@@ -4,7 +4,7 @@ import { assert } from "chai";
 import type { Env } from "../../../../api/config/env.ts";
 import { embedEntries } from "../../../../api/features/memory/embed-pending.ts";
 import { embedPending } from "../../../../api/features/search/embed-pending.ts";
-import { indexStateModel } from "../../../../api/features/search/index-state.ts";
+import { indexStateModel } from "../../../../api/features/search/index/index-state.ts";
 import type { listingModel } from "../../../../api/features/listings/model.ts";
 import { listingBody, startTestApi } from "../../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../../fixtures/api.ts";

@@ -1,17 +1,28 @@
 import type { Table } from "@lancedb/lancedb";
 
-import type { LanceTables } from "./engine/lance-tables.ts";
-import { searchTable } from "./engine/lance-search.ts";
-import type { TableFormat } from "./engine/table-format.ts";
+import type { LanceTables } from "../engine/lance-tables.ts";
+import { searchTable } from "../engine/lance-search.ts";
+import type { TableFormat } from "../engine/table-format.ts";
 import type { IndexState, IndexStateModel } from "./index-state.ts";
-import type { Match, SearchQuery } from "./search-index.ts";
+import type { Match, SearchQuery } from "../engine/match.ts";
 
 /** Searches an index that another process writes. */
 export interface IndexReader<Document, Filter> {
   /** The encoder whose vectors the index has. @throws IndexUnavailableError */
   model(): Promise<string>;
-  /** As SearchIndex.search. @throws IndexUnavailableError */
+  /**
+   * Finds the `limit` most relevant documents that pass the filter and answer the query, most relevant first.
+   *
+   * - The filter applies before the limit.
+   * - Nothing beyond the limit is more relevant than the last match, as far as an approximate index can tell. A caller that
+   *   ranks by more than relevance, such as trust in a seller, searches again with a higher limit until no document beyond it
+   *   could still win.
+   * - Fewer than `limit` matches means that there are no others.
+   * @throws IndexUnavailableError
+   */
   search(query: SearchQuery, filter: Filter, limit: number): Promise<Match<Document>[]>;
+  /** The table that answers at the moment, for a caller that knows more about it. @throws IndexUnavailableError */
+  open(): Promise<{ state: IndexState; table: Table }>;
   /** How many documents it has. @throws IndexUnavailableError */
   count(): Promise<number>;
   /** How long ago the writer was last up to date, in milliseconds. @throws IndexUnavailableError */
@@ -82,6 +93,14 @@ export function createIndexReader<Document extends { id: string }, Filter>(
   return {
     model: async () => (await current()).model,
     search: (query, filter, limit) => read((table) => searchTable(table, format, query, filter, limit)),
+    async open() {
+      const state = await current();
+      try {
+        return { state, table: await open(state) };
+      } catch (error) {
+        throw new IndexUnavailableError(`The index ${name} can't be read`, { cause: error });
+      }
+    },
     count: () => read((table) => table.countRows()),
     lagMs: async () => now().getTime() - (await current()).followedAt.getTime(),
   };

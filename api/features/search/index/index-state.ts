@@ -1,6 +1,12 @@
 import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
+/** Where a change stream begins: behind a change, or at a time of the database. */
+export interface IndexPosition {
+  token?: unknown;
+  operationTime?: unknown;
+}
+
 /** Which table holds an index, and up to where its writer has followed the changes. */
 export interface IndexState {
   /** Name of the index. */
@@ -12,7 +18,7 @@ export interface IndexState {
   /** The encoder that made its vectors. Queries are encoded by the same one. */
   model: string;
   /** Where the change stream continues. */
-  resume: { operationTime?: unknown; token?: unknown };
+  resume: IndexPosition;
   /** When the writer last was up to date with the changes. */
   followedAt: Date;
   /** Tables that another has replaced, and when. Searches may still read them for a while. */

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { ChangeStream, ChangeStreamDocument, Document } from "mongodb";
+import type { ChangeStream, ChangeStreamDocument, Collection, Document, Timestamp } from "mongodb";
+
+import type { IndexPosition } from "./index-state.ts";
 
 /** Changes of a collection, in the batches in which they can be handled. */
 export interface ChangeBatches<Record extends Document> {
@@ -21,6 +23,15 @@ export class ChangeStreamEndedError extends Error {
 
 /** Changes that wait before the stream is read on. */
 const MOST_WAITING = 1_000;
+
+/** The changes of a collection after a position, with each changed document as it is now. */
+export function watchFrom<Record extends Document>(
+  collection: Pick<Collection<Record>, "watch">,
+  { token, operationTime }: IndexPosition,
+): ChangeStream<Record, ChangeStreamDocument<Record>> {
+  const from = token === undefined ? { startAtOperationTime: operationTime as Timestamp } : { resumeAfter: token };
+  return collection.watch<Record>([], { fullDocument: "updateLookup", ...from });
+}
 
 /** Reads a change stream in batches: what arrives while a batch is being handled makes up the next one. */
 export function inBatches<Record extends Document>(

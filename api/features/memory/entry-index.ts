@@ -1,0 +1,133 @@
+import type { Logger } from "../../lib/logger.ts";
+import { cosine, vectorOf } from "../search/embedding/vectors.ts";
+import { searchTerm, wordsOf } from "../search/embedding/words.ts";
+import { coverageOf } from "../search/engine/coverage.ts";
+import { searchTable } from "../search/engine/lance-search.ts";
+import type { SearchQuery } from "../search/engine/match.ts";
+import { EVEN_WORD_SCORE, relevanceOf, sumOf } from "../search/engine/relevance.ts";
+import { IndexUnavailableError } from "../search/index/index-reader.ts";
+import type { IndexReader } from "../search/index/index-reader.ts";
+import { entryFormat, indexedEntryOf } from "./entry-format.ts";
+import type { EntryFilter, IndexedEntry } from "./entry-format.ts";
+import { indexedChangeId } from "./model.ts";
+import type { EntryRecord, MemoryModels } from "./model.ts";
+
+/** Dependencies of the index. */
+export interface EntryIndexDeps {
+  models: Pick<MemoryModels, "entries" | "totals" | "removals" | "indexed">;
+  reader: Pick<IndexReader<IndexedEntry, EntryFilter>, "open">;
+  /** The current encoder's model. */
+  model: string;
+  log: Logger;
+}
+
+/** An entry that answers a query. */
+export interface EntryMatch {
+  id: string;
+  relevance: number;
+}
+
+/** The index as a search found it; without a table, everything is read from the database. */
+export interface OpenEntryIndex {
+  /** The encoder whose vectors it has. */
+  model: string;
+  /**
+   * The entries that pass the filter and answer the query, most relevant first: at least the `limit` best of them, and with
+   * every write that ended before the call.
+   */
+  search(query: SearchQuery, filter: EntryFilter, limit: number): Promise<EntryMatch[]>;
+}
+
+/** An agent with more entries is searched through the vectors' index, which is approximate. */
+const MOST_COMPARED = 20_000;
+const LEAST_CANDIDATES = 100;
+const CANDIDATES_PER_ANSWER = 4;
+const READ_AT_ONCE = 200;
+
+const byRelevance = (left: EntryMatch, right: EntryMatch): number =>
+  right.relevance - left.relevance || (right.id < left.id ? -1 : 1);
+
+/**
+ * Searches an agent's entries in the index that the worker writes, and in the database for what the index doesn't have yet. So a
+ * write is found by the next search at any process, and a lost index, or no worker at all, makes searches slower, not wrong.
+ */
+export function createEntryIndex({ models, reader, model, log }: EntryIndexDeps) {
+  const { entries, totals, removals, indexed } = models;
+
+  /** What has changed behind a number: all ids, and what answers the query. */
+  async function readChanged(query: SearchQuery, filter: EntryFilter, change: number, ofIndex: string) {
+    const since = { agentId: filter.agentId, change: { $gt: change } };
+    const removed = change === 0 ? [] : await removals.find(since, { entryId: 1 }).lean();
+    const changed = new Set(removed.map(({ entryId }) => entryId));
+    const coverage = coverageOf(wordsOf(query.text).flatMap((word) => searchTerm(word) ?? []));
+    const matches: EntryMatch[] = [];
+    for await (const record of entries.find(since).batchSize(READ_AT_ONCE).lean<EntryRecord[]>().cursor()) {
+      changed.add(record._id);
+      const entry = indexedEntryOf(record);
+      if (!entryFormat.passes(entry, filter)) continue;
+      const vector = record.embedding?.model === ofIndex ? vectorOf(record.embedding.vector) : null;
+      const closeness = vector === null || query.encoding === null ? 0 : cosine(query.encoding.vector, vector);
+      const shared = { score: EVEN_WORD_SCORE, coverage: coverage(entryFormat.wordsOf(entry)) };
+      const parts = relevanceOf(query.encoding, closeness, shared);
+      if (parts !== undefined) matches.push({ id: entry.id, relevance: sumOf(parts) });
+    }
+    return { changed, matches };
+  }
+
+  async function searchIn(open: OpenTable, query: SearchQuery, filter: EntryFilter, limit: number) {
+    const { state, table } = open;
+    const [noted, total] = await Promise.all([
+      indexed.findById(indexedChangeId(state.table, filter.agentId)).lean(),
+      totals.findById(filter.agentId, { changes: 1, entries: 1 }).lean(),
+    ]);
+    if (total === null) return [];
+    const known = noted ?? { change: 0, version: 0 };
+    const isBehind = total.changes > known.change;
+    const { changed, matches } = isBehind ? await readChanged(query, filter, known.change, state.model) : NOTHING_NEW;
+    if (noted === null) return matches;
+    // A table that was read before the index had this change is a moment behind.
+    if ((await table.version()) < noted.version) await table.checkoutLatest();
+    const isExact = total.entries <= MOST_COMPARED;
+    const found = await searchTable(table, entryFormat, query, filter, limit + changed.size, { isExact });
+    const unchanged = found.filter(({ document }) => !changed.has(document.id));
+    return [...matches, ...unchanged.map(({ document, relevance }) => ({ id: document.id, relevance }))];
+  }
+
+  async function openTable(): Promise<OpenTable | undefined> {
+    try {
+      return await reader.open();
+    } catch (error) {
+      if (!(error instanceof IndexUnavailableError)) throw error;
+      log.debug({ err: error }, "memory is searched without its index");
+      return undefined;
+    }
+  }
+
+  return {
+    /** The index as it is at the moment. */
+    async open(): Promise<OpenEntryIndex> {
+      const open = await openTable();
+      const fromDatabase = async (query: SearchQuery, filter: EntryFilter) =>
+        (await readChanged(query, filter, 0, model)).matches;
+      return {
+        model: open?.state.model ?? model,
+        async search(query, filter, limit) {
+          const candidates = Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES);
+          if (open === undefined) return (await fromDatabase(query, filter)).sort(byRelevance);
+          try {
+            return (await searchIn(open, query, filter, candidates)).sort(byRelevance);
+          } catch (error) {
+            log.warn({ err: error, table: open.state.table }, "couldn't search the index of memory");
+            return (await fromDatabase(query, filter)).sort(byRelevance);
+          }
+        },
+      };
+    },
+  };
+}
+
+export type EntryIndex = ReturnType<typeof createEntryIndex>;
+
+type OpenTable = Awaited<ReturnType<EntryIndexDeps["reader"]["open"]>>;
+
+const NOTHING_NEW = { changed: new Set<string>(), matches: [] as EntryMatch[] };

@@ -1,0 +1,131 @@
+import type { Connection } from "mongoose";
+
+import { writePlain } from "../../db/plain-writes.ts";
+import { vectorOf } from "../search/embedding/vectors.ts";
+import type { StoredDocument } from "../search/engine/lance-tables.ts";
+import { addAll, applyAll, vectorsOf } from "../search/engine/lance-writes.ts";
+import { watchFrom } from "../search/index/change-batches.ts";
+import type { IndexSource, TableInUse } from "../search/index/index-source.ts";
+import { entryFormat, indexedEntryOf, MEMORY_FORMAT, MEMORY_INDEX } from "./entry-format.ts";
+import type { IndexedEntry } from "./entry-format.ts";
+import { REMOVALS_KEPT_MS } from "./ledger.ts";
+import { indexedChangeId } from "./model.ts";
+import type { EntryRecord, MemoryModels, MemoryTotalsRecord } from "./model.ts";
+
+/** Dependencies of the source. */
+export interface MemorySourceDeps {
+  connection: Connection;
+  models: Pick<MemoryModels, "entries" | "totals" | "removals" | "indexed">;
+  /** The current encoder's. */
+  model: string;
+}
+
+const AGENTS_AT_ONCE = 100;
+const ENTRIES_AT_ONCE = 500;
+/** Share of entries without a vector of the new model with which its index may answer. */
+const PENDING_SHARE = 0.01;
+
+/**
+ * Puts all agents' entries into the index of memory search. It follows the agents' totals, which every change of an agent's memory
+ * raises, reads what has changed since the number that it noted last, and then notes the new one. A search reads from the database
+ * what the index doesn't have yet.
+ */
+export function createMemorySource({ connection, models, model }: MemorySourceDeps): IndexSource<MemoryTotalsRecord> {
+  const { entries, totals, removals, indexed } = models;
+
+  /** Writes what some agents have changed since the index knew them last. @param isNew whether the table has nothing of theirs */
+  async function writeAgents(agentIds: readonly string[], { name, table, model: ofTable }: TableInUse, isNew: boolean) {
+    const idOf = (agentId: string) => indexedChangeId(name, agentId);
+    const noted = isNew ? [] : await indexed.find({ _id: { $in: agentIds.map(idOf) } }).lean();
+    const known = new Map(noted.map(({ _id, change }) => [_id, change]));
+    const changeOf = (agentId: string) => known.get(idOf(agentId)) ?? 0;
+    // Read first: what follows is at least as new, and what is newer is read again next time.
+    const current = await totals.find({ _id: { $in: agentIds } }, { changes: 1 }).lean();
+    const behind = current.filter(({ _id, changes }) => changes > changeOf(_id));
+    if (behind.length === 0) return 0;
+
+    const since = { $or: behind.map(({ _id }) => ({ agentId: _id, change: { $gt: changeOf(_id) } })) };
+    const removed = isNew ? [] : await removals.find(since, { entryId: 1, change: 1 }).lean();
+    await applyAll(
+      ...([table, entryFormat, []] as const),
+      removed.map(({ entryId, change }) => ({ id: entryId, revision: change })),
+    );
+    let count = 0;
+    const write = async (records: readonly EntryRecord[]): Promise<void> => {
+      // An entry that was embedded for the next index keeps in this one the vector that it has.
+      const others = records.filter(({ embedding }) => embedding !== null && embedding.model !== ofTable);
+      const kept = isNew
+        ? new Map<string, Float32Array>()
+        : await vectorsOf(table, entryFormat, others.map(indexedEntryOf));
+      const documents = records.map((record): StoredDocument<IndexedEntry> => {
+        const { _id, embedding, change } = record;
+        const vector = embedding?.model === ofTable ? vectorOf(embedding.vector) : (kept.get(_id) ?? null);
+        return { document: indexedEntryOf(record), revision: change, vector };
+      });
+      if (isNew) await addAll(table, entryFormat, documents);
+      else await applyAll(table, entryFormat, documents, []);
+      count += documents.length;
+    };
+    let batch: EntryRecord[] = [];
+    for await (const record of entries.find(since).batchSize(ENTRIES_AT_ONCE).lean<EntryRecord[]>().cursor()) {
+      batch.push(record);
+      if (batch.length < ENTRIES_AT_ONCE) continue;
+      await write(batch);
+      batch = [];
+    }
+    if (batch.length > 0) await write(batch);
+    const version = await table.version();
+    await writePlain(
+      indexed,
+      behind.map(({ _id, changes: change }) => ({
+        // A writer that was paused past its lease takes nothing back.
+        updateOne: { filter: { _id: idOf(_id) }, update: { $max: { change, version } }, upsert: true },
+      })),
+    );
+    return count;
+  }
+
+  return {
+    name: MEMORY_INDEX,
+    format: MEMORY_FORMAT,
+    layout: entryFormat,
+    connection,
+    mostAbsenceMs: REMOVALS_KEPT_MS / 2,
+    watch: (from) => watchFrom<MemoryTotalsRecord>(totals.collection, from),
+
+    async load(target, beforeWrite) {
+      let agentIds: string[] = [];
+      let count = 0;
+      const flush = async (): Promise<void> => {
+        await beforeWrite();
+        count += await writeAgents(agentIds, target, true);
+        agentIds = [];
+      };
+      for await (const { _id } of totals.find({}, { _id: 1 }).lean().cursor()) {
+        agentIds.push(_id);
+        if (agentIds.length >= AGENTS_AT_ONCE) await flush();
+      }
+      await flush();
+      return count;
+    },
+
+    async apply(changes, target) {
+      const changed = changes.flatMap((change) => ("documentKey" in change ? [change.documentKey._id] : []));
+      const agentIds = [...new Set(changed)];
+      for (let start = 0; start < agentIds.length; start += AGENTS_AT_ONCE) {
+        await writeAgents(agentIds.slice(start, start + AGENTS_AT_ONCE), target, false);
+      }
+    },
+
+    async isEmbedded() {
+      const pending = await entries.countDocuments({ "embedding.model": { $ne: model } });
+      return pending === 0 || pending < PENDING_SHARE * (await entries.estimatedDocumentCount());
+    },
+
+    async forget(table) {
+      await indexed.deleteMany({
+        _id: { $gte: indexedChangeId(table, ""), $lt: indexedChangeId(table, "\u{10FFFF}") },
+      });
+    },
+  };
+}

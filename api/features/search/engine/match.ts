@@ -1,0 +1,24 @@
+import type { Encoding } from "../embedding/encoder.ts";
+
+/** A query in the two forms that are compared: its words and its meaning. */
+export interface SearchQuery {
+  text: string;
+  /** Null if the encoder doesn't understand the text, or gives no vector at the moment. Then the words alone decide. */
+  encoding: Encoding | null;
+}
+
+/** A document that answers a query. */
+export interface Match<Document> {
+  document: Document;
+  /** How well its text answers the query, 0 to 1: the sum of the parts, at most 1. */
+  relevance: number;
+  /** What meaning and matching words add to the relevance. Neither is negative. */
+  parts: { meaning: number; words: number };
+  /** The document's vector as it was put, for a caller that compares documents with each other. */
+  vector: Float32Array | null;
+}
+
+/** The order of matches: the most relevant first, and among equals the greater id. */
+export function byRelevance<Document extends { id: string }>(left: Match<Document>, right: Match<Document>): number {
+  return right.relevance - left.relevance || (right.document.id < left.document.id ? -1 : 1);
+}

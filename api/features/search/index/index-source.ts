@@ -1,0 +1,39 @@
+import type { Table } from "@lancedb/lancedb";
+import type { ChangeStream, ChangeStreamDocument, Document as Record } from "mongodb";
+import type { Connection } from "mongoose";
+
+import type { TableFormat } from "../engine/table-format.ts";
+import type { IndexPosition } from "./index-state.ts";
+
+/** A table that is being written, and the encoder whose vectors it has. */
+export interface TableInUse {
+  name: string;
+  table: Table;
+  model: string;
+}
+
+/** Where the documents of an index come from. Vectors of other models than the table's are ignored. */
+export interface IndexSource<Changed extends Record> {
+  /** Name of the index, and the start of its tables' names. */
+  name: string;
+  /** Rises when rows are laid out in another way. An index of another number is built again. */
+  format: number;
+  layout: Pick<TableFormat<never, never>, "columns">;
+  connection: Connection;
+  /** The changes after a position. */
+  watch(from: IndexPosition): ChangeStream<Changed, ChangeStreamDocument<Changed>>;
+  /**
+   * Adds all documents to a table that has none.
+   * @param beforeWrite throws if this process may not write any more
+   * @returns how many there are
+   */
+  load(target: TableInUse, beforeWrite: () => Promise<void>): Promise<number>;
+  /** Writes what has changed. Writing it again, or late, does no harm. */
+  apply(changes: readonly ChangeStreamDocument<Changed>[], target: TableInUse): Promise<void>;
+  /** Whether the documents have vectors of the current model, so that an index of them can replace one of another model. */
+  isEmbedded(): Promise<boolean>;
+  /** For how long a writer may be absent before changes are lost, in milliseconds; undefined if the stream itself tells. */
+  mostAbsenceMs?: number;
+  /** Forgets what is noted about a table before it is dropped. */
+  forget?(table: string): Promise<void>;
+}

@@ -1,0 +1,218 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { MongoServerError } from "mongodb";
+import type { Document as Record, Timestamp } from "mongodb";
+import type { Connection } from "mongoose";
+
+import type { BackgroundLoop } from "../../../jobs/background-loop.ts";
+import type { Lease } from "../../../jobs/lease.ts";
+import type { Logger } from "../../../lib/logger.ts";
+import { pauseAfter } from "../../../lib/retry.ts";
+import type { LanceTables } from "../engine/lance-tables.ts";
+import { indexVectors, needsVectorIndex, tidy } from "../engine/lance-writes.ts";
+import { ChangeStreamEndedError, inBatches } from "./change-batches.ts";
+import type { IndexSource, TableInUse } from "./index-source.ts";
+import type { IndexPosition, IndexState, IndexStateModel } from "./index-state.ts";
+
+/** Dependencies of a writer. */
+export interface IndexWriterDeps<Changed extends Record> {
+  /** Name of the loop. */
+  loop: string;
+  source: IndexSource<Changed>;
+  states: IndexStateModel;
+  tables: LanceTables;
+  /** Held by the only process that writes. */
+  lease: Lease;
+  /** The encoder's name and the length of its vectors. */
+  encoder: { model: string; dimensions: number };
+  now: () => Date;
+  log: Logger;
+}
+
+/** How often the lease is renewed, and the position is noted while nothing changes. */
+const BEAT_MS = 1_000;
+const RETRY = { minMs: 200, maxMs: 10_000 };
+/** After so many writes, or changed documents, the table is tidied. */
+const WRITES_TO_TIDY = 50;
+const DOCUMENTS_TO_TIDY = 500;
+/** How often it is checked what isn't wanted any more and what is missing. */
+const CHECK_EVERY_MS = 5_000;
+/** For how long a replaced table stays for searches that still read it. */
+const RETIRED_KEPT_MS = 60_000;
+
+/**
+ * ChangeStreamHistoryLost, ChangeStreamFatalError and InvalidResumeToken, and the codes for a token that can't be parsed.
+ */
+const HISTORY_LOST: ReadonlySet<number> = new Set([286, 280, 260, 9, 40_647, 50_811]);
+
+/** An index that is being written. */
+interface OpenIndex extends TableInUse {
+  state: IndexState;
+}
+
+/**
+ * Keeps an index in step with the database: one process at a time, which any other may replace at any moment. It builds the
+ * index once, then follows the changes from where the last writer noted its position. Changes are written before the position,
+ * and writing one again does no harm, so a crash loses nothing. A writer that was paused past its lease can't undo what the
+ * next one has written, because a newer revision of a document is never replaced.
+ */
+export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<Changed>): BackgroundLoop {
+  const { source, states, tables, lease, encoder, now, log: parent } = deps;
+  const log = parent.child({ index: source.name });
+  const tablePrefix = `${source.name}_`;
+
+  /** Builds the index in a table of its own, which answers searches once it is complete. */
+  async function build(before: IndexState | null): Promise<OpenIndex> {
+    const startedAt = performance.now();
+    const resume: IndexPosition = { operationTime: await operationTimeOf(source.connection) };
+    const name = `${tablePrefix}${now().getTime().toString(36)}_${randomBytes(3).toString("hex")}`;
+    const table = await tables.create(name, source.layout, encoder.dimensions);
+    const { model } = encoder;
+    const documents = await source.load({ name, table, model }, async () => {
+      if (!(await lease.acquire())) throw new Error("Another worker has taken over");
+    });
+    await tidy(table);
+    if (await needsVectorIndex(table)) await indexVectors(table);
+    const state: IndexState = {
+      ...{ _id: source.name, table: name, format: source.format, model, resume, followedAt: now() },
+      retired: [...(before?.retired ?? []), ...(before === null ? [] : [{ table: before.table, at: now() }])],
+    };
+    await states.replaceOne({ _id: source.name }, state, { upsert: true });
+    log.info({ table: name, documents, ms: Math.round(performance.now() - startedAt) }, "search index built");
+    return { state, name, table, model };
+  }
+
+  /**
+   * The index as it is; a new one if there is none, or one that can't be read, or is outdated.
+   * @param isLost whether changes are missing from it that can't be read any more
+   */
+  async function openOrBuild(isLost: boolean): Promise<OpenIndex> {
+    const state = await states.findById(source.name).lean<IndexState | null>();
+    if (state === null || isLost) return await build(state);
+    if (state.format !== source.format) return await build(state);
+    if (now().getTime() - state.followedAt.getTime() > (source.mostAbsenceMs ?? Infinity)) return await build(state);
+    // Until all documents are embedded, the index of the old model answers.
+    if (state.model !== encoder.model && (await source.isEmbedded())) return await build(state);
+    const { table: name, model } = state;
+    try {
+      const table = await tables.open(name);
+      await table.countRows();
+      return { state, name, table, model };
+    } catch (error) {
+      log.error({ err: error, table: name }, "the search index can't be read and is being built again");
+      return await build(state);
+    }
+  }
+
+  /** Drops tables that no search reads any more, and what a writer was building when it died. */
+  async function dropRetired({ table, retired }: IndexState): Promise<void> {
+    const due = now().getTime() - RETIRED_KEPT_MS;
+    const wanted = new Set([table, ...retired.filter(({ at }) => at.getTime() > due).map((each) => each.table)]);
+    for (const name of await tables.names()) {
+      if (!name.startsWith(tablePrefix) || wanted.has(name)) continue;
+      await source.forget?.(name);
+      await tables.drop(name);
+    }
+  }
+
+  /** Follows the changes until the signal aborts, another process takes over, or the index has to be built again. */
+  async function follow({ state, ...target }: OpenIndex, signal: AbortSignal): Promise<void> {
+    const { table } = target;
+    const changes = inBatches(source.watch(state.resume));
+    let untidied = { writes: 0, documents: 0 };
+    let indexing: Promise<void> | undefined;
+    let checkAt = performance.now();
+    try {
+      while (!signal.aborted) {
+        const batch = await changes.next(BEAT_MS, signal);
+        if (!(await lease.acquire())) return;
+        if (batch.length > 0) {
+          await source.apply(batch, target);
+          untidied = { writes: untidied.writes + 1, documents: untidied.documents + batch.length };
+        }
+        const resume = changes.position() === undefined ? {} : { resume: { token: changes.position() } };
+        const noted = await states.updateOne(
+          { _id: source.name, table: state.table },
+          { followedAt: now(), ...resume },
+        );
+        if (noted.matchedCount === 0) return;
+        if (untidied.writes >= WRITES_TO_TIDY || untidied.documents >= DOCUMENTS_TO_TIDY) {
+          await tidy(table);
+          untidied = { writes: 0, documents: 0 };
+        }
+        if (performance.now() < checkAt) continue;
+        checkAt = performance.now() + CHECK_EVERY_MS;
+        if (state.model !== encoder.model && (await source.isEmbedded())) return;
+        await dropRetired(state);
+        if (indexing === undefined && (await needsVectorIndex(table))) {
+          indexing = indexVectors(table)
+            .catch((error: unknown) => {
+              log.error({ err: error }, "couldn't index the vectors of the search index; trying again");
+            })
+            .finally(() => {
+              indexing = undefined;
+            });
+        }
+      }
+    } finally {
+      await changes.close();
+    }
+  }
+
+  /** Keeps the lease through work that takes longer than it lasts, such as indexing a million vectors. */
+  async function whileRenewing(work: () => Promise<void>): Promise<void> {
+    const renewing = setInterval(() => {
+      // A lease that is lost is noticed before the next write.
+      void lease.acquire().catch(() => undefined);
+    }, BEAT_MS);
+    try {
+      await work();
+    } finally {
+      clearInterval(renewing);
+    }
+  }
+
+  return {
+    name: deps.loop,
+    async run(signal) {
+      let failures = 0;
+      let isLost = false;
+      while (!signal.aborted) {
+        let pauseMs = BEAT_MS;
+        try {
+          if (await lease.acquire()) {
+            await whileRenewing(async () => {
+              const index = await openOrBuild(isLost);
+              isLost = false;
+              await follow(index, signal);
+            });
+            failures = 0;
+          }
+        } catch (error) {
+          isLost ||= isHistoryLost(error);
+          pauseMs = pauseAfter(failures, RETRY);
+          failures += 1;
+          log.error({ err: error, failures, pauseMs }, "couldn't write the search index; trying again");
+        }
+        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+      }
+      await lease.release().catch(() => undefined);
+    },
+  };
+}
+
+/** Whether the database no longer has the changes after a position. */
+function isHistoryLost(error: unknown): boolean {
+  if (error instanceof ChangeStreamEndedError) return true;
+  return error instanceof MongoServerError && HISTORY_LOST.has(Number(error.code));
+}
+
+async function operationTimeOf(connection: Connection): Promise<Timestamp> {
+  const { operationTime }: { operationTime?: Timestamp } = await connection
+    .getClient()
+    .db("admin")
+    .command({ ping: 1 });
+  if (operationTime === undefined) throw new Error("The database doesn't report its operation time");
+  return operationTime;
+}

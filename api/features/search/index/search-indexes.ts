@@ -1,0 +1,59 @@
+import type { Document as Record } from "mongodb";
+import type { Connection } from "mongoose";
+
+import type { BackgroundLoop } from "../../../jobs/background-loop.ts";
+import { createLease, leaseModel } from "../../../jobs/lease.ts";
+import type { Logger } from "../../../lib/logger.ts";
+import { openLanceTables } from "../engine/lance-tables.ts";
+import type { TableFormat } from "../engine/table-format.ts";
+import { createIndexReader } from "./index-reader.ts";
+import type { IndexReader } from "./index-reader.ts";
+import type { IndexSource } from "./index-source.ts";
+import { indexStateModel } from "./index-state.ts";
+import { createIndexWriter } from "./index-writer.ts";
+
+/** Dependencies of the indexes. */
+export interface SearchIndexesDeps {
+  connection: Connection;
+  /** Where the indexes are: a folder, or a prefix of an object store. */
+  indexUrl: string;
+  encoder: { model: string; dimensions: number };
+  /** Names this process in the writers' leases. */
+  processId: string;
+  now: () => Date;
+  log: Logger;
+}
+
+/** Longer than any pause of a working process, and shorter than a listing may take to be found. */
+const LEASE_MS = 10_000;
+
+/** The indexes of a database, each with a writer in one worker and readers in every process. */
+export interface SearchIndexes {
+  reader<Document extends { id: string }, Filter>(
+    name: string,
+    format: TableFormat<Document, Filter>,
+  ): IndexReader<Document, Filter>;
+  /** @param loop the background loop's name */
+  writer<Changed extends Record>(loop: string, source: IndexSource<Changed>): BackgroundLoop;
+}
+
+/** Opens the indexes of a database. Nothing is read before the first search. */
+export function openSearchIndexes({
+  connection,
+  indexUrl,
+  encoder,
+  processId,
+  now,
+  log,
+}: SearchIndexesDeps): SearchIndexes {
+  const states = indexStateModel(connection);
+  // The tables of another database aren't this one's to drop.
+  const tables = openLanceTables(`${indexUrl}/${connection.name}`);
+  return {
+    reader: (name, format) => createIndexReader({ name, states, tables, format, now }),
+    writer(loop, source) {
+      const lease = createLease(leaseModel(connection), `${source.name}-index`, processId, LEASE_MS);
+      return createIndexWriter({ loop, source, states, tables, lease, encoder, now, log });
+    },
+  };
+}
