@@ -12,8 +12,8 @@ import type { SizeResult } from "./discovery/sizes.ts";
 
 const HELP = `usage: npm run bench:discovery -- [--half HALF] [--sizes N,N…] [--json]
 
-Asks the queries of test/bench/discovery in four ways: words alone (BM25), vectors alone, a plain hybrid of the two
-(reciprocal rank fusion), and ours, the search behind POST /api/v1/discover. Prints nDCG@10, MRR and recall@20, nDCG@10 by kind of
+Asks the queries of test/bench/discovery in four ways: words alone (BM25), vectors alone, the engine's hybrid of the
+two (reciprocal rank fusion), and ours, the search behind POST /api/v1/discover. Prints nDCG@10, MRR and recall@20, nDCG@10 by kind of
 query, and how many queries have a listing among their first three that doesn't serve them, by kind of listing. Needs neither
 chain nor database.
 
@@ -54,6 +54,7 @@ if (sizes.length > 0) {
 } else {
   const rankers = await createRankers(listings, encoder);
   for (const name of RANKERS) reports.push([name, await reportOf(rankers[name], queries, listings)]);
+  await rankers.close();
 }
 await encoder.close();
 clearInterval(keepRunning);

@@ -126,6 +126,7 @@ describe("the bench of searches", () => {
         const heldOut = queries.filter(({ half }) => half === "held-out");
         const reported = RANKERS.map(async (name) => [name, await reportOf(rankers[name], heldOut, listings)] as const);
         reports = Object.fromEntries(await Promise.all(reported)) as Record<RankerName, Report>;
+        await rankers.close();
       } finally {
         await encoder.close();
       }

@@ -1,12 +1,11 @@
-import MiniSearch from "minisearch";
+import { rerankers } from "@lancedb/lancedb";
 
 import type { Standings } from "../../../api/features/agents/standings.ts";
-import { categoryWords, searchTextOf } from "../../../api/features/listings/listing.ts";
+import { searchTextOf } from "../../../api/features/listings/listing.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import type { Encoding, SentenceEncoder } from "../../../api/features/search/embedding/encoder.ts";
 import { createDiscoverService } from "../../../api/features/search/service.ts";
 import { cosine } from "../../../api/features/search/embedding/vectors.ts";
-import { searchTerm, wordsOf } from "../../../api/features/search/embedding/words.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { openListingTable } from "../../fixtures/listing-table.ts";
 import type { BenchListing } from "./corpus.ts";
@@ -19,48 +18,57 @@ export type Ranker = (query: string) => Promise<string[]>;
 
 /** As many results as POST /api/v1/discover gives. */
 const RESULTS = 50;
-/** Places of words and of vectors that the plain hybrid joins, and the constant of reciprocal rank fusion. */
+/** Places of words and of vectors that the engine's hybrid joins. */
 const FUSED_PLACES = 100;
-const FUSION_CONSTANT = 60;
-/** The engine's own. */
-const TITLE_WEIGHT = 2;
 
 /**
  * Every ranker over the same listings. All sellers are new, so nothing but listings and query decides. Each text is
- * encoded once.
+ * encoded once. The caller closes them.
  */
 export async function createRankers(
   listings: readonly BenchListing[],
   encoder: SentenceEncoder,
-): Promise<Record<RankerName, Ranker>> {
+): Promise<Record<RankerName, Ranker> & { close(): Promise<void> }> {
   const cached = cachedEncoder(encoder);
   const vectors = new Map<string, Float32Array>();
   for (const listing of listings) vectors.set(listing.slug, (await cached.encode(searchTextOf(listing))).vector);
-  const words = wordsRanker(listings);
+  const documents = listings.map((listing) => ({
+    ...{ document: storedListing(listing), revision: 1, vector: vectors.get(listing.slug) ?? null },
+  }));
+  const index = await openListingTable(documents, encoder.dimensions);
+  const words = wordsRanker(index);
   const byMeaning = vectorsRanker(vectors, cached);
   return {
-    words: async (query) => (await words(query)).slice(0, RESULTS),
+    words,
     vectors: async (query) => (await byMeaning(query)).slice(0, RESULTS),
-    hybrid: async (query) => fuse([await words(query), await byMeaning(query)]).slice(0, RESULTS),
-    ours: await discoverRanker(listings, vectors, cached),
+    hybrid: await hybridRanker(index, words, cached),
+    ours: discoverRanker(index, cached),
+    close: () => index.close(),
   };
 }
 
-/** BM25 with the engine's stemmer, stop words and weights of fields. */
-function wordsRanker(listings: readonly BenchListing[]): Ranker {
-  const index = new MiniSearch<Record<string, string>>({
-    fields: ["title", "description", "category"],
-    tokenize: wordsOf,
-    processTerm: searchTerm,
-    searchOptions: { boost: { title: TITLE_WEIGHT } },
-  });
-  index.addAll(
-    listings.map(({ slug, title, description, category }) => ({
-      ...{ id: slug, title, description },
-      category: categoryWords(category),
-    })),
-  );
-  return (query) => Promise.resolve(index.search(query).map(({ id }) => String(id)));
+type ListingTable = Awaited<ReturnType<typeof openListingTable>>;
+const slugsOf = (rows: unknown[]): string[] => (rows as { id: string }[]).map(({ id }) => id);
+
+/** The engine's BM25 over the words that discovery searches. */
+function wordsRanker({ table }: ListingTable): Ranker {
+  return async (query) => {
+    const stems = await table.tokenize(query, { column: "words" });
+    if (stems.length === 0) return [];
+    return slugsOf(await table.query().fullTextSearch(query, { columns: "words" }).limit(RESULTS).toArray());
+  };
+}
+
+/** The engine's own: reciprocal rank fusion of words and vectors. */
+async function hybridRanker({ table }: ListingTable, words: Ranker, encoder: SentenceEncoder): Promise<Ranker> {
+  const fusion = await rerankers.RRFReranker.create();
+  return async (query) => {
+    const { vector } = await encoder.encode(query);
+    const nearest = table.query().nearestTo(vector).distanceType("cosine").limit(FUSED_PLACES);
+    if ((await words(query)).length === 0) return slugsOf(await nearest.toArray()).slice(0, RESULTS);
+    const fused = nearest.fullTextSearch(query, { columns: "words" }).rerank(fusion);
+    return slugsOf(await fused.toArray()).slice(0, RESULTS);
+  };
 }
 
 function vectorsRanker(vectors: ReadonlyMap<string, Float32Array>, encoder: SentenceEncoder): Ranker {
@@ -73,29 +81,8 @@ function vectorsRanker(vectors: ReadonlyMap<string, Float32Array>, encoder: Sent
   };
 }
 
-/** Reciprocal rank fusion. */
-function fuse(rankings: readonly (readonly string[])[]): string[] {
-  const scores = new Map<string, number>();
-  for (const ranking of rankings) {
-    for (const [index, slug] of ranking.slice(0, FUSED_PLACES).entries()) {
-      scores.set(slug, (scores.get(slug) ?? 0) + 1 / (FUSION_CONSTANT + index + 1));
-    }
-  }
-  return [...scores].sort(([, left], [, right]) => right - left).map(([slug]) => slug);
-}
-
 /** The service behind POST /api/v1/discover, with its index. */
-async function discoverRanker(
-  listings: readonly BenchListing[],
-  vectors: ReadonlyMap<string, Float32Array>,
-  encoder: SentenceEncoder,
-): Promise<Ranker> {
-  const index = await openListingTable(
-    listings.map((listing) => ({
-      ...{ document: storedListing(listing), revision: 1, vector: vectors.get(listing.slug) ?? null },
-    })),
-    encoder.dimensions,
-  );
+function discoverRanker(index: ListingTable, encoder: SentenceEncoder): Ranker {
   const standings: Standings = { of: () => Promise.resolve(new Map()), sync: () => Promise.resolve() };
   // Without a price filter nothing is converted.
   const etherPrice = () => Promise.reject(new Error("The bench has no price feed"));
