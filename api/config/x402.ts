@@ -3,6 +3,8 @@ import { z } from "zod";
 
 import { NETWORKS, USDC_DECIMALS, X402_PRICES_USD } from "./constants.ts";
 import type { CallClass, Network } from "./constants.ts";
+import { facilitatorSecret } from "./facilitator-key.ts";
+import type { FacilitatorKey } from "./facilitator-key.ts";
 import { privateKey } from "./private-key.ts";
 
 /** How payments per call are taken (section 8.3, decision 36). */
@@ -13,6 +15,8 @@ export interface X402Settings {
   payTo: `0x${string}` | undefined;
   /** Service that verifies and settles signed payments; null if there is none. */
   facilitatorUrl: string | null;
+  /** Authorises requests to that service; undefined if it wants no authorisation. */
+  facilitatorKey: FacilitatorKey | undefined;
   /** Key that settles signed payments without a facilitator. It pays for gas and never holds agents' funds. */
   settlementKey: `0x${string}` | undefined;
   /** Price of one call in units of USDC (6 decimals). */
@@ -45,6 +49,11 @@ const packSizes = z
     `must be numbers from 1 to ${MAX_PACK_CALLS}`,
   );
 
+function hasNoCredentials(text: string): boolean {
+  const url = URL.parse(text);
+  return url === null || (url.username === "" && url.password === "");
+}
+
 /** Variables of the payments. */
 export const x402Variables = {
   X402_NETWORK: z.enum(NETWORKS).default("base-sepolia"),
@@ -53,7 +62,16 @@ export const x402Variables = {
     .refine((text) => isAddress(text), "must be an address")
     .transform((text) => getAddress(text))
     .optional(),
-  X402_FACILITATOR_URL: z.url({ protocol: /^https?$/, error: "must be an http or https address" }).optional(),
+  // Every 402 shows it.
+  X402_FACILITATOR_URL: z
+    .url({ protocol: /^https?$/, error: "must be an http or https address" })
+    .refine(hasNoCredentials, "is public and must not contain a user name or password")
+    .optional(),
+  X402_FACILITATOR_KEY_ID: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,256}$/, "must be 1 to 256 visible ASCII characters")
+    .optional(),
+  X402_FACILITATOR_KEY_SECRET: facilitatorSecret.optional(),
   X402_SETTLEMENT_KEY: privateKey.optional(),
   X402_PRICE_API: priceOf("api"),
   X402_PRICE_MESSAGE: priceOf("message"),
@@ -78,10 +96,12 @@ export function x402Settings(env: X402Variables): X402Settings {
     search: env.X402_PRICE_SEARCH,
     transaction: env.X402_PRICE_TRANSACTION,
   } satisfies Record<CallClass, bigint>;
+  const { X402_FACILITATOR_KEY_ID: id, X402_FACILITATOR_KEY_SECRET: secret } = env;
   return {
     network: env.X402_NETWORK,
     payTo: env.X402_PAY_TO,
     facilitatorUrl: env.X402_FACILITATOR_URL ?? null,
+    facilitatorKey: id === undefined || secret === undefined ? undefined : { id, privateKey: secret },
     settlementKey: env.X402_SETTLEMENT_KEY,
     prices,
     packCalls: env.X402_PACK_CALLS,
@@ -97,6 +117,12 @@ export function x402Problems(env: X402Variables): string[] {
   }
   for (const name of ["X402_FACILITATOR_URL", "X402_SETTLEMENT_KEY"] as const) {
     if (env[name] !== undefined && env.X402_PAY_TO === undefined) problems.push(`${name} needs X402_PAY_TO`);
+  }
+  const keyParts = ["X402_FACILITATOR_KEY_ID", "X402_FACILITATOR_KEY_SECRET"] as const;
+  const given = keyParts.filter((name) => env[name] !== undefined);
+  if (given.length === 1) problems.push(`${keyParts.join(" and ")} need each other`);
+  if (given.length > 0 && env.X402_FACILITATOR_URL === undefined) {
+    problems.push(`${given.join(" and ")} need X402_FACILITATOR_URL`);
   }
   return problems;
 }

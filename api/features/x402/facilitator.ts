@@ -3,6 +3,8 @@ import { SettleError, VerifyError } from "@x402/core/types";
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import type { Hash } from "viem";
 
+import type { FacilitatorKey } from "../../config/facilitator-key.ts";
+import { facilitatorAuthorization } from "./facilitator-authorization.ts";
 import type { Refusal, SignedProof } from "./proof.ts";
 import { requirementsV1, requirementsV2 } from "./terms.ts";
 import type { Terms } from "./terms.ts";
@@ -106,9 +108,19 @@ export function attemptOf(answer: {
   return { kind: "unknown", cause: reason };
 }
 
-/** A facilitator at a URL. @param timeoutMs of each request, in milliseconds */
-export function createHttpFacilitator(url: string, timeoutMs: number): Facilitator {
-  const client = new HTTPFacilitatorClient({ url, timeoutMs });
+/** Settings of a facilitator at a URL. */
+export interface HttpFacilitatorOptions {
+  url: string;
+  /** Authorises the requests; undefined if the facilitator wants no authorisation. */
+  key: FacilitatorKey | undefined;
+  /** Of each request, in milliseconds. */
+  timeoutMs: number;
+}
+
+/** A facilitator at a URL. */
+export function createHttpFacilitator({ url, key, timeoutMs }: HttpFacilitatorOptions): Facilitator {
+  const authorization = key === undefined ? {} : { createAuthHeaders: facilitatorAuthorization(url, key) };
+  const client = new HTTPFacilitatorClient({ url, timeoutMs, ...authorization });
   return {
     async verify(proof, terms) {
       const { payload, requirements } = officialPayment(proof, terms);

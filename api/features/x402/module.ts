@@ -83,8 +83,8 @@ export const x402Module = defineFeature({
 });
 
 function facilitatorOf({ x402: settings, rpcUrls }: X402ModuleDeps["env"]): Facilitator | undefined {
-  const { network, facilitatorUrl, settlementKey, timeoutMs } = settings;
-  if (facilitatorUrl !== null) return createHttpFacilitator(facilitatorUrl, timeoutMs);
+  const { network, facilitatorUrl, facilitatorKey, settlementKey, timeoutMs } = settings;
+  if (facilitatorUrl !== null) return createHttpFacilitator({ url: facilitatorUrl, key: facilitatorKey, timeoutMs });
   if (settlementKey === undefined) return undefined;
   return createOwnFacilitator({ network, rpcUrl: rpcUrls[network], key: settlementKey, timeoutMs });
 }

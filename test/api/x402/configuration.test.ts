@@ -1,4 +1,6 @@
 // Variables of the payments.
+import { generateKeyPairSync } from "node:crypto";
+
 import { assert } from "chai";
 
 import { X402_PRICES_USD } from "../../../api/config/constants.ts";
@@ -11,6 +13,13 @@ import { openChain, treasuryOf } from "../../fixtures/stack.ts";
 
 const PAYEE = "0x00000000000000000000000000000000000000aa";
 const KEY = `0x${"11".repeat(32)}`;
+const FACILITATOR = { X402_PAY_TO: PAYEE, X402_FACILITATOR_URL: "https://f.test" };
+/** The key of RFC 8032's first test. */
+const ED25519_SECRET = Buffer.from(
+  "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60" +
+    "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+  "hex",
+).toString("base64");
 
 describe("the configuration of x402", () => {
   let required: Record<string, string>;
@@ -66,6 +75,31 @@ describe("the configuration of x402", () => {
       "exclude",
     ],
     ["a key without a recipient", { X402_SETTLEMENT_KEY: KEY }, "needs X402_PAY_TO"],
+    [
+      "a facilitator's address with a password",
+      { X402_PAY_TO: PAYEE, X402_FACILITATOR_URL: "https://user:pass@f.test" },
+      "X402_FACILITATOR_URL is public",
+    ],
+    ["a facilitator's key without its secret", { ...FACILITATOR, X402_FACILITATOR_KEY_ID: "id" }, "need each other"],
+    [
+      "a facilitator's key without a facilitator",
+      { X402_FACILITATOR_KEY_ID: "id", X402_FACILITATOR_KEY_SECRET: ED25519_SECRET },
+      "need X402_FACILITATOR_URL",
+    ],
+    ...[
+      ED25519_SECRET.slice(4),
+      // A seed with another key's public half.
+      Buffer.alloc(64, 7).toString("base64"),
+      generateKeyPairSync("ec", { namedCurve: "P-384" }).privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+      "-----BEGIN EC PRIVATE KEY-----",
+    ].map(
+      (secret, index) =>
+        [
+          `a facilitator's secret that isn't one (${index + 1})`,
+          { ...FACILITATOR, X402_FACILITATOR_KEY_ID: "id", X402_FACILITATOR_KEY_SECRET: secret },
+          "X402_FACILITATOR_KEY_SECRET must be the secret of",
+        ] as const,
+    ),
     ["packs without calls", { X402_PACK_CALLS: "0" }, "X402_PACK_CALLS"],
     ["a network without USDC", { X402_NETWORK: "polygon" }, "X402_NETWORK"],
   ] as const) {
@@ -76,6 +110,8 @@ describe("the configuration of x402", () => {
 
   it("never shows a wrong key in its error", () => {
     assert.notInclude(problemsOf({ X402_PAY_TO: PAYEE, X402_SETTLEMENT_KEY: "0xsecret" }), "0xsecret");
+    const key = { X402_FACILITATOR_KEY_ID: "id", X402_FACILITATOR_KEY_SECRET: "c2VjcmV0" };
+    assert.notInclude(problemsOf({ ...FACILITATOR, ...key }), "c2VjcmV0");
   });
 
   it("refuses the treasury as the recipient at the start [D36]", async () => {
