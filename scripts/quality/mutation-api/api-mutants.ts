@@ -10,6 +10,7 @@ import { MARKET_FAULTS } from "./market.ts";
 import { MESSAGE_FAULTS } from "./messages.ts";
 import { MOVE_FAULTS } from "./moves.ts";
 import { PAYMENT_FAULTS } from "./payments.ts";
+import { RECONCILIATION_FAULTS } from "./reconciliation.ts";
 
 /** The faults that the API's tests must find. */
 export const API_MUTANTS: readonly ApiMutant[] = [
@@ -24,4 +25,5 @@ export const API_MUTANTS: readonly ApiMutant[] = [
   ...MESSAGE_FAULTS,
   ...ANALYTICS_FAULTS,
   ...EMBEDDING_FAULTS,
+  ...RECONCILIATION_FAULTS,
 ];
