@@ -24,6 +24,7 @@ export default {
     // Read by `npm run bench:disputes` and its test, folder by folder.
     "test/bench/disputes/cases/**/*.ts",
     // Run by `npm run lint`.
+    "scripts/quality/mutation-api/check-faults.ts",
     "scripts/quality/unused-members.ts",
   ],
   project: ["**/*.{ts,mts,mjs,cjs,js}", "!subgraph/src/**"],

@@ -14,6 +14,7 @@ type Check = [name: string, command: string, args: string[]];
 const ofSources: Check[] = [
   ["prettier", "prettier", ["--check", "--log-level", "warn", "."]],
   ["solhint", "solhint", ["--max-warnings", "0", ...solidity]],
+  ["injected faults", "node", ["scripts/quality/mutation-api/check-faults.ts"]],
   ["solhint of the proofs", "solhint", ["--max-warnings", "0", "--config", "test/prove/.solhint.json", ...proofs]],
 ];
 /** The checks that read what the compile generated. */

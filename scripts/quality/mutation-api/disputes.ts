@@ -15,8 +15,8 @@ export const DISPUTE_FAULTS: ApiMutant[] = [
   {
     fault: "a dispute is judged by a copy without it",
     file: RULER,
-    from: "if (!hasDispute(record, dispute)) throw",
-    to: 'if (record._id === "" && !hasDispute(record, dispute)) throw',
+    from: "if (!hasDispute(record, dispute)) {",
+    to: 'if (record._id === "" && !hasDispute(record, dispute)) {',
     tests: RULER_TESTS,
   },
   {

@@ -43,7 +43,7 @@ export const MOVE_FAULTS: ApiMutant[] = [
   {
     fault: "a released escrow stays in quarantine",
     file: APPLIER,
-    from: "also: (session) => models.quarantine.deleteOne({ _id: quarantineId(escrowId) }, { session }),",
+    from: "also: (session) => models.quarantine.deleteOne({ _id: heldId(escrowId) }, { session }),",
     to: "",
     tests: ["chain-follower/quarantine.test.ts"],
   },
@@ -71,7 +71,7 @@ export const MOVE_FAULTS: ApiMutant[] = [
   {
     fault: "a reorganisation withdraws nothing",
     file: FOLLOWER,
-    from: "for (const portion of portionsOf(missing, () => 0)) done.push(...(await withdrawPart(portion)));",
+    from: "for (const portion of portionsOf(gone, () => 0)) done.push(...(await withdrawPart(portion)));",
     to: "void [withdrawPart, done];",
     tests: REORGANISATION,
   },
@@ -83,10 +83,10 @@ export const MOVE_FAULTS: ApiMutant[] = [
     tests: ["chain-follower/quarantine.test.ts"],
   },
   {
-    fault: "an outage quarantines an escrow",
+    fault: "a server without disk space quarantines an escrow",
     file: QUARANTINE,
-    from: "if (error instanceof CursorMovedError || isDatabaseOutage(error)) return false;",
-    to: "if (error instanceof CursorMovedError && !isDatabaseOutage(error)) return false;",
+    from: "return error instanceof MongoInvalidArgumentError || DOCUMENT_ERROR_CODES.has(error.code);",
+    to: "return error instanceof MongoInvalidArgumentError || DOCUMENT_ERROR_CODES.size > 0;",
     tests: ["chain-follower/quarantine.test.ts"],
   },
   {
@@ -120,8 +120,8 @@ export const MOVE_FAULTS: ApiMutant[] = [
   {
     fault: "an agent's webhook goes to the other party too",
     file: RECORDER,
-    from: "const own = targets.filter((target) => target.agentId === agentId);",
-    to: 'const own = targets.filter((target) => target.agentId !== "" || agentId === "");',
+    from: "const named = announcement.targets.filter((target) => target.agentId === agentId);",
+    to: 'const named = announcement.targets.filter((target) => target.agentId !== "" || agentId === "");',
     tests: ["events/event-log.test.ts", "events/deal-events.test.ts", "chain-follower/newcomers.test.ts"],
   },
   {
@@ -162,8 +162,8 @@ export const MOVE_FAULTS: ApiMutant[] = [
   {
     fault: "two workers send the same webhook",
     file: OUTBOX,
-    from: '{ _id, status: "pending", ...isDue("dueAt") },\n        [',
-    to: '{ _id, status: "pending" },\n        [',
+    from: '{ _id: waiting._id, status: "pending", ...isDue("dueAt") },',
+    to: '{ _id: waiting._id, status: "pending" },',
     tests: [...OUTBOX_TESTS, "outbox/fairness.test.ts", "outbox/backlog.test.ts"],
   },
   {
@@ -176,8 +176,8 @@ export const MOVE_FAULTS: ApiMutant[] = [
   {
     fault: "the backup of a funding isn't sent",
     file: PUT,
-    from: 'if (kind !== "immediate" || eventType !== BACKED_UP) return undefined;',
-    to: 'if (kind !== "immediate" || eventType === BACKED_UP) return undefined;',
+    from: "return eventType === BACKED_UP && (!durable || direct);",
+    to: "return eventType !== BACKED_UP && (!durable || direct);",
     tests: [...OUTBOX_TESTS, "events/deal-events.test.ts"],
   },
   {

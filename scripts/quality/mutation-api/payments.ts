@@ -7,7 +7,11 @@ const GATE = "features/x402/gate.ts";
 const PROOF = "features/x402/proof.ts";
 const RESERVE = "features/x402/reserve.ts";
 const IDEMPOTENCY_TESTS = ["idempotency/idempotency.test.ts", "idempotency/idempotency-kill.test.ts"];
+const FACILITATOR = "features/x402/facilitator.ts";
+const SETTLEMENT = "features/x402/settlement.ts";
 const PAYMENT_TESTS = ["x402/refusals.test.ts", "x402/payments.test.ts"];
+const SETTLEMENT_TESTS = ["x402/settlement.test.ts"];
+const AUTHORIZATION_TESTS = ["x402/facilitator-authorization.test.ts"];
 
 /** Faults in what must happen once: requests with an `Idempotency-Key`, and x402 payments. */
 export const PAYMENT_FAULTS: ApiMutant[] = [
@@ -82,25 +86,25 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     tests: PAYMENT_TESTS,
   },
   {
-    fault: "a payment of another agent is taken over",
+    fault: "a payment that is taken over runs another request as a repeat",
     file: CLAIMS,
-    from: '$and: [{ $eq: ["$state", "reserved"] }, { $eq: ["$agentId", claim.agentId] }, hasNoLease],',
-    to: '$and: [{ $eq: ["$state", "reserved"] }, hasNoLease],',
-    tests: [...PAYMENT_TESTS, "x402/payment-kill.test.ts"],
+    from: "{ $cond: [isSameRequest, again, begun] }",
+    to: "{ $cond: [{ $ne: [isSameRequest, null] }, again, begun] }",
+    tests: PAYMENT_TESTS,
   },
   {
     fault: "a payment is taken over while its request runs",
     file: CLAIMS,
     from: '{ $eq: ["$agentId", claim.agentId] }, hasNoLease],',
     to: '{ $eq: ["$agentId", claim.agentId] }],',
-    tests: [...PAYMENT_TESTS, "x402/payment-kill.test.ts"],
+    tests: PAYMENT_TESTS,
   },
   {
-    fault: "a refused call keeps the payment",
+    fault: "a payment that the facilitator refuses stays blocked",
     file: GATE,
-    from: "if (answer.status >= FIRST_ERROR) {\n        await claims.release(claim);",
-    to: "if (answer.status >= FIRST_ERROR) {",
-    tests: PAYMENT_TESTS,
+    from: "await claims.release(claim);\n        throw new ProofRefusedError(settlement.reason);",
+    to: "throw new ProofRefusedError(settlement.reason);",
+    tests: SETTLEMENT_TESTS,
   },
   {
     fault: "a call that throws keeps the payment",
@@ -114,14 +118,14 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     file: GATE,
     from: 'if (!isSameRequest) throw new ProofRefusedError("proof_already_used");',
     to: "void isSameRequest;",
-    tests: [...PAYMENT_TESTS, "x402/payment-kill.test.ts"],
+    tests: SETTLEMENT_TESTS,
   },
   {
     fault: "a kept answer is handed over twice",
     file: GATE,
     from: 'if (!(await claims.deliver(claim))) throw new ProofRefusedError("proof_already_used");',
     to: "await claims.deliver(claim);",
-    tests: ["x402/payments.test.ts", "x402/payment-kill.test.ts"],
+    tests: SETTLEMENT_TESTS,
   },
   {
     fault: "somebody else's transfer pays",
@@ -185,5 +189,40 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     from: "if (modifiedCount === 1) await credit(agentId, pack.class, pack.calls, session);",
     to: "for (let time = 0; time < 2; time += 1) await credit(agentId, pack.class, pack.calls, session);",
     tests: ["x402/packs.test.ts"],
+  },
+  {
+    fault: "a refusal that may not be final frees the payment",
+    file: FACILITATOR,
+    from: "if (!answer.success && CERTAIN_REFUSAL.test(reason))",
+    to: "if (!answer.success && !/^$/.test(reason))",
+    tests: SETTLEMENT_TESTS,
+  },
+  {
+    fault: "an unknown settlement counts as failed",
+    file: SETTLEMENT,
+    from: 'if (attempt.kind !== "sent" || performance.now() > end) return { kind: "pending", txHash };',
+    to: 'if (attempt.kind !== "sent" || performance.now() > end) return { kind: "failed", reason: "settlement_failed" };',
+    tests: SETTLEMENT_TESTS,
+  },
+  {
+    fault: "the worker takes the answer of a caller who comes back",
+    file: "features/x402/unfinished.ts",
+    from: 'await claims.confirm(claim, "settled", settlement);',
+    to: 'await claims.confirm(claim, "spent", settlement);',
+    tests: SETTLEMENT_TESTS,
+  },
+  {
+    fault: "a settlement isn't authorised",
+    file: "features/x402/facilitator-authorization.ts",
+    from: "return { verify, settle };",
+    to: "return { verify, settle: {}, supported: settle };",
+    tests: AUTHORIZATION_TESTS,
+  },
+  {
+    fault: "a facilitator's token never expires",
+    file: "features/x402/facilitator-authorization.ts",
+    from: ".setExpirationTime(`${TOKEN_SECONDS}s`)",
+    to: ".setExpirationTime(`${TOKEN_SECONDS}y`)",
+    tests: AUTHORIZATION_TESTS,
   },
 ];

@@ -111,7 +111,7 @@ function makeLane({ home, copied }: Pick<Campaign<Mutant>, "home" | "copied">, n
 }
 
 /** The source with the fault. Throws when the fault no longer matches the source. */
-function withFault(source: string, mutant: Mutant): string {
+export function withFault(source: string, mutant: Mutant): string {
   const parts = source.split(mutant.from);
   if (parts.length !== 2) {
     throw new Error(`${mutant.file} holds "${mutant.from}" ${parts.length - 1} times instead of once: fix the list`);

@@ -1,4 +1,5 @@
 import { assert } from "chai";
+import { MongoServerError } from "mongodb";
 
 import { bytes32, created, followerBench, killed, moved } from "../../fixtures/follower.ts";
 import type { TransactionRecord } from "../../../api/features/transactions/model.ts";
@@ -120,6 +121,17 @@ describe("an escrow whose moves can't be applied", () => {
     bench.indexer.mine([created(record)]);
     const recorder = { ...bench.recorder, record: () => Promise.reject(killed()) };
     await assert.isRejected(bench.follower({ recorder }).step(), /killed/);
+    assert.strictEqual(await bench.models.quarantine.countDocuments(), 0);
+    await bench.follower().step();
+    assert.strictEqual((await bench.read(record)).status, "funded");
+  });
+
+  it("isn't quarantined because the database server is out of disk space", async () => {
+    const record = await bench.checkout();
+    bench.indexer.mine([created(record)]);
+    const full = new MongoServerError({ message: "out of disk space", code: 14_031 });
+    const recorder = { ...bench.recorder, record: () => Promise.reject(full) };
+    await assert.isRejected(bench.follower({ recorder }).step(), /out of disk space/);
     assert.strictEqual(await bench.models.quarantine.countDocuments(), 0);
     await bench.follower().step();
     assert.strictEqual((await bench.read(record)).status, "funded");

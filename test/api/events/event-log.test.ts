@@ -66,4 +66,14 @@ describe("the event logs of agents", () => {
     );
     assert.strictEqual(entries[0]?.eventId, entries[1]?.eventId);
   });
+
+  it("[D33] go to the named addresses of their own agent alone", async () => {
+    const targets = ["agt_one", "agt_two"].map((agentId) => ({ agentId, url: `https://${agentId}.example/hook` }));
+    await record({ ...announcementFor("agt_one"), targets });
+    const dispatches = await bench.dispatches.find({ kind: "immediate" }).lean();
+    assert.deepEqual(
+      dispatches.map(({ agentId, url }) => [agentId, url]),
+      [["agt_one", "https://agt_one.example/hook"]],
+    );
+  });
 });

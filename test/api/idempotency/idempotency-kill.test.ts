@@ -27,7 +27,7 @@ describe("a request with an Idempotency-Key whose process is killed", () => {
   const countOf = (collection: string) => api.container.connection.collection(collection).countDocuments();
 
   /** Kills a process before its message with this text reaches the database. */
-  async function killAt(moment: string, path: string, apiKey: string, body: object): Promise<void> {
+  async function killAt(moment: string, path: string, apiKey: string, body?: object): Promise<void> {
     const databaseName = api.container.connection.name;
     const direct = new URL((await readStack()).mongodbUri);
     const route = await routeTo(Number(direct.port));
@@ -38,9 +38,9 @@ describe("a request with an Idempotency-Key whose process is killed", () => {
     try {
       const reached = route.stallAt(moment);
       const lost = fetch(child.url + path, {
-        method: "POST",
+        method: body === undefined ? "DELETE" : "POST",
         headers: { "content-type": "application/json", "x-api-key": apiKey, "idempotency-key": KEY },
-        body: JSON.stringify(body),
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       lost.catch(() => undefined);
       await reached;
@@ -83,6 +83,18 @@ describe("a request with an Idempotency-Key whose process is killed", () => {
       });
     }
   }
+
+  it("[D43] that archived a listing, killed before its answer is kept, isn't told that the listing is gone", async () => {
+    await keys().deleteMany({});
+    const { apiKey: key } = market.seller;
+    const { body } = await api.request("POST", "/api/v1/services", { key, body: listingBody() });
+    const path = `/api/v1/services/${body.data.id}`;
+    await killAt(DONE, path, key);
+    await endLeases();
+    const again = await api.request("DELETE", path, { key, headers: { "Idempotency-Key": KEY } });
+    assert.deepEqual([again.status, again.body.data?.status], [200, "archived"], again.text);
+    assert.notStrictEqual((await api.request("DELETE", path, { key })).status, 200);
+  });
 
   it("[D43] blocks its key until the lease of the killed process ends", async () => {
     await keys().deleteMany({});

@@ -111,6 +111,17 @@ describe("the outbox", () => {
     assert.strictEqual(new Set(sent).size, 48);
   });
 
+  it("gives each dispatch to one worker, even if two believe that they have its agent's turn", async () => {
+    const agents = Array.from({ length: 20 }, (_, n) => `agt_${n}`);
+    for (const agent of agents) await outbox.put("escrow.released", agent);
+    const taken = await Promise.all(
+      agents.flatMap((agent) => ["one", "other"].map((holder) => outbox.outbox.take(agent, holder, 1))),
+    );
+    const ids = taken.flatMap(({ dispatches }) => dispatches.map(({ _id }) => _id));
+    assert.lengthOf(ids, agents.length);
+    assert.lengthOf(new Set(ids), agents.length);
+  });
+
   it("sends again, after its lease, what a killed worker had started, and keeps the one retry", async () => {
     const id = await outbox.put("escrow.released");
     assert.strictEqual((await outbox.takeAndDie())?._id, id);

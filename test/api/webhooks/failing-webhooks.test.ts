@@ -47,13 +47,13 @@ describe("a registered webhook", () => {
   const webhooks = () => webhookModel(api.container.connection);
   const failsSince = (msAgo: number) =>
     webhooks().updateOne({ _id: webhookId }, { $set: { failingSince: new Date(Date.now() - msAgo) } });
-  async function announce(): Promise<void> {
+  async function announce(targets: { agentId: string; url: string }[] = []): Promise<void> {
     const { connection, features } = api.container;
     const recordId = newId("req", new Date());
     const announcement = {
       ...{ type: "message.received" as const, body: { event: "message.received", recordId } },
       ...{ record: { recordId, transactionId: null, orderKey: null }, incarnation: 0 },
-      ...{ recipients: [agent.agentId], targets: [], occurredAt: new Date() },
+      ...{ recipients: [agent.agentId], targets, occurredAt: new Date() },
     };
     await withTransaction(connection, (session) => features.events.recorder.record([announcement], session));
     await features.webhooks.dispatcher.drain();
@@ -151,6 +151,22 @@ describe("a registered webhook", () => {
       });
       assert.strictEqual(dropped.attempts.at(-1).error, "the webhook is disabled");
       assert.strictEqual(received().length, attempted);
+    });
+
+    it("still gets what a listing sends to the same address, though it is disabled", async () => {
+      await failsSince(WEBHOOK_DISABLED_AFTER_MS);
+      await announce([{ agentId: agent.agentId, url }]);
+      assert.strictEqual((await get(`${PATH}/${webhookId}`)).status, "disabled");
+      const attempted = received().length;
+      status = 200;
+      const delivery = await until("the waiting delivery has ended", async () => {
+        await api.container.features.webhooks.dispatcher.drain();
+        const [found] = await get(`${PATH}/deliveries?webhookId=${webhookId}`);
+        return found.status !== "pending" && found;
+      });
+      assert.strictEqual(delivery.status, "acknowledged");
+      assert.strictEqual(received().length, attempted + 1);
+      assert.strictEqual((await get(`${PATH}/${webhookId}`)).status, "disabled");
     });
 
     it("works again once its owner enables it", async () => {

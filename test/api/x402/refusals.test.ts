@@ -6,6 +6,7 @@ import { encodeFunctionData, erc20Abi, parseAbi, parseSignature } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 
 import { paymentRequiredOutput } from "../../../api/http/payment-required.ts";
+import { listingBody } from "../../fixtures/api.ts";
 import type { TestAgent } from "../../fixtures/api.ts";
 import {
   CALL_UNITS,
@@ -311,6 +312,52 @@ describe("an x402 proof that doesn't count", () => {
         assert.deepEqual(statuses, [200, 402, 402, 402, 402, 402]);
       }
       assert.strictEqual(had - (await paid.chain.usdcOf(payer.walletAddress)), 2n * CALL_UNITS.api);
+    });
+
+    describe("by a request whose process still runs or was killed", () => {
+      const create = (proof: Record<string, string>, title: string) =>
+        paid.api.request("POST", PATH, {
+          ...{ key: agent.apiKey, headers: proof, body: listingBody({ title }) },
+        });
+      /** Leaves a used payment as a process does that has run the call and hasn't marked the payment as spent. */
+      const unmark = (txHash: string, leaseEndsAt: Date) =>
+        paid.api.container.connection
+          .collection("x402_claims")
+          .updateOne(
+            { txHash },
+            { $set: { state: "reserved", owner: "another process", leaseEndsAt }, $unset: { spentAt: 1 } },
+          );
+      const claimOf = (txHash: string) => paid.api.container.connection.collection("x402_claims").findOne({ txHash });
+      const inAMinute = () => new Date(Date.now() + 60_000);
+      const NOW_FREE = new Date(0);
+
+      it("is refused while that runs, and free once its lease has ended", async () => {
+        const txHash = await pay(paid, agent.account);
+        const proof = headerOfTransfer(txHash, agent.walletAddress);
+        assert.strictEqual((await call(proof)).status, 200);
+        await unmark(txHash, inAMinute());
+        await assertRefused(proof, "proof_in_use");
+        await unmark(txHash, NOW_FREE);
+        assert.strictEqual((await call(proof)).status, 200);
+        await assertRefused(proof, "proof_already_used");
+      });
+
+      it("runs the same request as a repeat, and another request as a new one", async () => {
+        const txHash = await pay(paid, agent.account);
+        const proof = headerOfTransfer(txHash, agent.walletAddress);
+        const first = await create(proof, "First of two");
+        assert.strictEqual(first.status, 201, first.text);
+        await unmark(txHash, NOW_FREE);
+        const repeat = await create(proof, "First of two");
+        assert.deepEqual([repeat.status, repeat.body.data], [201, first.body.data]);
+        assert.strictEqual((await claimOf(txHash))?.["runs"], 2);
+        await unmark(txHash, NOW_FREE);
+        const other = await create(proof, "Second of two");
+        assert.strictEqual(other.status, 201, other.text);
+        assert.notStrictEqual(other.body.data.id, first.body.data.id);
+        assert.strictEqual(other.body.data.title, "Second of two");
+        assert.strictEqual((await claimOf(txHash))?.["runs"], 1);
+      });
     });
 
     it("by another agent with the same transaction is refused", async () => {

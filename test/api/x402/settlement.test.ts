@@ -154,6 +154,18 @@ describe("a settlement without a clear outcome", () => {
     assert.strictEqual(await spent(), CALL_UNITS.api);
   });
 
+  it("that the facilitator refuses for a reason of its own may still happen: pending", async () => {
+    onSettle(() =>
+      Promise.resolve({ success: false, errorReason: "unexpected_settle_error", transaction: "", network: "base" }),
+    );
+    const proof = (await proofs())["v1"];
+    assertPending(await create(proof));
+    facilitator.intercept = undefined;
+    assert.strictEqual((await create(proof)).status, 201);
+    assert.strictEqual(await listings(), 1);
+    assert.strictEqual(await spent(), CALL_UNITS.api);
+  });
+
   it("isn't believed if the facilitator claims a success that the chain doesn't show", async () => {
     const transaction = `0x${"cd".repeat(32)}`;
     onSettle(() => Promise.resolve({ success: true, transaction, network: "base-sepolia" }));
