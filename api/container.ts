@@ -278,7 +278,7 @@ function createFeatures(platform: Platform, timings: Timings) {
   const etherPrice = createEtherPrice(chains, clock);
   const search = searchModule.create({
     ...{ connection, standings, etherPrice, now, log, processId, metrics: platform.metrics },
-    ...{ provider: env.embeddingProvider, indexUrl: env.searchIndexUrl },
+    ...{ provider: env.embeddingProvider, indexUrl: env.searchIndexUrl, indexStore: env.searchIndexStore },
   });
   const { discovery, embedder } = search;
   const listings = listingsModule.create({ connection, embedder, search: discovery, standings, etherPrice, clock });

@@ -11,6 +11,8 @@ import type { KeeperSettings } from "./keeper.ts";
 import { limitsOf, limitVariables } from "./limits.ts";
 import type { Limits } from "./limits.ts";
 import { privateKey } from "./private-key.ts";
+import { searchIndexProblems, searchIndexStore, searchIndexVariables } from "./search-index.ts";
+import type { ObjectStoreSettings } from "./search-index.ts";
 import { x402Problems, x402Settings, x402Variables } from "./x402.ts";
 import type { X402Settings } from "./x402.ts";
 
@@ -76,13 +78,6 @@ const variables = z.object({
   SUBGRAPH_PUBLIC_URL_BASE: publicHttpUrl.optional(),
   DEPLOYMENT_BASE_SEPOLIA: z.string().default("deploy/deployments/base-sepolia.json"),
   DEPLOYMENT_BASE: z.string().default("deploy/deployments/base.json"),
-  SEARCH_INDEX_URL: z
-    .string()
-    .regex(
-      /^(?:(?:s3|gs|az):\/\/[^/]+|[^:]+)/,
-      "must be a folder, or a prefix of an object store such as s3://bucket/prefix",
-    )
-    .default(".local/search"),
   WEBHOOK_SIGNING_SECRET: commaSeparated.default([]),
   WEBHOOK_ALLOW_PRIVATE_HOSTS: commaSeparated.default([]),
   ADMIN_API_KEY: z
@@ -109,6 +104,7 @@ const variables = z.object({
   ...disputeVariables,
   ...keeperVariables,
   ...embeddingVariables,
+  ...searchIndexVariables,
 });
 
 /** Configuration from the environment. */
@@ -147,6 +143,8 @@ export interface Env {
   mail: { smtpUrl: string; from: string } | "log" | "none";
   /** Where the search index is: a folder, or a prefix of an object store. API and worker need the same one. */
   searchIndexUrl: string;
+  /** The object store that has it; undefined unless the address is one of S3. */
+  searchIndexStore: ObjectStoreSettings | undefined;
   /** Interval at which the follower polls a subgraph, in milliseconds. */
   followerPollMs: number;
   /** How many blocks must follow a move's block before the move is announced. */
@@ -169,7 +167,10 @@ export interface Env {
  */
 export function loadEnv(source: Readonly<Record<string, string | undefined>> = process.env): Env {
   const env = readVariables(variables, source);
-  const problems = [...x402Problems(env), ...disputeProblems(env), ...keeperProblems(env), ...embeddingProblems(env)];
+  const problems = [
+    ...[...x402Problems(env), ...disputeProblems(env), ...keeperProblems(env)],
+    ...[...embeddingProblems(env), ...searchIndexProblems(env)],
+  ];
   if (problems.length > 0) throw new ConfigurationError(problems);
   if (env.NODE_ENV === "production") refuseWeakProduction(env.WEBHOOK_SIGNING_SECRET);
   const publicUrl = (env.PUBLIC_URL ?? `http://${env.HOST}:${env.PORT}`).replace(/\/+$/, "");
@@ -196,6 +197,7 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     internalWebhookSecret: env.INTERNAL_WEBHOOK_SECRET,
     mail: mailOf(env, publicUrl),
     searchIndexUrl: env.SEARCH_INDEX_URL.replace(/\/+$/, ""),
+    searchIndexStore: searchIndexStore(env),
     followerPollMs: env.FOLLOWER_POLL_MS,
     confirmations: { "base-sepolia": env.CONFIRMATIONS_BASE_SEPOLIA, base: env.CONFIRMATIONS_BASE },
     limits: limitsOf(env),

@@ -2,6 +2,7 @@ import type { Connection } from "mongoose";
 
 import type { EtherPrice } from "../../chain/ether-price.ts";
 import type { EmbeddingProvider } from "../../config/embeddings.ts";
+import type { ObjectStoreSettings } from "../../config/search-index.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { Standings } from "../agents/standings.ts";
@@ -33,18 +34,20 @@ export interface SearchModuleDeps {
   processId: string;
   /** Where the index is: a folder, or a prefix of an object store. */
   indexUrl: string;
+  /** Undefined unless the address is one of S3. */
+  indexStore: ObjectStoreSettings | undefined;
 }
 
 /** Semantic discovery of listings. */
 export const searchModule = defineFeature({
   routes: discoverRoutes,
   create(deps: SearchModuleDeps) {
-    const { connection, standings, etherPrice, provider, metrics, now, log, processId, indexUrl } = deps;
+    const { connection, standings, etherPrice, provider, metrics, now, log, processId, indexUrl, indexStore } = deps;
     const listings = listingModel(connection);
     const encoders = createEncoders({ connection, provider, now, log });
     const { current: encoder } = encoders;
     addEmbeddingGauges(metrics, encoders);
-    const indexes = openSearchIndexes({ connection, indexUrl, encoder, processId, now, log });
+    const indexes = openSearchIndexes({ connection, indexUrl, indexStore, encoder, processId, now, log });
     const index = indexes.reader(LISTING_INDEX, listingFormat);
     const writer = indexes.writer("search.write-index", createListingSource(listings, encoder.model));
     const stored = createStoredListings(listings);

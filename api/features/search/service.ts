@@ -2,6 +2,7 @@ import type { EtherPrice } from "../../chain/ether-price.ts";
 import { CURRENCIES, NETWORKS } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { DeadlineExceededError, withTimeout } from "../../lib/timeout.ts";
 import { leastOnChainScoreOf } from "../agents/score.ts";
 import type { TradingHistory } from "../agents/score.ts";
 import { NEW_STANDING } from "../agents/standings.ts";
@@ -47,6 +48,8 @@ export interface DiscoverServiceDeps {
 const LEAST_CANDIDATES = 200;
 const CANDIDATES_PER_ANSWER = 4;
 const CANDIDATE_GROWTH = 8;
+/** Longer than a search of a million listings ever took; an object store that has stopped to answer isn't waited for. */
+const SEARCH_LIMIT_MS = 10_000;
 /** Maximum number of candidates whose sellers one request reads. The most relevant ones come first. */
 const MOST_CANDIDATES = 5_000;
 
@@ -75,7 +78,9 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     const minScore = leastOnChainScoreOf(filter.minTrustScore ?? 0);
     let candidates = Math.min(Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES), MOST_CANDIDATES);
     for (;;) {
-      const matches = await reading(index.search({ text, encoding }, engineFilter, candidates));
+      const asked = candidates;
+      const search = () => index.search({ text, encoding }, engineFilter, asked);
+      const matches = await reading(withTimeout("the search index", SEARCH_LIMIT_MS, search));
       const rated = await rate(matches, standings, facts);
       const ranked = rank(minScore === null ? rated : rated.filter(({ history }) => history.score >= minScore));
       const isComplete = matches.length < candidates || candidates === MOST_CANDIDATES;
@@ -97,7 +102,7 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     try {
       return await read;
     } catch (error) {
-      if (!(error instanceof IndexUnavailableError)) throw error;
+      if (!(error instanceof IndexUnavailableError || error instanceof DeadlineExceededError)) throw error;
       log.error({ err: error }, "couldn't search");
       throw new ApiError("search_unavailable", { retryAfterSeconds: 2, cause: error });
     }

@@ -130,6 +130,69 @@ describe("configuration", () => {
     for (const dimensions of ["64", "4096"]) loadEnv({ ...complete, ...right, EMBEDDING_DIMENSIONS: dimensions });
   });
 
+  it("reads the store of a search index in a bucket, and Amazon's variables for nothing else", () => {
+    const of = (fields: Record<string, string>) => loadEnv({ ...complete, ...fields }).searchIndexStore;
+    const amazon = { AWS_REGION: "eu-central-1", AWS_ACCESS_KEY_ID: "AKIA1", AWS_SECRET_ACCESS_KEY: "s/e+c" };
+    for (const url of ["", "/data/search", "gs://bucket/prefix", "az://box"]) {
+      assert.isUndefined(of({ SEARCH_INDEX_URL: url, ...amazon, AWS_ENDPOINT_URL: "nowhere" }), url);
+    }
+    const keys = { id: "AKIA1", secret: "s/e+c", sessionToken: undefined };
+    const bucket = { SEARCH_INDEX_URL: "s3://bucket/prefix" };
+    assert.deepEqual(of({ ...bucket, ...amazon }), { endpoint: undefined, region: "eu-central-1", keys });
+    const session = { AWS_SESSION_TOKEN: "t" };
+    assert.strictEqual(of({ ...bucket, ...amazon, ...session })?.keys?.sessionToken, "t");
+    // The role of the machine signs.
+    assert.isUndefined(of({ ...bucket, AWS_REGION: "eu-central-1" })?.keys);
+    const own = { AWS_ENDPOINT_URL: "http://127.0.0.1:9000/", AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" };
+    const { endpoint, region } = of({ ...bucket, ...own }) ?? {};
+    assert.deepEqual([endpoint, region], ["http://127.0.0.1:9000", "us-east-1"]);
+  });
+
+  it("names what a search index in a bucket lacks, and what is wrong with its settings", () => {
+    const messageOf = (fields: Record<string, string>) =>
+      errorOf(() => loadEnv({ ...complete, ...fields }), ConfigurationError).message;
+    for (const url of [
+      "s3://",
+      "s3:///prefix",
+      "s3://Bucket/x",
+      "s3://bucket?x",
+      "s4://bucket",
+      "https://x",
+      "gs://",
+    ]) {
+      assert.include(messageOf({ SEARCH_INDEX_URL: url }), "SEARCH_INDEX_URL must be", url);
+    }
+    const bucket = { SEARCH_INDEX_URL: "s3://bucket/prefix" };
+    assert.include(messageOf(bucket), "AWS_REGION is missing");
+    const amazon = { ...bucket, AWS_REGION: "eu-central-1" };
+    assert.include(messageOf({ ...amazon, AWS_ACCESS_KEY_ID: "a" }), "AWS_SECRET_ACCESS_KEY is missing");
+    const needing: Record<string, string> = {
+      AWS_SECRET_ACCESS_KEY: "secret",
+      AWS_SESSION_TOKEN: "secret",
+      AWS_ENDPOINT_URL: "http://127.0.0.1:9000",
+    };
+    for (const [name, value] of Object.entries(needing)) {
+      const message = messageOf({ ...amazon, [name]: value });
+      assert.match(message, new RegExp(`AWS_ACCESS_KEY_ID is missing: .*${name}`));
+      assert.notInclude(message, "secret");
+    }
+    const right = { ...amazon, AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" };
+    const wrong: Record<string, string[]> = {
+      AWS_ENDPOINT_URL: ["nowhere", "ftp://x", "https://user:secret@store.example", "https://store.example/?secret"],
+      AWS_REGION: ["EU", "secret region"],
+      AWS_ACCESS_KEY_ID: ["two secrets"],
+      AWS_SECRET_ACCESS_KEY: ["secret\n"],
+      AWS_SESSION_TOKEN: ["secret token"],
+    };
+    for (const [name, values] of Object.entries(wrong)) {
+      for (const value of values) {
+        const message = messageOf({ ...right, [name]: value });
+        assert.include(message, name);
+        assert.notInclude(message, "secret");
+      }
+    }
+  });
+
   it("[D31] mails go to the server, else to the log, but in production never to the log", () => {
     const mailOf = (fields: Record<string, string>) => loadEnv({ ...complete, ...fields }).mail;
     const production = { NODE_ENV: "production", WEBHOOK_SIGNING_SECRET: STRONG_SECRET };

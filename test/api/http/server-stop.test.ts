@@ -1,27 +1,20 @@
 import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { connect, createServer } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
 
 import { assert } from "chai";
 import { MongoClient } from "mongodb";
 
 import { readStack } from "../../fixtures/api.ts";
+import { freePort } from "../../fixtures/free-port.ts";
 import { startServer } from "../../fixtures/processes.ts";
 import { routeTo } from "../../fixtures/stall.ts";
 import type { StallingRoute } from "../../fixtures/stall.ts";
 import { until } from "../../fixtures/until.ts";
 
 const CLIENTS = 200;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 describe("an API that is stopped while hundreds of requests wait", () => {
   const databaseName = `test_stop_${randomBytes(6).toString("hex")}`;

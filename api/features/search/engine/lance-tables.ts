@@ -1,5 +1,7 @@
 import type { Connection, Table } from "@lancedb/lancedb";
 
+import type { ObjectStoreSettings } from "../../../config/search-index.ts";
+import { storageOptionsOf } from "./storage-options.ts";
 import type { TableFormat } from "./table-format.ts";
 
 /*
@@ -39,11 +41,16 @@ export interface LanceTables {
   drop(name: string): Promise<void>;
 }
 
-/** Opens the tables at an address. Nothing is read before the first call. */
-export function openLanceTables(url: string): LanceTables {
+/**
+ * Opens the tables at an address. Nothing is read before the first call.
+ * @param store what an address of S3 needs
+ */
+export function openLanceTables(url: string, store?: ObjectStoreSettings): LanceTables {
   let connecting: Promise<Connection> | undefined;
   const connect = async (): Promise<Connection> => {
-    connecting ??= loadEngine().then(({ connect }) => connect(url, { readConsistencyInterval: CONSISTENCY_SECONDS }));
+    connecting ??= loadEngine().then(({ connect }) =>
+      connect(url, { readConsistencyInterval: CONSISTENCY_SECONDS, storageOptions: storageOptionsOf(store) }),
+    );
     try {
       return await connecting;
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { Document as Record } from "mongodb";
 import type { Connection } from "mongoose";
 
+import type { ObjectStoreSettings } from "../../../config/search-index.ts";
 import type { BackgroundLoop } from "../../../jobs/background-loop.ts";
 import { createLease, leaseModel } from "../../../jobs/lease.ts";
 import type { Logger } from "../../../lib/logger.ts";
@@ -17,6 +18,8 @@ export interface SearchIndexesDeps {
   connection: Connection;
   /** Where the indexes are: a folder, or a prefix of an object store. */
   indexUrl: string;
+  /** Undefined unless the address is one of S3. */
+  indexStore: ObjectStoreSettings | undefined;
   encoder: { model: string; dimensions: number };
   /** Names this process in the writers' leases. */
   processId: string;
@@ -41,6 +44,7 @@ export interface SearchIndexes {
 export function openSearchIndexes({
   connection,
   indexUrl,
+  indexStore,
   encoder,
   processId,
   now,
@@ -48,7 +52,7 @@ export function openSearchIndexes({
 }: SearchIndexesDeps): SearchIndexes {
   const states = indexStateModel(connection);
   // The tables of another database aren't this one's to drop.
-  const tables = openLanceTables(`${indexUrl}/${connection.name}`);
+  const tables = openLanceTables(`${indexUrl}/${connection.name}`, indexStore);
   return {
     reader: (name, format) => createIndexReader({ name, states, tables, format, now }),
     writer(loop, source) {

@@ -1,0 +1,237 @@
+// The search index where several machines reach it: in a folder of a network file system, or an object store.
+import { assert } from "chai";
+
+import { applyAll } from "../../../api/features/search/engine/lance-writes.ts";
+import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
+import type { LanceTables } from "../../../api/features/search/engine/lance-tables.ts";
+import { indexStateModel } from "../../../api/features/search/index/index-state.ts";
+import type { IndexState } from "../../../api/features/search/index/index-state.ts";
+import type { TableFormat } from "../../../api/features/search/engine/table-format.ts";
+import { assertError, listingBody, startTestApi } from "../../fixtures/api.ts";
+import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
+import { installObjectStore, startObjectStore } from "../../fixtures/object-store.ts";
+import type { TestObjectStore } from "../../fixtures/object-store.ts";
+import { until } from "../../fixtures/until.ts";
+
+const LOOP = "search.write-index";
+const FOLDER = "a folder";
+const OBJECT_STORE = "an object store";
+
+describe("a search index that two API processes share", () => {
+  for (const place of [FOLDER, OBJECT_STORE]) {
+    describe(`in ${place}`, () => {
+      /** Undefined in a folder. */
+      let store: TestObjectStore | undefined;
+      let apis: readonly [TestApi, TestApi];
+      let seller: TestAgent;
+      let tables: LanceTables;
+      const started: (() => Promise<void>)[] = [];
+      let writers: { api: TestApi; abort: AbortController; ended: Promise<unknown> }[] = [];
+
+      before(async function () {
+        if (place === OBJECT_STORE) {
+          try {
+            await installObjectStore();
+          } catch (error) {
+            console.log(`skipped: no object store can be installed: ${(error as Error).message}`);
+            this.skip();
+          }
+          const running = await startObjectStore();
+          store = running;
+          started.push(() => running.close());
+        }
+        const env =
+          store === undefined ? {} : { searchIndexUrl: `${store.url}/index`, searchIndexStore: store.settings };
+        const first = await startTestApi({ env });
+        started.push(() => first.close());
+        const second = await startTestApi({ env, databaseName: first.container.connection.name });
+        started.push(() => second.stop());
+        apis = [first, second];
+        const { connection, env: used } = first.container;
+        tables = openLanceTables(`${used.searchIndexUrl}/${connection.name}`, used.searchIndexStore);
+        seller = await first.registerAgent();
+      }).timeout(300_000);
+      after(async () => {
+        for (const end of started.toReversed()) await end();
+      });
+      afterEach(async () => {
+        await stopWriting();
+      });
+
+      function startWriting(api = apis[0]): void {
+        const loop = api.container.loops.find(({ name }) => name === LOOP);
+        assert.ok(loop !== undefined);
+        const abort = new AbortController();
+        writers.push({ api, abort, ended: loop.run(abort.signal) });
+      }
+      async function stopWriting(only?: TestApi): Promise<void> {
+        const stopped = writers.filter(({ api }) => only === undefined || api === only);
+        writers = writers.filter((writer) => !stopped.includes(writer));
+        for (const { abort } of stopped) abort.abort();
+        await Promise.all(stopped.map(({ ended }) => ended));
+      }
+      const state = async (): Promise<IndexState> => {
+        const found = await indexStateModel(apis[0].container.connection)
+          .findById("listings")
+          .lean<IndexState | null>();
+        assert.ok(found !== null);
+        return found;
+      };
+      const list = async (title: string): Promise<string> => {
+        const body = listingBody({ title, description: "Offered to all who ask for it." });
+        return (await apis[0].request("POST", "/api/v1/services", { key: seller.apiKey, body })).body.data.id;
+      };
+      const edit = (id: string, body: object) =>
+        apis[0].request("PATCH", `/api/v1/services/${id}`, { key: seller.apiKey, body });
+      const search = (api: TestApi, query: string, filters = {}): Promise<Answer> =>
+        api.request("POST", "/api/v1/discover", { body: { query, filters } });
+      const idsOf = async (api: TestApi, query: string, filters = {}): Promise<string[]> => {
+        const answer = await search(api, query, filters);
+        return answer.status === 200 ? (answer.body as { serviceId: string }[]).map(({ serviceId }) => serviceId) : [];
+      };
+      /** Until both processes find it. */
+      const untilFound = async (query: string, id: string): Promise<void> => {
+        for (const api of apis) {
+          await until(`${query} finds ${id}`, async () => (await idsOf(api, query)).includes(id));
+        }
+      };
+
+      it("[S2.2.27] has new and changed listings for both", async () => {
+        startWriting();
+        const id = await list("Falconry show");
+        await untilFound("falconry", id);
+        await edit(id, { title: "Violin lessons" });
+        await untilFound("violin", id);
+        for (const api of apis) assert.notInclude(await idsOf(api, "falconry"), id);
+      });
+
+      it("[S3.3.05] no longer answers with a paused listing, nor below the bound with a price that has risen", async () => {
+        const [paused, risen] = [await list("Pottery evening"), await list("Pottery course")];
+        startWriting();
+        await untilFound("pottery", paused);
+        await untilFound("pottery", risen);
+        await stopWriting();
+        await edit(paused, { status: "paused" });
+        await edit(risen, { price: 7, title: "Pottery lessons" });
+        for (const api of apis) {
+          const found = (await search(api, "pottery")).body as { serviceId: string; title: string; price: number }[];
+          assert.notInclude(
+            found.map(({ serviceId }) => serviceId),
+            paused,
+          );
+          const { title, price } = found.find(({ serviceId }) => serviceId === risen) ?? {};
+          assert.deepEqual([title, price], ["Pottery lessons", 7]);
+          assert.notInclude(await idsOf(api, "pottery", { maxPrice: 5 }), risen);
+        }
+      });
+
+      it("is continued where it was after a stop, and not built again", async () => {
+        const early = await list("Glacier walk");
+        startWriting();
+        await untilFound("glacier", early);
+        await stopWriting();
+        const { table } = await state();
+        const [late, gone] = [await list("Beekeeping course"), await list("Volcano hikes")];
+        await edit(early, { title: "Owls and hawks" });
+        await edit(gone, { status: "paused" });
+        startWriting();
+        await untilFound("beekeeping", late);
+        await untilFound("hawks", early);
+        for (const api of apis) {
+          assert.notInclude(await idsOf(api, "glacier"), early);
+          assert.notInclude(await idsOf(api, "volcano"), gone);
+        }
+        assert.strictEqual((await state()).table, table);
+      });
+
+      it("is written by one worker, and by another when that one ends", async () => {
+        startWriting(apis[1]);
+        await untilFound("origami", await list("Origami course"));
+        startWriting(apis[0]);
+        await stopWriting(apis[1]);
+        await untilFound("harpsichord", await list("Harpsichord tuning"));
+        assert.deepEqual(await tables.names(), [(await state()).table]);
+      });
+
+      it("is built again when its files are lost", async () => {
+        const id = await list("Saxophone repair");
+        startWriting();
+        await untilFound("saxophone", id);
+        const { table } = await state();
+        await tables.drop(table);
+        const next = await list("Marzipan tasting");
+        await untilFound("marzipan", next);
+        await untilFound("saxophone", id);
+        assert.notStrictEqual((await state()).table, table);
+      });
+
+      it("keeps what two writers write at once", async () => {
+        const name = "numbers";
+        const other = apis[1].container.env;
+        const url = `${other.searchIndexUrl}/${apis[1].container.connection.name}-numbers`;
+        const [one, two] = [0, 1].map(() => openLanceTables(url, other.searchIndexStore));
+        assert.ok(one !== undefined && two !== undefined);
+        const opened = [await one.create(name, numberFormat, 2), await two.open(name)];
+        const ids = Array.from({ length: 12 }, (_, n) => `n${String(n).padStart(2, "0")}`);
+        // Their commits meet: a store that overwrites one without a word would lose its rows.
+        await Promise.all(
+          ids.map(async (id, n) => {
+            const table = opened[n % 2];
+            assert.ok(table !== undefined);
+            await applyAll(table, numberFormat, [{ document: { id }, revision: 1, vector: null }], []);
+          }),
+        );
+        const rows = (await (await one.open(name)).query().select(["id"]).toArray()) as { id: string }[];
+        assert.deepEqual(rows.map(({ id }) => id).sort(), ids);
+        await one.drop(name);
+      });
+
+      if (place === FOLDER) return;
+
+      it("is unavailable while the store refuses connections, or answers nothing, and is found again after that", async () => {
+        assert.ok(store !== undefined);
+        const id = await list("Lighthouse tour");
+        startWriting();
+        await untilFound("lighthouse", id);
+        const { table } = await state();
+        await store.kill();
+        const refused = await Promise.all(apis.map((api) => search(api, "lighthouse")));
+        for (const answer of refused) assertError(answer, 503, "search_unavailable");
+        const meanwhile = await list("Submarine tour");
+        await store.start();
+        await untilFound("submarine", meanwhile);
+        await untilFound("lighthouse", id);
+        store.stall();
+        const unanswered = await Promise.all(apis.map((api) => search(api, "lighthouse")));
+        store.resume();
+        for (const answer of unanswered) assertError(answer, 503, "search_unavailable");
+        await untilFound("lighthouse", id);
+        assert.strictEqual((await state()).table, table);
+      });
+
+      it("is closed to a key that the store doesn't know", async () => {
+        assert.ok(store !== undefined);
+        const { searchIndexUrl } = apis[0].container.env;
+        const keys = { id: "stranger", secret: "test", sessionToken: undefined };
+        const stranger = openLanceTables(`${searchIndexUrl}/${apis[0].container.connection.name}`, {
+          ...store.settings,
+          keys,
+        });
+        await assert.isRejected(stranger.names(), /403|InvalidAccessKeyId/);
+        assert.isNotEmpty(await tables.names());
+      });
+    });
+  }
+});
+
+/** Documents that are only an id. */
+const numberFormat: TableFormat<{ id: string }, object> = {
+  columns: {},
+  valuesOf: () => ({}),
+  wordsOf: ({ id }) => id,
+  wordScore: "same",
+  serialize: (document) => JSON.stringify(document),
+  deserialize: (text) => JSON.parse(text) as { id: string },
+  conditionOf: () => undefined,
+  passes: () => true,
+};
