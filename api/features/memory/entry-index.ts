@@ -1,4 +1,5 @@
 import type { Logger } from "../../lib/logger.ts";
+import { DeadlineExceededError, withTimeout } from "../../lib/timeout.ts";
 import { cosine, vectorOf } from "../search/embedding/vectors.ts";
 import { searchTerm, wordsOf } from "../search/embedding/words.ts";
 import { coverageOf } from "../search/engine/coverage.ts";
@@ -43,6 +44,8 @@ const MOST_COMPARED = 20_000;
 const LEAST_CANDIDATES = 100;
 const CANDIDATES_PER_ANSWER = 4;
 const READ_AT_ONCE = 200;
+/** How long an object store is waited for that doesn't answer, before the database is searched instead. */
+const INDEX_LIMIT_MS = 5_000;
 
 const byRelevance = (left: EntryMatch, right: EntryMatch): number =>
   right.relevance - left.relevance || (right.id < left.id ? -1 : 1);
@@ -85,19 +88,21 @@ export function createEntryIndex({ models, reader, model, log }: EntryIndexDeps)
     const isBehind = total.changes > known.change;
     const { changed, matches } = isBehind ? await readChanged(query, filter, known.change, state.model) : NOTHING_NEW;
     if (noted === null) return matches;
-    // A table that was read before the index had this change is a moment behind.
-    if ((await table.version()) < noted.version) await table.checkoutLatest();
     const isExact = total.entries <= MOST_COMPARED;
-    const found = await searchTable(table, entryFormat, query, filter, limit + changed.size, { isExact });
+    const found = await withTimeout("the index of memory", INDEX_LIMIT_MS, async () => {
+      // A table that was read before the index had this change is a moment behind.
+      if ((await table.version()) < noted.version) await table.checkoutLatest();
+      return await searchTable(table, entryFormat, query, filter, limit + changed.size, { isExact });
+    });
     const unchanged = found.filter(({ document }) => !changed.has(document.id));
     return [...matches, ...unchanged.map(({ document, relevance }) => ({ id: document.id, relevance }))];
   }
 
   async function openTable(): Promise<OpenTable | undefined> {
     try {
-      return await reader.open();
+      return await withTimeout("the index of memory", INDEX_LIMIT_MS, () => reader.open());
     } catch (error) {
-      if (!(error instanceof IndexUnavailableError)) throw error;
+      if (!(error instanceof IndexUnavailableError || error instanceof DeadlineExceededError)) throw error;
       log.debug({ err: error }, "memory is searched without its index");
       return undefined;
     }
