@@ -6,11 +6,12 @@ import type { Encoding, SentenceEncoder } from "../../../api/features/search/emb
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import { rank } from "../../../api/features/search/ranking.ts";
 import { createDiscoverService } from "../../../api/features/search/service.ts";
-import { applyAll } from "../../../api/features/search/engine/lance-writes.ts";
+import { addAll, applyAll, indexVectors, vectorsToIndex } from "../../../api/features/search/engine/lance-writes.ts";
 import { listingFormat } from "../../../api/features/search/listing-format.ts";
 import type { ListingFilter } from "../../../api/features/search/listing-format.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { openListingTable } from "../../fixtures/listing-table.ts";
+import { seededRandom } from "../../fixtures/random.ts";
 
 const NEW: TradingHistory = { score: 0, distinctCounterparties: 0, topCounterpartyCount: 0, settledCount: 0 };
 const TRUSTED: TradingHistory = { score: 100, distinctCounterparties: 10, topCounterpartyCount: 1, settledCount: 100 };
@@ -124,6 +125,31 @@ describe("the search index", () => {
     assert.deepEqual(await found(), ["Zebra, third"]);
     await applyAll(index.table, listingFormat, [], [{ id: listingOf(1).id, revision: undefined }]);
     assert.deepEqual(await found(), []);
+  });
+
+  it("vectors are indexed from a number on, and again when they have become four times as many", async () => {
+    const dimensions = 16;
+    const random = seededRandom();
+    const many = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, n) =>
+        storedOf(
+          listingOf(from + n),
+          Float32Array.from({ length: dimensions }, () => random() - 0.5),
+        ),
+      );
+    const index = await openListingTable(many(0, 299), dimensions);
+    opened.push(index);
+    assert.strictEqual(await vectorsToIndex(index.table, 0, 300), 0);
+    await addAll(index.table, listingFormat, many(299, 300));
+    assert.strictEqual(await vectorsToIndex(index.table, 0, 300), 300);
+    await indexVectors(index.table);
+    assert.strictEqual(await vectorsToIndex(index.table, 300, 300), 0);
+    await addAll(index.table, listingFormat, many(300, 1_199));
+    assert.strictEqual(await vectorsToIndex(index.table, 300, 300), 0);
+    await addAll(index.table, listingFormat, many(1_199, 1_200));
+    assert.strictEqual(await vectorsToIndex(index.table, 300, 300), 1_200);
+    await indexVectors(index.table);
+    assert.strictEqual(await vectorsToIndex(index.table, 1_200, 300), 0);
   });
 
   it("a filter's values are texts and no conditions", async () => {

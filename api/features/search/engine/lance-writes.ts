@@ -14,6 +14,8 @@ export interface RemovedDocument {
 
 /** From so many documents on, vectors are compared through an index; below, all of them are, which is fast and exact. */
 export const INDEXED_FROM = 20_000;
+/** How many times as large a table becomes before its vectors are indexed once more. */
+const OUTGROWN = 4;
 /** The engine evaluates a chain of conditions recursively. */
 const REMOVED_AT_ONCE = 50;
 const VECTOR_INDEX = `${COLUMNS.vector}_idx`;
@@ -63,11 +65,17 @@ export async function tidy(table: Table): Promise<void> {
   await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEPT_MS) });
 }
 
-/** Whether a table has grown so much that its vectors need an index, or a larger one. */
-export async function needsVectorIndex(table: Table): Promise<boolean> {
+/**
+ * How many vectors are to be indexed now; 0 if the present index will do. An index is divided into parts by what was there when it was
+ * made. Later vectors are added to them, so a table that has grown many times over gets a new one.
+ * @param indexed how many vectors the present index was made from, 0 without one
+ * @param from how many a table needs for an index
+ */
+export async function vectorsToIndex(table: Table, indexed: number, from = INDEXED_FROM): Promise<number> {
   const rows = await table.countRows();
-  if (rows < INDEXED_FROM) return false;
-  return (await table.indexStats(VECTOR_INDEX)) === undefined;
+  if (rows < from) return 0;
+  const isOutgrown = rows >= indexed * OUTGROWN;
+  return isOutgrown || (await table.indexStats(VECTOR_INDEX)) === undefined ? rows : 0;
 }
 
 /** Indexes the vectors of a table. That takes minutes for a million documents, in which the table can be read and written. */

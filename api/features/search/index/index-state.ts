@@ -19,6 +19,8 @@ export interface IndexState {
   model: string;
   /** Where the change stream continues. */
   resume: IndexPosition;
+  /** How many vectors the index of the vectors was made from, 0 without one. */
+  indexedVectors: number;
   /** When the writer last was up to date with the changes. */
   followedAt: Date;
   /** Tables that another has replaced, and when. Searches may still read them for a while. */
@@ -35,6 +37,7 @@ const indexState = new Schema<IndexState>(
     format: { type: Number, ...required },
     model: { type: String, ...required },
     resume: { type: Schema.Types.Mixed, ...required },
+    indexedVectors: { type: Number, ...required },
     followedAt: { type: Date, ...required },
     retired: {
       type: [{ _id: false, table: { type: String, ...required }, at: { type: Date, ...required } }],

@@ -10,7 +10,7 @@ import type { Lease } from "../../../jobs/lease.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { pauseAfter } from "../../../lib/retry.ts";
 import type { LanceTables } from "../engine/lance-tables.ts";
-import { indexVectors, needsVectorIndex, tidy } from "../engine/lance-writes.ts";
+import { indexVectors, tidy, vectorsToIndex } from "../engine/lance-writes.ts";
 import { ChangeStreamEndedError, inBatches } from "./change-batches.ts";
 import type { IndexSource, TableInUse } from "./index-source.ts";
 import type { IndexPosition, IndexState, IndexStateModel } from "./index-state.ts";
@@ -73,9 +73,11 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
       if (!(await lease.acquire())) throw new Error("Another worker has taken over");
     });
     await tidy(table);
-    if (await needsVectorIndex(table)) await indexVectors(table);
+    const indexedVectors = await vectorsToIndex(table, 0);
+    if (indexedVectors > 0) await indexVectors(table);
     const state: IndexState = {
-      ...{ _id: source.name, table: name, format: source.format, model, resume, followedAt: now() },
+      ...{ _id: source.name, table: name, format: source.format, model, resume, indexedVectors },
+      followedAt: now(),
       retired: [...(before?.retired ?? []), ...(before === null ? [] : [{ table: before.table, at: now() }])],
     };
     await states.replaceOne({ _id: source.name }, state, { upsert: true });
@@ -116,6 +118,20 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
     }
   }
 
+  /** Indexes the vectors of a table that has grown. Searches and writes go on meanwhile. */
+  async function indexGrown({ name, table }: TableInUse): Promise<void> {
+    try {
+      const state = await states.findOne({ _id: source.name, table: name }).lean<IndexState | null>();
+      const count = await vectorsToIndex(table, state?.indexedVectors ?? 0);
+      if (count === 0) return;
+      await indexVectors(table);
+      await states.updateOne({ _id: source.name, table: name }, { indexedVectors: count });
+      log.info({ table: name, count }, "vectors of the search index indexed");
+    } catch (error) {
+      log.error({ err: error }, "couldn't index the vectors of the search index; trying again");
+    }
+  }
+
   /** Follows the changes until the signal aborts, another process takes over, or the index has to be built again. */
   async function follow({ state, ...target }: OpenIndex, signal: AbortSignal): Promise<void> {
     const { table } = target;
@@ -145,15 +161,9 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
         checkAt = performance.now() + CHECK_EVERY_MS;
         if (state.model !== encoder.model && (await source.isEmbedded())) return;
         await dropRetired(state);
-        if (indexing === undefined && (await needsVectorIndex(table))) {
-          indexing = indexVectors(table)
-            .catch((error: unknown) => {
-              log.error({ err: error }, "couldn't index the vectors of the search index; trying again");
-            })
-            .finally(() => {
-              indexing = undefined;
-            });
-        }
+        indexing ??= indexGrown(target).finally(() => {
+          indexing = undefined;
+        });
       }
     } finally {
       await changes.close();
