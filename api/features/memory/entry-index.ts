@@ -112,20 +112,20 @@ export function createEntryIndex({ models, reader, model, log }: EntryIndexDeps)
     /** The index as it is at the moment. */
     async open(): Promise<OpenEntryIndex> {
       const open = await openTable();
-      const fromDatabase = async (query: SearchQuery, filter: EntryFilter) =>
-        (await readChanged(query, filter, 0, model)).matches;
-      return {
-        model: open?.state.model ?? model,
-        async search(query, filter, limit) {
-          const candidates = Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES);
-          if (open === undefined) return (await fromDatabase(query, filter)).sort(byRelevance);
+      const ofIndex = open?.state.model ?? model;
+      async function find(query: SearchQuery, filter: EntryFilter, limit: number): Promise<EntryMatch[]> {
+        if (open !== undefined) {
           try {
-            return (await searchIn(open, query, filter, candidates)).sort(byRelevance);
+            return await searchIn(open, query, filter, Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES));
           } catch (error) {
             log.warn({ err: error, table: open.state.table }, "couldn't search the index of memory");
-            return (await fromDatabase(query, filter)).sort(byRelevance);
           }
-        },
+        }
+        return (await readChanged(query, filter, 0, ofIndex)).matches;
+      }
+      return {
+        model: ofIndex,
+        search: async (query, filter, limit) => (await find(query, filter, limit)).sort(byRelevance),
       };
     },
   };

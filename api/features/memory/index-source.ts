@@ -46,10 +46,8 @@ export function createMemorySource({ connection, models, model }: MemorySourceDe
 
     const since = { $or: behind.map(({ _id }) => ({ agentId: _id, change: { $gt: changeOf(_id) } })) };
     const removed = isNew ? [] : await removals.find(since, { entryId: 1, change: 1 }).lean();
-    await applyAll(
-      ...([table, entryFormat, []] as const),
-      removed.map(({ entryId, change }) => ({ id: entryId, revision: change })),
-    );
+    const deleted = removed.map(({ entryId, change }) => ({ id: entryId, revision: change }));
+    await applyAll(table, entryFormat, [], deleted);
     let count = 0;
     const write = async (records: readonly EntryRecord[]): Promise<void> => {
       // An entry that was embedded for the next index keeps in this one the vector that it has.
