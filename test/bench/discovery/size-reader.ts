@@ -30,6 +30,8 @@ export interface ReaderResult {
   perSecond: number;
   /** Share of the exactly nearest ten that a search by meaning alone has among its first ten. */
   recallAt10: number;
+  /** How much less near, in cosine, its first ten are on average than the nearest ten. */
+  cosineLostAt10: number;
   memory: { rssMb: number; peakMb: number };
 }
 
@@ -65,20 +67,28 @@ const ask = async (turn: number) => {
   await searchTable(table, listingFormat, { text, encoding: await encoder.encode(text) }, filter, CANDIDATES);
 };
 
-/** Which share of the ten listings nearest to a query a search finds. The search compares only a part of all vectors. */
-async function foundOfNearest(turn: number): Promise<number> {
+/** What a search by meaning finds of the ten listings nearest to a query. It compares only a part of all vectors. */
+async function compareWithNearest(turn: number): Promise<{ recall: number; cosineLost: number }> {
   const encoding = await encoder.encode(queryOf(turn));
-  const exact = await table
+  const exact = (await table
     .vectorSearch(encoding.vector)
     .distanceType("cosine")
     .bypassVectorIndex()
+    .select(["id", "_distance"])
     .limit(10)
-    .toArray();
-  const nearest = new Set(exact.map(({ id }: { id: string }) => id));
+    .toArray()) as { id: string; _distance: number }[];
   const found = await searchTable(table, listingFormat, { text: "", encoding }, {}, CANDIDATES);
   // What is too far away to be an answer isn't missing.
-  const wanted = Math.min(nearest.size, found.length);
-  return wanted === 0 ? 1 : found.slice(0, wanted).filter(({ document }) => nearest.has(document.id)).length / wanted;
+  const wanted = exact.slice(0, found.length);
+  const first = found.slice(0, wanted.length);
+  if (wanted.length === 0) return { recall: 1, cosineLost: 0 };
+  const nearest = new Set(wanted.map(({ id }) => id));
+  const sumOfNearest = wanted.reduce((sum, { _distance }) => sum + 1 - _distance, 0);
+  const sumOfFound = first.reduce((sum, { parts }) => sum + parts.meaning, 0);
+  return {
+    recall: first.filter(({ document }) => nearest.has(document.id)).length / wanted.length,
+    cosineLost: (sumOfNearest - sumOfFound) / wanted.length,
+  };
 }
 
 for (let turn = 0; turn < WARM_UP; turn += 1) await ask(turn);
@@ -103,9 +113,13 @@ if (task.forMs === undefined) {
   await Promise.all(Array.from({ length: AT_ONCE }, work));
 }
 const seconds = (performance.now() - startedAt) / 1_000;
-let recall = 0;
+let [recall, cosineLost] = [0, 0];
 if (task.compares === true) {
-  for (let turn = 0; turn < COMPARED; turn += 1) recall += (await foundOfNearest(turn)) / COMPARED;
+  for (let turn = 0; turn < COMPARED; turn += 1) {
+    const compared = await compareWithNearest(turn);
+    recall += compared.recall / COMPARED;
+    cosineLost += compared.cosineLost / COMPARED;
+  }
 }
 const result: ReaderResult = {
   search: delaysOf(search),
@@ -113,6 +127,7 @@ const result: ReaderResult = {
   byId: delaysOf(byId),
   perSecond: search.length / seconds,
   recallAt10: recall,
+  cosineLostAt10: cosineLost,
   memory: memoryOf(process.pid),
 };
 await encoder.close();

@@ -145,6 +145,7 @@ export async function measureSize(size: number, seeds: readonly Seed[], say: (te
       /** Encoder included. */
       search: { all: alone.search, twoPercent: narrow.search, half: broad.search },
       recallAt10: Number(alone.recallAt10.toFixed(3)),
+      cosineLostAt10: Number(alone.cosineLostAt10.toFixed(4)),
       /** The encoder alone, and one listing by its id. */
       floor: { encoder: alone.encoder, byId: alone.byId },
       searchesPerSecond: { one: round(one.perSecond), two: round(two.reduce((sum, each) => sum + each.perSecond, 0)) },

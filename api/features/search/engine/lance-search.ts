@@ -17,6 +17,12 @@ const TIMEOUT_MS = 10_000;
 const LEAST_PROBES = 20;
 const MOST_PROBES = 400;
 
+/**
+ * The index of vectors compares compressed ones. So many times as many as are wanted are compared by the vectors themselves:
+ * of 200 from 100,000 generated listings, the first ten then had 0.95 of the nearest ten instead of 0.76.
+ */
+const REFINED = 4;
+
 interface Candidate<Document> {
   document: Document;
   vector: Float32Array | null;
@@ -80,7 +86,7 @@ function foundOf<Document extends { id: string }>(
   return { document: format.deserialize(document), vector: vector?.toArray() ?? null };
 }
 
-/** The nearest by compressed vectors, if there is an index of them. The caller compares the vectors themselves. */
+/** The nearest vectors, most of them if there is an index of vectors. */
 async function findByMeaning(
   table: Table,
   vector: Float32Array,
@@ -94,6 +100,7 @@ async function findByMeaning(
     .distanceType("cosine")
     .minimumNprobes(LEAST_PROBES)
     .maximumNprobes(MOST_PROBES)
+    .refineFactor(REFINED)
     .select([COLUMNS.id, COLUMNS.document, COLUMNS.vector, "_distance"])
     .limit(limit);
   if (condition !== undefined) query = query.where(condition);
