@@ -119,7 +119,7 @@ export class LocalPostgres {
   }
 
   async #query(database: string, sql: string, values: readonly unknown[] = []): Promise<pg.QueryResult> {
-    const client = new pg.Client({ connectionString: this.#urlOf(database), connectionTimeoutMillis: 2_000 });
+    const client = new pg.Client({ connectionString: this.#urlOf(database), connectionTimeoutMillis: CONNECTED_WITHIN_MS });
     // A server that stops between two calls must not crash the stack through an unhandled event.
     client.on("error", () => undefined);
     await client.connect();
@@ -156,6 +156,9 @@ export class LocalPostgres {
     return { command: setpriv, args: [...privileges, "--", binary, ...args] };
   }
 }
+
+/** Long enough for a machine that is busy with other things: a refused connection is noticed at once anyway. */
+const CONNECTED_WITHIN_MS = 20_000;
 
 /** Forces English messages. */
 const LOCALE = { LC_ALL: "C", LC_MESSAGES: "C" } as const;

@@ -102,6 +102,8 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
       await table.countRows();
       return { state, name, table, model };
     } catch (error) {
+      // If not even the names can be read, the place is out of reach for a while, and nothing is lost.
+      await tables.names();
       log.error({ err: error, table: name }, "the search index can't be read and is being built again");
       return await build(state);
     }
@@ -204,6 +206,8 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
           pauseMs = pauseAfter(failures, RETRY);
           failures += 1;
           log.error({ err: error, failures, pauseMs }, "couldn't write the search index; trying again");
+          // Another worker may be able to.
+          await lease.release().catch(() => undefined);
         }
         await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
       }
