@@ -49,7 +49,7 @@ describe("memory entries in the engine", () => {
     assert.isTrue(entryFormat.passes(entryOf("a", "1"), FILTER));
   });
 
-  it("filters by life, namespace, all tags and the start of the key, whatever characters they have", async () => {
+  it("filters by life, namespace, all tags and the start of the key, with characters of any kind", async () => {
     const find = await searcherOf([
       entryOf("a", "a'b/1", { tags: ["it's", "y"] }),
       entryOf("a", "a'b/2", { tags: ["y"] }),
