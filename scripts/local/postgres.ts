@@ -119,7 +119,10 @@ export class LocalPostgres {
   }
 
   async #query(database: string, sql: string, values: readonly unknown[] = []): Promise<pg.QueryResult> {
-    const client = new pg.Client({ connectionString: this.#urlOf(database), connectionTimeoutMillis: CONNECTED_WITHIN_MS });
+    const client = new pg.Client({
+      connectionString: this.#urlOf(database),
+      connectionTimeoutMillis: CONNECTED_WITHIN_MS,
+    });
     // A server that stops between two calls must not crash the stack through an unhandled event.
     client.on("error", () => undefined);
     await client.connect();
