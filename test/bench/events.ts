@@ -40,7 +40,7 @@ or in different orders in two streams of an agent is a fault, and ends the comma
                   to as many answers
   messages        3,000 messages to agents and 1,500 to topics with five subscribers each, until they have arrived. Floor:
                   a bare Koa route that inserts one document
-  memorySearch    300 searches by meaning of 1,000 and of 10,000 entries. Floor: the encoder alone and a read of one entry
+  memorySearch    300 searches by meaning of 1,000, 10,000 and 100,000 entries. Floor: the encoder alone and a read of one entry
   --only PART     only these of ${PARTS.join(", ")}
   --scale FACTOR  multiplies the sizes, 0.01 to 10 (default 1)
   --dir DIR       data and logs (default .local/bench/events)
