@@ -12,6 +12,8 @@ import type { TestApi } from "../../fixtures/api.ts";
 import { movedClock } from "../../fixtures/limits.ts";
 import { memoryOf, untilIndexed } from "../../fixtures/memory.ts";
 import type { MemoryCaller } from "../../fixtures/memory.ts";
+import { startLoops } from "../../fixtures/loops.ts";
+import type { RunningLoops } from "../../fixtures/loops.ts";
 import { until } from "../../fixtures/until.ts";
 
 const HOUR = 3_600_000;
@@ -21,7 +23,7 @@ describe("the index of memory search", () => {
   const clock = movedClock();
   let api: TestApi;
   let memory: MemoryCaller;
-  let writing: { abort: AbortController; ended: Promise<unknown> } | undefined;
+  let writing: RunningLoops | undefined;
 
   beforeEach(async () => {
     api = await startTestApi({ clock });
@@ -34,14 +36,10 @@ describe("the index of memory search", () => {
 
   const register = () => api.registerAgent({ message: { issuedAt: clock.now() } });
   function startWriting(): void {
-    const loop = api.container.loops.find(({ name }) => name === "memory.write-index");
-    assert.ok(loop !== undefined);
-    const abort = new AbortController();
-    writing = { abort, ended: loop.run(abort.signal) };
+    writing = startLoops(api, "memory.write-index");
   }
   async function stopWriting(): Promise<void> {
-    writing?.abort.abort();
-    await writing?.ended;
+    await writing?.stop();
     writing = undefined;
   }
   const states = () => indexStateModel(api.container.connection);

@@ -10,6 +10,8 @@ import { listingModel } from "../../../api/features/listings/model.ts";
 import type { Clock } from "../../../api/lib/clock.ts";
 import { listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
+import { startLoops } from "../../fixtures/loops.ts";
+import type { RunningLoops } from "../../fixtures/loops.ts";
 import { until } from "../../fixtures/until.ts";
 
 const LOOP = "search.write-index";
@@ -21,7 +23,7 @@ describe("the writer of the search index", () => {
   /** How far the clock of the writer is ahead. */
   let aheadMs = 0;
   const clock: Clock = { now: () => new Date(Date.now() + aheadMs) };
-  let writing: { abort: AbortController; ended: Promise<unknown> } | undefined;
+  let writing: RunningLoops | undefined;
 
   beforeEach(async () => {
     aheadMs = 0;
@@ -34,14 +36,10 @@ describe("the writer of the search index", () => {
   });
 
   function startWriting(): void {
-    const loop = api.container.loops.find(({ name }) => name === LOOP);
-    assert.ok(loop !== undefined);
-    const abort = new AbortController();
-    writing = { abort, ended: loop.run(abort.signal) };
+    writing = startLoops(api, LOOP);
   }
   async function stopWriting(): Promise<void> {
-    writing?.abort.abort();
-    await writing?.ended;
+    await writing?.stop();
     writing = undefined;
   }
   const state = async (): Promise<IndexState> => {

@@ -10,6 +10,8 @@ import type { TableFormat } from "../../../api/features/search/engine/table-form
 import { assertError, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
 import { memoryOf, untilIndexed } from "../../fixtures/memory.ts";
+import { startLoops } from "../../fixtures/loops.ts";
+import type { RunningLoops } from "../../fixtures/loops.ts";
 import { installObjectStore, startObjectStore } from "../../fixtures/object-store.ts";
 import type { TestObjectStore } from "../../fixtures/object-store.ts";
 import { until } from "../../fixtures/until.ts";
@@ -29,7 +31,7 @@ describe("a search index that two API processes share", () => {
       let seller: TestAgent;
       let tables: LanceTables;
       const started: (() => Promise<void>)[] = [];
-      let writers: { api: TestApi; abort: AbortController; ended: Promise<unknown> }[] = [];
+      let writers: { api: TestApi; loops: RunningLoops }[] = [];
 
       before(async function () {
         if (place === OBJECT_STORE) {
@@ -62,16 +64,12 @@ describe("a search index that two API processes share", () => {
       });
 
       function startWriting(api = apis[0]): void {
-        const loops = api.container.loops.filter(({ name }) => LOOPS.has(name));
-        assert.lengthOf(loops, LOOPS.size);
-        const abort = new AbortController();
-        writers.push({ api, abort, ended: Promise.all(loops.map((loop) => loop.run(abort.signal))) });
+        writers.push({ api, loops: startLoops(api, ...LOOPS) });
       }
       async function stopWriting(only?: TestApi): Promise<void> {
         const stopped = writers.filter(({ api }) => only === undefined || api === only);
         writers = writers.filter((writer) => !stopped.includes(writer));
-        for (const { abort } of stopped) abort.abort();
-        await Promise.all(stopped.map(({ ended }) => ended));
+        await Promise.all(stopped.map(({ loops }) => loops.stop()));
       }
       const state = async (): Promise<IndexState> => {
         const found = await indexStateModel(apis[0].container.connection)

@@ -1,6 +1,7 @@
 import { MEMORY_BATCH_ENTRIES } from "../../../api/config/constants.ts";
 import type { EntryRecord } from "../../../api/features/memory/model.ts";
 import { toBytes } from "../../../api/features/search/embedding/vectors.ts";
+import { startLoops } from "../../fixtures/loops.ts";
 import { untilIndexed } from "../../fixtures/memory.ts";
 import { RELEVANCE_CASES } from "../../fixtures/relevance.ts";
 import { load } from "../api/load.ts";
@@ -42,7 +43,7 @@ async function fill(service: BenchService, agent: BenchAgent, size: number): Pro
 
 /** Gives the entries vectors, as the worker's job does, and has the worker's loop write the index. */
 async function index(service: BenchService, agents: readonly BenchAgent[]): Promise<void> {
-  const { connection, features, loops } = service.local.container;
+  const { connection, features } = service.local.container;
   const { totals } = features.memory.models;
   const { current: encoder } = features.search.encoders;
   const vectors: Buffer[] = [];
@@ -66,11 +67,9 @@ async function index(service: BenchService, agents: readonly BenchAgent[]): Prom
       })) as never,
     );
   }
-  const ending = new AbortController();
-  const writing = loops.find(({ name }) => name === "memory.write-index")?.run(ending.signal);
+  const writing = startLoops(service.local, "memory.write-index");
   for (const { agentId } of agents) await untilIndexed(service.local, agentId, INDEXED_WITHIN_MS);
-  ending.abort();
-  await writing;
+  await writing.stop();
 }
 
 /** How long the searches of an agent take over HTTP, beside the encoder alone and a read of one entry. */
