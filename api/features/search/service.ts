@@ -48,7 +48,7 @@ export interface DiscoverServiceDeps {
 const LEAST_CANDIDATES = 200;
 const CANDIDATES_PER_ANSWER = 4;
 const CANDIDATE_GROWTH = 8;
-/** Longer than a search of a million listings ever took; an object store that has stopped to answer isn't waited for. */
+/** Ten times what the slowest search of a million listings took. An object store that no longer answers isn't waited for. */
 const SEARCH_LIMIT_MS = 10_000;
 /** Maximum number of candidates whose sellers one request reads. The most relevant ones come first. */
 const MOST_CANDIDATES = 5_000;
