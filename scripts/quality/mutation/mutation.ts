@@ -1,11 +1,12 @@
 // `npm run test:mutation`: puts small faults into copies of the contracts and checks that the tests find each one.
-import { cpSync, existsSync, globSync } from "node:fs";
+import { cpSync, existsSync, globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { env } from "node:process";
 
 import { readArguments } from "../../command/arguments.ts";
 import { run } from "../../testing/run.ts";
 import { CAMPAIGN_HELP, CAMPAIGN_OPTIONS, runCampaign } from "./campaign.ts";
+import type { Mutant } from "./mutant.ts";
 import { MUTANTS } from "./mutants.ts";
 
 const HELP = `usage: npm run test:mutation -- [--lanes N] [--only TEXT] [--solidity] [--resume] [--json]
@@ -32,6 +33,12 @@ const COPIED = [
 ];
 const BUILT = ["artifacts", "cache"];
 const UNIT_TESTS = "test/contracts/unit/**/*.test.ts";
+/** Folders of unit tests, and the contract or part that each is about; all else is the escrow contract's. */
+const AREAS = [
+  ["resolver", "ResolverV2.sol"],
+  ["score", "ScoreV2.sol"],
+  ["administration", "EscrowAdministration.sol"],
+] as const;
 /** What the unit tests deploy of ours: ten seconds to compile, where everything with the Solidity tests takes sixty. */
 const DEPLOYED = ["EscrowV2", "ScoreV2", "ResolverV2", "MarketplaceDeployment", "mocks/ConstantsReader"].map(
   (contract) => `contracts/${contract}.sol`,
@@ -43,16 +50,27 @@ function hardhat(lane: string, ...args: string[]) {
 }
 
 /** Compiles a lane, runs its tests until one fails, and returns the name of that one. */
-async function findFault(lane: string): Promise<string | undefined> {
+async function findFault(lane: string, mutant?: Mutant): Promise<string | undefined> {
   if (values.solidity === true) return findBySolidity(lane);
-  return (await findByUnitTests(lane)) ?? (await findBySolidity(lane));
+  return (await findByUnitTests(lane, mutant)) ?? (await findBySolidity(lane));
 }
 
-async function findByUnitTests(lane: string): Promise<string | undefined> {
+/** The unit tests, those first that most likely find the fault: of its function, then of its contract. */
+function unitTestsFor(lane: string, mutant: Mutant | undefined): string[] {
+  const files = globSync(UNIT_TESTS, { cwd: lane }).sort();
+  if (mutant === undefined) return files;
+  const before = readFileSync(join("contracts", mutant.file), "utf8").split(mutant.from)[0] ?? "";
+  const [, functionName = ""] = /.*function (\w+)/s.exec(before) ?? [];
+  const [area] = AREAS.find(([, contract]) => mutant.file.endsWith(contract)) ?? ["escrow"];
+  const rank = (file: string): number =>
+    file.endsWith(`/${functionName}.test.ts`) ? 0 : file.includes(`/unit/${area}/`) ? 1 : 2;
+  return files.sort((a, b) => rank(a) - rank(b));
+}
+
+async function findByUnitTests(lane: string, mutant: Mutant | undefined): Promise<string | undefined> {
   const build = await hardhat(lane, "build", "--no-tests", ...DEPLOYED);
   if (build.code !== 0) throw new Error(`does not compile:\n${build.output.slice(-2_000)}`);
-  const files = globSync(UNIT_TESTS, { cwd: lane }).sort();
-  const mocha = await hardhat(lane, "test", "mocha", "--no-compile", "--bail", ...files);
+  const mocha = await hardhat(lane, "test", "mocha", "--no-compile", "--bail", ...unitTestsFor(lane, mutant));
   return mocha.code === 0 ? undefined : firstFailure(mocha.output, "unit tests");
 }
 
