@@ -33,6 +33,8 @@ const COPIED = [
 ];
 const BUILT = ["artifacts", "cache"];
 const UNIT_TESTS = "test/contracts/unit/**/*.test.ts";
+/** The kinds of tests, as a verdict names them. */
+const [UNIT, SOLIDITY] = ["unit tests", "fuzz and invariant tests"];
 /** Folders of unit tests, and the contract or part that each is about; all else is the escrow contract's. */
 const AREAS = [
   ["resolver", "ResolverV2.sol"],
@@ -50,28 +52,33 @@ function hardhat(lane: string, ...args: string[]) {
 }
 
 /** Compiles a lane, runs its tests until one fails, and returns the name of that one. */
-async function findFault(lane: string, mutant?: Mutant): Promise<string | undefined> {
+async function findFault(lane: string, mutant: Mutant): Promise<string | undefined> {
   if (values.solidity === true) return findBySolidity(lane);
   return (await findByUnitTests(lane, mutant)) ?? (await findBySolidity(lane));
 }
 
-/** The unit tests, those first that most likely find the fault: of its function, then of its contract. */
-function unitTestsFor(lane: string, mutant: Mutant | undefined): string[] {
+/** The unit tests in two turns: those of the function with the fault, which most likely find it, then all others. */
+function unitTestsFor(lane: string, mutant: Mutant | undefined): string[][] {
   const files = globSync(UNIT_TESTS, { cwd: lane }).sort();
-  if (mutant === undefined) return files;
+  if (mutant === undefined) return [files];
   const before = readFileSync(join("contracts", mutant.file), "utf8").split(mutant.from)[0] ?? "";
   const [, functionName = ""] = /.*function (\w+)/s.exec(before) ?? [];
   const [area] = AREAS.find(([, contract]) => mutant.file.endsWith(contract)) ?? ["escrow"];
-  const rank = (file: string): number =>
-    file.endsWith(`/${functionName}.test.ts`) ? 0 : file.includes(`/unit/${area}/`) ? 1 : 2;
-  return files.sort((a, b) => rank(a) - rank(b));
+  const ofFunction = files.filter((file) => file.endsWith(`/${functionName}.test.ts`));
+  const others = files.filter((file) => !ofFunction.includes(file));
+  const ofArea = others.filter((file) => file.includes(`/unit/${area}/`));
+  return [ofFunction, [...ofArea, ...others.filter((file) => !ofArea.includes(file))]];
 }
 
-async function findByUnitTests(lane: string, mutant: Mutant | undefined): Promise<string | undefined> {
+async function findByUnitTests(lane: string, mutant?: Mutant): Promise<string | undefined> {
   const build = await hardhat(lane, "build", "--no-tests", ...DEPLOYED);
   if (build.code !== 0) throw new Error(`does not compile:\n${build.output.slice(-2_000)}`);
-  const mocha = await hardhat(lane, "test", "mocha", "--no-compile", "--bail", ...unitTestsFor(lane, mutant));
-  return mocha.code === 0 ? undefined : firstFailure(mocha.output, "unit tests");
+  for (const files of unitTestsFor(lane, mutant)) {
+    if (files.length === 0) continue;
+    const mocha = await hardhat(lane, "test", "mocha", "--no-compile", "--bail", ...files);
+    if (mocha.code !== 0) return firstFailure(mocha.output, UNIT);
+  }
+  return undefined;
 }
 
 async function findBySolidity(lane: string): Promise<string | undefined> {
@@ -79,7 +86,7 @@ async function findBySolidity(lane: string): Promise<string | undefined> {
   if (!solidity.output.includes("Running Solidity tests")) {
     throw new Error(`does not compile:\n${solidity.output.slice(-2_000)}`);
   }
-  return solidity.code === 0 ? undefined : firstFailure(solidity.output, "fuzz and invariant tests");
+  return solidity.code === 0 ? undefined : firstFailure(solidity.output, SOLIDITY);
 }
 
 /** The first failed test. Throws when the runner itself broke, because that finds nothing. */
@@ -88,6 +95,9 @@ function firstFailure(output: string, kind: string): string {
   if (line === undefined) throw new Error(`the runner of the ${kind} crashed:\n${output.slice(-2_000)}`);
   return `${kind}: ${line.replace(/^\s+1\) /, "").trim()}`;
 }
+
+/** What fails of the Solidity tests without a fault: nothing, unless they are broken. */
+let solidityWithoutFault: ReturnType<typeof findBySolidity> | undefined;
 
 const areAllFound = await runCampaign(
   {
@@ -104,13 +114,20 @@ const areAllFound = await runCampaign(
     },
     async begin([first = "", ...others], say) {
       say("first the tests without a fault …");
-      const failed = await findFault(first);
+      const failed = values.solidity === true ? await findBySolidity(first) : await findByUnitTests(first);
       if (failed !== undefined) throw new Error(`the tests fail without any fault (${failed}): fix that first`);
       for (const lane of others) {
         for (const part of BUILT) cpSync(join(first, part), join(lane, part), { recursive: true });
       }
     },
     find: findFault,
+    async confirm(lane, foundBy) {
+      if (!foundBy.startsWith(SOLIDITY) || values.solidity === true) return;
+      // Few faults need the Solidity tests, so only then do these run without a fault, once.
+      solidityWithoutFault ??= findBySolidity(lane);
+      const failed = await solidityWithoutFault;
+      if (failed !== undefined) throw new Error(`the tests fail without any fault too (${failed}): fix that first`);
+    },
   },
   values,
 );
