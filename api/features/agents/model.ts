@@ -45,6 +45,10 @@ export interface StandingRecord {
   distinctCounterparties: number;
   topCounterpartyCount: number;
   settledCount: number;
+  /** Released escrows as seller. */
+  released: number;
+  /** Escrows that it refunded as seller after the deadline. */
+  lateDeclines: number;
   /** Subgraph block at which the copy was read. */
   indexedBlock: number;
   syncedAt: Date;
@@ -118,6 +122,9 @@ export function createAgentModels(connection: Connection): AgentModels {
       distinctCounterparties: { type: Number, ...required },
       topCounterpartyCount: { type: Number, ...required },
       settledCount: { type: Number, ...required },
+      // Earlier versions stored copies without these two.
+      released: { type: Number, default: 0 },
+      lateDeclines: { type: Number, default: 0 },
       indexedBlock: { type: Number, ...required },
       syncedAt: { type: Date, ...required },
     },

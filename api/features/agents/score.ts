@@ -32,29 +32,50 @@ export function maxJobValueUsdOf(onChainScore: number): number | null {
   return band?.capUsd ?? null;
 }
 
-/** What the ranking knows about a seller. */
-export interface TradingHistory {
-  score: number;
+/** With whom a wallet has settled Released escrows, in either role. */
+export interface Counterparties {
   distinctCounterparties: number;
   topCounterpartyCount: number;
   settledCount: number;
 }
 
+/** How the escrows of a wallet as seller ended. */
+export interface SellerRecord {
+  /** Released escrows. */
+  released: number;
+  /** Escrows that it refunded after the deadline. */
+  lateDeclines: number;
+}
+
+/** What the ranking knows about a seller. */
+export interface TradingHistory extends Counterparties, SellerRecord {
+  score: number;
+}
+
 /**
- * The discovery score weighted for ranking (decision 23). It counts less for a seller with few counterparties, or with
- * one that accounts for most deals, so two wallets can't climb by trading with each other.
+ * The discovery score weighted for ranking. It counts less for a seller with few counterparties, or with one that
+ * accounts for most deals, so two wallets can't climb by trading with each other (decision 23), and less for one that
+ * declines jobs after their deadline (decision 6).
  */
 export function rankingTrustOf(history: TradingHistory): number {
-  return discoveryScoreOf(history.score) * counterpartyWeightOf(history);
+  return discoveryScoreOf(history.score) * counterpartyWeightOf(history) * lateDeclineWeightOf(history);
 }
 
 /** From 0 for a wallet that has settled nothing to 1 for one with many counterparties, none of them large (decision 23). */
-export function counterpartyWeightOf(history: Omit<TradingHistory, "score">): number {
+export function counterpartyWeightOf(history: Counterparties): number {
   const breadth = Math.min(1, history.distinctCounterparties / FULL_WEIGHT_COUNTERPARTIES);
   return breadth * (1 - topCounterpartyShareOf(history) / 2);
 }
 
+/**
+ * 1 less the share of late declines among a seller's released and late-declined escrows (decision 6): 1 without a late
+ * decline, 0 for a seller that has done nothing else.
+ */
+export function lateDeclineWeightOf({ released, lateDeclines }: SellerRecord): number {
+  return lateDeclines === 0 ? 1 : released / (released + lateDeclines);
+}
+
 /** Share of the settled deals that were with the most frequent counterparty, from 0 to 1. */
-export function topCounterpartyShareOf(history: Pick<TradingHistory, "topCounterpartyCount" | "settledCount">): number {
+export function topCounterpartyShareOf(history: Omit<Counterparties, "distinctCounterparties">): number {
   return history.settledCount === 0 ? 0 : history.topCounterpartyCount / history.settledCount;
 }

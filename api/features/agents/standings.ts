@@ -105,7 +105,7 @@ export function createStandings(deps: StandingsDeps): Standings & StandingCopies
     async of(network, wallets) {
       const ids = wallets.map((wallet) => idOf(network, wallet));
       const found = await standings.find({ _id: { $in: ids } }).lean();
-      return new Map(found.map((standing) => [standing.walletKey, standing]));
+      return new Map(found.map((standing) => [standing.walletKey, { ...UNCOUNTED, ...standing }]));
     },
   };
 }
@@ -129,6 +129,8 @@ function copyOf(
     distinctCounterparties: agent?.distinctCounterparties ?? 0,
     topCounterpartyCount: agent?.topCounterpartyCount ?? 0,
     settledCount: agent?.settledCount ?? 0,
+    released: agent?.released ?? 0,
+    lateDeclines: agent?.lateDeclines ?? 0,
     indexedBlock,
     syncedAt,
   };
@@ -140,5 +142,11 @@ function unlessNewer(copy: StandingRecord) {
   return { $cond: [isNewer, "$$ROOT", { $literal: copy }] };
 }
 
+/** What a copy lacks that an earlier version stored, until its wallet's next change. */
+const UNCOUNTED = { released: 0, lateDeclines: 0 } as const;
+
 /** The standing of a wallet that has never settled anything. */
-export const NEW_STANDING = { score: 0, distinctCounterparties: 0, topCounterpartyCount: 0, settledCount: 0 } as const;
+export const NEW_STANDING = {
+  ...{ score: 0, distinctCounterparties: 0, topCounterpartyCount: 0, settledCount: 0 },
+  ...UNCOUNTED,
+} as const;

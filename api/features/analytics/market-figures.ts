@@ -2,7 +2,7 @@ import { formatUnits } from "viem";
 
 import { USD_DECIMALS } from "../../config/constants.ts";
 import { counterpartyWeightOf } from "../agents/score.ts";
-import type { TradingHistory } from "../agents/score.ts";
+import type { Counterparties } from "../agents/score.ts";
 import { RoundedValues } from "./rounded-values.ts";
 
 /** How far the figures look back, in seconds of the chain's time; the shortest first. */
@@ -56,7 +56,7 @@ export interface MarketFigures {
 }
 
 /** Whether deals of this party count, with any other. */
-export function isConnected(history: Omit<TradingHistory, "score">): boolean {
+export function isConnected(history: Counterparties): boolean {
   return counterpartyWeightOf(history) >= LEAST_WEIGHT;
 }
 

@@ -14,9 +14,17 @@ export const explanationOutput = z
     completeness: share.meta({ description: "How much the description says beyond title and category: 0.5 to 1" }),
     prose: share.meta({ description: "Below 1 for a list of keywords: 0.5 to 1" }),
     categoryFit: share.meta({ description: "Below 1 for a text that doesn't belong in its category: 0.8 to 1" }),
-    trust: z.number().min(1).max(1.3).meta({ description: "1 + 0.3 × discoveryScore × counterpartyWeight" }),
+    trust: z
+      .number()
+      .min(1)
+      .max(1.3)
+      .meta({ description: "1 + 0.3 × discoveryScore × counterpartyWeight × lateDeclineWeight" }),
     counterpartyWeight: share.meta({
       description: "min(1, distinctCounterparties / 10) × (1 - topCounterpartyShare / 2)",
+    }),
+    lateDeclineWeight: share.meta({
+      description:
+        "released / (released + lateDeclines): 1 unless the seller has refunded escrows after their deadline",
     }),
     priceFit: z
       .number()

@@ -1,5 +1,5 @@
 import type { TradingHistory } from "../agents/score.ts";
-import { counterpartyWeightOf, discoveryScoreOf, rankingTrustOf } from "../agents/score.ts";
+import { counterpartyWeightOf, discoveryScoreOf, lateDeclineWeightOf, rankingTrustOf } from "../agents/score.ts";
 import type { SearchExplanation } from "../listings/explanation.ts";
 import type { Listing } from "../listings/listing.ts";
 import { listingTextOf } from "./listing-text.ts";
@@ -66,7 +66,7 @@ function withScore(match: RatedMatch, variety: number): RankedMatch {
     score: relevance * completeness * prose * categoryFit * trust * priceFit * variety,
     ...{ relevance, meaning: Math.min(1, parts.meaning), words: parts.words },
     ...{ completeness, prose, categoryFit },
-    ...{ trust, counterpartyWeight: counterpartyWeightOf(history) },
+    ...{ trust, counterpartyWeight: counterpartyWeightOf(history), lateDeclineWeight: lateDeclineWeightOf(history) },
     ...{ priceFit, variety },
   };
   return { ...match, explanation };

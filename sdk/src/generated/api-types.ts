@@ -377,13 +377,17 @@ export type SearchExplanation = {
    */
   categoryFit: number;
   /**
-   * 1 + 0.3 × discoveryScore × counterpartyWeight
+   * 1 + 0.3 × discoveryScore × counterpartyWeight × lateDeclineWeight
    */
   trust: number;
   /**
    * min(1, distinctCounterparties / 10) × (1 - topCounterpartyShare / 2)
    */
   counterpartyWeight: number;
+  /**
+   * released / (released + lateDeclines): 1 unless the seller has refunded escrows after their deadline
+   */
+  lateDeclineWeight: number;
   /**
    * 1 + 0.05 × (1 - price / maxPrice); 1 without maxPrice
    */

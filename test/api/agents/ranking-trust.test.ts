@@ -1,21 +1,30 @@
 import { assert } from "chai";
 
 import { rankingTrustOf } from "../../../api/features/agents/score.ts";
+import type { TradingHistory } from "../../../api/features/agents/score.ts";
+import { NEW_STANDING } from "../../../api/features/agents/standings.ts";
 
 describe("the trust that ranks a seller", () => {
-  const history = { score: 100, distinctCounterparties: 10, topCounterpartyCount: 1, settledCount: 10 };
-  const cases: [what: string, history: Parameters<typeof rankingTrustOf>[0], trust: number][] = [
-    ["nearly the discoveryScore with ten counterparties", history, 0.95],
-    ["a tenth for two wallets that trade with each other, halved", sold({ one: 10 }), 0.05],
-    ["what breadth and the largest share leave", sold({ one: 3, two: 1 }), 0.2 * (1 - 0.75 / 2)],
-    ["0 for a negative score", { ...history, score: -3 }, 0],
-    ["0 without a deal", { score: 100, distinctCounterparties: 0, topCounterpartyCount: 0, settledCount: 0 }, 0],
+  const history: TradingHistory = {
+    ...{ score: 100, distinctCounterparties: 10, topCounterpartyCount: 1, settledCount: 10 },
+    ...{ released: 10, lateDeclines: 0 },
+  };
+  const cases: [what: string, history: TradingHistory, trust: number][] = [
+    ["[D23] is nearly the discoveryScore with ten counterparties", history, 0.95],
+    ["[D23] is a tenth for two wallets that trade with each other, halved", sold({ one: 10 }), 0.05],
+    ["[D23] is what breadth and the largest share leave", sold({ one: 3, two: 1 }), 0.2 * (1 - 0.75 / 2)],
+    ["[D23] is 0 for a negative score", { ...history, score: -3 }, 0],
+    ["[D23] is 0 without a deal", { ...NEW_STANDING, score: 100 }, 0],
+    ["[D6] falls by the share of the late declines", { ...history, released: 9, lateDeclines: 1 }, 0.95 * 0.9],
+    ["[D6] falls further with each late decline", { ...history, released: 9, lateDeclines: 3 }, 0.95 * 0.75],
+    ["[D6] is 0 for a buyer that only declines late as a seller", { ...history, released: 0, lateDeclines: 2 }, 0],
+    ["[D6] is whole for a buyer that has sold nothing and declined nothing", { ...history, released: 0 }, 0.95],
   ];
 
   function sold(dealsBy: Record<string, number>) {
     const deals = Object.values(dealsBy);
     return {
-      score: 100,
+      ...history,
       distinctCounterparties: deals.length,
       topCounterpartyCount: Math.max(...deals),
       settledCount: deals.reduce((sum, count) => sum + count, 0),
@@ -23,7 +32,7 @@ describe("the trust that ranks a seller", () => {
   }
 
   for (const [what, given, trust] of cases) {
-    it(`[D23] is ${what}`, () => {
+    it(what, () => {
       assert.closeTo(rankingTrustOf(given), trust, 1e-12);
     });
   }

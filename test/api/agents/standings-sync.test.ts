@@ -71,6 +71,21 @@ describe("the sync of standings", () => {
     assert.deepEqual(await scores("base-sepolia", 1), [4]);
   });
 
+  it("[D6] copies the late declines of a seller, and has none for a copy that an earlier version stored", async () => {
+    const { standings } = parts();
+    const wallets = [walletOf(1), walletOf(2)];
+    const facts = { score: 3n, released: 4, lateDeclines: 2 };
+    const agents = new Map(wallets.map((wallet) => [wallet, indexedAgent(wallet, facts)]));
+    await standings.write("base", wallets, agents, 20);
+    await models.standings.collection.updateOne(
+      { _id: `base:${walletOf(2)}` as never },
+      { $unset: { released: 1, lateDeclines: 1 } },
+    );
+    const found = await standings.of("base", wallets);
+    assert.deepInclude(found.get(walletOf(1)), { score: 3, released: 4, lateDeclines: 2 });
+    assert.deepInclude(found.get(walletOf(2)), { score: 3, released: 0, lateDeclines: 0 });
+  });
+
   it("first copies every agent page by page, registered or not", async () => {
     testnet.mine(new Map(Array.from({ length: 2_100 }, (_, n) => [walletOf(n), n])));
     mainnet.mine(new Map([[walletOf(7), -3]]));

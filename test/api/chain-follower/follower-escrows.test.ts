@@ -1,7 +1,7 @@
 import { assert } from "chai";
 
 import { expireQuotes, EXPIRY_MARGIN_SECONDS } from "../../../api/features/transactions/expiry.ts";
-import { bytes32, created, followerBench, SELLER, START } from "../../fixtures/follower.ts";
+import { BUYER, bytes32, created, followerBench, moved, SELLER, START } from "../../fixtures/follower.ts";
 
 describe("the follower of the chain", () => {
   const bench = followerBench();
@@ -38,6 +38,15 @@ describe("the follower of the chain", () => {
       assert.strictEqual(other?.amount, "999999");
       const [event] = await bench.eventLog();
       assert.strictEqual(event?.transactionId, other?._id);
+    });
+
+    it("[D6] that its seller declined as ended, so that its standing counts a late decline", async () => {
+      const record = await bench.checkout();
+      const follower = bench.follower();
+      bench.indexer.mine([created(record)]);
+      assert.deepEqual((await follower.step()).settledWallets, []);
+      bench.indexer.mine([moved(record, "EscrowRefunded")]);
+      assert.deepEqual((await follower.step()).settledWallets.sort(), [SELLER, BUYER].sort());
     });
 
     it("[D16] that was funded after the quote's end as late, and tells the seller that a refund is possible", async () => {

@@ -54,8 +54,9 @@ describe("explanations of a search", () => {
       1,
     );
 
-  it("[D23] have the parts from which a reader can compute the score that orders the results", async () => {
-    const history = { score: 30n, distinctCounterparties: 5, topCounterpartyCount: 20, settledCount: 50 };
+  it("[D6] [D23] have the parts from which a reader can compute the score that orders the results", async () => {
+    const deals = { distinctCounterparties: 5, topCounterpartyCount: 20, settledCount: 50 };
+    const history = { score: 30n, ...deals, released: 30, lateDeclines: 10 };
     const agent = await ratedAgent(history);
     const text = { title: "Kite repair", description: "Sews torn kites and replaces their broken spars." };
     const ids = [await list({ ...text, price: 2 }, agent), await list({ ...text, price: 4 })];
@@ -65,10 +66,11 @@ describe("explanations of a search", () => {
     const results = (await discover(body)).body as Result[];
     const scores = results.map(({ explanation, relevance, discoveryScore }) => {
       assert.ok(explanation !== undefined);
-      const { score = NaN, meaning = NaN, words = NaN, trust = NaN, counterpartyWeight = NaN } = explanation;
+      const { score = NaN, meaning = NaN, words = NaN, trust = NaN } = explanation;
+      const { counterpartyWeight = NaN, lateDeclineWeight = NaN } = explanation;
       assert.closeTo(scoreOf(explanation), score, 1e-9);
       assert.closeTo(Math.min(1, meaning + words), relevance, 1e-4);
-      assert.closeTo(1 + 0.3 * discoveryScore * counterpartyWeight, trust, 1e-9);
+      assert.closeTo(1 + 0.3 * discoveryScore * counterpartyWeight * lateDeclineWeight, trust, 1e-9);
       return score;
     });
     assert.deepEqual(
@@ -78,6 +80,7 @@ describe("explanations of a search", () => {
     const explained = new Map(results.map(({ serviceId, explanation }) => [serviceId, explanation]));
     const partOf = (part: string) => ids.map((id) => explained.get(id)?.[part]);
     assert.deepEqual(partOf("counterpartyWeight"), [0.4, 0, 0.4]);
+    assert.deepEqual(partOf("lateDeclineWeight"), [0.75, 1, 0.75]);
     assert.deepEqual(partOf("variety"), [1, 1, 0.5]);
     const [cheap = NaN, dear = NaN] = partOf("priceFit");
     assert.closeTo(cheap, 1.03, 1e-9);

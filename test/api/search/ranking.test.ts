@@ -1,14 +1,20 @@
 import { assert } from "chai";
 
 import type { TradingHistory } from "../../../api/features/agents/score.ts";
+import { NEW_STANDING } from "../../../api/features/agents/standings.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import { explanationOutput } from "../../../api/features/listings/explanation.ts";
 import { rank } from "../../../api/features/search/ranking.ts";
 import type { RatedMatch } from "../../../api/features/search/ranking.ts";
 
-const NEW: TradingHistory = { score: 0, distinctCounterparties: 0, topCounterpartyCount: 0, settledCount: 0 };
-const FARMER: TradingHistory = { score: 100, distinctCounterparties: 1, topCounterpartyCount: 100, settledCount: 100 };
-const HONEST: TradingHistory = { score: 15, distinctCounterparties: 15, topCounterpartyCount: 1, settledCount: 15 };
+const FARMER: TradingHistory = {
+  ...{ score: 100, distinctCounterparties: 1, topCounterpartyCount: 100, settledCount: 100 },
+  ...{ released: 50, lateDeclines: 0 },
+};
+const HONEST: TradingHistory = {
+  ...{ score: 15, distinctCounterparties: 15, topCounterpartyCount: 1, settledCount: 15 },
+  ...{ released: 15, lateDeclines: 0 },
+};
 const NEAR = 1e-9;
 
 const AUDIT = {
@@ -33,7 +39,7 @@ function match(fields: Partial<RatedMatch> = {}, text: Partial<Listing> = {}): R
       ...text,
     },
     ...{ relevance, parts: { meaning: relevance, words: 0 }, vector: null },
-    ...{ history: NEW, categoryFit: 1, priceShare: undefined },
+    ...{ history: NEW_STANDING, categoryFit: 1, priceShare: undefined },
     ...fields,
   };
 }
@@ -49,14 +55,15 @@ const completenessOf = (description: string) => explained({}, { description }).c
 const proseOf = (description: string) => explained({}, { description }).prose;
 
 describe("the ranking", () => {
-  it("[D23] has a score that is the product of the parts that it explains", () => {
+  it("[D6] [D23] has a score that is the product of the parts that it explains", () => {
     const matches = [
       match({ relevance: 0.9, parts: { meaning: 0.7, words: 0.2 }, history: HONEST, priceShare: 0.25 }),
       match({ relevance: 1, parts: { meaning: 0.95, words: 0.2 }, categoryFit: 0.85, history: FARMER }),
       match({ relevance: 0.7 }, VAGUE),
+      match({ history: { ...HONEST, lateDeclines: 5 } }),
     ];
     const ranked = rank([...matches, match({}, { sellerAgentId: matches[0]?.listing.sellerAgentId ?? "" })]);
-    assert.lengthOf(ranked, 4);
+    assert.lengthOf(ranked, 5);
     for (const { explanation, history } of ranked) {
       const parts = explanationOutput.parse(explanation);
       assert.closeTo(parts.relevance, Math.min(1, parts.meaning + parts.words), NEAR);
@@ -71,7 +78,8 @@ describe("the ranking", () => {
           parts.variety,
         NEAR,
       );
-      assert.closeTo(parts.trust, 1 + 0.3 * Math.min(1, history.score / 100) * parts.counterpartyWeight, NEAR);
+      const rankingTrust = Math.min(1, history.score / 100) * parts.counterpartyWeight * parts.lateDeclineWeight;
+      assert.closeTo(parts.trust, 1 + 0.3 * rankingTrust, NEAR);
     }
     const scores = ranked.map(({ explanation }) => explanation.score);
     assert.deepEqual(
@@ -183,6 +191,22 @@ describe("the ranking", () => {
       assert.closeTo(explained({ history: HONEST }).trust, 1 + 0.3 * 0.15 * (1 - 1 / 30), NEAR);
     });
 
+    it("[D6] a seller gains less the larger the share of its jobs that it declined after their deadline", () => {
+      const seller = { ...HONEST, score: 100 };
+      const declining = (lateDeclines: number) => explained({ history: { ...seller, lateDeclines } });
+      const weights = [0, 1, 5, 15].map((count) => declining(count).lateDeclineWeight);
+      assert.deepEqual(weights, [1, 15 / 16, 0.75, 0.5]);
+      const prompt = declining(0);
+      const late = declining(15);
+      assert.strictEqual(late.counterpartyWeight, prompt.counterpartyWeight);
+      assert.closeTo(late.trust - 1, (prompt.trust - 1) / 2, NEAR);
+      const [unreliable, reliable] = [match({ history: { ...seller, lateDeclines: 15 } }), match({ history: seller })];
+      assert.deepEqual(
+        rank([unreliable, reliable]).map(({ listing }) => listing.id),
+        [reliable.listing.id, unreliable.listing.id],
+      );
+    });
+
     it("a lower price decides between equals only", () => {
       assert.strictEqual(explained({ priceShare: 1 }).priceFit, 1);
       assert.strictEqual(explained({ priceShare: 0 }).priceFit, 1.05);
@@ -198,7 +222,7 @@ describe("the ranking", () => {
     it("[S2.5.10] equal scores go by discoveryScore, then the newer listing comes first", () => {
       const [older, newer] = [match(), match()];
       // Without a counterparty the score doesn't count in the product.
-      const known = match({ history: { ...NEW, score: 40 } });
+      const known = match({ history: { ...NEW_STANDING, score: 40 } });
       const newest = match();
       assert.deepEqual(
         rank([older, newer, known, newest]).map(({ listing }) => listing.id),

@@ -1,6 +1,7 @@
 import { assert } from "chai";
 
 import type { TradingHistory } from "../../../api/features/agents/score.ts";
+import { NEW_STANDING } from "../../../api/features/agents/standings.ts";
 import type { StandingRecord } from "../../../api/features/agents/model.ts";
 import type { Encoding, SentenceEncoder } from "../../../api/features/search/embedding/encoder.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
@@ -13,8 +14,10 @@ import { createLogger } from "../../../api/lib/logger.ts";
 import { openListingTable } from "../../fixtures/listing-table.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 
-const NEW: TradingHistory = { score: 0, distinctCounterparties: 0, topCounterpartyCount: 0, settledCount: 0 };
-const TRUSTED: TradingHistory = { score: 100, distinctCounterparties: 10, topCounterpartyCount: 1, settledCount: 100 };
+const TRUSTED: TradingHistory = {
+  ...{ score: 100, distinctCounterparties: 10, topCounterpartyCount: 1, settledCount: 100 },
+  ...{ released: 100, lateDeclines: 0 },
+};
 const ENCODING: Encoding = { vector: new Float32Array([1, 0]), knownWordShare: 1 };
 
 const walletOf = (n: number) => `0x${n.toString(16).padStart(40, "0")}` as const;
@@ -188,7 +191,7 @@ describe("the ranking of search results", () => {
   it("[S1.01] handles 200,000 matches", () => {
     const matches = Array.from({ length: 200_000 }, (_, n) => ({
       ...{ listing: listingOf(n), relevance: n === 7 ? 0.9 : 0.6, parts: { meaning: 0.6, words: 0 }, vector: null },
-      ...{ history: NEW, categoryFit: 1, priceShare: undefined },
+      ...{ history: NEW_STANDING, categoryFit: 1, priceShare: undefined },
     }));
     const ranked = rank(matches);
     assert.deepEqual([ranked.length, ranked[0]?.listing.id], [200_000, listingOf(7).id]);
