@@ -190,7 +190,7 @@ const searchEntries = defineRoute({
   errors: ["search_unavailable"],
 }).handle(async ({ caller, body }, { memorySearch }: MemoryDeps) => ({
   status: 200,
-  body: { success: true, data: await memorySearch.search(caller.agentId, body) },
+  body: { success: true, data: await memorySearch.search(caller.agentId, body), nextCursor: null },
 }));
 
 export const memoryRoutes = [

@@ -183,8 +183,8 @@ export const entryAnswer = dataOf(entryOutput);
 export const batchAnswer = dataOf(z.array(entryOutput));
 export const entryListAnswer = listOf(entryOutput);
 export const historyAnswer = listOf(versionOutput);
-export const searchAnswer = dataOf(
-  z.array(entryOutput.extend({ relevance: z.number().min(0).max(1) }).meta({ id: "MemoryMatch" })),
+export const searchAnswer = listOf(
+  entryOutput.extend({ relevance: z.number().min(0).max(1) }).meta({ id: "MemoryMatch" }),
 );
 export const removedAnswer = dataOf(z.object({ key: z.string(), namespace: z.string(), deleted: z.literal(true) }));
 export const importAnswer = dataOf(

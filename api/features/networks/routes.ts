@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { caip2Of, EXPLORERS, NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
-import { addressOutput, dataOf, networkSchema } from "../../http/common-schemas.ts";
+import { addressOutput, listOf, networkSchema } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import { withTimeout } from "../../lib/timeout.ts";
@@ -42,10 +42,14 @@ const listNetworks = defineRoute({
   limitClass: "keyless",
   budget: "none",
   query: z.strictObject({}),
-  responses: { 200: dataOf(z.array(networkOutput)) },
+  responses: { 200: listOf(networkOutput) },
 }).handle(async (_request, deps: NetworksDeps) => ({
   status: 200,
-  body: { success: true, data: await Promise.all(NETWORKS.map((network) => describe(network, deps))) },
+  body: {
+    success: true,
+    data: await Promise.all(NETWORKS.map((network) => describe(network, deps))),
+    nextCursor: null,
+  },
 }));
 
 async function describe(network: Network, deps: NetworksDeps): Promise<z.input<typeof networkOutput>> {

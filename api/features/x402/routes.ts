@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import { CALL_CLASSES } from "../../config/constants.ts";
-import { dataOf } from "../../http/common-schemas.ts";
+import { dataOf, listOf } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
 import { PACK_PATH } from "./packs.ts";
@@ -34,8 +34,11 @@ const listPacks = defineRoute({
   auth: "none",
   limitClass: "keyless",
   budget: "none",
-  responses: { 200: dataOf(z.array(packOutput)) },
-}).handle((_request, { packs }: X402Deps) => ({ status: 200, body: { success: true, data: packs.all.map(present) } }));
+  responses: { 200: listOf(packOutput) },
+}).handle((_request, { packs }: X402Deps) => ({
+  status: 200,
+  body: { success: true, data: packs.all.map(present), nextCursor: null },
+}));
 
 const buyPack = defineRoute({
   method: "POST",

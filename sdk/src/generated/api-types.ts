@@ -6625,6 +6625,10 @@ export type PostApiV1MemorySearchResponses = {
   200: {
     success: true;
     data: Array<MemoryMatch>;
+    /**
+     * Null on the last page
+     */
+    nextCursor: string | null;
   };
 };
 
@@ -8814,6 +8818,10 @@ export type GetApiV1X402PacksResponses = {
        */
       price: string;
     }>;
+    /**
+     * Null on the last page
+     */
+    nextCursor: string | null;
   };
 };
 
@@ -9256,6 +9264,10 @@ export type GetApiV1NetworksResponses = {
        */
       blocksBehind: number | null;
     }>;
+    /**
+     * Null on the last page
+     */
+    nextCursor: string | null;
   };
 };
 

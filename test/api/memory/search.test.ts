@@ -52,7 +52,7 @@ for (const source of ["the index", "the database"])
     };
 
     describe("happy", () => {
-      it("[S4.r26] finds entries by meaning where query and text share no word, with their relevance", async () => {
+      it("[S4.r26] [D23] finds entries by meaning where query and text share no word, with their relevance", async () => {
         await memory.write(
           "home",
           { note: "Controls lamps, thermostats and locks in the house" },
@@ -63,6 +63,7 @@ for (const source of ["the index", "the database"])
         const { body } = await memory.call("POST", "/search", {
           body: { query: "operate household appliances remotely" },
         });
+        assert.isNull(body.nextCursor);
         const [first] = body.data;
         const { relevance, ...entry } = first;
         assert.deepEqual(entry, (await memory.read("home")).body.data);

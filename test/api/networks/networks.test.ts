@@ -40,6 +40,14 @@ describe("the networks", () => {
     assert.deepEqual(usdc, [6, 6]);
   });
 
+  it("[D23] are a list of one page", async () => {
+    const { body } = await api.request("GET", "/api/v1/networks");
+    assert.deepEqual(
+      [Object.keys(body), body.data.length, body.nextCursor],
+      [["success", "data", "nextCursor"], 2, null],
+    );
+  });
+
   it("a subgraph behind a gateway shows only its public address, or null", async () => {
     const { subgraphUrl } = (await readStack()).networks["base-sepolia"];
     const GATEWAY_KEY = "0123456789abcdef0123456789abcdef";

@@ -39,7 +39,7 @@ describe("prepaid packs", () => {
     (await paid.api.request("GET", "/api/v1/auth/usage", { key: agent.apiKey })).body.data.prepaid;
   const read = () => paid.api.request("GET", SERVICES, { key: agent.apiKey });
 
-  it("are listed with class, calls and price, without a discount [D46]", async () => {
+  it("are listed with class, calls and price, without a discount [D23] [D46]", async () => {
     const { body } = await paid.api.request("GET", PACKS);
     assert.deepEqual(body.data, [
       { packId: "api-10", class: "api", calls: 10, price: "$0.001" },
@@ -47,6 +47,7 @@ describe("prepaid packs", () => {
       { packId: "search-10", class: "search", calls: 10, price: "$0.1" },
       { packId: "transaction-10", class: "transaction", calls: 10, price: "$0.001" },
     ]);
+    assert.isNull(body.nextCursor);
   });
 
   it("ask for their price, and an unknown one doesn't exist", async () => {
