@@ -128,7 +128,7 @@ export const pageQuery = z.strictObject({
 });
 
 export const messageParams = z.strictObject({ id: recordId });
-export const readBody = z.strictObject({ read: z.boolean() });
+export const readBody = z.strictObject({ read: z.boolean().default(true) });
 
 const message = z
   .object({

@@ -8087,8 +8087,8 @@ export type GetApiV1MessagesByIdResponses = {
 export type GetApiV1MessagesByIdResponse = GetApiV1MessagesByIdResponses[keyof GetApiV1MessagesByIdResponses];
 
 export type PatchApiV1MessagesByIdData = {
-  body: {
-    read: boolean;
+  body?: {
+    read?: boolean;
   };
   headers?: {
     /**

@@ -209,7 +209,7 @@ export function messageCases(scene: () => Scene): BodyCase[] {
       path: () => `/api/v1/messages/msg_${"0".repeat(32)}`,
       key: buyerKey,
       body: () => ({ read: true }),
-      required: ["read"],
+      required: [],
       faults: [
         ["read", ["true", 1, null, [], {}]],
         ["readAt", ["2026-02-18T00:00:00Z"]],

@@ -65,6 +65,16 @@ describe("messages between agents", () => {
       assert.strictEqual(inbox?.unread, 1);
     });
 
+    it("[S4.r29.1] PATCH without a body, or with an empty one, marks it as read", async () => {
+      for (const body of [undefined, {}]) {
+        const { id } = await alice.sent(bob);
+        const answer = await bob.call("PATCH", `${MESSAGES}/${id}`, body);
+        assert.strictEqual(answer.status, 200, answer.text);
+        assert.isString(answer.body.data.readAt);
+      }
+      assert.deepEqual(await bob.bodies("?unread=true"), []);
+    });
+
     it("[D37] the recipient's event log has it whole, the sender's has nothing", async () => {
       const { id, createdAt } = await alice.sent(bob, { body: "Hello" });
       const [event, ...others] = await bob.events();
