@@ -19,8 +19,9 @@ export interface Conformance {
 
 const FACTS = "test/spec-lines.tsv";
 const PENDING = "test/conformance-pending.txt";
-/** The highest decision that a title may cite as `[D<number>]`. */
 const LAST_DECISION = 49;
+/** The decisions that titles cite as `[D<number>]`. */
+const DECISIONS = Array.from({ length: LAST_DECISION }, (_, index) => `D${index + 1}`);
 /** A test that cites more facts proves none of them well. */
 const MOST_CITED = 4;
 const CITATION = /\[((?:[SD][\w.]+)(?:\s*,\s*[SD][\w.]+)*)\]/g;
@@ -46,11 +47,13 @@ export function citedIds(title: string): string[] {
   return [...title.matchAll(CITATION)].flatMap((match) => (match[1] ?? "").split(",").map((id) => id.trim()));
 }
 
-/** Compares test results with the facts. A fact must be either proven by a passing test or pending. */
+/**
+ * Compares test results with the facts and decisions. A passing test must cite each decision. A fact may also be
+ * pending.
+ */
 export function conformance(results: TestResult[]): Conformance {
   const facts = readFacts();
-  const known = new Set(facts.map((fact) => fact.id));
-  for (let number = 1; number <= LAST_DECISION; number += 1) known.add(`D${number}`);
+  const known = new Set([...facts.map((fact) => fact.id), ...DECISIONS]);
   const proofs = new Map<string, string[]>();
   const problems: string[] = [];
   for (const result of results) {
@@ -78,6 +81,9 @@ export function conformance(results: TestResult[]): Conformance {
       problems.push(`${fact.id} is proven by no passing test and is not on ${PENDING}: ${fact.text}`);
     }
   }
+  for (const id of DECISIONS) {
+    if (!proofs.has(id)) problems.push(`The decision ${id} is proven by no passing test.`);
+  }
   return { facts, proofs, problems };
 }
 
@@ -85,11 +91,10 @@ export function conformance(results: TestResult[]): Conformance {
 export function conformancePage({ facts, proofs }: Conformance): string {
   const proven = facts.filter((fact) => proofs.has(fact.id)).length;
   const cell = (text: string): string => text.replaceAll("|", "\\|");
-  const row = (id: string, text: string): string => {
+  const testsOf = (id: string): string => {
     const tests = (proofs.get(id) ?? []).map((test) => cell(test)).join("<br>");
-    return `| ${id} | ${cell(text)} | ${tests === "" ? "pending" : tests} |`;
+    return tests === "" ? "pending" : tests;
   };
-  const decisions = Array.from({ length: LAST_DECISION }, (_, index) => `D${index + 1}`).filter((id) => proofs.has(id));
   return [
     "# Conformance",
     "",
@@ -101,13 +106,13 @@ export function conformancePage({ facts, proofs }: Conformance): string {
     "",
     "| id | fact | tests |",
     "|---|---|---|",
-    ...facts.map((fact) => row(fact.id, fact.text)),
+    ...facts.map((fact) => `| ${fact.id} | ${cell(fact.text)} | ${testsOf(fact.id)} |`),
     "",
     "## Decisions",
     "",
     "| decision | tests |",
     "|---|---|",
-    ...decisions.map((id) => `| ${id} | ${(proofs.get(id) ?? []).map((test) => cell(test)).join("<br>")} |`),
+    ...DECISIONS.map((id) => `| ${id} | ${testsOf(id)} |`),
     "",
   ].join("\n");
 }

@@ -160,6 +160,24 @@ describe("the conformance check", () => {
     assert.match(problem ?? "", /cites 5 ids; 4 at most/);
   });
 
+  it("needs a passing test for every decision", () => {
+    const result = (title: string, status: TestResult["status"]) => ({
+      stage: STAGE,
+      file: "a.test.ts",
+      title,
+      status,
+    });
+    const missing = conformance([result("[D1] holds", "passed"), result("[D2] breaks", "failed")]).problems.filter(
+      (problem) => problem.startsWith("The decision"),
+    );
+    assert.notInclude(missing, "The decision D1 is proven by no passing test.");
+    assert.includeMembers(missing, [
+      "The decision D2 is proven by no passing test.",
+      "The decision D49 is proven by no passing test.",
+    ]);
+    assert.strictEqual(missing.length, 48);
+  });
+
   it("refuses an id that doesn't exist", () => {
     assert.match(problemsOf("[S1.99] holds")[0] ?? "", /cites S1\.99, which does not exist/);
   });
