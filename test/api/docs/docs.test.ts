@@ -54,6 +54,19 @@ describe("the description of the API", () => {
     assert.deepEqual(Object.keys(content), ["text/javascript", "text/css"]);
   });
 
+  it("[S9.05] has no route, field or schema for a bond or a stake", async () => {
+    const { body } = await api.request("GET", "/openapi.json");
+    const names = new Set<string>();
+    JSON.stringify(body, (key, value: unknown) => {
+      names.add(key);
+      if (key === "name" && typeof value === "string") names.add(value);
+      return value;
+    });
+    // Paths, schemas, fields and parameters are all there.
+    assert.includeMembers([...names], ["/api/v1/checkout", "Error", "serviceId", "cursor"]);
+    assert.isEmpty([...names].filter((name) => /bond|stak/i.test(name)));
+  });
+
   it("serves the browsable description only from this server", async () => {
     const page = await api.request("GET", "/docs");
     assert.strictEqual(page.status, 200);

@@ -222,7 +222,7 @@ describe("messages between agents", () => {
   });
 
   describe("security", () => {
-    it("[S5.10] the sender is the owner of the key; fromAgentId in the body is an error", async () => {
+    it("[S5.16] the sender is the owner of the key; fromAgentId in the body is an error", async () => {
       assertInvalid(await eve.send(bob, { body: "x", fromAgentId: alice.id }), "body.fromAgentId");
       assert.strictEqual((await eve.sent(bob)).fromAgentId, eve.id);
     });

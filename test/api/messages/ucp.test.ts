@@ -37,7 +37,7 @@ describe("ucp messages", () => {
     assert.deepEqual((await stranger.call("GET", UCP)).body.data, []);
   });
 
-  it("[S4.r32.4] [S5.10] come from the agent of the key: a value in the body is ignored, other unknown fields are errors", async () => {
+  it("[S4.r32.4] [S5.16] come from the agent of the key: a value in the body is ignored, other unknown fields are errors", async () => {
     for (const fromAgentId of [bob.id, "agt_nobody", 7, null]) {
       const answer = await alice.call("POST", UCP, offer({ fromAgentId }));
       assert.strictEqual(answer.status, 201, answer.text);

@@ -132,7 +132,7 @@ describe("a difference between a copy and its contract", () => {
         })),
       );
 
-    it("[D19] is looked for in every copy of the network, after any number of escrows, and in no other network's", async () => {
+    it("[D20] is looked for in every copy of the network, after any number of escrows, and in no other network's", async () => {
       await bench.checkouts(60);
       await store(
         "base-sepolia",
@@ -144,7 +144,7 @@ describe("a difference between a copy and its contract", () => {
       assert.isEmpty(await bench.differences());
     });
 
-    it("[D19] is looked for at a recent copy's own block, and at the follower's for an old copy", async () => {
+    it("[D20] is looked for at a recent copy's own block, and at the follower's for an old copy", async () => {
       const [recent, old, ahead] = [walletOf(0), walletOf(1), walletOf(2)];
       bench.reached = HEAD - 20;
       bench.scoreAt = (wallet, block) => (wallet === recent && block < HEAD - 5 ? 3 : 7);

@@ -187,7 +187,7 @@ describe("the daily comparison of copies with the contracts", () => {
     assert.deepEqual(await differencesOf(transactionId), []);
   });
 
-  it("[D19] has a wrong copy of a score read again", async () => {
+  it("[D20] has a wrong copy of a score read again", async () => {
     await released();
     const wallet = market.seller.walletAddress.toLowerCase();
     const _id = `${NETWORK}:${wallet}`;
