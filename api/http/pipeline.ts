@@ -85,7 +85,8 @@ export type Step<Context extends StepContext = StepContext> = (context: Context,
  *                                              never paid for twice
  *  6. handler
  *  7. parse the answer with its schema         fields that it doesn't name are dropped; a mismatch is a 500
- *  8. settlement                               the reserved call of the budget counts, or a 402, 429 or 5xx releases it
+ *  8. settlement                               the reserved call of the budget counts, or a 402, 429 or 5xx releases it;
+ *                                              a 429 counts towards the suspension of the key
  *
  * Steps run in array order. The answer is sent once every step has returned. A call whose budget is exhausted is
  * admitted with `budget.exhausted`: the x402 step decides whether a payment opens the door.
@@ -145,16 +146,18 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
     } catch (error) {
       if (produced !== undefined && "raw" in produced && produced.raw instanceof Readable) produced.raw.destroy();
       await admission?.settle(countsDespite(error));
+      if (error instanceof ApiError && error.status === TOO_MANY) await admission?.countRefusal();
       throw error;
     }
   };
 }
 
+const TOO_MANY = 429;
 const FIRST_SERVER_ERROR = 500;
 
 /** Whether an answer consumes the budget: a 402, 429 or 5xx does not (decision 35). */
 function isServed(status: number): boolean {
-  return status !== 402 && status !== 429 && status < FIRST_SERVER_ERROR;
+  return status !== 402 && status !== TOO_MANY && status < FIRST_SERVER_ERROR;
 }
 
 /** The same for an error. Everything that isn't in the catalogue becomes a 5xx. A client that leaves pays for the work. */

@@ -103,6 +103,50 @@ export function settlementUpdate(settled: Settled, offsetMs: number): Stage[] {
   return [{ $set: { "scratch.now": databaseNow(offsetMs) } }, ...settle(settled), { $unset: "scratch" }];
 }
 
+const keyWith = (keyHash: string) => ({ $first: filter("$keys", { $eq: ["$$item.hash", keyHash] }) });
+const isEnded = all({ $ne: ["$scratch.key.expiresAt", null] }, { $lte: ["$scratch.key.expiresAt", "$scratch.now"] });
+const isSuspended = all(
+  { $ne: ["$scratch.key.suspendedUntil", null] },
+  { $gt: ["$scratch.key.suspendedUntil", "$scratch.now"] },
+);
+const isLimited = { $eq: ["$scratch.outcome", "limited"] };
+/** The key's refusals, with this call if it is refused. */
+const refusals = {
+  $cond: [
+    isLimited,
+    { $concatArrays: [within("$scratch.key.refusals", SUSPENSION.withinMs), ["$scratch.now"]] },
+    "$scratch.key.refusals",
+  ],
+};
+const isNowSuspended = all(isLimited, { $gte: [{ $size: "$scratch.refusals" }, SUSPENSION.refusals] });
+/** What the refusals change in the key. */
+const refusedKey = {
+  $cond: [isNowSuspended, { suspendedUntil: later(SUSPENSION.forMs), refusals: [] }, { refusals: "$scratch.refusals" }],
+};
+/** Stores the key. A suspension raises the version that open streams watch. */
+const withKey = (keyHash: string) => ({
+  keysVersion: { $add: [{ $ifNull: ["$keysVersion", 0] }, { $cond: [isNowSuspended, 1, 0] }] },
+  keys: {
+    $map: {
+      input: "$keys",
+      as: "item",
+      in: { $cond: [{ $eq: ["$$item.hash", keyHash] }, "$scratch.key", "$$item"] },
+    },
+  },
+});
+
+/** Counts an answer of 429 towards the suspension of a key that neither has ended nor is suspended (decision 34). */
+export function refusalUpdate(keyHash: string, offsetMs: number): Stage[] {
+  return [
+    { $set: { "scratch.now": databaseNow(offsetMs), "scratch.key": keyWith(keyHash) } },
+    { $set: { "scratch.outcome": { $cond: [{ $or: [isEnded, isSuspended] }, "ended", "limited"] } } },
+    { $set: { "scratch.refusals": refusals } },
+    { $set: { "scratch.key": { $mergeObjects: ["$scratch.key", refusedKey] } } },
+    { $set: withKey(keyHash) },
+    { $unset: "scratch" },
+  ];
+}
+
 /** The budget by the agent's score. */
 export function budgetLimit(base: number): unknown {
   const branches = TIERS.filter(({ minScore }) => Number.isFinite(minScore)).map(({ minScore, multiplier }) => ({
@@ -115,27 +159,15 @@ export function budgetLimit(base: number): unknown {
 /** Decides about a call, counts it and says what was decided in `call`. */
 export function admissionUpdate({ callId, keyHash, window, budget, settled, leaseMs, offsetMs }: Asking): Stage[] {
   const path = window?.rateClass ?? "general";
-  const isEnded = all({ $ne: ["$scratch.key.expiresAt", null] }, { $lte: ["$scratch.key.expiresAt", "$scratch.now"] });
-  const isSuspended = all(
-    { $ne: ["$scratch.key.suspendedUntil", null] },
-    { $gt: ["$scratch.key.suspendedUntil", "$scratch.now"] },
-  );
   const withBudget = (type: CallClass) => [
     { case: { $lt: ["$scratch.used", "$scratch.limit"] }, then: "reserved" },
     { case: { $gt: [`$prepaid.${type}`, 0] }, then: "prepaid" },
     { case: true, then: "exhausted" },
   ];
   const isAdmitted = { $not: [{ $in: ["$scratch.outcome", ["limited", "ended", "suspended"]] }] };
-  const isLimited = { $eq: ["$scratch.outcome", "limited"] };
   const isPrepaid = { $eq: ["$scratch.outcome", "prepaid"] };
-  const isNowSuspended = all(isLimited, { $gte: [{ $size: "$scratch.refusals" }, SUSPENSION.refusals] });
   return [
-    {
-      $set: {
-        "scratch.now": databaseNow(offsetMs),
-        "scratch.key": { $first: filter("$keys", { $eq: ["$$item.hash", keyHash] }) },
-      },
-    },
+    { $set: { "scratch.now": databaseNow(offsetMs), "scratch.key": keyWith(keyHash) } },
     ...settle(settled),
     {
       $set: {
@@ -173,13 +205,7 @@ export function admissionUpdate({ callId, keyHash, window, budget, settled, leas
           window === undefined
             ? []
             : { $cond: [isAdmitted, { $concatArrays: ["$scratch.window", ["$scratch.now"]] }, "$scratch.window"] },
-        "scratch.refusals": {
-          $cond: [
-            isLimited,
-            { $concatArrays: [within("$scratch.key.refusals", SUSPENSION.withinMs), ["$scratch.now"]] },
-            "$scratch.key.refusals",
-          ],
-        },
+        "scratch.refusals": refusals,
       },
     },
     {
@@ -190,27 +216,14 @@ export function admissionUpdate({ callId, keyHash, window, budget, settled, leas
             ...(window === undefined
               ? []
               : [{ windows: { $mergeObjects: ["$scratch.key.windows", { [path]: "$scratch.window" }] } }]),
-            {
-              $cond: [
-                isNowSuspended,
-                { suspendedUntil: later(SUSPENSION.forMs), refusals: [] },
-                { refusals: "$scratch.refusals" },
-              ],
-            },
+            refusedKey,
           ],
         },
       },
     },
     {
       $set: {
-        keysVersion: { $add: [{ $ifNull: ["$keysVersion", 0] }, { $cond: [isNowSuspended, 1, 0] }] },
-        keys: {
-          $map: {
-            input: "$keys",
-            as: "item",
-            in: { $cond: [{ $eq: ["$$item.hash", keyHash] }, "$scratch.key", "$$item"] },
-          },
-        },
+        ...withKey(keyHash),
         ...(budget === undefined
           ? {}
           : {

@@ -15,6 +15,7 @@ import type { Asking } from "./access-update.ts";
 import type { ClientWindows } from "./client-windows.ts";
 import { budgetOfRecord, commonAdmission } from "./common-admission.ts";
 import type { CommonRecord } from "./common-admission.ts";
+import type { CountRefusal } from "./refusals.ts";
 import type { Settlements, Waiting } from "./settlements.ts";
 import { dayOf, resetAfter } from "./tiers.ts";
 
@@ -23,6 +24,7 @@ export interface DoorkeeperDeps {
   models: Pick<AccessModels, "access">;
   windows: ClientWindows;
   settlements: Settlements;
+  countRefusal: CountRefusal;
   limits: Limits;
   offsetMs: () => number;
 }
@@ -42,7 +44,8 @@ const ADMISSION_OPTIONS = { returnDocument: "after", writeConcern: { w: 1 } } as
 type Decision = Pick<AccessRecord, "_id" | "walletAddress"> & { call: CallRecord };
 
 /** Keys, limits and budgets in the database. An ordinary call of a key takes one round trip; a refusal takes two. */
-export function createDoorkeeper({ models, windows, settlements, limits, offsetMs }: DoorkeeperDeps): Doorkeeper {
+export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
+  const { models, windows, settlements, countRefusal, limits, offsetMs } = deps;
   const { rateLimits, budgets } = limits;
   const untouched = { limit: rateLimits.keyless, remaining: rateLimits.keyless, resetSeconds: 0 };
   const processId = randomBytes(RANDOM_BYTES).toString("hex");
@@ -54,6 +57,20 @@ export function createDoorkeeper({ models, windows, settlements, limits, offsetM
     if (!admitted)
       throw tooMany(rateClass === "developerAccess" ? "too_many_attempts" : "rate_limit_exceeded", state, times[0], at);
     return state;
+  }
+
+  /** Counts a call for its client's address. A refusal also counts for the key that the call presents. */
+  async function countKeyedClient(
+    rateClass: ClientClass,
+    ip: string,
+    presented: ReturnType<typeof keyFor>,
+  ): Promise<RateState> {
+    try {
+      return await countClient(rateClass, ip);
+    } catch (error) {
+      if (error instanceof ApiError && typeof presented === "object") await countRefusal(presented.hash);
+      throw error;
+    }
   }
 
   /** Refuses a request without a valid key. Such requests count for the client's address, so keys can't be tried fast. */
@@ -142,9 +159,11 @@ export function createDoorkeeper({ models, windows, settlements, limits, offsetM
     async admit(request) {
       const { auth, rateClass, budget, headers, ip } = request;
       const needsKey = auth === "apiKey" || auth === "bearerKey";
-      const counted =
-        rateClass !== undefined && isClientClass(rateClass) ? await countClient(rateClass, ip) : undefined;
       const presented = keyFor(auth, headers);
+      const counted =
+        rateClass !== undefined && isClientClass(rateClass)
+          ? await countKeyedClient(rateClass, ip, presented)
+          : undefined;
       if (presented === "invalid" || (presented === "absent" && needsKey)) return refuseStranger(request, counted);
       if (presented === "absent") return { ...NO_CALLER, rate: counted ?? untouched };
       const decision = await decide(presented.hash, { rateClass, budget });
@@ -168,12 +187,17 @@ export function createDoorkeeper({ models, windows, settlements, limits, offsetM
           if (served) settlements.serve(reserved);
           else await settlements.release(reserved);
         },
+        countRefusal: () => countRefusal(presented.hash),
       } satisfies Admission;
     },
   };
 }
 
-const NO_CALLER = { caller: undefined, budget: undefined, settle: () => Promise.resolve() };
+const NO_CALLER = {
+  ...{ caller: undefined, budget: undefined },
+  settle: () => Promise.resolve(),
+  countRefusal: () => Promise.resolve(),
+};
 
 function budgetOf(type: CallClass, { used, limit, outcome, day }: CallRecord): BudgetState {
   const isCounted = outcome === "reserved";

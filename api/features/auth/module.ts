@@ -13,6 +13,7 @@ import { createDoorkeeper } from "./doorkeeper.ts";
 import { createCredits } from "./credits.ts";
 import { createKeyStates } from "./key-states.ts";
 import { createApiKeys } from "./keys.ts";
+import { createRefusals } from "./refusals.ts";
 import { authRoutes } from "./routes.ts";
 import type { AuthDeps } from "./routes.ts";
 import { createScoreCopies } from "./scores.ts";
@@ -46,12 +47,19 @@ export const authModule = defineFeature({
   create({ connection, models, standings, clock, log, publicUrl, limits, onRegistered }: AuthModuleDeps) {
     const access = accessModels(connection);
     const offsetMs = () => offsetMsOf(clock);
-    const onFailure = (error: unknown) => {
-      log.warn({ err: error }, "couldn't settle calls; they are settled later");
+    const warn = (message: string) => (error: unknown) => {
+      log.warn({ err: error }, message);
     };
-    const settlements = createSettlements({ models: access, offsetMs, onFailure });
+    const settlements = createSettlements({
+      ...{ models: access, offsetMs },
+      onFailure: warn("couldn't settle calls; they are settled later"),
+    });
+    const countRefusal = createRefusals({
+      ...{ models: access, offsetMs },
+      onFailure: warn("couldn't count a refusal towards a suspension"),
+    });
     const windows = createClientWindows(access, limits.rateLimits, offsetMs);
-    const doorkeeper = createDoorkeeper({ models: access, windows, settlements, limits, offsetMs });
+    const doorkeeper = createDoorkeeper({ models: access, windows, settlements, countRefusal, limits, offsetMs });
     const apiKeys = createApiKeys(access, clock);
     const auth = createAuthService({
       ...{ connection, models, standings, keys: apiKeys, clock, publicUrl, onRegistered },

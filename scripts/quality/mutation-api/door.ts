@@ -122,8 +122,8 @@ export const DOOR_FAULTS: ApiMutant[] = [
   {
     fault: "an answer of 402 consumes budget",
     file: PIPELINE,
-    from: "return status !== 402 && status !== 429",
-    to: "return status !== 429",
+    from: "return status !== 402 && status !== TOO_MANY",
+    to: "return status !== TOO_MANY",
     tests: [BUDGETS],
   },
   {
@@ -173,6 +173,20 @@ export const DOOR_FAULTS: ApiMutant[] = [
     file: UPDATE,
     from: '{ $gte: [{ $size: "$scratch.refusals" }, SUSPENSION.refusals] }',
     to: '{ $gt: [{ $size: "$scratch.refusals" }, SUSPENSION.refusals] }',
+    tests: ["auth/suspension.test.ts"],
+  },
+  {
+    fault: "an answer of 429 after the admission counts towards no suspension",
+    file: PIPELINE,
+    from: "error.status === TOO_MANY) await",
+    to: "error.status < TOO_MANY) await",
+    tests: ["auth/suspension.test.ts"],
+  },
+  {
+    fault: "an address that is over its limit counts towards no suspension",
+    file: DOORKEEPER,
+    from: 'typeof presented === "object") await countRefusal',
+    to: 'typeof presented === "number") await countRefusal',
     tests: ["auth/suspension.test.ts"],
   },
   {

@@ -15,7 +15,11 @@ describe("a key that doesn't wait", () => {
   let api: TestApi;
 
   before(async () => {
-    api = await startTestApi({ clock, env: { limits: limitsWith({ search: 1, keyless: 100_000 }) } });
+    api = await startTestApi({
+      search: true,
+      clock,
+      env: { limits: limitsWith({ search: 1, discover: 1, keyless: 100_000 }) },
+    });
   });
   after(() => api.close());
 
@@ -65,6 +69,67 @@ describe("a key that doesn't wait", () => {
     await refusals(900, agent);
     assert.strictEqual((await call(agent)).status, 200);
   }).timeout(120_000);
+
+  describe("after other refusals", () => {
+    /** Gives a key all but some of the refusals that suspend it. */
+    const refuse = ({ agentId }: TestAgent, count: number) =>
+      api.container.features.auth.models.access.collection.updateOne(
+        { _id: agentId as never },
+        { $set: { "keys.0.refusals": Array.from({ length: count }, () => clock.now()) } },
+      );
+    const discover = ({ apiKey: key }: TestAgent) =>
+      api.request("POST", "/api/v1/discover", { body: { query: "translate" }, key });
+
+    beforeEach(() => {
+      clock.pass(120 * SECOND);
+    });
+
+    it("[S8.2.20] [D34] is suspended by calls that the window of its address refuses", async () => {
+      const [agent, other] = [await register(), await register()];
+      assert.strictEqual((await discover(other)).status, 200);
+      await refuse(agent, 998);
+      assertError(await discover(agent), 429, "rate_limit_exceeded");
+      assert.strictEqual((await call(agent)).status, 200);
+      assertError(await discover(agent), 429, "rate_limit_exceeded");
+      const answer = await call(agent);
+      assertError(answer, 401, "invalid_api_key");
+      assert.closeTo(Number(answer.headers.get("retry-after")), 3_600, 60);
+      assert.strictEqual((await call(other)).status, 200);
+    });
+
+    it("[D34] is suspended by refused streams", async () => {
+      const agent = await register();
+      const leaving = new AbortController();
+      const stream = () =>
+        fetch(`${api.url}/api/v1/events/stream`, {
+          headers: { "x-api-key": agent.apiKey },
+          signal: leaving.signal,
+        });
+      try {
+        for (let n = 0; n < 5; n += 1) assert.strictEqual((await stream()).status, 200);
+        await refuse(agent, 998);
+        assert.strictEqual((await stream()).status, 429);
+        assert.strictEqual((await call(agent)).status, 200);
+        assert.strictEqual((await stream()).status, 429);
+        assertError(await call(agent), 401, "invalid_api_key");
+      } finally {
+        leaving.abort();
+      }
+    });
+
+    it("[D34] stays suspended no longer for calls that it makes meanwhile", async () => {
+      const agent = await register();
+      assert.strictEqual((await discover(agent)).status, 200);
+      await refuse(agent, 999);
+      assertError(await discover(agent), 429, "rate_limit_exceeded");
+      clock.pass(3_590 * SECOND);
+      await refuse(agent, 999);
+      assert.strictEqual((await discover(await register())).status, 200);
+      assertError(await discover(agent), 429, "rate_limit_exceeded");
+      clock.pass(20 * SECOND);
+      assert.strictEqual((await call(agent)).status, 200);
+    });
+  });
 
   it("[D34] leaves the agent's other keys and other agents alone", async () => {
     const [agent, other] = [await register(), await register()];

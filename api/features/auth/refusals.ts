@@ -1,0 +1,29 @@
+import { withTimeout } from "../../lib/timeout.ts";
+import type { AccessModels } from "./access-model.ts";
+import { refusalUpdate } from "./access-update.ts";
+
+/**
+ * Counts an answer of 429 towards the suspension of a key (section 8.2, decision 34). For answers that the key's own
+ * window didn't give: that counts in the same step. Never throws.
+ */
+export type CountRefusal = (keyHash: string) => Promise<void>;
+
+/** Dependencies of the counter. */
+export interface RefusalsDeps {
+  models: Pick<AccessModels, "access">;
+  offsetMs: () => number;
+  /** Called with the error when the database couldn't be reached. The answer isn't counted then. */
+  onFailure: (error: unknown) => void;
+}
+
+/** How long an answer waits to be counted, in milliseconds. */
+const PATIENCE_MS = 1_000;
+
+/** Counts in the agents' access records. */
+export function createRefusals({ models: { access }, offsetMs, onFailure }: RefusalsDeps): CountRefusal {
+  return async (keyHash) => {
+    const update = refusalUpdate(keyHash, offsetMs()) as never;
+    const count = () => access.collection.updateOne({ "keys.hash": keyHash }, update, { writeConcern: { w: 1 } });
+    await withTimeout("count of a refusal", PATIENCE_MS, count).catch(onFailure);
+  };
+}
