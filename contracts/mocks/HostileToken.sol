@@ -19,7 +19,8 @@ contract HostileToken is ERC20 {
         Reenters, // calls `target` with `callback` before it moves
         LiesOnDeposit, // transferFrom moves nothing and returns true
         DrainsOnDeposit, // transferFrom takes from the recipient
-        NeedsGas // a transfer that is begun with less than NEEDED_GAS reverts
+        NeedsGas, // a transfer that is begun with less than NEEDED_GAS reverts
+        ReturnsLongFalse // moves nothing and returns two words of zeros
     }
 
     /// @notice What is there when a transfer begins that was called with the 200,000 gas of a payout, rounded down: the
@@ -102,6 +103,7 @@ contract HostileToken is ERC20 {
         Mood current = mood;
         if (current == Mood.Paused) revert TransfersPaused();
         if (current == Mood.ReturnsFalse) return false;
+        if (current == Mood.ReturnsLongFalse) _answer(0, 64);
         if (current == Mood.BurnsGas) _burnGas();
         if (current == Mood.LongAnswer) _answerLong();
         if (current == Mood.Reenters) {
@@ -129,6 +131,7 @@ contract HostileToken is ERC20 {
     function _answer(uint256 word, uint256 size) private pure {
         assembly ("memory-safe") {
             mstore(0x00, word)
+            mstore(0x20, 0)
             return(0x00, size)
         }
     }

@@ -20,6 +20,7 @@ const MOODS = [
   { name: "LiesOnDeposit", takesDeposits: false },
   { name: "DrainsOnDeposit", takesDeposits: false },
   { name: "NeedsGas", takesDeposits: true },
+  { name: "ReturnsLongFalse", takesDeposits: false },
 ];
 const PLAIN = 0;
 /** Most accounts on the deny list. */

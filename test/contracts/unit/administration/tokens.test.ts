@@ -2,6 +2,7 @@ import { expect } from "chai";
 
 import { ethers, loadFixture } from "../../fixtures/chain.ts";
 import { USDC, delivered, fieldsOf, funded, sendCreate, termsOf } from "../../fixtures/deals.ts";
+import { hostileMarketplace } from "../../fixtures/hostile.ts";
 import { marketplace } from "../../fixtures/marketplace.ts";
 
 const MAX_UINT24 = 2n ** 24n - 1n;
@@ -111,6 +112,29 @@ describe("EscrowV2.listToken", () => {
       .withArgs(token, 18n, 6n);
   });
 
+  it("refuses a token of more than 36 decimals, whose value no product of 256 bits holds, and takes one of 36", async () => {
+    const { escrow, actors } = await loadFixture(marketplace);
+    const owner = escrow.connect(actors.owner);
+    // The mock of a feed says how many decimals it has, and a listing asks a token for nothing else.
+    const tooFine = await ethers.deployContract("MockPriceFeed", [37, 1n]);
+    await expect(owner.listToken(tooFine, { ...ASSUMED_DOLLAR, decimals: 37n }))
+      .to.be.revertedWithCustomError(escrow, "DecimalsAboveMaximum")
+      .withArgs(tooFine, 37n, 36n);
+    const finest = await ethers.deployContract("MockPriceFeed", [36, 1n]);
+    await owner.listToken(finest, { ...ASSUMED_DOLLAR, decimals: 36n });
+    expect((await escrow.tokenConfig(finest)).decimals).to.equal(36n);
+  });
+
+  it("leaves the main token's minimum as it is when another dollar is listed [D10]", async () => {
+    const market = await loadFixture(hostileMarketplace);
+    const { escrow, token, usdc } = market;
+    expect((await escrow.tokenConfig(token)).minAmount).to.equal(2n);
+    expect((await escrow.tokenConfig(usdc)).minAmount).to.equal(10_000n);
+    await expect(sendCreate(market, await termsOf(market, { amount: 9_999n })))
+      .to.be.revertedWithCustomError(escrow, "AmountBelowMinimum")
+      .withArgs(9_999n, 10_000n);
+  });
+
   it("refuses an address without code", async () => {
     const { escrow, actors } = await loadFixture(withNewToken);
     for (const account of [actors.stranger.address, ethers.ZeroAddress]) {
@@ -174,6 +198,20 @@ describe("EscrowV2.delistToken", () => {
     await escrow.connect(actors.owner).listToken(usdc, ASSUMED_DOLLAR);
     const again = await funded(market);
     expect((await escrow.getEscrow(again.escrowId)).token).to.equal(await usdc.getAddress());
+  });
+
+  it("keeps the token's place and valuation: it can come back as one of 31", async () => {
+    const { escrow, weth, feed, actors } = await loadFixture(marketplace);
+    const owner = escrow.connect(actors.owner);
+    for (let listed = 2; listed < 31; listed += 1) {
+      await owner.listToken(await ethers.deployContract("HostileToken"), ASSUMED_DOLLAR);
+    }
+    const valuation = { feed: await feed.getAddress(), maxPriceAge: 3_600n, decimals: 18n };
+    await owner.delistToken(weth);
+    expect(fieldsOf(await escrow.tokenConfig(weth))).to.deep.equal({ ...valuation, listed: false, minAmount: 0n });
+    const listing = { ...valuation, listed: true, minAmount: 5n };
+    await owner.listToken(weth, listing);
+    expect(fieldsOf(await escrow.tokenConfig(weth))).to.deep.equal(listing);
   });
 
   it("refuses a token that is not listed, and one a second time", async () => {

@@ -1,8 +1,20 @@
 import { expect } from "chai";
 
-import { ethers, loadFixture } from "../../fixtures/chain.ts";
+import { ethers, loadFixture, networkHelpers } from "../../fixtures/chain.ts";
 import type { Terms } from "../../fixtures/deals.ts";
-import { State, USDC, at, dealIn, funded, newId, now, raiseScores, sendCreate, termsOf } from "../../fixtures/deals.ts";
+import {
+  DAY,
+  State,
+  USDC,
+  at,
+  dealIn,
+  funded,
+  newId,
+  now,
+  raiseScores,
+  sendCreate,
+  termsOf,
+} from "../../fixtures/deals.ts";
 import { TokenMood, hostileMarketplace } from "../../fixtures/hostile.ts";
 import { impersonate, marketplace } from "../../fixtures/marketplace.ts";
 
@@ -92,9 +104,12 @@ describe("EscrowV2.createEscrow", () => {
 
     it("applies the contract's defaults of 3600 and 172800 seconds to zeros [S8.1.01] [S8.1.03] [D10]", async () => {
       const market = await loadFixture(marketplace);
+      const { escrow } = market;
       const { escrowId } = await funded(market, { disputeWindow: 0n, abandonmentGrace: 0n });
-      const record = await market.escrow.getEscrow(escrowId);
+      const record = await escrow.getEscrow(escrowId);
       expect([record.disputeWindow, record.abandonmentGrace]).to.deep.equal([3_600n, 172_800n]);
+      const [created] = await escrow.queryFilter(escrow.filters.EscrowCreated(escrowId));
+      expect([created?.args.disputeWindow, created?.args.abandonmentGrace]).to.deep.equal([3_600n, 172_800n]);
     });
 
     it("holds escrows in different tokens side by side [S1.14]", async () => {
@@ -278,6 +293,22 @@ describe("EscrowV2.createEscrow", () => {
       await at(next);
       await sendCreate(market, terms);
       expect((await market.escrow.getEscrow(terms.escrowId)).deadline).to.equal(next + MAX_DELIVERY_SECONDS);
+    });
+
+    it("refuses a creation after the year 2106, whose second the record cannot hold", async () => {
+      const market = await loadFixture(marketplace);
+      const second = 2n ** 32n;
+      const terms = await termsOf(market, { deadline: second + DAY });
+      const present = await networkHelpers.takeSnapshot();
+      try {
+        await at(second);
+        await expect(sendCreate(market, terms))
+          .to.be.revertedWithCustomError(market.escrow, "FieldOverflow")
+          .withArgs(second, second - 1n);
+      } finally {
+        // A fixture that another test is the first to load would otherwise begin in that year.
+        await present.restore();
+      }
     });
 
     it("refuses the buyer as its own seller [D10]", async () => {

@@ -79,6 +79,7 @@ const SETTLEMENTS: Settlement[] = [
 const FAILING = [
   ["pauses", TokenMood.Paused],
   ["returns false", TokenMood.ReturnsFalse],
+  ["returns false and a word more", TokenMood.ReturnsLongFalse],
   ["burns all its gas", TokenMood.BurnsGas],
   ["reverts with a long answer", TokenMood.LongAnswer],
 ] as const;
