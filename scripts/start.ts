@@ -14,15 +14,15 @@ const HELP = `usage: npm start -- [--fresh] [--port-base N] [--only SERVICES] [-
 Starts both chains with the contracts, the subgraph, MongoDB, the API and its worker, and resumes where the last run
 stopped. Ctrl-C stops everything. All services listen on loopback except graph-node, which can't be bound to one address.
   --fresh            start from scratch: removes the data of earlier runs
-  --port-base N      use the ports from N instead of 3000 (API, or PORT), 8545, 8546 (chains) and 8547 to 8557
+  --port-base N      use the ports from N instead of 3000 (API, or PORT), 8545, 8546 (chains) and 8547 to 8559
   --only SERVICES    start only these and what they need, separated by commas: ${SERVICES.join(", ")}
   --dir DIR          keep data, logs and stack.json there (default .local)
   --json             print the facts of the running stack as one JSON object instead of the summary
   --help             this text
 Environment: PORT and PUBLIC_URL of the API, MONGODB_URI (a replica set to use instead of the stack's own), NODE_ENV,
-WEBHOOK_SIGNING_SECRET (else one of the stack's own), WEBHOOK_ALLOW_PRIVATE_HOSTS (else 127.0.0.1); with --only api,worker
-also RPC_URL_BASE_SEPOLIA, RPC_URL_BASE, SUBGRAPH_URL_BASE_SEPOLIA, SUBGRAPH_URL_BASE, DEPLOYMENT_BASE_SEPOLIA,
-DEPLOYMENT_BASE. API and worker also read the other variables in the README's table. An empty variable counts as unset.`;
+WEBHOOK_SIGNING_SECRET (else one of the stack's own), WEBHOOK_ALLOW_PRIVATE_HOSTS (else 127.0.0.1),
+METRICS_PORT of the API (the worker's is the next one); with --only api,worker also RPC_URL_BASE_SEPOLIA, RPC_URL_BASE,
+SUBGRAPH_URL_BASE_SEPOLIA, SUBGRAPH_URL_BASE, DEPLOYMENT_BASE_SEPOLIA, DEPLOYMENT_BASE. API and worker also read the other variables in the README's table. An empty variable counts as unset.`;
 
 const startedAt = performance.now();
 

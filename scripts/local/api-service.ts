@@ -48,11 +48,17 @@ export function workerService(options: ApiOptions, env: Environment, dir: string
     command: process.execPath,
     args: [SCRIPTS.worker],
     cwd: ROOT,
-    env: apiEnvironment(options, env),
+    env: { ...apiEnvironment(options, env), ...workerMetrics(env) },
     stage: 2,
     stop: { signal: "SIGTERM", timeoutMs: 3_000 },
     isReady: () => Promise.resolve(readFileSync(join(dir, "logs", "worker.log"), "utf8").includes("worker runs")),
   };
+}
+
+/** The port after the API's, because two processes can't share one. 0 takes any free port, so both may have it. */
+function workerMetrics(env: Environment): Record<string, string> {
+  const port = Number(given(env, "METRICS_PORT", "0"));
+  return port === 0 || !Number.isInteger(port) ? {} : { METRICS_PORT: String(port + 1) };
 }
 
 /** A variable's value. An empty variable counts as unset, as in the API. */

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 
 import { assert } from "chai";
 
-import { apiService } from "../../scripts/local/api-service.ts";
+import { apiService, workerService } from "../../scripts/local/api-service.ts";
 import { chainStateFile, repairChainState } from "../../scripts/local/chain.ts";
 import { NoMongoError, UnusableMongoError, findMongo, mongoService } from "../../scripts/local/mongo.ts";
 import { CACHE_DIR } from "../../scripts/local/paths.ts";
@@ -131,6 +131,19 @@ describe("the environment of the API", () => {
       told(Object.fromEntries(names.map((name) => [name, `given ${name}`]))),
       names.map((name) => `given ${name}`),
     );
+  });
+
+  it("gives the worker a metrics port of its own, the next one", () => {
+    const portsOf = (env: Record<string, string>) =>
+      [apiService(options, env), workerService(options, env, dir)].map((service) => {
+        // What the supervisor starts a service with.
+        const { METRICS_PORT: port } = { ...env, ...service.env };
+        return port;
+      });
+    assert.deepEqual(portsOf({ METRICS_PORT: "9464" }), ["9464", "9465"]);
+    assert.deepEqual(portsOf({ METRICS_PORT: "0" }), ["0", "0"], "any free port");
+    assert.deepEqual(portsOf({ METRICS_PORT: "" }), ["", ""]);
+    assert.deepEqual(portsOf({}), [undefined, undefined]);
   });
 });
 
