@@ -1,5 +1,6 @@
 import type { RouteDefinition } from "../../../api/http/define-route.ts";
 import type { ErrorCode } from "../../../api/http/errors.ts";
+import { errorCodesOf } from "../../../api/http/openapi.ts";
 import { ERROR_CATALOGUE } from "../../../api/http/errors.ts";
 
 const INTRODUCTION = `# Errors
@@ -27,20 +28,30 @@ Every path under \`/api/v1\` is also served under \`/v1\`. This page is generate
 |---|---|---|---|
 `;
 
+const UNREADABLE = "before any route; the connection is closed";
+const SIGNED = "every request with a key, where the service requires [request signatures](request-signatures.md)";
+const PAID = "every route with a daily budget, and `POST /api/v1/x402/packs/{packId}`";
+const REPEATED = "every route with a rate limit but GET, for a request with an `Idempotency-Key`";
+
 /** Codes that the pipeline may answer on any route of a kind, with that kind. */
 const PIPELINE: Readonly<Partial<Record<ErrorCode, string>>> = {
   validation_error: "every route with input",
-  malformed_request: "before any route; the connection is closed",
-  request_timeout: "the same",
-  headers_too_large: "the same",
+  malformed_request: UNREADABLE,
+  request_timeout: UNREADABLE,
+  headers_too_large: UNREADABLE,
   malformed_json: "every route with a body",
   payload_too_large: "every route with a body",
   unsupported_media_type: "every route with a body",
-  invalid_api_key: "every route that needs a key",
-  payment_required: "every route with a daily budget, and `POST /api/v1/x402/packs/{packId}`",
-  payment_verification_failed: "the same, for a payment that doesn't count",
-  settlement_pending: "the same, while the outcome of a settlement is unknown",
-  facilitator_unavailable: "the same, for a payment that can't be verified now",
+  invalid_api_key: "every route that takes a key, except for ucp messages",
+  request_signature_invalid: SIGNED,
+  request_timestamp_expired: SIGNED,
+  payment_required: PAID,
+  payment_verification_failed: `${PAID}, for a payment that doesn't count`,
+  settlement_pending: `${PAID}, while the outcome of a settlement is unknown`,
+  facilitator_unavailable: `${PAID}, for a payment that can't be verified now`,
+  idempotency_key_reused: REPEATED,
+  request_in_progress: REPEATED,
+  rate_limit_exceeded: "every route with a rate limit, unknown paths, and requests without a valid key",
   not_found: "unknown paths, and records that don't exist for the caller",
   method_not_allowed: "known paths, with `Allow`",
   internal_error: "every route",
@@ -48,15 +59,35 @@ const PIPELINE: Readonly<Partial<Record<ErrorCode, string>>> = {
   escrow_id_taken: "never an answer: it is the `expiredBy` of a transaction",
 };
 
-/** The page docs/errors.md: the catalogue by status, each code with the routes that may answer it. */
+/** Where a code is answered beside the routes that name it. */
+const ELSEWHERE: Readonly<Partial<Record<ErrorCode, string>>> = {
+  chain_unavailable: "a call with a payment, which the chain verifies",
+  already_processed: "a paid call whose answer couldn't be kept",
+};
+
+/**
+ * The page docs/errors.md: the catalogue by status, each code with the routes that may answer it.
+ * @throws Error if nothing says where a code is answered, or if that refers to another row: the rows are sorted
+ */
 export function errorsPage(routes: readonly RouteDefinition<never>[]): string {
   const rows = Object.entries(ERROR_CATALOGUE)
     .sort(([, left], [, right]) => left.status - right.status)
     .map(([code, { status, text }]) => {
-      const naming = routes.filter(({ errors }) => errors.includes(code as ErrorCode));
-      const where =
-        PIPELINE[code as ErrorCode] ?? naming.map(({ method, path }) => `\`${method} ${path}\``).join("<br>");
+      const where = PIPELINE[code as ErrorCode] ?? placesOf(code as ErrorCode, routes);
+      if (where === "" || where.startsWith("the same"))
+        throw new Error(`${code}: say in PIPELINE where it is answered`);
       return `| ${status} | \`${code}\` | ${text} | ${where} |`;
     });
   return `${INTRODUCTION}${rows.join("\n")}\n`;
+}
+
+/** The routes that name a code, or else those that the pipeline adds it to. */
+function placesOf(code: ErrorCode, routes: readonly RouteDefinition<never>[]): string {
+  const naming = routes.filter(({ errors }) => errors.includes(code));
+  const answering = naming.length > 0 ? naming : routes.filter((route) => errorCodesOf(route).has(code));
+  const elsewhere = ELSEWHERE[code];
+  return [
+    ...answering.map(({ method, path }) => `\`${method} ${path}\``),
+    ...(elsewhere === undefined ? [] : [elsewhere]),
+  ].join("<br>");
 }
