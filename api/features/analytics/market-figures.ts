@@ -13,8 +13,8 @@ export type MarketWindow = keyof typeof MARKET_WINDOWS;
 export const LEAST_DEALS = 5;
 
 /**
- * Least weight by decision 23 of the better connected party of a deal that counts. Below it are wallets with fewer than
- * eight counterparties, and those that settle more than half of their deals with the same one.
+ * Least weight by decision 23 of the better connected party of a deal that counts. Ten
+ * counterparties reach it with at most half of the deals with one of them, eight only with equal shares.
  */
 export const LEAST_WEIGHT = 0.75;
 

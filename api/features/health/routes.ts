@@ -46,7 +46,9 @@ const networkState = z.object({
     .meta({ description: "How far events, webhooks and lists are behind the chain; null where that isn't known" }),
   disputes: z
     .object({
-      overdue: count.meta({ description: "Rulings that should be on chain for ten minutes, counted up to 1,000" }),
+      overdue: count.meta({
+        description: "Rulings that should have been on chain ten minutes ago, counted up to 1,000",
+      }),
       oldestSeconds: count.nullable().meta({ description: "How long ago the evidence period of the oldest one ended" }),
       held: z
         .record(z.string(), count)

@@ -20,8 +20,7 @@ no 5xx, no status, header or content type that the document doesn't name, no bod
 refused and no invalid one accepted (scripts/quality/fuzz/hooks.py lists the rules that a schema can't express). Rate limits
 and budgets are raised, so that the requests reach the handlers. The first run installs schemathesis into .local/fuzz
 (Python 3.10 or newer with venv and pip). Exits with 1 when a check fails.
-  --examples N   requests of a route, beside those that walk its schema's bounds (${EXAMPLES}); 45 routes take about half an hour
-                 on two cores
+  --examples N   requests of a route, beside those that walk its schema's bounds (${EXAMPLES}); there are about 90 routes
   --seed N       repeats a run (${SEED})
   --only REGEX   only the routes whose path matches
   --json         print the measures as one JSON object

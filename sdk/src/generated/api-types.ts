@@ -9414,7 +9414,7 @@ export type GetReadyErrors = {
         };
         disputes: {
           /**
-           * Rulings that should be on chain for ten minutes, counted up to 1,000
+           * Rulings that should have been on chain ten minutes ago, counted up to 1,000
            */
           overdue: number;
           /**
@@ -9502,7 +9502,7 @@ export type GetReadyErrors = {
         };
         disputes: {
           /**
-           * Rulings that should be on chain for ten minutes, counted up to 1,000
+           * Rulings that should have been on chain ten minutes ago, counted up to 1,000
            */
           overdue: number;
           /**
@@ -9656,7 +9656,7 @@ export type GetReadyResponses = {
         };
         disputes: {
           /**
-           * Rulings that should be on chain for ten minutes, counted up to 1,000
+           * Rulings that should have been on chain ten minutes ago, counted up to 1,000
            */
           overdue: number;
           /**
@@ -9744,7 +9744,7 @@ export type GetReadyResponses = {
         };
         disputes: {
           /**
-           * Rulings that should be on chain for ten minutes, counted up to 1,000
+           * Rulings that should have been on chain ten minutes ago, counted up to 1,000
            */
           overdue: number;
           /**
