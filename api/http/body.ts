@@ -9,31 +9,48 @@ import { MAX_BODY_BYTES } from "../config/constants.ts";
 import { ApiError, validationError } from "./errors.ts";
 import { repeatedFieldIssues, structureIssues } from "./validation.ts";
 
-/** A JSON body: its bytes after content decoding, and the parsed value. */
-export interface JsonBody {
-  bytes: Buffer;
-  json: unknown;
-}
-
 const DECOMPRESSORS = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress } as const;
 
 /**
- * Reads the JSON body of a request. An empty body counts as an empty object, so the error names each missing field.
- * Koa's body parser isn't used because it replaces invalid UTF-8, so a stored payload could differ from what was sent.
- * @throws ApiError `unsupported_media_type`, `payload_too_large`, `malformed_json`, `validation_error`
+ * The body of a request. Koa's body parser isn't used because it replaces invalid UTF-8, so a stored payload could differ
+ * from what was sent.
  */
-export async function readJsonBody(context: Pick<ParameterizedContext, "req" | "request" | "get">): Promise<JsonBody> {
-  const hasContent = Number(context.get("Content-Length")) > 0 || context.get("Transfer-Encoding") !== "";
-  if (!hasContent) return { bytes: Buffer.alloc(0), json: {} };
-  if (context.request.is("application/json") !== "application/json") throw new ApiError("unsupported_media_type");
-  const bytes = await readBytes(context.req);
-  if (bytes.length === 0) return { bytes, json: {} };
-  const text = decodeUtf8(bytes);
-  const json = parse(text);
-  const issues = structureIssues(json);
-  if (issues.length === 0) issues.push(...repeatedFieldIssues(text));
-  if (issues.length > 0) throw validationError(issues);
-  return { bytes, json };
+export class RequestBody {
+  readonly #context: Pick<ParameterizedContext, "req" | "request" | "get">;
+  #reading: Promise<Buffer> | undefined;
+
+  constructor(context: Pick<ParameterizedContext, "req" | "request" | "get">) {
+    this.#context = context;
+  }
+
+  /** Its bytes after content decoding. @throws ApiError `unsupported_media_type`, `payload_too_large`, `malformed_json` */
+  bytes(): Promise<Buffer> {
+    this.#reading ??= this.#hasContent ? readBytes(this.#context.req) : Promise.resolve(Buffer.alloc(0));
+    return this.#reading;
+  }
+
+  /**
+   * Its JSON value. An empty body counts as an empty object, so the error names each missing field.
+   * @throws ApiError `unsupported_media_type`, `payload_too_large`, `malformed_json`, `validation_error`
+   */
+  async json(): Promise<unknown> {
+    if (!this.#hasContent) return {};
+    if (this.#context.request.is("application/json") !== "application/json") {
+      throw new ApiError("unsupported_media_type");
+    }
+    const bytes = await this.bytes();
+    if (bytes.length === 0) return {};
+    const text = decodeUtf8(bytes);
+    const json = parse(text);
+    const issues = structureIssues(json);
+    if (issues.length === 0) issues.push(...repeatedFieldIssues(text));
+    if (issues.length > 0) throw validationError(issues);
+    return json;
+  }
+
+  get #hasContent(): boolean {
+    return Number(this.#context.get("Content-Length")) > 0 || this.#context.get("Transfer-Encoding") !== "";
+  }
 }
 
 async function readBytes(request: IncomingMessage): Promise<Buffer> {

@@ -67,6 +67,13 @@ export interface RouteRequest<Auth extends AuthPolicy, Params, Query, Body> {
   operation: Operation;
 }
 
+/** A request before anything of it is parsed. */
+export interface UnparsedRequest {
+  headers: IncomingHttpHeaders;
+  /** Reads the body: its bytes after content decoding. */
+  bytes: () => Promise<Buffer>;
+}
+
 /** Schemas of the answers by status. */
 export type ResponseSchemas = Readonly<Record<number, z.ZodType>>;
 
@@ -149,12 +156,14 @@ export interface DeclaredRoute<
   /**
    * Adds the handler. Its second argument is annotated with an interface of what the handler needs, which the
    * application passes.
+   * @param beforeParsing throws the ApiError for a sender that isn't known, of whom nothing may be parsed
    */
   handle<Deps>(
     handler: (
       request: RouteRequest<Auth, z.output<Params>, z.output<Query>, z.output<Body>>,
       deps: Deps,
     ) => Awaitable<RouteResult<Responses> | RawResult>,
+    beforeParsing?: (request: UnparsedRequest, deps: Deps) => Promise<void>,
   ): RouteDefinition<Deps>;
 }
 
@@ -185,6 +194,7 @@ export interface RouteDefinition<Deps> {
   // A property, not a method, so that parameters are compared contravariantly: a route that needs more than the
   // application has doesn't compile.
   handler: (request: RouteRequest<AuthPolicy, unknown, unknown, unknown>, deps: Deps) => Awaitable<HandlerResult>;
+  beforeParsing?: (request: UnparsedRequest, deps: Deps) => Promise<void>;
 }
 
 /** The schema of a part that a route doesn't declare: it must be empty. */
@@ -212,8 +222,9 @@ export function defineRoute<
   Body extends z.ZodType = z.ZodUndefined,
 >(spec: RouteSpec<Auth, Params, Query, Body, Responses>): DeclaredRoute<Auth, Params, Query, Body, Responses> {
   return {
-    handle: (handler) => ({
+    handle: (handler, beforeParsing) => ({
       ...spec,
+      ...(beforeParsing === undefined ? {} : { beforeParsing }),
       query: spec.query ?? NOTHING,
       ...(spec.body === undefined && spec.method !== "GET" ? { body: NOTHING } : {}),
       storesAnswer: spec.storesAnswer ?? true,

@@ -8,7 +8,7 @@ import { ClientGoneError, untilAborted } from "../lib/stopping.ts";
 import type { WorkSignals } from "../lib/stopping.ts";
 import { classesOf, rateHeaders } from "./admission.ts";
 import type { Admission, Doorkeeper } from "./admission.ts";
-import { readJsonBody } from "./body.ts";
+import { RequestBody } from "./body.ts";
 import type { AuthPolicy, Caller, HandlerResult, RouteDefinition, RouteRequest } from "./define-route.ts";
 import { ApiError, validationError } from "./errors.ts";
 import type { ErrorCode, ValidationIssue } from "./errors.ts";
@@ -80,7 +80,8 @@ export type Step<Context extends StepContext = StepContext> = (context: Context,
  *  1. request id, access log, error envelope   (api/http/middleware, for every request, unknown paths included)
  *  2. admission                                limits per client address; key, limit per key and budget: 401, 429
  *  3. an admin's key on an admin route, `afterAdmission` steps
- *  4. parse and validate params, query, body   400, 413, 415
+ *  4. the route's own look at the unparsed body (`beforeParsing`), then parse and validate params, query, body:
+ *                                              400, 413, 415
  *  5. `afterValidation` steps                  request signature (decision 42), then idempotency, then x402: a repeat is
  *                                              never paid for twice
  *  6. handler
@@ -131,7 +132,9 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
       context.state.agentId = caller?.agentId;
       const step = { ...arrived, caller, budget };
       return runSteps([...guards, ...afterAdmission], step, async () => {
-        const validated = { ...step, ...(await parseInput(route, context)) };
+        const requestBody = new RequestBody(context);
+        await route.beforeParsing?.({ headers: context.headers, bytes: () => requestBody.bytes() }, deps);
+        const validated = { ...step, ...(await parseInput(route, context, requestBody)) };
         return runSteps(afterValidation, validated, async () => {
           produced = await route.handler({ ...validated, ...validated.input }, deps);
           return serialise(route, produced);
@@ -205,8 +208,9 @@ export type RequestInput = Pick<RouteRequest<AuthPolicy, unknown, unknown, unkno
 async function parseInput(
   route: RouteDefinition<never>,
   context: Context,
+  requestBody: RequestBody,
 ): Promise<Pick<ValidatedContext, "input" | "bodyBytes">> {
-  const body = route.body === undefined ? undefined : await readJsonBody(context);
+  const json = route.body === undefined ? undefined : await requestBody.json();
   const issues: ValidationIssue[] = [];
   const take = (part: keyof RequestInput, schema: RouteDefinition<never>["body"], value: unknown): unknown => {
     if (schema === undefined) return undefined;
@@ -219,10 +223,10 @@ async function parseInput(
   const input = {
     params: take("params", route.params, params),
     query: take("query", route.query, { ...context.query }),
-    body: take("body", route.body, body?.json),
+    body: take("body", route.body, json),
   };
   if (issues.length > 0) throw validationError(issues);
-  return { input, bodyBytes: body?.bytes };
+  return { input, bodyBytes: route.body === undefined ? undefined : await requestBody.bytes() };
 }
 
 async function serialise(route: RouteDefinition<never>, result: HandlerResult): Promise<Answer> {

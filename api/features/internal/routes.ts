@@ -29,27 +29,30 @@ const receiveChainPush = defineRoute({
     "`INTERNAL_WEBHOOK_SECRET`. It only makes the service look at the subgraph at once; nothing in the body is trusted. " +
     "`network` (or `chainId`) says which chain; without it, all of them.",
   auth: "none",
-  // The signature is checked before anything is read or written, and a provider must not be held up.
+  // The signature is checked before anything is parsed or written, and a provider must not be held up.
   limitClass: "unlimited",
   budget: "none",
   // Providers add fields of their own.
   body: z.looseObject({ network: z.unknown().optional(), chainId: z.unknown().optional() }),
   responses: { 202: z.object({ success: z.literal(true), data: z.object({ networks: z.array(networkSchema) }) }) },
   errors: ["webhook_signature_invalid", "service_unavailable"],
-}).handle(async ({ body, bodyBytes, headers }, { chainPush }: InternalDeps) => {
-  const { secret, clock, wake } = chainPush;
-  if (secret === undefined)
-    throw new ApiError("service_unavailable", { details: { missing: "INTERNAL_WEBHOOK_SECRET" } });
-  const signature = headers["x-service-signature"];
-  const text = bodyBytes?.toString("utf8") ?? "";
-  const header = typeof signature === "string" ? signature : undefined;
-  if (!verifyWebhookSignature(secret, header, text, toUnixSeconds(clock.now()))) {
-    throw new ApiError("webhook_signature_invalid");
-  }
-  const networks = networksOf(body);
-  await wake(networks);
-  return { status: 202, body: { success: true, data: { networks } } };
-});
+}).handle(
+  async ({ body }, { chainPush }: InternalDeps) => {
+    const networks = networksOf(body);
+    await chainPush.wake(networks);
+    return { status: 202, body: { success: true, data: { networks } } };
+  },
+  async ({ headers, bytes }, { chainPush: { secret, clock } }) => {
+    if (secret === undefined)
+      throw new ApiError("service_unavailable", { details: { missing: "INTERNAL_WEBHOOK_SECRET" } });
+    const signature = headers["x-service-signature"];
+    if (typeof signature !== "string") throw new ApiError("webhook_signature_invalid");
+    const text = (await bytes()).toString("utf8");
+    if (!verifyWebhookSignature(secret, signature, text, toUnixSeconds(clock.now()))) {
+      throw new ApiError("webhook_signature_invalid");
+    }
+  },
+);
 
 /** The networks that a push is about: those whose name, CAIP-2 id or chain id it gives, or else all. */
 function networksOf({ network, chainId }: { network?: unknown; chainId?: unknown }): Network[] {

@@ -56,6 +56,13 @@ describe("a push from an RPC provider", () => {
       const closed = await startTestApi();
       try {
         assertError(await push({}, { on: closed }), 503, "service_unavailable");
+        for (const [path, rawBody] of [
+          [PATH, "{"],
+          [`${PATH}?a=1`, "{}"],
+        ] as const) {
+          const answer = await closed.request("POST", path, { rawBody, headers: { "content-type": "text/plain" } });
+          assertError(answer, 503, "service_unavailable");
+        }
       } finally {
         await closed.close();
       }
@@ -73,6 +80,25 @@ describe("a push from an RPC provider", () => {
       const headers = sign(JSON.stringify({ network: "base" }));
       const answer = await api.request("POST", PATH, { rawBody: JSON.stringify({ network: "base-sepolia" }), headers });
       assertError(answer, 401, "webhook_signature_invalid");
+    });
+
+    it("[D38] with 401 if it isn't signed, whatever its body", async () => {
+      const unsigned = "t=1,v1=00";
+      for (const [path, rawBody, type] of [
+        [PATH, "{", "application/json"],
+        [PATH, JSON.stringify({ a: { b: "x".repeat(1_000) } }), "text/plain"],
+        [PATH, '{"a":1,"a":2}', "application/json"],
+        [`${PATH}?a=1`, "{}", "application/json"],
+      ] as const) {
+        for (const headers of [
+          { "content-type": type },
+          { "content-type": type, "x-service-signature": unsigned },
+        ] as Record<string, string>[]) {
+          assertError(await api.request("POST", path, { rawBody, headers }), 401, "webhook_signature_invalid");
+        }
+      }
+      const rawBody = "{";
+      assertError(await api.request("POST", PATH, { rawBody, headers: sign(rawBody) }), 400, "malformed_json");
     });
 
     it("[D38] with 401 if the header is malformed", async () => {
