@@ -35,6 +35,7 @@ const checkAnswer = dataOf(
         .meta({ id: "CriteriaCheck" }),
     ),
     result: result.meta({ description: "`fail` if anything fails, else `open` if anything is open, else `pass`" }),
+    indexedBlock: z.int().meta({ description: "Subgraph block at which the deal's state was read" }),
   }),
 );
 

@@ -13,6 +13,8 @@ export interface CheckReport {
   facts: Fact[];
   checks: CheckVerdict[];
   result: Result;
+  /** Block of the subgraph at which the deal was read. */
+  indexedBlock: number;
 }
 
 /** Dependencies of the check. */
@@ -56,17 +58,17 @@ export function createChecker({ read, evaluator }: CheckOptions) {
       signal: AbortSignal,
     ): Promise<CheckReport> {
       const reading = await read(transactionId, agentId, { signal });
-      const { record, chainNow } = reading;
+      const { record, indexedBlock, chainNow } = reading;
       if (record.criteriaJson === null) throw new ApiError("criteria_not_available");
       const { criteria, requestPayload, quantity } = JSON.parse(record.criteriaJson) as CriteriaDocument;
       const payload = payloadOf(reading, given);
       const facts = given === undefined ? handoverFacts(record, chainNow) : [];
-      if (payload === null) return { facts, checks: [], result: overall(facts) };
+      if (payload === null) return { facts, checks: [], result: overall(facts), indexedBlock };
       try {
         const subject = { result: payload, request: requestPayload, quantity };
         const { schema, checks } = await evaluator.evaluate(agentId, criteria ?? {}, subject);
         if (schema !== undefined) facts.push({ name: "schema_matches", ...schema });
-        return { facts, checks, result: overall([...facts, ...checks]) };
+        return { facts, checks, result: overall([...facts, ...checks]), indexedBlock };
       } catch (error) {
         if (!(error instanceof EvaluatorUnavailableError)) throw error;
         throw new ApiError("criteria_check_unavailable", { retryAfterSeconds: RETRY_SECONDS, cause: error });

@@ -75,7 +75,8 @@ export function createAdminRuling(options: AdminRulingOptions) {
         throw new ApiError("dispute_already_ruled", { details });
       }
       const resolverContract = chains[network].deployment.resolver;
-      return { dispute: current, record, chainNow, resolverContract, transaction: await progress.of(disputeId) };
+      const transaction = await progress.of(disputeId);
+      return { dispute: current, record, indexedBlock: null, chainNow, resolverContract, transaction };
     }
   };
 }

@@ -5,6 +5,7 @@ import type { Network } from "../../config/constants.ts";
 import { writePlain } from "../../db/plain-writes.ts";
 import { disputeIdOf } from "../transactions/dispute-id.ts";
 import type { TransactionRecord } from "../transactions/model.ts";
+import type { Side } from "./judging/case.ts";
 import type { DisputeModel, DisputeRecord } from "./model.ts";
 
 /** Settings and collaborators of the book. */
@@ -21,7 +22,13 @@ type Operation = AnyBulkWriteOperation<DisputeRecord & Document>;
 
 const MILLISECONDS = 1_000;
 const MAX_COUNTED = 1_000;
-const bothComplete = { $and: [{ $ne: ["$complete.buyer", null] }, { $ne: ["$complete.seller", null] }] };
+/** How long a party that has submitted evidence, and hasn't marked it complete, may take for its next item. */
+const NEXT_ITEM_MS = 60_000;
+/** When a party is done: when it said so, or a pause after its last item; null while it hasn't spoken. An expression. */
+const doneAt = (side: Side) => ({
+  $ifNull: [`$complete.${side}`, { $add: [{ $max: `$evidence.${side}.submittedAt` }, NEXT_ITEM_MS] }],
+});
+const bothDone = { $and: [{ $ne: [doneAt("buyer"), null] }, { $ne: [doneAt("seller"), null] }] };
 
 /** What the chain doesn't change. */
 const KEPT = [
@@ -30,13 +37,20 @@ const KEPT = [
 ];
 
 /**
- * When the ruling of an open dispute is due: when both parties have marked their evidence complete, or at the end of the
- * evidence period. An expression, so that it counts what is in the record when it is written.
+ * When the ruling of an open dispute is due: when both parties have submitted evidence or marked theirs complete, and at the
+ * end of the evidence period at the latest (decision 26). An expression, so that it counts what is in the record when it
+ * is written.
  */
 export const DUE = {
   $cond: [
     { $and: ["$isOpen", { $eq: ["$ruling", null] }] },
-    { $cond: [bothComplete, { $max: ["$complete.buyer", "$complete.seller"] }, "$evidenceEndsAt"] },
+    {
+      $cond: [
+        bothDone,
+        { $min: [{ $max: [doneAt("buyer"), doneAt("seller")] }, "$evidenceEndsAt"] },
+        "$evidenceEndsAt",
+      ],
+    },
     null,
   ],
 };

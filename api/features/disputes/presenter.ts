@@ -21,6 +21,8 @@ export interface RulingTransactionState {
 export interface DisputeReading {
   dispute: DisputeRecord;
   record: TransactionRecord;
+  /** Block of the subgraph at which the escrow was read; null if it is the follower's copy. */
+  indexedBlock: number | null;
   /** The chain's time in unix seconds. */
   chainNow: number;
   resolverContract: `0x${string}`;
@@ -88,7 +90,7 @@ function presentOffer(offer: SettlementOffer | null, chainNow: number): Presente
 
 /** A dispute as its parties see it (decision 26). */
 export function presentDispute(reading: DisputeReading): Presented {
-  const { dispute: own, record, chainNow, resolverContract, transaction } = reading;
+  const { dispute: own, record, indexedBlock, chainNow, resolverContract, transaction } = reading;
   const { escrow } = record;
   const resolution = escrow?.moves.find(({ type }) => type === "EscrowResolved");
   return {
@@ -118,6 +120,7 @@ export function presentDispute(reading: DisputeReading): Presented {
       offers: { buyer: presentOffer(own.offers.buyer, chainNow), seller: presentOffer(own.offers.seller, chainNow) },
       calls: agreedCalls(reading),
     },
+    indexedBlock,
     createdAt: iso(escrow?.disputedAt ?? own.createdAt.getTime() / 1_000),
     resolvedAt: record.status === "resolved" && escrow?.settledAt != null ? iso(escrow.settledAt) : null,
   };

@@ -48,7 +48,11 @@ export type DisputeBody = z.output<typeof disputeBody>;
 const complete = z
   .literal(true)
   .optional()
-  .meta({ description: "Nothing more comes from this party; the ruling comes once both parties have said so" });
+  .meta({
+    description:
+      "Nothing more comes from this party. The ruling comes once both parties have said so or have submitted evidence, the " +
+      "latter a minute after the last item",
+  });
 
 /** Body of evidence: one item, or the mark that there is nothing more, or both. */
 export const evidenceBody = z
@@ -189,6 +193,10 @@ export const dispute = z
       offers: z.object({ buyer: offer.nullable(), seller: offer.nullable() }),
       calls: z.array(contractCall).meta({ description: "Ready when both parties have signed the same terms" }),
     }),
+    indexedBlock: z
+      .int()
+      .nullable()
+      .meta({ description: "Subgraph block at which the escrow was read; null in the answer to an admin" }),
     createdAt: timestamp,
     resolvedAt: timestamp.nullable(),
   })

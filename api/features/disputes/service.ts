@@ -78,10 +78,11 @@ export function createDisputeService(options: DisputeServiceOptions) {
     return { dispute, reading };
   }
 
-  async function present(dispute: DisputeRecord, { record, chainNow }: Reading): Promise<DisputeReading> {
+  async function present(dispute: DisputeRecord, reading: Reading): Promise<DisputeReading> {
+    const { record, indexedBlock, chainNow } = reading;
     const resolverContract = chains[record.network].deployment.resolver;
     const transaction = dispute.ruling === null ? undefined : await progress.of(dispute._id);
-    return { dispute, record, chainNow, resolverContract, transaction };
+    return { dispute, record, indexedBlock, chainNow, resolverContract, transaction };
   }
 
   /** The criteria document that a party supplies, as it is stored. */
@@ -146,7 +147,7 @@ export function createDisputeService(options: DisputeServiceOptions) {
               updatedAt: at,
             },
           },
-          ...(isComplete ? [{ $set: { dueAt: DUE } }] : []),
+          ...(isComplete || items.length > 0 ? [{ $set: { dueAt: DUE } }] : []),
         ],
         { returnDocument: "after", updatePipeline: true },
       )

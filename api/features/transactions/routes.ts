@@ -195,8 +195,8 @@ const claimAbandoned = defineRoute({
   responses: { 200: claimAbandonedAnswer },
   errors: ["not_found", "wrong_role", "indexer_unavailable"],
 }).handle(async ({ params, caller, signal }, { transactions }: TransactionDeps) => {
-  const { call, opensAt, reason } = await transactions.claimAbandoned(caller.agentId, params.id, signal);
-  const data = { ...call, claimable: reason === null, claimableAt: isoOrNull(opensAt), reason };
+  const { call, indexedBlock, opensAt, reason } = await transactions.claimAbandoned(caller.agentId, params.id, signal);
+  const data = { ...call, claimable: reason === null, claimableAt: isoOrNull(opensAt), reason, indexedBlock };
   return { status: 200, body: { success: true, data } };
 });
 
@@ -213,8 +213,8 @@ const finalize = defineRoute({
   responses: { 200: finalizeAnswer },
   errors: ["not_found", "indexer_unavailable"],
 }).handle(async ({ params, caller, signal }, { transactions }: TransactionDeps) => {
-  const { call, opensAt, reason } = await transactions.finalize(caller.agentId, params.id, signal);
-  const data = { ...call, finalizable: reason === null, finalizableAt: isoOrNull(opensAt), reason };
+  const { call, indexedBlock, opensAt, reason } = await transactions.finalize(caller.agentId, params.id, signal);
+  const data = { ...call, finalizable: reason === null, finalizableAt: isoOrNull(opensAt), reason, indexedBlock };
   return { status: 200, body: { success: true, data } };
 });
 

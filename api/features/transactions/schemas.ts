@@ -155,16 +155,18 @@ const reason = z
       "other reason names the deal's state, and the time is null",
   });
 
+const indexedBlock = z.int().meta({ description: "Subgraph block at which the deal's state was read" });
+
 /** The call for a buyer to reclaim or for anyone to finalize, and when the chain starts to accept it (decision 19). */
 export const claimAbandonedAnswer = dataOf(
   contractCall
     .omit({ description: true })
-    .extend({ claimable: z.boolean(), claimableAt: timestamp.nullable(), reason }),
+    .extend({ claimable: z.boolean(), claimableAt: timestamp.nullable(), reason, indexedBlock }),
 );
 export const finalizeAnswer = dataOf(
   contractCall
     .omit({ description: true })
-    .extend({ finalizable: z.boolean(), finalizableAt: timestamp.nullable(), reason }),
+    .extend({ finalizable: z.boolean(), finalizableAt: timestamp.nullable(), reason, indexedBlock }),
 );
 export const criteriaAnswer = dataOf(
   z.object({ transactionId: z.string(), criteriaHash: bytes32, criteria: jsonObject }),

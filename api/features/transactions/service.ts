@@ -18,6 +18,7 @@ import type { Reading, ReadingAt, TransactionReader } from "./reader.ts";
 /** A call, and when the chain starts to accept it. */
 export interface TimedCall extends Opening {
   call: ContractCall;
+  indexedBlock: number;
 }
 
 /** A read, and what the caller may do next. */
@@ -99,17 +100,17 @@ export function createTransactionService(options: TransactionServiceOptions) {
 
     /** Calldata for the buyer to reclaim the deposit of an undelivered job (specification row 11, decision 19). */
     async claimAbandoned(agentId: string, transactionId: string, signal?: AbortSignal): Promise<TimedCall> {
-      const { record, role, chainNow } = await reader.read(transactionId, agentId, { signal });
+      const { record, role, indexedBlock, chainNow } = await reader.read(transactionId, agentId, { signal });
       if (role !== "buyer") throw new ApiError("wrong_role", { details: { role, required: "buyer" } });
       const call = moveCall(callTarget(record), "claimAbandoned", record.escrowId);
-      return { call, ...abandonmentOpening(record, chainNow) };
+      return { call, indexedBlock, ...abandonmentOpening(record, chainNow) };
     },
 
     /** Calldata for anyone to release the funds after the dispute window (decision 19). */
     async finalize(agentId: string, transactionId: string, signal?: AbortSignal): Promise<TimedCall> {
-      const { record, chainNow } = await reader.read(transactionId, agentId, { signal });
+      const { record, indexedBlock, chainNow } = await reader.read(transactionId, agentId, { signal });
       const call = moveCall(callTarget(record), "finalize", record.escrowId);
-      return { call, ...finalizationOpening(record, chainNow) };
+      return { call, indexedBlock, ...finalizationOpening(record, chainNow) };
     },
   };
 }

@@ -1030,6 +1030,10 @@ export type Dispute = {
      */
     calls: Array<ContractCall>;
   };
+  /**
+   * Subgraph block at which the escrow was read; null in the answer to an admin
+   */
+  indexedBlock: number | null;
   createdAt: string;
   resolvedAt: string | null;
 };
@@ -4497,6 +4501,10 @@ export type GetApiV1TransactionsByIdClaimAbandonedResponses = {
        * Why the chain doesn't accept the call now; null if it does. `too_early`: it will, from the given time on. Any other reason names the deal's state, and the time is null
        */
       reason: "not_funded" | "expired" | "not_delivered" | "delivered" | "disputed" | "settled" | "too_early" | null;
+      /**
+       * Subgraph block at which the deal's state was read
+       */
+      indexedBlock: number;
     };
   };
 };
@@ -4581,6 +4589,10 @@ export type GetApiV1TransactionsByIdFinalizeResponses = {
        * Why the chain doesn't accept the call now; null if it does. `too_early`: it will, from the given time on. Any other reason names the deal's state, and the time is null
        */
       reason: "not_funded" | "expired" | "not_delivered" | "delivered" | "disputed" | "settled" | "too_early" | null;
+      /**
+       * Subgraph block at which the deal's state was read
+       */
+      indexedBlock: number;
     };
   };
 };
@@ -4697,6 +4709,10 @@ export type PostApiV1TransactionsByIdCheckResponses = {
        * `fail` if anything fails, else `open` if anything is open, else `pass`
        */
       result: "pass" | "fail" | "open";
+      /**
+       * Subgraph block at which the deal's state was read
+       */
+      indexedBlock: number;
     };
   };
 };
@@ -4984,7 +5000,7 @@ export type PostApiV1DisputesByDisputeIdEvidenceData = {
     description?: string;
     attachments?: Array<string>;
     /**
-     * Nothing more comes from this party; the ruling comes once both parties have said so
+     * Nothing more comes from this party. The ruling comes once both parties have said so or have submitted evidence, the latter a minute after the last item
      */
     complete?: true;
     /**
@@ -5098,7 +5114,7 @@ export type PostApiV1TransactionsByIdDisputeEvidenceData = {
     description?: string;
     attachments?: Array<string>;
     /**
-     * Nothing more comes from this party; the ruling comes once both parties have said so
+     * Nothing more comes from this party. The ruling comes once both parties have said so or have submitted evidence, the latter a minute after the last item
      */
     complete?: true;
     /**

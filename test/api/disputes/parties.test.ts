@@ -40,7 +40,9 @@ describe("the parties of a dispute", () => {
       const [item] = data.evidence;
       assert.include(item, { type: "delivery_proof", description: PROOF.description, submittedBy: "buyer" });
       assert.deepEqual(item.attachments, PROOF.attachments);
-      assert.deepEqual(await read(deal), data);
+      const later = await read(deal);
+      assert.isAtLeast(later.indexedBlock, data.indexedBlock);
+      assert.deepEqual({ ...later, indexedBlock: data.indexedBlock }, data);
     });
 
     it("[D26] only once, and only the buyer", async () => {
@@ -131,6 +133,31 @@ describe("the parties of a dispute", () => {
       assertError(await court.submit(deal, PROOF), 409, "evidence_closed");
       assert.deepEqual((await read(deal)).complete, { buyer: true, seller: false });
       assert.strictEqual((await court.submit(deal, PROOF, court.seller)).status, 201);
+    });
+
+    it("[D26] makes the ruling due once both have spoken, with a minute for the next item", async () => {
+      const deal = await court.disputed();
+      const record = async () => {
+        const found = await court.api.container.features.disputes.models.disputes.findById(deal.disputeId).lean();
+        assert.exists(found);
+        return found;
+      };
+      const minuteAfter = (items: { submittedAt: Date }[]) => new Date(Number(items.at(-1)?.submittedAt) + 60_000);
+      const submit = async (body: object, agent: TestAgent) => {
+        assert.strictEqual((await court.submit(deal, body, agent)).status, 201);
+        return record();
+      };
+      const bySeller = await submit(PROOF, court.seller);
+      assert.deepEqual(bySeller.dueAt, bySeller.evidenceEndsAt);
+      const byBoth = await submit(PROOF, court.buyer);
+      assert.deepEqual(byBoth.dueAt, minuteAfter(byBoth.evidence.buyer));
+      const bySellerAgain = await submit(PROOF, court.seller);
+      assert.deepEqual(bySellerAgain.dueAt, minuteAfter(bySellerAgain.evidence.seller));
+      const sellerComplete = await submit({ complete: true }, court.seller);
+      const buyersEnd = minuteAfter(sellerComplete.evidence.buyer);
+      const sellersEnd = sellerComplete.complete.seller;
+      assert.exists(sellersEnd);
+      assert.deepEqual(sellerComplete.dueAt, sellersEnd > buyersEnd ? sellersEnd : buyersEnd);
     });
 
     it("[D26] with the criteria document of an escrow without a checkout, within the bounds of a checkout", async () => {

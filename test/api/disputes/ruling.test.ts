@@ -169,7 +169,7 @@ describe("a ruling by the system", () => {
     const dispute = await disputes.findById(deal.disputeId).lean();
     const record = await transactions.findById(deal.transactionId).lean();
     assert.ok(dispute !== null && record !== null);
-    const now = { chainNow: 0, resolverContract: record.escrowContract, transaction: undefined };
+    const now = { indexedBlock: null, chainNow: 0, resolverContract: record.escrowContract, transaction: undefined };
     const seen = presentDispute({ dispute, record: { ...record, status: "released" }, ...now });
     const { status, outcome, buyerPercent, resolvedBy, rationale } = seen;
     assert.deepEqual([status, outcome, buyerPercent, resolvedBy, rationale], ["withdrawn", null, null, null, null]);

@@ -347,7 +347,9 @@ describe("transactions", () => {
         claimable: false,
         claimableAt: new Date((deadline + abandonmentGrace + 1) * 1000).toISOString(),
         reason: "too_early",
+        indexedBlock: body.data.indexedBlock,
       });
+      assert.isAtLeast(body.data.indexedBlock, 1);
       assertError(await call(market.seller, "GET", pathOf(checkout, "/claimAbandoned")), 403, "wrong_role");
     });
 
