@@ -155,7 +155,9 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
           { followedAt: now(), ...resume },
         );
         if (noted.matchedCount === 0) return;
-        if (untidied.writes >= WRITES_TO_TIDY || untidied.documents >= DOCUMENTS_TO_TIDY) {
+        const isUntidy = untidied.writes >= WRITES_TO_TIDY || untidied.documents >= DOCUMENTS_TO_TIDY;
+        // The engine refuses an index of vectors whose files have been merged in the meantime.
+        if (isUntidy && indexing === undefined) {
           await tidy(table);
           untidied = { writes: 0, documents: 0 };
         }

@@ -1,0 +1,122 @@
+// The writer of a search index, with a source of its own: a collection of numbers that becomes a table of vectors.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { assert } from "chai";
+import type { Connection } from "mongoose";
+
+import { createIndexes } from "../../../api/db/connection.ts";
+import type { Listing } from "../../../api/features/listings/listing.ts";
+import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
+import type { LanceTables } from "../../../api/features/search/engine/lance-tables.ts";
+import { addAll, applyAll, INDEXED_FROM } from "../../../api/features/search/engine/lance-writes.ts";
+import { watchFrom } from "../../../api/features/search/index/change-batches.ts";
+import type { IndexSource } from "../../../api/features/search/index/index-source.ts";
+import { indexStateModel } from "../../../api/features/search/index/index-state.ts";
+import { createIndexWriter } from "../../../api/features/search/index/index-writer.ts";
+import { listingFormat } from "../../../api/features/search/listing-format.ts";
+import { createLease, leaseModel } from "../../../api/jobs/lease.ts";
+import { createLogger } from "../../../api/lib/logger.ts";
+import { openEncoderBench } from "../../fixtures/embedding-encoders.ts";
+import type { EncoderBench } from "../../fixtures/embedding-encoders.ts";
+import { seededRandom } from "../../fixtures/random.ts";
+import { until } from "../../fixtures/until.ts";
+
+const NAME = "numbers";
+const DIMENSIONS = 16;
+const LEASE_MS = 10_000;
+
+interface NumberRecord {
+  _id: number;
+}
+
+describe("the writer of a growing search index", () => {
+  let bench: EncoderBench;
+  let connection: Connection;
+  let dir: string;
+  let tables: LanceTables;
+  let stopping: (() => Promise<void>)[];
+  const lines: string[] = [];
+
+  beforeEach(async () => {
+    bench = await openEncoderBench();
+    ({ connection } = bench);
+    await createIndexes(connection);
+    await connection.createCollection(NAME);
+    dir = await mkdtemp(join(tmpdir(), "marketplace-index-"));
+    tables = openLanceTables(dir);
+    stopping = [];
+    lines.length = 0;
+  });
+  afterEach(async () => {
+    await Promise.all(stopping.map((stop) => stop()));
+    await bench.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  const numbers = () => connection.collection<NumberRecord>(NAME);
+  const states = () => indexStateModel(connection);
+  const state = () => states().findById(NAME).lean();
+  const random = seededRandom();
+  const storedOf = (n: number) => ({
+    document: {
+      ...{ id: `lst_${n}`, sellerAgentId: `agt_${n}`, sellerAddress: `0x${n.toString(16).padStart(40, "0")}` },
+      ...{ title: "Title", description: "Text", category: "other", price: "1", priceUnit: "flat", currency: "USDC" },
+      ...{ deliveryType: "webhook", callbackRequired: false, endpointUrl: null, network: "base", status: "active" },
+      ...{ createdAt: new Date(0), updatedAt: new Date(0) },
+    } as Listing,
+    revision: 1,
+    vector: Float32Array.from({ length: DIMENSIONS }, () => random() - 0.5),
+  });
+
+  function source(loaded = 0): IndexSource<NumberRecord> {
+    return {
+      ...{ name: NAME, format: 1, layout: listingFormat, connection, isEmbedded: () => Promise.resolve(true) },
+      watch: (from) => watchFrom<NumberRecord>(numbers() as never, from),
+      async load({ table }, beforeWrite) {
+        await beforeWrite();
+        await addAll(
+          table,
+          listingFormat,
+          Array.from({ length: loaded }, (_, n) => storedOf(n)),
+        );
+        return loaded;
+      },
+      async apply(changes, { table }) {
+        const put = changes.flatMap((change) => ("documentKey" in change ? [storedOf(change.documentKey._id)] : []));
+        await applyAll(table, listingFormat, put, []);
+      },
+    };
+  }
+
+  const leases = () => leaseModel(connection);
+
+  /** Runs a writer as a worker does. */
+  function startWriter(owner: string, from: IndexSource<NumberRecord>, its: LanceTables = tables): void {
+    const log = createLogger({ level: "info", name: owner, destination: { write: (line) => void lines.push(line) } });
+    const writer = createIndexWriter({
+      ...{ loop: owner, source: from, states: states(), tables: its, now: () => new Date(), log },
+      ...{ lease: createLease(leases(), `${NAME}-index`, owner, LEASE_MS) },
+      encoder: { model: "test", dimensions: DIMENSIONS },
+    });
+    const ending = new AbortController();
+    const ended = writer.run(ending.signal);
+    stopping.push(async () => {
+      ending.abort();
+      await ended;
+    });
+  }
+
+  it("indexes the vectors of a table that is written all the time", async () => {
+    startWriter("a", source(INDEXED_FROM - 1));
+    await until("the table answers", async () => (await state()) !== null);
+    let next = INDEXED_FROM;
+    // Every batch is large enough for the table to be tidied after it.
+    await until("its vectors are indexed", async () => {
+      await numbers().insertMany(Array.from({ length: 600 }, () => ({ _id: next++ })));
+      return ((await state())?.indexedVectors ?? 0) > 0;
+    });
+    assert.isEmpty(lines.filter((line) => line.includes("couldn't index")));
+  });
+});
