@@ -73,7 +73,7 @@ describe("the writer of a growing search index", () => {
   function source(loaded = 0): IndexSource<NumberRecord> {
     return {
       ...{ name: NAME, format: 1, layout: listingFormat, connection, isEmbedded: () => Promise.resolve(true) },
-      watch: (from) => watchFrom<NumberRecord>(numbers() as never, from),
+      watch: (from) => watchFrom<NumberRecord>(numbers(), from),
       async load({ table }, beforeWrite) {
         await beforeWrite();
         await addAll(
@@ -118,5 +118,78 @@ describe("the writer of a growing search index", () => {
       return ((await state())?.indexedVectors ?? 0) > 0;
     });
     assert.isEmpty(lines.filter((line) => line.includes("couldn't index")));
+  });
+
+  /** Tables that are held before they can be published: after all their documents have been written. */
+  function heldTables() {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    let isHeld = false;
+    const held: LanceTables = {
+      ...tables,
+      async create(...args) {
+        const table = await tables.create(...args);
+        const countRows = table.countRows.bind(table);
+        table.countRows = async (...filter) => {
+          const rows = await countRows(...filter);
+          isHeld = true;
+          await promise;
+          return rows;
+        };
+        return table;
+      },
+    };
+    const untilHeld = () => until("the table is complete", () => Promise.resolve(isHeld));
+    return {
+      held,
+      untilHeld,
+      release: () => {
+        resolve(undefined);
+      },
+    };
+  }
+
+  it("a writer that was paused past its lease doesn't publish its table over another writer's", async () => {
+    const { held, untilHeld, release } = heldTables();
+    startWriter("a", source(10), held);
+    await untilHeld();
+    const [abandoned] = await tables.names();
+    // As if the process hadn't run until its lease ended.
+    await leases().updateOne({ _id: `${NAME}-index` }, { owner: "b" });
+    startWriter("b", source(20));
+    const published = await until("the other one's table answers", async () => (await state())?.table);
+    await until("the first one's is dropped", async () => !(await tables.names()).includes(abandoned ?? ""));
+    release();
+    await until("the first one has noticed", () =>
+      Promise.resolve(lines.some((line) => line.includes('"name":"a"') && line.includes("taken over"))),
+    );
+    assert.strictEqual((await state())?.table, published);
+  });
+
+  it("a writer doesn't publish a table that another has dropped", async () => {
+    const { held, untilHeld, release } = heldTables();
+    startWriter("a", source(10), held);
+    await untilHeld();
+    const [dropped] = await tables.names();
+    await tables.drop(dropped ?? "");
+    release();
+    const { table } = await until("a table answers", async () => (await state()) ?? undefined);
+    assert.notStrictEqual(table, dropped);
+    assert.strictEqual(await (await tables.open(table)).countRows(), 10);
+  });
+
+  it("a writer doesn't publish its table over one that is newer than its build, even with the lease", async () => {
+    const { held, untilHeld, release } = heldTables();
+    startWriter("a", source(10), held);
+    await untilHeld();
+    const table = `${NAME}_newer`;
+    await tables.create(table, listingFormat, DIMENSIONS);
+    const { operationTime } = await connection.getClient().db("admin").command({ ping: 1 });
+    await states().create({
+      ...{ _id: NAME, table, format: 1, model: "test", resume: { operationTime }, indexedVectors: 0 },
+      ...{ followedAt: new Date(), retired: [] },
+    });
+    release();
+    await until("its own is dropped", async () => (await tables.names()).length === 1);
+    assert.strictEqual((await state())?.table, table);
   });
 });

@@ -5,6 +5,7 @@ import { MongoServerError } from "mongodb";
 import type { Document as Record, Timestamp } from "mongodb";
 import type { Connection } from "mongoose";
 
+import { isDuplicateKey } from "../../../db/connection.ts";
 import type { BackgroundLoop } from "../../../jobs/background-loop.ts";
 import type { Lease } from "../../../jobs/lease.ts";
 import type { Logger } from "../../../lib/logger.ts";
@@ -46,6 +47,15 @@ const RETIRED_KEPT_MS = 60_000;
  */
 const HISTORY_LOST: ReadonlySet<number> = new Set([286, 280, 260, 9, 40_647, 50_811]);
 
+/** Thrown when another worker writes the index by now. */
+class TakenOverError extends Error {
+  override readonly name = "TakenOverError";
+
+  constructor() {
+    super("Another worker has taken over");
+  }
+}
+
 /** An index that is being written. */
 interface OpenIndex extends TableInUse {
   state: IndexState;
@@ -62,6 +72,30 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
   const log = parent.child({ index: source.name });
   const tablePrefix = `${source.name}_`;
 
+  async function requireLease(): Promise<void> {
+    if (!(await lease.acquire())) throw new TakenOverError();
+  }
+
+  /**
+   * Names the table that answers searches from now on. A worker that was paused past its lease publishes nothing: another may have
+   * published its own table since, or dropped this one.
+   * @param before the table that answered when the build began
+   * @throws TakenOverError
+   */
+  async function publish(state: IndexState, before: string | undefined): Promise<void> {
+    await requireLease();
+    if (!(await tables.names()).includes(state.table)) throw new TakenOverError();
+    try {
+      // Without a table before, another one makes this an insert of an id that exists.
+      const written = await states.replaceOne({ _id: source.name, table: before ?? state.table }, state, {
+        upsert: before === undefined,
+      });
+      if (written.matchedCount + written.upsertedCount === 0) throw new TakenOverError();
+    } catch (error) {
+      throw isDuplicateKey(error) ? new TakenOverError() : error;
+    }
+  }
+
   /** Builds the index in a table of its own, which answers searches once it is complete. */
   async function build(before: IndexState | null): Promise<OpenIndex> {
     const startedAt = performance.now();
@@ -69,9 +103,7 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
     const name = `${tablePrefix}${now().getTime().toString(36)}_${randomBytes(3).toString("hex")}`;
     const table = await tables.create(name, source.layout, encoder.dimensions);
     const { model } = encoder;
-    const documents = await source.load({ name, table, model }, async () => {
-      if (!(await lease.acquire())) throw new Error("Another worker has taken over");
-    });
+    const documents = await source.load({ name, table, model }, requireLease);
     await tidy(table);
     const indexedVectors = await vectorsToIndex(table, 0);
     if (indexedVectors > 0) await indexVectors(table);
@@ -80,7 +112,7 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
       followedAt: now(),
       retired: [...(before?.retired ?? []), ...(before === null ? [] : [{ table: before.table, at: now() }])],
     };
-    await states.replaceOne({ _id: source.name }, state, { upsert: true });
+    await publish(state, before?.table);
     log.info({ table: name, documents, ms: Math.round(performance.now() - startedAt) }, "search index built");
     return { state, name, table, model };
   }
