@@ -6,6 +6,7 @@ import type { StoredDocument } from "../search/engine/lance-tables.ts";
 import { addAll, applyAll, vectorsOf } from "../search/engine/lance-writes.ts";
 import { watchFrom } from "../search/index/change-batches.ts";
 import type { IndexSource, TableInUse } from "../search/index/index-source.ts";
+import { isMostlyEmbedded } from "../search/index/pending-share.ts";
 import { entryFormat, indexedEntryOf, MEMORY_FORMAT, MEMORY_INDEX } from "./entry-format.ts";
 import type { IndexedEntry } from "./entry-format.ts";
 import { REMOVALS_KEPT_MS } from "./ledger.ts";
@@ -22,8 +23,6 @@ export interface MemorySourceDeps {
 
 const AGENTS_AT_ONCE = 100;
 const ENTRIES_AT_ONCE = 500;
-/** Share of entries without a vector of the new model with which its index may answer. */
-const PENDING_SHARE = 0.01;
 
 /**
  * Puts all agents' entries into the index of memory search. It follows the agents' totals, which every change of an agent's memory
@@ -117,7 +116,7 @@ export function createMemorySource({ connection, models, model }: MemorySourceDe
 
     async isEmbedded() {
       const pending = await entries.countDocuments({ "embedding.model": { $ne: model } });
-      return pending === 0 || pending < PENDING_SHARE * (await entries.estimatedDocumentCount());
+      return await isMostlyEmbedded(pending, () => entries.estimatedDocumentCount());
     },
 
     async forget(table) {

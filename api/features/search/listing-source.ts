@@ -9,11 +9,10 @@ import { addAll, applyAll, vectorsOf } from "./engine/lance-writes.ts";
 import type { RemovedDocument } from "./engine/lance-writes.ts";
 import { watchFrom } from "./index/change-batches.ts";
 import type { IndexSource, TableInUse } from "./index/index-source.ts";
+import { isMostlyEmbedded } from "./index/pending-share.ts";
 import { LISTING_FORMAT, LISTING_INDEX, listingFormat } from "./listing-format.ts";
 
 const LOADED_AT_ONCE = 1_000;
-/** Share of listings without a vector of the new model with which its index may answer. */
-const PENDING_SHARE = 0.01;
 
 /** What a listing's change means for the index. */
 type Write = { put: StoredDocument<Listing>; isOtherModel: boolean } | { remove: RemovedDocument };
@@ -84,7 +83,7 @@ export function createListingSource(listings: ListingModel, model: string): Inde
     async isEmbedded() {
       const status = "active";
       const pending = await listings.countDocuments({ status, "embedding.model": { $ne: model } });
-      return pending === 0 || pending < PENDING_SHARE * (await listings.countDocuments({ status }));
+      return await isMostlyEmbedded(pending, () => listings.countDocuments({ status }));
     },
   };
 }

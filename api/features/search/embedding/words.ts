@@ -16,9 +16,8 @@ const ENDINGS = /(ations?|ings?|ers?|ors?|ies|ied|es|ed|ly|ments?|s|y|e)$/;
 const MIN_STEM_LENGTH = 3;
 
 /**
- * The stem of a word, so that "bookings" finds "booked"; null for a stop word. It isn't a package because an external
- * engine will bring its own stemmer, and a package would invalidate the numbers tuned in in-process-index.ts until
- * then.
+ * The stem of a word, so that "bookings" finds "booked"; null for a stop word. The engine has its own stemmer; this one is for
+ * what is compared outside of it.
  */
 export function searchTerm(word: string): string | null {
   const lower = word.toLowerCase();
