@@ -1,3 +1,4 @@
+import { readPage } from "../../db/pages.ts";
 import { validationError } from "../../http/errors.ts";
 import { logEntryId } from "./event-id.ts";
 import type { EventModel, EventRecord, EventType, LogLengthModel } from "./model.ts";
@@ -30,6 +31,7 @@ const BEFORE_FIRST: LogPosition = { seq: 0, eventId: LOG_START };
 
 /** The events of an agent, complete and in order (decisions 25 and 37). */
 export interface EventLog {
+  /** A page of at most `limit` events and about 1 MB. */
   list(agentId: string, query: EventQuery): Promise<{ events: EventRecord[]; hasMore: boolean }>;
   /**
    * The position of one of the agent's events, or the one before the first for `start`. Throws `validation_error` for an
@@ -77,26 +79,23 @@ export function createEventLog(model: EventModel, logLengths: LogLengthModel): E
     return event;
   }
 
-  function find(agentId: string, filter: EventFilter, afterSeq: number | undefined, limit: number) {
-    return model
-      .find(eventsFilter(agentId, filter, afterSeq))
-      .sort({ seq: 1 })
-      .limit(limit)
-      .lean<EventRecord[]>();
-  }
-
   return {
     positionOf,
     end,
     async list(agentId, { after, limit, ...wanted }) {
       const afterSeq = after === undefined ? undefined : (await positionOf(agentId, after, "query.after")).seq;
-      const found = await find(agentId, wanted, afterSeq, limit + 1);
-      return { events: found.slice(0, limit), hasMore: found.length > limit };
+      const filter = eventsFilter(agentId, wanted, afterSeq);
+      const { records, next } = await readPage(model, filter, { sort: { seq: 1 }, limit });
+      return { events: records, hasMore: next !== null };
     },
     async after(agentId, seq, filter, limit) {
       // Read before the events: everything up to here is found, even if others are added meanwhile.
       const { seq: length } = await end(agentId);
-      const events = await find(agentId, filter, seq, limit);
+      const events = await model
+        .find(eventsFilter(agentId, filter, seq))
+        .sort({ seq: 1 })
+        .limit(limit)
+        .lean<EventRecord[]>();
       const last = events.at(-1)?.seq ?? seq;
       return { events, complete: events.length < limit ? Math.max(last, length) : last };
     },

@@ -1,5 +1,6 @@
 import type { QueryFilter } from "mongoose";
 
+import { PAGE_BYTES } from "../../db/pages.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { AuditRecord, EarlierVersionRecord, EntryRecord, EntryVersion, MemoryModels } from "./model.ts";
 import { AUDIT_NAMESPACE, entryIdOf, keyRange } from "./names.ts";
@@ -23,9 +24,6 @@ export interface MemoryPage<Item, Position> {
   next: Position | null;
 }
 
-/** A page ends early behind this many bytes of values. */
-const PAGE_BYTES = 1_048_576;
-
 /** The database filter of a list. Served by an index, except for expired entries, which a job removes. */
 export function listFilter(agentId: string, { namespace, prefix, tag, after }: EntryQuery) {
   return {
@@ -36,7 +34,7 @@ export function listFilter(agentId: string, { namespace, prefix, tag, after }: E
   };
 }
 
-/** Takes a page's worth of records, and says whether there are more. */
+/** Takes a page's worth of records, and says whether there are more. A page ends early behind the maximum of bytes. */
 async function take<T extends { valueJson: string }>(found: AsyncIterable<T>, limit: number) {
   const items: T[] = [];
   let bytes = 0;

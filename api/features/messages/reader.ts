@@ -2,6 +2,7 @@ import type { Connection } from "mongoose";
 import type { z } from "zod";
 
 import { withTransaction } from "../../db/connection.ts";
+import { fitting, readPage, RECORD_BYTES } from "../../db/pages.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { deliveryId } from "./inboxes.ts";
@@ -62,13 +63,8 @@ export function sentFilter(agentId: string, { topic, cursor }: Pick<ListQuery, "
   };
 }
 
-function pageOf<Item>(found: Item[], limit: number, idOf: (item: Item) => string): Page<Item> {
-  const items = found.slice(0, limit);
-  const last = items.at(-1);
-  return { items, next: found.length > limit && last !== undefined ? idOf(last) : null };
-}
-
-const idOf = ({ _id }: MessageRecord): string => _id;
+/** Newest first. */
+const MESSAGE_ORDER = { _id: -1 } as const;
 
 /** Reads messages in the database. */
 export function createMessageReader(connection: Connection, models: MessageModels, clock: Clock): MessageReader {
@@ -80,15 +76,21 @@ export function createMessageReader(connection: Connection, models: MessageModel
       .sort({ seq: -1 })
       .limit(query.limit + 1)
       .lean<DeliveryRecord[]>();
-    const { items, next } = pageOf(found, query.limit, ({ seq }) => String(seq));
-    const records = await messages.find({ _id: { $in: items.map(({ messageId }) => messageId) } }).lean();
+    const sizes = await messages
+      .find({ _id: { $in: found.map(({ messageId }) => messageId) } }, RECORD_BYTES)
+      .lean<{ _id: string; bytes: number }[]>();
+    const bytesOf = new Map(sizes.map(({ _id, bytes }) => [_id, bytes]));
+    const sized = found.map((delivery) => ({ ...delivery, bytes: bytesOf.get(delivery.messageId) ?? 0 }));
+    const page = fitting(sized.slice(0, query.limit));
+    const records = await messages.find({ _id: { $in: page.map(({ messageId }) => messageId) } }).lean();
     const byId = new Map(records.map((message) => [message._id, message]));
-    const read = items.flatMap(({ messageId, readAt }) => {
-      // Retention may have deleted it between the two queries.
+    const items = page.flatMap(({ messageId, readAt }) => {
+      // Retention may have deleted it since its delivery was read.
       const message = byId.get(messageId);
       return message === undefined ? [] : [{ message, readAt }];
     });
-    return { items: read, next };
+    const last = page.at(-1);
+    return { items, next: page.length < found.length && last !== undefined ? String(last.seq) : null };
   }
 
   async function read(agentId: string, messageId: string): Promise<ReadMessage> {
@@ -107,13 +109,8 @@ export function createMessageReader(connection: Connection, models: MessageModel
       if (query.box === "inbox") return listInbox(agentId, query);
       const { limit } = query;
       const filter = sentFilter(agentId, query);
-      const found = await messages
-        .find(filter)
-        .sort({ _id: -1 })
-        .limit(limit + 1)
-        .lean();
-      const { items, next } = pageOf(found, limit, idOf);
-      return { items: items.map((message) => ({ message, readAt: null })), next };
+      const { records, next } = await readPage(messages, filter, { sort: MESSAGE_ORDER, limit });
+      return { items: records.map((message) => ({ message, readAt: null })), next };
     },
 
     async mark(agentId, messageId, isRead) {
@@ -132,12 +129,9 @@ export function createMessageReader(connection: Connection, models: MessageModel
     },
 
     async listUcp(agentId, { limit, cursor }) {
-      const found = await messages
-        .find({ ucpParties: agentId, ...(cursor === undefined ? {} : { _id: { $lt: cursor.after } }) })
-        .sort({ _id: -1 })
-        .limit(limit + 1)
-        .lean();
-      return pageOf(found, limit, idOf);
+      const filter = { ucpParties: agentId, ...(cursor === undefined ? {} : { _id: { $lt: cursor.after } }) };
+      const { records, next } = await readPage(messages, filter, { sort: MESSAGE_ORDER, limit });
+      return { items: records, next };
     },
 
     async messagesOf(transactionId, agentId, limit) {

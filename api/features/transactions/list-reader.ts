@@ -1,9 +1,10 @@
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
+import { fitting, RECORD_BYTES } from "../../db/pages.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { Role } from "./actions.ts";
 import { TRANSACTION_STATUSES } from "./model.ts";
-import type { TransactionModel, TransactionRecord, TransactionStatus } from "./model.ts";
+import type { ListedTransaction, TransactionModel, TransactionStatus } from "./model.ts";
 import type { ChainProgress, Reached } from "./ports.ts";
 import { UNFUNDED, escrowOf } from "./reader.ts";
 import { withChain } from "./snapshot.ts";
@@ -21,7 +22,7 @@ export interface ListFilter {
 
 /** One entry of a list. */
 export interface ListEntry {
-  record: TransactionRecord;
+  record: ListedTransaction;
   role: Role;
   indexedBlock: number | null;
 }
@@ -81,7 +82,7 @@ export function behindParty(agentId: string, filter: ListFilter, reached: Reache
 }
 
 /** The block at which a list entry is current. The follower may write copies before it moves its cursor. */
-function indexedBlockOf({ network, escrow }: TransactionRecord, reached: Reached): number | null {
+function indexedBlockOf({ network, escrow }: ListedTransaction, reached: Reached): number | null {
   const block = Math.max(reached.get(network) ?? -1, escrow?.updatedBlock ?? -1);
   return block < 0 ? null : block;
 }
@@ -89,7 +90,7 @@ function indexedBlockOf({ network, escrow }: TransactionRecord, reached: Reached
 /** Lists transactions for their parties from the follower's copies (decisions 15 and 41). */
 export function createListReader({ transactions, progress, indexers, waitMs }: ListReaderOptions) {
   /** The records whose copy is older than what a party has reported, read with one query per network's subgraph. */
-  async function readBehind(records: TransactionRecord[], reached: Reached, signal: AbortSignal | undefined) {
+  async function readBehind(records: ListedTransaction[], reached: Reached, signal: AbortSignal | undefined) {
     const behind = records.filter((record) => record.minBlock > (reached.get(record.network) ?? 0));
     const networks = [...new Set(behind.map((record) => record.network))];
     const readings = await Promise.all(
@@ -111,7 +112,7 @@ export function createListReader({ transactions, progress, indexers, waitMs }: L
   /**
    * A page of an agent's transactions, newest first. If a transaction's copy is too old, it is read from the subgraph,
    * and its status there decides whether it is in the list.
-   * @returns at most `limit` entries, and the id after which the next page starts; null on the last page
+   * @returns at most `limit` entries and about 1 MB, and the id after which the next page starts; null on the last page
    */
   return async function list(
     agentId: string,
@@ -123,23 +124,27 @@ export function createListReader({ transactions, progress, indexers, waitMs }: L
     const found = await Promise.all(
       [...byCopy(agentId, filter), behindParty(agentId, filter, reached)].map((query) =>
         transactions
-          .find(query)
+          .find(query, RECORD_BYTES)
           .sort({ _id: -1 })
           .limit(filter.limit + 1)
-          .lean<TransactionRecord[]>(),
+          .lean<{ _id: string; bytes: number }[]>(),
       ),
     );
     // If a query has more records, everything after its last one belongs to the next page.
-    const ends = found.flatMap((records) => records[filter.limit]?._id ?? []).sort();
-    const end = ends.at(-1) ?? null;
-    const records = new Map<string, TransactionRecord>();
-    for (const record of found.flat()) {
-      if (end !== null && record._id < end) continue;
-      // A party may have reported a move between two of the queries.
-      if (record.minBlock >= (records.get(record._id)?.minBlock ?? 0)) records.set(record._id, record);
-    }
-    const newer = await readBehind([...records.values()], reached, signal);
-    const entries = [...records.values()]
+    const ends = found.flatMap((sizes) => sizes[filter.limit]?._id ?? []).sort();
+    const lastRead = ends.at(-1) ?? null;
+    // Two of the queries may have found the same one.
+    const sizes = new Map(found.flat().map((size) => [size._id, size]));
+    const known = [...sizes.values()]
+      .filter(({ _id }) => lastRead === null || _id >= lastRead)
+      .sort((one, other) => (one._id < other._id ? 1 : -1));
+    const kept = fitting(known);
+    const end = kept.length < known.length ? (kept.at(-1)?._id ?? null) : lastRead;
+    const records = await transactions
+      .find({ _id: { $in: kept.map(({ _id }) => _id) } }, { criteriaJson: 0 })
+      .lean<ListedTransaction[]>();
+    const newer = await readBehind(records, reached, signal);
+    const entries = records
       .map((copy): ListEntry => {
         const { record, indexedBlock } = newer.get(copy._id) ?? {
           record: copy,

@@ -131,6 +131,9 @@ export interface TransactionRecord {
   updatedAt: Date;
 }
 
+/** What lists read of a transaction. */
+export type ListedTransaction = Omit<TransactionRecord, "criteriaJson">;
+
 export type TransactionModel = Model<TransactionRecord>;
 
 /** Statuses in which a transaction may still change. */

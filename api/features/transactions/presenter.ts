@@ -2,7 +2,7 @@ import type { z } from "zod";
 
 import type { Action, Role } from "./actions.ts";
 import { disputeIdOf } from "./dispute-id.ts";
-import type { TransactionRecord } from "./model.ts";
+import type { ListedTransaction } from "./model.ts";
 import type { transaction, transactionWithActions } from "./schemas.ts";
 import { isLate } from "./snapshot.ts";
 
@@ -14,11 +14,11 @@ const objectOrNull = (json: string | null): Record<string, unknown> | null =>
   json === null ? null : (JSON.parse(json) as Record<string, unknown>);
 
 /** Whether the chain has a delivery, so that the buyer may read the payload (decision 17). */
-function isDeliveredOnChain(record: TransactionRecord): boolean {
+function isDeliveredOnChain(record: ListedTransaction): boolean {
   return record.escrow !== null && record.escrow.deliveredAt !== null;
 }
 
-function timelineOf(record: TransactionRecord, showPayload: boolean): z.input<typeof transaction>["timeline"] {
+function timelineOf(record: ListedTransaction, showPayload: boolean): z.input<typeof transaction>["timeline"] {
   const entries: z.input<typeof transaction>["timeline"] = [];
   if (!record.unsolicited) {
     entries.push({ event: "CheckedOut", at: record.createdAt.toISOString(), txHash: null, blockNumber: null });
@@ -38,7 +38,7 @@ function timelineOf(record: TransactionRecord, showPayload: boolean): z.input<ty
  * @param indexedBlock block at which the escrow's state was read; null if no subgraph was read
  */
 export function presentTransaction(
-  record: TransactionRecord,
+  record: ListedTransaction,
   role: Role,
   indexedBlock: number | null,
 ): z.input<typeof transaction> {

@@ -120,7 +120,7 @@ export type TransactionReader = ReturnType<typeof createTransactionReader>;
 
 /** The escrow of a record among the subgraph's escrows; undefined if there is none. */
 export function escrowOf(
-  record: TransactionRecord,
+  record: Pick<TransactionRecord, "escrowId">,
   escrows: ReadonlyMap<string, IndexedEscrow>,
 ): IndexedEscrow | undefined {
   return escrows.get(record.escrowId.toLowerCase());

@@ -1,7 +1,7 @@
 import type { EscrowState, IndexedEscrow } from "../../indexer/schemas.ts";
 import { compareTerms } from "../../chain/receipts.ts";
 import type { TermDifference } from "../../chain/receipts.ts";
-import type { EscrowSnapshot, TransactionRecord, TransactionStatus } from "./model.ts";
+import type { EscrowSnapshot, ListedTransaction, TransactionRecord, TransactionStatus } from "./model.ts";
 
 /** The status of a transaction by the state of its escrow. */
 export const STATUS_OF: Readonly<Record<EscrowState, TransactionStatus>> = {
@@ -45,7 +45,7 @@ export function toSnapshot(escrow: IndexedEscrow): EscrowSnapshot {
 }
 
 /** The terms in which an escrow on chain differs from a checkout; empty if it is the checkout's escrow. */
-export function termDifferences(record: TransactionRecord, escrow: IndexedEscrow): TermDifference[] {
+export function termDifferences(record: ListedTransaction, escrow: IndexedEscrow): TermDifference[] {
   return compareTerms(termsOf(record), {
     buyer: escrow.buyer,
     seller: escrow.seller,
@@ -59,7 +59,7 @@ export function termDifferences(record: TransactionRecord, escrow: IndexedEscrow
 }
 
 /** The terms that the escrow of a transaction must have. */
-export function termsOf(record: TransactionRecord) {
+export function termsOf(record: ListedTransaction) {
   return {
     escrowId: record.escrowId,
     buyer: record.buyerAddress,
@@ -80,7 +80,7 @@ export type ChainFields = Pick<TransactionRecord, "status" | "expiredBy" | "escr
  * Status and escrow of a transaction, based on its escrow in the subgraph (decision 15). Without an escrow it waits for
  * funding, or is expired if its quote ended or it never had a checkout. An escrow with other terms has taken its id.
  */
-export function chainFields(record: TransactionRecord, escrow: IndexedEscrow | undefined): ChainFields {
+export function chainFields(record: ListedTransaction, escrow: IndexedEscrow | undefined): ChainFields {
   if (escrow === undefined) {
     const isExpired = record.unsolicited || record.expiredBy === "quote";
     return {
@@ -96,7 +96,7 @@ export function chainFields(record: TransactionRecord, escrow: IndexedEscrow | u
 }
 
 /** The record with the subgraph's current state. */
-export function withChain(record: TransactionRecord, escrow: IndexedEscrow | undefined): TransactionRecord {
+export function withChain<R extends ListedTransaction>(record: R, escrow: IndexedEscrow | undefined): R {
   return { ...record, ...chainFields(record, escrow) };
 }
 
@@ -107,6 +107,6 @@ export function withSnapshot(record: TransactionRecord, escrow: EscrowSnapshot |
 }
 
 /** Whether the escrow was funded in a block after the quote's end (decision 16). */
-export function isLate(record: TransactionRecord): boolean {
+export function isLate(record: ListedTransaction): boolean {
   return record.escrow !== null && record.quoteExpiresAt !== null && record.escrow.createdAt > record.quoteExpiresAt;
 }

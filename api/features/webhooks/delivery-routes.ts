@@ -1,7 +1,6 @@
 import { defineRoute } from "../../http/define-route.ts";
 import { encodeCursor } from "../../http/query-params.ts";
-import type { DispatchRecord } from "../outbox/model.ts";
-import type { DispatchLog } from "./dispatch-log.ts";
+import type { DispatchLog, ListedDispatch } from "./dispatch-log.ts";
 import type { MissedEvents } from "./missed-events.ts";
 import type { Redeliveries } from "./redeliveries.ts";
 import { webhookParams } from "./registration-schemas.ts";
@@ -24,9 +23,9 @@ export interface DeliveryDeps {
 
 const general = { tag: "Webhooks", auth: "apiKey", limitClass: "general", budget: "api" } as const;
 
-function presentDispatch(record: DispatchRecord) {
+function presentDispatch(record: ListedDispatch) {
   // Dispatches of an earlier version lack some fields.
-  const { webhookId = null, durable = false, redeliveryOf = null } = record as Partial<DispatchRecord>;
+  const { webhookId = null, durable = false, redeliveryOf = null } = record as Partial<ListedDispatch>;
   return {
     deliveryId: record._id,
     eventId: record.eventId,

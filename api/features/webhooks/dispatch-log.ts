@@ -7,9 +7,12 @@ import type { dispatchListQuery } from "./schemas.ts";
 /** A query of an agent to its dispatch log. */
 export type DispatchQuery = z.output<typeof dispatchListQuery>;
 
+/** What the log shows of a dispatch. */
+export type ListedDispatch = Omit<DispatchRecord, "bodyJson">;
+
 /** A page of the dispatch log and the position where the next page starts. */
 export interface DispatchPage {
-  dispatches: DispatchRecord[];
+  dispatches: ListedDispatch[];
   next: { createdAt: number; id: string } | null;
 }
 
@@ -47,10 +50,10 @@ export function createDispatchLog(model: DispatchModel): DispatchLog {
     async list(agentId, query) {
       const { limit } = query;
       const found = await model
-        .find(dispatchesFilter(agentId, query))
+        .find(dispatchesFilter(agentId, query), { bodyJson: 0 })
         .sort(DISPATCH_ORDER)
         .limit(limit + 1)
-        .lean<DispatchRecord[]>();
+        .lean<ListedDispatch[]>();
       const dispatches = found.slice(0, limit);
       const last = dispatches.at(-1);
       const hasMore = found.length > limit && last !== undefined;

@@ -3,6 +3,8 @@ import { randomBytes } from "node:crypto";
 import { assert } from "chai";
 
 import { withTransaction } from "../../../api/db/connection.ts";
+import { PAGE_BYTES } from "../../../api/db/pages.ts";
+import { createEventLog } from "../../../api/features/events/log.ts";
 import type { Announcement } from "../../../api/features/events/recorder.ts";
 import { bytes32, ESCROW_CONTRACT, followerBench } from "../../fixtures/follower.ts";
 
@@ -75,5 +77,22 @@ describe("the event logs of agents", () => {
       dispatches.map(({ agentId, url }) => [agentId, url]),
       [["agt_one", "https://agt_one.example/hook"]],
     );
+  });
+
+  it("[D37] are read in pages of about 1 MB, and in order; a larger event is a page of its own", async () => {
+    const sizes = [...Array.from({ length: 9 }, () => 250_000), PAGE_BYTES, 10, 10];
+    for (const size of sizes) {
+      const announcement = announcementFor("agt_one");
+      await record({ ...announcement, body: { ...announcement.body, text: "x".repeat(size) } });
+    }
+    const log = createEventLog(bench.models.events, bench.models.lengths);
+    const pages: number[][] = [];
+    for (let after: string | undefined, hasMore = true; hasMore;) {
+      const page = await log.list("agt_one", { after, limit: 100 });
+      pages.push(page.events.map(({ seq }) => seq));
+      after = page.events.at(-1)?.eventId;
+      hasMore = page.hasMore;
+    }
+    assert.deepEqual(pages, [[1, 2, 3, 4], [5, 6, 7, 8], [9], [10], [11, 12]]);
   });
 });

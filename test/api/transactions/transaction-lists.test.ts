@@ -1,5 +1,8 @@
+import { randomBytes } from "node:crypto";
+
 import { assert } from "chai";
 
+import { PAGE_BYTES } from "../../../api/db/pages.ts";
 import { createListReader } from "../../../api/features/transactions/list-reader.ts";
 import { assertInvalid, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
@@ -173,6 +176,36 @@ describe("lists of transactions", () => {
       assert.deepEqual(await paged(own.buyer, "status=funded", limit), funded, `${limit} a page`);
       assert.deepEqual(await paged(own.buyer, "status=pending_funding", limit), pending, `${limit} a page`);
       assert.deepEqual(await paged(own.seller, "role=seller", limit), funded, `${limit} a page`);
+    }
+  });
+
+  it("[D15] have pages of about 1 MB, however large the payloads are, and every deal once", async () => {
+    const { transactionId } = await checkOut(own);
+    const { transactions } = api.container.features.transactions.models;
+    const template = await transactions.findById(transactionId).lean().orFail();
+    const payload = JSON.stringify({ text: "x".repeat(250_000) });
+    const made = Array.from({ length: 12 }, () => ({
+      ...template,
+      ...{ _id: `txn_${randomBytes(16).toString("hex")}`, escrowId: `0x${randomBytes(32).toString("hex")}` as const },
+      ...{ requestPayloadJson: payload, criteriaJson: payload, status: "funded" as const },
+    }));
+    await transactions.insertMany(made);
+    const ids = made.map(({ _id }) => _id).toSorted((one, other) => (one < other ? 1 : -1));
+    for (const [agent, path] of [
+      [own.buyer, "/api/v1/transactions?status=funded&limit=100"],
+      [own.seller, "/api/v1/jobs?limit=100"],
+    ] as const) {
+      const found: string[] = [];
+      for (let cursor: string | null = ""; cursor !== null;) {
+        const page = await api.request("GET", `${path}${cursor === "" ? "" : `&cursor=${cursor}`}`, {
+          key: agent.apiKey,
+        });
+        assert.strictEqual(page.status, 200, page.text.slice(0, 1_000));
+        assert.isAtMost(page.text.length, PAGE_BYTES);
+        found.push(...page.body.data.map((entry: { transactionId: string }) => entry.transactionId));
+        cursor = page.body.nextCursor;
+      }
+      assert.deepEqual(found, ids, path);
     }
   });
 });

@@ -1,0 +1,42 @@
+import type { Model, QueryFilter } from "mongoose";
+
+/** Maximum number of bytes of records that a list reads for one page. A larger record is a page of its own. */
+export const PAGE_BYTES = 1_048_576;
+
+/** A projection: the bytes of a stored record. */
+export const RECORD_BYTES = { bytes: { $bsonSize: "$$ROOT" } } as const;
+
+/** The first items, as many as a page has room for, and at least one. */
+export function fitting<T extends { bytes: number }>(items: readonly T[]): T[] {
+  let sum = 0;
+  const end = items.findIndex(({ bytes }, index) => {
+    sum += bytes;
+    return index > 0 && sum > PAGE_BYTES;
+  });
+  return items.slice(0, end === -1 ? items.length : end);
+}
+
+/**
+ * Reads a page in the order of `sort`, sizes first, so that a page of large records doesn't fill the memory.
+ * @returns at most `limit` records, and the id of the page's last one if there are more
+ */
+export async function readPage<R extends { _id: string }>(
+  model: Model<R>,
+  filter: QueryFilter<R>,
+  { sort, limit }: { sort: Readonly<Record<string, 1 | -1>>; limit: number },
+): Promise<{ records: R[]; next: string | null }> {
+  const found = await model
+    .find(filter, RECORD_BYTES)
+    .sort(sort)
+    .limit(limit + 1)
+    .lean<{ _id: string; bytes: number }[]>();
+  const page = fitting(found.slice(0, limit));
+  const ids = page.map(({ _id }) => _id);
+  const stored = await model.find({ _id: { $in: ids } } as QueryFilter<R>).lean<R[]>();
+  const byId = new Map(stored.map((record) => [record._id, record]));
+  return {
+    // One may have been deleted between the two queries.
+    records: ids.flatMap((id) => byId.get(id) ?? []),
+    next: page.length < found.length ? (ids.at(-1) ?? null) : null,
+  };
+}
