@@ -46,6 +46,8 @@ export interface Announcement {
   /** Agents whose audit trails get the event: both parties of an escrow. None for other records. */
   parties?: readonly (string | null)[];
   targets: readonly DispatchTarget[];
+  /** Earlier events that this one withdraws: what still waits to announce them isn't sent. */
+  withdrawn?: readonly string[];
   occurredAt: Date;
 }
 
@@ -152,6 +154,10 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   return {
     async record(announcements, session) {
       await audit.write(auditedEvents(announcements), session);
+      await outbox.drop(
+        announcements.flatMap(({ withdrawn = [] }) => withdrawn),
+        session,
+      );
       const entries = entriesOf(announcements);
       if (entries.size === 0) return;
       const known = await events.find({ _id: { $in: [...entries.keys()] } }, { _id: 1 }, { session }).lean();

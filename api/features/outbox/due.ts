@@ -15,3 +15,17 @@ export function isScheduled(field: "dueAt") {
 export function fromNow(ms: number) {
   return { $add: ["$$NOW", ms] };
 }
+
+/** The attempts, with running ones marked as interrupted. */
+export const INTERRUPTED = {
+  $map: {
+    input: "$attempts",
+    in: {
+      $cond: [
+        { $eq: ["$$this.outcome", "running"] },
+        { $mergeObjects: ["$$this", { outcome: "interrupted", finishedAt: "$$NOW" }] },
+        "$$this",
+      ],
+    },
+  },
+};

@@ -3,7 +3,7 @@ import type { PipelineStage } from "mongoose";
 import { DURABLE_RETRIES, FUNDED_BACKUP_DELAY_MS, WEBHOOK_RETRIES } from "../../config/constants.ts";
 import { createChains, isChained } from "./chains.ts";
 import type { ChainLink } from "./chains.ts";
-import { fromNow, isDue, isScheduled } from "./due.ts";
+import { fromNow, INTERRUPTED, isDue, isScheduled } from "./due.ts";
 import type { AttemptOutcome, AttemptResult, DispatchRecord, DispatchStatus, OutboxModels } from "./model.ts";
 import { backupIdOf } from "./put.ts";
 
@@ -77,20 +77,6 @@ export function statusAfter(attempts: readonly { outcome: AttemptOutcome }[], re
 export function waitingInLane(agentId: string) {
   return { agentId, status: "pending" as const, ...isScheduled("dueAt") };
 }
-
-/** The attempts, with running ones marked as interrupted. */
-const INTERRUPTED = {
-  $map: {
-    input: "$attempts",
-    in: {
-      $cond: [
-        { $eq: ["$$this.outcome", "running"] },
-        { $mergeObjects: ["$$this", { outcome: "interrupted", finishedAt: "$$NOW" }] },
-        "$$this",
-      ],
-    },
-  },
-};
 
 /** A dispatch that waits in its lane. */
 interface Waiting extends ChainLink {

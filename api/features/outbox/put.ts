@@ -3,6 +3,7 @@ import type { ClientSession } from "mongoose";
 
 import { insertPlain } from "../../db/plain-writes.ts";
 import { sha256Hex } from "../../lib/ids.ts";
+import { INTERRUPTED } from "./due.ts";
 import type { DispatchKind, DispatchRecord, OutboxModels } from "./model.ts";
 
 /** An address to which an event is sent. */
@@ -30,6 +31,11 @@ export interface OutgoingEvent {
 export interface OutboxWriter {
   /** Writes them in the transaction that records their event. It only inserts, so transactions don't conflict here. */
   put(dispatches: readonly DispatchRecord[], session: ClientSession): Promise<void>;
+  /**
+   * Ends what still waits to announce these events, because they are no longer true. An attempt that runs isn't repeated.
+   * Durable dispatches go on, so that an address gets every event of a chain in order.
+   */
+  drop(eventIds: readonly string[], session: ClientSession): Promise<void>;
 }
 
 /** What a ping calls itself. It can't be subscribed to. */
@@ -143,6 +149,17 @@ export function createOutboxWriter({ dispatches, arrivals }: OutboxModels): Outb
         arrivals,
         agentIds.map((agentId) => ({ _id: new Types.ObjectId(), agentId })),
         session,
+      );
+    },
+
+    async drop(eventIds, session) {
+      if (eventIds.length === 0) return;
+      // Without its holder, the result of an attempt that runs is no longer recorded.
+      const ended = { status: "dropped", dueAt: null, holder: null, attempts: INTERRUPTED };
+      await dispatches.updateMany(
+        { eventId: { $in: [...eventIds] }, status: "pending", durable: { $ne: true } },
+        [{ $set: ended }],
+        { session, updatePipeline: true },
       );
     },
   };

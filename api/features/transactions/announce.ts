@@ -153,6 +153,7 @@ export function announceWithdrawal(
     recipients: partiesOf(record),
     parties: partiesOf(record),
     targets: [...targets.seller, ...targets.buyer],
+    withdrawn: withdrawn.eventIds,
     occurredAt,
   };
 }

@@ -1,7 +1,10 @@
 // Moves that are announced only once further blocks follow theirs (decision 37).
 import { assert } from "chai";
 
+import { createOutbox, OUTBOX_DEFAULTS } from "../../../api/features/outbox/outbox.ts";
+import { outboxModels } from "../../../api/features/outbox/model.ts";
 import { BUYER, bytes32, created, foreignMoves, followerBench, moved, SELLER } from "../../fixtures/follower.ts";
+import { REFUSED } from "../../fixtures/outbox.ts";
 
 const CONFIRMATIONS = 2;
 
@@ -72,6 +75,41 @@ describe("a follower that waits for confirmations", () => {
     await one.step();
     assert.deepEqual(await bench.eventTypes(), ["escrow.funded", "escrow.reorged"]);
     assert.strictEqual((await bench.read(record)).status, "pending_funding");
+  });
+
+  it("[D37] sends nothing more of a funding that it withdrew: no retry and no backup", async () => {
+    const record = await bench.checkout();
+    const one = follower();
+    mineEmpty(1);
+    bench.indexer.mine([created(record)]);
+    mineEmpty(CONFIRMATIONS);
+    await one.step();
+    // The bench's clock isn't the database's, by which dispatches are due.
+    await bench.dispatches.updateMany({ kind: "immediate" }, { dueAt: new Date(1) });
+    const outbox = createOutbox(outboxModels(bench.connection), { ...OUTBOX_DEFAULTS, backupDelayMs: 0 });
+    const {
+      dispatches: [running],
+    } = await outbox.take("agt_seller", "turn", 10);
+    assert.ok(running !== undefined);
+    await outbox.scheduleBackup(running);
+    const durable = { ...running, _id: "dlv_durable", durable: true, holder: null, attempts: [], waits: 0 };
+    await bench.dispatches.create(durable);
+    bench.indexer.rollBackTo(1);
+    mineEmpty(CONFIRMATIONS + 2);
+    await one.step();
+    await outbox.finish(running, REFUSED);
+    const ofFunding = await bench.dispatches.find({ eventType: "escrow.funded", agentId: "agt_seller" }).lean();
+    assert.sameDeepMembers(
+      ofFunding.map(({ kind, status, dueAt, ...dispatch }) => [kind, dispatch.durable, status, dueAt === null]),
+      [
+        ["immediate", false, "dropped", true],
+        ["backup", false, "dropped", true],
+        ["immediate", true, "pending", false],
+      ],
+    );
+    const told = await bench.dispatches.find({ eventType: "escrow.reorged" }).lean();
+    assert.isNotEmpty(told);
+    assert.ok(told.every(({ status }) => status === "pending"));
   });
 
   it("[D37] withdraws nothing that was mined again, even before it has its confirmations there", async () => {
