@@ -1,5 +1,6 @@
 import { keccak256, stringToHex } from "viem";
 import type { Hex, TransactionReceipt } from "viem";
+import { getBlock } from "viem/actions";
 
 import { canonicalJson, deliveryProofOf } from "./canonical-json.ts";
 import type { DealTerms } from "./deal-terms.ts";
@@ -32,6 +33,12 @@ export interface FundOptions extends VerbOptions {
   maxAmount?: bigint | undefined;
 }
 
+/** Options of `fund`. */
+export interface DirectFundOptions extends FundOptions {
+  /** Pay although the quote has ended. The seller may then decline the job, and the fee isn't given back. */
+  allowLate?: boolean | undefined;
+}
+
 /** The call of `claimAbandoned` and when the chain starts to accept it (decision 19). */
 export type ClaimAbandonedCall = Parsed<wire.GetApiV1TransactionsByIdClaimAbandonedResponse["data"]>;
 /** The call of `finalize` and when the chain starts to accept it (decision 19). */
@@ -47,6 +54,9 @@ export type TimelineFilter = Omit<NonNullable<wire.GetApiV1TransactionsByIdTimel
 
 /** Final statuses (specification 3.2). */
 const FINAL: readonly TransactionStatus[] = ["released", "refunded", "resolved", "abandoned"];
+/** Whether the deal can't become anything else: a stranger's escrow may have taken its id (decision 15). */
+const hasEnded = ({ status, expiredBy }: Pick<Transaction, "status" | "expiredBy">): boolean =>
+  FINAL.includes(status) || (status === "expired" && expiredBy === "escrow_id_taken");
 /** Statuses of a deal whose escrow exists. */
 const FUNDED: readonly TransactionStatus[] = ["funded", "delivered", "disputed", ...FINAL];
 /** Codes that mean "not yet": the API's node may be a block behind the wallet's. */
@@ -117,7 +127,7 @@ export class Deal {
     return poll(patience, async (): Promise<Attempt<TransactionWithActions>> => {
       const found = await this.#read(this.#limits(patience));
       if (statuses.includes(found.status)) return { result: found };
-      if (FINAL.includes(found.status)) throw new DealEndedError(this.transactionId, found.status, statuses);
+      if (hasEnded(found)) throw new DealEndedError(this.transactionId, found.status, statuses);
       return {};
     });
   }
@@ -162,15 +172,24 @@ export class Deal {
 
   // ---- The buyer's verbs ---------------------------------------------------------------------
 
-  /** Approves the deposit, creates the escrow and has the API verify it (specification section 4, steps 2 and 3). */
-  async fund({ maxAmount, ...options }: FundOptions = {}): Promise<Transaction> {
+  /**
+   * Approves the deposit, creates the escrow and has the API verify it (specification section 4, steps 2 and 3).
+   * @throws RefusedError after the quote's end, unless `allowLate` is set
+   * @throws DealEndedError if a stranger's escrow has taken the deal's id
+   */
+  async fund({ maxAmount, allowLate = false, ...options }: DirectFundOptions = {}): Promise<Transaction> {
     const patience = this.#patience("funding", options);
     const { escrow } = this;
     this.#checkAmount(maxAmount);
     if (await this.#isCreated(escrow)) return this.waitForStatus(FUNDED, this.#rest(patience));
     const { token, amount } = this.terms;
+    if (!allowLate) await this.#checkQuote();
     const approved = await escrow.approve(token, amount, { timeoutMs: patience.remainingMs });
-    if (approved !== undefined) options.onReceipt?.("approve", approved);
+    if (approved !== undefined) {
+      options.onReceipt?.("approve", approved);
+      // The approval may have waited for its block for minutes.
+      if (!allowLate) await this.#checkQuote();
+    }
     const receipt = await escrow.createEscrow(this.terms, { timeoutMs: patience.remainingMs });
     options.onReceipt?.("createEscrow", receipt);
     return this.reportFunding(receipt.transactionHash, this.#rest(patience));
@@ -344,6 +363,19 @@ export class Deal {
     const { amount } = this.terms;
     if (maxAmount !== undefined && amount > maxAmount) {
       throw new RefusedError(`the deposit of ${amount} token units is above the limit of ${maxAmount}`);
+    }
+  }
+
+  /** Refuses to pay once the quote has ended by the clock or by the chain's time. */
+  async #checkQuote(): Promise<void> {
+    const { quoteExpiresAt } = this.terms;
+    if (quoteExpiresAt === null) return;
+    const { timestamp } = await getBlock(this.#requireWallet());
+    const now = Math.max(Date.now(), Number(timestamp) * 1_000);
+    if (now > Date.parse(quoteExpiresAt)) {
+      throw new RefusedError(
+        `the quote of transaction ${this.transactionId} ended at ${quoteExpiresAt}: check out again, or pass allowLate`,
+      );
     }
   }
 

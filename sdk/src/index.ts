@@ -9,6 +9,7 @@ export { Deal } from "./deal.ts";
 export type {
   CheckReport,
   ClaimAbandonedCall,
+  DirectFundOptions,
   FinalizeCall,
   FundOptions,
   TimelineEntry,

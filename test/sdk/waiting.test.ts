@@ -65,6 +65,18 @@ describe("waiting for a deal", () => {
     assert.strictEqual((await rejectionOf(deal.waitForStatus("delivered"), DealEndedError)).status, "refunded");
   });
 
+  it("fails at once when a stranger's escrow has taken the deal's id, but not when only its quote has ended", async () => {
+    const expired = (expiredBy: string): ScriptedAnswer => ({
+      status: 200,
+      body: { success: true, data: { ...RECORD, status: "expired", expiredBy } },
+    });
+    const taken = await dealOn(expired("escrow_id_taken"));
+    assert.strictEqual((await rejectionOf(taken.waitForStatus("funded"), DealEndedError)).status, "expired");
+    await server?.close();
+    const late = await dealOn(expired("quote"), transaction("funded"));
+    assert.strictEqual((await late.waitForStatus("funded")).status, "funded");
+  });
+
   it("fails with TimeoutError, which carries the last failure", async () => {
     const deal = await dealOn(behind);
     const error = await rejectionOf(deal.waitForStatus("funded", { timeoutMs: 2_000 }), TimeoutError);

@@ -4,7 +4,7 @@ import { assert } from "chai";
 import type { TransactionReceipt } from "viem";
 
 import { SIGNATURE_HEADER } from "../../../sdk/src/webhooks.ts";
-import { ApiError, collect, ContractRevertedError, sendCall } from "../../../sdk/src/index.ts";
+import { ApiError, collect, ContractRevertedError, RefusedError, sendCall } from "../../../sdk/src/index.ts";
 import type { Deal, Registration } from "../../../sdk/src/index.ts";
 import { fundedDeal, openFullStack, openShop, PATIENT } from "../../fixtures/full-stack.ts";
 import type { FullStack, Shop } from "../../fixtures/full-stack.ts";
@@ -183,7 +183,11 @@ describe("a deal that time settles", () => {
     const { buyer, serviceId } = await openShop(stack, { endpointUrl: hook.url });
     const deal = await buyer.agent.checkout({ serviceId, deliveryDeadlineSeconds: 86_400 });
     await stack.chain.moveClockTo(Date.parse(deal.terms.quoteExpiresAt ?? "") / 1000 + 60);
-    const { status, late } = await deal.fund(PATIENT);
+    const wallet = { address: buyer.walletAddress };
+    const sentBefore = await stack.chain.client.getTransactionCount(wallet);
+    await rejectionOf(deal.fund(PATIENT), RefusedError);
+    assert.strictEqual(await stack.chain.client.getTransactionCount(wallet), sentBefore);
+    const { status, late } = await deal.fund({ ...PATIENT, allowLate: true });
     assert.deepEqual([status, late], ["funded", true]);
     const [post] = await hook.waitFor(({ body }) => body.transactionId === deal.transactionId);
     assert.strictEqual(post.body.late, true);
