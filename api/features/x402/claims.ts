@@ -37,7 +37,6 @@ const ANSWER_KEPT_MS = 24 * 3_600_000;
 const RANDOM_BYTES = 16;
 /** Times that a claim is tried if another process creates or deletes it in between. */
 const CLAIM_ATTEMPTS = 3;
-const NO_LEASE = new Date(0);
 
 /** Dependencies of the claims. */
 export interface ClaimsDeps {
@@ -163,9 +162,13 @@ export function createClaims({ connection, claims, answers, credit, timings }: C
       return taken ?? undefined;
     },
 
-    /** Ends the lease of a claim whose settlement has no known outcome, so that the next request can look again. */
+    /**
+     * Ends the lease of a claim whose settlement has no known outcome, so that the next request can look again. It ends
+     * now, not long ago: the worker looks at the longest abandoned claims first, and this one has had its turn.
+     */
     async yield({ _id, owner }: ClaimRecord): Promise<void> {
-      await claims.updateOne({ _id, owner, state: "settling" }, { $set: { leaseEndsAt: NO_LEASE } });
+      const free = [{ $set: { leaseEndsAt: "$$NOW" } }];
+      await claims.updateOne({ _id, owner, state: "settling" }, free, { updatePipeline: true });
     },
 
     /** Notes a transaction before it is sent. */

@@ -6,6 +6,7 @@ import { z } from "zod";
 
 import { caip2Of } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
+import { PAYMENT_VALIDITY_SECONDS } from "./terms.ts";
 import type { Terms } from "./terms.ts";
 
 /** Why a proof doesn't count. Sent to the caller as `details.reason`. */
@@ -22,6 +23,7 @@ export type Refusal =
   | "wrong_sender"
   | "not_yet_valid"
   | "expired"
+  | "valid_too_long"
   | "invalid_signature"
   | "insufficient_balance"
   | "authorization_used"
@@ -74,6 +76,8 @@ export type Proof = TransferProof | SignedProof;
 
 /** Longest accepted header. An official proof has about 900 characters. */
 const MAX_HEADER_LENGTH = 8_192;
+/** How far a client's clock may be ahead of the service's, in seconds. */
+const CLOCK_MARGIN_SECONDS = 60;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 const hex = (digits: number) => z.templateLiteral(["0x", z.string().regex(new RegExp(`[0-9a-fA-F]{${digits}}`))]);
@@ -190,8 +194,14 @@ export function requireSender(proof: Proof, wallet: Address): void {
   if (!isAddressEqual(from, wallet)) throw new ProofRefusedError("wrong_sender");
 }
 
-/** @throws ProofRefusedError if an authorisation isn't valid at this time (unix seconds) */
+/**
+ * The end is bounded, because an authorisation that can't be paid is tried again until it ends.
+ * @throws ProofRefusedError if an authorisation isn't valid at this time (unix seconds), or longer than the terms ask for
+ */
 export function requireValidity({ validAfter, validBefore }: Authorization, now: number): void {
   if (validAfter > BigInt(now)) throw new ProofRefusedError("not_yet_valid");
   if (validBefore <= BigInt(now)) throw new ProofRefusedError("expired");
+  if (validBefore > BigInt(now + PAYMENT_VALIDITY_SECONDS + CLOCK_MARGIN_SECONDS)) {
+    throw new ProofRefusedError("valid_too_long");
+  }
 }

@@ -142,6 +142,13 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     tests: ["x402/proof-validity.test.ts"],
   },
   {
+    fault: "an authorisation may stay valid for ever",
+    file: PROOF,
+    from: "if (validBefore > BigInt(now + PAYMENT_VALIDITY_SECONDS + CLOCK_MARGIN_SECONDS)) {",
+    to: "if (validBefore < 0n) {",
+    tests: ["x402/proof-validity.test.ts"],
+  },
+  {
     fault: "a proof for another network pays",
     file: PROOF,
     from: 'if (!namesOf(terms.network).includes(message.network ?? "")) throw new ProofRefusedError("wrong_network");',

@@ -113,6 +113,10 @@ describe("an x402 proof that doesn't count", () => {
       for (const headers of await both({ signer })) await assertRefused(headers, "invalid_signature");
     });
 
+    it("that stays valid for ever", async () => {
+      for (const headers of await both({ validBefore: 2 ** 53 })) await assertRefused(headers, "valid_too_long");
+    });
+
     it("expired, and not yet valid", async () => {
       const now = Math.floor(Date.now() / 1000);
       for (const headers of await both({ validBefore: now - 1 })) await assertRefused(headers, "expired");

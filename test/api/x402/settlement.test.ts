@@ -15,7 +15,7 @@ import {
   signTransfer,
   startPaidApi,
 } from "../../fixtures/payments.ts";
-import type { PaidApi } from "../../fixtures/payments.ts";
+import type { PaidApi, SignedTransfer } from "../../fixtures/payments.ts";
 import { openChain } from "../../fixtures/stack.ts";
 
 const SERVICES = "/api/v1/services";
@@ -140,6 +140,36 @@ describe("a settlement without a clear outcome", () => {
     const answers = await Promise.all([create(proof), create(proof), create(proof)]);
     assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 402, 402]);
     assert.strictEqual(await listings(), 1);
+  });
+
+  it("of a killed process is finished by the worker, however many others stay without an outcome", async () => {
+    const STUCK = 20;
+    const claims = paid.api.container.connection.collection("x402_claims");
+    const get = async (payload: SignedTransfer) =>
+      paid.api.request("GET", SERVICES, { key: agent.apiKey, headers: headerV1(payload) });
+    onSettle(() => Promise.resolve(null));
+    for (let index = 0; index < STUCK; index += 1) assertPending(await get(await signTransfer(paid, agent.account)));
+    onSettle(async (settle) => {
+      await settle();
+      return null;
+    });
+    const payload = await signTransfer(paid, agent.account);
+    const { nonce } = payload.authorization;
+    assert.strictEqual((await get(payload)).status, 200);
+    // As a process leaves it that was killed before it saw the transfer.
+    const killed = { state: "settling", answerDue: true, owner: "a killed process", leaseEndsAt: new Date() };
+    const { modifiedCount } = await claims.updateOne(
+      { nonce },
+      { $set: killed, $unset: { txHash: 1, position: 1, spentAt: 1 } },
+    );
+    assert.strictEqual(modifiedCount, 1);
+    onSettle(() => Promise.resolve(null));
+    // Every look has room for twenty claims; each of them is looked at once before any is looked at again.
+    const waiting = await claims.countDocuments({ state: "settling" });
+    for (let looks = Math.ceil(waiting / STUCK); looks > 0; looks -= 1) {
+      await paid.api.container.features.x402.finish();
+    }
+    assert.strictEqual((await claims.findOne({ nonce }))?.["state"], "settled");
   });
 
   it("that the facilitator refuses for certain takes no money and frees the authorisation", async () => {
