@@ -135,9 +135,15 @@ interface RouteSpec<
   produces?: readonly [string, ...string[]];
   /**
    * False if the answer holds a secret or is about one, and so is never stored: a repeat with the same
-   * `Idempotency-Key` is 409 `already_processed` (decision 43). True by default.
+   * `Idempotency-Key` is 409 `already_processed` (decision 43), and a paid call is not kept for its payment either. True
+   * by default.
    */
   storesAnswer?: boolean;
+  /**
+   * True if the call changes nothing, so that running a repeat again does no harm: its `Idempotency-Key` is ignored, and
+   * no answer is stored for it. True by default for a GET alone.
+   */
+  readsOnly?: boolean;
   /**
    * Codes from the catalogue that the handler may answer. The description adds those of the pipeline. A route without a
    * key that uses the database must list `service_unavailable`.
@@ -190,6 +196,7 @@ export interface RouteDefinition<Deps> {
   responseHeaders?: HeaderSchemas;
   produces?: readonly [string, ...string[]];
   storesAnswer: boolean;
+  readsOnly: boolean;
   errors: readonly ErrorCode[];
   // A property, not a method, so that parameters are compared contravariantly: a route that needs more than the
   // application has doesn't compile.
@@ -228,6 +235,7 @@ export function defineRoute<
       query: spec.query ?? NOTHING,
       ...(spec.body === undefined && spec.method !== "GET" ? { body: NOTHING } : {}),
       storesAnswer: spec.storesAnswer ?? true,
+      readsOnly: spec.readsOnly ?? spec.method === "GET",
       errors: spec.errors ?? [],
       // The pipeline calls the handler only with what these schemas have parsed, so widening its input is safe.
       handler: handler as never,
@@ -237,10 +245,10 @@ export function defineRoute<
 
 /**
  * Whether a route remembers the `Idempotency-Key` of its requests (decision 43). Every key is stored, and nothing
- * limits how many a stranger sends to an unlimited route.
+ * limits how many a stranger sends to an unlimited route. A call that only reads needs none, and its answers may be large.
  */
-export function takesIdempotencyKeys({ method, limitClass }: RouteDefinition<never>): boolean {
-  return method !== "GET" && limitClass !== "unlimited";
+export function takesIdempotencyKeys({ readsOnly, limitClass }: RouteDefinition<never>): boolean {
+  return !readsOnly && limitClass !== "unlimited";
 }
 
 /** Every path of a route: its own and, for one under `/api/v1`, the short form under `/v1`. */

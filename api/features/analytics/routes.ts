@@ -85,6 +85,7 @@ const analyseFractal = defineRoute({
   path: "/api/v1/analytics/fractal",
   summary: "Scaling exponents of a given series",
   description: "Nothing is stored.",
+  readsOnly: true,
   body: z.strictObject({ series: z.array(z.number()).min(MIN_SERIES_LENGTH).max(FRACTAL_MAX_LENGTH) }),
   responses: { 200: dataOf(z.object(exponents)) },
 }).handle(({ body }) => ({ status: 200, body: { success: true, data: answerOf(body.series) } }));

@@ -51,6 +51,7 @@ const checkPayload = defineRoute({
   auth: "apiKey",
   limitClass: "general",
   budget: "api",
+  readsOnly: true,
   params: transactionParams,
   body: checkBody,
   responses: { 200: checkAnswer },

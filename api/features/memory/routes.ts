@@ -185,6 +185,7 @@ const searchEntries = defineRoute({
   auth: "apiKey",
   limitClass: "memorySearch",
   budget: "search",
+  readsOnly: true,
   body: schemas.searchBody,
   responses: { 200: schemas.searchAnswer },
   errors: ["search_unavailable"],

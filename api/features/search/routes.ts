@@ -66,6 +66,7 @@ const discover = defineRoute({
   auth: "optionalApiKey",
   limitClass: "discover",
   budget: "search",
+  readsOnly: true,
   body: discoverBody,
   responses: { 200: z.array(discoverResult) },
   errors: ["search_unavailable", "chain_unavailable", "price_feed_unavailable", "service_unavailable"],

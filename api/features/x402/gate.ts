@@ -173,7 +173,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     if (!(await claims.deliver(claim))) throw new ProofRefusedError("proof_already_used");
     if (kept !== undefined) return desk.receipted(kept, claim, txHash);
     // The answer couldn't be kept. Reading again is harmless; anything else is done.
-    if (visit.context.method !== "GET") throw new ApiError("already_processed");
+    if (!visit.context.route.readsOnly) throw new ApiError("already_processed");
     return desk.receipted(await visit.next(), claim, txHash);
   }
 

@@ -48,8 +48,8 @@ const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 400;
 
 /**
- * Answers the repeat of a request with the answer of the first (decision 43), except on routes without a rate limit. A
- * key is scoped to API key and route; on a route without an API key also to the body, so that strangers can't use up each
+ * Answers the repeat of a request with the answer of the first (decision 43), except on routes without a rate limit and on those
+ * that only read. A key is scoped to API key and route; on a route without an API key also to the body, so that strangers can't use up each
  * other's keys. Only final answers are kept: a 202 and every error run again, as the same operation.
  */
 export function idempotency(keys: IdempotencyKeys): Step<ValidatedContext> {

@@ -3570,12 +3570,6 @@ export type PostApiV1DiscoverData = {
      */
     explain?: boolean;
   };
-  headers?: {
-    /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
-     */
-    "Idempotency-Key"?: string;
-  };
   path?: never;
   query?: never;
   url: "/api/v1/discover";
@@ -3604,12 +3598,6 @@ export type PostApiV1DiscoverErrors = {
    * `settlement_pending`: The payment's settlement isn't confirmed yet
    */
   402: PaymentRequired;
-  /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   */
-  409: Error;
   /**
    * `payload_too_large`: The body is larger than 256 KB
    */
@@ -4609,12 +4597,6 @@ export type PostApiV1TransactionsByIdCheckData = {
       [key: string]: unknown;
     };
   };
-  headers?: {
-    /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
-     */
-    "Idempotency-Key"?: string;
-  };
   path: {
     id: string;
   };
@@ -4656,10 +4638,6 @@ export type PostApiV1TransactionsByIdCheckErrors = {
    */
   404: Error;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
    * `escrow_state_conflict`: The escrow's state on chain doesn't allow this
    */
   409: Error;
@@ -6564,12 +6542,6 @@ export type PostApiV1MemorySearchData = {
     prefix?: string;
     limit?: number;
   };
-  headers?: {
-    /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
-     */
-    "Idempotency-Key"?: string;
-  };
   path?: never;
   query?: never;
   url: "/api/v1/memory/search";
@@ -6598,12 +6570,6 @@ export type PostApiV1MemorySearchErrors = {
    * `settlement_pending`: The payment's settlement isn't confirmed yet
    */
   402: PaymentRequired;
-  /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   */
-  409: Error;
   /**
    * `payload_too_large`: The body is larger than 256 KB
    */
@@ -9045,12 +9011,6 @@ export type PostApiV1AnalyticsFractalData = {
   body: {
     series: Array<number>;
   };
-  headers?: {
-    /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
-     */
-    "Idempotency-Key"?: string;
-  };
   path?: never;
   query?: never;
   url: "/api/v1/analytics/fractal";
@@ -9079,12 +9039,6 @@ export type PostApiV1AnalyticsFractalErrors = {
    * `settlement_pending`: The payment's settlement isn't confirmed yet
    */
   402: PaymentRequired;
-  /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   */
-  409: Error;
   /**
    * `payload_too_large`: The body is larger than 256 KB
    */

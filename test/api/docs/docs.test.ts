@@ -33,6 +33,9 @@ describe("the description of the API", () => {
     assert.isTrue(shown(body.paths["/api/v1/checkout"].post));
     assert.isFalse(shown(body.paths["/internal/webhooks/chain"].post));
     assert.isFalse(shown(body.paths["/api/v1/services"].get));
+    for (const path of ["discover", "memory/search", "transactions/{id}/check", "analytics/fractal"]) {
+      assert.isFalse(shown(body.paths[`/api/v1/${path}`].post), path);
+    }
     assert.isTrue(body.paths["/api/v1/checkout"].post.requestBody.required);
     assert.isFalse(body.paths["/api/v1/webhooks/secret/activate"].post.requestBody.required ?? false);
   });

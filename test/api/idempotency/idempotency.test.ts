@@ -19,7 +19,7 @@ describe("a request with an Idempotency-Key", () => {
   let keyNumber = 0;
 
   before(async () => {
-    api = await startTestApi();
+    api = await startTestApi({ search: true });
     apis = [api, await startTestApi({ databaseName: api.container.connection.name })];
     market = await openMarket(api, await openChain("base-sepolia"));
   });
@@ -245,5 +245,26 @@ describe("a request with an Idempotency-Key", () => {
     assert.strictEqual(answer.status, 200);
     const keyed = await send("GET", `${SERVICES}?limit=1`, { as: market.buyer, key: newKey() });
     assert.strictEqual(keyed.headers.get("idempotency-replayed"), null);
+  });
+
+  it("[D43] with a body that only reads leaves no record, with an API key and without", async () => {
+    const records = () => api.container.connection.collection("idempotency_keys").countDocuments();
+    const series = Array.from({ length: 256 }, (_, index) => Math.sin(index) + index / 100);
+    const before = await records();
+    const reads: [string, TestAgent | undefined, unknown][] = [
+      ["/api/v1/discover", undefined, { query: "invoices" }],
+      ["/api/v1/discover", market.buyer, { query: "invoices" }],
+      ["/api/v1/memory/search", market.buyer, { query: "invoices" }],
+      ["/api/v1/analytics/fractal", market.buyer, { series }],
+    ];
+    for (const [path, as, body] of reads) {
+      const key = newKey();
+      const read = () => send("POST", path, { ...(as && { as }), key, body });
+      for (const answer of [await read(), await read()]) {
+        assert.strictEqual(answer.status, 200, answer.text);
+        assert.strictEqual(answer.headers.get("idempotency-replayed"), null);
+      }
+    }
+    assert.strictEqual(await records(), before);
   });
 });
