@@ -65,6 +65,8 @@ const readTransaction = defineRoute({
     "has its calldata. Only the parties can read a transaction.",
   params: transactionParams,
   query: readQuery,
+  // The seller's endpoint comes with a token of the job.
+  storesAnswer: false,
   responses: { 200: transactionWithActionsAnswer },
   errors: ["not_found", "indexer_unavailable"],
 }).handle(async ({ params, query, caller, signal }, { transactions }: TransactionDeps) => {

@@ -28,6 +28,7 @@ const readSecret = defineRoute({
   path: "/api/v1/webhooks/secret",
   summary: "Reads the secret that signs the caller's webhooks",
   description: "Each agent has its own. It is not the API key.",
+  storesAnswer: false,
   responses: { 200: secretAnswer },
   errors: ["service_unavailable"],
 }).handle(async ({ caller }, { webhookSecrets }: SecretDeps) => ({

@@ -241,6 +241,21 @@ describe("a call that is paid for", () => {
     }
   });
 
+  it("leaves nothing secret behind when it reads a secret", async () => {
+    const read = (path: string, headers: Record<string, string>) =>
+      paid.api.request("GET", path, { key: agent.apiKey, headers });
+    const secret = await read("/api/v1/webhooks/secret", headerV1(await signTransfer(paid, agent.account)));
+    assert.strictEqual(secret.status, 200, secret.text);
+    // An answer that may be kept shows that the collection is the right one.
+    const open = await read(SERVICES, headerV1(await signTransfer(paid, agent.account)));
+    const kept = await paid.api.container.connection.collection("x402_answers").find().toArray();
+    assert.include(
+      kept.map(({ body }) => body as string),
+      open.text,
+    );
+    assert.notInclude(JSON.stringify(kept), secret.body.data.secret as string);
+  });
+
   it("with an Idempotency-Key is paid for once and creates once [D43]", async () => {
     const headers = { "idempotency-key": randomUUID() };
     const create = (proof: Record<string, string>) =>
