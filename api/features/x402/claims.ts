@@ -179,10 +179,14 @@ export function createClaims({ connection, claims, answers, credit, timings }: C
     /**
      * Notes a confirmed payment, once, and credits its pack.
      * @param state `spent` if this request answers the caller, `settled` if a later one does
-     * @returns false if another process has noted it already
+     * @returns false if another process has noted it already, or has taken the claim over
      */
-    async confirm({ _id, agentId, pack }: ClaimRecord, state: "settled" | "spent", place: Place): Promise<boolean> {
-      const unconfirmed = { _id, state: { $in: ["reserved", "settling"] } } as const;
+    async confirm(
+      { _id, owner, agentId, pack }: ClaimRecord,
+      state: "settled" | "spent",
+      place: Place,
+    ): Promise<boolean> {
+      const unconfirmed = { _id, owner, state: { $in: ["reserved", "settling"] } } as const;
       const fields = { state, txHash: place.txHash.toLowerCase(), position: place.position, spentAt: new Date() };
       const change = state === "spent" ? { $set: fields, $unset: { answerDue: 1 } } : { $set: fields };
       if (pack === undefined) return (await claims.updateOne(unconfirmed, change)).modifiedCount === 1;

@@ -162,7 +162,8 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     return withRenewal(claim, async () => {
       const settlement = await settle(claim, terms, false);
       if (settlement.kind !== "settled") return conclude(visit, claim, settlement, undefined);
-      await claims.confirm(claim, "settled", settlement);
+      // Another process has taken the claim over. It notes the payment, and the next request gets the answer.
+      if (!(await claims.confirm(claim, "settled", settlement))) return desk.pending(charge, terms, settlement.txHash);
       return handOver(visit, claim, settlement.txHash);
     });
   }

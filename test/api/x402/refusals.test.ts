@@ -5,6 +5,7 @@ import { assert } from "chai";
 import { encodeFunctionData, erc20Abi, parseAbi, parseSignature } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 
+import { CLAIM_TIMINGS, createClaims } from "../../../api/features/x402/claims.ts";
 import { paymentRequiredOutput } from "../../../api/http/payment-required.ts";
 import { listingBody } from "../../fixtures/api.ts";
 import type { TestAgent } from "../../fixtures/api.ts";
@@ -344,6 +345,24 @@ describe("an x402 proof that doesn't count", () => {
         await unmark(txHash, NOW_FREE);
         assert.strictEqual((await call(proof)).status, 200);
         await assertRefused(proof, "proof_already_used");
+      });
+
+      it("isn't confirmed by a process that has lost it to another", async () => {
+        const txHash = await pay(paid, agent.account);
+        assert.strictEqual((await call(headerOfTransfer(txHash, agent.walletAddress))).status, 200);
+        await unmark(txHash, NOW_FREE);
+        const { connection, features } = paid.api.container;
+        const claims = createClaims({
+          ...{ connection, ...features.x402.models },
+          ...{ credit: () => assert.fail("no pack was bought"), timings: CLAIM_TIMINGS },
+        });
+        const [taken] = await claims.findByTransfer("base-sepolia", txHash);
+        assert.ok(taken !== undefined);
+        const place = { txHash, position: taken.position ?? 0 };
+        assert.isFalse(await claims.confirm({ ...taken, owner: "a slow process" }, "spent", place));
+        assert.strictEqual((await claimOf(txHash))?.["state"], "reserved");
+        assert.isTrue(await claims.confirm(taken, "spent", place));
+        assert.isFalse(await claims.confirm(taken, "spent", place));
       });
 
       it("runs the same request as a repeat, and another request as a new one", async () => {
