@@ -6,7 +6,7 @@ import { disputeProblems, disputeSettings, disputeVariables } from "./disputes.t
 import type { DisputeSettings } from "./disputes.ts";
 import { embeddingProblems, embeddingProvider, embeddingVariables } from "./embeddings.ts";
 import type { EmbeddingProvider } from "./embeddings.ts";
-import { keeperProblems, keeperSettings, keeperVariables } from "./keeper.ts";
+import { keeperSettings, keeperVariables, senderProblems } from "./keeper.ts";
 import type { KeeperSettings } from "./keeper.ts";
 import { limitsOf, limitVariables } from "./limits.ts";
 import type { Limits } from "./limits.ts";
@@ -168,7 +168,7 @@ export interface Env {
 export function loadEnv(source: Readonly<Record<string, string | undefined>> = process.env): Env {
   const env = readVariables(variables, source);
   const problems = [
-    ...[...x402Problems(env), ...disputeProblems(env), ...keeperProblems(env)],
+    ...[...x402Problems(env), ...disputeProblems(env), ...senderProblems(env)],
     ...[...embeddingProblems(env), ...searchIndexProblems(env)],
   ];
   if (problems.length > 0) throw new ConfigurationError(problems);

@@ -42,22 +42,30 @@ export function keeperSettings(env: KeeperVariables): KeeperSettings {
   };
 }
 
-/** Variables with keys of other wallets. Two senders of one wallet would take each other's nonces. */
-const OTHER_KEYS = [
-  ...NETWORKS.flatMap((network) => {
-    const suffix = network.toUpperCase().replace("-", "_");
-    return [`RESOLVER_KEY_${suffix}`, `ADMIN_RESOLVER_KEY_${suffix}`];
-  }),
-  "X402_SETTLEMENT_KEY",
-];
+/** What every sender's key depends on. */
+type SenderVariables = KeeperVariables & { X402_NETWORK: Network } & Readonly<Record<string, unknown>>;
 
-/** What is wrong with the variables together. */
-export function keeperProblems(env: KeeperVariables & Readonly<Record<string, unknown>>): string[] {
-  const { KEEPER_PRIVATE_KEY: key } = env;
-  if (key === undefined) return [];
-  const address = privateKeyToAddress(key);
-  return OTHER_KEYS.filter((name) => {
-    const other = env[name];
-    return typeof other === "string" && privateKeyToAddress(other as `0x${string}`) === address;
-  }).map((name) => `KEEPER_PRIVATE_KEY is the key of ${name}: each needs a wallet of its own`);
+/** Variables with the keys that send on a network. */
+function sendersOn(network: Network, x402Network: Network): string[] {
+  const suffix = network.toUpperCase().replace("-", "_");
+  return [
+    ...["KEEPER_PRIVATE_KEY", ...(network === x402Network ? ["X402_SETTLEMENT_KEY"] : [])],
+    ...[`ADMIN_RESOLVER_KEY_${suffix}`, `RESOLVER_KEY_${suffix}`],
+  ];
+}
+
+/** What is wrong with the keys of all senders together. Two senders of one wallet would take each other's nonces. */
+export function senderProblems(env: SenderVariables): string[] {
+  return NETWORKS.flatMap((network) => {
+    const senders = sendersOn(network, env.X402_NETWORK).flatMap((name) => {
+      const key = env[name];
+      return typeof key === "string" ? [{ name, address: privateKeyToAddress(key as `0x${string}`) }] : [];
+    });
+    return senders.flatMap(({ name, address }, index) =>
+      senders
+        .slice(index + 1)
+        .filter((other) => other.address === address)
+        .map((other) => `${name} is the key of ${other.name}: each needs a wallet of its own`),
+    );
+  });
 }

@@ -1,6 +1,6 @@
 // What the keeper's variables may be.
 import { assert } from "chai";
-import { generatePrivateKey } from "viem/accounts";
+import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 
 import { ConfigurationError, loadEnv } from "../../../api/config/env.ts";
 import { errorOf } from "../../fixtures/rejection.ts";
@@ -40,6 +40,38 @@ describe("the keeper's configuration", () => {
       assert.notInclude(message.toLowerCase(), KEEPER_PRIVATE_KEY.slice(2));
     });
   }
+
+  describe("beside the keys of other senders", () => {
+    const key = generatePrivateKey();
+    const settling = { X402_PAY_TO: privateKeyToAddress(generatePrivateKey()), X402_NETWORK: "base" };
+    const messageOf = (keys: Record<string, string>) =>
+      errorOf(() => loadEnv({ ...complete, ...settling, ...keys }), ConfigurationError).message;
+
+    for (const [name, other] of [
+      ["KEEPER_PRIVATE_KEY", "X402_SETTLEMENT_KEY"],
+      ["X402_SETTLEMENT_KEY", "ADMIN_RESOLVER_KEY_BASE"],
+      ["X402_SETTLEMENT_KEY", "RESOLVER_KEY_BASE"],
+      ["ADMIN_RESOLVER_KEY_BASE", "RESOLVER_KEY_BASE"],
+      ["ADMIN_RESOLVER_KEY_BASE_SEPOLIA", "RESOLVER_KEY_BASE_SEPOLIA"],
+    ] as const) {
+      it(`refuses one key for ${name} and ${other}`, () => {
+        const message = messageOf({ [name]: key, [other]: key });
+        assert.include(message, `${name} is the key of ${other}: each needs a wallet of its own`);
+        assert.notInclude(message, key.slice(2));
+      });
+    }
+
+    it("takes one key for senders on different networks", () => {
+      const keys = {
+        X402_SETTLEMENT_KEY: key,
+        RESOLVER_KEY_BASE_SEPOLIA: key,
+        ADMIN_RESOLVER_KEY_BASE: generatePrivateKey(),
+      };
+      assert.strictEqual(loadEnv({ ...complete, ...settling, ...keys }).x402.settlementKey, key);
+      const twice = { RESOLVER_KEY_BASE: key, RESOLVER_KEY_BASE_SEPOLIA: key };
+      assert.strictEqual(loadEnv({ ...complete, ...twice }).disputes.resolverKeys.base.system, key);
+    });
+  });
 
   it("refuses what isn't a key or a number of wei, without showing it", () => {
     const wrong = { KEEPER_PRIVATE_KEY: "0x1234", KEEPER_DAILY_CAP_WEI_BASE: "0.01" };
