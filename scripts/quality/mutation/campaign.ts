@@ -62,6 +62,11 @@ interface Verdict {
 
 const MOST_LANES = 64;
 
+/** The faults that `--only` leaves. */
+export function chosenOf<M extends Mutant>(mutants: readonly M[], { only = "" }: Pick<CampaignValues, "only">): M[] {
+  return mutants.filter(({ fault, file }) => `${fault} ${file}`.includes(only));
+}
+
 /** Runs a campaign and returns whether every fault was found. */
 export async function runCampaign<M extends Mutant>(campaign: Campaign<M>, values: CampaignValues): Promise<boolean> {
   const { home } = campaign;
@@ -69,7 +74,7 @@ export async function runCampaign<M extends Mutant>(campaign: Campaign<M>, value
   const say = (text: string): void => {
     if (values.json !== true) console.log(text);
   };
-  const chosen = campaign.mutants.filter(({ fault, file }) => `${fault} ${file}`.includes(values.only ?? ""));
+  const chosen = chosenOf(campaign.mutants, values);
   if (chosen.length === 0) throw new Error("no fault matches --only");
   for (const mutant of chosen) withFault(readFileSync(join(campaign.root, mutant.file), "utf8"), mutant);
   await campaign.prepare?.(say);

@@ -5,7 +5,7 @@ import { env } from "node:process";
 
 import { readArguments } from "../../command/arguments.ts";
 import { run } from "../../testing/run.ts";
-import { CAMPAIGN_HELP, CAMPAIGN_OPTIONS, runCampaign } from "./campaign.ts";
+import { CAMPAIGN_HELP, CAMPAIGN_OPTIONS, chosenOf, runCampaign } from "./campaign.ts";
 import type { Mutant } from "./mutant.ts";
 import { MUTANTS } from "./mutants.ts";
 
@@ -57,10 +57,18 @@ async function findFault(lane: string, mutant: Mutant): Promise<string | undefin
   return (await findByUnitTests(lane, mutant)) ?? (await findBySolidity(lane));
 }
 
-/** The unit tests in two turns: those of the function with the fault, which most likely find it, then all others. */
+/**
+ * The unit tests in turns. For a fault: those of its function, which most likely find it, then all others. Without one:
+ * all, then each file that a fault runs alone, because a file that only passes after others would "find" every fault.
+ */
 function unitTestsFor(lane: string, mutant: Mutant | undefined): string[][] {
   const files = globSync(UNIT_TESTS, { cwd: lane }).sort();
-  if (mutant === undefined) return [files];
+  if (mutant !== undefined) return turnsFor(mutant, files);
+  const alone = new Set(chosenOf(MUTANTS, values).flatMap((chosen) => turnsFor(chosen, files)[0]));
+  return [files, ...[...alone].map((file) => [file])];
+}
+
+function turnsFor(mutant: Mutant, files: readonly string[]): [ofFunction: string[], others: string[]] {
   const before = readFileSync(join("contracts", mutant.file), "utf8").split(mutant.from)[0] ?? "";
   const [, functionName = ""] = /.*function (\w+)/s.exec(before) ?? [];
   const [area] = AREAS.find(([, contract]) => mutant.file.endsWith(contract)) ?? ["escrow"];
@@ -104,6 +112,7 @@ const areAllFound = await runCampaign(
     home: join(".local", "mutation"),
     root: "contracts",
     copied: [...COPIED, ...BUILT],
+    // Not the tests: no run keeps a survivor, so a new test meets it; an edit of one should not cost all verdicts.
     sourcesOf: () => ["contracts/**/*.sol"],
     mutants: MUTANTS,
     async prepare(say) {
