@@ -32,6 +32,7 @@ contract CreationProofs is World {
         uint256 buyerWallet;
         uint256 treasuryWallet;
         uint256 treasuryCredit;
+        Bystander bystander;
     }
 
     function check_createEscrow() public {
@@ -39,7 +40,7 @@ contract CreationProofs is World {
         Before memory b = _anyContract(terms.buyer);
         (bool ok, ) = _create(terms);
         if (!ok) return;
-        assert(both(_isStored(terms, b), _isPaid(terms, b)));
+        assert(both(_isUntouched(b.bystander), both(_isStored(terms, b), _isPaid(terms, b))));
     }
 
     function check_createEscrowWithAuthorization() public {
@@ -59,7 +60,7 @@ contract CreationProofs is World {
             )
         );
         if (!ok) return;
-        assert(both(_isStored(terms, b), _isPaid(terms, b)));
+        assert(both(_isUntouched(b.bystander), both(_isStored(terms, b), _isPaid(terms, b))));
         // What the buyer signed with the token binds the chain, the contract and every term.
         bytes32 nonce = keccak256(abi.encode(AUTHORIZATION_TYPEHASH, block.chainid, ESCROW, terms));
         assert(vm.load(address(token), bytes32(uint256(2))) == nonce);
@@ -121,6 +122,7 @@ contract CreationProofs is World {
         b.buyerWallet = _walletOf(buyer);
         b.treasuryWallet = _walletOf(TREASURY);
         b.treasuryCredit = _creditOf(TREASURY);
+        b.bystander = _anyBystander();
     }
 
     function _create(EscrowTerms memory terms) private returns (bool ok, bytes4 why) {

@@ -52,6 +52,14 @@ abstract contract World is Cheats {
         uint256 sellerCredit;
         uint256 strangerWallet;
         uint256 strangerCredit;
+        Bystander bystander;
+    }
+
+    /// @notice Another escrow than the one that is called about, of any content, and the token at any place of the list.
+    struct Bystander {
+        uint256[4] words;
+        uint256 tokenIndex;
+        bytes32 token;
     }
 
     bytes32 internal constant IMPLEMENTATION_SLOT = 0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc;
@@ -64,6 +72,7 @@ abstract contract World is Cheats {
     address internal constant SCORE = address(0x5C0E);
     address internal constant RESOLVER = address(0x4E50);
     bytes32 internal constant ID = bytes32(uint256(0x1D));
+    bytes32 internal constant BYSTANDER_ID = bytes32(uint256(0x2D));
     address internal constant BUYER = address(0xB0B);
     address internal constant SELLER = address(0x5E11);
     address internal constant STRANGER = address(0x0DD);
@@ -163,7 +172,7 @@ abstract contract World is Cheats {
         vm.assume(either(s.state != uint256(EscrowState.Delivered), s.progress >> DISPUTED_AFTER_SHIFT == 0));
     }
 
-    function _look(Seen memory s) private view {
+    function _look(Seen memory s) private {
         s.held = _walletOf(ESCROW);
         s.buyerWallet = _walletOf(s.buyer);
         s.buyerCredit = _creditOf(s.buyer);
@@ -171,6 +180,13 @@ abstract contract World is Cheats {
         s.sellerCredit = _creditOf(s.seller);
         s.strangerWallet = _walletOf(s.stranger);
         s.strangerCredit = _creditOf(s.stranger);
+        s.bystander = _anyBystander();
+    }
+
+    function _anyBystander() internal returns (Bystander memory bystander) {
+        for (uint256 index = 0; index < 4; ++index) bystander.words[index] = _word(BYSTANDER_ID, index);
+        bystander.tokenIndex = svm.createUint(5, "bystandersTokenIndex");
+        bystander.token = vm.load(ESCROW, _tokenSlotOf(bystander.tokenIndex));
     }
 
     // ------------------------------------------------------------------------------------------
@@ -217,7 +233,16 @@ abstract contract World is Cheats {
         return both(_word(s.id, 1) == s.deposit, both(_word(s.id, 2) == s.criteria, _word(s.id, 3) == s.large));
     }
 
-    /// @dev The parties got this, in their wallets or as credit, out of what the escrow contract held; nobody else anything.
+    /// @dev The other escrow is what it was, and its token too.
+    function _isUntouched(Bystander memory bystander) internal view returns (bool untouched) {
+        untouched = vm.load(ESCROW, _tokenSlotOf(bystander.tokenIndex)) == bystander.token;
+        for (uint256 index = 0; index < 4; ++index) {
+            untouched = both(untouched, _word(BYSTANDER_ID, index) == bystander.words[index]);
+        }
+    }
+
+    /// @dev The parties got this, in their wallets or as credit, out of what the escrow contract held; nobody else anything,
+    /// and no other escrow was touched.
     function _hasPaid(Seen memory s, uint256 toBuyer, uint256 toSeller) internal view returns (bool paid) {
         unchecked {
             uint256 buyerPaid = _walletOf(s.buyer) - s.buyerWallet;
@@ -227,6 +252,7 @@ abstract contract World is Cheats {
             paid = both(paid, _walletOf(ESCROW) == s.held - buyerPaid - sellerPaid);
             paid = both(paid, _walletOf(s.stranger) == s.strangerWallet);
             paid = both(paid, _creditOf(s.stranger) == s.strangerCredit);
+            paid = both(paid, _isUntouched(s.bystander));
         }
     }
 
