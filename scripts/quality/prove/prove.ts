@@ -5,17 +5,21 @@ import { delimiter, join, resolve } from "node:path";
 import { env } from "node:process";
 import { createInterface } from "node:readline";
 
-import { readArguments } from "../../command/arguments.ts";
+import { readArguments, wholeNumber } from "../../command/arguments.ts";
 import { installPythonTools } from "../../testing/python-tools.ts";
 import { builtContracts, compileProofs } from "./sources.ts";
 import { type TestResult, type Verdict, summaryOf, verdictOf } from "./verdicts.ts";
 
-const HELP = `usage: npm run prove -- [--only PATTERN] [--verbose]
+const DEFAULT_MINUTES = 5;
+const MINUTE_MS = 60_000;
+
+const HELP = `usage: npm run prove -- [--only PATTERN] [--minutes N] [--verbose]
 
 Proves what test/prove states about the contracts, for all inputs within the bounds that its README names, and checks that
 the controls (refute_…) fail. The first run installs halmos and its solvers into .local/prove (Python 3.11 or newer with
-venv and pip). Exits with 1 when a proof fails, when a solver runs out of time and when a control passes.
+venv and pip). Exits with 1 when a proof fails, when a solver or the whole run is out of time and when a control passes.
   --only PATTERN   only the proofs whose contract or name matches this regular expression
+  --minutes N      how long the proofs may take in all, without installing and compiling: 1 to 600 (default ${DEFAULT_MINUTES})
   --verbose        print everything that halmos prints, counterexamples included`;
 
 const ROOM = join("test", "prove");
@@ -30,7 +34,12 @@ const SOLVER_SECONDS = 120;
 /** How long halmos asks itself whether a branch can be reached before it explores it. */
 const BRANCH_MS = 200;
 
-const { values } = readArguments(HELP, { only: { type: "string" }, verbose: { type: "boolean" } });
+const { values } = readArguments(HELP, {
+  only: { type: "string" },
+  minutes: { type: "string", default: String(DEFAULT_MINUTES) },
+  verbose: { type: "boolean" },
+});
+const minutes = wholeNumber("--minutes", values.minutes, 1, 600);
 const only = new RegExp(values.only ?? "");
 const started = performance.now();
 const secondsPassed = (): number => (performance.now() - started) / 1_000;
@@ -51,7 +60,12 @@ function writeForge(): string {
 }
 
 /** Runs halmos on one task, shows each result as it comes and returns the verdicts. */
-async function prove(task: Task, build: string, variables: Record<string, string>): Promise<Verdict[]> {
+async function prove(
+  task: Task,
+  build: string,
+  variables: Record<string, string>,
+  deadline: AbortSignal,
+): Promise<Verdict[]> {
   const report = join(WORK, `${task.contract}.${task.areControls ? "controls" : "proofs"}.json`);
   rmSync(report, { force: true });
   const python = resolve(VENV, "bin", "python");
@@ -66,7 +80,13 @@ async function prove(task: Task, build: string, variables: Record<string, string
       ...["--default-array-lengths", "1", "--default-bytes-lengths", "65"],
       ...["--no-status", "--disable-gc", ...(task.areControls ? ["--early-exit"] : [])],
     ],
-    { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...variables } },
+    // Killed, it leaves no report, and what has no verdict fails.
+    {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...variables },
+      signal: deadline,
+      killSignal: "SIGKILL",
+    },
   );
   let output = "";
   let next = 0;
@@ -139,9 +159,13 @@ const queue = suites
 console.log(`Compiled in ${secondsPassed().toFixed(0)} s.`);
 
 const verdicts: Verdict[] = [];
+const deadline = AbortSignal.timeout(minutes * MINUTE_MS);
+deadline.addEventListener("abort", () => {
+  console.log(`The proofs take longer than ${minutes} minutes (--minutes): what is left fails.`);
+});
 const lane = async (): Promise<void> => {
   for (let task = queue.shift(); task !== undefined; task = queue.shift()) {
-    verdicts.push(...(await prove(task, build, variables)));
+    verdicts.push(...(await prove(task, build, variables, deadline)));
   }
 };
 await Promise.all(Array.from({ length: LANES }, lane));
