@@ -29,6 +29,8 @@ export interface Reservation {
   until: Date;
   /** Whether it holds a prepaid call instead of one of the day's budget. */
   prepaid: boolean;
+  /** Whether there was neither: the call is served only if it is paid for. Missing counts as false. */
+  exhausted?: boolean;
 }
 
 /** What became of the latest call of an agent. */
@@ -68,8 +70,10 @@ export interface AccessRecord {
   keysVersion?: number;
   /** Midnight UTC of the day that `used` counts. */
   day: Date;
-  /** Settled calls of the day. */
+  /** Settled calls of the day that drew on its budget. */
   used: Record<CallClass, number>;
+  /** Settled calls of the day that didn't: prepaid calls, and calls after the budget. Missing until the first. */
+  beyondBudget?: number;
   /** Settled calls of the month's earlier days. */
   earlier: number;
   reservations: Reservation[];

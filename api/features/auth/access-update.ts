@@ -40,7 +40,7 @@ const all = (...conditions: unknown[]) => ({ $and: conditions });
 const isOneOf = (ids: readonly string[]) => ({ $in: ["$$item.id", ids] });
 const ofType = (type: CallClass) => ({ $eq: ["$$item.type", type] });
 const isToday = { $eq: ["$$item.day", "$scratch.day"] };
-const paidByBudget = { $not: ["$$item.prepaid"] };
+const paidByBudget = { $not: [{ $or: ["$$item.prepaid", "$$item.exhausted"] }] };
 const monthOf = (date: unknown) => ({ $dateTrunc: { date, unit: "month" } });
 const later = (ms: number) => ({ $add: ["$scratch.now", ms] });
 const within = (times: unknown, ms: number) => filter(times, { $gt: ["$$item", later(-ms)] });
@@ -53,6 +53,7 @@ function settle({ served, released }: Settled): Stage[] {
   const isOver = { $or: [hasExpired, isOneOf([...served, ...released])] };
   const unserved = all(isOver, { $not: [isOneOf(served)] });
   const reservations = "$scratch.before";
+  const beyondBudget = { $ifNull: ["$beyondBudget", 0] };
   return [
     {
       $set: {
@@ -73,7 +74,7 @@ function settle({ served, released }: Settled): Stage[] {
                 {
                   $cond: [
                     isSameMonth("$day"),
-                    { $add: ["$earlier", ...Object.values(byCallClass((type) => `$used.${type}`))] },
+                    { $add: ["$earlier", beyondBudget, ...Object.values(byCallClass((type) => `$used.${type}`))] },
                     0,
                   ],
                 },
@@ -81,7 +82,7 @@ function settle({ served, released }: Settled): Stage[] {
               ],
             },
             // A call that began before midnight counts for its own day.
-            count(reservations, all(isOneOf(served), paidByBudget, { $not: [isToday] }, isSameMonth("$$item.day"))),
+            count(reservations, all(isOneOf(served), { $not: [isToday] }, isSameMonth("$$item.day"))),
           ],
         },
         used: byCallClass((type) => ({
@@ -90,6 +91,12 @@ function settle({ served, released }: Settled): Stage[] {
             count(reservations, all(isOneOf(served), ofType(type), paidByBudget, isToday)),
           ],
         })),
+        beyondBudget: {
+          $add: [
+            { $cond: [isNewDay, 0, beyondBudget] },
+            count(reservations, all(isOneOf(served), { $not: [paidByBudget] }, isToday)),
+          ],
+        },
         prepaid: byCallClass((type) => ({
           $add: [`$prepaid.${type}`, count(reservations, all("$$item.prepaid", ofType(type), unserved))],
         })),
@@ -230,7 +237,7 @@ export function admissionUpdate({ callId, keyHash, window, budget, settled, leas
               [`prepaid.${budget.type}`]: { $subtract: [`$prepaid.${budget.type}`, { $cond: [isPrepaid, 1, 0] }] },
               reservations: {
                 $cond: [
-                  { $in: ["$scratch.outcome", ["reserved", "prepaid"]] },
+                  { $in: ["$scratch.outcome", ["reserved", "prepaid", "exhausted"]] },
                   {
                     $concatArrays: [
                       "$reservations",
@@ -241,6 +248,7 @@ export function admissionUpdate({ callId, keyHash, window, budget, settled, leas
                           day: "$scratch.day",
                           until: later(leaseMs),
                           prepaid: isPrepaid,
+                          exhausted: { $eq: ["$scratch.outcome", "exhausted"] },
                         },
                       ],
                     ],

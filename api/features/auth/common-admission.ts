@@ -17,7 +17,7 @@ export type CommonAsking = Asking & {
 /** What a common admission returns of the record. */
 export type CommonRecord = Pick<AccessRecord, "_id" | "walletAddress" | "score" | "used"> & {
   keys: Pick<AccessRecord["keys"][number], "id" | "hash" | "windows">[];
-  reservations: Pick<AccessRecord["reservations"][number], "type" | "day" | "prepaid">[];
+  reservations: Pick<AccessRecord["reservations"][number], "type" | "day" | "prepaid" | "exhausted">[];
 };
 
 /**
@@ -53,7 +53,10 @@ export function commonAdmission(asking: CommonAsking) {
       ...{ walletAddress: 1, "keys.id": 1, "keys.hash": 1, [`keys.${path}`]: 1 },
       ...(budget === undefined
         ? {}
-        : { score: 1, used: 1, "reservations.type": 1, "reservations.day": 1, "reservations.prepaid": 1 }),
+        : {
+            ...{ score: 1, used: 1, "reservations.type": 1, "reservations.day": 1 },
+            ...{ "reservations.prepaid": 1, "reservations.exhausted": 1 },
+          }),
     },
   };
 }
@@ -106,7 +109,7 @@ export function budgetOfRecord(
   day: Date,
 ): { used: number; limit: number } {
   const open = reservations.filter(
-    (item) => item.type === type && !item.prepaid && item.day.getTime() === day.getTime(),
+    (item) => item.type === type && !item.prepaid && item.exhausted !== true && item.day.getTime() === day.getTime(),
   );
   return { used: used[type] + open.length - 1, limit: base * tierOf(score).multiplier };
 }

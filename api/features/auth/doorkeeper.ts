@@ -175,16 +175,16 @@ export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
       const limit = rateClass === undefined ? untouched.limit : rateLimits[rateClass];
       const rate = counted ?? stateOf(limit, call.counted, call.last ?? undefined, call.at);
       if (call.outcome === "limited") throw tooMany("rate_limit_exceeded", rate, call.first ?? undefined, call.at);
-      const isReserved = call.outcome === "reserved" || call.outcome === "prepaid";
-      const use = call.outcome === "prepaid" || budget === undefined ? undefined : { type: budget, day: call.day };
+      const use = call.outcome === "reserved" && budget !== undefined ? { type: budget, day: call.day } : undefined;
       const reserved = { agentId, keyHash: presented.hash, callId: call.id, use };
       return {
         caller: { agentId, walletAddress, keyId: call.keyId },
         rate,
         budget: budget === undefined ? undefined : budgetOf(budget, call),
         async settle(served) {
-          if (!isReserved) return;
+          if (call.outcome === "free") return;
           if (served) settlements.serve(reserved);
+          else if (call.outcome === "exhausted") settlements.forget(reserved);
           else await settlements.release(reserved);
         },
         countRefusal: () => countRefusal(presented.hash),

@@ -16,7 +16,7 @@ export interface ReservedCall {
   agentId: string;
   keyHash: string;
   callId: string;
-  /** Undefined for a prepaid call. */
+  /** Undefined for a call that didn't draw on the day's budget. */
   use: CommonUse | undefined;
 }
 
@@ -32,6 +32,8 @@ export interface Settlements {
   serve(call: ReservedCall): void;
   /** The call counts nothing. Sent at once, so that the call is free again when its answer is sent. */
   release(call: ReservedCall): Promise<void>;
+  /** The call held nothing and counts nothing. Sent with the key's next call or within a second. */
+  forget(call: ReservedCall): void;
   /** Takes what waits for a key, to send it along with its next call. */
   take(keyHash: string): Waiting | undefined;
   /** Returns what was taken and couldn't be sent. */
@@ -100,6 +102,9 @@ export function createSettlements({ models: { access }, offsetMs, onFailure }: S
       add(keyHash, { agentId, served: [], released: [callId], use });
       // While the database is unavailable, the answer doesn't wait for it.
       await withTimeout("release", RELEASE_PATIENCE_MS, flush).catch(onFailure);
+    },
+    forget({ agentId, keyHash, callId, use }) {
+      add(keyHash, { agentId, served: [], released: [callId], use });
     },
     take(keyHash) {
       const entry = waiting.get(keyHash);

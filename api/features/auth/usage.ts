@@ -20,7 +20,7 @@ export interface Usage {
   tier: Tier;
   onChainScore: number;
   budgets: Record<CallClass, BudgetUse>;
-  /** Calls of this UTC day and month, and how many the budgets allow (decision 35). */
+  /** Calls of this UTC day and month, whatever paid for them, and how many the budgets allow (decision 35). */
   abuse: { dailyUsage: number; monthlyUsage: number; dailyLimit: number; monthlyLimit: number };
   /** Prepaid calls that are left (decision 46). */
   prepaid: Record<CallClass, number>;
@@ -52,17 +52,20 @@ export function createUsageReader(
     const today = new Date(Math.max(dayOf(at).getTime(), found.day.getTime()));
     const isToday = found.day.getTime() === today.getTime();
     const isThisMonth = found.day.toISOString().slice(0, 7) === today.toISOString().slice(0, 7);
-    const underWay = (type: CallClass) =>
-      found.reservations.filter(
-        (held) => held.type === type && !held.prepaid && held.until > at && held.day.getTime() === today.getTime(),
-      ).length;
-    const settled = CALL_CLASSES.map((type) => found.used[type]);
+    const underWay = found.reservations.filter(
+      (held) => held.exhausted !== true && held.until > at && held.day.getTime() === today.getTime(),
+    );
+    const prepaidUnderWay = underWay.filter((held) => held.prepaid).length;
+    const beyondBudget = found.beyondBudget ?? 0;
+    const settled = [beyondBudget, ...CALL_CLASSES.map((type) => found.used[type])];
     const budgets = byCallClass((type) => {
-      const used = (isToday ? found.used[type] : 0) + underWay(type);
+      const drawn = underWay.filter((held) => held.type === type && !held.prepaid).length;
+      const used = (isToday ? found.used[type] : 0) + drawn;
       const limit = limits.budgets[type] * multiplier;
       return { used, limit, remaining: Math.max(0, limit - used), resetsAt: resetAfter(today) };
     });
-    const dailyUsage = sum(CALL_CLASSES.map((type) => budgets[type].used));
+    const drawn = sum(CALL_CLASSES.map((type) => budgets[type].used));
+    const dailyUsage = drawn + (isToday ? beyondBudget : 0) + prepaidUnderWay;
     const earlier = isThisMonth ? found.earlier + (isToday ? 0 : sum(settled)) : 0;
     const dailyLimit = sum(CALL_CLASSES.map((type) => budgets[type].limit));
     return {

@@ -141,6 +141,13 @@ export const DOOR_FAULTS: ApiMutant[] = [
     tests: [BUDGETS],
   },
   {
+    fault: "calls beyond the budget aren't in the usage",
+    file: UPDATE,
+    from: "count(reservations, all(isOneOf(served), { $not: [paidByBudget] }, isToday))",
+    to: "0",
+    tests: ["auth/usage.test.ts"],
+  },
+  {
     fault: "a refused prepaid call is lost",
     file: UPDATE,
     from: 'count(reservations, all("$$item.prepaid", ofType(type), unserved))',

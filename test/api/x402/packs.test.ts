@@ -35,8 +35,8 @@ describe("prepaid packs", () => {
 
   const buy = (headers: Record<string, string> = {}) =>
     paid.api.request("POST", API_PACK, { key: agent.apiKey, body: {}, headers });
-  const prepaid = async (): Promise<Record<string, number>> =>
-    (await paid.api.request("GET", "/api/v1/auth/usage", { key: agent.apiKey })).body.data.prepaid;
+  const usage = async () => (await paid.api.request("GET", "/api/v1/auth/usage", { key: agent.apiKey })).body.data;
+  const prepaid = async (): Promise<Record<string, number>> => (await usage()).prepaid;
   const read = () => paid.api.request("GET", SERVICES, { key: agent.apiKey });
 
   it("are listed with class, calls and price, without a discount [D23] [D46]", async () => {
@@ -72,6 +72,26 @@ describe("prepaid packs", () => {
     // The usage is read from a majority of the members, and the door's writes are confirmed by one.
     await until("the usage shows no prepaid call", async () => (await prepaid())["api"] === 0);
     assert.strictEqual(1_000_000_000n - (await paid.chain.usdcOf(agent.walletAddress)), PACK_UNITS);
+  });
+
+  it("are counted in the usage call by call, as are calls paid one by one [S4.207] [D35]", async () => {
+    const counts = async () => {
+      const { abuse, budgets } = await usage();
+      return [abuse.dailyUsage, abuse.monthlyUsage, budgets.api.used];
+    };
+    const payment = await pay(paid, agent.account, { value: CALL_UNITS.api });
+    const single = { key: agent.apiKey, headers: headerOfTransfer(payment, agent.walletAddress) };
+    assert.strictEqual((await read()).status, 402);
+    assert.deepEqual(await counts(), [0, 0, 0]);
+    assert.strictEqual((await paid.api.request("GET", SERVICES, single)).status, 200);
+    assert.deepEqual(await counts(), [1, 1, 0]);
+    const pack = headerOfTransfer(await pay(paid, agent.account, { value: PACK_UNITS }), agent.walletAddress);
+    assert.strictEqual((await buy(pack)).status, 200);
+    assert.deepEqual(await counts(), [1, 1, 0]);
+    for (let index = 0; index < 10; index += 1) assert.strictEqual((await read()).status, 200);
+    assert.deepEqual(await counts(), [11, 11, 0]);
+    assert.strictEqual((await read()).status, 402);
+    assert.deepEqual(await counts(), [11, 11, 0]);
   });
 
   it("take every kind of proof, for the exact price, once", async () => {

@@ -1,0 +1,67 @@
+// What an agent has used (section 4, row 19), with a moved clock.
+import { assert } from "chai";
+
+import { startTestApi } from "../../fixtures/api.ts";
+import type { TestApi } from "../../fixtures/api.ts";
+import { limitsWith, movedClock } from "../../fixtures/limits.ts";
+
+const NOON = new Date("2026-05-14T12:00:00Z");
+
+describe("the usage of an agent", () => {
+  const clock = movedClock(NOON);
+  let api: TestApi;
+
+  before(async () => {
+    api = await startTestApi({ clock, env: { limits: limitsWith({}, { search: 2 }) } });
+  });
+  after(() => api.close());
+
+  it("[S4.207] [D35] counts calls whatever pays for them, and none that was answered 402", async () => {
+    const agent = await api.registerAgent({ message: { issuedAt: clock.now() } });
+    const { access } = api.container.features.auth.models;
+    await access.collection.updateOne({ _id: agent.agentId as never }, { $inc: { "prepaid.search": 2 } });
+    const counts = async () => {
+      const answer = await api.request("GET", "/api/v1/auth/usage", { key: agent.apiKey });
+      const { budgets, abuse } = answer.body.data;
+      return [budgets.search.used, abuse.dailyUsage, abuse.monthlyUsage];
+    };
+    const admit = () =>
+      api.container.doorkeeper.admit({
+        ...{ auth: "apiKey", rateClass: "general", budget: "search", ip: "192.0.2.1" },
+        headers: { "x-api-key": [agent.apiKey] },
+      });
+    const callBy = async (served: boolean) => {
+      const admission = await admit();
+      await admission.settle(served);
+      return admission.budget?.exhausted;
+    };
+    await callBy(true);
+    await callBy(true);
+    assert.deepEqual(await counts(), [2, 2, 2]);
+    await callBy(true);
+    await callBy(false);
+    assert.deepEqual(await counts(), [2, 3, 3]);
+    const underWay = await admit();
+    assert.deepEqual(await counts(), [2, 4, 4]);
+    await underWay.settle(true);
+    assert.isTrue(await callBy(false));
+    assert.deepEqual(await counts(), [2, 4, 4]);
+    assert.isTrue(await callBy(true));
+    assert.deepEqual(await counts(), [2, 5, 5]);
+    assert.isTrue(await callBy(false));
+    clock.set(new Date("2026-05-14T23:59:30Z"));
+    const late = await admit();
+    clock.set(new Date("2026-05-15T00:00:10Z"));
+    assert.deepEqual(await counts(), [0, 0, 5]);
+    await late.settle(true);
+    assert.deepEqual(await counts(), [0, 0, 6]);
+    await callBy(true);
+    assert.deepEqual(await counts(), [1, 1, 7]);
+    clock.set(new Date("2026-06-01T00:00:00Z"));
+    assert.deepEqual(await counts(), [0, 0, 0]);
+    const { reservations } = (await access.collection.findOne({ _id: agent.agentId as never })) as never as {
+      reservations: unknown[];
+    };
+    assert.isEmpty(reservations);
+  });
+});
