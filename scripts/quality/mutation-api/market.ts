@@ -318,8 +318,8 @@ export const MARKET_FAULTS: ApiMutant[] = [
   {
     fault: "a push with a wrong signature wakes the follower",
     file: "features/internal/routes.ts",
-    from: "if (!verifyWebhookSignature(secret, header, text, toUnixSeconds(clock.now()))) {",
-    to: "if (!verifyWebhookSignature(secret, header, text, toUnixSeconds(clock.now())) && header === undefined) {",
+    from: "if (!verifyWebhookSignature(secret, signature, text, toUnixSeconds(clock.now()))) {",
+    to: 'if (!verifyWebhookSignature(secret, signature, text, toUnixSeconds(clock.now())) && signature === "") {',
     tests: ["internal/chain-push.test.ts"],
   },
   {
