@@ -163,6 +163,8 @@ describe("bad input in queries", () => {
     );
     assert.ok(described.length > 30, "nothing is tried");
     for (const { method, path } of described) {
+      // It looks at nothing before the sender's signature: chain-push.test.ts.
+      if (path.startsWith("/internal/")) continue;
       for (const spelling of pathsOf(path)) {
         const filled = spelling.replaceAll("{file}", "start.js").replaceAll(/\{\w+\}/g, UNKNOWN_TRANSACTION);
         for (const query of ["noSuchParameter=1", "noSuchParameter", "noSuchParameter=1&noSuchParameter=2"]) {
