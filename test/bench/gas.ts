@@ -16,7 +16,7 @@ seller terms and allow-list on, between wallets with a past.
   --write   replaces test/bench/gas-snapshot.json and the figures in docs/; when the escrow contract has changed, compiles
             it without some of its parts, too (half a minute), to measure what they cost`;
 
-/** For a whole deal in a plain token; what USDC costs by itself comes on top. */
+/** For a whole deal in USDC. */
 const AIM = 286_000;
 const { values } = readArguments(HELP, { json: { type: "boolean" }, write: { type: "boolean" } });
 await hre.tasks.getTask("build").run({ quiet: true, noTests: true });

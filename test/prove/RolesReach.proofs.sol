@@ -25,12 +25,12 @@ contract RolesReachProofs is ResolverWorld {
         svm.enableSymbolicStorage(REAL_SCORE);
     }
 
-    function check_systemTermsNeverGrow() public {
-        _requireTermsKept(ResolvedBy.System);
+    function check_systemTenuresNeverGrow() public {
+        _requireTenuresKept(ResolvedBy.System);
     }
 
-    function check_adminTermsNeverGrow() public {
-        _requireTermsKept(ResolvedBy.Admin);
+    function check_adminTenuresNeverGrow() public {
+        _requireTenuresKept(ResolvedBy.Admin);
     }
 
     function check_systemRolesStayInOrder() public {
@@ -87,9 +87,9 @@ contract RolesReachProofs is ResolverWorld {
         assert(_areInOrder(role, time));
     }
 
-    /// @dev Every term keeps its beginning and its end, except that the present holder's may end now, and a revocation stays.
-    /// Nobody else gets a term that covers an existing escrow.
-    function _requireTermsKept(ResolvedBy role) private {
+    /// @dev Every tenure keeps its beginning and its end, except that the present holder's may end now, and a revocation stays.
+    /// Nobody else gets a tenure that covers an existing escrow.
+    function _requireTenuresKept(ResolvedBy role) private {
         uint256 time = _anyTime();
         _anyHolders(role);
         vm.assume(_areInOrder(role, time));

@@ -105,7 +105,7 @@ contract RulingProofs is ResolverWorld {
         if (ok) _requireTold(d, 2, 51, 49, ResolvedBy.System, ResolutionMethod.Ruling);
     }
 
-    /// @dev Must fail: a holder rules the escrows of its term only.
+    /// @dev Must fail: a holder rules the escrows of its tenure only.
     function refute_anyHolderRules() public {
         Dispute memory d = _anyDispute();
         uint256 tenure = _tenureOf(ResolvedBy.System, d.caller);

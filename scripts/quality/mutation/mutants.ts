@@ -1,6 +1,7 @@
 import { CREATION_FAULTS } from "./creation.ts";
 import { MOVES_FAULTS } from "./moves.ts";
 import type { Mutant } from "./mutant.ts";
+import { ORDER_FAULTS } from "./order.ts";
 import { RESOLVER_FAULTS } from "./resolver.ts";
 import { ROLES_FAULTS } from "./roles.ts";
 import { SETTLEMENT_FAULTS } from "./settlement.ts";
@@ -14,4 +15,5 @@ export const MUTANTS: Mutant[] = [
   ...VALUES_FAULTS,
   ...ROLES_FAULTS,
   ...RESOLVER_FAULTS,
+  ...ORDER_FAULTS,
 ];

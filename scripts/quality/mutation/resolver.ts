@@ -221,4 +221,10 @@ export const RESOLVER_FAULTS: Mutant[] = [
     from: "return (0, -5);",
     to: "return (0, -3);",
   },
+  {
+    fault: "a proposed resolver stays proposed after it has accepted",
+    file: RESOLVER,
+    from: "$.pendingResolvers[role] = address(0);",
+    to: "",
+  },
 ];

@@ -9,7 +9,7 @@ import {World} from "./World.sol";
 abstract contract ResolverWorld is World {
     uint256 internal constant RESOLVER_STORAGE = 0xfb98d6a4596b45b0e6ca9bfadb5e5eb824e818eb6d12ea3ad61069ad51542f00;
 
-    /// @dev Any holder and any proposed holder with any tenures, as every call leaves them (check_rolesStayInOrder).
+    /// @dev Any holder and any proposed holder with any tenures, as every call leaves them (`check_systemRolesStayInOrder`, `check_adminRolesStayInOrder`).
     function _anyHolders(ResolvedBy role) internal returns (address holder, address pending) {
         (holder, pending) = (svm.createAddress("holder"), svm.createAddress("pending"));
         vm.store(RESOLVER, _holderSlot(role), bytes32(uint256(uint160(holder))));

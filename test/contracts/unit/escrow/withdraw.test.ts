@@ -253,6 +253,7 @@ describe("EscrowV2.withdraw", () => {
         face.encodeFunctionData("resolve", [target.escrowId, 2, 50, 50, 0, 0, RATIONALE]),
         face.encodeFunctionData("retryScore", [target.escrowId]),
         face.encodeFunctionData("withdraw", [await token.getAddress()]),
+        face.encodeFunctionData("withdrawTo", [await token.getAddress(), actors.stranger.address]),
         face.encodeFunctionData("createEscrow", [
           ethers.id("inner"),
           actors.seller.address,
@@ -334,62 +335,6 @@ describe("EscrowV2.withdraw", () => {
       const [open] = escrow.interface.decodeFunctionResult("nextActions", await token.callbackAnswer());
       expect(open).to.deep.equal([]);
     });
-  });
-});
-
-describe("EscrowV2.withdrawTo", () => {
-  it("draws the whole credit to another address, once, for a wallet that the token denies [D9]", async () => {
-    const market = await loadFixture(hostileMarketplace);
-    const { escrow, token, actors, inToken } = market;
-    const { seller, stranger } = actors;
-    const { escrowId, locked } = await delivered(market, inToken);
-    await token.setDenied(seller, true);
-    await escrow.connect(actors.buyer).accept(escrowId);
-    expect(await escrow.creditOf(seller, token)).to.equal(locked);
-    await expect(escrow.connect(seller).withdraw(token)).to.be.revertedWithCustomError(token, "AccountDenied");
-
-    const withdrawal = escrow.connect(seller).withdrawTo(token, stranger);
-    await expect(withdrawal).to.changeTokenBalances(ethers, token, [seller, stranger, escrow], [0n, locked, -locked]);
-    await expect(withdrawal).to.emit(escrow, "CreditWithdrawn").withArgs(seller, token, stranger, locked);
-    expect(await escrow.creditOf(seller, token)).to.equal(0n);
-    await expect(escrow.connect(seller).withdrawTo(token, stranger))
-      .to.be.revertedWithCustomError(escrow, "NothingToWithdraw")
-      .withArgs(seller, token);
-  });
-
-  it("refuses the zero address and the contract itself, and keeps the credit when the token still refuses", async () => {
-    const market = await loadFixture(hostileMarketplace);
-    const { escrow, token, actors, inToken } = market;
-    const { seller, stranger } = actors;
-    const { escrowId, locked } = await delivered(market, inToken);
-    await token.setDenied(seller, true);
-    await escrow.connect(actors.buyer).accept(escrowId);
-    for (const recipient of [ethers.ZeroAddress, await escrow.getAddress()]) {
-      await expect(escrow.connect(seller).withdrawTo(token, recipient))
-        .to.be.revertedWithCustomError(escrow, "InvalidRecipient")
-        .withArgs(recipient);
-    }
-    await token.setMood(TokenMood.Paused);
-    await expect(escrow.connect(seller).withdrawTo(token, stranger)).to.be.revertedWithCustomError(
-      token,
-      "TransfersPaused",
-    );
-    expect(await escrow.creditOf(seller, token)).to.equal(locked);
-  });
-
-  it("draws nobody else's credit", async () => {
-    const market = await loadFixture(hostileMarketplace);
-    const { escrow, token, actors, inToken } = market;
-    const { escrowId, locked } = await delivered(market, inToken);
-    await token.setDenied(actors.seller, true);
-    await escrow.connect(actors.buyer).accept(escrowId);
-    for (const actor of Object.values(actors)) {
-      if (actor.address === actors.seller.address) continue;
-      await expect(escrow.connect(actor).withdrawTo(token, actor))
-        .to.be.revertedWithCustomError(escrow, "NothingToWithdraw")
-        .withArgs(actor, token);
-    }
-    expect(await escrow.creditOf(actors.seller, token)).to.equal(locked);
   });
 });
 

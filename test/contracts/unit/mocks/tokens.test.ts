@@ -98,6 +98,11 @@ describe("The USDC of local chains", () => {
       .withArgs(holder, nonce);
     await expect(cancel(holder, nonce, v, r, s)).to.be.revertedWith(USED);
     await expect(transfer(...cancelled.whole)).to.be.revertedWith(USED);
+    const byBytes = { authorizer: holder.address, nonce: ethers.id("cancelled by bytes") };
+    const whole = await holder.signTypedData(domain, types, byBytes);
+    await expect(usdc.getFunction("cancelAuthorization(address,bytes32,bytes)")(holder, byBytes.nonce, whole))
+      .to.emit(usdc, "AuthorizationCanceled")
+      .withArgs(holder, byBytes.nonce);
   });
 
   it("gives an allowance by EIP-2612, once and in time", async () => {
@@ -115,7 +120,10 @@ describe("The USDC of local chains", () => {
     await permit(holder, other, 77n, deadline, v, r, s);
     expect(await usdc.allowance(holder, other)).to.equal(77n);
     await expect(permit(holder, other, 77n, deadline, v, r, s)).to.be.revertedWith("EIP2612: invalid signature");
-    const late = await sign(1n, deadline);
+    const { serialized } = await sign(1n, deadline);
+    await usdc.getFunction("permit(address,address,uint256,uint256,bytes)")(holder, other, 77n, deadline, serialized);
+    expect(await usdc.nonces(holder)).to.equal(2n);
+    const late = await sign(2n, deadline);
     await time.setNextBlockTimestamp(deadline + 1n);
     await expect(permit(holder, other, 77n, deadline, late.v, late.r, late.s)).to.be.revertedWith(
       "FiatTokenV2: permit is expired",
