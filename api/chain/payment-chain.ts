@@ -12,6 +12,7 @@ const usdcAbi = parseAbi([
   "event Transfer(address indexed from, address indexed to, uint256 value)",
   "event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)",
   "function authorizationState(address authorizer, bytes32 nonce) view returns (bool)",
+  "function balanceOf(address account) view returns (uint256)",
 ]);
 
 /** A transfer in a receipt. `value` in token units. */
@@ -42,6 +43,15 @@ export interface AuthorizationId {
   nonce: Hex;
 }
 
+/** What a wallet holds of a token in one block. */
+export interface Holding {
+  /** Token units. */
+  units: bigint;
+  blockNumber: number;
+  /** Unix seconds. */
+  blockTimestamp: number;
+}
+
 /** Reads payments on one network. Every method throws ChainUnavailableError if its server is unreachable. */
 export interface PaymentChain {
   /** The latest block's number and time in unix seconds. */
@@ -51,6 +61,10 @@ export interface PaymentChain {
   lookupReceipt(txHash: Hash): Promise<ReceiptLookup>;
   /** Whether and where an authorisation was used since a block. */
   authorizationUse(authorization: AuthorizationId, fromBlock: number): Promise<AuthorizationUse>;
+  /** What a wallet holds of a token in the latest block. */
+  holding(token: Address, owner: Address): Promise<Holding>;
+  /** Whether an authorisation was used or cancelled by a block. */
+  isAuthorizationUsed(authorization: AuthorizationId, blockNumber: number): Promise<boolean>;
 }
 
 /** Settings of a payment chain. */
@@ -74,8 +88,17 @@ export function createPaymentChain({ network, rpcUrl, deployment }: PaymentChain
     return { number: Number(block.number), timestamp: Number(block.timestamp) };
   };
 
+  const isAuthorizationUsed = ({ token, from, nonce }: AuthorizationId, blockNumber: number): Promise<boolean> =>
+    rpc((client) =>
+      client.readContract({
+        ...{ address: token, abi: usdcAbi, functionName: "authorizationState", args: [from, nonce] },
+        blockNumber: BigInt(blockNumber),
+      }),
+    );
+
   return {
     head,
+    isAuthorizationUsed,
     lookupReceipt: (txHash) => lookupReceipt(rpc, txHash),
 
     treasury: () =>
@@ -84,13 +107,8 @@ export function createPaymentChain({ network, rpcUrl, deployment }: PaymentChain
     async authorizationUse({ token, from, nonce }, fromBlock) {
       // The head first: a use after it is found by the next call.
       const { number, timestamp } = await head();
-      const isUsed = await rpc((client) =>
-        client.readContract({
-          ...{ address: token, abi: usdcAbi, functionName: "authorizationState", args: [from, nonce] },
-          blockNumber: BigInt(number),
-        }),
-      );
-      if (!isUsed) return { status: "unused", blockTimestamp: timestamp };
+      if (!(await isAuthorizationUsed({ token, from, nonce }, number)))
+        return { status: "unused", blockTimestamp: timestamp };
       const [log] = await rpc((client) =>
         client.getContractEvents({
           ...{ address: token, abi: usdcAbi, eventName: "AuthorizationUsed", args: { authorizer: from, nonce } },
@@ -102,6 +120,17 @@ export function createPaymentChain({ network, rpcUrl, deployment }: PaymentChain
       const lookup = await lookupReceipt(rpc, log.transactionHash);
       if (lookup.status !== "mined") return { status: "unused", blockTimestamp: timestamp };
       return { status: "used", txHash: log.transactionHash, receipt: lookup.receipt };
+    },
+
+    async holding(token, owner) {
+      const { number, timestamp } = await head();
+      const units = await rpc((client) =>
+        client.readContract({
+          ...{ address: token, abi: usdcAbi, functionName: "balanceOf", args: [owner] },
+          blockNumber: BigInt(number),
+        }),
+      );
+      return { units, blockNumber: number, blockTimestamp: timestamp };
     },
   };
 }

@@ -6,6 +6,7 @@ import type { CallClass, Network } from "../../config/constants.ts";
 import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
 import { isKeepable, keptAnswer, storedAnswer } from "../../http/kept-answer.ts";
 import type { Answer } from "../../http/pipeline.ts";
+import { UNPAID_STATES } from "./model.ts";
 import type { ClaimModel, ClaimRecord, KeptAnswerModel, KeptAnswerRecord } from "./model.ts";
 
 /** A payment that a request wants to use. */
@@ -24,13 +25,15 @@ export interface Place {
   position: number;
 }
 
-/** Durations of claims. Tests shorten the lease. */
+/** Durations of claims. Tests shorten the lease and lengthen the patience. */
 export interface ClaimTimings {
   /** How long a payment stays blocked after the process that worked on it was killed, in milliseconds. */
   x402LeaseMs: number;
+  /** How long an earlier payment of a wallet waits for the later ones to be refused, in milliseconds. */
+  x402PatienceMs: number;
 }
 
-export const CLAIM_TIMINGS: ClaimTimings = { x402LeaseMs: 15_000 };
+export const CLAIM_TIMINGS: ClaimTimings = { x402LeaseMs: 15_000, x402PatienceMs: 5_000 };
 
 /** How long an answer is kept for a client that lost it. */
 const ANSWER_KEPT_MS = 24 * 3_600_000;
@@ -126,13 +129,25 @@ export function createClaims({ connection, claims, answers, credit, timings }: C
     findAbandoned: (limit: number) =>
       claims.find({ state: "settling", $expr: hasNoLease }).sort({ leaseEndsAt: 1 }).limit(limit).lean<ClaimRecord[]>(),
 
+    /**
+     * The payer's other claims for signed payments that aren't known to be on chain. A reservation counts while its request
+     * runs.
+     */
+    async findUnpaidBeside({ _id, network, token: asset, payer }: ClaimRecord): Promise<ClaimRecord[]> {
+      const isLive = { $or: [{ $eq: ["$state", "settling"] }, { $gt: ["$leaseEndsAt", "$$NOW"] }] };
+      const unpaid = { network, token: asset, payer, state: { $in: [...UNPAID_STATES] } };
+      const all = await claims.find({ ...unpaid, payment: { $exists: true }, $expr: isLive }).lean<ClaimRecord[]>();
+      // Not a part of the query: the database might walk all claims by their ids for it.
+      return all.filter((claim) => claim._id !== _id);
+    },
+
     async renew({ _id, owner }: ClaimRecord): Promise<void> {
       await claims.updateOne({ _id, owner }, [{ $set: { leaseEndsAt: leaseEnd } }], { updatePipeline: true });
     },
 
     /** Frees a payment whose call wasn't answered or that can't be settled any more. */
     async release({ _id, owner }: ClaimRecord): Promise<void> {
-      const { deletedCount } = await claims.deleteOne({ _id, owner, state: { $in: ["reserved", "settling"] } });
+      const { deletedCount } = await claims.deleteOne({ _id, owner, state: { $in: [...UNPAID_STATES] } });
       if (deletedCount === 1) await answers.deleteOne({ _id });
     },
 
@@ -186,7 +201,7 @@ export function createClaims({ connection, claims, answers, credit, timings }: C
       state: "settled" | "spent",
       place: Place,
     ): Promise<boolean> {
-      const unconfirmed = { _id, owner, state: { $in: ["reserved", "settling"] } } as const;
+      const unconfirmed = { _id, owner, state: { $in: [...UNPAID_STATES] } };
       const fields = { state, txHash: place.txHash.toLowerCase(), position: place.position, spentAt: new Date() };
       const change = state === "spent" ? { $set: fields, $unset: { answerDue: 1 } } : { $set: fields };
       if (pack === undefined) return (await claims.updateOne(unconfirmed, change)).modifiedCount === 1;

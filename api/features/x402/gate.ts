@@ -6,6 +6,7 @@ import type { PaymentGate } from "../../http/policies/x402.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Claims } from "./claims.ts";
+import type { RequireCover } from "./cover.ts";
 import { discard } from "./desk.ts";
 import type { Charge, Desk } from "./desk.ts";
 import { FacilitatorUnavailableError } from "./facilitator.ts";
@@ -24,6 +25,7 @@ export interface GateDeps {
   desk: Desk;
   claims: Claims;
   reservations: ReturnType<typeof createReservations>;
+  requireCover: RequireCover;
   /** Undefined if signed payments can't be settled. */
   settlements: Settlements | undefined;
   /** @throws ConfigurationError, ChainUnavailableError */
@@ -46,8 +48,9 @@ const OUTAGE_RETRY_SECONDS = 5;
 
 /**
  * Lets a call past its exhausted budget if it is paid for (section 8.3, decision 36), and sells prepaid packs. The order
- * is: verify, reserve the payment, run the call, settle, mark as spent. Money moves only for a call that was answered
- * below 400, and each step can be repeated after its process was killed.
+ * is: verify, reserve the payment, compare the payer's open payments with his money, run the call, settle, mark as
+ * spent. Money moves only for a call that was answered below 400, and each step can be repeated after its process was
+ * killed.
  */
 export function createPaymentGate(deps: GateDeps): PaymentGate {
   const { settings, packs, desk, claims, reservations, settlements, log } = deps;
@@ -143,6 +146,8 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
       context.operation.recognise({ startedAt: claim.startedAt, seed: claim.seed, isRepeat: claim.runs > 1 });
     }
     try {
+      // A call that ran before may have had its effect, so it isn't refused any more.
+      if (isSigned(claim) && claim.runs === 1) await deps.requireCover(claim);
       return await next();
     } catch (error) {
       // If this fails too, the lease ends by itself.

@@ -12,6 +12,9 @@ import type { StoredAnswer } from "../../http/kept-answer.ts";
  */
 export type ClaimState = "reserved" | "settling" | "settled" | "spent";
 
+/** States of a claim whose payment isn't known to be on chain. */
+export const UNPAID_STATES = ["reserved", "settling"] as const satisfies readonly ClaimState[];
+
 /** What a signed payment needs to be settled again after its process was killed. */
 export interface StoredPayment {
   version: 1 | 2;
@@ -112,6 +115,10 @@ export function claimModel(connection: Connection): ClaimModel {
   );
   schema.index({ agentId: 1, requestHash: 1 }, { partialFilterExpression: { answerDue: true } });
   schema.index({ leaseEndsAt: 1 }, { partialFilterExpression: { state: "settling" } });
+  schema.index(
+    { network: 1, token: 1, payer: 1, state: 1 },
+    { partialFilterExpression: { state: { $in: [...UNPAID_STATES] } } },
+  );
   return connection.model<ClaimRecord>("X402Claim", schema);
 }
 

@@ -9,6 +9,7 @@ import type { Logger } from "../../lib/logger.ts";
 import { defineFeature } from "../feature.ts";
 import { createClaims } from "./claims.ts";
 import type { ClaimTimings, CreditCalls } from "./claims.ts";
+import { createCover } from "./cover.ts";
 import { createDesk } from "./desk.ts";
 import { createHttpFacilitator } from "./facilitator.ts";
 import type { Facilitator } from "./facilitator.ts";
@@ -67,6 +68,7 @@ export const x402Module = defineFeature({
     const gate = createPaymentGate({
       ...{ settings, packs, desk, claims, settlements, log },
       reservations: createReservations({ claims, chain, facilitator, clock }),
+      requireCover: createCover({ claims, chain, timings }),
       requirePayee: async () => payee?.require(),
     });
     const unfinished = settlements === undefined ? undefined : finishSettlements({ claims, settlements, log });

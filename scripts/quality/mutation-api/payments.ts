@@ -100,6 +100,20 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     tests: PAYMENT_TESTS,
   },
   {
+    fault: "the same money covers many payments at once",
+    file: "features/x402/cover.ts",
+    from: "if (holding.units >= sumOf([claim, ...others])) return;",
+    to: "if (holding.units >= sumOf([claim])) return;",
+    tests: ["x402/cover.test.ts"],
+  },
+  {
+    fault: "payments that the money doesn't cover refuse each other",
+    file: "features/x402/cover.ts",
+    from: "const earlier = open.filter((other) => isEarlier(other, claim));",
+    to: "const earlier = open.filter((other) => isEarlier(other, claim) || isEarlier(claim, other));",
+    tests: ["x402/cover.test.ts"],
+  },
+  {
     fault: "a payment that the facilitator refuses stays blocked",
     file: GATE,
     from: "await claims.release(claim);\n        throw new ProofRefusedError(settlement.reason);",

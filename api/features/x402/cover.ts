@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Address, Hex } from "viem";
+
+import type { Holding, PaymentChain } from "../../chain/payment-chain.ts";
+import { pauseAfter } from "../../lib/retry.ts";
+import type { ClaimTimings, Claims } from "./claims.ts";
+import type { ClaimRecord } from "./model.ts";
+import { ProofRefusedError } from "./proof.ts";
+import type { SignedClaim } from "./settlement.ts";
+
+/** Dependencies of the comparison. */
+export interface CoverDeps {
+  claims: Pick<Claims, "findUnpaidBeside">;
+  chain: Pick<PaymentChain, "holding" | "isAuthorizationUsed">;
+  timings: Pick<ClaimTimings, "x402PatienceMs">;
+}
+
+/**
+ * Compares a payer's money with all of his signed payments that aren't on chain yet.
+ * @throws ProofRefusedError `insufficient_balance` if it doesn't cover this one too, ChainUnavailableError
+ */
+export type RequireCover = (claim: SignedClaim) => Promise<void>;
+
+/** First and longest pause between two looks at the other payments. */
+const PAUSE = { minMs: 100, maxMs: 1_000 };
+
+/**
+ * A facilitator verifies each payment by itself, so that the same money would cover many payments at once. A claim is
+ * visible before it reads the others, and passes only if the money covers it and all that it finds: of two, at least the later
+ * one finds the other. If the money doesn't cover all, the earlier ones come first: a later one is refused, and the earlier
+ * ones wait until it is gone.
+ */
+export function createCover({ claims, chain, timings }: CoverDeps): RequireCover {
+  /** The payments that will still take money after the block of the holding. */
+  async function outstanding(others: readonly ClaimRecord[], holding: Holding): Promise<ClaimRecord[]> {
+    const { blockNumber, blockTimestamp } = holding;
+    const isOutstanding = async ({ token, payer, nonce, payment }: ClaimRecord): Promise<boolean> => {
+      if (nonce === undefined || payment === undefined) return false;
+      if (BigInt(payment.validBefore) <= BigInt(blockTimestamp)) return false;
+      const authorization = { token: token as Address, from: payer as Address, nonce: nonce as Hex };
+      return !(await chain.isAuthorizationUsed(authorization, blockNumber));
+    };
+    const flags = await Promise.all(others.map(isOutstanding));
+    return others.filter((_, index) => flags[index] === true);
+  }
+
+  return async (claim) => {
+    const end = performance.now() + timings.x402PatienceMs;
+    for (let looks = 0; ; looks += 1) {
+      // The claims first: one that is settled in between is in the holding, and its authorisation is used.
+      const others = await claims.findUnpaidBeside(claim);
+      const holding = await chain.holding(claim.token as Address, claim.payer as Address);
+      if (holding.units >= sumOf([claim, ...others])) return;
+      const open = await outstanding(others, holding);
+      if (holding.units >= sumOf([claim, ...open])) return;
+      const earlier = open.filter((other) => isEarlier(other, claim));
+      if (holding.units < sumOf([claim, ...earlier]) || performance.now() > end) {
+        throw new ProofRefusedError("insufficient_balance");
+      }
+      await sleep(pauseAfter(looks, PAUSE));
+    }
+  };
+}
+
+function sumOf(claims: readonly ClaimRecord[]): bigint {
+  return claims.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+}
+
+function isEarlier(one: ClaimRecord, other: ClaimRecord): boolean {
+  const difference = one.startedAt.getTime() - other.startedAt.getTime();
+  return difference === 0 ? one._id < other._id : difference < 0;
+}
