@@ -14,7 +14,10 @@ import type { KeeperMove, KeeperOrderRecord, KeeperProblem } from "./model.ts";
 export const keeperAbi: Abi = [...escrowAbi, ...scoreAbi.filter(({ type }) => type === "error")];
 
 /** Codes of escrow states (specification 3.1). */
-const STATE = { funded: 1, delivered: 2, disputed: 5 } as const;
+const STATE = { none: 0, funded: 1, delivered: 2, disputed: 5 } as const;
+
+/** The states of an escrow that hasn't ended. Only an end can leave scores to be written. */
+const OPEN: readonly number[] = Object.values(STATE);
 
 /** The states before the one that a move starts from. From every later one there is nothing left to do. */
 const EARLIER: Readonly<Record<"finalize" | "resolveExpired", readonly number[]>> = {
@@ -29,14 +32,17 @@ const EVENT_OF = {
   retryScore: "ScoreUpdateRetried",
 } as const satisfies Record<KeeperMove, string>;
 
-/** Classifies a failed simulation of a move by the contract's custom error. */
+/**
+ * Classifies a failed simulation of a move by the contract's custom error. That no score is pending says only that there is
+ * nothing to write now: the settlement may be missing.
+ */
 export function obstacleOf(move: KeeperMove, { name, args }: Revert): Obstacle<KeeperProblem> {
   const problem = (found: KeeperProblem): Obstacle<KeeperProblem> => ({
     ...{ kind: "problem", problem: found },
     detail: `${name}(${args.map(String).join(", ")})`,
   });
   if (move === "retryScore") {
-    if (name === "NoScorePending") return { kind: "done" };
+    if (name === "NoScorePending") return problem("not_in_state");
     return problem(name === "InsufficientGas" ? "unexpected" : "score_fails");
   }
   switch (name) {
@@ -69,6 +75,16 @@ export function createKeeperWork({ chain, deployment, signer, budget }: KeeperWo
     data: encodeFunctionData({ abi: escrowAbi, functionName: move, args: [escrowId] }),
   });
 
+  async function hasEnded(escrowId: Hex, blockNumber: number | undefined): Promise<boolean> {
+    const { state } = await chain.read((client) =>
+      client.readContract({
+        ...{ address: escrow, abi: escrowAbi, functionName: "getEscrow", args: [escrowId] },
+        ...(blockNumber === undefined ? {} : { blockNumber: BigInt(blockNumber) }),
+      }),
+    );
+    return !OPEN.includes(state);
+  }
+
   return {
     noun: "move",
     factsOf: ({ move, escrowId }) => ({ move, escrowId }),
@@ -78,7 +94,10 @@ export function createKeeperWork({ chain, deployment, signer, budget }: KeeperWo
 
     async obstacle(order, { from = zeroAddress, blockNumber }) {
       const revert = await chain.simulate({ from, ...callOf(order) }, blockNumber);
-      return revert === undefined ? undefined : obstacleOf(order.move, revert);
+      if (revert === undefined) return undefined;
+      // A reorganisation may have removed the settlement, and its successor may fail to write the scores again.
+      const isWritten = revert.name === "NoScorePending" && (await hasEnded(order.escrowId, blockNumber));
+      return isWritten ? { kind: "done" } : obstacleOf(order.move, revert);
     },
 
     obstacleOf: ({ move }, revert) => obstacleOf(move, revert),

@@ -30,6 +30,13 @@ export const KEEPER_FAULTS: ApiMutant[] = [
     tests: KEEPER_TESTS,
   },
   {
+    fault: "a score counts as written while its settlement is missing",
+    file: WORK,
+    from: "return !OPEN.includes(state);",
+    to: "return OPEN.includes(state) || !OPEN.includes(state);",
+    tests: KEEPER_TESTS,
+  },
+  {
     fault: "the daily cap isn't looked at",
     file: SPENDING,
     from: "committedWei: { $lte: decimal(capWei - wei) } },",

@@ -8,6 +8,7 @@ import { RESOLUTION_TIMEOUT_SECONDS } from "../../../api/config/constants.ts";
 import { KeeperBench } from "../../fixtures/keeper.ts";
 import { CONFIRMATIONS, NETWORK } from "../../fixtures/rulings.ts";
 
+const DELIVERED = 2;
 const RELEASED = 3;
 const RESOLVED = 6;
 /** Runtime code that reverts every call. */
@@ -210,6 +211,55 @@ describe("the keeper", () => {
       assert.strictEqual(score, 1n);
     }
     assert.strictEqual((await bench.step(keeper)).queued, 0, "found once");
+  });
+
+  it("retries the scores of a settlement that a reorganisation has moved to a later block [D9]", async () => {
+    const { escrowId, buyer, seller } = await bench.delivered();
+    const { deployment, client } = bench.chain;
+    const code = await client.getCode({ address: deployment.score });
+    assert.ok(code !== undefined);
+    const settleWithoutScores = async () => {
+      await client.setCode({ address: deployment.score, bytecode: REVERTING });
+      await bench.chain.call(buyer, "accept", escrowId);
+    };
+    const { number: before } = await client.getBlock();
+    await settleWithoutScores();
+    const keeper = bench.keeper();
+    await bench.step(keeper);
+    assert.include(await bench.order(escrowId, "retryScore"), { state: "held", problem: "score_fails" });
+
+    const { number: after } = await client.getBlock();
+    await bench.chain.reorganise(Number(after - before));
+    await bench.chain.mine(CONFIRMATIONS + 1);
+    assert.strictEqual(await bench.chain.escrowState(escrowId), DELIVERED);
+    await bench.step(keeper);
+    assert.include(await bench.order(escrowId, "retryScore"), { state: "held", problem: "not_in_state" });
+
+    await settleWithoutScores();
+    await client.setCode({ address: deployment.score, bytecode: code });
+    await bench.finish(escrowId, "retryScore", keeper);
+    for (const { address } of [buyer, seller]) {
+      const score = await client.readContract({
+        ...{ address: deployment.score, abi: scoreAbi, functionName: "scoreOf", args: [address] },
+      });
+      assert.strictEqual(score, 1n);
+    }
+  });
+
+  it("leaves a score alone that somebody else has written [D9]", async () => {
+    const { escrowId, buyer } = await bench.delivered();
+    const { deployment, client } = bench.chain;
+    const code = await client.getCode({ address: deployment.score });
+    assert.ok(code !== undefined);
+    await client.setCode({ address: deployment.score, bytecode: REVERTING });
+    await bench.chain.call(buyer, "accept", escrowId);
+    const keeper = bench.keeper();
+    await bench.step(keeper);
+    await client.setCode({ address: deployment.score, bytecode: code });
+    await bench.chain.call(buyer, "retryScore", escrowId);
+    await bench.chain.mine(CONFIRMATIONS);
+    await bench.step(keeper);
+    assert.include(await bench.order(escrowId, "retryScore"), { state: "superseded", inFlight: false });
   });
 
   it("sends its transaction again after a reorganisation", async () => {
