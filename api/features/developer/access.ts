@@ -4,6 +4,7 @@ import { KYA_EMAIL_LEVEL } from "../../config/constants.ts";
 import type { KyaLevel } from "../../config/constants.ts";
 import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
 import { ApiError } from "../../http/errors.ts";
+import type { Operation } from "../../http/operation.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 import type { KyaLevels } from "../kya/levels.ts";
@@ -21,17 +22,17 @@ export interface DeveloperAccess {
   /** Notes a mail to be sent. An address gets at most one in ten minutes, and nobody learns whether this call caused it. */
   request(request: AccessRequest): Promise<void>;
   /**
-   * Uses a token up and gives the agent KYA level 1.
+   * Uses a token up and gives the agent KYA level 1. A repeat returns what the first run left.
    * @throws ApiError `verification_token_invalid`
    */
-  verify(agentId: string, token: string, requestId: string): Promise<KyaLevel>;
+  verify(agentId: string, token: string, request: { requestId: string; operation: Operation }): Promise<KyaLevel>;
 }
 
 /** Dependencies of developer access. */
 export interface DeveloperAccessDeps {
   connection: Connection;
   models: DeveloperModels;
-  levels: Pick<KyaLevels, "raise">;
+  levels: Pick<KyaLevels, "raise" | "leftBy">;
   clock: Clock;
 }
 
@@ -61,12 +62,16 @@ export function createDeveloperAccess({ connection, models, levels, clock }: Dev
       }
     },
 
-    async verify(agentId, token, requestId) {
+    async verify(agentId, token, { requestId, operation }) {
+      // The first run has used the token up.
+      const left = await levels.leftBy(operation, agentId);
+      if (left !== undefined) return left;
       const _id = sha256Hex(token);
       return withTransaction(connection, async (session) => {
         const used = await tokens.findOneAndDelete({ _id, expiresAt: { $gt: clock.now() } }, { session }).lean();
         if (used === null) throw new ApiError("verification_token_invalid");
-        return levels.raise(agentId, KYA_EMAIL_LEVEL, { cause: "email", reason: used.email, requestId }, session);
+        const why = { cause: "email", reason: used.email, requestId } as const;
+        return levels.raise(agentId, KYA_EMAIL_LEVEL, why, { operation, session });
       });
     },
   };

@@ -20,7 +20,7 @@ export type { MailTimings } from "./mails.ts";
 /** Dependencies of the developer feature. */
 export interface DeveloperModuleDeps {
   connection: Connection;
-  levels: Pick<KyaLevels, "raise">;
+  levels: Pick<KyaLevels, "raise" | "leftBy">;
   /** The mail server; `log` writes mails to the log, `none` makes developer access unavailable. */
   mail: MailSettings | "log" | "none";
   publicUrl: string;

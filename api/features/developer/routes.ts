@@ -71,8 +71,8 @@ const verifyToken = defineRoute({
   }),
   responses: { 200: dataOf(z.object({ agentId: z.string(), kya: kyaOutput })) },
   errors: ["verification_token_invalid", "mail_unavailable", "not_found"],
-}).handle(async ({ caller, body, requestId }, { developerAccess }: DeveloperDeps) => {
-  const level = await configured(developerAccess).verify(caller.agentId, body.token, requestId);
+}).handle(async ({ caller, body, requestId, operation }, { developerAccess }: DeveloperDeps) => {
+  const level = await configured(developerAccess).verify(caller.agentId, body.token, { requestId, operation });
   return { status: 200, body: { success: true, data: { agentId: caller.agentId, kya: kyaStatusOf(level) } } };
 });
 

@@ -8,6 +8,7 @@ import type { KyaLevel, Network } from "../../config/constants.ts";
 import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
 import type { Caller } from "../../http/define-route.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
+import type { Operation } from "../../http/operation.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { KyaLevels } from "./levels.ts";
@@ -43,16 +44,16 @@ export type PaymentMethodChain = Pick<ChainClient, "chainId" | "deployment" | "t
 export interface PaymentMethodDeps {
   connection: Connection;
   chains: Readonly<Record<Network, PaymentMethodChain>>;
-  levels: Pick<KyaLevels, "raise">;
+  levels: Pick<KyaLevels, "raise" | "leftBy">;
   nonces: KyaModels["nonces"];
   clock: Clock;
 }
 
-/** Links a caller's payment method and returns the level that the agent has then. */
+/** Links a caller's payment method and returns the level that the agent has then. A repeat returns what the first run left. */
 export type LinkPaymentMethod = (
   caller: Caller,
   statement: PaymentMethodStatement,
-  requestId: string,
+  request: { requestId: string; operation: Operation },
 ) => Promise<KyaLevel>;
 
 /**
@@ -70,9 +71,12 @@ export function createLinkPaymentMethod(deps: PaymentMethodDeps): LinkPaymentMet
     throw validationError([{ path: "body.deadline", message }]);
   }
 
-  return async (caller, statement, requestId) => {
+  return async (caller, statement, { requestId, operation }) => {
     const { network, token, nonce, deadline } = statement;
     const { agentId, walletAddress } = caller;
+    // First of all: since then the statement may have expired and the wallet may be empty.
+    const left = await levels.leftBy(operation, agentId);
+    if (left !== undefined) return left;
     const chain = chains[network];
     requireLive(deadline);
     const listed = chain.deployment.tokens.find(({ address }) => address === token);
@@ -95,7 +99,7 @@ export function createLinkPaymentMethod(deps: PaymentMethodDeps): LinkPaymentMet
     try {
       return await withTransaction(connection, async (session) => {
         await nonces.create([used], { session });
-        return levels.raise(agentId, KYA_PAYMENT_METHOD_LEVEL, why, session);
+        return levels.raise(agentId, KYA_PAYMENT_METHOD_LEVEL, why, { operation, session });
       });
     } catch (error) {
       if (isDuplicateKey(error)) throw new ApiError("nonce_already_used", { cause: error });

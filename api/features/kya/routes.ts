@@ -57,8 +57,8 @@ const linkMethod = defineRoute({
     "not_found",
     "chain_unavailable",
   ],
-}).handle(async ({ body, caller, requestId }, { linkPaymentMethod }: Pick<KyaDeps, "linkPaymentMethod">) => {
-  const level = await linkPaymentMethod(caller, body, requestId);
+}).handle(async ({ body, caller, requestId, operation }, { linkPaymentMethod }: Pick<KyaDeps, "linkPaymentMethod">) => {
+  const level = await linkPaymentMethod(caller, body, { requestId, operation });
   return { status: 200, body: { success: true, data: { agentId: caller.agentId, kya: kyaStatusOf(level) } } };
 });
 
@@ -90,10 +90,10 @@ const setLevel = defineRoute({
     }),
   responses: { 200: kyaAnswer },
   errors: ["not_found"],
-}).handle(async ({ params, body, requestId }, { kyaLevels }: Pick<KyaDeps, "kyaLevels">) => {
+}).handle(async ({ params, body, requestId, operation }, { kyaLevels }: Pick<KyaDeps, "kyaLevels">) => {
   const { level, reason, verification } = body;
   const why = { cause: "admin", reason, requestId, ...(verification === undefined ? {} : { verification }) } as const;
-  await kyaLevels.set(params.id, level, why);
+  await kyaLevels.set(params.id, level, why, operation);
   return { status: 200, body: { success: true, data: { agentId: params.id, kya: kyaStatusOf(level) } } };
 });
 

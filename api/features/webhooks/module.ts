@@ -14,7 +14,7 @@ import { createWebhookHealth } from "./health.ts";
 import { createMissedEvents } from "./missed-events.ts";
 import { webhookSecretModel } from "./model.ts";
 import { createRedeliveries } from "./redeliveries.ts";
-import { webhookModel } from "./registration-model.ts";
+import { webhookModel, webhookRemovalModel } from "./registration-model.ts";
 import { registrationRoutes } from "./registration-routes.ts";
 import type { RegistrationDeps } from "./registration-routes.ts";
 import { createRegistrations, createSubscriptions } from "./registrations.ts";
@@ -49,7 +49,7 @@ export const webhooksModule = defineFeature({
     const webhooks = webhookModel(connection);
     const health = createWebhookHealth({ connection, webhooks, recorder, now });
     const dispatcher = outbox.dispatcher(createWebhookSend({ sender, secrets, health, now }));
-    const registrations = createRegistrations(webhooks, now);
+    const registrations = createRegistrations({ connection, webhooks, removals: webhookRemovalModel(connection), now });
     const { dispatches } = outbox.models;
     const dispatchLog = createDispatchLog(dispatches);
     const queueing = { connection, dispatches, writer: outbox.writer, registrations, now };

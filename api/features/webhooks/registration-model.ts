@@ -29,6 +29,18 @@ export interface WebhookRecord {
 
 export type WebhookModel = Model<WebhookRecord>;
 
+/** A registration that was removed, for a repeat of the request that removed it. */
+export interface WebhookRemovalRecord {
+  /** Id that the request's operation gives it. */
+  _id: string;
+  agentId: string;
+  webhook: WebhookRecord;
+  /** MongoDB deletes the record after that. */
+  expiresAt: Date;
+}
+
+export type WebhookRemovalModel = Model<WebhookRemovalRecord>;
+
 const text = { type: String, required: true } as const;
 const date = { type: Date, required: true } as const;
 const dateOrNull = { type: Date, default: null } as const;
@@ -57,4 +69,15 @@ webhookSchema.index({ agentId: 1, status: 1, events: 1 });
 /** The registered webhooks. */
 export function webhookModel(connection: Connection): WebhookModel {
   return connection.model<WebhookRecord>("Webhook", webhookSchema);
+}
+
+const removalSchema = new Schema<WebhookRemovalRecord>(
+  { _id: text, agentId: text, webhook: { type: Schema.Types.Mixed, required: true }, expiresAt: date },
+  { collection: "webhook_removals", versionKey: false, strict: "throw" },
+);
+removalSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
+
+/** The webhooks that were removed within the last day. */
+export function webhookRemovalModel(connection: Connection): WebhookRemovalModel {
+  return connection.model<WebhookRemovalRecord>("WebhookRemoval", removalSchema);
 }

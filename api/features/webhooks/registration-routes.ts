@@ -93,9 +93,12 @@ const remove = defineRoute({
   params: webhookParams,
   responses: { 200: webhookAnswer },
   errors: ["not_found"],
-}).handle(async ({ caller, params }, { registrations }: RegistrationDeps) => ({
+}).handle(async ({ caller, params, operation }, { registrations }: RegistrationDeps) => ({
   status: 200,
-  body: { success: true, data: presentWebhook(await registrations.remove(caller.agentId, params.webhookId)) },
+  body: {
+    success: true,
+    data: presentWebhook(await registrations.remove(caller.agentId, params.webhookId, operation)),
+  },
 }));
 
 export const registrationRoutes = [register, list, read, change, remove];

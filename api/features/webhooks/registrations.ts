@@ -1,10 +1,12 @@
+import type { Connection } from "mongoose";
+
 import { WEBHOOKS_PER_AGENT } from "../../config/constants.ts";
-import { isDuplicateKey } from "../../db/connection.ts";
+import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Operation } from "../../http/operation.ts";
 import type { EventType } from "../events/model.ts";
 import type { Subscription, Subscriptions } from "../events/subscriptions.ts";
-import type { WebhookModel, WebhookRecord } from "./registration-model.ts";
+import type { WebhookModel, WebhookRecord, WebhookRemovalModel, WebhookRemovalRecord } from "./registration-model.ts";
 
 /** What an agent registers. */
 export interface NewWebhook {
@@ -36,12 +38,17 @@ export interface Registrations {
   get(agentId: string, webhookId: string): Promise<WebhookRecord>;
   /** @throws ApiError `not_found` */
   change(agentId: string, webhookId: string, patch: WebhookPatch): Promise<WebhookRecord>;
-  /** Removes a registration. Its waiting dispatches are given up. @throws ApiError `not_found` */
-  remove(agentId: string, webhookId: string): Promise<WebhookRecord>;
+  /**
+   * Removes a registration. Its waiting dispatches are given up. A repeat returns what the first run removed.
+   * @throws ApiError `not_found`
+   */
+  remove(agentId: string, webhookId: string, operation: Operation): Promise<WebhookRecord>;
 }
 
 /** How often a registration looks for a free slot while others take the one that it found. */
 const SLOT_ATTEMPTS = 2 * WEBHOOKS_PER_AGENT;
+/** How long a removed registration is kept for a repeat: at least as long as an `Idempotency-Key`. */
+const REMOVAL_KEPT_MS = 24 * 3_600_000;
 const SLOTS = Array.from({ length: WEBHOOKS_PER_AGENT }, (_, slot) => slot);
 
 /** The database filter of a list. */
@@ -74,8 +81,17 @@ export function createSubscriptions(model: WebhookModel): Subscriptions {
   };
 }
 
+/** Dependencies of the registrations. */
+export interface RegistrationsDeps {
+  connection: Connection;
+  webhooks: WebhookModel;
+  removals: WebhookRemovalModel;
+  now: () => Date;
+}
+
 /** The registrations stored in their collection. */
-export function createRegistrations(model: WebhookModel, now: () => Date): Registrations {
+export function createRegistrations(deps: RegistrationsDeps): Registrations {
+  const { connection, webhooks: model, removals, now } = deps;
   const notFound = (webhookId: string) => new ApiError("not_found", { details: { webhookId } });
 
   async function freeSlot(agentId: string): Promise<number> {
@@ -146,10 +162,21 @@ export function createRegistrations(model: WebhookModel, now: () => Date): Regis
       return changed;
     },
 
-    async remove(agentId, webhookId) {
-      const removed = await model.findOneAndDelete({ _id: webhookId, agentId }).lean<WebhookRecord | null>();
-      if (removed === null) throw notFound(webhookId);
-      return removed;
+    async remove(agentId, webhookId, operation) {
+      const at = now();
+      const _id = operation.newId("whk", at);
+      const earlier = operation.isRepeat
+        ? await removals.findOne({ _id, agentId }).lean<WebhookRemovalRecord | null>()
+        : null;
+      if (earlier !== null) return earlier.webhook;
+      const expiresAt = new Date(at.getTime() + REMOVAL_KEPT_MS);
+      return withTransaction(connection, async (session) => {
+        const filter = { _id: webhookId, agentId };
+        const webhook = await model.findOneAndDelete(filter, { session }).lean<WebhookRecord | null>();
+        if (webhook === null) throw notFound(webhookId);
+        await removals.create([{ _id, agentId, webhook, expiresAt }], { session });
+        return webhook;
+      });
     },
   };
 }

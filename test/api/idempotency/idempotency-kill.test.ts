@@ -1,12 +1,16 @@
 // A process killed in the middle of a request with an Idempotency-Key: the key works again, nothing is done twice.
 import { assert } from "chai";
 
+import type { MailTokenRecord } from "../../../api/features/developer/model.ts";
+import { sha256Hex } from "../../../api/lib/ids.ts";
 import { assertError, listingBody, readStack, startTestApi } from "../../fixtures/api.ts";
-import type { TestApi } from "../../fixtures/api.ts";
+import type { Answer, TestApi } from "../../fixtures/api.ts";
 import { startApiProcess } from "../../fixtures/api-process.ts";
-import { openMarket } from "../../fixtures/deals.ts";
+import { ONE_USDC, openMarket } from "../../fixtures/deals.ts";
 import type { Market } from "../../fixtures/deals.ts";
 import { openChain } from "../../fixtures/stack.ts";
+import type { TestChain } from "../../fixtures/stack.ts";
+import { paymentMethodBody } from "../../fixtures/statements.ts";
 import { routeTo } from "../../fixtures/stall.ts";
 
 const KEY = "killed-request";
@@ -15,11 +19,13 @@ const DONE = bson("state", "done");
 
 describe("a request with an Idempotency-Key whose process is killed", () => {
   let api: TestApi;
+  let chain: TestChain;
   let market: Market;
 
   before(async () => {
     api = await startTestApi();
-    market = await openMarket(api, await openChain("base-sepolia"));
+    chain = await openChain("base-sepolia");
+    market = await openMarket(api, chain);
   });
   after(() => api.close());
 
@@ -94,6 +100,56 @@ describe("a request with an Idempotency-Key whose process is killed", () => {
     const again = await api.request("DELETE", path, { key, headers: { "Idempotency-Key": KEY } });
     assert.deepEqual([again.status, again.body.data?.status], [200, "archived"], again.text);
     assert.notStrictEqual((await api.request("DELETE", path, { key })).status, 200);
+  });
+
+  /** Kills a request before its answer is kept, and repeats it once its lease has ended. */
+  async function killedAndRepeated(path: string, key: string, body?: object): Promise<Answer> {
+    await keys().deleteMany({});
+    await killAt(DONE, path, key, body);
+    await endLeases();
+    return api.request(body === undefined ? "DELETE" : "POST", path, {
+      ...{ key, headers: { "Idempotency-Key": KEY } },
+      ...(body === undefined ? {} : { body }),
+    });
+  }
+  const levelChangesOf = (agentId: string) => api.container.features.kya.models.changes.find({ agentId }).lean();
+
+  it("[D43] that removed a webhook, killed before its answer is kept, isn't told that the webhook is gone", async () => {
+    const { apiKey: key } = market.buyer;
+    const webhook = { url: "https://agent.example/hook", events: ["escrow.funded"] };
+    const { body: registered } = await api.request("POST", "/api/v1/webhooks", { key, body: webhook });
+    const path = `/api/v1/webhooks/${registered.data.webhookId}`;
+    const again = await killedAndRepeated(path, key);
+    assert.deepEqual([again.status, again.body], [200, registered], again.text);
+    assertError(await api.request("DELETE", path, { key }), 404, "not_found");
+    const headers = { "Idempotency-Key": "another-key" };
+    assertError(await api.request("DELETE", path, { key, headers }), 404, "not_found");
+  });
+
+  it("[D43] that verified a mail address, killed before its answer is kept, isn't told that the token is used", async () => {
+    const { apiKey: key, agentId } = await api.registerAgent();
+    const token = sha256Hex(agentId);
+    const expiresAt = new Date(Date.now() + 600_000);
+    await api.container.connection
+      .collection<MailTokenRecord>("mail_tokens")
+      .insertOne({ _id: sha256Hex(token), email: "dev@example.test", expiresAt });
+    const again = await killedAndRepeated("/api/developer/verify", key, { token });
+    assert.deepEqual([again.status, again.body.data?.kya.level], [200, 1], again.text);
+    assert.lengthOf(await levelChangesOf(agentId), 1);
+    const other = await api.request("POST", "/api/developer/verify", { key, body: { token } });
+    assertError(other, 400, "verification_token_invalid");
+  });
+
+  it("[D43] that linked a payment method, killed before its answer is kept, isn't told that the nonce is used", async () => {
+    const path = "/api/v1/agents/kya/payment-method";
+    const agent = await api.registerAgent();
+    await chain.endow(agent.account, { usdc: ONE_USDC });
+    const statement = await paymentMethodBody(agent, chain);
+    const again = await killedAndRepeated(path, agent.apiKey, statement);
+    assert.deepEqual([again.status, again.body.data?.kya.level], [200, 2], again.text);
+    assert.lengthOf(await levelChangesOf(agent.agentId), 1);
+    const other = await api.request("POST", path, { key: agent.apiKey, body: statement });
+    assertError(other, 409, "nonce_already_used");
   });
 
   it("[D43] blocks its key until the lease of the killed process ends", async () => {
