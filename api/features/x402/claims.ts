@@ -125,6 +125,10 @@ export function createClaims({ connection, claims, answers, credit, timings }: C
     findDue: (agentId: string, requestHash: string) =>
       claims.findOne({ agentId, requestHash, answerDue: true }).lean<ClaimRecord | null>(),
 
+    /** The claim that pays for an operation, if its call has been answered. */
+    findAnswered: (operationId: string, agentId: string, requestHash: string) =>
+      claims.findOne({ operationId, agentId, requestHash, state: { $ne: "reserved" } }).lean<ClaimRecord | null>(),
+
     /** Claims that nobody works on and whose settlement has no known outcome yet. */
     findAbandoned: (limit: number) =>
       claims.find({ state: "settling", $expr: hasNoLease }).sort({ leaseEndsAt: 1 }).limit(limit).lean<ClaimRecord[]>(),

@@ -1,4 +1,5 @@
 import type { X402Settings } from "../../config/x402.ts";
+import { takesIdempotencyKeys } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
 import { inputText } from "../../http/kept-answer.ts";
 import type { Answer, Next, ValidatedContext } from "../../http/pipeline.ts";
@@ -40,6 +41,8 @@ interface Visit {
   terms: Terms;
   agentId: string;
   requestHash: string;
+  /** Undefined without an `Idempotency-Key`. */
+  operationId: string | undefined;
   next: Next;
 }
 
@@ -66,7 +69,10 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
   }
 
   async function admit(visit: Visit): Promise<Answer> {
-    const { context, terms, agentId, requestHash } = visit;
+    const { context, terms, agentId, requestHash, operationId } = visit;
+    // Before the proof is looked at: a client that lost the answer may have signed another payment.
+    const earlier = await earlierAnswer(visit);
+    if (earlier !== undefined) return earlier;
     const proof = readProof(context.headers, terms);
     if (proof === undefined) {
       const due = await claims.findDue(agentId, requestHash);
@@ -76,12 +82,29 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     const known = await knownClaim(proof, visit);
     if (known !== undefined) return useAgain(visit, known);
     await deps.requirePayee();
-    const purpose = { agentId, requestHash, ...(visit.charge.pack === undefined ? {} : { pack: visit.charge.pack }) };
+    const { pack } = visit.charge;
+    const purpose = {
+      ...{ agentId, requestHash },
+      ...(operationId === undefined ? {} : { operationId }),
+      ...(pack === undefined ? {} : { pack }),
+    };
     const claim =
       proof.kind === "signed"
         ? await reservations.signed(proof, terms, purpose)
         : await reservations.transfer(proof, terms, purpose);
     return runReserved(visit, claim);
+  }
+
+  /** The answer of an operation that ran earlier with a payment. No other payment is looked at. */
+  async function earlierAnswer(visit: Visit): Promise<Answer | undefined> {
+    const { context, agentId, requestHash, operationId } = visit;
+    if (operationId === undefined || !context.operation.isRepeat) return undefined;
+    const claim = await claims.findAnswered(operationId, agentId, requestHash);
+    if (claim === null) return undefined;
+    if (claim.state !== "spent") return resume(visit, claim);
+    const kept = await claims.answerOf(claim);
+    if (kept === undefined) throw new ApiError("already_processed");
+    return desk.receipted(kept, claim, claim.txHash ?? "");
   }
 
   /** The claim of a proof that is past its reservation. */
@@ -230,7 +253,8 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
       const terms = desk.termsOf(charge, context.path);
       if (terms === undefined) return desk.ask(charge, undefined);
       const { agentId } = context.caller;
-      const visit = { context, charge, terms, agentId, requestHash: hashOf(context, agentId), next };
+      const requestHash = hashOf(context, agentId);
+      const visit = { context, charge, terms, agentId, requestHash, operationId: operationIdOf(context), next };
       try {
         return await admit(visit);
       } catch (error) {
@@ -246,6 +270,12 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
 
 function isSigned(claim: ClaimRecord): claim is SignedClaim {
   return claim.payment !== undefined && claim.nonce !== undefined;
+}
+
+/** A repeat gets the id of the first request, because it derives from the key's seed. */
+function operationIdOf({ route, headers, operation }: ValidatedContext): string | undefined {
+  const isKeyed = headers["idempotency-key"] !== undefined && takesIdempotencyKeys(route);
+  return isKeyed ? operation.newId("req", new Date()) : undefined;
 }
 
 function hashOf({ route, input }: ValidatedContext, agentId: string): string {

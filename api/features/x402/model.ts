@@ -48,6 +48,8 @@ export interface ClaimRecord {
   agentId: string;
   /** Hash of caller, route and input: a payment pays for one request. */
   requestHash: string;
+  /** Id that the request's `Idempotency-Key` gives it: the same for all repeats, and for no other request. */
+  operationId?: string;
   /** Calls to credit once it is spent (decision 46). */
   pack?: { class: CallClass; calls: number };
   state: ClaimState;
@@ -92,6 +94,7 @@ export function claimModel(connection: Connection): ClaimModel {
       payment: Schema.Types.Mixed,
       agentId: text,
       requestHash: text,
+      operationId: String,
       pack: { type: new Schema({ class: { ...text, enum: CALL_CLASSES }, calls: Number }, { _id: false }) },
       state: { ...text, enum: ["reserved", "settling", "settled", "spent"] },
       answerDue: Boolean,
@@ -114,6 +117,7 @@ export function claimModel(connection: Connection): ClaimModel {
     { unique: true, partialFilterExpression: { nonce: { $exists: true } } },
   );
   schema.index({ agentId: 1, requestHash: 1 }, { partialFilterExpression: { answerDue: true } });
+  schema.index({ operationId: 1 }, { partialFilterExpression: { operationId: { $exists: true } } });
   schema.index({ leaseEndsAt: 1 }, { partialFilterExpression: { state: "settling" } });
   schema.index(
     { network: 1, token: 1, payer: 1, state: 1 },

@@ -12,7 +12,7 @@ import type { Refusal, SignedProof, TransferProof } from "./proof.ts";
 import type { Terms } from "./terms.ts";
 
 /** What a payment is reserved for. */
-export type Purpose = Pick<NewClaim, "agentId" | "requestHash" | "pack">;
+export type Purpose = Pick<NewClaim, "agentId" | "requestHash" | "operationId" | "pack">;
 
 /** Dependencies of reservations. */
 export interface ReservationDeps {

@@ -135,6 +135,20 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     tests: SETTLEMENT_TESTS,
   },
   {
+    fault: "an answer that was paid for under one key answers another key",
+    file: CLAIMS,
+    from: "claims.findOne({ operationId, agentId, requestHash, state",
+    to: "claims.findOne({ agentId, requestHash, state",
+    tests: PAYMENT_TESTS,
+  },
+  {
+    fault: "the repeat under a key pays again while its settlement is pending",
+    file: GATE,
+    from: 'if (claim === null) return undefined;\n    if (claim.state !== "spent") return resume(visit, claim);',
+    to: 'if (claim?.state !== "spent") return undefined;',
+    tests: SETTLEMENT_TESTS,
+  },
+  {
     fault: "a kept answer is handed over twice",
     file: GATE,
     from: 'if (!(await claims.deliver(claim))) throw new ProofRefusedError("proof_already_used");',

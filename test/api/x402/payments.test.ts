@@ -7,7 +7,7 @@ import { encodeFunctionData, erc20Abi, zeroAddress } from "viem";
 
 import { paymentRequiredOutput } from "../../../api/http/payment-required.ts";
 import { MULTICALL3 } from "../../../deploy/run/local-tokens.ts";
-import { listingBody } from "../../fixtures/api.ts";
+import { assertError, listingBody } from "../../fixtures/api.ts";
 import type { TestAgent } from "../../fixtures/api.ts";
 import {
   CALL_UNITS,
@@ -270,5 +270,49 @@ describe("a call that is paid for", () => {
     assert.deepEqual(again.body, first.body);
     assert.strictEqual((await create({})).status, 201);
     assert.strictEqual(had - (await paid.chain.usdcOf(agent.walletAddress)), CALL_UNITS.api);
+  });
+
+  describe("with an Idempotency-Key whose process was killed after the payment", () => {
+    const post = (path: string, body: object, key: string, proof: Record<string, string> = {}) =>
+      paid.api.request("POST", path, { key: agent.apiKey, body, headers: { "idempotency-key": key, ...proof } });
+    const signed = async () => headerV1(await signTransfer(paid, agent.account));
+    /** Leaves the keys as a process does that was killed before it noted an answer. */
+    const forgetAnswers = () =>
+      paid.api.container.connection
+        .collection("idempotency_keys")
+        .updateMany({}, { $set: { state: "open", leaseEndsAt: new Date(0), answer: null } });
+
+    it("gets its answer without a payment, and another payment isn't touched [D43]", async () => {
+      const [key, body] = [randomUUID(), listingBody()];
+      const had = await paid.chain.usdcOf(agent.walletAddress);
+      const first = await post(SERVICES, body, key, await signed());
+      assert.strictEqual(first.status, 201, first.text);
+      const proofs: Record<string, string>[] = [{}, await signed()];
+      for (const proof of proofs) {
+        await forgetAnswers();
+        const again = await post(SERVICES, body, key, proof);
+        assert.deepEqual([again.status, again.body], [201, first.body], again.text);
+        assert.isNotNull(again.headers.get("x-payment-response"));
+      }
+      assert.strictEqual(had - (await paid.chain.usdcOf(agent.walletAddress)), CALL_UNITS.api);
+    });
+
+    it("is paid for under another key, however often that is repeated", async () => {
+      const body = listingBody();
+      assert.strictEqual((await post(SERVICES, body, randomUUID(), await signed())).status, 201);
+      const other = randomUUID();
+      for (let attempt = 1; attempt <= 3; attempt += 1) {
+        const answer = await post(SERVICES, body, other);
+        assert.deepEqual([answer.status, answer.body.code], [402, "payment_required"], answer.text);
+      }
+    });
+
+    it("is told that it was processed if its answer is secret", async () => {
+      const [path, key] = ["/api/v1/webhooks/secret/rotate", randomUUID()];
+      const first = await post(path, {}, key, await signed());
+      assert.strictEqual(first.status, 200, first.text);
+      await forgetAnswers();
+      assertError(await post(path, {}, key), 409, "already_processed");
+    });
   });
 });

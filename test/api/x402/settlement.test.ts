@@ -1,4 +1,6 @@
 // Settlements whose outcome is unknown (decision 49), and facilitators and chains that don't answer.
+import { randomUUID } from "node:crypto";
+
 import { assert } from "chai";
 
 import { listingBody } from "../../fixtures/api.ts";
@@ -106,6 +108,19 @@ describe("a settlement without a clear outcome", () => {
       assert.strictEqual(await spent(), CALL_UNITS.api);
     });
   }
+
+  it("with an Idempotency-Key takes no other payment until it is confirmed, and then gives its answer [D49]", async () => {
+    const key = { "idempotency-key": randomUUID() };
+    const signed = async () => headerV1(await signTransfer(paid, agent.account));
+    onSettle(() => Promise.resolve(null));
+    assertPending(await create({ ...key, ...(await signed()) }));
+    assertPending(await create({ ...key, ...(await signed()) }));
+    facilitator.intercept = undefined;
+    const answer = await create({ ...key, ...(await signed()) });
+    assert.strictEqual(answer.status, 201, answer.text);
+    assert.strictEqual(await listings(), 1);
+    assert.strictEqual(await spent(), CALL_UNITS.api);
+  });
 
   it("names the transaction if the facilitator tells it [D49]", async () => {
     const transaction = `0x${"ab".repeat(32)}`;
