@@ -20,6 +20,8 @@ export interface AgentRecord {
   publicKey: `0x${string}`;
   /** Know Your Agent level (decision 32). Only the KYA feature changes it. */
   kyaLevel: KyaLevel;
+  /** The highest level that mail or payment method can give; missing unless an admin has lowered the level. */
+  kyaCeiling?: KyaLevel;
   /** Copy of the testnet score for the registry's filters, and the subgraph block at which it was read. */
   testnetScore: number;
   testnetScoreBlock: number;
@@ -94,6 +96,7 @@ export function createAgentModels(connection: Connection): AgentModels {
       walletKey: { type: String, ...required },
       publicKey: { type: String, ...required },
       kyaLevel: { type: Number, enum: KYA_LEVELS, ...required },
+      kyaCeiling: { type: Number, enum: KYA_LEVELS },
       testnetScore: { type: Number, default: 0 },
       testnetScoreBlock: { type: Number, default: -1 },
       createdAt: { type: Date, ...required },

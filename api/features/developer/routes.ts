@@ -62,7 +62,7 @@ const verifyToken = defineRoute({
   path: "/api/developer/verify",
   tag: "Developer access",
   summary: "Verifies the caller's mail address: KYA level 1",
-  description: "Each token works once, for any agent.",
+  description: "Each token works once, for any agent. A level that an admin has lowered isn't raised.",
   auth: "apiKey",
   limitClass: "general",
   budget: "api",

@@ -37,7 +37,7 @@ const linkMethod = defineRoute({
     "address token,bytes32 nonce,uint256 deadline)` in the domain `{name: 'Agent Marketplace', version: '1', chainId, " +
     "verifyingContract: <escrow contract>}`. `deadline` (unix seconds) is at most an hour ahead, and each nonce works " +
     "once. The wallet must hold the smallest deposit of an escrow token on that network, or have allowed it to the " +
-    "escrow contract. Nothing is transferred.",
+    "escrow contract. Nothing is transferred. A level that an admin has lowered isn't raised.",
   auth: "apiKey",
   limitClass: "general",
   budget: "api",
@@ -68,8 +68,9 @@ const setLevel = defineRoute({
   tag: "Admin",
   summary: "Sets an agent's KYA level",
   description:
-    "Level 3 is for an agent whose codebase or identity was verified. Exists only with `ADMIN_API_KEY`; every use of " +
-    "that key is audited.",
+    "Level 3 is for an agent whose codebase or identity was verified. A lower level than the present one stays until an " +
+    "admin sets a higher one: no mail or payment method raises it. Exists only with `ADMIN_API_KEY`; every use of that " +
+    "key is audited.",
   auth: "admin",
   limitClass: "keyless",
   budget: "none",

@@ -255,9 +255,16 @@ export const MARKET_FAULTS: ApiMutant[] = [
   {
     fault: "a level falls by a verification",
     file: "features/kya/levels.ts",
-    from: "change(agentId, { $max: { kyaLevel: level } }, why, session),",
-    to: "change(agentId, { $set: { kyaLevel: level } }, why, session),",
+    from: "change(agentId, raisedTo(level), why, within),",
+    to: "change(agentId, setTo(level), why, within),",
     tests: ["kya/payment-method.test.ts", "developer/developer-access.test.ts", "kya/admin.test.ts"],
+  },
+  {
+    fault: "a level that an admin has lowered rises by itself",
+    file: "features/kya/levels.ts",
+    from: "then: level },",
+    to: 'then: "$$REMOVE" },',
+    tests: ["kya/admin.test.ts"],
   },
   {
     fault: "a mailed token works after its end",

@@ -1,10 +1,15 @@
 import { assert } from "chai";
 
 import { loadEnv } from "../../../api/config/env.ts";
+import type { MailTokenRecord } from "../../../api/features/developer/model.ts";
+import { sha256Hex } from "../../../api/lib/ids.ts";
 import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { assertError, assertInvalid, readStack, startTestApi } from "../../fixtures/api.ts";
 import type { RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";
+import { ONE_USDC } from "../../fixtures/deals.ts";
 import { testVariables } from "../../fixtures/environment.ts";
+import { openChain } from "../../fixtures/stack.ts";
+import { paymentMethodBody } from "../../fixtures/statements.ts";
 
 const pathOf = (agentId: string) => `/api/v1/admin/agents/${agentId}/kya`;
 
@@ -56,6 +61,46 @@ describe("the admin's KYA route", () => {
         ],
       );
       assert.strictEqual(changes[1]?.requestId, answer.headers.get("x-request-id"));
+    });
+
+    it("[D32] a lowered level stays until an admin sets a higher one: neither mail nor payment method raises it", async () => {
+      const { account, agentId, apiKey: key } = agent;
+      const chain = await openChain("base-sepolia");
+      await chain.endow(account, { usdc: ONE_USDC });
+      const link = async (): Promise<unknown> => {
+        const body = await paymentMethodBody(agent, chain);
+        const answer = await api.request("POST", "/api/v1/agents/kya/payment-method", { key, body });
+        return answer.body.data?.kya.level;
+      };
+      assert.strictEqual(await link(), 2);
+      await set({ level: 0, reason: "The wallet was stolen." });
+
+      assert.strictEqual(await link(), 0);
+      const token = sha256Hex(agentId);
+      await api.container.connection.collection<MailTokenRecord>("mail_tokens").insertOne({
+        ...{ _id: sha256Hex(token), email: "dev@example.test", expiresAt: new Date(Date.now() + 600_000) },
+      });
+      const verified = await api.request("POST", "/api/developer/verify", { key, body: { token } });
+      assert.deepEqual([verified.status, verified.body.data?.kya.level], [200, 0], verified.text);
+      await set({ level: 0, reason: "Still so." });
+      assert.strictEqual(await link(), 0);
+
+      await set({ level: 1, reason: "The wallet is back." });
+      assert.strictEqual(await link(), 2);
+      const changes = await api.container.features.kya.models.changes.find({ agentId }).sort({ _id: 1 }).lean();
+      assert.deepEqual(
+        changes.map(({ from, to }) => [from, to]),
+        [
+          [0, 2],
+          [2, 0],
+          [0, 0],
+          [0, 0],
+          [0, 0],
+          [0, 0],
+          [0, 1],
+          [1, 2],
+        ],
+      );
     });
 
     it("[D32] every use of the admin key is in the audit with its outcome, the refused ones too", async () => {
