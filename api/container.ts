@@ -263,7 +263,7 @@ function createFeatures(platform: Platform, timings: Timings) {
   const { standings } = agents;
   const auth = authModule.create({
     ...{ connection, clock, log, publicUrl, standings, models: agents.models },
-    limits: env.limits,
+    ...{ limits: env.limits, metrics: platform.metrics },
     onRegistered: async (agent, session) => {
       await newcomersOf(connection).add(agent, session);
       await standings.adopt(agent.agentId, agent.wallet, session);
@@ -365,7 +365,7 @@ function createFeatures(platform: Platform, timings: Timings) {
   });
   const idempotency = idempotencyModule.create({ connection, log, timings });
   const x402 = x402Module.create({
-    ...{ connection, chains, env, clock, log, timings },
+    ...{ connection, chains, env, clock, log, timings, metrics: platform.metrics },
     credit: (agentId, kind, calls, session) => auth.credit(agentId, kind, calls, session),
   });
   const analytics = analyticsModule.create({

@@ -16,9 +16,14 @@ export type GaugeReader<Label extends string> = () => Promise<
   readonly { labels: Readonly<Record<Label, string>>; value: number | null }[]
 >;
 
+/** Adds to a counter: label values, and how much, by default 1. */
+export type Count<Label extends string> = (labels: Readonly<Record<Label, string>>, value?: number) => void;
+
 /** What the service counts, in the form of Prometheus. */
 export interface Metrics {
   answered(request: AnsweredRequest): void;
+  /** Adds a counter of this process, which starts at 0. A combination of labels appears with its first count. */
+  addCounter<Label extends string>(counter: { name: string; help: string; labels: readonly Label[] }): Count<Label>;
   /** Adds gauges that are read at each scrape. A failed read leaves them out of that scrape. */
   addGauge<Label extends string>(gauge: {
     name: string;
@@ -63,6 +68,12 @@ export function createMetrics(): Metrics {
       requests.inc({ method, route, status: String(status) });
       durations.observe({ method, route }, seconds);
       if (code !== undefined) errors.inc({ code });
+    },
+    addCounter({ name, help, labels }) {
+      const counter = new Counter({ ...{ name, help, registers }, labelNames: labels });
+      return (values, value = 1) => {
+        counter.inc(values, value);
+      };
     },
     addGauge({ name, help, labels, read }) {
       new Gauge({

@@ -25,6 +25,8 @@ export interface DoorkeeperDeps {
   windows: ClientWindows;
   settlements: Settlements;
   countRefusal: CountRefusal;
+  /** Called for each prepaid call that was served. */
+  onPrepaid: (type: CallClass) => void;
   limits: Limits;
   offsetMs: () => number;
 }
@@ -45,7 +47,7 @@ type Decision = Pick<AccessRecord, "_id" | "walletAddress"> & { call: CallRecord
 
 /** Keys, limits and budgets in the database. An ordinary call of a key takes one round trip; a refusal takes two. */
 export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
-  const { models, windows, settlements, countRefusal, limits, offsetMs } = deps;
+  const { models, windows, settlements, countRefusal, onPrepaid, limits, offsetMs } = deps;
   const { rateLimits, budgets } = limits;
   const untouched = { limit: rateLimits.keyless, remaining: rateLimits.keyless, resetSeconds: 0 };
   const processId = randomBytes(RANDOM_BYTES).toString("hex");
@@ -183,6 +185,7 @@ export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
         budget: budget === undefined ? undefined : budgetOf(budget, call),
         async settle(served) {
           if (call.outcome === "free") return;
+          if (served && call.outcome === "prepaid" && budget !== undefined) onPrepaid(budget);
           if (served) settlements.serve(reserved);
           else if (call.outcome === "exhausted") settlements.forget(reserved);
           else await settlements.release(reserved);

@@ -4,6 +4,7 @@ import type { Limits } from "../../config/limits.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { offsetMsOf } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import type { Metrics } from "../../lib/metrics.ts";
 import type { AgentModels } from "../agents/model.ts";
 import type { Standings } from "../agents/standings.ts";
 import { defineFeature } from "../feature.ts";
@@ -33,6 +34,7 @@ export interface AuthModuleDeps {
   log: Logger;
   publicUrl: string;
   limits: Limits;
+  metrics: Pick<Metrics, "addCounter">;
   onRegistered: RegistrationListener;
 }
 
@@ -44,7 +46,8 @@ export function scoreCopiesOf(connection: Connection): ScoreCopies {
 /** Registration, API keys, limits and budgets. */
 export const authModule = defineFeature({
   routes: authRoutes,
-  create({ connection, models, standings, clock, log, publicUrl, limits, onRegistered }: AuthModuleDeps) {
+  create(deps: AuthModuleDeps) {
+    const { connection, models, standings, clock, log, publicUrl, limits, metrics, onRegistered } = deps;
     const access = accessModels(connection);
     const offsetMs = () => offsetMsOf(clock);
     const warn = (message: string) => (error: unknown) => {
@@ -59,7 +62,17 @@ export const authModule = defineFeature({
       onFailure: warn("couldn't count a refusal towards a suspension"),
     });
     const windows = createClientWindows(access, limits.rateLimits, offsetMs);
-    const doorkeeper = createDoorkeeper({ models: access, windows, settlements, countRefusal, limits, offsetMs });
+    const countPrepaid = metrics.addCounter({
+      name: "prepaid_calls_total",
+      help: "Prepaid calls that were served, by class",
+      labels: ["class"],
+    });
+    const doorkeeper = createDoorkeeper({
+      ...{ models: access, windows, settlements, countRefusal, limits, offsetMs },
+      onPrepaid: (type) => {
+        countPrepaid({ class: type });
+      },
+    });
     const apiKeys = createApiKeys(access, clock);
     const auth = createAuthService({
       ...{ connection, models, standings, keys: apiKeys, clock, publicUrl, onRegistered },

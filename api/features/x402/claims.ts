@@ -47,6 +47,8 @@ export interface ClaimsDeps {
   claims: ClaimModel;
   answers: KeptAnswerModel;
   credit: CreditCalls;
+  /** Called once for each payment that is confirmed. */
+  onPaid: (claim: ClaimRecord) => void;
   timings: ClaimTimings;
 }
 
@@ -58,7 +60,7 @@ const token = (): string => randomBytes(RANDOM_BYTES).toString("hex");
  * The payments that have been used. The database's clock ends the leases, so all processes agree on who works on a
  * claim. Writes are acknowledged by a majority.
  */
-export function createClaims({ connection, claims, answers, credit, timings }: ClaimsDeps) {
+export function createClaims({ connection, claims, answers, credit, onPaid, timings }: ClaimsDeps) {
   const leaseMs = timings.x402LeaseMs;
   const leaseEnd = { $add: ["$$NOW", leaseMs] };
   const hasNoLease = { $lte: ["$leaseEndsAt", "$$NOW"] };
@@ -92,6 +94,22 @@ export function createClaims({ connection, claims, answers, credit, timings }: C
     if (!isKeepable(answer)) return;
     const expiresAt = new Date(Date.now() + ANSWER_KEPT_MS);
     await answers.replaceOne({ _id }, { requestHash, ...storedAnswer(answer), expiresAt }, { upsert: true });
+  }
+
+  async function noteConfirmed(
+    { _id, owner, agentId, pack }: ClaimRecord,
+    state: "settled" | "spent",
+    place: Place,
+  ): Promise<boolean> {
+    const unconfirmed = { _id, owner, state: { $in: [...UNPAID_STATES] } };
+    const fields = { state, txHash: place.txHash.toLowerCase(), position: place.position, spentAt: new Date() };
+    const change = state === "spent" ? { $set: fields, $unset: { answerDue: 1 } } : { $set: fields };
+    if (pack === undefined) return (await claims.updateOne(unconfirmed, change)).modifiedCount === 1;
+    return withTransaction(connection, async (session) => {
+      const { modifiedCount } = await claims.updateOne(unconfirmed, change, { session });
+      if (modifiedCount === 1) await credit(agentId, pack.class, pack.calls, session);
+      return modifiedCount === 1;
+    });
   }
 
   return {
@@ -200,20 +218,10 @@ export function createClaims({ connection, claims, answers, credit, timings }: C
      * @param state `spent` if this request answers the caller, `settled` if a later one does
      * @returns false if another process has noted it already, or has taken the claim over
      */
-    async confirm(
-      { _id, owner, agentId, pack }: ClaimRecord,
-      state: "settled" | "spent",
-      place: Place,
-    ): Promise<boolean> {
-      const unconfirmed = { _id, owner, state: { $in: [...UNPAID_STATES] } };
-      const fields = { state, txHash: place.txHash.toLowerCase(), position: place.position, spentAt: new Date() };
-      const change = state === "spent" ? { $set: fields, $unset: { answerDue: 1 } } : { $set: fields };
-      if (pack === undefined) return (await claims.updateOne(unconfirmed, change)).modifiedCount === 1;
-      return withTransaction(connection, async (session) => {
-        const { modifiedCount } = await claims.updateOne(unconfirmed, change, { session });
-        if (modifiedCount === 1) await credit(agentId, pack.class, pack.calls, session);
-        return modifiedCount === 1;
-      });
+    async confirm(claim: ClaimRecord, state: "settled" | "spent", place: Place): Promise<boolean> {
+      const isConfirmed = await noteConfirmed(claim, state, place);
+      if (isConfirmed) onPaid(claim);
+      return isConfirmed;
     },
 
     /** Takes the right to answer the caller of a confirmed payment. False if another request has taken it. */

@@ -6,9 +6,11 @@ import type { Network } from "../../config/constants.ts";
 import type { Env } from "../../config/env.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import type { Metrics } from "../../lib/metrics.ts";
 import { defineFeature } from "../feature.ts";
 import { createClaims } from "./claims.ts";
 import type { ClaimTimings, CreditCalls } from "./claims.ts";
+import { createPaymentCounters } from "./counters.ts";
 import { createCover } from "./cover.ts";
 import { createDesk } from "./desk.ts";
 import { createHttpFacilitator } from "./facilitator.ts";
@@ -34,6 +36,7 @@ export interface X402ModuleDeps {
   env: Pick<Env, "x402" | "publicUrl" | "rpcUrls">;
   clock: Clock;
   log: Logger;
+  metrics: Pick<Metrics, "addCounter">;
   timings: ClaimTimings;
   credit: CreditCalls;
 }
@@ -41,11 +44,12 @@ export interface X402ModuleDeps {
 /** Payments per call and prepaid packs by x402 (section 8.3, decisions 36, 46 and 49). */
 export const x402Module = defineFeature({
   routes: x402Routes,
-  create({ connection, chains, env, clock, log, timings, credit }: X402ModuleDeps) {
+  create({ connection, chains, env, clock, log, metrics, timings, credit }: X402ModuleDeps) {
     const { x402: settings, publicUrl, rpcUrls } = env;
     const { network, payTo, timeoutMs } = settings;
     const models = { claims: claimModel(connection), answers: keptAnswerModel(connection) };
-    const claims = createClaims({ connection, ...models, credit, timings });
+    const counters = createPaymentCounters(metrics);
+    const claims = createClaims({ connection, ...models, credit, onPaid: counters.paid, timings });
     const chain = createPaymentChain({
       ...{ network, rpcUrl: rpcUrls[network] },
       deployment: chains[network].deployment,
@@ -57,6 +61,7 @@ export const x402Module = defineFeature({
         : createSettlements({
             ...{ chain, facilitator, log, timeoutMs },
             noteTransaction: (claim, txHash) => claims.noteTransaction(claim, txHash),
+            onOutcome: counters.settlement,
           });
     const packs = createPacks(settings);
     const desk = createDesk({

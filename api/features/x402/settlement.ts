@@ -31,6 +31,8 @@ export interface SettlementDeps {
   /** How long to wait for a transaction that the facilitator has sent, in milliseconds. */
   timeoutMs: number;
   noteTransaction: (claim: ClaimRecord, txHash: Hash) => Promise<void>;
+  /** Called with the outcome of every attempt. */
+  onOutcome: (settlement: Settlement) => void;
 }
 
 export type Settlements = ReturnType<typeof createSettlements>;
@@ -38,7 +40,9 @@ export type Settlements = ReturnType<typeof createSettlements>;
 const POLL_MS = 200;
 
 /** Settles payments. What the facilitator says is a hint; the chain alone decides whether tokens have moved. */
-export function createSettlements({ chain, facilitator, log, timeoutMs, noteTransaction }: SettlementDeps) {
+export function createSettlements(deps: SettlementDeps) {
+  const { chain, facilitator, log, timeoutMs, noteTransaction, onOutcome } = deps;
+
   /** What the chain shows now; `unused` while no transaction has used the authorisation. */
   async function onChain(claim: SignedClaim): Promise<Settlement | { kind: "unused"; blockTimestamp: number }> {
     const authorization = {
@@ -76,34 +80,40 @@ export function createSettlements({ chain, facilitator, log, timeoutMs, noteTran
     }
   }
 
+  async function trySettling(claim: SignedClaim, terms: Terms, isFirst: boolean): Promise<Settlement> {
+    try {
+      if (!isFirst) {
+        const shown = await onChain(claim);
+        if (shown.kind !== "unused") return shown;
+        if (BigInt(shown.blockTimestamp) >= BigInt(claim.payment.validBefore)) {
+          return { kind: "failed", reason: "expired" };
+        }
+        // A transaction that is still on its way would only be joined by one that reverts.
+        if (await isUnderWay(chain, claim)) return { kind: "pending", txHash: lastOf(claim) };
+      }
+      const attempt = await facilitator.settle(proofOf(claim), terms, async (txHash) => {
+        await noteTransaction(claim, txHash);
+        claim.payment.txHashes.push(txHash);
+      });
+      if (attempt.kind !== "sent") log.warn({ attempt, claim: claim._id }, "x402 settlement without a clear outcome");
+      if (attempt.kind !== "refused" && attempt.txHash !== undefined) await noteTransaction(claim, attempt.txHash);
+      return await confirmed(claim, attempt);
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      log.warn({ err: error, claim: claim._id }, "the chain is unavailable during an x402 settlement");
+      return { kind: "pending", txHash: lastOf(claim) };
+    }
+  }
+
   return {
     /**
      * Settles a claim's payment, or finds that it is settled already.
      * @param isFirst true if nothing can have been sent for this claim before
      */
     async settle(claim: SignedClaim, terms: Terms, isFirst: boolean): Promise<Settlement> {
-      try {
-        if (!isFirst) {
-          const shown = await onChain(claim);
-          if (shown.kind !== "unused") return shown;
-          if (BigInt(shown.blockTimestamp) >= BigInt(claim.payment.validBefore)) {
-            return { kind: "failed", reason: "expired" };
-          }
-          // A transaction that is still on its way would only be joined by one that reverts.
-          if (await isUnderWay(chain, claim)) return { kind: "pending", txHash: lastOf(claim) };
-        }
-        const attempt = await facilitator.settle(proofOf(claim), terms, async (txHash) => {
-          await noteTransaction(claim, txHash);
-          claim.payment.txHashes.push(txHash);
-        });
-        if (attempt.kind !== "sent") log.warn({ attempt, claim: claim._id }, "x402 settlement without a clear outcome");
-        if (attempt.kind !== "refused" && attempt.txHash !== undefined) await noteTransaction(claim, attempt.txHash);
-        return await confirmed(claim, attempt);
-      } catch (error) {
-        if (!(error instanceof ChainUnavailableError)) throw error;
-        log.warn({ err: error, claim: claim._id }, "the chain is unavailable during an x402 settlement");
-        return { kind: "pending", txHash: lastOf(claim) };
-      }
+      const settlement = await trySettling(claim, terms, isFirst);
+      onOutcome(settlement);
+      return settlement;
     },
   };
 }

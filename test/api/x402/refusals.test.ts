@@ -354,7 +354,7 @@ describe("an x402 proof that doesn't count", () => {
         const { connection, features } = paid.api.container;
         const claims = createClaims({
           ...{ connection, ...features.x402.models },
-          ...{ credit: () => assert.fail("no pack was bought"), timings: CLAIM_TIMINGS },
+          ...{ credit: () => assert.fail("no pack was bought"), timings: CLAIM_TIMINGS, onPaid: () => undefined },
         });
         const [taken] = await claims.findByTransfer("base-sepolia", txHash);
         assert.ok(taken !== undefined);
