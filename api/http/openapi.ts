@@ -139,18 +139,30 @@ function schemaOf(codes: readonly ErrorCode[]): z.ZodType {
   return asking.length === codes.length ? paymentRequiredOutput : z.union([paymentRequiredOutput, errorBody]);
 }
 
+/** Whether a route's answers are never kept for a repeat with the same `Idempotency-Key`. */
+export function keepsNoAnswer(route: RouteDefinition<never>): boolean {
+  return takesIdempotencyKeys(route) && !route.storesAnswer;
+}
+
+function hasPricedCalls({ auth, budget }: RouteDefinition<never>): boolean {
+  return auth !== "none" && budget !== "none";
+}
+
 /** Every code that a route may answer: those that it declares and those that the pipeline adds. */
 export function errorCodesOf(route: RouteDefinition<never>): ReadonlySet<ErrorCode> {
+  // A route without a budget that asks for a payment sells prepaid packs and declares so.
+  const isPayable = hasPricedCalls(route) || route.errors.includes("payment_required");
   return new Set<ErrorCode>([
     "validation_error",
     ...(route.body === undefined ? [] : BODY_ERRORS),
     ...(takesIdempotencyKeys(route) ? IDEMPOTENCY_ERRORS : []),
-    ...(takesIdempotencyKeys(route) && !route.storesAnswer ? (["already_processed"] as const) : []),
+    ...(keepsNoAnswer(route) ? (["already_processed"] as const) : []),
+    // A paid call isn't run again if its answer couldn't be kept.
+    ...(isPayable && !route.readsOnly ? (["already_processed"] as const) : []),
     // Keys and limits are in the database, which may be unavailable.
     ...(route.limitClass === "unlimited" ? [] : LIMIT_ERRORS),
     ...(route.limitClass === "developerAccess" ? (["too_many_attempts"] as const) : []),
-    // A route without a budget that asks for a payment sells prepaid packs and declares so.
-    ...(route.auth === "none" || route.budget === "none" ? [] : PAYMENT_ROUTE_ERRORS),
+    ...(hasPricedCalls(route) ? PAYMENT_ROUTE_ERRORS : []),
     ...(route.auth === "none" ? [] : KEY_ERRORS),
     ...(route.auth === "none" ? [] : ([refusalOf(route.auth)] as const)),
     ...route.errors,

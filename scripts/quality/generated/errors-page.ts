@@ -1,6 +1,6 @@
 import type { RouteDefinition } from "../../../api/http/define-route.ts";
 import type { ErrorCode } from "../../../api/http/errors.ts";
-import { errorCodesOf } from "../../../api/http/openapi.ts";
+import { errorCodesOf, keepsNoAnswer } from "../../../api/http/openapi.ts";
 import { ERROR_CATALOGUE } from "../../../api/http/errors.ts";
 
 const INTRODUCTION = `# Errors
@@ -31,7 +31,7 @@ Every path under \`/api/v1\` is also served under \`/v1\`. This page is generate
 const UNREADABLE = "before any route; the connection is closed";
 const SIGNED = "every request with a key, where the service requires [request signatures](request-signatures.md)";
 const PAID = "every route with a daily budget, and `POST /api/v1/x402/packs/{packId}`";
-const REPEATED = "every route with a rate limit but GET, for a request with an `Idempotency-Key`";
+const REPEATED = "every route with a rate limit but those that only read, for a request with an `Idempotency-Key`";
 
 /** Codes that the pipeline may answer on any route of a kind, with that kind. */
 const PIPELINE: Readonly<Partial<Record<ErrorCode, string>>> = {
@@ -62,7 +62,7 @@ const PIPELINE: Readonly<Partial<Record<ErrorCode, string>>> = {
 /** Where a code is answered beside the routes that name it. */
 const ELSEWHERE: Readonly<Partial<Record<ErrorCode, string>>> = {
   chain_unavailable: "a call with a payment, which the chain verifies",
-  already_processed: "a paid call whose answer couldn't be kept",
+  already_processed: "a paid call that changes something and whose answer couldn't be kept",
 };
 
 /**
@@ -84,10 +84,15 @@ export function errorsPage(routes: readonly RouteDefinition<never>[]): string {
 /** The routes that name a code, or else those that the pipeline adds it to. */
 function placesOf(code: ErrorCode, routes: readonly RouteDefinition<never>[]): string {
   const naming = routes.filter(({ errors }) => errors.includes(code));
-  const answering = naming.length > 0 ? naming : routes.filter((route) => errorCodesOf(route).has(code));
+  const answering = naming.length > 0 ? naming : routes.filter((route) => isToBeNamed(route, code));
   const elsewhere = ELSEWHERE[code];
   return [
     ...answering.map(({ method, path }) => `\`${method} ${path}\``),
     ...(elsewhere === undefined ? [] : [elsewhere]),
   ].join("<br>");
+}
+
+/** Every route with a budget may answer `already_processed` to a paid call: that is said once, in ELSEWHERE. */
+function isToBeNamed(route: RouteDefinition<never>, code: ErrorCode): boolean {
+  return code === "already_processed" ? keepsNoAnswer(route) : errorCodesOf(route).has(code);
 }

@@ -2317,6 +2317,8 @@ export type PostApiV1AgentsKyaPaymentMethodErrors = {
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
    * `nonce_already_used`: The nonce of the signed message has already been used
    *
    * `payment_method_empty`: The wallet neither holds nor has allowed the token's smallest deposit
@@ -2579,6 +2581,8 @@ export type PostApiDeveloperVerifyErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    */
   409: Error;
   /**
@@ -3191,6 +3195,8 @@ export type PostApiV1ServicesErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    */
   409: Error;
   /**
@@ -3283,6 +3289,8 @@ export type DeleteApiV1ServicesByIdErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
    * `service_archived`: The service is archived and can't be changed
    */
@@ -3505,6 +3513,8 @@ export type PatchApiV1ServicesByIdErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
    * `service_archived`: The service is archived and can't be changed
    */
@@ -3734,6 +3744,8 @@ export type PostApiV1CheckoutErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
    * `service_not_active`: The service isn't active
    *
@@ -4130,6 +4142,8 @@ export type PostApiV1TransactionsByIdFundErrors = {
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
    * `funding_not_found`: The transaction doesn't exist on the settlement chain
    *
    * `funding_pending`: The transaction isn't in a block yet
@@ -4250,6 +4264,8 @@ export type PostApiV1TransactionsByIdDeliverErrors = {
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
    * `escrow_state_conflict`: The escrow's state on chain doesn't allow this
    *
    * `delivery_already_submitted`: A delivery with different content has already been submitted
@@ -4360,6 +4376,8 @@ export type PostApiV1TransactionsByIdConfirmErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
    * `not_accepted_on_chain`: The buyer has not accepted the delivery on chain
    */
@@ -4761,6 +4779,8 @@ export type PostApiV1DisputesErrors = {
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
    * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
    *
    * `evidence_closed`: No more evidence is taken from this party
@@ -5033,6 +5053,8 @@ export type PostApiV1DisputesByDisputeIdEvidenceErrors = {
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
    * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
    *
    * `evidence_closed`: No more evidence is taken from this party
@@ -5147,6 +5169,8 @@ export type PostApiV1TransactionsByIdDisputeEvidenceErrors = {
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
    * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
    *
    * `evidence_closed`: No more evidence is taken from this party
@@ -5258,6 +5282,8 @@ export type PostApiV1DisputesByDisputeIdSettlementErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
    * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
    */
@@ -5793,6 +5819,8 @@ export type PostApiV1MemoryErrors = {
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
    * `memory_quota_exceeded`: The agent's memory is full
    */
   409: Error;
@@ -5911,6 +5939,8 @@ export type PostApiV1MemoryBatchErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
    * `memory_quota_exceeded`: The agent's memory is full
    */
@@ -6091,6 +6121,8 @@ export type PostApiV1MemoryImportErrors = {
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
    * `memory_quota_exceeded`: The agent's memory is full
    */
   409: Error;
@@ -6206,6 +6238,8 @@ export type DeleteApiV1MemoryByKeyErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    */
   409: Error;
   /**
@@ -6476,6 +6510,8 @@ export type PostApiV1MemoryByKeyRenewErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
    * `memory_renewal_limit_reached`: The entry's life can't be extended any further
    */
@@ -7103,6 +7139,8 @@ export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverErrors = {
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
    * `webhook_not_active`: The delivery's webhook was removed or is disabled
    */
   409: Error;
@@ -7196,6 +7234,8 @@ export type PostApiV1WebhooksByWebhookIdPingErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
    * `webhook_not_active`: The delivery's webhook was removed or is disabled
    */
@@ -7293,6 +7333,8 @@ export type PostApiV1WebhooksByWebhookIdRedeliverErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
    * `webhook_not_active`: The delivery's webhook was removed or is disabled
    */
@@ -7486,6 +7528,8 @@ export type PostApiV1WebhooksErrors = {
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
    * `webhook_limit_reached`: The agent has as many webhooks as it may have
    */
   409: Error;
@@ -7575,6 +7619,8 @@ export type DeleteApiV1WebhooksByWebhookIdErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    */
   409: Error;
   /**
@@ -7761,6 +7807,8 @@ export type PatchApiV1WebhooksByWebhookIdErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    */
   409: Error;
   /**
@@ -7955,6 +8003,8 @@ export type PostApiV1MessagesErrors = {
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
    * `inbox_full`: The recipient's inbox has no room for an unread message
    *
    * `encrypted_message_repeated`: This ciphertext has already been sent to the agent
@@ -8120,6 +8170,8 @@ export type PatchApiV1MessagesByIdErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    */
   409: Error;
   /**
@@ -8292,6 +8344,8 @@ export type PostApiV1UcpMessagesErrors = {
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
    * `inbox_full`: The recipient's inbox has no room for an unread message
    */
   409: Error;
@@ -8377,6 +8431,8 @@ export type DeleteApiV1MessagesSubscribeErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    */
   409: Error;
   /**
@@ -8466,6 +8522,8 @@ export type PostApiV1MessagesSubscribeErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
    * `subscription_limit_reached`: The agent is subscribed to as many topics as it may be
    */
@@ -8628,6 +8686,8 @@ export type PostApiV1MessagesWebhookErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
    * `webhook_limit_reached`: The agent has as many webhooks as it may have
    */
@@ -8857,6 +8917,8 @@ export type PostApiV1X402PacksByPackIdErrors = {
    * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
    *
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   *
+   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    */
   409: Error;
   /**

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 
 import { assert } from "chai";
 
-import { listingBody } from "../../fixtures/api.ts";
+import { assertError, listingBody } from "../../fixtures/api.ts";
 import type { Answer, TestAgent } from "../../fixtures/api.ts";
 import { startFacilitator } from "../../fixtures/facilitator.ts";
 import type { RunningFacilitator } from "../../fixtures/facilitator.ts";
@@ -108,6 +108,18 @@ describe("a settlement without a clear outcome", () => {
       assert.strictEqual(await spent(), CALL_UNITS.api);
     });
   }
+
+  it("is told that the call was processed if its answer is no longer kept, and runs once", async () => {
+    onSettle(() => Promise.resolve(null));
+    const proof = (await proofs())["v1"] ?? {};
+    assertPending(await create(proof));
+    await paid.api.container.connection.collection("x402_answers").deleteMany({});
+    facilitator.intercept = undefined;
+    assertError(await create(proof), 409, "already_processed");
+    assert.strictEqual((await create(proof)).body.details.reason, "proof_already_used");
+    assert.strictEqual(await listings(), 1);
+    assert.strictEqual(await spent(), CALL_UNITS.api);
+  });
 
   it("with an Idempotency-Key takes no other payment until it is confirmed, and then gives its answer [D49]", async () => {
     const key = { "idempotency-key": randomUUID() };
