@@ -1,4 +1,6 @@
 // What an agent has used (section 4, row 19), with a moved clock.
+import { isDeepStrictEqual } from "node:util";
+
 import { assert } from "chai";
 
 import { startTestApi } from "../../fixtures/api.ts";
@@ -21,11 +23,13 @@ describe("the usage of an agent", () => {
     const agent = await api.registerAgent({ message: { issuedAt: clock.now() } });
     const { access } = api.container.features.auth.models;
     await access.collection.updateOne({ _id: agent.agentId as never }, { $inc: { "prepaid.search": 2 } });
-    const counts = async () => {
-      const answer = await api.request("GET", "/api/v1/auth/usage", { key: agent.apiKey });
-      const { budgets, abuse } = answer.body.data;
-      return [budgets.search.used, abuse.dailyUsage, abuse.monthlyUsage];
-    };
+    /** A served call isn't shown while its write is under way. */
+    const shows = (...expected: [used: number, daily: number, monthly: number]) =>
+      until(`the usage shows ${expected.join(", ")}`, async () => {
+        const answer = await api.request("GET", "/api/v1/auth/usage", { key: agent.apiKey });
+        const { budgets, abuse } = answer.body.data;
+        return isDeepStrictEqual([budgets.search.used, abuse.dailyUsage, abuse.monthlyUsage], expected);
+      });
     const admit = () =>
       api.container.doorkeeper.admit({
         ...{ auth: "apiKey", rateClass: "general", budget: "search", ip: "192.0.2.1" },
@@ -38,28 +42,28 @@ describe("the usage of an agent", () => {
     };
     await callBy(true);
     await callBy(true);
-    assert.deepEqual(await counts(), [2, 2, 2]);
+    await shows(2, 2, 2);
     await callBy(true);
     await callBy(false);
-    assert.deepEqual(await counts(), [2, 3, 3]);
+    await shows(2, 3, 3);
     const underWay = await admit();
-    assert.deepEqual(await counts(), [2, 4, 4]);
+    await shows(2, 4, 4);
     await underWay.settle(true);
     assert.isTrue(await callBy(false));
-    assert.deepEqual(await counts(), [2, 4, 4]);
+    await shows(2, 4, 4);
     assert.isTrue(await callBy(true));
-    assert.deepEqual(await counts(), [2, 5, 5]);
+    await shows(2, 5, 5);
     assert.isTrue(await callBy(false));
     clock.set(new Date("2026-05-14T23:59:30Z"));
     const late = await admit();
     clock.set(new Date("2026-05-15T00:00:10Z"));
-    assert.deepEqual(await counts(), [0, 0, 5]);
+    await shows(0, 0, 5);
     await late.settle(true);
-    assert.deepEqual(await counts(), [0, 0, 6]);
+    await shows(0, 0, 6);
     await callBy(true);
-    assert.deepEqual(await counts(), [1, 1, 7]);
+    await shows(1, 1, 7);
     clock.set(new Date("2026-06-01T00:00:00Z"));
-    assert.deepEqual(await counts(), [0, 0, 0]);
+    await shows(0, 0, 0);
     await until("no call is held any more", async () => {
       const found = await access.collection.findOne({ _id: agent.agentId as never });
       return (found?.["reservations"] as unknown[] | undefined)?.length === 0;
