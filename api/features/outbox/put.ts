@@ -154,7 +154,7 @@ export function createOutboxWriter({ dispatches, arrivals }: OutboxModels): Outb
 
     async drop(eventIds, session) {
       if (eventIds.length === 0) return;
-      // Without its holder, the result of an attempt that runs is no longer recorded.
+      // An attempt that is under way may still end. Only the holder records its result, so clearing the holder keeps it out.
       const ended = { status: "dropped", dueAt: null, holder: null, attempts: INTERRUPTED };
       await dispatches.updateMany(
         { eventId: { $in: [...eventIds] }, status: "pending", durable: { $ne: true } },
