@@ -78,6 +78,8 @@ export type Proof = TransferProof | SignedProof;
 const MAX_HEADER_LENGTH = 8_192;
 /** How far a client's clock may be ahead of the service's, in seconds. */
 const CLOCK_MARGIN_SECONDS = 60;
+/** Time for a call and its settlement, in seconds. */
+const SETTLING_SECONDS = 30;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 const hex = (digits: number) => z.templateLiteral(["0x", z.string().regex(new RegExp(`[0-9a-fA-F]{${digits}}`))]);
@@ -195,12 +197,14 @@ export function requireSender(proof: Proof, wallet: Address): void {
 }
 
 /**
- * The end is bounded, because an authorisation that can't be paid is tried again until it ends.
- * @throws ProofRefusedError if an authorisation isn't valid at this time (unix seconds), or longer than the terms ask for
+ * The end isn't too near, because the call runs before the payment is settled. It isn't too far either, because an
+ * authorisation that can't be paid is tried again until it ends.
+ * @throws ProofRefusedError if an authorisation isn't valid at this time (unix seconds) and half a minute from then, or is
+ * valid for longer than the terms ask for
  */
 export function requireValidity({ validAfter, validBefore }: Authorization, now: number): void {
   if (validAfter > BigInt(now)) throw new ProofRefusedError("not_yet_valid");
-  if (validBefore <= BigInt(now)) throw new ProofRefusedError("expired");
+  if (validBefore <= BigInt(now + SETTLING_SECONDS)) throw new ProofRefusedError("expired");
   if (validBefore > BigInt(now + PAYMENT_VALIDITY_SECONDS + CLOCK_MARGIN_SECONDS)) {
     throw new ProofRefusedError("valid_too_long");
   }

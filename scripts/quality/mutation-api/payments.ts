@@ -165,7 +165,7 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "an expired authorisation pays",
     file: PROOF,
-    from: 'if (validBefore <= BigInt(now)) throw new ProofRefusedError("expired");',
+    from: 'if (validBefore <= BigInt(now + SETTLING_SECONDS)) throw new ProofRefusedError("expired");',
     to: "void validBefore;",
     tests: ["x402/proof-validity.test.ts"],
   },

@@ -21,9 +21,10 @@ describe("the validity of a signed authorisation", () => {
       check(validAfter, validBefore);
     }, ProofRefusedError).reason;
 
-  it("[D36] includes its first second and excludes its last", () => {
-    check(NOW, NOW + 1);
-    assert.strictEqual(reasonOf(NOW + 1, NOW + 2), "not_yet_valid");
+  it("[D36] includes its first second and leaves half a minute for the call and its settlement", () => {
+    check(NOW, NOW + 31);
+    assert.strictEqual(reasonOf(NOW + 1, NOW + 31), "not_yet_valid");
+    assert.strictEqual(reasonOf(NOW, NOW + 30), "expired");
     assert.strictEqual(reasonOf(NOW - 1, NOW), "expired");
   });
 

@@ -121,7 +121,7 @@ describe("an x402 proof that doesn't count", () => {
     it("expired, and not yet valid", async () => {
       const now = Math.floor(Date.now() / 1000);
       for (const headers of await both({ validBefore: now - 1 })) await assertRefused(headers, "expired");
-      for (const headers of await both({ validBefore: now + 2 })) await assertRefused(headers, "expired");
+      for (const headers of await both({ validBefore: now + 29 })) await assertRefused(headers, "expired");
       for (const headers of await both({ validAfter: now + 60 })) await assertRefused(headers, "not_yet_valid");
     });
 
