@@ -13,7 +13,7 @@ import { announcedIds, createDraft, moveId } from "./draft.ts";
 import type { Draft, DraftChanges } from "./draft.ts";
 import { quarantineId } from "./model.ts";
 import type { AppliedEventRecord, CursorRecord, FollowerModels, NewcomerRecord } from "./model.ts";
-import { newcomerId, welcomeNewcomer } from "./newcomers.ts";
+import { newcomerId, takeNewcomersBack, welcomeNewcomer } from "./newcomers.ts";
 import { CursorMovedError, retryAfter, storedError, UnreadableMoveError } from "./quarantine.ts";
 
 /** The position of the cursor after a write. */
@@ -299,7 +299,10 @@ export function createApplier(options: ApplierOptions) {
           for (const move of moves) draft.read(move);
           draft.restate(escrowId, escrow);
         },
-        also: (session) => models.quarantine.deleteOne({ _id: heldId(escrowId) }, { session }),
+        async also(session) {
+          if (escrow !== undefined) await takeNewcomersBack(models, network, escrow, session);
+          await models.quarantine.deleteOne({ _id: heldId(escrowId) }, { session });
+        },
       });
     },
   };

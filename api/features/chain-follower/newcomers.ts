@@ -3,6 +3,7 @@ import type { ClientSession, Connection } from "mongoose";
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import { insertPlain } from "../../db/plain-writes.ts";
+import type { IndexedEscrow } from "../../indexer/schemas.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { announceMove } from "../transactions/announce.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
@@ -63,6 +64,24 @@ function announcementsFor(agentId: string, move: AppliedEventRecord, record: Tra
     recipients: announcement.recipients.filter((recipient) => recipient === agentId),
     parties: [agentId],
   }));
+}
+
+/**
+ * Takes newcomers among an escrow's parties back before its first move. They may have passed its moves while those
+ * weren't applied. The events that they have already aren't recorded twice.
+ */
+export async function takeNewcomersBack(
+  { newcomers }: Pick<FollowerModels, "newcomers">,
+  network: Network,
+  { buyer, seller, events }: IndexedEscrow,
+  session: ClientSession,
+): Promise<void> {
+  const after = Math.min(...events.map(({ ordinal }) => Number(ordinal))) - 1;
+  await newcomers.updateMany(
+    { _id: { $in: [newcomerId(network, buyer), newcomerId(network, seller)] }, after: { $gt: after } },
+    { $set: { after } },
+    { session },
+  );
 }
 
 /** Gives a newcomer its next moves; false if there are none left. */

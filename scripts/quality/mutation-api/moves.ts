@@ -43,7 +43,7 @@ export const MOVE_FAULTS: ApiMutant[] = [
   {
     fault: "a released escrow stays in quarantine",
     file: APPLIER,
-    from: "also: (session) => models.quarantine.deleteOne({ _id: heldId(escrowId) }, { session }),",
+    from: "await models.quarantine.deleteOne({ _id: heldId(escrowId) }, { session });",
     to: "",
     tests: ["chain-follower/quarantine.test.ts"],
   },

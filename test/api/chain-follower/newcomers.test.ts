@@ -7,6 +7,8 @@ import type { Move } from "../../fixtures/fake-indexer.ts";
 import { bytes32, followerBench, foreignMoves, START, STRANGER } from "../../fixtures/follower.ts";
 import { registrationBody } from "../../fixtures/sign-in.ts";
 
+const HOUR_MS = 3_600_000;
+
 type Hex = `0x${string}`;
 const NEW_BUYER: Hex = `0x${"ab".repeat(20)}`;
 const NEW_SELLER: Hex = `0x${"cd".repeat(20)}`;
@@ -70,6 +72,32 @@ describe("a wallet that registers after its escrows were created", () => {
       log.map(({ seq }) => seq),
       escrowIds.map((_, index) => index + 1),
     );
+  });
+
+  it("gets an escrow that leaves quarantine while it is given its moves", async () => {
+    const held = bytes32();
+    const escrowIds = Array.from({ length: WELCOME_MOVES + 30 }, () => bytes32());
+    bench.indexer.setReadable(held, false);
+    for (const escrowId of [held, ...escrowIds]) bench.indexer.mine([createdBetween(escrowId)]);
+    await bench.follower().step();
+    await bench.register(NEW_SELLER, "agt_new_seller");
+    const given: number[] = [];
+    // Runs after each transaction that gives the newcomer some of its moves.
+    const onStep = async () => {
+      given.push((await logOf("agt_new_seller")).length);
+      bench.indexer.setReadable(held, true);
+      bench.clock = new Date(bench.clock.getTime() + HOUR_MS);
+    };
+    await bench.follower({ onStep }).step();
+    assert.strictEqual(given[0], WELCOME_MOVES, "the quarantine ended in the middle");
+    const record = await bench.transactions.findOne({ escrowId: held }).lean();
+    assert.deepEqual([record?.sellerAgentId, record?.status], ["agt_new_seller", "funded"]);
+    const log = await logOf("agt_new_seller");
+    assert.sameMembers(
+      log.map(({ escrowId }) => escrowId),
+      [held, ...escrowIds],
+    );
+    assert.strictEqual(await bench.models.newcomers.countDocuments({ network: "base-sepolia" }), 0);
   });
 
   it("misses nothing when it registers while the follower writes", async () => {
