@@ -43,7 +43,7 @@ export interface EventLog {
   end(agentId: string): Promise<LogPosition>;
   /**
    * The wanted events after a position, oldest first.
-   * @returns at most `limit` of them, and the position up to which they are complete
+   * @returns at most `limit` of them and about 1 MB, and the position up to which they are complete
    */
   after(
     agentId: string,
@@ -91,13 +91,9 @@ export function createEventLog(model: EventModel, logLengths: LogLengthModel): E
     async after(agentId, seq, filter, limit) {
       // Read before the events: everything up to here is found, even if others are added meanwhile.
       const { seq: length } = await end(agentId);
-      const events = await model
-        .find(eventsFilter(agentId, filter, seq))
-        .sort({ seq: 1 })
-        .limit(limit)
-        .lean<EventRecord[]>();
-      const last = events.at(-1)?.seq ?? seq;
-      return { events, complete: events.length < limit ? Math.max(last, length) : last };
+      const { records, next } = await readPage(model, eventsFilter(agentId, filter, seq), { sort: { seq: 1 }, limit });
+      const last = records.at(-1)?.seq ?? seq;
+      return { events: records, complete: next === null ? Math.max(last, length) : last };
     },
     async lengths(agentIds) {
       const found = await logLengths.find({ _id: { $in: [...agentIds] } }).lean();

@@ -95,4 +95,28 @@ describe("the event logs of agents", () => {
     }
     assert.deepEqual(pages, [[1, 2, 3, 4], [5, 6, 7, 8], [9], [10], [11, 12]]);
   });
+
+  it("are read for a stream in pages of about 1 MB, each with the position up to which it is complete", async () => {
+    for (const size of [250_000, 250_000, 10, 250_000, 250_000, 250_000, 10, 250_000]) {
+      const announcement = announcementFor("agt_one");
+      await record({ ...announcement, body: { ...announcement.body, text: "x".repeat(size) } });
+    }
+    const log = createEventLog(bench.models.events, bench.models.lengths);
+    const pagesOf = async (limit: number) => {
+      const pages: { seqs: number[]; complete: number }[] = [];
+      for (let position = 0; position < 8;) {
+        const { events, complete } = await log.after("agt_one", position, {}, limit);
+        pages.push({ seqs: events.map(({ seq }) => seq), complete });
+        assert.isAbove(complete, position);
+        position = complete;
+      }
+      return pages;
+    };
+    assert.deepEqual(await pagesOf(100), [
+      { seqs: [1, 2, 3, 4, 5], complete: 5 },
+      { seqs: [6, 7, 8], complete: 8 },
+    ]);
+    assert.deepEqual((await pagesOf(4))[0], { seqs: [1, 2, 3, 4], complete: 4 });
+    assert.deepEqual(await log.after("agt_one", 2, { type: "message.received" }, 100), { events: [], complete: 8 });
+  });
 });
