@@ -295,7 +295,7 @@ function createFeatures(platform: Platform, timings: Timings) {
   });
   const { recorder } = events;
   const webhooks = webhooksModule.create({
-    ...{ connection, now, outbox, recorder },
+    ...{ connection, now, outbox, recorder, eventLog: events.services.eventLog },
     signingSecrets: env.webhookSigningSecrets,
     allowedPrivateHosts: env.webhookAllowPrivateHosts,
   });

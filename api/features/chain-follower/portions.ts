@@ -27,10 +27,10 @@ export function portionsOf<T>(items: readonly T[], bytesOf: (item: T) => number)
   return portions;
 }
 
-/** Moves whose event contains the deal's whole payload: once in each party's log and in each webhook. */
+/** Moves whose event contains the deal's whole payload. The log has it, and dispatches have no body of their own. */
 const CARRIES_PAYLOAD: ReadonlySet<string> = new Set(["EscrowCreated", "DeliverySubmitted"]);
-/** How many times such a payload is read and written: the record, the log, a webhook and its backup. */
-const PAYLOAD_COPIES = 4;
+/** How many times such a payload is read and written: the record and the recipient's log. */
+const PAYLOAD_COPIES = 2;
 /** Bytes for a move without a stored transaction. */
 const PLAIN_MOVE_BYTES = 4_096;
 

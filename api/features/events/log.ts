@@ -51,6 +51,8 @@ export interface EventLog {
     filter: EventFilter,
     limit: number,
   ): Promise<{ events: EventRecord[]; complete: number }>;
+  /** The body of one of the agent's events; undefined if the log doesn't have the event. */
+  bodyOf(agentId: string, eventId: string): Promise<string | undefined>;
   /** How many events the logs of agents have, by agent id. An empty log is missing. */
   lengths(agentIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 }
@@ -94,6 +96,10 @@ export function createEventLog(model: EventModel, logLengths: LogLengthModel): E
       const { records, next } = await readPage(model, eventsFilter(agentId, filter, seq), { sort: { seq: 1 }, limit });
       const last = records.at(-1)?.seq ?? seq;
       return { events: records, complete: next === null ? Math.max(last, length) : last };
+    },
+    async bodyOf(agentId, eventId) {
+      const event = await model.findOne({ _id: logEntryId(eventId, agentId), agentId }, { bodyJson: 1 }).lean();
+      return event?.bodyJson;
     },
     async lengths(agentIds) {
       const found = await logLengths.find({ _id: { $in: [...agentIds] } }).lean();

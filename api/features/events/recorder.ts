@@ -180,14 +180,15 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         const { record, type, body, occurredAt } = announcement;
         const seq = (positions.get(agentId) ?? 0) + 1;
         positions.set(agentId, seq);
-        const bodyJson = JSON.stringify(body);
         const { orderKey, ...subject } = subjectOf(record);
         records.push({
           _id: entryId,
-          ...{ eventId: id, agentId, seq, type, bodyJson, occurredAt, createdAt },
+          ...{ eventId: id, agentId, seq, type, bodyJson: JSON.stringify(body), occurredAt, createdAt },
           ...subject,
         });
-        const event = { eventId: id, eventType: type, transactionId: subject.transactionId, orderKey, seq, bodyJson };
+        const { transactionId } = subject;
+        // An event may go to dozens of addresses, and a body has up to 256 KB: only the log has it.
+        const event = { eventId: id, eventType: type, transactionId, orderKey, seq, bodyJson: null };
         outgoing.push(...dispatchesOf(event, targetsOf(entry, registered.get(agentId) ?? []), createdAt));
       }
       await insertPlain(events, records, session);

@@ -66,8 +66,8 @@ export interface DispatchRecord {
   kind: DispatchKind;
   /** The dispatch that a redelivery sends again; null for the other kinds. */
   redeliveryOf: string | null;
-  /** The body, the same in every attempt. */
-  bodyJson: string;
+  /** The body, the same in every attempt; null if it is the event's in the agent's log, which is stored only there. */
+  bodyJson: string | null;
   status: DispatchStatus;
   /**
    * Earliest time of the next attempt. While an attempt runs, it is the end of its lease, so a running attempt isn't
@@ -155,7 +155,7 @@ const dispatchSchema = new Schema<DispatchRecord>(
     direct: { type: Boolean, default: true },
     kind: { ...text, enum: DISPATCH_KINDS },
     redeliveryOf: { type: String, default: null },
-    bodyJson: text,
+    bodyJson: { type: String, default: null },
     status: { ...text, enum: DISPATCH_STATUSES },
     dueAt: { type: Date, default: null },
     attempts: [attemptSchema],

@@ -24,7 +24,8 @@ export interface OutgoingEvent {
   transactionId: string | null;
   orderKey: string | null;
   seq: number;
-  bodyJson: string;
+  /** Null for an event of a log (see DispatchRecord). */
+  bodyJson: string | null;
 }
 
 /** Puts dispatches into the outbox. */

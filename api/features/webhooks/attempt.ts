@@ -1,4 +1,5 @@
 import { toUnixSeconds } from "../../lib/clock.ts";
+import type { EventLog } from "../events/log.ts";
 import type { Send } from "../outbox/dispatcher.ts";
 import type { AttemptResult } from "../outbox/model.ts";
 import type { WebhookHealth } from "./health.ts";
@@ -10,6 +11,8 @@ export interface WebhookSendOptions {
   sender: WebhookSender;
   secrets: WebhookSecrets;
   health: WebhookHealth;
+  /** Has the bodies of events. */
+  eventLog: Pick<EventLog, "bodyOf">;
   now: () => Date;
 }
 
@@ -21,14 +24,17 @@ const dropped = (error: string): AttemptResult => ({
 /**
  * Sends a dispatch from the outbox as a webhook, signed with its agent's current secret. A dispatch of a registration
  * goes to the registration's current address. It is dropped if the registration is disabled or gone, unless the listing
- * or the checkout names the address as well.
+ * or the checkout names the address as well. Throws if the event log lacks the event.
  */
-export function createWebhookSend({ sender, secrets, health, now }: WebhookSendOptions): Send {
-  return async ({ agentId, url, webhookId, direct, eventId, bodyJson }, signal) => {
-    const [address, { secret }] = await Promise.all([
+export function createWebhookSend({ sender, secrets, health, eventLog, now }: WebhookSendOptions): Send {
+  return async ({ agentId, url, webhookId, direct, eventId, bodyJson: ownBodyJson }, signal) => {
+    const [address, { secret }, bodyJson] = await Promise.all([
       webhookId === null ? { url } : health.addressOf(webhookId),
       secrets.stateOf(agentId),
+      ownBodyJson ?? eventLog.bodyOf(agentId, eventId),
     ]);
+    // Both are written in one transaction, but shards show it at different moments. The dispatch is tried again.
+    if (bodyJson === undefined) throw new Error(`The log of ${agentId} doesn't have ${eventId}`);
     if ("error" in address && !direct) return dropped(address.error);
     const target = "error" in address || direct ? url : address.url;
     const webhook = { url: target, eventId, bodyJson, secret, timestamp: toUnixSeconds(now()) };

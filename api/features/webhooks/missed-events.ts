@@ -40,10 +40,10 @@ export interface MissedEventsOptions {
 const QUEUED_AT_MOST = 1_000;
 /** Most of what a call reads has often been sent again already. */
 const READ_AT_MOST = 10_000;
-/** Events of a page are read with their bodies (up to 256 KB each) and queued in one transaction. */
+/** Events of a page are queued in one transaction. */
 const PAGE = 50;
 /**
- * Most deliveries of an event to one webhook. Each call for missed events may store every body once more, so a receiver
+ * Most deliveries of an event to one webhook. Each call for missed events may queue every event once more, so a receiver
  * that always fails could otherwise fill the database.
  */
 export const DELIVERIES_AT_MOST = 10;

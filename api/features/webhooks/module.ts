@@ -1,5 +1,6 @@
 import type { Connection } from "mongoose";
 
+import type { EventLog } from "../events/log.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import type { Subscriptions } from "../events/subscriptions.ts";
 import { defineFeature } from "../feature.ts";
@@ -31,6 +32,8 @@ export interface WebhooksModuleDeps {
   outbox: { models: { dispatches: DispatchModel }; writer: OutboxWriter; dispatcher: (send: Send) => Dispatcher };
   /** Tells owners that their webhook is disabled. */
   recorder: EventRecorder;
+  /** Has the bodies of events. */
+  eventLog: EventLog;
   signingSecrets: readonly string[];
   allowedPrivateHosts: readonly string[];
 }
@@ -43,12 +46,12 @@ export function subscriptionsOf(connection: Connection): Subscriptions {
 /** Signed webhooks: registration, sending, log and secrets. */
 export const webhooksModule = defineFeature({
   routes: [...secretRoutes, ...deliveryRoutes, ...registrationRoutes],
-  create({ connection, now, outbox, recorder, signingSecrets, allowedPrivateHosts }: WebhooksModuleDeps) {
+  create({ connection, now, outbox, recorder, eventLog, signingSecrets, allowedPrivateHosts }: WebhooksModuleDeps) {
     const secrets = createWebhookSecrets(webhookSecretModel(connection), signingSecrets, now);
     const sender = createWebhookSender({ allowedPrivateHosts });
     const webhooks = webhookModel(connection);
     const health = createWebhookHealth({ connection, webhooks, recorder, now });
-    const dispatcher = outbox.dispatcher(createWebhookSend({ sender, secrets, health, now }));
+    const dispatcher = outbox.dispatcher(createWebhookSend({ sender, secrets, health, eventLog, now }));
     const registrations = createRegistrations({ connection, webhooks, removals: webhookRemovalModel(connection), now });
     const { dispatches } = outbox.models;
     const dispatchLog = createDispatchLog(dispatches);

@@ -88,6 +88,29 @@ describe("deliveries of webhooks", () => {
     assert.strictEqual((await listed("")).length, 1);
   });
 
+  it("are stored without the body of their event, which only the log has", async () => {
+    await announce(api.container, "large", [agent.agentId], {
+      type: "message.received",
+      payload: { text: "x".repeat(50_000) },
+    });
+    const [{ deliveryId }] = await listed(`webhookId=${webhookId}`);
+    await ended(deliveryId);
+    await ended((await redeliver(deliveryId)).body.data.deliveryId);
+    const { agentId } = agent;
+    const { events, outbox } = api.container.features;
+    const stored = await outbox.models.dispatches.find({ agentId }).lean();
+    assert.deepEqual(
+      stored.map(({ bodyJson }) => bodyJson),
+      [null, null],
+    );
+    const [event] = await events.models.events.find({ agentId }).lean();
+    assert.isAtLeast(event?.bodyJson.length ?? 0, 50_000);
+    assert.deepEqual(
+      received().map(({ rawBody }) => rawBody),
+      [event?.bodyJson, event?.bodyJson],
+    );
+  });
+
   describe("are sent again", () => {
     it("[D38] with the same event id and body, as deliveries of their own", async () => {
       const original = await failed();

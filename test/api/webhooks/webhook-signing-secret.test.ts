@@ -19,6 +19,9 @@ const HEALTHY: WebhookHealth = {
   report: () => Promise.reject(new Error("not registered")),
 };
 
+/** Dispatches here have bodies of their own. */
+const eventLog = { bodyOf: () => Promise.resolve(undefined) };
+
 describe("a webhook is signed", () => {
   let outbox: TestOutbox;
   let secrets: WebhookSecrets;
@@ -50,7 +53,7 @@ describe("a webhook is signed", () => {
         return Promise.resolve(ACKNOWLEDGED);
       },
     };
-    const dispatcher = outbox.dispatcher(createWebhookSend({ sender, secrets, health: HEALTHY, now }));
+    const dispatcher = outbox.dispatcher(createWebhookSend({ sender, secrets, health: HEALTHY, eventLog, now }));
     await outbox.put("escrow.released", agentId);
     await dispatcher.drain();
     const active = await secrets.activate(agentId);

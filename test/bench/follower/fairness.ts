@@ -71,7 +71,7 @@ export async function measureFairness(bench: FollowerBench, hangingSellers: numb
     outbox: createOutbox(models, options),
     lanes: createLanes(models, options.leaseMs),
     send: ({ url, eventId, bodyJson }, signal) =>
-      sender.send({ url, eventId, bodyJson, secret: "secret", timestamp: 0 }, signal),
+      sender.send({ url, eventId, bodyJson: bodyJson ?? "", secret: "secret", timestamp: 0 }, signal),
     log: createLogger({ level: "silent", name: "bench" }),
     elapsedMs: () => performance.now(),
     ...{ owner: "bench", pollMs: outboxPollMs, slots: SLOT_LIMITS },
