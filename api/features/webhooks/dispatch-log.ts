@@ -1,5 +1,6 @@
 import type { z } from "zod";
 
+import { readPage } from "../../db/pages.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { DispatchModel, DispatchRecord } from "../outbox/model.ts";
 import type { dispatchListQuery } from "./schemas.ts";
@@ -18,6 +19,7 @@ export interface DispatchPage {
 
 /** The attempts of the last seven days to the caller's addresses, newest first (decisions 38 and 39). */
 export interface DispatchLog {
+  /** A page of at most `limit` dispatches and about 1 MB: a durable one may have a hundred attempts with answers. */
   list(agentId: string, query: DispatchQuery): Promise<DispatchPage>;
   /** @throws ApiError `not_found`, also for another agent's */
   get(agentId: string, deliveryId: string): Promise<DispatchRecord>;
@@ -49,15 +51,10 @@ export function createDispatchLog(model: DispatchModel): DispatchLog {
   return {
     async list(agentId, query) {
       const { limit } = query;
-      const found = await model
-        .find(dispatchesFilter(agentId, query), { bodyJson: 0 })
-        .sort(DISPATCH_ORDER)
-        .limit(limit + 1)
-        .lean<ListedDispatch[]>();
-      const dispatches = found.slice(0, limit);
-      const last = dispatches.at(-1);
-      const hasMore = found.length > limit && last !== undefined;
-      return { dispatches, next: hasMore ? { createdAt: last.createdAt.getTime(), id: last._id } : null };
+      const page = await readPage(model, dispatchesFilter(agentId, query), { sort: DISPATCH_ORDER, limit });
+      const last = page.records.at(-1);
+      const hasMore = page.next !== null && last !== undefined;
+      return { dispatches: page.records, next: hasMore ? { createdAt: last.createdAt.getTime(), id: last._id } : null };
     },
 
     async get(agentId, deliveryId) {

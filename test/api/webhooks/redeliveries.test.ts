@@ -111,6 +111,31 @@ describe("deliveries of webhooks", () => {
     );
   });
 
+  it("have pages of about 1 MB, however many attempts they had, and each delivery once", async () => {
+    const original = await delivered();
+    const { dispatches } = api.container.features.outbox.models;
+    const template = await dispatches.findById(original).lean().orFail();
+    const [attempt] = template.attempts;
+    assert.ok(attempt !== undefined);
+    const attempts = Array.from({ length: 100 }, () => ({ ...attempt, answer: "x".repeat(1_000) }));
+    const made = Array.from({ length: 20 }, (_, n) => ({
+      ...{ ...template, _id: `dlv_large_${agent.agentId}_${n}`, attempts },
+      createdAt: new Date(template.createdAt.getTime() + 1 + n),
+    }));
+    await dispatches.insertMany(made);
+    const ids = [original, ...made.map(({ _id }) => _id)].reverse();
+    const pages: string[][] = [];
+    for (let cursor: string | null = ""; cursor !== null;) {
+      const page = await send("GET", `${DELIVERIES}?limit=100${cursor === "" ? "" : `&cursor=${cursor}`}`);
+      assert.strictEqual(page.status, 200, page.text.slice(0, 1_000));
+      pages.push(page.body.data.map(({ deliveryId }: { deliveryId: string }) => deliveryId));
+      cursor = page.body.nextCursor;
+    }
+    assert.deepEqual(pages.flat(), ids);
+    // Twenty of them have 2 MB.
+    assert.isAtMost(Math.max(...pages.map(({ length }) => length)), 11);
+  });
+
   describe("are sent again", () => {
     it("[D38] with the same event id and body, as deliveries of their own", async () => {
       const original = await failed();
