@@ -2,9 +2,11 @@ import type { BuyerCriteria } from "./document.ts";
 import type { CheckAnswers, CheckTask } from "./check-thread.ts";
 import { expressionOf } from "./expression-check.ts";
 import type { Subject } from "./expression-check.ts";
-import { createFairQueue, QueueFullError } from "./fair-queue.ts";
+import { QueueFullError } from "./fair-queue.ts";
 import { createLimitedThread, TaskLimitError, ThreadUnavailableError } from "./limited-thread.ts";
 import type { ThreadLimits } from "./limited-thread.ts";
+import { createTurns } from "./turns.ts";
+import type { RunTask, Step } from "./turns.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** What is wrong with a part of proposed criteria. `path` below the criteria: `schema`, `checks.0`. */
@@ -32,7 +34,7 @@ export interface Evaluation {
 export interface CriteriaEvaluator {
   /**
    * What is wrong with criteria that a buyer proposes.
-   * @param lane the agent that asks: work of different agents takes turns
+   * @param lane the agent that asks: requests of different agents take turns
    * @throws EvaluatorUnavailableError
    */
   faults(lane: string, criteria: BuyerCriteria): Promise<CriteriaFault[]>;
@@ -52,67 +54,92 @@ export class EvaluatorUnavailableError extends Error {
  */
 const LIMITS: ThreadLimits = { cpuMs: 500, wallMs: 60_000, heapMb: 64 };
 const MAX_OVERRUNS = 4;
-const MAX_WAITING_PER_LANE = 8;
 const IN_WORDS: Verdict = { result: "open", detail: "needs judgement" };
 
 /** Starts no thread before the first question. */
 export function createCriteriaEvaluator(limits: ThreadLimits = LIMITS): CriteriaEvaluator {
-  const thread = createLimitedThread(new URL("./check-thread.ts", import.meta.url), limits);
-  const queue = createFairQueue(MAX_WAITING_PER_LANE);
+  const turns = createTurns(
+    () => createLimitedThread(new URL("./check-thread.ts", import.meta.url), limits),
+    () => performance.now(),
+  );
 
   /** Answers the tasks of one set of criteria; `late` replaces the answer of a task that exceeds a limit. */
-  function ask<Late>(lane: string, late: (reason: string) => Late) {
+  function asker<Late>(late: (reason: string) => Late) {
     let overruns = 0;
     return async <Kind extends CheckTask["kind"]>(
+      run: RunTask,
       task: Extract<CheckTask, { kind: Kind }>,
     ): Promise<CheckAnswers[Kind] | Late> => {
       if (overruns >= MAX_OVERRUNS) return late("not tried, because the checks before it took too long");
       try {
-        return (await queue.run(lane, () => thread.run(task))) as CheckAnswers[Kind];
+        return (await run(task)) as CheckAnswers[Kind];
       } catch (error) {
-        if (error instanceof TaskLimitError) {
-          overruns += 1;
-          return late(error.message);
-        }
-        if (error instanceof QueueFullError || error instanceof ThreadUnavailableError) {
-          throw new EvaluatorUnavailableError(error.message, { cause: error });
-        }
-        throw error;
+        if (!(error instanceof TaskLimitError)) throw error;
+        overruns += 1;
+        return late(error.message);
       }
     };
   }
 
+  /** @throws EvaluatorUnavailableError */
+  async function runInTurns(lane: string, steps: readonly Step[]): Promise<void> {
+    try {
+      await turns.run(lane, steps);
+    } catch (error) {
+      if (error instanceof QueueFullError || error instanceof ThreadUnavailableError) {
+        throw new EvaluatorUnavailableError(error.message, { cause: error });
+      }
+      throw error;
+    }
+  }
+
   return {
     async faults(lane, { schema, checks = [] }) {
-      const question = ask(lane, (reason) => reason);
+      const question = asker((reason) => reason);
       const found: CriteriaFault[] = [];
+      const steps: Step[] = [];
       if (schema !== undefined) {
-        const message = await question({ kind: "schema-fault", schema });
-        if (message !== undefined) found.push({ path: "schema", message });
+        steps.push(async (run) => {
+          const message = await question(run, { kind: "schema-fault", schema });
+          if (message !== undefined) found.push({ path: "schema", message });
+        });
       }
       for (const [index, text] of checks.entries()) {
         const expression = expressionOf(text);
         if (expression === undefined) continue;
-        const message = await question({ kind: "expression-fault", expression });
-        if (message !== undefined) found.push({ path: `checks.${index}`, message });
+        steps.push(async (run) => {
+          const message = await question(run, { kind: "expression-fault", expression });
+          if (message !== undefined) found.push({ path: `checks.${index}`, message });
+        });
       }
+      await runInTurns(lane, steps);
       return found;
     },
 
     async evaluate(lane, { schema, checks = [] }, subject) {
-      const question = ask(lane, (reason): Verdict => ({ result: "open", detail: reason }));
-      const value = subject.result;
-      const verdicts: CheckVerdict[] = [];
-      const ofSchema = schema === undefined ? undefined : await question({ kind: "schema", schema, value });
-      for (const text of checks) {
-        const expression = expressionOf(text);
-        if (expression === undefined) verdicts.push({ text, kind: "words", ...IN_WORDS });
-        else
-          verdicts.push({ text, kind: "expression", ...(await question({ kind: "expression", expression, subject })) });
+      const question = asker((reason): Verdict => ({ result: "open", detail: reason }));
+      const evaluation: Evaluation = {
+        schema: undefined,
+        checks: checks.map((text): CheckVerdict => ({ text, kind: "words", ...IN_WORDS })),
+      };
+      const steps: Step[] = [];
+      if (schema !== undefined) {
+        steps.push(async (run) => {
+          evaluation.schema = await question(run, { kind: "schema", schema, value: subject.result });
+        });
       }
-      return { schema: ofSchema, checks: verdicts };
+      for (const [index, text] of checks.entries()) {
+        const expression = expressionOf(text);
+        if (expression === undefined) continue;
+        steps.push(async (run) => {
+          const verdict = await question(run, { kind: "expression", expression, subject });
+          evaluation.checks[index] = { text, kind: "expression", ...verdict };
+        });
+      }
+      await runInTurns(lane, steps);
+      return evaluation;
     },
 
-    close: () => thread.close(),
+    close: () => turns.close(),
   };
 }

@@ -101,6 +101,9 @@ export function createLimitedThread(script: URL, limits: ThreadLimits) {
   };
 }
 
+/** A thread for tasks that may never end. */
+export type LimitedThread = ReturnType<typeof createLimitedThread>;
+
 /** Ends with the signal's reason, and not before. */
 function whenAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {

@@ -58,6 +58,21 @@ describe("the evaluator of criteria", () => {
     assert.match(checks.at(-1)?.detail ?? "", /not tried/);
   });
 
+  it("answers an agent's many checks before the traps of another one", async () => {
+    const trap = `cel: result.text.matches("${TRAP_PATTERN}")`;
+    const ended: string[] = [];
+    const evaluate = async (lane: string, checks: string[]) => {
+      const evaluation = await evaluator.evaluate(lane, { checks }, subject);
+      ended.push(lane);
+      return evaluation;
+    };
+    const traps = [1, 2, 3].map(() => evaluate("agt_traps", [trap, trap, trap]));
+    const honest = evaluate("agt_honest", Array<string>(40).fill("cel: size(result.items) == 2"));
+    const [{ checks }] = await Promise.all([honest, ...traps]);
+    assert.deepEqual([...new Set(checks.map(({ result }) => result))], ["pass"]);
+    assert.deepEqual(ended, ["agt_honest", "agt_traps", "agt_traps", "agt_traps"]);
+  });
+
   it("ends a task that needs too much memory", async () => {
     const heavy = createCriteriaEvaluator({ cpuMs: 60_000, wallMs: 120_000, heapMb: 16 });
     const numbers = Array.from({ length: 400 }, (_, index) => index);

@@ -1,0 +1,95 @@
+import { createFairQueue } from "./fair-queue.ts";
+import { TaskLimitError } from "./limited-thread.ts";
+import type { LimitedThread } from "./limited-thread.ts";
+
+/** Runs a task in the thread whose turn it is, and returns the thread's answer. @throws as the thread does */
+export type RunTask = (task: unknown) => Promise<unknown>;
+
+/** A part of a request: it runs one task at most. */
+export type Step = (run: RunTask) => Promise<void>;
+
+/** A thread, and the lanes that wait for it. */
+interface Line {
+  thread: Pick<LimitedThread, "run" | "close">;
+  queue: ReturnType<typeof createFairQueue>;
+}
+
+const MAX_WAITING_PER_LANE = 8;
+/** How long a turn lasts after its first step, by the clock. Fifty honest checks need a tenth of it. */
+const TURN_MS = 1_000;
+/** For how long a lane stays slow. */
+const SLOW_MS = 600_000;
+
+/**
+ * Runs the steps of requests on two threads. All steps of a request are one turn, so a request of many steps doesn't
+ * wait for others before each. A lane is slow for ten minutes once a task of its exceeds a limit or its turn takes too
+ * long: the rest of the request and the lane's next ones wait for the second thread. Slow lanes therefore delay
+ * only each other, and a lane delays the others by one turn before it counts as slow.
+ * @param startThread called twice; a thread starts with its first task
+ * @param elapsedMs milliseconds of a monotonic clock
+ */
+export function createTurns(startThread: () => Line["thread"], elapsedMs: () => number) {
+  const line = (): Line => ({ thread: startThread(), queue: createFairQueue(MAX_WAITING_PER_LANE) });
+  const prompt = line();
+  const slow = line();
+  /** Until when lanes are slow, on the scale of `elapsedMs`; the first to end comes first. */
+  const slowUntil = new Map<string, number>();
+
+  function lineOf(lane: string): Line {
+    const now = elapsedMs();
+    for (const [ended, until] of slowUntil) {
+      if (until > now) break;
+      slowUntil.delete(ended);
+    }
+    return slowUntil.has(lane) ? slow : prompt;
+  }
+
+  function markSlow(lane: string): void {
+    slowUntil.delete(lane);
+    slowUntil.set(lane, elapsedMs() + SLOW_MS);
+  }
+
+  /** Runs steps until the turn is over. Returns how many it ran. */
+  async function takeTurn(lane: string, { thread }: Line, steps: readonly Step[]): Promise<number> {
+    const turn = { isOver: false, ran: 0, endsAt: Infinity };
+    const run: RunTask = async (task) => {
+      try {
+        return await thread.run(task);
+      } catch (error) {
+        if (error instanceof TaskLimitError) turn.isOver = true;
+        throw error;
+      }
+    };
+    for (const step of steps) {
+      await step(run);
+      turn.ran += 1;
+      // The first step may have started the thread, for which the lane isn't to blame. Its CPU time is limited anyway.
+      if (turn.ran === 1) turn.endsAt = elapsedMs() + TURN_MS;
+      if (elapsedMs() > turn.endsAt) turn.isOver = true;
+      if (turn.isOver) break;
+    }
+    if (turn.isOver) markSlow(lane);
+    return turn.ran;
+  }
+
+  return {
+    /**
+     * Runs a request's steps in order, in as many turns as they need.
+     * @throws QueueFullError if too many requests of the lane wait, or the error of a step
+     */
+    async run(lane: string, steps: readonly Step[]): Promise<void> {
+      let rest = steps;
+      while (rest.length > 0) {
+        const waiting = rest;
+        const line = lineOf(lane);
+        // While this request waits, another one may make the lane slow.
+        const turn = () => (line === lineOf(lane) ? takeTurn(lane, line, waiting) : Promise.resolve(0));
+        rest = waiting.slice(await line.queue.run(lane, turn));
+      }
+    },
+
+    async close(): Promise<void> {
+      await Promise.all([prompt.thread.close(), slow.thread.close()]);
+    },
+  };
+}
