@@ -17,6 +17,8 @@ export interface Beginning {
 export interface Operation {
   /** True if the operation began earlier and may have had its effect: look for what it created before creating it. */
   readonly isRepeat: boolean;
+  /** True if a later request can be the same operation: what it does must be recognisable then. */
+  readonly isRepeatable: boolean;
   /**
    * Id of a record that the operation creates, one of each kind. A repeat gets the same id, so it can't create a second
    * record.
@@ -30,6 +32,10 @@ export class RequestOperation implements Operation {
 
   get isRepeat(): boolean {
     return this.#beginning?.isRepeat === true;
+  }
+
+  get isRepeatable(): boolean {
+    return this.#beginning !== undefined;
   }
 
   recognise(beginning: Beginning): void {

@@ -31,8 +31,6 @@ export interface EntryRecord extends EntryVersion {
   expiresAt: Date;
   /** Bytes of the earlier versions. */
   earlierBytes: number;
-  /** The renewal that came last. */
-  renewalId: string | null;
   /** Null while the text waits to be embedded. Until then search finds the entry only by its words. */
   embedding: StoredEmbedding | null;
   /** Number of the agent's change that wrote the record last; see MemoryTotalsRecord. */
@@ -64,6 +62,14 @@ export interface RemovalRecord {
   agentId: string;
   change: number;
   entryId: string;
+  /** MongoDB deletes the record after that. */
+  expiresAt: Date;
+}
+
+/** A renewal or deletion that has had its effect, for a repeat of its request (decision 43). */
+export interface DoneOperationRecord {
+  /** `<agent id>|<operation id>` */
+  _id: string;
   /** MongoDB deletes the record after that. */
   expiresAt: Date;
 }
@@ -109,6 +115,7 @@ export interface MemoryModels {
   versions: Model<EarlierVersionRecord>;
   totals: Model<MemoryTotalsRecord>;
   removals: Model<RemovalRecord>;
+  doneOperations: Model<DoneOperationRecord>;
   indexed: Model<IndexedChangeRecord>;
   audit: Model<AuditRecord>;
   trailLengths: Model<TrailLengthRecord>;
@@ -131,7 +138,6 @@ const entrySchema = new Schema<EntryRecord>(
     ttlSeconds: count,
     expiresAt: date,
     earlierBytes: count,
-    renewalId: { type: String, default: null },
     embedding: { type: embeddingSchema, default: null },
     change: count,
     createdAt: date,
@@ -164,6 +170,12 @@ const removalSchema = new Schema<RemovalRecord>(
 removalSchema.index({ agentId: 1, change: 1 });
 removalSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
 
+const doneOperationSchema = new Schema<DoneOperationRecord>(
+  { _id: text, expiresAt: date },
+  { ...options, collection: "memory_done_operations" },
+);
+doneOperationSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
+
 const indexedChangeSchema = new Schema<IndexedChangeRecord>(
   { _id: text, change: count, version: count },
   { ...options, collection: "memory_indexed_changes" },
@@ -192,6 +204,7 @@ export function memoryModels(connection: Connection): MemoryModels {
     versions: connection.model<EarlierVersionRecord>("MemoryVersion", versionSchema),
     totals: connection.model<MemoryTotalsRecord>("MemoryTotals", totalsSchema),
     removals: connection.model<RemovalRecord>("MemoryRemoval", removalSchema),
+    doneOperations: connection.model<DoneOperationRecord>("MemoryDoneOperation", doneOperationSchema),
     indexed: connection.model<IndexedChangeRecord>("MemoryIndexedChange", indexedChangeSchema),
     audit: connection.model<AuditRecord>("MemoryAudit", auditSchema),
     trailLengths: connection.model<TrailLengthRecord>("MemoryTrailLength", trailLengthSchema),

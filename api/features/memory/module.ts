@@ -39,7 +39,7 @@ export const memoryModule = defineFeature({
     const reader = createReader(models, now);
     const index = createEntryIndex({ models, reader: indexes.reader(MEMORY_INDEX, entryFormat), model, log });
     const services: MemoryDeps = {
-      memory: createMemoryService({ connection, models, quota, embedder, now }),
+      memory: createMemoryService({ connection, models, reader, quota, embedder, now }),
       memoryReader: reader,
       memorySearch: createMemorySearch({ encoders, index, reader, now, log }),
     };

@@ -168,9 +168,9 @@ const removeEntry = defineRoute({
   requestHeaders: ifMatchHeader,
   responses: { 200: schemas.removedAnswer },
   errors: ["not_found", "memory_read_only", "version_mismatch"],
-}).handle(async ({ caller, params, query, headers }, { memory }: MemoryDeps) => {
+}).handle(async ({ caller, params, query, headers, operation }, { memory }: MemoryDeps) => {
   const name = { ...query, key: params.key };
-  await memory.remove(caller.agentId, name, conditionOf(headers));
+  await memory.remove(caller.agentId, name, conditionOf(headers), operation);
   return { status: 200, body: { success: true, data: { ...name, deleted: true } } };
 });
 

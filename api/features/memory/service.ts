@@ -3,6 +3,7 @@ import type { z } from "zod";
 
 import { MEMORY_RENEWAL_SECONDS, MEMORY_TTL_SECONDS } from "../../config/constants.ts";
 import { withTransaction } from "../../db/connection.ts";
+import { insertPlain } from "../../db/plain-writes.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
 import type { Operation } from "../../http/operation.ts";
 import type { StoredEmbedding } from "../listings/model.ts";
@@ -16,6 +17,7 @@ import { AUDIT_NAMESPACE, entryIdOf } from "./names.ts";
 import type { EntryName } from "./names.ts";
 import { presentEntry } from "./presenter.ts";
 import type { PresentedEntry } from "./presenter.ts";
+import type { MemoryReader } from "./reader.ts";
 import type { importBody, writeBody } from "./schemas.ts";
 import { meaningOf } from "./search-text.ts";
 import { createWriter } from "./writer.ts";
@@ -25,6 +27,7 @@ import type { EntryDraft, Written } from "./writer.ts";
 export interface MemoryServiceDeps {
   connection: Connection;
   models: MemoryModels;
+  reader: Pick<MemoryReader, "read">;
   quota: MemoryQuota;
   embedder: Embedder;
   now: () => Date;
@@ -42,6 +45,8 @@ export interface ImportReport {
 }
 
 const SECOND_MS = 1_000;
+/** An hour longer than an Idempotency-Key is remembered. */
+const DONE_KEPT_MS = 25 * 3_600_000;
 
 /** @throws ApiError `memory_read_only` */
 function requireWritable({ namespace }: EntryName): void {
@@ -59,7 +64,7 @@ function requireDistinct(entries: readonly EntryName[]): void {
 }
 
 /** Writes, renews and deletes the entries of agents. */
-export function createMemoryService({ connection, models, quota, embedder, now }: MemoryServiceDeps) {
+export function createMemoryService({ connection, models, reader, quota, embedder, now }: MemoryServiceDeps) {
   const writer = createWriter({ connection, models, quota });
 
   function draftOf(input: EntryInput, at: Date, embedding: StoredEmbedding | null = null): EntryDraft {
@@ -68,28 +73,44 @@ export function createMemoryService({ connection, models, quota, embedder, now }
     return { namespace, key, valueJson: JSON.stringify(value), tags, ttlSeconds, expiresAt, embedding };
   }
 
-  /** An entry that has expired doesn't exist, whether it is still stored or not. */
+  /**
+   * Changes an entry once. An entry that has expired doesn't exist, whether it is still stored or not.
+   * @returns undefined if the operation has had its effect already: the entry may have changed since, or be another one
+   * @throws ApiError `memory_read_only`, `not_found`, `version_mismatch`
+   */
   async function changeEntry<T>(
     agentId: string,
     name: EntryName,
     condition: Condition,
+    operation: Operation,
     change: (facts: {
       record: EntryRecord;
       totals: Awaited<ReturnType<typeof beginChange>>;
       session: Parameters<typeof beginChange>[2];
       at: Date;
     }) => Promise<T>,
-  ): Promise<T> {
+  ): Promise<T | undefined> {
     requireWritable(name);
     const at = now();
+    const doneId = `${agentId}|${operation.newId("mem", at)}`;
     return withTransaction(connection, async (session) => {
       const totals = await beginChange(models, agentId, session);
+      if (operation.isRepeatable) {
+        // Also in a request that isn't a repeat: its process may have been paused while a repeat ran in another one.
+        const done = await models.doneOperations.findById(doneId, null, { session }).lean();
+        if (done !== null) return undefined;
+      }
       const record = await models.entries
         .findOne({ _id: entryIdOf(agentId, name), expiresAt: { $gt: at } }, { embedding: 0 }, { session })
         .lean<EntryRecord | null>();
       if (record === null) throw new ApiError("not_found");
       requireVersion(condition, record.version);
-      return change({ record, totals, session, at });
+      const changed = await change({ record, totals, session, at });
+      if (operation.isRepeatable) {
+        const expiresAt = new Date(at.getTime() + DONE_KEPT_MS);
+        await insertPlain(models.doneOperations, [{ _id: doneId, expiresAt }], session);
+      }
+      return changed;
     });
   }
 
@@ -148,27 +169,35 @@ export function createMemoryService({ connection, models, quota, embedder, now }
     },
 
     /**
-     * Adds 90 days to an entry's life.
+     * Adds 90 days to an entry's life. A repeat answers with the entry as it is now.
      * @throws ApiError `not_found`, `memory_read_only`, `version_mismatch`, `memory_renewal_limit_reached`
      */
     async renew(agentId: string, name: EntryName, condition: Condition, operation: Operation): Promise<PresentedEntry> {
-      return changeEntry(agentId, name, condition, async ({ record, totals, session, at }) => {
-        const renewalId = operation.newId("mem", at);
-        if (record.renewalId === renewalId) return presentEntry(record);
-        const expiresAt = new Date(record.expiresAt.getTime() + MEMORY_RENEWAL_SECONDS * SECOND_MS);
-        if (expiresAt > latestEnd(at)) {
-          const details = { expiresAt: record.expiresAt.toISOString(), latest: latestEnd(at).toISOString() };
-          throw new ApiError("memory_renewal_limit_reached", { details });
-        }
-        const renewed = { expiresAt, renewalId, change: totals.changes };
-        await models.entries.updateOne({ _id: record._id }, { $set: renewed }, { session });
-        return presentEntry({ ...record, ...renewed });
-      });
+      const renewed = await changeEntry(
+        agentId,
+        name,
+        condition,
+        operation,
+        async ({ record, totals, session, at }) => {
+          const expiresAt = new Date(record.expiresAt.getTime() + MEMORY_RENEWAL_SECONDS * SECOND_MS);
+          if (expiresAt > latestEnd(at)) {
+            const details = { expiresAt: record.expiresAt.toISOString(), latest: latestEnd(at).toISOString() };
+            throw new ApiError("memory_renewal_limit_reached", { details });
+          }
+          const change = { expiresAt, change: totals.changes };
+          await models.entries.updateOne({ _id: record._id }, { $set: change }, { session });
+          return presentEntry({ ...record, ...change });
+        },
+      );
+      return renewed ?? reader.read(agentId, name);
     },
 
-    /** Deletes an entry with its history. @throws ApiError `not_found`, `memory_read_only`, `version_mismatch` */
-    async remove(agentId: string, name: EntryName, condition: Condition): Promise<void> {
-      await changeEntry(agentId, name, condition, ({ record, totals, session, at }) =>
+    /**
+     * Deletes an entry with its history. A repeat leaves alone what was written under the name since.
+     * @throws ApiError `not_found`, `memory_read_only`, `version_mismatch`
+     */
+    async remove(agentId: string, name: EntryName, condition: Condition, operation: Operation): Promise<void> {
+      await changeEntry(agentId, name, condition, operation, ({ record, totals, session, at }) =>
         removeEntries(models, totals, [record], at, session),
       );
     },

@@ -128,7 +128,7 @@ export function createWriter({ connection, models, quota }: WriterDeps) {
       const record: EntryRecord = {
         ...{ _id, agentId, namespace: draft.namespace, key: draft.key },
         ...{ valueJson: draft.valueJson, tags: draft.tags, bytes: bytesOf(draft), earlierBytes },
-        ...{ version: (current?.version ?? 0) + 1, writeId: order.writeId, renewalId: null },
+        ...{ version: (current?.version ?? 0) + 1, writeId: order.writeId },
         ...{ ttlSeconds: draft.ttlSeconds, expiresAt: draft.expiresAt, embedding: draft.embedding },
         ...{ change: totals.changes, createdAt: current?.createdAt ?? now, updatedAt: now },
       };

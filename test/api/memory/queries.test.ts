@@ -40,7 +40,7 @@ describe("lists of a memory in the database", () => {
           return {
             ...version,
             ...{ _id: `${agentId}|${namespace}|${key}`, agentId, namespace, key, tags: tagsOf(n), ttlSeconds: 3_600 },
-            ...{ expiresAt: new Date(now.getTime() + 3_600_000), earlierBytes: 0, renewalId: null, embedding: null },
+            ...{ expiresAt: new Date(now.getTime() + 3_600_000), earlierBytes: 0, embedding: null },
             change: n,
           };
         }),

@@ -112,7 +112,8 @@ describe("a registered webhook", () => {
       assert.strictEqual((await repeat()).body.data.deliveryId, (await repeat()).body.data.deliveryId);
       const { redeliveries } = api.container.features.webhooks.services;
       const _id = newId("dlv", new Date());
-      const again = (isRepeat: boolean) => redeliveries.ping(agent.agentId, webhookId, { isRepeat, newId: () => _id });
+      const again = (isRepeat: boolean) =>
+        redeliveries.ping(agent.agentId, webhookId, { isRepeat, isRepeatable: true, newId: () => _id });
       await Promise.all([again(false), again(true), again(true)]);
       assert.strictEqual((await deliveries()).length, 2);
     });

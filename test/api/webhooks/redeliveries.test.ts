@@ -192,7 +192,7 @@ describe("deliveries of webhooks", () => {
       const { redeliveries } = api.container.features.webhooks.services;
       const _id = newId("dlv", new Date());
       const repeat = (isRepeat: boolean) =>
-        redeliveries.redeliver(agent.agentId, original, { isRepeat, newId: () => _id });
+        redeliveries.redeliver(agent.agentId, original, { isRepeat, isRepeatable: true, newId: () => _id });
       const sent = await Promise.all([repeat(false), repeat(true), repeat(true)]);
       await send("DELETE", `${PATH}/${webhookId}`);
       sent.push(await repeat(true));

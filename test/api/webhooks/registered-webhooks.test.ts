@@ -84,7 +84,7 @@ describe("registered webhooks", () => {
       const { connection, clock, log, env } = api.container;
       const other = await createContainer({ env, log, clock, databaseName: connection.name });
       try {
-        const operation = { isRepeat: false, newId };
+        const operation = { isRepeat: false, isRepeatable: false, newId };
         const { registrations } = other.features.webhooks;
         const attempts = Array.from({ length: 30 }, (_, n) =>
           n % 2 === 0

@@ -73,7 +73,7 @@ describe("what waits to be embedded", () => {
         return {
           ...{ _id: `${agentId}|default|${number}`, agentId, namespace: "default", key: String(number), tags: [] },
           ...{ version: 1, valueJson: JSON.stringify(`diary of day ${number}`), bytes: 1, writeId: "w" },
-          ...{ ttlSeconds: 3_600, expiresAt: new Date(now.getTime() + 3_600_000), earlierBytes: 0, renewalId: null },
+          ...{ ttlSeconds: 3_600, expiresAt: new Date(now.getTime() + 3_600_000), earlierBytes: 0 },
           ...{ embedding: null, change: 0, createdAt: now, updatedAt: now },
         };
       }) as never[],
