@@ -7,7 +7,9 @@ import type { Embedded } from "../search/embedding/embed-batch.ts";
 import type { SentenceEncoder } from "../search/embedding/encoder.ts";
 import { toBytes } from "../search/embedding/vectors.ts";
 import { beginChange } from "./ledger.ts";
-import type { EntryRecord, MemoryModels } from "./model.ts";
+import type { MemoryModels } from "./model.ts";
+import { pendingInTurns } from "./pending-turns.ts";
+import type { PendingEntry } from "./pending-turns.ts";
 import { meaningOf } from "./search-text.ts";
 
 /** Dependencies of the job that embeds pending entries. */
@@ -17,17 +19,15 @@ export interface EmbedEntriesDeps {
   encoder: SentenceEncoder;
 }
 
-type Pending = Omit<EntryRecord, "embedding">;
-
 /**
  * Embeds the entries of batches and imports, those that couldn't be embedded when they were written, and those that another
- * model embedded. Its change is one of the agent's, so every search index sees it. While an embedding server is unavailable or
- * the day's tokens are spent, a run ends early.
+ * model embedded. Its change is one of the agent's, so every search index sees it. Agents take turns. While an embedding
+ * server is unavailable or the day's tokens are spent, a run ends early.
  * @returns how many were embedded
  */
 export async function embedEntries(deps: EmbedEntriesDeps, signal: AbortSignal): Promise<number> {
   const { connection, models, encoder } = deps;
-  async function write(agentId: string, embedded: readonly Embedded<Pending>[]): Promise<void> {
+  async function write(agentId: string, embedded: readonly Embedded<PendingEntry>[]): Promise<void> {
     await withTransaction(connection, async (session) => {
       const { changes: change } = await beginChange(models, agentId, session);
       await writePlain(
@@ -44,15 +44,8 @@ export async function embedEntries(deps: EmbedEntriesDeps, signal: AbortSignal):
     });
   }
 
-  // In the order of its index, however many entries wait.
-  const pending = models.entries
-    .find({ "embedding.model": { $ne: encoder.model } }, { embedding: 0 })
-    .sort({ "embedding.model": 1, _id: 1 })
-    .batchSize(encoder.atOnce)
-    .lean<Pending[]>()
-    .cursor();
-  return await embedAll<Pending>({
-    ...{ encoder, pending, signal },
+  return await embedAll<PendingEntry>({
+    ...{ encoder, signal, pending: pendingInTurns(models, encoder.model) },
     textOf: ({ key, valueJson, agentId }) => ({ text: meaningOf(key, JSON.parse(valueJson)), owner: agentId }),
     async store(embedded) {
       for (const [agentId, own] of Map.groupBy(embedded, ({ item }) => item.agentId)) await write(agentId, own);

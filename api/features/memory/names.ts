@@ -14,6 +14,11 @@ export function entryIdOf(agentId: string, { namespace, key }: EntryName): strin
   return `${agentId}|${namespace}|${key}`;
 }
 
+/** The least text behind the ids of all entries of an agent: the character after `|`. */
+export function endOfEntries(agentId: string): string {
+  return `${agentId}}`;
+}
+
 const LAST_CODE_POINT = 0x10_ffff;
 const SURROGATES = { first: 0xd800, last: 0xdfff };
 

@@ -177,6 +177,40 @@ describe("what waits to be embedded", () => {
     assert.strictEqual(server.seen.length, requests);
   });
 
+  it("an agent with many entries doesn't keep those of others waiting", async () => {
+    await remember("agt_1", range(0, 600));
+    await remember("agt_2", range(0, 3));
+    server.always = expensive;
+    const poor = (await bench.process(providerAt(server.baseUrl, { dailyTokens: 10_000 }))).current;
+    const embedded = await embedMemory(poor);
+    assert.isBelow(embedded, 603);
+    assert.strictEqual(await models.entries.countDocuments({ agentId: "agt_2", "embedding.model": MODEL }), 3);
+  });
+
+  it("every entry of every agent has its turn once, those of earlier models too", async () => {
+    const agents = ["agt_1", "agt_2", "agt_3"];
+    for (const agentId of agents) await remember(agentId, range(0, 120));
+    await remember("agt_4", range(0, 2));
+    const earlier = { $set: { embedding: { model: "earlier@1", vector: Buffer.alloc(4) } } };
+    await models.entries.updateMany({ agentId: "agt_2" }, earlier);
+    assert.strictEqual(await embedMemory(), 362);
+    assert.strictEqual(server.texts().length, 362);
+    assert.strictEqual(await models.entries.countDocuments({ "embedding.model": MODEL }), 362);
+  });
+
+  it("a run for memory entries reads what waits from its index", async () => {
+    await remember("agt_1", range(0, 400));
+    await models.entries.updateMany({}, { $set: { embedding: { model: MODEL, vector: Buffer.alloc(256) } } });
+    await remember("agt_2", range(0, 5));
+    const reads = await readsOf(connection, "memory_entries", () => embedMemory());
+    assert.isFalse(reads.some(({ sorts }) => sorts));
+    // Five are read, and then found again by their ids to be changed.
+    assert.isAtMost(
+      reads.reduce((sum, { documents }) => sum + documents, 0),
+      15,
+    );
+  });
+
   it("memory entries of several agents share requests, but no vector", async () => {
     await remember("agt_1", range(0, 5));
     await remember("agt_2", range(0, 5));

@@ -1,0 +1,82 @@
+import type { EntryRecord, MemoryModels } from "./model.ts";
+import { endOfEntries } from "./names.ts";
+
+/** An entry that waits to be embedded. */
+export type PendingEntry = Omit<EntryRecord, "embedding">;
+
+/** So many of an agent's entries are embedded before it is the next agent's turn. */
+const TURN = 50;
+
+/** What an agent has left after a turn. */
+interface Rest {
+  /** The model that embedded the entries; null for none. */
+  embeddedBy: string | null;
+  agentId: string;
+  /** The last entry that has had its turn. */
+  after: string;
+}
+
+/**
+ * The entries without a vector of a model, each once, in turns of their agents: one with thousands of them doesn't keep the
+ * others' waiting. A run may end before everybody has had a turn, so it begins with a random agent.
+ */
+export async function* pendingInTurns(
+  { entries, totals }: Pick<MemoryModels, "entries" | "totals">,
+  model: string,
+): AsyncGenerator<PendingEntry> {
+  const rests: Rest[] = [];
+
+  /** The first entries of a range, in the order of their index, however many wait. */
+  async function read(embeddedBy: string | null, after: string, end: string | undefined): Promise<PendingEntry[]> {
+    return await entries
+      .find(
+        { "embedding.model": embeddedBy, _id: { $gt: after, ...(end === undefined ? {} : { $lt: end }) } },
+        { embedding: 0 },
+      )
+      .sort({ "embedding.model": 1, _id: 1 })
+      .limit(TURN)
+      .lean<PendingEntry[]>();
+  }
+
+  async function* firstTurns(embeddedBy: string | null, start: string, end?: string): AsyncGenerator<PendingEntry> {
+    let after = start;
+    for (;;) {
+      const page = await read(embeddedBy, after, end);
+      yield* page;
+      const last = page.at(-1);
+      if (last === undefined || page.length < TURN) return;
+      const { agentId } = last;
+      const isOneAgents = page[0]?.agentId === agentId;
+      if (isOneAgents) rests.push({ embeddedBy, agentId, after: last._id });
+      after = isOneAgents ? endOfEntries(agentId) : last._id;
+    }
+  }
+
+  const [sampled] = await totals.aggregate<{ _id: string }>([{ $sample: { size: 1 } }, { $project: { _id: 1 } }]);
+  const middle = sampled?._id ?? "";
+  for (const embeddedBy of [null, ...(await earlierModels(entries, model))]) {
+    yield* firstTurns(embeddedBy, middle);
+    yield* firstTurns(embeddedBy, "", middle);
+  }
+  // The list grows while it is read.
+  for (const { embeddedBy, agentId, after } of rests) {
+    const page = await read(embeddedBy, after, endOfEntries(agentId));
+    yield* page;
+    const last = page.at(-1);
+    if (last !== undefined && page.length === TURN) rests.push({ embeddedBy, agentId, after: last._id });
+  }
+}
+
+/** The other models that have embedded entries. Each costs one look into the index. */
+async function earlierModels(entries: MemoryModels["entries"], model: string): Promise<string[]> {
+  const found: string[] = [];
+  for (let after = ""; ;) {
+    const next = await entries
+      .findOne({ "embedding.model": { $gt: after } }, { "embedding.model": 1 })
+      .sort({ "embedding.model": 1, _id: 1 })
+      .lean<{ embedding: { model: string } } | null>();
+    if (next === null) return found;
+    after = next.embedding.model;
+    if (after !== model) found.push(after);
+  }
+}
