@@ -1,5 +1,6 @@
 import BigNumber from "bignumber.js";
 
+import type { Network } from "../../config/constants.ts";
 import { categoryWords } from "../listings/listing.ts";
 import type { Listing } from "../listings/listing.ts";
 import type { PriceRange } from "../listings/price-filter.ts";
@@ -24,6 +25,8 @@ export interface ListingFilter extends Pick<
 > {
   /** A listing must be in one of these ranges. */
   prices?: readonly PriceRange[] | undefined;
+  /** Ids of sellers whose listings on a network are left out. */
+  leftOut?: ReadonlyMap<Network, ReadonlySet<string>> | undefined;
 }
 
 /** Dates become texts in JSON. */
@@ -58,6 +61,7 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
     (filter.sellerId === undefined || filter.sellerId === listing.sellerAgentId) &&
     (filter.currency === undefined || filter.currency === listing.currency) &&
     (filter.deliveryType === undefined || filter.deliveryType === listing.deliveryType) &&
+    filter.leftOut?.get(listing.network)?.has(listing.sellerAgentId) !== true &&
     (filter.prices === undefined || filter.prices.some((range) => isWithin(listing, range))),
   // With what the ranking reads from its text, so that it is read once and not for each search that finds it.
   serialize(listing) {
@@ -72,13 +76,18 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
   },
 };
 
-function conditionOf({ prices, sellerId, ...words }: ListingFilter): string | undefined | null {
+function conditionOf({ prices, leftOut, sellerId, ...words }: ListingFilter): string | undefined | null {
   const conditions = Object.entries({ ...words, sellerAgentId: sellerId }).flatMap(([column, value]) =>
     value === undefined ? [] : [`"${column}" = ${quoted(value)}`],
   );
   if (prices !== undefined) {
     if (prices.length === 0) return null;
     conditions.push(`(${prices.map(rangeCondition).join(" OR ")})`);
+  }
+  for (const [network, sellerIds] of leftOut ?? []) {
+    conditions.push(
+      `NOT ("network" = ${quoted(network)} AND "sellerAgentId" IN (${[...sellerIds].map(quoted).join(", ")}))`,
+    );
   }
   return conditions.length === 0 ? undefined : conditions.join(" AND ");
 }

@@ -1,5 +1,6 @@
 import type { EtherPrice } from "../../chain/ether-price.ts";
 import { CURRENCIES, NETWORKS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { DeadlineExceededError, withTimeout } from "../../lib/timeout.ts";
@@ -50,8 +51,10 @@ const CANDIDATES_PER_ANSWER = 4;
 const CANDIDATE_GROWTH = 8;
 /** Ten times what the slowest search of a million listings took. An object store that no longer answers isn't waited for. */
 const SEARCH_LIMIT_MS = 10_000;
-/** Maximum number of candidates whose sellers one request reads. The most relevant ones come first. */
+/** Maximum number of candidates of one search, whose sellers are read. The most relevant ones come first. */
 const MOST_CANDIDATES = 5_000;
+/** Of one request. Each leaves out what would fill the next one, so only many floods at once need more. */
+const MOST_SEARCHES = 6;
 
 /** Discovery of the listings in an index. Filters apply before the ranking. */
 export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverService {
@@ -61,7 +64,9 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
 
   /**
    * The index orders by relevance alone. The ranking adds what it knows of listing and seller, and minTrustScore may drop most
-   * candidates. So the search asks for more candidates until none beyond them can be among the answers.
+   * candidates. So the search asks for more candidates until none beyond them can be among the answers. What would only fill
+   * the next search is left out of it: sellers below minTrustScore, and those of whom enough listings are known, so that one
+   * with thousands of copies hides nobody.
    */
   async function discover(text: string, filter: SearchFilter, limit: number): Promise<RankedMatch[]> {
     const { category, network, sellerId, currency, deliveryType } = filter;
@@ -76,17 +81,24 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     const facts = { categoryFit, budgets: filter.maxPrice === undefined ? [] : (prices ?? []) };
     const engineFilter = { category, network, sellerId, currency, deliveryType, prices };
     const minScore = leastOnChainScoreOf(filter.minTrustScore ?? 0);
-    let candidates = Math.min(Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES), MOST_CANDIDATES);
-    for (;;) {
+    const isTrusted = ({ history }: RatedMatch) => minScore === null || history.score >= minScore;
+    const enough = Math.min(Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES), MOST_CANDIDATES);
+    // A search for one seller's listings is for all of them.
+    const enoughOfSeller = sellerId === undefined ? enough : Infinity;
+    const leftOut: LeftOut = { sellers: new Map(), best: [] };
+    let candidates = enough;
+    for (let searches = 1; ; searches += 1) {
       const asked = candidates;
-      const search = () => index.search({ text, encoding }, engineFilter, asked);
+      const search = () => index.search({ text, encoding }, { ...engineFilter, leftOut: leftOut.sellers }, asked);
       const matches = await reading(withTimeout("the search index", SEARCH_LIMIT_MS, search));
       const rated = await rate(matches, standings, facts);
-      const ranked = rank(minScore === null ? rated : rated.filter(({ history }) => history.score >= minScore));
-      const isComplete = matches.length < candidates || candidates === MOST_CANDIDATES;
-      if (isComplete || isSettled(ranked, limit, matches.at(-1)?.relevance ?? 0)) {
-        return await confirm(ranked, engineFilter, limit);
-      }
+      const ranked = rank([...leftOut.best, ...rated.filter(isTrusted)]);
+      const isComplete =
+        matches.length < asked ||
+        searches === MOST_SEARCHES ||
+        isSettled(ranked, limit, matches.at(-1)?.relevance ?? 0);
+      const hasLeftOut = !isComplete && leaveOut(leftOut, rated, isTrusted, enoughOfSeller);
+      if (isComplete || (asked === MOST_CANDIDATES && !hasLeftOut)) return await confirm(ranked, engineFilter, limit);
       candidates = Math.min(candidates * CANDIDATE_GROWTH, MOST_CANDIDATES);
     }
   }
@@ -142,6 +154,39 @@ interface RankingFacts {
   categoryFit: CategoryFit;
   /** The buyer's maximum prices; empty without a maximum. */
   budgets: readonly PriceRange[];
+}
+
+/** The sellers whose listings later searches of a request leave out. */
+interface LeftOut {
+  /** Ids, by network. */
+  sellers: Map<Network, Set<string>>;
+  /** The most relevant listings of those that are trusted. */
+  best: RatedMatch[];
+}
+
+/**
+ * Leaves out sellers that aren't trusted, and those of whom enough listings are known.
+ * @param rated the most relevant first
+ * @returns whether there were any
+ */
+function leaveOut(
+  { sellers, best }: LeftOut,
+  rated: readonly RatedMatch[],
+  isTrusted: (match: RatedMatch) => boolean,
+  enough: number,
+): boolean {
+  let hasAny = false;
+  const bySeller = Map.groupBy(rated, ({ listing }) => `${listing.sellerAgentId} ${listing.network}`);
+  for (const ofSeller of bySeller.values()) {
+    const [first] = ofSeller;
+    if (first === undefined || (isTrusted(first) && ofSeller.length < enough)) continue;
+    const { network, sellerAgentId } = first.listing;
+    const ofNetwork = sellers.get(network) ?? new Set<string>();
+    sellers.set(network, ofNetwork.add(sellerAgentId));
+    if (isTrusted(first)) best.push(...ofSeller.slice(0, enough));
+    hasAny = true;
+  }
+  return hasAny;
 }
 
 /** Adds each seller's history on the listing's own network (decision 20), and how category and price fit. */

@@ -143,8 +143,8 @@ export const MARKET_FAULTS: ApiMutant[] = [
   {
     fault: "discover ignores the wanted trust",
     file: "features/search/service.ts",
-    from: "rank(minScore === null ? rated : rated.filter(({ history }) => history.score >= minScore))",
-    to: "rank(minScore === null ? rated : rated.filter(() => true))",
+    from: "...rated.filter(isTrusted)]",
+    to: "...rated]",
     tests: ["search/discovery.test.ts", "listings/trust-filter.test.ts"],
   },
   {

@@ -201,8 +201,12 @@ describe("the ranking of search results", () => {
   after(() => Promise.all(opened.map((index) => index.close())));
 
   /** Discovery of listings, some with a trusted seller. Records how many candidates each search asked for. */
-  async function discovery(cosines: readonly number[], trusted: readonly number[]) {
-    const documents = cosines.map((cosine, n) => ({ document: listingOf(n), vector: vectorOf(cosine), revision: 1 }));
+  async function discovery(
+    cosines: readonly number[],
+    trusted: readonly number[],
+    fieldsOf: (n: number) => Partial<Listing> = () => ({}),
+  ) {
+    const documents = cosines.map((cosine, n) => storedOf(listingOf(n, fieldsOf(n)), vectorOf(cosine)));
     const index = await openListingTable(documents, 2);
     opened.push(index);
     const limits: number[] = [];
@@ -260,5 +264,45 @@ describe("the ranking of search results", () => {
       found.map(({ id }) => id),
       [listingOf(3_000).id],
     );
+  });
+
+  it("[S4.r12.3] finds the only seller with the score behind more untrusted ones than one search returns", async () => {
+    const cosines = [...Array.from({ length: 8_000 }, () => 0.9), 0.5];
+    const { service } = await discovery(cosines, [8_000]);
+    const found = await service.find("zebra", { minTrustScore: 0.9 }, 10);
+    assert.deepEqual(
+      found.map(({ id }) => id),
+      [listingOf(8_000).id],
+    );
+  });
+
+  it("[D23] a seller with more copies than one search returns hides no other seller", async () => {
+    const flood = 6_000;
+    const ofFlood = { sellerAgentId: "agt_flood", sellerAddress: walletOf(1) };
+    const cosines = [...Array.from({ length: flood }, () => 0.9), 0.7, 0.6];
+    const { service, limits } = await discovery(cosines, [], (n) => (n < flood ? ofFlood : {}));
+    const sellersOf = async (filter: { sellerId?: string }, limit: number) =>
+      (await service.discover("zebra", filter, limit)).map(({ listing }) => listing.sellerAgentId);
+    const sellers = ["agt_flood", `agt_${flood}`, `agt_${flood + 1}`];
+    assert.deepEqual(await sellersOf({}, 3), sellers);
+    assert.isAtMost(limits.length, 2);
+    // A search for that seller's listings leaves none of them out.
+    assert.deepEqual(await sellersOf({ sellerId: "agt_flood" }, 3), ["agt_flood", "agt_flood", "agt_flood"]);
+  });
+
+  it("[D23] a seller's copies on another network hide nobody there either", async () => {
+    const flood = 7_000;
+    const cosines = [...Array.from({ length: flood }, () => 0.9), 0.7];
+    const { service } = await discovery(cosines, [], (n) => ({
+      ...(n < flood ? { sellerAgentId: "agt_flood", sellerAddress: walletOf(1) } : {}),
+      network: n < flood / 2 ? "base" : "base-sepolia",
+    }));
+    const found = (await service.discover("zebra", {}, 3)).map(({ listing }) => listing);
+    const places = found.map(({ sellerAgentId, network }) => [sellerAgentId, network]);
+    assert.sameDeepMembers(places, [
+      ["agt_flood", "base"],
+      ["agt_flood", "base-sepolia"],
+      [`agt_${flood}`, "base-sepolia"],
+    ]);
   });
 });
