@@ -53,13 +53,13 @@ export function createDeliveries({ network, connection, transactions, recorder, 
    * Leaves an escrow to its parties and tells the buyer, who may dispute the delivery while the window is open.
    * @returns false if it was told before, or has moved on
    */
-  async function tell({ _id, escrow, payloadReceivedAt }: Delivered): Promise<boolean> {
+  async function tell({ _id, escrowId, escrow, payloadReceivedAt }: Delivered): Promise<boolean> {
     const deliveredAt = escrow?.deliveredAt ?? null;
     if (deliveredAt === null) return false;
     return withTransaction(connection, async (session) => {
       const record = await transactions
         .findOneAndUpdate(
-          { _id, ...delivered, payloadReceivedAt, "escrow.deliveredAt": deliveredAt },
+          { _id, escrowId, ...delivered, payloadReceivedAt, "escrow.deliveredAt": deliveredAt },
           { $set: { leftToBuyer: deliveredAt } },
           { session, returnDocument: "after" },
         )

@@ -1,7 +1,7 @@
 import type { Connection } from "mongoose";
 
 import { withTransaction } from "../../db/connection.ts";
-import { writePlain } from "../../db/plain-writes.ts";
+import { BY_ID, writePlain } from "../../db/plain-writes.ts";
 import { embedAll } from "../search/embedding/embed-batch.ts";
 import type { Embedded } from "../search/embedding/embed-batch.ts";
 import type { SentenceEncoder } from "../search/embedding/encoder.ts";
@@ -35,7 +35,8 @@ export async function embedEntries(deps: EmbedEntriesDeps, signal: AbortSignal):
         embedded.map(({ item: { _id, writeId }, vector }) => ({
           updateOne: {
             // What was written in the meantime is embedded by its write, or by the next run.
-            filter: { _id, writeId },
+            filter: { _id, agentId, writeId },
+            hint: BY_ID,
             update: { $set: { change, embedding: { model: encoder.model, vector: toBytes(vector) } } },
           },
         })),

@@ -1,6 +1,6 @@
 import type { ClientSession } from "mongoose";
 
-import { insertPlain, writePlain } from "../../db/plain-writes.ts";
+import { BY_ID, insertPlain, writePlain } from "../../db/plain-writes.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { EntryRecord, MemoryModels, MemoryTotalsRecord, RemovalRecord } from "./model.ts";
 
@@ -64,7 +64,8 @@ export async function removeEntries(
   session: ClientSession,
 ): Promise<void> {
   const ids = records.map(({ _id }) => _id);
-  await writePlain(models.entries, [{ deleteMany: { filter: { _id: { $in: ids } } } }], session);
+  const filter = { _id: { $in: ids }, agentId: totals._id };
+  await writePlain(models.entries, [{ deleteMany: { filter, hint: BY_ID } }], session);
   await writePlain(models.versions, [{ deleteMany: { filter: { entryId: { $in: ids } } } }], session);
   const expiresAt = new Date(now.getTime() + REMOVALS_KEPT_MS);
   const removals = ids.map((entryId, position): RemovalRecord => ({

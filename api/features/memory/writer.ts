@@ -2,7 +2,7 @@ import type { ClientSession, Connection } from "mongoose";
 
 import { MEMORY_VERSIONS } from "../../config/constants.ts";
 import { withTransaction } from "../../db/connection.ts";
-import { insertPlain, writePlain } from "../../db/plain-writes.ts";
+import { BY_ID, insertPlain, writePlain } from "../../db/plain-writes.ts";
 import type { StoredEmbedding } from "../listings/model.ts";
 import { requireVersion } from "./conditions.ts";
 import type { Condition } from "./conditions.ts";
@@ -150,7 +150,10 @@ export function createWriter({ connection, models, quota }: WriterDeps) {
     await insertPlain(versions, earlier, session);
     await writePlain(
       entries,
-      changed.map((record) => ({ replaceOne: { filter: { _id: record._id }, replacement: record, upsert: true } })),
+      // With the agent's id, which docs/scaling.md proposes as the shard key: an upsert needs it.
+      changed.map((record) => ({
+        replaceOne: { filter: { _id: record._id, agentId }, replacement: record, upsert: true, hint: BY_ID },
+      })),
       session,
     );
     return written;

@@ -118,7 +118,11 @@ export function createMessageReader(connection: Connection, models: MessageModel
       const isRecipient = await withTransaction(connection, async (session) => {
         const _id = deliveryId(messageId, agentId);
         const readAt = isRead ? now : null;
-        const changed = await deliveries.updateOne({ _id, isRead: !isRead }, { $set: { isRead, readAt } }, { session });
+        const changed = await deliveries.updateOne(
+          { _id, agentId, isRead: !isRead },
+          { $set: { isRead, readAt } },
+          { session },
+        );
         if (changed.modifiedCount === 0) return (await deliveries.exists({ _id }).session(session)) !== null;
         await inboxes.updateOne({ _id: agentId }, { $inc: { unread: isRead ? -1 : 1 } }, { session });
         return true;

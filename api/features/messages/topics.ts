@@ -68,7 +68,10 @@ export function createTopicService(connection: Connection, models: MessageModels
 
     unsubscribe: (agentId, topic) =>
       withTransaction(connection, async (session) => {
-        const { deletedCount } = await subscriptions.deleteOne({ _id: subscriptionId(topic, agentId) }, { session });
+        const { deletedCount } = await subscriptions.deleteOne(
+          { _id: subscriptionId(topic, agentId), agentId },
+          { session },
+        );
         if (deletedCount === 0) return false;
         await inboxes.updateOne({ _id: agentId }, { $inc: { subscriptions: -1 } }, { session });
         return true;

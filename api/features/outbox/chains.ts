@@ -2,6 +2,7 @@ import { Types } from "mongoose";
 import type { ClientSession, PipelineStage } from "mongoose";
 
 import { withTransaction } from "../../db/connection.ts";
+import { BY_ID } from "../../db/plain-writes.ts";
 import { isScheduled } from "./due.ts";
 import type { DispatchRecord, OutboxModels } from "./model.ts";
 
@@ -20,7 +21,7 @@ export interface Chains {
   hold(links: readonly ChainLink[]): Promise<boolean>;
   /**
    * Updates a dispatch of a chain. If that ends it, the next one is due at once, in the same transaction. Null if the
-   * filter doesn't match.
+   * filter, which has the ids of the dispatch and its agent, doesn't match.
    */
   update(
     filter: Record<string, unknown>,
@@ -102,7 +103,7 @@ export function createChains({ dispatches, arrivals }: OutboxModels): Chains {
     update(filter, change) {
       return withTransaction(connection, async (session) => {
         const updated = await dispatches
-          .findOneAndUpdate(filter, change, { session, returnDocument: "after", updatePipeline: true })
+          .findOneAndUpdate(filter, change, { session, returnDocument: "after", updatePipeline: true, hint: BY_ID })
           .lean<DispatchRecord | null>();
         if (updated !== null && updated.status !== "pending") await releaseNext(updated, session);
         return updated;

@@ -1,6 +1,7 @@
 import type { PipelineStage } from "mongoose";
 
 import { DURABLE_RETRIES, FUNDED_BACKUP_DELAY_MS, WEBHOOK_RETRIES } from "../../config/constants.ts";
+import { BY_ID } from "../../db/plain-writes.ts";
 import { createChains, isChained } from "./chains.ts";
 import type { ChainLink } from "./chains.ts";
 import { fromNow, INTERRUPTED, isDue, isScheduled } from "./due.ts";
@@ -100,13 +101,14 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
   const chains = createChains(models);
 
   /** Selects a dispatch while the turn holds it. After the lease, another turn may have started its own attempt. */
-  const asTaken = ({ _id, holder, attempts }: DispatchRecord) => ({
+  const asTaken = ({ _id, agentId, holder, attempts }: DispatchRecord) => ({
     _id,
+    agentId,
     holder,
     attempts: { $size: attempts.length },
   });
 
-  /** Updates a dispatch by a pipeline. Null if the filter doesn't match. */
+  /** Updates a dispatch by a pipeline. The filter has its id and its agent's. Null if the filter doesn't match. */
   function update(
     filter: Record<string, unknown>,
     fields: Record<string, unknown>,
@@ -115,12 +117,12 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
     const change = [{ $set: fields }] as PipelineStage.Set[];
     if (endsLink) return chains.update(filter, change);
     return model
-      .findOneAndUpdate(filter, change, { returnDocument: "after", updatePipeline: true })
+      .findOneAndUpdate(filter, change, { returnDocument: "after", updatePipeline: true, hint: BY_ID })
       .lean<DispatchRecord | null>();
   }
 
   /** Starts an attempt, or records that there were too many. Null if another turn was first. */
-  function beginAttempt(waiting: Waiting, holder: string): Promise<DispatchRecord | null> {
+  function beginAttempt(agentId: string, waiting: Waiting, holder: string): Promise<DispatchRecord | null> {
     const begun = {
       ...{ startedAt: "$$NOW", finishedAt: null, outcome: "running", statusCode: null, error: null },
       ...{ latencyMs: null, answer: null },
@@ -129,7 +131,7 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
     // A worker that dies during an attempt can't record that. The next one does.
     const isSpent = { $gte: [{ $size: "$attempts" }, maxAttempts] };
     return update(
-      { _id: waiting._id, status: "pending", ...isDue("dueAt") },
+      { _id: waiting._id, agentId, status: "pending", ...isDue("dueAt") },
       {
         status: { $cond: [isSpent, "failed", "$status"] },
         holder: { $cond: [isSpent, null, holder] },
@@ -164,7 +166,7 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
       // Reading one more shows whether the lane is empty afterwards.
       const waiting = await firstOf(agentId, limit + 1);
       const due = waiting.slice(0, limit).filter((dispatch) => dispatch.isDue);
-      const begun = await Promise.all(due.map((dispatch) => beginAttempt(dispatch, holder)));
+      const begun = await Promise.all(due.map((dispatch) => beginAttempt(agentId, dispatch, holder)));
       const dispatches = begun.flatMap((dispatch) => (dispatch?.status === "pending" ? [dispatch] : []));
       return { dispatches, hasMore: waiting.length > dispatches.length };
     },
@@ -174,7 +176,7 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
       const attemptedAt = dispatch.attempts.at(-1)?.startedAt;
       if (backupId === undefined || attemptedAt === undefined) return false;
       await model.updateOne(
-        { _id: backupId, status: "pending", dueAt: null },
+        { _id: backupId, agentId: dispatch.agentId, status: "pending", dueAt: null },
         { $set: { dueAt: new Date(attemptedAt.getTime() + options.backupDelayMs) } },
       );
       return true;

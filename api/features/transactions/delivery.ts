@@ -83,7 +83,7 @@ export function createDelivery(options: DeliveryOptions) {
       const receivedAt = clock.now();
       const stored = await transactions
         .findOneAndUpdate(
-          { _id: record._id, responsePayloadJson: null },
+          { _id: record._id, network: record.network, escrowId: record.escrowId, responsePayloadJson: null },
           {
             $set: {
               responsePayloadJson: JSON.stringify(payload),
@@ -128,7 +128,10 @@ export function createDelivery(options: DeliveryOptions) {
       await requireOpen(reading);
       const minBlock = input.txHash === undefined ? 0 : await submittedIn(record, input.txHash);
       await store(record, input.responsePayload, proof);
-      if (minBlock > 0) await transactions.updateOne({ _id: transactionId }, { $max: { minBlock } });
+      if (minBlock > 0) {
+        const { network, escrowId } = record;
+        await transactions.updateOne({ _id: transactionId, network, escrowId }, { $max: { minBlock } });
+      }
 
       const found = await reader.find(transactionId, agentId);
       try {

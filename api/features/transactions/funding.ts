@@ -92,7 +92,8 @@ export function createFunding(options: FundingOptions) {
       const { record } = found;
       const check = await checkFunding(chains[record.network], txHash, termsOf(record));
       if (check.kind !== "funded") return refuse(record, txHash, check);
-      await transactions.updateOne({ _id: transactionId }, { $max: { minBlock: check.blockNumber } });
+      const asFound = { _id: transactionId, network: record.network, escrowId: record.escrowId };
+      await transactions.updateOne(asFound, { $max: { minBlock: check.blockNumber } });
       try {
         const reading = await reader.current(found, {
           minBlock: check.blockNumber,

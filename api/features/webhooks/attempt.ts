@@ -41,7 +41,7 @@ export function createWebhookSend({ sender, secrets, health, eventLog, now }: We
     const result = await sender.send(webhook, signal);
     // A stopping worker ended the attempt, so it says nothing about the receiver.
     const isReport = webhookId !== null && !("error" in address) && !signal.aborted;
-    if (isReport) await health.report(webhookId, result.outcome === "acknowledged");
+    if (isReport) await health.report(agentId, webhookId, result.outcome === "acknowledged");
     return result;
   };
 }

@@ -13,7 +13,7 @@ export interface WebhookHealth {
    * Records how an attempt ended. A registration without an acknowledgement for five days since its first failure is
    * disabled, and its owner's event log gets `webhook.disabled`.
    */
-  report(webhookId: string, isAcknowledged: boolean): Promise<void>;
+  report(agentId: string, webhookId: string, isAcknowledged: boolean): Promise<void>;
 }
 
 /** Dependencies of the health of registered webhooks. */
@@ -30,7 +30,7 @@ export function createWebhookHealth({ connection, webhooks, recorder, now }: Web
   async function disable({ _id, agentId, url, failingSince }: WebhookRecord): Promise<void> {
     const disabledAt = now();
     await withTransaction(connection, async (session) => {
-      const asRead = { _id, status: "active" as const, failingSince };
+      const asRead = { _id, agentId, status: "active" as const, failingSince };
       const change = { $set: { status: "disabled" as const, disabledAt, updatedAt: disabledAt } };
       const { modifiedCount } = await webhooks.updateOne(asRead, change, { session });
       if (modifiedCount === 0 || failingSince === null) return;
@@ -54,15 +54,16 @@ export function createWebhookHealth({ connection, webhooks, recorder, now }: Web
       return found.status === "active" ? { url: found.url } : { error: "the webhook is disabled" };
     },
 
-    async report(webhookId, isAcknowledged) {
+    async report(agentId, webhookId, isAcknowledged) {
       if (isAcknowledged) {
-        await webhooks.updateOne({ _id: webhookId, failingSince: { $ne: null } }, { $set: { failingSince: null } });
+        const hasFailed = { _id: webhookId, agentId, failingSince: { $ne: null } };
+        await webhooks.updateOne(hasFailed, { $set: { failingSince: null } });
         return;
       }
       const at = now();
       const failing = await webhooks
         .findOneAndUpdate(
-          { _id: webhookId, status: "active" },
+          { _id: webhookId, agentId, status: "active" },
           [{ $set: { failingSince: { $ifNull: ["$failingSince", at] } } }],
           { returnDocument: "after", updatePipeline: true },
         )

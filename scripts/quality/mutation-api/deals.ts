@@ -99,15 +99,15 @@ export const DEAL_FAULTS: ApiMutant[] = [
   {
     fault: "a read forgets the block of the funding",
     file: FUNDING,
-    from: "await transactions.updateOne({ _id: transactionId }, { $max: { minBlock: check.blockNumber } });",
+    from: "await transactions.updateOne(asFound, { $max: { minBlock: check.blockNumber } });",
     to: "",
     tests: ["transactions/funding.test.ts", "indexer/indexer-lag.test.ts"],
   },
   {
     fault: "a payload is written twice",
     file: DELIVERY,
-    from: "{ _id: record._id, responsePayloadJson: null },",
-    to: "{ _id: record._id },",
+    from: "escrowId: record.escrowId, responsePayloadJson: null },",
+    to: "escrowId: record.escrowId },",
     tests: TRANSACTION_TESTS,
   },
   {

@@ -26,8 +26,8 @@ export const MESSAGE_FAULTS: ApiMutant[] = [
   {
     fault: "a message that is marked as read twice counts twice",
     file: MESSAGES,
-    from: "deliveries.updateOne({ _id, isRead: !isRead }, { $set: { isRead, readAt } }",
-    to: "deliveries.updateOne({ _id }, { $set: { isRead, readAt } }",
+    from: "{ _id, agentId, isRead: !isRead },",
+    to: "{ _id, agentId },",
     tests: [DIRECT],
   },
   {

@@ -162,8 +162,8 @@ export const MOVE_FAULTS: ApiMutant[] = [
   {
     fault: "two workers send the same webhook",
     file: OUTBOX,
-    from: '{ _id: waiting._id, status: "pending", ...isDue("dueAt") },',
-    to: '{ _id: waiting._id, status: "pending" },',
+    from: '{ _id: waiting._id, agentId, status: "pending", ...isDue("dueAt") },',
+    to: '{ _id: waiting._id, agentId, status: "pending" },',
     tests: [...OUTBOX_TESTS, "outbox/fairness.test.ts", "outbox/backlog.test.ts"],
   },
   {

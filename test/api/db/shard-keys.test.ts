@@ -8,8 +8,13 @@ import type { Connection } from "mongoose";
 
 import { createIndexes } from "../../../api/db/connection.ts";
 import { paymentModel } from "../../../api/features/fees/payment-model.ts";
+import { createOutbox, OUTBOX_DEFAULTS } from "../../../api/features/outbox/outbox.ts";
+import { createWebhookHealth } from "../../../api/features/webhooks/health.ts";
+import { webhookModel } from "../../../api/features/webhooks/registration-model.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
+import { memoryOf } from "../../fixtures/memory.ts";
+import { profileOf } from "../../fixtures/profile.ts";
 
 /** Collections that no model declares: those of the job queue. */
 const OF_THE_QUEUE = ["jobs", "agenda_logs"];
@@ -39,6 +44,30 @@ function proposedKeys(): ProposedKey[] {
   return [...rows].flatMap(([, names = "", key = ""]) => {
     const fields = Array.from(key.matchAll(/(\w+): /g), ([, field]) => field ?? "");
     return namesIn(names).map((collection) => ({ collection, fields, isHashed: key.includes("hashed") }));
+  });
+}
+
+interface ProfiledWrite {
+  ns: string;
+  op: string;
+  command: {
+    /** Of an update. */
+    q?: Record<string, unknown>;
+    upsert?: boolean;
+    findAndModify?: string;
+    findandmodify?: string;
+    query?: Record<string, unknown>;
+  };
+}
+
+/** The upserts and findAndModify commands of some work. */
+async function writesOf(connection: Connection, work: () => Promise<void>) {
+  const profile = await profileOf<ProfiledWrite>(connection, { op: { $in: ["update", "command"] } }, work);
+  return profile.flatMap(({ ns, op, command }) => {
+    const isModify = command.findAndModify !== undefined || command.findandmodify !== undefined;
+    if (!isModify && !(op === "update" && command.upsert === true)) return [];
+    const collection = ns.slice(ns.indexOf(".") + 1);
+    return [{ collection, filter: (isModify ? command.query : command.q) ?? {} }];
   });
 }
 
@@ -78,5 +107,38 @@ describe("the shard keys of docs/scaling.md", () => {
       }
     }
     assert.ok(compared > 0, "there are unique indexes");
+  });
+
+  it("are in the filters of writes that may create a document, or that return the one they have changed", async () => {
+    const keys = new Map(proposedKeys().map(({ collection, fields }) => [collection, fields]));
+    const writes = await writesOf(connection, async () => {
+      const agent = await api.registerAgent();
+      const memory = memoryOf(api, agent);
+      await memory.write("plan", 1);
+      await memory.write("plan", 2);
+      await memory.renew("plan");
+      await memory.remove("plan");
+      const call = (method: string, path: string, body?: object) =>
+        api.request(method, `/api/v1/webhooks${path}`, { key: agent.apiKey, ...(body === undefined ? {} : { body }) });
+      const webhook = { url: "https://agent.example/hook", events: ["escrow.funded"] };
+      const { webhookId } = (await call("POST", "", webhook)).body.data;
+      await call("PATCH", `/${webhookId}`, { events: ["escrow.released"] });
+      await call("POST", `/${webhookId}/ping`);
+      const outbox = createOutbox(api.container.features.outbox.models, OUTBOX_DEFAULTS);
+      const { dispatches } = await outbox.take(agent.agentId, "turn", 10);
+      assert.lengthOf(dispatches, 1);
+      const failed = { statusCode: 500, error: null, latencyMs: 1, answer: null };
+      for (const dispatch of dispatches) await outbox.finish(dispatch, { outcome: "refused", ...failed });
+      const { connection: db, features } = api.container;
+      const health = { connection: db, webhooks: webhookModel(db), recorder: features.events.recorder };
+      await createWebhookHealth({ ...health, now: () => new Date() }).report(agent.agentId, webhookId, false);
+      await call("DELETE", `/${webhookId}`);
+    });
+    const sharded = writes.filter(({ collection }) => keys.has(collection));
+    for (const { collection, filter } of sharded) {
+      assert.includeMembers(Object.keys(filter), keys.get(collection) ?? [], collection);
+    }
+    const seen = sharded.map(({ collection }) => collection);
+    assert.includeMembers(seen, ["memory_entries", "memory_totals", "webhooks", "outbox_dispatches"]);
   });
 });

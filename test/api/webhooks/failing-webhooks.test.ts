@@ -120,7 +120,7 @@ describe("a registered webhook", () => {
         createWebhookHealth({
           ...{ connection, webhooks: webhooks(), recorder: features.events.recorder },
           now: () => new Date(first.getTime() + msLater),
-        }).report(webhookId, false);
+        }).report(agent.agentId, webhookId, false);
       const state = async () => (await get(`${PATH}/${webhookId}`)).status;
       await reportAt(0);
       await reportAt(WEBHOOK_DISABLED_AFTER_MS - 1);
