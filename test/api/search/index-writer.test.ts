@@ -5,6 +5,7 @@ import { assert } from "chai";
 import { embedPending } from "../../../api/features/search/embed-pending.ts";
 import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
 import { indexStateModel } from "../../../api/features/search/index/index-state.ts";
+import { createListingSource } from "../../../api/features/search/listing-source.ts";
 import type { IndexState } from "../../../api/features/search/index/index-state.ts";
 import { listingModel } from "../../../api/features/listings/model.ts";
 import type { Clock } from "../../../api/lib/clock.ts";
@@ -15,6 +16,7 @@ import type { RunningLoops } from "../../fixtures/loops.ts";
 import { until } from "../../fixtures/until.ts";
 
 const LOOP = "search.write-index";
+type ListingSource = ReturnType<typeof createListingSource>;
 const OLD_MODEL = "earlier@1";
 
 describe("the writer of the search index", () => {
@@ -124,6 +126,83 @@ describe("the writer of the search index", () => {
     aheadMs = 120_000;
     await until("the old one is dropped", async () => (await tables()).length === 1);
     assert.deepEqual(await tables(), [after.table]);
+  });
+
+  /** Starts a writer of an index whose source is changed. @returns stops it */
+  function startWriterThat(change: (source: ListingSource) => Partial<ListingSource>) {
+    const { connection, features } = api.container;
+    const source = createListingSource(listingModel(connection), features.search.encoders.current.model);
+    const stopping = new AbortController();
+    const running = features.search.indexes.writer(LOOP, { ...source, ...change(source) }).run(stopping.signal);
+    return async () => {
+      stopping.abort();
+      await running;
+    };
+  }
+
+  it("changes are found in an outdated index while the new one is being built", async () => {
+    const changed = await list("Falconry show");
+    startWriting();
+    await untilFound("falconry", changed);
+    await stopWriting();
+    await change({ format: 0 });
+    const before = await state();
+    const { promise: mayLoad, resolve: load } = Promise.withResolvers<undefined>();
+    const stop = startWriterThat((source) => ({
+      async load(target, beforeWrite) {
+        await mayLoad;
+        return await source.load(target, beforeWrite);
+      },
+    }));
+    try {
+      await until("the new table is there", async () => (await tables()).length === 2);
+      const added = await list("Volcano hikes");
+      await untilFound("volcano", added);
+      await edit(changed, { title: "Beekeeping course" });
+      await untilFound("beekeeping", changed);
+      assert.strictEqual((await state()).table, before.table);
+      load(undefined);
+      await until("the new index answers", async () => (await state()).table !== before.table);
+      const last = await list("Pottery class");
+      await untilFound("pottery", last);
+      assert.include(await idsOf("volcano"), added);
+      assert.include(await idsOf("beekeeping"), changed);
+    } finally {
+      load(undefined);
+      await stop();
+    }
+  });
+
+  it("an outdated index that can't take changes doesn't keep the new one from being built", async () => {
+    const first = await list("Falconry show");
+    startWriting();
+    await untilFound("falconry", first);
+    await stopWriting();
+    await change({ format: 0 });
+    const before = await state();
+    const { promise: mayLoad, resolve: load } = Promise.withResolvers<undefined>();
+    const stop = startWriterThat((source) => ({
+      async load(target, beforeWrite) {
+        await mayLoad;
+        return await source.load(target, beforeWrite);
+      },
+      async apply(changes, target) {
+        if (target.name !== before.table) {
+          await source.apply(changes, target);
+          return;
+        }
+        load(undefined);
+        throw new Error("The rows have another layout");
+      },
+    }));
+    try {
+      const added = await list("Volcano hikes");
+      await untilFound("volcano", added);
+      assert.notStrictEqual((await state()).table, before.table);
+    } finally {
+      load(undefined);
+      await stop();
+    }
   });
 
   it("after a change of the model the old index answers until every listing has a new vector", async () => {

@@ -63,9 +63,9 @@ interface OpenIndex extends TableInUse {
 
 /**
  * Keeps an index in step with the database: one process at a time, which any other may replace at any moment. It builds the
- * index once, then follows the changes from where the last writer noted its position. Changes are written before the position,
- * and writing one again does no harm, so a crash loses nothing. A writer that was paused past its lease can't undo what the
- * next one has written, because a newer revision of a document is never replaced.
+ * index once, beside an outdated one if there is any, then follows the changes from where the last writer noted its position.
+ * Changes are written before the position, and writing one again does no harm, so a crash loses nothing. A writer that was
+ * paused past its lease can't undo what the next one has written, because a newer revision of a document is never replaced.
  */
 export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<Changed>): BackgroundLoop {
   const { source, states, tables, lease, encoder, now, log: parent } = deps;
@@ -118,16 +118,25 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
   }
 
   /**
-   * The index as it is; a new one if there is none, or one that can't be read, or is outdated.
-   * @param isLost whether changes are missing from it that can't be read any more
+   * Builds the index while the present one follows the changes: searches find them meanwhile, however long it takes. If that
+   * fails, the present one answers as it is.
    */
-  async function openOrBuild(isLost: boolean): Promise<OpenIndex> {
-    const state = await states.findById(source.name).lean<IndexState | null>();
-    if (state === null || isLost) return await build(state);
-    if (state.format !== source.format) return await build(state);
-    if (now().getTime() - state.followedAt.getTime() > (source.mostAbsenceMs ?? Infinity)) return await build(state);
-    // Until all documents are embedded, the index of the old model answers.
-    if (state.model !== encoder.model && (await source.isEmbedded())) return await build(state);
+  async function buildBeside(present: OpenIndex, signal: AbortSignal): Promise<OpenIndex> {
+    const built = new AbortController();
+    const following = follow(present, AbortSignal.any([signal, built.signal]), true).catch((error: unknown) => {
+      // Rows of a new layout may not fit into its table.
+      log.warn({ err: error, table: present.name }, "the search index that is being replaced can't follow the changes");
+    });
+    try {
+      return await build(present.state);
+    } finally {
+      built.abort();
+      await following;
+    }
+  }
+
+  /** The table that answers at the moment; undefined if it can't be read. */
+  async function open(state: IndexState): Promise<OpenIndex | undefined> {
     const { table: name, model } = state;
     try {
       const table = await tables.open(name);
@@ -137,8 +146,24 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
       // If not even the names can be read, the place is out of reach for a while, and nothing is lost.
       await tables.names();
       log.error({ err: error, table: name }, "the search index can't be read and is being built again");
-      return await build(state);
+      return undefined;
     }
+  }
+
+  /**
+   * The index as it is; a new one if there is none, or one that can't be read, or is outdated.
+   * @param isLost whether changes are missing from it that can't be read any more
+   */
+  async function openOrBuild(isLost: boolean, signal: AbortSignal): Promise<OpenIndex> {
+    const state = await states.findById(source.name).lean<IndexState | null>();
+    if (state === null || isLost) return await build(state);
+    // Following it would note a position as if nothing were missing before.
+    if (now().getTime() - state.followedAt.getTime() > (source.mostAbsenceMs ?? Infinity)) return await build(state);
+    const present = await open(state);
+    if (present === undefined) return await build(state);
+    // Until all documents are embedded, the index of the old model answers.
+    const isOutdated = state.format !== source.format || (state.model !== encoder.model && (await source.isEmbedded()));
+    return isOutdated ? await buildBeside(present, signal) : present;
   }
 
   /** Drops tables that no search reads any more, and what a writer was building when it died. */
@@ -166,8 +191,11 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
     }
   }
 
-  /** Follows the changes until the signal aborts, another process takes over, or the index has to be built again. */
-  async function follow({ state, ...target }: OpenIndex, signal: AbortSignal): Promise<void> {
+  /**
+   * Follows the changes until the signal aborts, another process takes over, or the index has to be built again.
+   * @param isBeingReplaced whether another table is being built. No state names that one yet, so nothing is dropped.
+   */
+  async function follow({ state, ...target }: OpenIndex, signal: AbortSignal, isBeingReplaced = false): Promise<void> {
     const { table } = target;
     const changes = inBatches(source.watch(state.resume));
     let untidied = { writes: 0, documents: 0 };
@@ -193,7 +221,7 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
           await tidy(table);
           untidied = { writes: 0, documents: 0 };
         }
-        if (performance.now() < checkAt) continue;
+        if (isBeingReplaced || performance.now() < checkAt) continue;
         checkAt = performance.now() + CHECK_EVERY_MS;
         if (state.model !== encoder.model && (await source.isEmbedded())) return;
         await dropRetired(state);
@@ -229,7 +257,7 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
         try {
           if (await lease.acquire()) {
             await whileRenewing(async () => {
-              const index = await openOrBuild(isLost);
+              const index = await openOrBuild(isLost, signal);
               isLost = false;
               await follow(index, signal);
             });
