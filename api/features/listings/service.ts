@@ -18,8 +18,11 @@ export type ListingPatch = z.output<typeof patchListingBody>;
 
 /** Embeds a listing's text for semantic search. */
 export interface ListingEmbedder {
-  /** Null if that isn't possible at the moment. The listing is stored anyway, and a job embeds it later. */
-  embed(text: string): Promise<StoredEmbedding | null>;
+  /**
+   * Null if that isn't possible at the moment. The listing is stored anyway, and a job embeds it later.
+   * @param seller on whose share of the day's tokens the text counts
+   */
+  embed(text: string, seller: { spender: string }): Promise<StoredEmbedding | null>;
 }
 
 /** Listings of services (specification 2.2 and 3.3). */
@@ -101,7 +104,7 @@ export function createListingService({ listings, embedder, clock }: ListingServi
         price: toDecimal128(exactDecimal(price)),
         status: "active",
         revision: 1,
-        embedding: await embedder.embed(searchTextOf(fields)),
+        embedding: await embedder.embed(searchTextOf(fields), { spender: seller.agentId }),
         createdAt: now,
         updatedAt: now,
       };
@@ -125,7 +128,9 @@ export function createListingService({ listings, embedder, clock }: ListingServi
         const change: Partial<ListingRecord> = { ...fields };
         if (price !== undefined || patch.currency !== undefined) change.price = checkedPrice(record, patch);
         const isTextChanged = [patch.title, patch.description, patch.category].some((text) => text !== undefined);
-        if (isTextChanged) change.embedding = await embedder.embed(searchTextOf({ ...record, ...fields }));
+        if (isTextChanged) {
+          change.embedding = await embedder.embed(searchTextOf({ ...record, ...fields }), { spender: seller.agentId });
+        }
         return change;
       }),
 

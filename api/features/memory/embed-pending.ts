@@ -45,8 +45,13 @@ export async function embedEntries(deps: EmbedEntriesDeps, signal: AbortSignal):
     });
   }
 
+  /** Agents that have no tokens left: their entries wait for the next day. */
+  const unpaid = new Set<string>();
   return await embedAll<PendingEntry>({
-    ...{ encoder, signal, pending: pendingInTurns(models, encoder.model) },
+    ...{ encoder, signal, pending: pendingInTurns(models, encoder.model, unpaid) },
+    skip: (items) => {
+      for (const { agentId } of items) unpaid.add(agentId);
+    },
     textOf: ({ key, valueJson, agentId }) => ({ text: meaningOf(key, JSON.parse(valueJson)), owner: agentId }),
     async store(embedded) {
       for (const [agentId, own] of Map.groupBy(embedded, ({ item }) => item.agentId)) await write(agentId, own);

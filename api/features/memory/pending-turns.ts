@@ -19,10 +19,12 @@ interface Rest {
 /**
  * The entries without a vector of a model, each once, in turns of their agents: one with thousands of them doesn't keep the
  * others' waiting. A run may end before everybody has had a turn, so it begins with a random agent.
+ * @param leftOut agents that have no further turn; grows meanwhile
  */
 export async function* pendingInTurns(
   { entries, totals }: Pick<MemoryModels, "entries" | "totals">,
   model: string,
+  leftOut: ReadonlySet<string>,
 ): AsyncGenerator<PendingEntry> {
   const rests: Rest[] = [];
 
@@ -60,6 +62,7 @@ export async function* pendingInTurns(
   }
   // The list grows while it is read.
   for (const { embeddedBy, agentId, after } of rests) {
+    if (leftOut.has(agentId)) continue;
     const page = await read(embeddedBy, after, endOfEntries(agentId));
     yield* page;
     const last = page.at(-1);

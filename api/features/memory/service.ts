@@ -123,7 +123,7 @@ export function createMemoryService({ connection, models, reader, quota, embedde
       operation: Operation,
     ): Promise<{ entry: PresentedEntry; isNew: boolean }> {
       requireWritable(input);
-      const embedding = await embedder.embed(meaningOf(input.key, input.value), agentId);
+      const embedding = await embedder.embed(meaningOf(input.key, input.value), { owner: agentId });
       const at = now();
       const [written] = await writer.write({
         ...{ agentId, drafts: [draftOf(input, at, embedding)], condition, now: at },

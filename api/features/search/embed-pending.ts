@@ -31,7 +31,7 @@ export async function embedPending(deps: EmbedPendingDeps, log: Logger, signal: 
     .cursor();
   return await embedAll<Pending>({
     ...{ encoder, pending, signal },
-    textOf: (record) => ({ text: searchTextOf(toListing(record)) }),
+    textOf: (record) => ({ text: searchTextOf(toListing(record)), spender: record.sellerAgentId }),
     async store(embedded) {
       const { modifiedCount } = await listings.bulkWrite(
         embedded.map(({ item: { _id, revision }, vector }) => ({

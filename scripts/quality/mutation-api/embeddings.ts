@@ -77,7 +77,7 @@ export const EMBEDDING_FAULTS: ApiMutant[] = [
   {
     fault: "the day's tokens have no bound",
     file: BUDGET,
-    from: "tokens: { $lte: dailyTokens - tokens } };",
+    from: "tokens: { $lte: limit - tokens } };",
     to: "tokens: { $gte: 0 } };",
     tests: PROCESS_TESTS,
   },

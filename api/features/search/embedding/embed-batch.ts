@@ -6,6 +6,7 @@ interface PendingText<Item> {
   item: Item;
   text: string;
   owner?: string;
+  spender?: string;
 }
 
 /** What a text belongs to, with its vector. */
@@ -17,6 +18,8 @@ export interface Embedded<Item> {
 /** What came of a batch. */
 interface EmbeddedBatch<Item> {
   embedded: Embedded<Item>[];
+  /** Those whose agents have no tokens left. */
+  unpaid: Item[];
   /** Whether the encoder can't embed more at the moment: the job's next run goes on. */
   isStuck: boolean;
 }
@@ -30,8 +33,8 @@ async function embedBatch<Item>(
   texts: readonly PendingText<Item>[],
 ): Promise<EmbeddedBatch<Item>> {
   const settled = await Promise.allSettled(
-    texts.map(async ({ item, text, owner }) => {
-      const options: EncodeOptions = owner === undefined ? {} : { owner };
+    texts.map(async ({ item, text, owner, spender }) => {
+      const options: EncodeOptions = { owner, spender };
       return { item, vector: (await encoder.encode(text, options)).vector };
     }),
   );
@@ -40,18 +43,26 @@ async function embedBatch<Item>(
   if (unexpected !== undefined) throw unexpected as Error;
   return {
     embedded: settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : [])),
-    isStuck: failures.some((error) => error instanceof NoVectorError && error.reason !== "text"),
+    unpaid: texts.flatMap(({ item }, position) => {
+      const result = settled[position];
+      return result?.status === "rejected" && reasonOf(result.reason) === "share" ? [item] : [];
+    }),
+    isStuck: failures.some((error) => ["budget", "server"].includes(reasonOf(error) ?? "")),
   };
 }
+
+const reasonOf = (error: unknown) => (error instanceof NoVectorError ? error.reason : undefined);
 
 /** A run of a job that embeds what is pending. */
 export interface PendingRun<Item> {
   encoder: SentenceEncoder;
   pending: AsyncIterable<Item>;
-  /** @returns the text, and the id of the agent whose private text it is */
-  textOf: (item: Item) => { text: string; owner?: string };
+  /** @returns the text, and the id of the agent whose private text it is, or on whose share of the day's tokens it counts */
+  textOf: (item: Item) => { text: string; owner?: string; spender?: string };
   /** @returns how many it has stored: what was written in the meantime isn't */
   store: (embedded: readonly Embedded<Item>[]) => Promise<number>;
+  /** Told of those whose agents have no tokens left, so that the run can leave their others out. */
+  skip?: (unpaid: readonly Item[]) => void;
   signal: AbortSignal;
 }
 
@@ -62,18 +73,26 @@ const RUN_MS = 4 * 60_000;
  * Embeds what is pending in batches, until nothing is left, the encoder is stuck or the run's time is over.
  * @returns how many were stored
  */
-export async function embedAll<Item>({ encoder, pending, textOf, store, signal }: PendingRun<Item>): Promise<number> {
+export async function embedAll<Item>({
+  encoder,
+  pending,
+  textOf,
+  store,
+  skip,
+  signal,
+}: PendingRun<Item>): Promise<number> {
   const endAt = performance.now() + RUN_MS;
   let stored = 0;
   let batch: Item[] = [];
 
   /** @returns whether the run ends */
   async function flush(): Promise<boolean> {
-    const { embedded, isStuck } = await embedBatch(
+    const { embedded, unpaid, isStuck } = await embedBatch(
       encoder,
       batch.map((item) => ({ item, ...textOf(item) })),
     );
     batch = [];
+    if (unpaid.length > 0) skip?.(unpaid);
     if (embedded.length > 0) stored += await store(embedded);
     return isStuck || signal.aborted || performance.now() > endAt;
   }

@@ -16,6 +16,8 @@ export interface EncodeOptions {
   as?: "query" | "document";
   /** Id of the agent whose private text it is. Nobody else can find out whether it has been embedded before. */
   owner?: string | undefined;
+  /** Id of the agent on whose share of the day's tokens the text counts. Default: its owner. */
+  spender?: string | undefined;
   /** How long the caller waits, in milliseconds. What comes later is still kept for the next call. */
   patienceMs?: number;
 }
@@ -52,7 +54,8 @@ export class EncoderUnavailableError extends Error {
  * unavailable or too slow, or the text itself can't be embedded.
  */
 export class NoVectorError extends EncoderUnavailableError {
-  readonly reason: "budget" | "server" | "text";
+  /** `share`: the agent's share of the day's tokens is spent. Others' texts can still be embedded. */
+  readonly reason: "budget" | "share" | "server" | "text";
 
   constructor(reason: NoVectorError["reason"], message: string) {
     super(message);

@@ -8,7 +8,7 @@ import type { SentenceEncoder } from "./encoder.ts";
 import { embeddingModels } from "./model.ts";
 import { createOutage } from "./outage.ts";
 import type { OutagePauses } from "./outage.ts";
-import { createServerEncoder } from "./server-encoder.ts";
+import { createServerEncoder, mostTokensOf } from "./server-encoder.ts";
 import type { ServerEncoderDeps } from "./server-encoder.ts";
 import { createTokenBudget } from "./token-budget.ts";
 import { createVectorCache } from "./vector-cache.ts";
@@ -69,7 +69,7 @@ export function createEncoders(options: EncodersOptions): Encoders {
   }
 
   const { dailyTokens, maxTextBytes } = provider;
-  const budget = createTokenBudget({ spending, dailyTokens, now, log });
+  const budget = createTokenBudget({ spending, dailyTokens, longestText: mostTokensOf(maxTextBytes), now, log });
   const cache = createVectorCache(vectors);
   const name = providerName(provider.baseUrl);
   const known = new Map<string, SentenceEncoder>();

@@ -16,9 +16,9 @@ export interface CachedVectorRecord {
   expiresAt: Date;
 }
 
-/** What embedding has cost, and may still cost, in a UTC day. */
+/** What embedding has cost, and may still cost, in a UTC day: everybody's texts, or those of one agent. */
 export interface EmbeddingSpendingRecord {
-  /** `2026-11-23` */
+  /** `2026-11-23`, or `2026-11-23|<SHA-256 of an agent's id, or of that and |query>` */
   _id: string;
   tokens: number;
   /** MongoDB deletes the record after that. */

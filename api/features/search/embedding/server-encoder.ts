@@ -12,7 +12,7 @@ import type { EncodeOptions, SentenceEncoder } from "./encoder.ts";
 import type { Outage } from "./outage.ts";
 import { createTextQueue } from "./text-queue.ts";
 import type { TextQueue, WaitingText } from "./text-queue.ts";
-import type { TokenBudget } from "./token-budget.ts";
+import type { Reservation, TokenBudget } from "./token-budget.ts";
 import type { CacheView, VectorCache } from "./vector-cache.ts";
 
 /** How the texts of one kind are sent. */
@@ -46,14 +46,25 @@ const AT_ONCE = QUEUES.document.maxTexts * QUEUES.document.concurrency;
 /** Marks that a tokenizer puts around a text. */
 const TOKENS_BESIDE_TEXT = 4;
 
+/** Tokens that are set aside for a text of so many bytes: no tokenizer makes more of it. */
+export const mostTokensOf = (bytes: number) => bytes + TOKENS_BESIDE_TEXT;
+
 const HOUR_MS = 3_600_000;
 /** How long vectors are kept for other processes: a private text's and a query's as long as a repeat is likely. */
 const KEPT_MS = { query: HOUR_MS, owned: 24 * HOUR_MS, public: 30 * 24 * HOUR_MS } as const;
 const REFUSED_MS = HOUR_MS;
 /** So many refusals without any answer before mean that it isn't the texts. */
 const MOST_REFUSALS = 8;
+/** How often a text is queued if those who had queued it before have no tokens left. */
+const SHARE_ATTEMPTS = 3;
 /** Between looks at what other processes have embedded. */
 const LOOK_MS = 100;
+
+/** Texts of one agent, or of none, and what is set aside of its share for them. */
+interface Share {
+  texts: readonly WaitingText[];
+  reservation: Reservation | undefined;
+}
 
 /** Dependencies of the encoder. */
 export interface ServerEncoderDeps {
@@ -76,11 +87,12 @@ export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
   /** Whether the server has ever answered with vectors, so that what it refuses is a text and not our way to ask. */
   let isProven = false;
 
-  /** One request with its attempts. @throws EmbeddingServerError, NoVectorError */
+  /** One request with its attempts, of texts of one use. @throws EmbeddingServerError, NoVectorError */
   function request(texts: readonly WaitingText[], pace: SendingPace): Promise<ServerAnswer> {
+    const use = texts[0]?.use ?? "other";
     const tokens = texts.reduce((sum, text) => sum + text.tokens, 0);
     const attempt = async () => {
-      const reservation = await budget.reserve(tokens);
+      const reservation = await budget.reserve(tokens, use);
       if (reservation === undefined) throw new NoVectorError("budget", "The day's tokens for embedding are spent");
       const inputs = texts.map(({ text }) => text);
       const answer = await server.embed(inputs, pace.timeoutMs, closing.signal).catch(async (error: unknown) => {
@@ -107,7 +119,7 @@ export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
   async function send(
     texts: readonly WaitingText[],
     pace: SendingPace,
-    embedded: (texts: readonly WaitingText[], vectors: readonly Float32Array[]) => Promise<void>,
+    embedded: (texts: readonly WaitingText[], answer: ServerAnswer) => Promise<void>,
   ): Promise<WaitingText[]> {
     const refused: WaitingText[] = [];
     let refusals = 0;
@@ -115,10 +127,10 @@ export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
     const parts = [texts];
     for (const part of parts) {
       try {
-        const { vectors } = await request(part, pace);
+        const answer = await request(part, pace);
         isProven = true;
         outage.end();
-        await embedded(part, vectors);
+        await embedded(part, answer);
       } catch (error) {
         if (!(error instanceof EmbeddingServerError) || error.kind !== "texts") throw error;
         refusals += 1;
@@ -142,6 +154,29 @@ export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
     });
   }
 
+  /** Sets tokens of their agents' shares aside. Texts whose agent has none left are rejected. */
+  async function reserveShares(texts: readonly WaitingText[]): Promise<Share[]> {
+    const byPayer = Map.groupBy(texts, ({ payer }) => payer);
+    const shares = await Promise.all(
+      [...byPayer].map(async ([payer, own]): Promise<Share[]> => {
+        if (payer === undefined) return [{ texts: own, reservation: undefined }];
+        const all = await budget.reserveShare(
+          payer,
+          own.reduce((sum, text) => sum + text.tokens, 0),
+        );
+        if (all !== undefined) return [{ texts: own, reservation: all }];
+        const single: Share[] = [];
+        for (const text of own) {
+          const reservation = await budget.reserveShare(payer, text.tokens);
+          if (reservation === undefined) text.reject(shareSpent());
+          else single.push({ texts: [text], reservation });
+        }
+        return single;
+      }),
+    );
+    return shares.flat();
+  }
+
   /** Has the texts embedded that nobody else has embedded at the moment. @returns what is left */
   async function embedFree(texts: readonly WaitingText[], view: CacheView, pace: SendingPace): Promise<WaitingText[]> {
     const owner = randomUUID();
@@ -150,18 +185,30 @@ export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
     const claimed = await cache.claim(free, owner, pace.claimMs);
     const mine = texts.filter(({ hash }) => claimed.has(hash));
     if (mine.length === 0) return [...texts];
+    let shares: Share[] = [];
+    /** By the hashes of texts that have been embedded. */
+    const costs = new Map<string, number>();
+    const keep = async (part: readonly WaitingText[], { vectors, tokens }: ServerAnswer): Promise<void> => {
+      const most = part.reduce((sum, text) => sum + text.tokens, 0);
+      for (const text of part) costs.set(text.hash, Math.ceil(((tokens ?? most) * text.tokens) / most));
+      const at = now().getTime();
+      await cache.keep(
+        part.map(({ hash, keptMs }, position) => ({
+          hash,
+          vector: vectors[position] as Float32Array,
+          expiresAt: new Date(at + keptMs),
+        })),
+      );
+      for (const [position, { resolve }] of part.entries()) resolve(vectors[position] as Float32Array);
+    };
     try {
-      const refused = await send(mine, pace, async (part, vectors) => {
-        const at = now().getTime();
-        await cache.keep(
-          part.map(({ hash, keptMs }, position) => ({
-            hash,
-            vector: vectors[position] as Float32Array,
-            expiresAt: new Date(at + keptMs),
-          })),
-        );
-        for (const [position, { resolve }] of part.entries()) resolve(vectors[position] as Float32Array);
-      });
+      shares = await reserveShares(mine);
+      const refused: WaitingText[] = [];
+      // Private texts may have no tokens left when others still do.
+      for (const use of ["other", "private"] as const) {
+        const part = shares.flatMap(({ texts: own }) => own).filter((text) => text.use === use);
+        if (part.length > 0) refused.push(...(await send(part, pace, keep)));
+      }
       const hashes = refused.map(({ hash }) => hash);
       await cache.refuse(hashes, new Date(now().getTime() + REFUSED_MS));
       for (const { reject } of refused) reject(refusal());
@@ -170,6 +217,12 @@ export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
       outage.begin(error);
       throw new NoVectorError("server", `No vector: ${error.message}`);
     } finally {
+      // A share whose record can't be written now stays spent.
+      await Promise.allSettled(
+        shares.map(async ({ texts: own, reservation }) => {
+          await reservation?.settle(own.reduce((sum, { hash }) => sum + (costs.get(hash) ?? 0), 0));
+        }),
+      );
       // Without the database the claims end by themselves.
       await cache.release([...claimed], owner).catch(() => undefined);
     }
@@ -199,20 +252,39 @@ export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
     });
   const queues = { query: queueOf("query"), document: queueOf("document") };
 
+  /** The vector of a text. It may wait already, on the share of another agent, which is spent: then it waits again. */
+  async function addTo(queue: TextQueue, text: Parameters<TextQueue["add"]>[0]): Promise<Float32Array> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await queue.add(text);
+      } catch (error) {
+        const isOthersShare =
+          error instanceof NoVectorError &&
+          error.reason === "share" &&
+          (text.payer === undefined || !budget.isShareSpent(text.payer, text.tokens));
+        if (!isOthersShare || attempt === SHARE_ATTEMPTS) throw error;
+      }
+    }
+  }
+
   return {
     ...{ model, dimensions },
     atOnce: AT_ONCE,
-    async encode(text, { as = "document", owner, patienceMs = PATIENCE_MS[as] } = {}) {
+    async encode(text, { as = "document", owner, spender = owner, patienceMs = PATIENCE_MS[as] } = {}) {
       if (closing.signal.aborted) throw closed();
       const clean = cleanText(text, maxTextBytes);
       if (clean === "") throw new NoVectorError("text", "The text has no visible character");
       if (queues[as].isFull()) throw new NoVectorError("server", "Too many texts wait for the embedding server");
-      const tokens = Buffer.byteLength(clean) + TOKENS_BESIDE_TEXT;
+      const tokens = mostTokensOf(Buffer.byteLength(clean));
+      // Queries have a share of their own: an agent that has stored much can still search by meaning.
+      const payer = spender === undefined || as === "document" ? spender : `${spender}|query`;
+      if (payer !== undefined && budget.isShareSpent(payer, tokens)) throw shareSpent();
       const hash = sha256Hex(JSON.stringify([model, as, owner ?? null, clean]));
+      const use = as === "document" && owner !== undefined ? "private" : "other";
       const keptMs = as === "query" ? KEPT_MS.query : owner === undefined ? KEPT_MS.public : KEPT_MS.owned;
       try {
         const vector = await withTimeout("The embedding server", patienceMs, () =>
-          queues[as].add({ hash, text: clean, tokens, keptMs }),
+          addTo(queues[as], { hash, text: clean, tokens, keptMs, payer, use }),
         );
         // These models know most languages.
         return { vector, knownWordShare: 1 };
@@ -232,4 +304,5 @@ export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
 }
 
 const closed = () => new NoVectorError("server", "The encoder is closed");
+const shareSpent = () => new NoVectorError("share", "The agent's share of the day's tokens for embedding is spent");
 const refusal = () => new NoVectorError("text", "The embedding server refuses the text");

@@ -1,3 +1,5 @@
+import type { TokenUse } from "./token-budget.ts";
+
 /** A text that waits for its vector. */
 export interface WaitingText {
   hash: string;
@@ -6,6 +8,9 @@ export interface WaitingText {
   tokens: number;
   /** How long its vector is kept for other processes, in milliseconds. */
   keptMs: number;
+  /** The share of the day's tokens on which it counts: an agent's, or that of its queries. */
+  payer: string | undefined;
+  use: TokenUse;
   resolve: (vector: Float32Array) => void;
   reject: (error: unknown) => void;
 }

@@ -1,6 +1,7 @@
 import type { Model } from "mongoose";
 
 import { isDuplicateKey } from "../../../db/connection.ts";
+import { sha256Hex } from "../../../lib/ids.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { EmbeddingSpendingRecord } from "./model.ts";
 
@@ -10,41 +11,90 @@ export interface Reservation {
   settle(tokens: number): Promise<void>;
 }
 
+/** What tokens are spent on: agents' private documents, or queries and listings, which a part of each day is kept for. */
+export type TokenUse = "private" | "other";
+
 /** The tokens of a UTC day, for all processes together. */
 export interface TokenBudget {
   /** Sets tokens aside; undefined if the day doesn't have them any more. */
-  reserve(tokens: number): Promise<Reservation | undefined>;
+  reserve(tokens: number, use: TokenUse): Promise<Reservation | undefined>;
+  /**
+   * Sets tokens of a payer's share of the day aside; undefined if it doesn't have them any more.
+   * @param payer an agent's id, or `<agent id>|query`
+   */
+  reserveShare(payer: string, tokens: number): Promise<Reservation | undefined>;
+  /** Whether this process was refused so many tokens of the payer's share a moment ago. */
+  isShareSpent(payer: string, tokens: number): boolean;
   /** What this day's requests have cost and may still cost. */
   spentToday(): Promise<number>;
 }
 
-/** How long a day's sum is kept, for operators. */
+/** Share of a day's tokens that one agent's listings and entries may cost, and as much again for its queries of its memory. */
+const AGENT_SHARE = 0.05;
+/** Share of a day's tokens that agents' private documents can't spend. */
+const KEPT_SHARE = 0.2;
+/** How long a day's sum is kept, for operators, and an agent's. */
 const KEPT_MS = 40 * 24 * 3_600_000;
+const SHARE_KEPT_MS = 2 * 24 * 3_600_000;
 /** How long a refusal holds in this process without asking the database again. */
 const REFUSED_MS = 5_000;
+/** Refusals of agents that are remembered; beyond it, the oldest are forgotten. */
+const MOST_REFUSALS = 10_000;
+
+interface Refusal {
+  tokens: number;
+  /** By `performance.now()`. */
+  until: number;
+}
 
 /**
  * A daily budget in the database. What a request may cost at most is reserved before it is sent, so the sum never exceeds the
  * budget, however many processes send. A process that dies before it settles leaves its reservation spent.
+ * @param longestText tokens that are reserved for the longest text: no share is smaller
  */
 export function createTokenBudget({
   spending,
   dailyTokens,
+  longestText,
   now,
   log,
 }: {
   spending: Model<EmbeddingSpendingRecord>;
   dailyTokens: number;
+  longestText: number;
   now: () => Date;
   log: Logger;
 }): TokenBudget {
-  let refused = { day: "", tokens: Infinity, until: 0 };
-  let loggedDay = "";
+  const atLeastOneText = (tokens: number) => Math.min(dailyTokens, Math.max(Math.floor(tokens), longestText));
+  const shareTokens = atLeastOneText(dailyTokens * AGENT_SHARE);
+  const limits = { private: atLeastOneText(dailyTokens * (1 - KEPT_SHARE)), other: dailyTokens };
+  /** By the id of the record that refused them, and for the day by the use. */
+  const refusals = new Map<string, Refusal>();
+  const loggedDays = { private: "", other: "" };
   const today = () => now().toISOString().slice(0, "2026-11-23".length);
+  // As a hash, because nothing beside the vectors tells who has stored or searched what.
+  const shareId = (day: string, payer: string) => `${day}|${sha256Hex(payer)}`;
 
-  async function take(day: string, tokens: number): Promise<boolean> {
-    const filter = { _id: day, tokens: { $lte: dailyTokens - tokens } };
-    const expiresAt = new Date(Date.parse(day) + KEPT_MS);
+  function isRefused(key: string, tokens: number): boolean {
+    const refusal = refusals.get(key);
+    return refusal !== undefined && tokens >= refusal.tokens && performance.now() < refusal.until;
+  }
+
+  function noteRefusal(key: string, tokens: number): void {
+    const at = performance.now();
+    const known = refusals.get(key);
+    // What is too much stays so when more is refused.
+    const least = known === undefined || known.until < at ? tokens : Math.min(known.tokens, tokens);
+    refusals.delete(key);
+    refusals.set(key, { tokens: least, until: at + REFUSED_MS });
+    const [oldest] = refusals.keys();
+    if (refusals.size > MOST_REFUSALS && oldest !== undefined) refusals.delete(oldest);
+  }
+
+  /** Adds to a sum that must not exceed a limit. */
+  async function take(_id: string, tokens: number, limit: number, expiresAt: Date): Promise<boolean> {
+    if (tokens > limit) return false;
+    const filter = { _id, tokens: { $lte: limit - tokens } };
     try {
       const change = { $inc: { tokens }, $setOnInsert: { expiresAt } };
       const { matchedCount, upsertedCount } = await spending.updateOne(filter, change, { upsert: true });
@@ -57,22 +107,38 @@ export function createTokenBudget({
     }
   }
 
+  const reservationOf = (_id: string, tokens: number): Reservation => ({
+    async settle(cost) {
+      if (cost !== tokens) await spending.updateOne({ _id }, { $inc: { tokens: cost - tokens } });
+    },
+  });
+
   return {
-    async reserve(tokens) {
+    async reserve(tokens, use) {
       const day = today();
-      if (refused.day === day && tokens >= refused.tokens && performance.now() < refused.until) return undefined;
-      if (tokens <= dailyTokens && (await take(day, tokens))) {
-        return {
-          async settle(cost) {
-            if (cost !== tokens) await spending.updateOne({ _id: day }, { $inc: { tokens: cost - tokens } });
-          },
-        };
-      }
-      refused = { day, tokens, until: performance.now() + REFUSED_MS };
-      if (loggedDay !== day) log.warn({ dailyTokens, day }, "the day's tokens for embedding are spent");
-      loggedDay = day;
+      const key = `${day}|${use}`;
+      if (isRefused(key, tokens)) return undefined;
+      const expiresAt = new Date(Date.parse(day) + KEPT_MS);
+      if (await take(day, tokens, limits[use], expiresAt)) return reservationOf(day, tokens);
+      noteRefusal(key, tokens);
+      const what = use === "private" ? "the day's tokens for agents' memory" : "the day's tokens for embedding";
+      if (loggedDays[use] !== day) log.warn({ dailyTokens, day }, `${what} are spent`);
+      loggedDays[use] = day;
       return undefined;
     },
+
+    async reserveShare(payer, tokens) {
+      const day = today();
+      const _id = shareId(day, payer);
+      if (isRefused(_id, tokens)) return undefined;
+      const expiresAt = new Date(Date.parse(day) + SHARE_KEPT_MS);
+      if (await take(_id, tokens, shareTokens, expiresAt)) return reservationOf(_id, tokens);
+      noteRefusal(_id, tokens);
+      return undefined;
+    },
+
+    isShareSpent: (payer, tokens) => isRefused(shareId(today(), payer), tokens),
+
     async spentToday() {
       return (await spending.findById(today()).lean<EmbeddingSpendingRecord | null>())?.tokens ?? 0;
     },

@@ -187,6 +187,20 @@ describe("what waits to be embedded", () => {
     assert.strictEqual(await models.entries.countDocuments({ agentId: "agt_2", "embedding.model": MODEL }), 3);
   });
 
+  it("an agent whose share of the day's tokens is spent holds up nobody", async () => {
+    await remember("agt_1", range(0, 600));
+    await remember("agt_2", range(0, 60));
+    server.always = expensive;
+    // A share has room for ten entries or so.
+    const fields = { maxTextBytes: 200, dailyTokens: 4_000 };
+    await embedMemory((await bench.process(providerAt(server.baseUrl, fields))).current);
+    for (const agentId of ["agt_1", "agt_2"]) {
+      const embedded = await models.entries.countDocuments({ agentId, "embedding.model": MODEL });
+      assert.isAbove(embedded, 5, agentId);
+      assert.isBelow(embedded, 20, agentId);
+    }
+  });
+
   it("every entry of every agent has its turn once, those of earlier models too", async () => {
     const agents = ["agt_1", "agt_2", "agt_3"];
     for (const agentId of agents) await remember(agentId, range(0, 120));

@@ -2,6 +2,7 @@
 import { assert } from "chai";
 
 import { NoVectorError } from "../../../../api/features/search/embedding/encoder.ts";
+import type { EncodeOptions, SentenceEncoder } from "../../../../api/features/search/embedding/encoder.ts";
 import { embeddingModels } from "../../../../api/features/search/embedding/model.ts";
 import { createVectorCache } from "../../../../api/features/search/embedding/vector-cache.ts";
 import { sha256Hex } from "../../../../api/lib/ids.ts";
@@ -165,6 +166,63 @@ describe("processes that share an embedding server", () => {
       const said = bench.lines.filter((line) => line.includes("the day's tokens for embedding are spent"));
       assert.strictEqual(said.length, 2, "each process says it once");
       assert.notInclude(bench.lines.join("\n"), EMBEDDING_KEY);
+    });
+
+    describe("of many agents", () => {
+      /** An agent's share is that of the longest text then, and has room for nine of these. */
+      const fields = { maxTextBytes: 200, dailyTokens: 100 * reserve };
+      const ofShare = Math.floor(204 / reserve);
+      const encodeAll = (current: SentenceEncoder, numbers: readonly number[], options: EncodeOptions) =>
+        Promise.allSettled(numbers.map((number) => current.encode(text(number), options)));
+      const numbers = Array.from({ length: 20 }, (_, index) => 10 + index);
+      const reasonsOf = (settled: readonly PromiseSettledResult<unknown>[]) =>
+        settled.flatMap((one) => (one.status === "rejected" ? [(one.reason as NoVectorError).reason] : []));
+
+      it("are no more than its share for one, whatever it embeds and at which process", async () => {
+        server.always = expensive;
+        const processes = [
+          await bench.process(providerAt(server.baseUrl, fields)),
+          await bench.process(providerAt(server.baseUrl, fields)),
+        ].map(({ current }) => current);
+        const [first, second] = processes as [SentenceEncoder, SentenceEncoder];
+        const entries = await encodeAll(first, numbers, { owner: "agt_1" });
+        assert.deepEqual(reasonsOf(entries), Array<string>(20 - ofShare).fill("share"));
+        assert.deepEqual(reasonsOf(await encodeAll(second, [30, 31], { spender: "agt_1" })), ["share", "share"]);
+        // Its queries, others' texts and those of nobody aren't held up.
+        await first.encode(text(10), { ...PATIENT_QUERY, owner: "agt_1" });
+        await second.encode(text(32), { owner: "agt_2" });
+        await second.encode(text(33));
+      });
+
+      it("are had by an agent whose text waits on the share of another one that is spent", async () => {
+        server.always = expensive;
+        const provider = providerAt(server.baseUrl, fields);
+        const { current } = await bench.process(provider);
+        const shared = Array.from({ length: 4 }, (_, index) => 50 + index);
+        await encodeAll(current, numbers, { spender: "agt_1" });
+        // Another process doesn't know yet that the share is spent, so the text waits on it.
+        const { current: other } = await bench.process(provider);
+        const [first, second, third] = await Promise.all(
+          ["agt_1", "agt_2", undefined].map((spender) => encodeAll(other, shared, { spender })),
+        );
+        assert.deepEqual(reasonsOf(first ?? []), Array<string>(4).fill("share"));
+        assert.deepEqual([reasonsOf(second ?? []), reasonsOf(third ?? [])], [[], []]);
+      });
+
+      it("have a part that their private documents can't spend", async () => {
+        server.always = expensive;
+        const { current } = await bench.process(providerAt(server.baseUrl, fields));
+        const settled: PromiseSettledResult<unknown>[] = [];
+        for (let agent = 0; agent < 12; agent += 1) {
+          for (const number of numbers.slice(0, ofShare)) {
+            settled.push(...(await encodeAll(current, [number], { owner: `agt_${agent}` })));
+          }
+        }
+        assert.strictEqual(settled.filter(({ status }) => status === "fulfilled").length, 80);
+        assert.deepEqual([...new Set(reasonsOf(settled))], ["budget"]);
+        await current.encode(text(30), { spender: "agt_99" });
+        await current.encode(text(31), { ...PATIENT_QUERY, owner: "agt_0" });
+      });
     });
 
     it("come back the next UTC day, for a text that waited too", async () => {
