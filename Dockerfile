@@ -26,7 +26,7 @@ ENV SEARCH_INDEX_URL=/data/search
 VOLUME /data/search
 USER node
 
-# The worker listens on no port. It ends when it cannot go on, and whatever runs the container starts it again.
+# The worker listens on no port unless METRICS_PORT is set. It ends when it cannot go on, and whatever runs the container starts it again.
 FROM service AS worker
 HEALTHCHECK NONE
 CMD ["node", "api/worker.ts"]

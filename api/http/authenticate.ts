@@ -27,10 +27,14 @@ function presentedKey(headers: DistinctHeaders): { hash: string } | "absent" | "
   return { hash: hashApiKey(presented) };
 }
 
-/** The key of a request that counts under a policy: `X-API-Key` doesn't for a route that takes only bearer keys. */
+/**
+ * The key of a request that counts under a policy. `X-API-Key` doesn't for a route that takes only bearer keys, but another
+ * key in it makes the caller ambiguous there, too.
+ */
 export function keyFor(auth: AuthPolicy, headers: DistinctHeaders): ReturnType<typeof presentedKey> {
   if (auth === "none" || auth === "admin") return "absent";
-  return presentedKey(auth === "bearerKey" ? { authorization: headers["authorization"] } : headers);
+  if (auth !== "bearerKey") return presentedKey(headers);
+  return presentedKeys(headers).size > 1 ? "invalid" : presentedKey({ authorization: headers["authorization"] });
 }
 
 /** Code of the 401 for a request without a valid key. */

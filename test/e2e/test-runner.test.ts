@@ -140,6 +140,17 @@ describe("the test runner", () => {
       assert.deepEqual(readResults(STAGE), [result("a.test.ts", "steady", "passed"), ...second]);
     });
 
+    it("lists no test as flaky that the second run skipped or didn't come to", async () => {
+      for (const title of ["skipped later", "not reached later"]) {
+        appendResult(resultsFile(STAGE), result("a.test.ts", title, "failed"));
+      }
+      const second = [
+        result("a.test.ts", "skipped later", "skipped"),
+        result("a.test.ts", "first (ended by SIGKILL)", "failed"),
+      ];
+      assert.deepEqual(await retryFailed(STAGE, () => Promise.resolve(second)), []);
+    });
+
     it("lists a file as flaky that died at first", async () => {
       appendResult(resultsFile(STAGE), result("a.test.ts", "dies (ended by SIGKILL)", "failed"));
       const flaky = await retryFailed(STAGE, () => Promise.resolve([result("a.test.ts", "dies", "passed")]));

@@ -50,13 +50,10 @@ const listJobs = defineRoute({
   }),
   responses: { 200: listOf(job) },
   errors: ["indexer_unavailable"],
-}).handle(async ({ caller, query }, { transactions }: TransactionDeps) => {
+}).handle(async ({ caller, query, signal }, { transactions }: TransactionDeps) => {
   const { cursor, ...filter } = query;
-  const { entries, next } = await transactions.list(caller.agentId, {
-    ...filter,
-    role: "seller",
-    after: cursor?.after,
-  });
+  const asked = { ...filter, role: "seller", after: cursor?.after } as const;
+  const { entries, next } = await transactions.list(caller.agentId, asked, signal);
   return {
     status: 200,
     body: {

@@ -9,8 +9,8 @@ const EXPOSED_HEADERS = [
 ];
 /** Headers of requests that scripts on other sites may set. */
 const ALLOWED_HEADERS = [
-  ...["Content-Type", "X-API-Key", "Authorization", "Idempotency-Key", "X-Request-Id", "If-Match", "Last-Event-ID"],
-  ...["X-PAYMENT", "PAYMENT-SIGNATURE", "Signature", "Signature-Input", "Content-Digest"],
+  ...["Content-Type", "X-API-Key", "Authorization", "Idempotency-Key", "X-Request-Id", "If-Match", "If-None-Match"],
+  ...["Last-Event-ID", "X-PAYMENT", "PAYMENT-SIGNATURE", "Signature", "Signature-Input", "Content-Digest"],
 ];
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 

@@ -7,8 +7,8 @@ import type { Socket } from "node:net";
 import { assert } from "chai";
 import { MongoClient } from "mongodb";
 
+import { findFreePorts } from "../../../scripts/local/ports.ts";
 import { readStack } from "../../fixtures/api.ts";
-import { freePort } from "../../fixtures/free-port.ts";
 import { startServer } from "../../fixtures/processes.ts";
 import { routeTo } from "../../fixtures/stall.ts";
 import type { StallingRoute } from "../../fixtures/stall.ts";
@@ -45,7 +45,7 @@ describe("an API that is stopped while hundreds of requests wait", () => {
   }
 
   it("stops cleanly even if clients never finish and the database has stopped answering", async () => {
-    port = await freePort();
+    port = await findFreePorts(1);
     server = await startServer(`mongodb://127.0.0.1:${route.port}/${databaseName}?directConnection=true`, port);
     await until("it listens", () =>
       fetch(`http://127.0.0.1:${port}/health`).then(

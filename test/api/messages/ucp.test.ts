@@ -61,6 +61,7 @@ describe("ucp messages", () => {
     const leaver = await api.registerAgent();
     await api.request("DELETE", "/api/v1/auth/keys", { key: leaver.apiKey });
     const { apiKey } = alice.agent;
+    const other = await api.registerAgent();
     const refused: Record<string, string>[] = [
       {},
       { authorization: `Bearer svc_${"0".repeat(64)}` },
@@ -71,6 +72,8 @@ describe("ucp messages", () => {
       // Only a bearer token counts.
       { "x-api-key": apiKey },
       { "x-api-key": apiKey, authorization: `Bearer svc_${"0".repeat(64)}` },
+      // Two callers in one request are none.
+      { "x-api-key": other.apiKey, authorization: `Bearer ${apiKey}` },
     ];
     for (const headers of refused) {
       for (const [method, path] of [

@@ -5,6 +5,7 @@ import { chainFilter, scheduledBehind } from "../../../api/features/outbox/chain
 import type { Send } from "../../../api/features/outbox/dispatcher.ts";
 import { durablePauseMs, OUTBOX_DEFAULTS, waitingInLane } from "../../../api/features/outbox/outbox.ts";
 import { ACKNOWLEDGED, DROPPED, REFUSED, scripted, TestOutbox } from "../../fixtures/outbox.ts";
+import { seededRandom } from "../../fixtures/random.ts";
 
 const HOUR_MS = 3_600_000;
 const QUEUED = 3_000;
@@ -106,6 +107,7 @@ describe("durable dispatches", () => {
       const underWay = new Set<string | null>();
       const acknowledged = new Map<string | null, number>();
       const faults: string[] = [];
+      const random = seededRandom();
       const send: Send = async ({ orderKey, seq }) => {
         if (underWay.has(orderKey)) faults.push(`two of ${orderKey} at once`);
         if (seq !== (acknowledged.get(orderKey) ?? 0) + 1) faults.push(`${seq} of ${orderKey} is out of order`);
@@ -113,7 +115,7 @@ describe("durable dispatches", () => {
         await new Promise((resolve) => setImmediate(resolve));
         underWay.delete(orderKey);
         sent.push({ key: orderKey, seq });
-        if (Math.random() < 0.3) return REFUSED;
+        if (random() < 0.3) return REFUSED;
         acknowledged.set(orderKey, seq);
         return ACKNOWLEDGED;
       };

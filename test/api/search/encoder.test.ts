@@ -1,3 +1,4 @@
+// Timers alone: mocha and chai have none.
 import { mock } from "node:test";
 
 import { assert } from "chai";

@@ -60,11 +60,11 @@ describe("a burst of fund calls that wait for the subgraph", () => {
     Object.assign(queries, { Meta: 0, Escrows: 0 });
   });
 
-  /** Sends a request as the buyer; `taken` resolves when the server has taken it, before it reads the body. */
-  function send(method: string, url: string, body = "") {
+  /** Sends a request; `taken` resolves when the server has taken it, before it reads the body. */
+  function send(method: string, url: string, { apiKey }: { apiKey: string }, body = "") {
     const call = request(url, {
       ...{ method, agent: false },
-      headers: { "content-type": "application/json", "x-api-key": market.buyer.apiKey, expect: "100-continue" },
+      headers: { "content-type": "application/json", "x-api-key": apiKey, expect: "100-continue" },
     });
     const taken = once(call, "continue").then(() => call.end(body));
     const answer = (async () => {
@@ -79,7 +79,7 @@ describe("a burst of fund calls that wait for the subgraph", () => {
   async function burst(url: string) {
     const state = { answered: 0 };
     const path = url + checkout.paymentInstructions.fundEndpoint;
-    const calls = Array.from({ length: BURST }, () => send("POST", path, JSON.stringify({ txHash })));
+    const calls = Array.from({ length: BURST }, () => send("POST", path, market.buyer, JSON.stringify({ txHash })));
     const answers = calls.map(async ({ answer }) => {
       const text = await answer;
       state.answered += 1;
@@ -106,17 +106,20 @@ describe("a burst of fund calls that wait for the subgraph", () => {
     assert.ok(queries.Escrows <= 3 + 8, `${queries.Escrows} queries for ${BURST} waits`);
   });
 
-  it("gets a 503 with Retry-After as soon as the process stops, and so does a waiting list", async () => {
+  it("gets a 503 with Retry-After as soon as the process stops, and so do waiting lists", async () => {
     const variables = { SUBGRAPH_URL_BASE_SEPOLIA: subgraph.url };
     const server = await startApiProcess(api.container.connection.name, variables);
     try {
       const { state, answers } = await burst(server.url);
-      const list = send("GET", `${server.url}/api/v1/transactions`);
-      await list.taken;
+      const lists = [
+        send("GET", `${server.url}/api/v1/transactions`, market.buyer),
+        send("GET", `${server.url}/api/v1/jobs`, market.seller),
+      ];
+      await Promise.all(lists.map(({ taken }) => taken));
       assert.strictEqual(state.answered, 0);
       const code = server.stop();
       assert.deepEqual([...new Set(await Promise.all(answers))], ["503 service_unavailable 1"]);
-      assert.strictEqual(await list.answer, "503 service_unavailable 1");
+      for (const { answer } of lists) assert.strictEqual(await answer, "503 service_unavailable 1");
       assert.strictEqual(await code, 0);
     } finally {
       server.kill();

@@ -17,7 +17,7 @@ const MIN_STEM_LENGTH = 3;
 
 /**
  * The stem of a word, so that "bookings" finds "booked"; null for a stop word. The engine has its own stemmer; this one is for
- * what is compared outside of it.
+ * what is compared outside of it. Not the package `stemmer`: what depends on it are parts of the ranking that were tuned with these few endings.
  */
 export function searchTerm(word: string): string | null {
   const lower = word.toLowerCase();
