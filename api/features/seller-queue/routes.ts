@@ -52,7 +52,7 @@ const listJobs = defineRoute({
   errors: ["indexer_unavailable"],
 }).handle(async ({ caller, query, signal }, { transactions }: TransactionDeps) => {
   const { cursor, ...filter } = query;
-  const asked = { ...filter, role: "seller", after: cursor?.after } as const;
+  const asked = { ...filter, role: "seller", withoutResponses: true, after: cursor?.after } as const;
   const { entries, next } = await transactions.list(caller.agentId, asked, signal);
   return {
     status: 200,

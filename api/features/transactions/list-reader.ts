@@ -18,6 +18,8 @@ export interface ListFilter {
   limit: number;
   /** Last id of the previous page. */
   after?: string | undefined;
+  /** Leaves response payloads unread, which have up to 256 KB each: they are null. */
+  withoutResponses?: boolean;
 }
 
 /** One entry of a list. */
@@ -140,9 +142,16 @@ export function createListReader({ transactions, progress, indexers, waitMs }: L
       .sort((one, other) => (one._id < other._id ? 1 : -1));
     const kept = fitting(known);
     const end = kept.length < known.length ? (kept.at(-1)?._id ?? null) : lastRead;
-    const records = await transactions
-      .find({ _id: { $in: kept.map(({ _id }) => _id) } }, { criteriaJson: 0 })
+    const { withoutResponses = false } = filter;
+    const stored = await transactions
+      .find(
+        { _id: { $in: kept.map(({ _id }) => _id) } },
+        { criteriaJson: 0, ...(withoutResponses ? { responsePayloadJson: 0 } : {}) },
+      )
       .lean<ListedTransaction[]>();
+    const records: ListedTransaction[] = withoutResponses
+      ? stored.map((copy) => ({ ...copy, responsePayloadJson: null }))
+      : stored;
     const newer = await readBehind(records, reached, signal);
     const entries = records
       .map((copy): ListEntry => {

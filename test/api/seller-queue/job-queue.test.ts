@@ -45,6 +45,27 @@ describe("jobs without a webhook", () => {
     assertInvalid(await get(own.seller, "/api/v1/jobs?status=open&seller=x"), "query.status", "query.seller");
   });
 
+  it("are listed without reading the payload that their seller has handed over", async () => {
+    const own = await openMarket(api, chain, { deliveryType: "async" });
+    const { transactionId } = await fundedDeal(own, { requestPayload: { task: "count" } });
+    await until("the job is queued", async () => (await get(own.seller, "/api/v1/jobs")).body.data[0]);
+    const body = { responsePayload: { count: 3 } };
+    const path = `/api/v1/transactions/${transactionId}/deliver`;
+    const { status, text } = await api.request("POST", path, { key: own.seller.apiKey, body });
+    assert.strictEqual(status, 202, text);
+
+    const { transactions } = api.container.features.transactions.services;
+    const listed = async (fields: { withoutResponses?: boolean }) => {
+      const filter = { role: "seller", status: "funded", limit: 10, ...fields } as const;
+      const { entries } = await transactions.list(own.seller.agentId, filter);
+      return entries.map(({ record }) => [record._id, record.responsePayloadJson]);
+    };
+    assert.deepEqual(await listed({ withoutResponses: true }), [[transactionId, null]]);
+    assert.deepEqual(await listed({}), [[transactionId, JSON.stringify(body.responsePayload)]]);
+    const [job, ...others] = (await get(own.seller, "/api/v1/jobs")).body.data;
+    assert.deepEqual([job.transactionId, job.requestPayload, others], [transactionId, { task: "count" }, []]);
+  });
+
   it("can be read even if no token can be signed", async () => {
     const unsigned = await startTestApi({ env: { webhookSigningSecrets: [] } });
     try {
