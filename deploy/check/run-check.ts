@@ -7,6 +7,7 @@ import { problem } from "../system/problem.ts";
 import { codeDifferencesOf } from "./check-code.ts";
 import { notesOf } from "./check-notes.ts";
 import { describeDifferences, differencesOf } from "./check.ts";
+import { tokenListDifferencesOf } from "./listed-tokens.ts";
 
 /** The inputs of `hardhat check-deployment`. */
 export interface CheckRun {
@@ -32,6 +33,7 @@ export async function runCheck({ targetName, provider, deploymentsDir, write, lo
   const recorded = write ? differences.filter(({ record }) => record) : [];
   for (const { record } of recorded) record?.();
   if (recorded.length > 0) differences = await differencesOf(provider, deployment);
+  differences.push(...(await tokenListDifferencesOf(provider, deployment)));
   differences.push(...(await codeDifferencesOf(provider, deployment)));
   if (differences.length > 0) throw problem(`The chain differs from ${file}:\n${describeDifferences(differences)}`);
   if (recorded.length > 0) {

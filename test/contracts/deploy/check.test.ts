@@ -6,6 +6,7 @@ import { codeDifferencesOf } from "../../../deploy/check/check-code.ts";
 import { notesOf } from "../../../deploy/check/check-notes.ts";
 import { differencesOf } from "../../../deploy/check/check.ts";
 import { ADMIN_ROLE as ADMIN, SYSTEM_ROLE as SYSTEM, factsOf } from "../../../deploy/check/facts.ts";
+import { tokenListDifferencesOf } from "../../../deploy/check/listed-tokens.ts";
 import { runCheck } from "../../../deploy/check/run-check.ts";
 import type { Deployment } from "../../../deploy/system/deployment-file.ts";
 import { writeDeployment } from "../../../deploy/system/deployment-file.ts";
@@ -165,6 +166,15 @@ const DIFFERENCES: Row[] = [
     ["WETH listed", "WETH minAmount"],
     (subject) => subject.escrow.delistToken(token(subject, "WETH").address),
   ],
+  [
+    "a token that the file lacks",
+    ["listed tokens that the file lacks"],
+    async ({ chain, escrow }) => {
+      const plain = await chain.ethers.deployContract("PlainToken");
+      const valuation = { feed: chain.ethers.ZeroAddress, maxPriceAge: 0, decimals: 6, listed: true, minAmount: 2 };
+      return escrow.listToken(plain, valuation);
+    },
+  ],
   ["other decimals of a token", ["WETH decimals"], (subject) => void (token(subject, "WETH").decimals = 8)],
   ["another feed of a token", ["WETH feed"], async (subject) => relist(subject, { feed: await feedOf(subject, 8) })],
   ["another age of prices", ["WETH maxPriceAge"], (subject) => relist(subject, { maxPriceAge: 7_200 })],
@@ -310,6 +320,7 @@ describe("hardhat check-deployment", function () {
     const { provider } = chain.ethers;
     const all = [
       ...(await differencesOf(provider, subject.deployment)),
+      ...(await tokenListDifferencesOf(provider, subject.deployment)),
       ...(await codeDifferencesOf(provider, subject.deployment)),
     ];
     return all.map(({ fact }) => fact);
