@@ -64,6 +64,8 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
   const leaseMs = timings.x402LeaseMs;
   const leaseEnd = { $add: ["$$NOW", leaseMs] };
   const hasNoLease = { $lte: ["$leaseEndsAt", "$$NOW"] };
+  /** A reservation ends with its lease: other payments don't count it any more, so it must not take money then. */
+  const isLive = { $or: [{ $eq: ["$state", "settling"] }, { $gt: ["$leaseEndsAt", "$$NOW"] }] };
 
   /** What identifies a payment: its authorisation, or else its transfer. */
   function identityOf(claim: NewClaim): Record<string, unknown> {
@@ -101,7 +103,7 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
     state: "settled" | "spent",
     place: Place,
   ): Promise<boolean> {
-    const unconfirmed = { _id, owner, state: { $in: [...UNPAID_STATES] } };
+    const unconfirmed = { _id, owner, state: { $in: [...UNPAID_STATES] }, $expr: isLive };
     const fields = { state, txHash: place.txHash.toLowerCase(), position: place.position, spentAt: new Date() };
     const change = state === "spent" ? { $set: fields, $unset: { answerDue: 1 } } : { $set: fields };
     if (pack === undefined) return (await claims.updateOne(unconfirmed, change)).modifiedCount === 1;
@@ -156,15 +158,17 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
      * runs.
      */
     async findUnpaidBeside({ _id, network, token: asset, payer }: ClaimRecord): Promise<ClaimRecord[]> {
-      const isLive = { $or: [{ $eq: ["$state", "settling"] }, { $gt: ["$leaseEndsAt", "$$NOW"] }] };
       const unpaid = { network, token: asset, payer, state: { $in: [...UNPAID_STATES] } };
       const all = await claims.find({ ...unpaid, payment: { $exists: true }, $expr: isLive }).lean<ClaimRecord[]>();
       // Not a part of the query: the database might walk all claims by their ids for it.
       return all.filter((claim) => claim._id !== _id);
     },
 
+    /** Does nothing for a reservation whose lease has ended. */
     async renew({ _id, owner }: ClaimRecord): Promise<void> {
-      await claims.updateOne({ _id, owner }, [{ $set: { leaseEndsAt: leaseEnd } }], { updatePipeline: true });
+      await claims.updateOne({ _id, owner, $expr: isLive }, [{ $set: { leaseEndsAt: leaseEnd } }], {
+        updatePipeline: true,
+      });
     },
 
     /** Frees a payment whose call wasn't answered or that can't be settled any more. */
@@ -176,13 +180,13 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
     /**
      * Notes that the call has been answered.
      * @param answer kept for the case that the settlement takes longer than the request; undefined if it is secret
-     * @returns false if the lease was lost to another request, which answers the caller
+     * @returns false if the lease has ended: another request may answer the caller, and may have been paid for otherwise
      */
     async beginSettling(claim: ClaimRecord, answer: Answer | undefined): Promise<boolean> {
       const { _id, owner } = claim;
       if (answer !== undefined) await keepAnswer(claim, answer);
       const { matchedCount } = await claims.updateOne(
-        { _id, owner, state: "reserved" },
+        { _id, owner, state: "reserved", $expr: isLive },
         [{ $set: { state: "settling", answerDue: true, leaseEndsAt: leaseEnd } }],
         { updatePipeline: true },
       );
@@ -216,7 +220,7 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
     /**
      * Notes a confirmed payment, once, and credits its pack.
      * @param state `spent` if this request answers the caller, `settled` if a later one does
-     * @returns false if another process has noted it already, or has taken the claim over
+     * @returns false if another process has noted it already or has taken the claim over, or if a reservation has ended
      */
     async confirm(claim: ClaimRecord, state: "settled" | "spent", place: Place): Promise<boolean> {
       const isConfirmed = await noteConfirmed(claim, state, place);

@@ -100,6 +100,27 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     tests: PAYMENT_TESTS,
   },
   {
+    fault: "a reservation takes money after its lease has ended",
+    file: CLAIMS,
+    from: '{ _id, owner, state: "reserved", $expr: isLive },',
+    to: '{ _id, owner, state: "reserved" },',
+    tests: ["x402/payment-kill.test.ts"],
+  },
+  {
+    fault: "a transfer is spent after its reservation's lease has ended",
+    file: CLAIMS,
+    from: "state: { $in: [...UNPAID_STATES] }, $expr: isLive };",
+    to: "state: { $in: [...UNPAID_STATES] } };",
+    tests: ["x402/refusals.test.ts"],
+  },
+  {
+    fault: "a reservation whose lease has ended is renewed",
+    file: CLAIMS,
+    from: "await claims.updateOne({ _id, owner, $expr: isLive }, [",
+    to: "await claims.updateOne({ _id, owner }, [",
+    tests: ["x402/refusals.test.ts"],
+  },
+  {
     fault: "the same money covers many payments at once",
     file: "features/x402/cover.ts",
     from: "if (holding.units >= sumOf([claim, ...others])) return;",

@@ -1,4 +1,4 @@
-// API processes that are killed between two steps of a payment: reserve, run, settle, mark as spent.
+// API processes that are killed, or stall, between two steps of a payment: reserve, run, settle, mark as spent.
 import { randomBytes } from "node:crypto";
 
 import { assert } from "chai";
@@ -100,13 +100,18 @@ describe("a paid call whose process is killed", () => {
       const api = await start({ X402_FACILITATOR_URL: facilitator.url });
       return { api, reached: (): Promise<unknown> => reached, close: () => facilitator.close() };
     }
+    const { api, route } = await startBehindRoute();
+    return { api, reached: () => route.stallAt(moment.message), close: () => route.close() };
+  }
+
+  /** Starts a process that reaches the database by a route that can stall. */
+  async function startBehindRoute() {
     const direct = new URL((await readStack()).mongodbUri);
     const route = await routeTo(Number(direct.port));
     direct.port = String(route.port);
     direct.pathname = `/${databaseName}`;
     direct.searchParams.set("directConnection", "true");
-    const api = await start({ X402_FACILITATOR_URL: healthy.url, MONGODB_URI: direct.href });
-    return { api, reached: () => route.stallAt(moment.message), close: () => route.close() };
+    return { route, api: await start({ X402_FACILITATOR_URL: healthy.url, MONGODB_URI: direct.href }) };
   }
 
   for (const [version, header, moments] of [
@@ -156,4 +161,29 @@ describe("a paid call whose process is killed", () => {
       );
     });
   }
+
+  it("takes no money if it stalled until its lease ended and a repeat has been paid for [D36] [D43]", async () => {
+    const { agentId, apiKey, account } = await brokeAgent();
+    const payment = async () => headerV1(await signTransfer({ chain, usdc, payTo }, account));
+    const key = { "idempotency-key": "stalled" };
+    const { api, route } = await startBehindRoute();
+    try {
+      const reached = route.stallAt("answerDue");
+      const late = create(api.url, apiKey, { ...key, ...(await payment()) });
+      late.catch(() => undefined);
+      await reached;
+      for (const collection of ["x402_claims", "idempotency_keys"]) {
+        await connection.collection(collection).updateMany({}, { $set: { leaseEndsAt: new Date(0) } });
+      }
+      const repeat = await create(survivor.url, apiKey, { ...key, ...(await payment()) });
+      assert.strictEqual(repeat.status, 201);
+      route.resume();
+      assert.strictEqual((await late).status, 402);
+    } finally {
+      api.kill();
+      await route.close();
+    }
+    assert.strictEqual(await connection.collection("listings").countDocuments({ sellerAgentId: agentId }), 1);
+    assert.strictEqual(THOUSAND_USDC - (await chain.usdcOf(account.address)), CALL_UNITS.api);
+  });
 });

@@ -350,7 +350,7 @@ describe("an x402 proof that doesn't count", () => {
       it("isn't confirmed by a process that has lost it to another", async () => {
         const txHash = await pay(paid, agent.account);
         assert.strictEqual((await call(headerOfTransfer(txHash, agent.walletAddress))).status, 200);
-        await unmark(txHash, NOW_FREE);
+        await unmark(txHash, inAMinute());
         const { connection, features } = paid.api.container;
         const claims = createClaims({
           ...{ connection, ...features.x402.models },
@@ -361,6 +361,10 @@ describe("an x402 proof that doesn't count", () => {
         const place = { txHash, position: taken.position ?? 0 };
         assert.isFalse(await claims.confirm({ ...taken, owner: "a slow process" }, "spent", place));
         assert.strictEqual((await claimOf(txHash))?.["state"], "reserved");
+        await unmark(txHash, NOW_FREE);
+        await claims.renew(taken);
+        assert.isFalse(await claims.confirm(taken, "spent", place), "its lease has ended");
+        await unmark(txHash, inAMinute());
         assert.isTrue(await claims.confirm(taken, "spent", place));
         assert.isFalse(await claims.confirm(taken, "spent", place));
       });
