@@ -63,8 +63,8 @@ export interface PaymentChain {
   authorizationUse(authorization: AuthorizationId, fromBlock: number): Promise<AuthorizationUse>;
   /** What a wallet holds of a token in the latest block. */
   holding(token: Address, owner: Address): Promise<Holding>;
-  /** Whether an authorisation was used or cancelled by a block. */
-  isAuthorizationUsed(authorization: AuthorizationId, blockNumber: number): Promise<boolean>;
+  /** Whether each of some authorisations was used or cancelled by a block. One call for all of them. */
+  areAuthorizationsUsed(authorizations: readonly AuthorizationId[], blockNumber: number): Promise<boolean[]>;
 }
 
 /** Settings of a payment chain. */
@@ -74,6 +74,8 @@ export interface PaymentChainOptions {
   deployment: Deployment;
 }
 
+/** The same on every network. The official x402 packages need it, too. */
+const MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11";
 const TIMEOUT_MS = 5_000;
 const ATTEMPTS = 3;
 /** Blocks searched for the use of an authorisation. Public servers refuse longer ranges. */
@@ -98,7 +100,6 @@ export function createPaymentChain({ network, rpcUrl, deployment }: PaymentChain
 
   return {
     head,
-    isAuthorizationUsed,
     lookupReceipt: (txHash) => lookupReceipt(rpc, txHash),
 
     treasury: () =>
@@ -120,6 +121,23 @@ export function createPaymentChain({ network, rpcUrl, deployment }: PaymentChain
       const lookup = await lookupReceipt(rpc, log.transactionHash);
       if (lookup.status !== "mined") return { status: "unused", blockTimestamp: timestamp };
       return { status: "used", txHash: log.transactionHash, receipt: lookup.receipt };
+    },
+
+    async areAuthorizationsUsed(authorizations, blockNumber) {
+      if (authorizations.length === 0) return [];
+      const contracts = authorizations.map(({ token, from, nonce }) => ({
+        ...{ address: token, abi: usdcAbi, functionName: "authorizationState" as const, args: [from, nonce] as const },
+      }));
+      return rpc((client) =>
+        client.multicall({
+          contracts,
+          multicallAddress: MULTICALL3,
+          allowFailure: false,
+          // Otherwise viem makes a call for every few authorisations.
+          batchSize: 0,
+          blockNumber: BigInt(blockNumber),
+        }),
+      );
     },
 
     async holding(token, owner) {

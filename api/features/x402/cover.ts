@@ -12,7 +12,7 @@ import type { SignedClaim } from "./settlement.ts";
 /** Dependencies of the comparison. */
 export interface CoverDeps {
   claims: Pick<Claims, "findUnpaidBeside">;
-  chain: Pick<PaymentChain, "holding" | "isAuthorizationUsed">;
+  chain: Pick<PaymentChain, "holding" | "areAuthorizationsUsed">;
   timings: Pick<ClaimTimings, "x402PatienceMs">;
 }
 
@@ -35,14 +35,12 @@ export function createCover({ claims, chain, timings }: CoverDeps): RequireCover
   /** The payments that will still take money after the block of the holding. */
   async function outstanding(others: readonly ClaimRecord[], holding: Holding): Promise<ClaimRecord[]> {
     const { blockNumber, blockTimestamp } = holding;
-    const isOutstanding = async ({ token, payer, nonce, payment }: ClaimRecord): Promise<boolean> => {
-      if (nonce === undefined || payment === undefined) return false;
-      if (BigInt(payment.validBefore) <= BigInt(blockTimestamp)) return false;
-      const authorization = { token: token as Address, from: payer as Address, nonce: nonce as Hex };
-      return !(await chain.isAuthorizationUsed(authorization, blockNumber));
-    };
-    const flags = await Promise.all(others.map(isOutstanding));
-    return others.filter((_, index) => flags[index] === true);
+    const valid = others.filter(({ payment }) => BigInt(payment?.validBefore ?? 0) > BigInt(blockTimestamp));
+    const authorizations = valid.map(({ token, payer, nonce }) => ({
+      ...{ token: token as Address, from: payer as Address, nonce: nonce as Hex },
+    }));
+    const areUsed = await chain.areAuthorizationsUsed(authorizations, blockNumber);
+    return valid.filter((_, index) => areUsed[index] === false);
   }
 
   return async (claim) => {

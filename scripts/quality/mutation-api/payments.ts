@@ -135,6 +135,20 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     tests: ["x402/cover.test.ts"],
   },
   {
+    fault: "a payment that is on chain counts as open",
+    file: "features/x402/cover.ts",
+    from: "return valid.filter((_, index) => areUsed[index] === false);",
+    to: "return valid.filter((_, index) => areUsed[index] !== undefined);",
+    tests: ["x402/cover-reads.test.ts"],
+  },
+  {
+    fault: "a payment that has expired counts as open",
+    file: "features/x402/cover.ts",
+    from: "BigInt(payment?.validBefore ?? 0) > BigInt(blockTimestamp)",
+    to: "BigInt(payment?.validBefore ?? 0) > 0n * BigInt(blockTimestamp)",
+    tests: ["x402/cover-reads.test.ts"],
+  },
+  {
     fault: "a payment that the facilitator refuses stays blocked",
     file: GATE,
     from: "await claims.release(claim);\n        throw new ProofRefusedError(settlement.reason);",
