@@ -109,7 +109,7 @@ describe("a settlement without a clear outcome", () => {
     });
   }
 
-  it("is told that the call was processed if its answer is no longer kept, and runs once", async () => {
+  it("answers already_processed once the kept answer is gone, and runs the call once", async () => {
     onSettle(() => Promise.resolve(null));
     const proof = (await proofs())["v1"] ?? {};
     assertPending(await create(proof));

@@ -61,7 +61,7 @@ export interface PendingRun<Item> {
   textOf: (item: Item) => { text: string; owner?: string; spender?: string };
   /** @returns how many it has stored: what was written in the meantime isn't */
   store: (embedded: readonly Embedded<Item>[]) => Promise<number>;
-  /** Told of those whose agents have no tokens left, so that the run can leave their others out. */
+  /** Called with the items whose agents have no tokens left, so that the run can skip the rest of theirs. */
   skip?: (unpaid: readonly Item[]) => void;
   signal: AbortSignal;
 }
