@@ -1,6 +1,7 @@
 // What the keeper ends and what it leaves alone: on a chain of its own, whose time the tests move.
 import { assert } from "chai";
 import { encodeFunctionData } from "viem";
+import type { Hex } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 
 import { escrowAbi, scoreAbi } from "../../../api/chain/abis.ts";
@@ -192,6 +193,16 @@ describe("the keeper", () => {
     assert.lengthOf(await bench.chain.resolutionsOf(escrowId), 1);
   });
 
+  async function assertScores(agents: readonly { address: Hex }[], expected: bigint): Promise<void> {
+    const { deployment, client } = bench.chain;
+    for (const { address } of agents) {
+      const score = await client.readContract({
+        ...{ address: deployment.score, abi: scoreAbi, functionName: "scoreOf", args: [address] },
+      });
+      assert.strictEqual(score, expected);
+    }
+  }
+
   it("retries the scores of a settlement that the score contract didn't take [D9]", async () => {
     const { escrowId, buyer, seller } = await bench.delivered();
     const { deployment, client } = bench.chain;
@@ -204,12 +215,7 @@ describe("the keeper", () => {
     assert.include(await bench.order(escrowId, "retryScore"), { state: "held", problem: "score_fails" });
     await client.setCode({ address: deployment.score, bytecode: code });
     await bench.finish(escrowId, "retryScore", keeper);
-    for (const { address } of [buyer, seller]) {
-      const score = await client.readContract({
-        ...{ address: deployment.score, abi: scoreAbi, functionName: "scoreOf", args: [address] },
-      });
-      assert.strictEqual(score, 1n);
-    }
+    await assertScores([buyer, seller], 1n);
     assert.strictEqual((await bench.step(keeper)).queued, 0, "found once");
   });
 
@@ -238,12 +244,7 @@ describe("the keeper", () => {
     await settleWithoutScores();
     await client.setCode({ address: deployment.score, bytecode: code });
     await bench.finish(escrowId, "retryScore", keeper);
-    for (const { address } of [buyer, seller]) {
-      const score = await client.readContract({
-        ...{ address: deployment.score, abi: scoreAbi, functionName: "scoreOf", args: [address] },
-      });
-      assert.strictEqual(score, 1n);
-    }
+    await assertScores([buyer, seller], 1n);
   });
 
   it("leaves a score alone that somebody else has written [D9]", async () => {

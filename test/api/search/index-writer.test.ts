@@ -140,20 +140,36 @@ describe("the writer of the search index", () => {
     };
   }
 
-  it("changes are found in an outdated index while the new one is being built", async () => {
-    const changed = await list("Falconry show");
+  /** An index of another layout, with a listing that searches find. */
+  async function outdatedIndex() {
+    const listed = await list("Falconry show");
     startWriting();
-    await untilFound("falconry", changed);
+    await untilFound("falconry", listed);
     await stopWriting();
     await change({ format: 0 });
-    const before = await state();
-    const { promise: mayLoad, resolve: load } = Promise.withResolvers<undefined>();
-    const stop = startWriterThat((source) => ({
-      async load(target, beforeWrite) {
-        await mayLoad;
-        return await source.load(target, beforeWrite);
+    return { listed, before: await state() };
+  }
+
+  /** Keeps a writer from loading the listings until `load` is called. */
+  function heldLoad() {
+    const { promise: mayLoad, resolve } = Promise.withResolvers<undefined>();
+    return {
+      load: () => {
+        resolve(undefined);
       },
-    }));
+      whenAllowed:
+        (source: ListingSource): ListingSource["load"] =>
+        async (target, beforeWrite) => {
+          await mayLoad;
+          return await source.load(target, beforeWrite);
+        },
+    };
+  }
+
+  it("changes are found in an outdated index while the new one is being built", async () => {
+    const { listed: changed, before } = await outdatedIndex();
+    const { load, whenAllowed } = heldLoad();
+    const stop = startWriterThat((source) => ({ load: whenAllowed(source) }));
     try {
       await until("the new table is there", async () => (await tables()).length === 2);
       const added = await list("Volcano hikes");
@@ -161,37 +177,29 @@ describe("the writer of the search index", () => {
       await edit(changed, { title: "Beekeeping course" });
       await untilFound("beekeeping", changed);
       assert.strictEqual((await state()).table, before.table);
-      load(undefined);
+      load();
       await until("the new index answers", async () => (await state()).table !== before.table);
       const last = await list("Pottery class");
       await untilFound("pottery", last);
       assert.include(await idsOf("volcano"), added);
       assert.include(await idsOf("beekeeping"), changed);
     } finally {
-      load(undefined);
+      load();
       await stop();
     }
   });
 
   it("an outdated index that can't take changes doesn't keep the new one from being built", async () => {
-    const first = await list("Falconry show");
-    startWriting();
-    await untilFound("falconry", first);
-    await stopWriting();
-    await change({ format: 0 });
-    const before = await state();
-    const { promise: mayLoad, resolve: load } = Promise.withResolvers<undefined>();
+    const { before } = await outdatedIndex();
+    const { load, whenAllowed } = heldLoad();
     const stop = startWriterThat((source) => ({
-      async load(target, beforeWrite) {
-        await mayLoad;
-        return await source.load(target, beforeWrite);
-      },
+      load: whenAllowed(source),
       async apply(changes, target) {
         if (target.name !== before.table) {
           await source.apply(changes, target);
           return;
         }
-        load(undefined);
+        load();
         throw new Error("The rows have another layout");
       },
     }));
@@ -200,7 +208,7 @@ describe("the writer of the search index", () => {
       await untilFound("volcano", added);
       assert.notStrictEqual((await state()).table, before.table);
     } finally {
-      load(undefined);
+      load();
       await stop();
     }
   });

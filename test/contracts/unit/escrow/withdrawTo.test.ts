@@ -4,14 +4,20 @@ import { ethers, loadFixture } from "../../fixtures/chain.ts";
 import { delivered } from "../../fixtures/deals.ts";
 import { TokenMood, hostileMarketplace } from "../../fixtures/hostile.ts";
 
+/** A market whose seller has been credited, because the token denies it. */
+async function marketWithCredit() {
+  const market = await hostileMarketplace();
+  const { escrow, token, actors, inToken } = market;
+  const { escrowId, locked } = await delivered(market, inToken);
+  await token.setDenied(actors.seller, true);
+  await escrow.connect(actors.buyer).accept(escrowId);
+  return { ...market, locked };
+}
+
 describe("EscrowV2.withdrawTo", () => {
   it("draws the whole credit to another address, once, for a wallet that the token denies [D9]", async () => {
-    const market = await loadFixture(hostileMarketplace);
-    const { escrow, token, actors, inToken } = market;
+    const { escrow, token, actors, locked } = await loadFixture(marketWithCredit);
     const { seller, stranger } = actors;
-    const { escrowId, locked } = await delivered(market, inToken);
-    await token.setDenied(seller, true);
-    await escrow.connect(actors.buyer).accept(escrowId);
     expect(await escrow.creditOf(seller, token)).to.equal(locked);
     await expect(escrow.connect(seller).withdraw(token)).to.be.revertedWithCustomError(token, "AccountDenied");
 
@@ -25,12 +31,8 @@ describe("EscrowV2.withdrawTo", () => {
   });
 
   it("refuses the zero address and the contract itself, and keeps the credit when the token still refuses", async () => {
-    const market = await loadFixture(hostileMarketplace);
-    const { escrow, token, actors, inToken } = market;
+    const { escrow, token, actors, locked } = await loadFixture(marketWithCredit);
     const { seller, stranger } = actors;
-    const { escrowId, locked } = await delivered(market, inToken);
-    await token.setDenied(seller, true);
-    await escrow.connect(actors.buyer).accept(escrowId);
     for (const recipient of [ethers.ZeroAddress, await escrow.getAddress()]) {
       await expect(escrow.connect(seller).withdrawTo(token, recipient))
         .to.be.revertedWithCustomError(escrow, "InvalidRecipient")
@@ -49,11 +51,7 @@ describe("EscrowV2.withdrawTo", () => {
   });
 
   it("draws nobody else's credit", async () => {
-    const market = await loadFixture(hostileMarketplace);
-    const { escrow, token, actors, inToken } = market;
-    const { escrowId, locked } = await delivered(market, inToken);
-    await token.setDenied(actors.seller, true);
-    await escrow.connect(actors.buyer).accept(escrowId);
+    const { escrow, token, actors, locked } = await loadFixture(marketWithCredit);
     for (const actor of Object.values(actors)) {
       if (actor.address === actors.seller.address) continue;
       await expect(escrow.connect(actor).withdrawTo(token, actor))
