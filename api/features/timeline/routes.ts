@@ -63,7 +63,9 @@ const entry = z
   ])
   .meta({ id: "TimelineEntry" });
 
-const timelineAnswer = listOf(entry);
+const timelineAnswer = listOf(entry).extend({
+  indexedBlock: z.int().meta({ description: "Subgraph block at which the moves were read" }),
+});
 
 const MAX_ORDER_LENGTH = 100;
 
@@ -97,9 +99,9 @@ const readTimeline = defineRoute({
   responses: { 200: timelineAnswer },
   errors: ["not_found", "indexer_unavailable"],
 }).handle(async ({ params, query, caller, signal }, { timelines }: TimelineDeps) => {
-  const { entries, next } = await timelines.page(caller.agentId, params.id, query, signal);
+  const { entries, next, indexedBlock } = await timelines.page(caller.agentId, params.id, query, signal);
   const nextCursor = next === null ? null : encodeCursor(next);
-  return { status: 200, body: { success: true, data: entries.map(presentEntry), nextCursor } };
+  return { status: 200, body: { success: true, data: entries.map(presentEntry), nextCursor, indexedBlock } };
 });
 
 export const timelineRoutes = [readTimeline];

@@ -13,10 +13,13 @@ export interface TimelineQuery {
   cursor?: TimelinePosition | undefined;
 }
 
-/** A page of a timeline and the position after which the next one starts; null on the last page. */
+/** A page of a timeline. */
 export interface TimelinePage {
   entries: TimelineEntry[];
+  /** Position after which the next page starts; null on the last page. */
   next: TimelinePosition | null;
+  /** Block of the subgraph at which the moves were read. */
+  indexedBlock: number;
 }
 
 /** The timelines of deals (decision 47). */
@@ -49,7 +52,7 @@ export function createTimelines({ read, sources }: TimelineOptions): Timelines {
   return {
     async page(agentId, transactionId, { kind, limit, cursor }, signal) {
       // First, because it decides whether the caller may see anything.
-      const { record } = await read(transactionId, agentId, { signal });
+      const { record, indexedBlock } = await read(transactionId, agentId, { signal });
       const wanted = ENTRY_KINDS.filter((known) => kind === undefined || known === kind);
       const found = await Promise.all(
         wanted.map(async (each) =>
@@ -62,8 +65,8 @@ export function createTimelines({ read, sources }: TimelineOptions): Timelines {
         .sort(compare);
       const entries = rest.slice(0, limit);
       const last = entries.at(-1);
-      if (rest.length <= limit || last === undefined) return { entries, next: null };
-      return { entries, next: { at: last.at, kind: last.kind, order: last.order } };
+      if (rest.length <= limit || last === undefined) return { entries, next: null, indexedBlock };
+      return { entries, next: { at: last.at, kind: last.kind, order: last.order }, indexedBlock };
     },
   };
 }

@@ -8811,6 +8811,10 @@ export type GetApiV1TransactionsByIdTimelineResponses = {
      * Null on the last page
      */
     nextCursor: string | null;
+    /**
+     * Subgraph block at which the moves were read
+     */
+    indexedBlock: number;
   };
 };
 

@@ -149,6 +149,16 @@ describe("the timeline of a deal", () => {
       });
     }
 
+    it("[D41] [D47] says on every page at which block its moves were read", async () => {
+      let cursor = "";
+      do {
+        const { body, text } = await timeline(market.buyer, transactionId, `?limit=2&kind=move${cursor}`);
+        const latest = Math.max(...(body.data as Entry[]).map(({ proof }) => Number(proof["blockNumber"])));
+        assert.isAtLeast(body.indexedBlock, latest, text);
+        cursor = body.nextCursor === null ? "" : `&cursor=${body.nextCursor}`;
+      } while (cursor !== "");
+    });
+
     it("[D47] has each attempt at a delivery with its outcome", async () => {
       const attempts = namesOf(await all(market.buyer, transactionId), "webhook");
       const [refused] = attempts.filter(({ proof }) => proof["outcome"] === "refused");
@@ -195,7 +205,9 @@ describe("the timeline of a deal", () => {
 
   it("[D15] [D47] of an unfunded checkout is the buyer's alone, and empty", async () => {
     const { transactionId } = await checkOut(market);
-    assert.deepEqual(await all(market.buyer, transactionId), []);
+    const { body, text } = await timeline(market.buyer, transactionId);
+    assert.deepEqual([body.data, body.nextCursor], [[], null]);
+    assert.isAbove(body.indexedBlock, 0, text);
     assertError(await timeline(market.seller, transactionId), 404, "not_found");
   });
 
