@@ -125,9 +125,15 @@ describe("the timeline of a deal", () => {
       }
       await deliverDeal(market, transactionId);
       await act(api, chain, market.buyer, transactionId, "accept");
-      // A second deal, of which the first one's timeline has nothing.
-      await fundedDeal(market, { callbackUrl: ofBuyer.url });
       await settled(transactionId, 3);
+      // A second deal, of which the first one's timeline has nothing.
+      const other = await fundedDeal(market, { callbackUrl: ofBuyer.url });
+      await deliverDeal(market, other.transactionId);
+      await settled(other.transactionId, 2);
+      for (const party of [market.buyer, market.seller]) {
+        const path = `/api/v1/webhooks/deliveries?limit=100&transactionId=${other.transactionId}`;
+        assert.isNotEmpty(await dataOf(party, path), "each party has dispatches of both deals");
+      }
     });
     after(() => Promise.all(receivers.map((receiver) => receiver.close())));
 
