@@ -29,9 +29,9 @@ const RETRY_SECONDS = 5;
 type Payload = Record<string, unknown>;
 
 /** The payload that a party asks about; null if none has been handed over. */
-function payloadOf({ record, role }: Reading, given: Payload | undefined): Payload | null {
+function payloadOf({ record, role, indexedBlock }: Reading, given: Payload | undefined): Payload | null {
   const isDelivered = record.escrow !== null && record.escrow.deliveredAt !== null;
-  const conflict = () => new ApiError("escrow_state_conflict", { details: { status: record.status } });
+  const conflict = () => new ApiError("escrow_state_conflict", { details: { status: record.status, indexedBlock } });
   if (given !== undefined) {
     if (role === "buyer") throw new ApiError("wrong_role", { details: { role, required: "seller" } });
     if (record.status !== "funded") throw conflict();

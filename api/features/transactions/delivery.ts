@@ -51,14 +51,13 @@ export function deliveryProofOf(responsePayload: Record<string, unknown>): `0x${
 export function createDelivery(options: DeliveryOptions) {
   const { transactions, reader, clock } = options;
 
-  async function requireOpen({ record, chainNow }: Reading): Promise<void> {
-    if (!OPEN_TO_PAYLOAD.includes(record.status)) {
-      throw new ApiError("escrow_state_conflict", { details: { status: record.status } });
-    }
+  async function requireOpen({ record, indexedBlock, chainNow }: Reading): Promise<void> {
+    const seen = { status: record.status, indexedBlock };
+    if (!OPEN_TO_PAYLOAD.includes(record.status)) throw new ApiError("escrow_state_conflict", { details: seen });
     if (record.status !== "funded" || chainNow <= record.deadline) return;
     // A delivery at the last moment may be on chain but not in the subgraph yet.
     if ((await options.chains[record.network].escrowState(record.escrowId)) !== FUNDED) return;
-    const details = { status: record.status, reason: "deadline_passed", deadline: record.deadline, now: chainNow };
+    const details = { ...seen, reason: "deadline_passed", deadline: record.deadline, now: chainNow };
     throw new ApiError("escrow_state_conflict", { details });
   }
 

@@ -88,14 +88,13 @@ export function createTransactionService(options: TransactionServiceOptions) {
     /** Only reads the chain: refuses until it says Released (specification row 10, decision 18). */
     async confirm(agentId: string, transactionId: string, signal?: AbortSignal): Promise<Reading> {
       const reading = await settledReading(agentId, transactionId, signal);
-      const { record } = reading;
+      const { record, indexedBlock } = reading;
       if (record.status === "released") {
         await reader.remember(reading);
         return reading;
       }
-      throw new ApiError("not_accepted_on_chain", {
-        details: { status: record.status, accept: moveCall(callTarget(record), "accept", record.escrowId) },
-      });
+      const accept = moveCall(callTarget(record), "accept", record.escrowId);
+      throw new ApiError("not_accepted_on_chain", { details: { status: record.status, accept, indexedBlock } });
     },
 
     /** Calldata for the buyer to reclaim the deposit of an undelivered job (specification row 11, decision 19). */

@@ -96,6 +96,7 @@ describe("a check before money moves", () => {
       assert.strictEqual(body.data.result, "fail");
       const again = await check(market.seller, { responsePayload: GOOD }, delivered);
       assertError(again, 409, "escrow_state_conflict");
+      assert.isAtLeast(again.body.details.indexedBlock, body.data.indexedBlock);
       const bySeller = (await check(market.seller, {}, delivered)).body.data;
       assert.isAtLeast(bySeller.indexedBlock, body.data.indexedBlock);
       assert.deepEqual({ ...bySeller, indexedBlock: body.data.indexedBlock }, body.data);

@@ -182,7 +182,7 @@ describe("transactions", () => {
       assert.strictEqual((await stored(checkout))?.responsePayloadJson, null);
     });
 
-    it("[D17] is refused after a refund, even if the same payload was submitted before", async () => {
+    it("[D17] [D41] is refused after a refund, even if the same payload was submitted before", async () => {
       const checkout = await fundedDeal(market);
       assert.strictEqual((await deliver(checkout, { responsePayload: { a: 1 } })).status, 202);
       await act(api, chain, market.seller, checkout.transactionId, "refund");
@@ -193,6 +193,8 @@ describe("transactions", () => {
       const again = await deliver(checkout, { responsePayload: { a: 1 } });
       assertError(again, 409, "escrow_state_conflict");
       assert.strictEqual(again.body.details.status, "refunded");
+      const { timeline } = await readTransaction(api, market.seller, checkout.transactionId);
+      assert.isAtLeast(again.body.details.indexedBlock, timeline.at(-1).blockNumber);
     });
 
     it("[D17] reports why a transaction hash isn't a delivery of this escrow, and stores nothing", async () => {
@@ -251,6 +253,8 @@ describe("transactions", () => {
       const refused = await confirm(checkout);
       assertError(refused, 409, "not_accepted_on_chain");
       assert.deepEqual([await stateOf(), await nonce()], before);
+      const { indexedBlock } = await readTransaction(api, market.buyer, checkout.transactionId);
+      assert.isAtMost(refused.body.details.indexedBlock, indexedBlock);
       assert.strictEqual(refused.body.details.accept.data, moveCall(target(), "accept", escrowId).data);
 
       await chain.send(market.buyer.account, refused.body.details.accept);
