@@ -6,6 +6,12 @@ export const PAGE_BYTES = 1_048_576;
 /** A projection: the bytes of a stored record. */
 export const RECORD_BYTES = { bytes: { $bsonSize: "$$ROOT" } } as const;
 
+/** A projection: the bytes of a stored record without some of its texts, which may be null. */
+export function bytesWithout(texts: readonly string[]) {
+  const bytesOf = (field: string) => ({ $strLenBytes: { $ifNull: [`$${field}`, ""] } });
+  return { bytes: { $subtract: [{ $bsonSize: "$$ROOT" }, { $add: texts.map(bytesOf) }] } } as const;
+}
+
 /** The first items, as many as a page has room for, and at least one. */
 export function fitting<T extends { bytes: number }>(items: readonly T[]): T[] {
   let sum = 0;
@@ -17,7 +23,8 @@ export function fitting<T extends { bytes: number }>(items: readonly T[]): T[] {
 }
 
 /**
- * Reads a page in the order of `sort`, sizes first, so that a page of large records doesn't fill the memory.
+ * Reads a page in the order of `sort`, sizes first, so that a page of large records doesn't fill the memory. A single
+ * pipeline could add up the sizes ($setWindowFields), but takes the database three times the CPU time for 20 records.
  * @returns at most `limit` records, and the id of the page's last one if there are more
  */
 export async function readPage<R extends { _id: string }>(

@@ -1,6 +1,6 @@
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
-import { fitting, RECORD_BYTES } from "../../db/pages.ts";
+import { bytesWithout, fitting } from "../../db/pages.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { Role } from "./actions.ts";
 import { TRANSACTION_STATUSES } from "./model.ts";
@@ -123,10 +123,12 @@ export function createListReader({ transactions, progress, indexers, waitMs }: L
   ): Promise<{ entries: ListEntry[]; next: string | null }> {
     // Read before the records: a copy is at least as new as a cursor that was read earlier.
     const reached = await progress.reached();
+    const { withoutResponses = false } = filter;
+    const unread = ["criteriaJson", ...(withoutResponses ? ["responsePayloadJson"] : [])];
     const found = await Promise.all(
       [...byCopy(agentId, filter), behindParty(agentId, filter, reached)].map((query) =>
         transactions
-          .find(query, RECORD_BYTES)
+          .find(query, bytesWithout(unread))
           .sort({ _id: -1 })
           .limit(filter.limit + 1)
           .lean<{ _id: string; bytes: number }[]>(),
@@ -142,12 +144,8 @@ export function createListReader({ transactions, progress, indexers, waitMs }: L
       .sort((one, other) => (one._id < other._id ? 1 : -1));
     const kept = fitting(known);
     const end = kept.length < known.length ? (kept.at(-1)?._id ?? null) : lastRead;
-    const { withoutResponses = false } = filter;
     const stored = await transactions
-      .find(
-        { _id: { $in: kept.map(({ _id }) => _id) } },
-        { criteriaJson: 0, ...(withoutResponses ? { responsePayloadJson: 0 } : {}) },
-      )
+      .find({ _id: { $in: kept.map(({ _id }) => _id) } }, Object.fromEntries(unread.map((field) => [field, 0])))
       .lean<ListedTransaction[]>();
     const records: ListedTransaction[] = withoutResponses
       ? stored.map((copy) => ({ ...copy, responsePayloadJson: null }))

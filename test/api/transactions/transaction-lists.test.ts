@@ -179,7 +179,7 @@ describe("lists of transactions", () => {
     }
   });
 
-  it("[D15] have pages of about 1 MB, however large the payloads are, and every deal once", async () => {
+  it("[D15] have pages of about 1 MB of what they return, however large the payloads are, and every deal once", async () => {
     const { transactionId } = await checkOut(own);
     const { transactions } = api.container.features.transactions.models;
     const template = await transactions.findById(transactionId).lean().orFail();
@@ -187,13 +187,15 @@ describe("lists of transactions", () => {
     const made = Array.from({ length: 12 }, () => ({
       ...template,
       ...{ _id: `txn_${randomBytes(16).toString("hex")}`, escrowId: `0x${randomBytes(32).toString("hex")}` as const },
-      ...{ requestPayloadJson: payload, criteriaJson: payload, status: "funded" as const },
+      ...{ requestPayloadJson: payload, responsePayloadJson: payload, criteriaJson: payload },
+      status: "funded" as const,
     }));
     await transactions.insertMany(made);
     const ids = made.map(({ _id }) => _id).toSorted((one, other) => (one < other ? 1 : -1));
-    for (const [agent, path] of [
-      [own.buyer, "/api/v1/transactions?status=funded&limit=100"],
-      [own.seller, "/api/v1/jobs?limit=100"],
+    // Four payloads fit. A transaction has two of its three texts, a job only the request.
+    for (const [agent, path, fitting] of [
+      [own.seller, "/api/v1/transactions?status=funded&limit=100", 2],
+      [own.seller, "/api/v1/jobs?limit=100", 4],
     ] as const) {
       const found: string[] = [];
       for (let cursor: string | null = ""; cursor !== null;) {
@@ -202,6 +204,7 @@ describe("lists of transactions", () => {
         });
         assert.strictEqual(page.status, 200, page.text.slice(0, 1_000));
         assert.isAtMost(page.text.length, PAGE_BYTES);
+        assert.lengthOf(page.body.data, fitting, path);
         found.push(...page.body.data.map((entry: { transactionId: string }) => entry.transactionId));
         cursor = page.body.nextCursor;
       }
