@@ -2,10 +2,9 @@ import type { BuyerCriteria } from "./document.ts";
 import type { CheckAnswers, CheckTask } from "./check-thread.ts";
 import { expressionOf } from "./expression-check.ts";
 import type { Subject } from "./expression-check.ts";
-import { QueueFullError } from "./fair-queue.ts";
 import { createLimitedThread, TaskLimitError, ThreadUnavailableError } from "./limited-thread.ts";
 import type { ThreadLimits } from "./limited-thread.ts";
-import { createTurns } from "./turns.ts";
+import { createTurns, QueueFullError } from "./turns.ts";
 import type { RunTask, Step } from "./turns.ts";
 import type { Verdict } from "./verdict.ts";
 

@@ -1,13 +1,8 @@
-/** Thrown when a lane already has as much work waiting as it may have. */
-export class QueueFullError extends Error {
-  override readonly name = "QueueFullError";
-}
-
 /**
  * Runs work one at a time, and the lanes in turn: a lane with much work delays another's by one piece at most.
- * @param maxWaiting pieces of work that may wait in one lane
+ * It takes any amount of work, so its callers limit what waits.
  */
-export function createFairQueue(maxWaiting: number) {
+export function createFairQueue() {
   const lanes = new Map<string, (() => Promise<void>)[]>();
   let isRunning = false;
 
@@ -30,10 +25,9 @@ export function createFairQueue(maxWaiting: number) {
   }
 
   return {
-    /** Runs work when it is its lane's turn. @throws QueueFullError */
+    /** Runs work when it is its lane's turn. */
     run<T>(lane: string, work: () => Promise<T>): Promise<T> {
       const waiting = lanes.get(lane) ?? [];
-      if (waiting.length >= maxWaiting) return Promise.reject(new QueueFullError(`Too much work waits for ${lane}`));
       return new Promise<T>((resolve, reject) => {
         waiting.push(() => work().then(resolve, reject));
         lanes.set(lane, waiting);

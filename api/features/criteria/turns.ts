@@ -8,12 +8,18 @@ export type RunTask = (task: unknown) => Promise<unknown>;
 /** A part of a request: it runs one task at most. */
 export type Step = (run: RunTask) => Promise<void>;
 
+/** Thrown when a lane already has as many requests waiting as it may have. */
+export class QueueFullError extends Error {
+  override readonly name = "QueueFullError";
+}
+
 /** A thread, and the lanes that wait for it. */
 interface Line {
   thread: Pick<LimitedThread, "run" | "close">;
   queue: ReturnType<typeof createFairQueue>;
 }
 
+/** Requests of a lane that may wait, for either thread. One that was taken waits for its next turn in any case. */
 const MAX_WAITING_PER_LANE = 8;
 /** How long a turn lasts after its first step, by the clock. Fifty honest checks need a tenth of it. */
 const TURN_MS = 1_000;
@@ -29,11 +35,19 @@ const SLOW_MS = 600_000;
  * @param elapsedMs milliseconds of a monotonic clock
  */
 export function createTurns(startThread: () => Line["thread"], elapsedMs: () => number) {
-  const line = (): Line => ({ thread: startThread(), queue: createFairQueue(MAX_WAITING_PER_LANE) });
+  const line = (): Line => ({ thread: startThread(), queue: createFairQueue() });
   const prompt = line();
   const slow = line();
   /** Until when lanes are slow, on the scale of `elapsedMs`; the first to end comes first. */
   const slowUntil = new Map<string, number>();
+  /** How many requests of a lane wait for a turn. */
+  const waiting = new Map<string, number>();
+
+  function countWaiting(lane: string, change: 1 | -1): void {
+    const count = (waiting.get(lane) ?? 0) + change;
+    if (count === 0) waiting.delete(lane);
+    else waiting.set(lane, count);
+  }
 
   function lineOf(lane: string): Line {
     const now = elapsedMs();
@@ -78,13 +92,24 @@ export function createTurns(startThread: () => Line["thread"], elapsedMs: () => 
      * @throws QueueFullError if too many requests of the lane wait, or the error of a step
      */
     async run(lane: string, steps: readonly Step[]): Promise<void> {
+      if (steps.length === 0) return;
+      if ((waiting.get(lane) ?? 0) >= MAX_WAITING_PER_LANE) {
+        throw new QueueFullError(`${MAX_WAITING_PER_LANE} requests of ${lane} wait already`);
+      }
+      countWaiting(lane, 1);
       let rest = steps;
       while (rest.length > 0) {
-        const waiting = rest;
+        const left = rest;
         const line = lineOf(lane);
-        // While this request waits, another one may make the lane slow.
-        const turn = () => (line === lineOf(lane) ? takeTurn(lane, line, waiting) : Promise.resolve(0));
-        rest = waiting.slice(await line.queue.run(lane, turn));
+        const turn = async (): Promise<number> => {
+          // While this request waited, another one has made the lane slow.
+          if (line !== lineOf(lane)) return 0;
+          countWaiting(lane, -1);
+          const ran = await takeTurn(lane, line, left);
+          if (ran < left.length) countWaiting(lane, 1);
+          return ran;
+        };
+        rest = left.slice(await line.queue.run(lane, turn));
       }
     },
 

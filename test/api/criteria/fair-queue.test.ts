@@ -1,10 +1,10 @@
 import { assert } from "chai";
 
-import { createFairQueue, QueueFullError } from "../../../api/features/criteria/fair-queue.ts";
+import { createFairQueue } from "../../../api/features/criteria/fair-queue.ts";
 
 describe("the fair queue", () => {
   it("runs one piece of work at a time, and the lanes in turn", async () => {
-    const queue = createFairQueue(10);
+    const queue = createFairQueue();
     const order: string[] = [];
     let running = 0;
     const work = (name: string) => async () => {
@@ -21,22 +21,8 @@ describe("the fair queue", () => {
     assert.deepEqual(order, ["a1", "b1", "a2", "b2", "a3"]);
   });
 
-  it("refuses more work than a lane may have waiting, and takes other lanes' work", async () => {
-    const queue = createFairQueue(1);
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    const first = queue.run("a", () => promise);
-    const second = queue.run("a", () => Promise.resolve("second"));
-    await assert.isRejected(
-      queue.run("a", () => Promise.resolve()),
-      QueueFullError,
-    );
-    const other = queue.run("b", () => Promise.resolve("other"));
-    resolve(undefined);
-    assert.deepEqual(await Promise.all([first, second, other]), [undefined, "second", "other"]);
-  });
-
   it("goes on after work that fails", async () => {
-    const queue = createFairQueue(2);
+    const queue = createFairQueue();
     const failed = queue.run("a", () => Promise.reject(new RangeError("no")));
     const next = queue.run("a", () => Promise.resolve("next"));
     await assert.isRejected(failed, RangeError);

@@ -1,8 +1,7 @@
 import { assert } from "chai";
 
-import { QueueFullError } from "../../../api/features/criteria/fair-queue.ts";
 import { TaskLimitError } from "../../../api/features/criteria/limited-thread.ts";
-import { createTurns } from "../../../api/features/criteria/turns.ts";
+import { createTurns, QueueFullError } from "../../../api/features/criteria/turns.ts";
 import type { Step } from "../../../api/features/criteria/turns.ts";
 
 /** What the threads ran, in order. */
@@ -94,6 +93,29 @@ describe("turns", () => {
     resolve(undefined);
     await Promise.all([held, ...waiting]);
     assert.lengthOf(ran, 8);
+  });
+
+  it("refuse newer requests rather than one that they have taken, while it moves to the second thread", async () => {
+    const [moved, own, neighbours] = [1, 2, 3].map(() => Promise.withResolvers<undefined>());
+    const first = turns.run("a", [
+      ...stepsOf("trap"),
+      () => {
+        moved?.resolve(undefined);
+        return own?.promise ?? Promise.resolve();
+      },
+      ...stepsOf("first"),
+    ]);
+    const names = Array.from({ length: 8 }, (_, index) => `a${index}`);
+    const taken = names.map((name) => turns.run("a", stepsOf(name)));
+    const other = turns.run("b", [() => neighbours?.promise ?? Promise.resolve()]);
+    // Now the first request holds the second thread and its neighbour the first one, so the eight haven't moved yet.
+    await moved?.promise;
+    const newer = names.map((name) => turns.run("a", stepsOf(`newer ${name}`)));
+    const refused = newer.map((request) => assert.isRejected(request, QueueFullError));
+    neighbours?.resolve(undefined);
+    own?.resolve(undefined);
+    await Promise.all([first, other, ...taken, ...refused]);
+    assert.deepEqual(ranBy(1), ["first", ...names]);
   });
 
   it("end a request whose step fails, and go on with the next one", async () => {
