@@ -34,7 +34,7 @@ const MICROSECONDS_A_MS = 1_000;
 export function createLimitedThread(script: URL, limits: ThreadLimits) {
   let worker: Worker | undefined;
 
-  async function started(): Promise<Worker> {
+  function create(): Worker {
     const thread = new Worker(script, {
       resourceLimits: { maxOldGenerationSizeMb: limits.heapMb, maxYoungGenerationSizeMb: YOUNG_HEAP_MB },
       // Nothing of this process's secrets is for strangers' expressions.
@@ -47,9 +47,45 @@ export function createLimitedThread(script: URL, limits: ThreadLimits) {
     thread.on("error", forget);
     thread.on("exit", forget);
     thread.unref();
-    worker = thread;
-    await once(thread, "online");
     return thread;
+  }
+
+  /**
+   * Starts a thread. No task is to blame if that fails.
+   * @throws ThreadUnavailableError
+   */
+  async function start(): Promise<Worker> {
+    const ended = new AbortController();
+    const { signal } = ended;
+    let thread: Worker | undefined;
+    try {
+      thread = create();
+      worker = thread;
+      await Promise.race([once(thread, "online", { signal }), ...ends(thread, signal)]);
+      return thread;
+    } catch (error) {
+      await stop(thread);
+      throw new ThreadUnavailableError("The thread didn't start", { cause: error });
+    } finally {
+      ended.abort();
+    }
+  }
+
+  async function stop(thread: Worker | undefined): Promise<void> {
+    if (worker === thread) worker = undefined;
+    await thread?.terminate();
+  }
+
+  /** End with an error once the thread has ended, or has had all the time that it may have. */
+  function ends(thread: Worker, signal: AbortSignal): Promise<never>[] {
+    return [
+      once(thread, "exit", { signal }).then(() => {
+        throw new ThreadUnavailableError("The thread has ended");
+      }),
+      sleep(limits.wallMs, undefined, { signal }).then(() => {
+        throw new ThreadUnavailableError(`The thread took more than ${limits.wallMs} ms`);
+      }),
+    ];
   }
 
   /** Ends with an error once the task has used up its time. */
@@ -72,23 +108,17 @@ export function createLimitedThread(script: URL, limits: ThreadLimits) {
      * @throws TaskLimitError, ThreadUnavailableError
      */
     async run(task: unknown): Promise<unknown> {
-      const thread = worker ?? (await started());
+      const thread = worker ?? (await start());
       const ended = new AbortController();
       const { signal } = ended;
       const answered = once(thread, "message", { signal });
-      const exited = once(thread, "exit", { signal }).then(() => {
-        throw new ThreadUnavailableError("The thread has ended");
-      });
-      const late = sleep(limits.wallMs, undefined, { signal }).then(() => {
-        throw new ThreadUnavailableError(`The task took more than ${limits.wallMs} ms`);
-      });
       try {
         thread.postMessage(task);
-        const [answer] = (await Promise.race([answered, exited, late, watch(thread, signal)])) as [unknown];
+        const ending = [answered, ...ends(thread, signal), watch(thread, signal)];
+        const [answer] = (await Promise.race(ending)) as [unknown];
         return answer;
       } catch (error) {
-        if (worker === thread) worker = undefined;
-        await thread.terminate();
+        await stop(thread);
         throw asLimit(error);
       } finally {
         ended.abort();
