@@ -1,10 +1,11 @@
-/** Imports run one way: lib ← config ← {db, chain, indexer, http, jobs} ← features, platform ← container ← app ← {server, worker, quarantine, rebates-pay, verify-ruling}. */
+/** Imports run one way: lib ← config ← {db, chain, indexer, http, jobs} ← features, platform ← timings ← container ← app ← {server, worker, quarantine, rebates-pay, verify-ruling}. */
 const layers = [
   ["lib", "^api/lib/"],
   ["config", "^api/config/"],
   ["technology", "^api/(db|chain|indexer|http|jobs)/"],
   ["features", "^api/features/"],
   ["platform", "^api/platform\\.ts$"],
+  ["timings", "^api/timings\\.ts$"],
   ["container", "^api/container\\.ts$"],
   ["app", "^api/app\\.ts$"],
   ["processes", "^api/(server|worker|quarantine|rebates-pay|verify-ruling)\\.ts$"],
@@ -36,9 +37,9 @@ module.exports = {
     })),
     {
       name: "features-by-their-module",
-      comment: "Container, app and processes know a feature by its module.ts alone (style: 21).",
+      comment: "Timings, container, app and processes know a feature by its module.ts alone (style: 21).",
       severity: "error",
-      from: { path: "^api/(container|app|server|worker|quarantine|rebates-pay|verify-ruling)\\.ts$" },
+      from: { path: "^api/(timings|container|app|server|worker|quarantine|rebates-pay|verify-ruling)\\.ts$" },
       to: { path: "^api/features/", pathNot: "^api/features/(feature\\.ts$|[^/]+/module\\.ts$)" },
     },
     {

@@ -6,52 +6,33 @@ import { MAINNET, NETWORKS } from "./config/constants.ts";
 import { createIndexes } from "./db/connection.ts";
 import { adminModule } from "./features/admin/module.ts";
 import { agentsModule } from "./features/agents/module.ts";
-import { analyticsModule, MARKET_TIMINGS } from "./features/analytics/module.ts";
-import type { MarketTimings } from "./features/analytics/module.ts";
+import { analyticsModule } from "./features/analytics/module.ts";
 import { authModule, scoreCopiesOf } from "./features/auth/module.ts";
 import { categoriesModule } from "./features/categories/module.ts";
-import {
-  chainFollowerModule,
-  chainProgress,
-  FOLLOWER_TIMINGS,
-  newcomersOf,
-  rereadsOf,
-} from "./features/chain-follower/module.ts";
-import type { FollowerTimings } from "./features/chain-follower/module.ts";
+import { chainFollowerModule, chainProgress, newcomersOf, rereadsOf } from "./features/chain-follower/module.ts";
 import { checkoutModule } from "./features/checkout/module.ts";
 import { criteriaModule } from "./features/criteria/module.ts";
-import { developerModule, MAIL_TIMINGS } from "./features/developer/module.ts";
-import type { MailTimings } from "./features/developer/module.ts";
-import { DISPUTE_TIMINGS, disputesModule } from "./features/disputes/module.ts";
-import type { DisputeTimings } from "./features/disputes/module.ts";
+import { developerModule } from "./features/developer/module.ts";
+import { disputesModule } from "./features/disputes/module.ts";
 import { docsModule } from "./features/docs/module.ts";
-import { eventsModule, STREAM_TIMINGS } from "./features/events/module.ts";
-import type { StreamTimings } from "./features/events/module.ts";
-import { feesModule, STATEMENT_TIMINGS } from "./features/fees/module.ts";
-import type { StatementTimings } from "./features/fees/module.ts";
+import { eventsModule } from "./features/events/module.ts";
+import { feesModule } from "./features/fees/module.ts";
 import { healthModule } from "./features/health/module.ts";
-import { IDEMPOTENCY_TIMINGS, idempotencyModule } from "./features/idempotency/module.ts";
-import type { IdempotencyTimings } from "./features/idempotency/module.ts";
-import { KEEPER_TIMINGS, keeperModule } from "./features/keeper/module.ts";
-import type { KeeperTimings } from "./features/keeper/module.ts";
+import { idempotencyModule } from "./features/idempotency/module.ts";
+import { keeperModule } from "./features/keeper/module.ts";
 import { kyaModule } from "./features/kya/module.ts";
 import { internalModule } from "./features/internal/module.ts";
 import { listingsModule } from "./features/listings/module.ts";
 import { memoryModule } from "./features/memory/module.ts";
-import { FAN_OUT_TIMINGS, messagesModule } from "./features/messages/module.ts";
-import type { FanOutTimings } from "./features/messages/module.ts";
+import { messagesModule } from "./features/messages/module.ts";
 import { networksModule } from "./features/networks/module.ts";
-import { OUTBOX_TIMINGS, outboxModule } from "./features/outbox/module.ts";
-import type { OutboxTimings } from "./features/outbox/module.ts";
-import { RECONCILIATION_TIMINGS, reconciliationModule } from "./features/reconciliation/module.ts";
-import type { ReconciliationTimings } from "./features/reconciliation/module.ts";
+import { outboxModule } from "./features/outbox/module.ts";
+import { reconciliationModule } from "./features/reconciliation/module.ts";
 import { searchModule } from "./features/search/module.ts";
 import { sellerQueueModule } from "./features/seller-queue/module.ts";
 import { timelineModule } from "./features/timeline/module.ts";
-import { TRANSACTION_TIMINGS, transactionsModule } from "./features/transactions/module.ts";
-import type { TransactionTimings } from "./features/transactions/module.ts";
-import { CLAIM_TIMINGS, x402Module } from "./features/x402/module.ts";
-import type { ClaimTimings } from "./features/x402/module.ts";
+import { transactionsModule } from "./features/transactions/module.ts";
+import { x402Module } from "./features/x402/module.ts";
 import { subscriptionsOf, webhooksModule } from "./features/webhooks/module.ts";
 import type { FeatureParts } from "./features/feature.ts";
 import type { Doorkeeper } from "./http/admission.ts";
@@ -64,6 +45,8 @@ import type { JobDefinition } from "./jobs/define-job.ts";
 import { StoppingError } from "./lib/stopping.ts";
 import { connectPlatform } from "./platform.ts";
 import type { Platform, PlatformOptions } from "./platform.ts";
+import { TIMINGS } from "./timings.ts";
+import type { Timings } from "./timings.ts";
 
 /** Every route of the API, in the order of its description. */
 export const featureRoutes = [
@@ -92,38 +75,6 @@ export const featureRoutes = [
   ...internalModule.routes,
   ...docsModule.routes,
 ];
-
-/** Durations for waits and background work. Tests shorten them. */
-export type Timings = TransactionTimings &
-  FollowerTimings &
-  OutboxTimings &
-  IdempotencyTimings &
-  ClaimTimings &
-  MailTimings &
-  DisputeTimings &
-  KeeperTimings &
-  ReconciliationTimings &
-  FanOutTimings &
-  StreamTimings &
-  MarketTimings &
-  StatementTimings;
-
-/** The default timings. */
-export const TIMINGS: Timings = {
-  ...TRANSACTION_TIMINGS,
-  ...FOLLOWER_TIMINGS,
-  ...OUTBOX_TIMINGS,
-  ...IDEMPOTENCY_TIMINGS,
-  ...CLAIM_TIMINGS,
-  ...MAIL_TIMINGS,
-  ...DISPUTE_TIMINGS,
-  ...KEEPER_TIMINGS,
-  ...RECONCILIATION_TIMINGS,
-  ...FAN_OUT_TIMINGS,
-  ...STREAM_TIMINGS,
-  ...MARKET_TIMINGS,
-  ...STATEMENT_TIMINGS,
-};
 
 type Features = ReturnType<typeof createFeatures>;
 
