@@ -3,19 +3,17 @@ import type { Hex, TransactionReceipt } from "viem";
 import { getBlock } from "viem/actions";
 
 import { canonicalJson, deliveryProofOf } from "./canonical-json.ts";
+import { DealRequests, limitsOf } from "./deal-requests.ts";
 import type { DealTerms } from "./deal-terms.ts";
 import { Dispute } from "./dispute.ts";
-import { ApiError, DealEndedError, isTransient, RefusedError } from "./errors.ts";
+import { DealEndedError, RefusedError } from "./errors.ts";
 import { EscrowContract } from "./escrow.ts";
 import type { EscrowMove, EscrowState } from "./escrow.ts";
 import { signFunding } from "./gasless.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, Http } from "./http.ts";
-import { paginate } from "./pagination.ts";
-import type { Page } from "./pagination.ts";
-import { parseRecord, parseTransaction } from "./records.ts";
+import { parseRecord } from "./records.ts";
 import type { Parsed, Transaction, TransactionStatus, TransactionWithActions } from "./records.ts";
-import { retryAfterSecondsOf } from "./retry.ts";
 import type { FundingAuthorization } from "./terms.ts";
 import { Patience, poll } from "./waiting.ts";
 import type { Attempt, WaitOptions } from "./waiting.ts";
@@ -60,9 +58,9 @@ const hasEnded = ({ status, expiredBy }: Pick<Transaction, "status" | "expiredBy
 /** Statuses of a deal whose escrow exists. */
 const FUNDED: readonly TransactionStatus[] = ["funded", "delivered", "disputed", ...FINAL];
 /** Codes that mean "not yet": the API's node may be a block behind the wallet's. */
-const FUNDING_LAG: readonly (string | undefined)[] = ["funding_pending", "funding_not_found"];
-const DELIVERY_LAG: readonly (string | undefined)[] = ["delivery_transaction_mismatch"];
-const ACCEPT_LAG: readonly (string | undefined)[] = ["not_accepted_on_chain"];
+const FUNDING_LAG: readonly string[] = ["funding_pending", "funding_not_found"];
+const DELIVERY_LAG: readonly string[] = ["delivery_transaction_mismatch"];
+const ACCEPT_LAG: readonly string[] = ["not_accepted_on_chain"];
 
 /**
  * A deal from the view of one of its parties. A verb sends the wallet's transaction, waits for its block and returns
@@ -74,10 +72,12 @@ const ACCEPT_LAG: readonly (string | undefined)[] = ["not_accepted_on_chain"];
 export class Deal {
   readonly terms: DealTerms;
   readonly #http: Http;
+  readonly #requests: DealRequests;
   readonly #wallet: Wallet | undefined;
 
   constructor({ http, wallet }: { http: Http; wallet: Wallet | undefined }, terms: DealTerms) {
     this.#http = http;
+    this.#requests = new DealRequests(http, terms.transactionId);
     this.#wallet = wallet;
     this.terms = terms;
   }
@@ -100,7 +100,7 @@ export class Deal {
 
   /** The transaction and what this agent may do next. */
   async read({ minBlock, ...options }: CallOptions & { minBlock?: bigint } = {}): Promise<TransactionWithActions> {
-    return this.#read({ query: { minBlock }, ...options });
+    return this.#requests.read({ query: { minBlock }, ...options });
   }
 
   /**
@@ -108,9 +108,7 @@ export class Deal {
    * seven days, and messages about the deal. Errors: `not_found`, `indexer_unavailable`.
    */
   timeline(filter: TimelineFilter = {}, options: CallOptions = {}): AsyncGenerator<TimelineEntry, void, undefined> {
-    return paginate((cursor) =>
-      this.#http.get<Page<TimelineEntry>>(this.#path("/timeline"), { query: { ...filter, cursor }, ...options }),
-    );
+    return this.#requests.list<TimelineEntry>("/timeline", filter, options);
   }
 
   /**
@@ -125,7 +123,7 @@ export class Deal {
     const statuses: readonly TransactionStatus[] = typeof wanted === "string" ? [wanted] : wanted;
     const patience = new Patience(`the status ${statuses.join(" or ")} of transaction ${this.transactionId}`, options);
     return poll(patience, async (): Promise<Attempt<TransactionWithActions>> => {
-      const found = await this.#read(this.#limits(patience));
+      const found = await this.#requests.read(limitsOf(patience));
       if (statuses.includes(found.status)) return { result: found };
       if (hasEnded(found)) throw new DealEndedError(this.transactionId, found.status, statuses);
       return {};
@@ -137,14 +135,13 @@ export class Deal {
    * @throws RefusedError if the document isn't the one that the escrow commits to
    */
   async criteria(options: CallOptions = {}): Promise<Record<string, unknown>> {
-    const path = this.#path("/criteria");
-    const { data } = await this.#http.get<wire.GetApiV1TransactionsByIdCriteriaResponse>(path, options);
-    if (keccak256(stringToHex(canonicalJson(data.criteria))) !== this.terms.criteriaHash) {
+    const { criteria } = await this.#requests.get<wire.GetApiV1TransactionsByIdCriteriaResponse>("/criteria", options);
+    if (keccak256(stringToHex(canonicalJson(criteria))) !== this.terms.criteriaHash) {
       throw new RefusedError(
         `the criteria of transaction ${this.transactionId} don't match ${this.terms.criteriaHash}`,
       );
     }
-    return data.criteria;
+    return criteria;
   }
 
   /**
@@ -154,20 +151,18 @@ export class Deal {
   async check(responsePayload?: Record<string, unknown>, options: CallOptions = {}): Promise<CheckReport> {
     const body = responsePayload === undefined ? {} : { responsePayload };
     const request = { isIdempotent: true, ...options };
-    const path = this.#path("/check");
-    return (await this.#http.post<wire.PostApiV1TransactionsByIdCheckResponse>(path, body, request)).data;
+    return this.#requests.post<wire.PostApiV1TransactionsByIdCheckResponse>("/check", body, request);
   }
 
   /** The call with which the buyer reclaims an undelivered job, and when. Errors: `wrong_role`. */
   async claimAbandonedCall(options: CallOptions = {}): Promise<ClaimAbandonedCall> {
-    const path = this.#path("/claimAbandoned");
-    return parseRecord((await this.#http.get<wire.GetApiV1TransactionsByIdClaimAbandonedResponse>(path, options)).data);
+    const path = "/claimAbandoned";
+    return parseRecord(await this.#requests.get<wire.GetApiV1TransactionsByIdClaimAbandonedResponse>(path, options));
   }
 
   /** The call with which anyone releases the funds after the dispute window, and when. */
   async finalizeCall(options: CallOptions = {}): Promise<FinalizeCall> {
-    const path = this.#path("/finalize");
-    return parseRecord((await this.#http.get<wire.GetApiV1TransactionsByIdFinalizeResponse>(path, options)).data);
+    return parseRecord(await this.#requests.get<wire.GetApiV1TransactionsByIdFinalizeResponse>("/finalize", options));
   }
 
   // ---- The buyer's verbs ---------------------------------------------------------------------
@@ -224,24 +219,20 @@ export class Deal {
    * `funding_failed`, `funding_other_network`, `funding_other_escrow`, `funding_other_terms`.
    */
   async reportFunding(txHash: Hex, options: WaitOptions = {}): Promise<Transaction> {
-    return this.#post<wire.Transaction>(
-      "/fund",
-      { txHash },
-      this.#patience("the verified funding", options),
-      FUNDING_LAG,
-    );
+    const patience = this.#patience("the verified funding", options);
+    return this.#requests.postUntilCurrent("/fund", { txHash }, patience, FUNDING_LAG);
   }
 
   /** Accepts the delivery on chain, which pays the seller, and confirms it (specification section 4, step 5). */
   async accept(options: VerbOptions = {}): Promise<Transaction> {
     const patience = this.#patience("the acceptance", options);
     await this.#move("accept", "Released", patience, options);
-    return this.#post<wire.Transaction>("/confirm", {}, patience, ACCEPT_LAG);
+    return this.#requests.postUntilCurrent("/confirm", {}, patience, ACCEPT_LAG);
   }
 
   /** Confirms a delivery that has been accepted on chain. Errors: `not_accepted_on_chain`. */
   async confirm(options: WaitOptions = {}): Promise<Transaction> {
-    return this.#post<wire.Transaction>("/confirm", {}, this.#patience("the confirmation", options), []);
+    return this.#requests.postUntilCurrent("/confirm", {}, this.#patience("the confirmation", options), []);
   }
 
   /** Disputes the delivery within the window; the funds are frozen until a ruling (decision 8). */
@@ -265,7 +256,7 @@ export class Deal {
     const patience = this.#patience("the delivery", options);
     const { escrow } = this;
     const proof = deliveryProofOf(responsePayload);
-    await this.handOver(responsePayload, this.#limits(patience));
+    await this.handOver(responsePayload, limitsOf(patience));
     const { state } = await escrow.get(this.terms.escrowId);
     if (state !== "Funded") return this.#delivered({ responsePayload }, patience);
     const receipt = await escrow.submitDelivery(this.terms.escrowId, proof, { timeoutMs: patience.remainingMs });
@@ -276,12 +267,8 @@ export class Deal {
   /** Submits the result without a transaction, for sellers who commit to it in their own way (decision 17). */
   async handOver(responsePayload: Record<string, unknown>, options: CallOptions = {}): Promise<Transaction> {
     const request = { isIdempotent: true, ...options };
-    const answer = await this.#http.post<{ data: wire.Transaction }>(
-      this.#path("/deliver"),
-      { responsePayload },
-      request,
-    );
-    return parseRecord(answer.data);
+    const body = { responsePayload };
+    return parseRecord(await this.#requests.post<{ data: wire.Transaction }>("/deliver", body, request));
   }
 
   /** Declines a funded job: the buyer gets the deposit back, without the fee (decision 6). */
@@ -308,7 +295,7 @@ export class Deal {
     const patience = this.#patience(move, options);
     const receipt = await this.#move(move, target, patience, options);
     const query = { minBlock: receipt?.blockNumber };
-    return poll(patience, async () => ({ result: await this.#read({ query, ...this.#limits(patience) }) }));
+    return poll(patience, async () => ({ result: await this.#requests.read({ query, ...limitsOf(patience) }) }));
   }
 
   /** Undefined if the escrow already exists. */
@@ -327,32 +314,7 @@ export class Deal {
   }
 
   #delivered(body: { responsePayload: object; txHash?: Hex }, patience: Patience): Promise<Transaction> {
-    return this.#post<wire.Transaction>("/deliver", body, patience, DELIVERY_LAG);
-  }
-
-  /**
-   * Repeats a POST until the API has caught up with the chain: it answers 200, not 202 or a code that means "not yet".
-   */
-  #post<Wire extends object>(
-    path: string,
-    body: object,
-    patience: Patience,
-    lagCodes: readonly (string | undefined)[],
-  ): Promise<Parsed<Wire>> {
-    const attempt = async (): Promise<Attempt<Parsed<Wire>>> => {
-      const request = { method: "POST", path: this.#path(path), body, ...this.#limits(patience) } as const;
-      const answer = await this.#http.send<{ data: Wire }>(request);
-      if (answer.status === 200) return { result: parseRecord(answer.body.data) };
-      return { retryAfterSeconds: retryAfterSecondsOf(answer.headers.get("retry-after")) };
-    };
-    const isLag = (error: unknown) =>
-      isTransient(error) || (error instanceof ApiError && error.code !== undefined && lagCodes.includes(error.code));
-    return poll(patience, attempt, isLag);
-  }
-
-  async #read(options: Parameters<Http["get"]>[1]): Promise<TransactionWithActions> {
-    const { data } = await this.#http.get<wire.GetApiV1TransactionsByIdResponse>(this.#path(""), options);
-    return parseTransaction(data);
+    return this.#requests.postUntilCurrent("/deliver", body, patience, DELIVERY_LAG);
   }
 
   async #isCreated(escrow: EscrowContract): Promise<boolean> {
@@ -394,16 +356,7 @@ export class Deal {
     return new Patience(`${what} of transaction ${this.transactionId}`, options);
   }
 
-  /** Requests aren't retried, because the poll repeats them, and no attempt outlasts the wait. */
-  #limits({ signal, remainingMs }: Patience) {
-    return { signal, timeoutMs: remainingMs, retry: { maxAttempts: 1 } };
-  }
-
   #rest({ signal, remainingMs }: Patience): WaitOptions {
     return { signal, timeoutMs: remainingMs };
-  }
-
-  #path(rest: string): string {
-    return `/api/v1/transactions/${encodeURIComponent(this.transactionId)}${rest}`;
   }
 }
