@@ -129,14 +129,14 @@ export const MOVE_FAULTS: ApiMutant[] = [
     file: LOG,
     from: "...(afterSeq === undefined ? {} : { seq: { $gt: afterSeq } }),",
     to: "...(afterSeq === undefined ? {} : { seq: { $gte: afterSeq } }),",
-    tests: ["events/deal-events.test.ts"],
+    tests: ["events/polled-events.test.ts"],
   },
   {
     fault: "an agent reads the events of all",
     file: LOG,
     from: "    agentId,\n    ...(transactionId === undefined ? {} : { transactionId }),",
     to: "    agentId: { $ne: `not ${agentId}` },\n    ...(transactionId === undefined ? {} : { transactionId }),",
-    tests: ["events/deal-events.test.ts"],
+    tests: ["events/polled-events.test.ts"],
   },
   {
     fault: "a webhook that failed isn't retried",

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 
 import { assert } from "chai";
 
-import { approveCall, createEscrowCall, submitDeliveryCall } from "../../../api/chain/calldata.ts";
+import { submitDeliveryCall } from "../../../api/chain/calldata.ts";
 import { verifyWebhookSignature } from "../../../api/features/webhooks/signature.ts";
 import { canonicalJson } from "../../../api/lib/canonical-json.ts";
 import { sha256Hex } from "../../../api/lib/ids.ts";
-import { assertInvalid, startTestApi } from "../../fixtures/api.ts";
+import { startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
 import {
   act,
@@ -365,56 +365,6 @@ describe("the events of a deal", () => {
     }
     for (const { headers, body } of posts) {
       assert.match(String(headers["x-service-signature"]), /^t=\d+,v1=[0-9a-f]{64}$/, body.event);
-    }
-  });
-
-  it("[D25] can be read in order from the last one seen, by each agent its own", async () => {
-    const own = await openMarket(api, chain);
-    const deals = [await fundedDeal(own), await fundedDeal(own), await fundedDeal(own)];
-    await until("all are announced", async () => (await get(own.seller, "/api/v1/events")).body.data.length === 3);
-    const first = await get(own.seller, "/api/v1/events?limit=2");
-    assert.deepEqual(
-      first.body.data.map((event: { transactionId: string }) => event.transactionId),
-      deals.slice(0, 2).map(({ transactionId }) => transactionId),
-    );
-    const rest = await get(own.seller, `/api/v1/events?after=${first.body.nextCursor}`);
-    assert.deepEqual(
-      rest.body.data.map((event: { transactionId: string }) => event.transactionId),
-      [deals[2]?.transactionId],
-    );
-    assertInvalid(await get(own.buyer, `/api/v1/events?after=${first.body.nextCursor}`), "query.after");
-    assertInvalid(await get(own.seller, "/api/v1/events?after=7"), "query.after");
-  });
-
-  it("[D10] announce an escrow without a checkout to its seller as unsolicited", async () => {
-    const own = await openMarket(api, chain);
-    const token = chain.deployment.tokens[0]?.address;
-    assert.ok(token !== undefined);
-    const target = { chainId: 84_532, escrowContract: chain.deployment.escrow };
-    const escrowId = `0x${sha256Hex(own.seller.agentId)}` as const;
-    await chain.send(own.buyer.account, approveCall(target, token, 1_000_000n));
-    const { timestamp } = await chain.client.getBlock();
-    const receipt = await chain.send(
-      own.buyer.account,
-      createEscrowCall(target, {
-        ...{ escrowId, seller: own.seller.walletAddress, amount: 1_000_000n, token },
-        ...{ deadline: Number(timestamp) + 10_000, disputeWindow: 300, abandonmentGrace: 3_600 },
-        criteriaHash: `0x${"00".repeat(32)}`,
-      }),
-    );
-    assert.strictEqual(receipt.status, "success");
-    const event = await until("it is announced", async () => (await get(own.seller, "/api/v1/events")).body.data[0]);
-    assert.deepEqual(
-      [event.event, event.payload.unsolicited, event.payload.escrowId],
-      ["escrow.funded", true, escrowId],
-    );
-    for (const agent of [own.seller, own.buyer]) {
-      // An agent that has just registered gets escrows without a checkout in its turn.
-      const data = await until("the party sees it", async () => {
-        const { status, body } = await get(agent, `/api/v1/transactions/${event.transactionId}`);
-        return status === 200 && body.data;
-      });
-      assert.deepEqual([data.unsolicited, data.status, data.amount], [true, "funded", "1000000"]);
     }
   });
 });
