@@ -12,7 +12,7 @@ export interface Proofs {
     Pick<ChainMove, "txHash" | "blockNumber"> & { event: ChainMove["type"] };
   /** The entry in the caller's memory. */
   audit: { namespace: string; key: string };
-  /** The delivery in the caller's log, and how this attempt at it ended. `attempt` counts from 1. */
+  /** The dispatch in the caller's log, and how this attempt at it ended. `attempt` counts from 1. */
   webhook: {
     deliveryId: string;
     eventId: string;

@@ -6,9 +6,9 @@ import { DISPATCH_ORDER, dispatchesFilter } from "../webhooks/dispatch-log.ts";
 import { orderOf } from "./entries.ts";
 import type { TimelineEntry, TimelineSource } from "./entries.ts";
 
-/** How many messages and deliveries a timeline has: the first messages, and the latest deliveries. */
+/** How many messages and dispatches a timeline has: the first messages, and the latest dispatches. */
 const MAX_MESSAGES = 1_000;
-const MAX_DELIVERIES = 1_000;
+const MAX_DISPATCHES = 1_000;
 
 const TITLE_OF: Readonly<Record<ChainMove["type"], string>> = {
   EscrowCreated: "The buyer funded the escrow",
@@ -52,12 +52,12 @@ export function webhookSource(dispatches: DispatchModel): TimelineSource {
     async entriesOf(transactionId, agentId) {
       const shown = { eventId: 1, eventType: 1, "attempts.startedAt": 1, "attempts.outcome": 1 } as const;
       const found = await dispatches
-        .find(dispatchesFilter(agentId, { transactionId, limit: MAX_DELIVERIES }), {
+        .find(dispatchesFilter(agentId, { transactionId, limit: MAX_DISPATCHES }), {
           ...shown,
           "attempts.statusCode": 1,
         })
         .sort(DISPATCH_ORDER)
-        .limit(MAX_DELIVERIES)
+        .limit(MAX_DISPATCHES)
         .lean<DispatchFacts[]>();
       return found.flatMap(({ _id, eventId, eventType, attempts }) =>
         attempts.map(({ startedAt, outcome, statusCode }, index): TimelineEntry => ({

@@ -22,7 +22,7 @@ export interface DispatchLog {
   /** A page of at most `limit` dispatches and about 1 MB: a durable one may have a hundred attempts with answers. */
   list(agentId: string, query: DispatchQuery): Promise<DispatchPage>;
   /** @throws ApiError `not_found`, also for another agent's */
-  get(agentId: string, deliveryId: string): Promise<DispatchRecord>;
+  get(agentId: string, dispatchId: string): Promise<DispatchRecord>;
 }
 
 /** The database filter of a list. */
@@ -57,9 +57,9 @@ export function createDispatchLog(model: DispatchModel): DispatchLog {
       return { dispatches: page.records, next: hasMore ? { createdAt: last.createdAt.getTime(), id: last._id } : null };
     },
 
-    async get(agentId, deliveryId) {
-      const found = await model.findOne({ _id: deliveryId, agentId }).lean<DispatchRecord | null>();
-      if (found === null) throw new ApiError("not_found", { details: { deliveryId } });
+    async get(agentId, dispatchId) {
+      const found = await model.findOne({ _id: dispatchId, agentId }).lean<DispatchRecord | null>();
+      if (found === null) throw new ApiError("not_found", { details: { deliveryId: dispatchId } });
       return found;
     },
   };

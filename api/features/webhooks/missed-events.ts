@@ -21,7 +21,7 @@ export interface MissedEventsResult {
 /** Sends again what a registered webhook has missed. */
 export interface MissedEvents {
   /**
-   * Queues each event since a time that has no acknowledged or waiting delivery to the webhook, and fewer than ten
+   * Queues each event since a time that has no acknowledged or waiting dispatch to the webhook, and fewer than ten
    * failed ones. Simultaneous calls and repeats queue none twice. At most 1,000 events a call, oldest first.
    * @throws ApiError `not_found`; `webhook_not_active` if the webhook is disabled
    */
@@ -43,18 +43,18 @@ const READ_AT_MOST = 10_000;
 /** Events of a page are queued in one transaction. */
 const PAGE = 50;
 /**
- * Most deliveries of an event to one webhook. Each call for missed events may queue every event once more, so a receiver
+ * Most dispatches of an event to one webhook. Each call for missed events may queue every event once more, so a receiver
  * that always fails could otherwise fill the database.
  */
-export const DELIVERIES_AT_MOST = 10;
+export const DISPATCHES_AT_MOST = 10;
 /** How often a page is read again because another call has queued some of it. */
 const TRIES = 5;
 const ID_HEX_LENGTH = 32;
 
-/** A position among missed deliveries. */
+/** A position among missed dispatches. */
 type Position = Pick<DispatchRecord, "_id" | "createdAt">;
 
-/** Selects the deliveries of a webhook that have failed, after a position. Redeliveries are found by their event. */
+/** Selects the dispatches of a webhook that have failed, after a position. Redeliveries are found by their event. */
 export function missedFilter(agentId: string, webhookId: string, after: Position) {
   return {
     ...{ agentId, webhookId, status: { $in: ["failed", "dropped"] as ("failed" | "dropped")[] } },
@@ -65,25 +65,25 @@ export function missedFilter(agentId: string, webhookId: string, after: Position
   };
 }
 
-/** The order of missed deliveries: oldest first. */
+/** The order of missed dispatches: oldest first. */
 export const MISSED_ORDER = { createdAt: 1, _id: 1 } as const;
 
-/** Selects all deliveries of these events to an agent's webhook. */
-export function deliveriesOfEvents(agentId: string, webhookId: string, eventIds: readonly string[]) {
+/** Selects all dispatches of these events to an agent's webhook. */
+export function dispatchesOfEvents(agentId: string, webhookId: string, eventIds: readonly string[]) {
   return { eventId: { $in: [...eventIds] }, agentId, webhookId };
 }
 
 /** What decides whether an event was missed. */
-type Delivery = Position & Pick<DispatchRecord, "eventId" | "status">;
+type SentDispatch = Position & Pick<DispatchRecord, "eventId" | "status">;
 
-/** Ids of the latest delivery of each event that has none acknowledged or waiting, and that may be sent again. */
-function latestMissed(deliveries: readonly Delivery[]): string[] {
-  const ofEvents = Map.groupBy(deliveries, ({ eventId }) => eventId);
-  const isMissed = ({ status }: Delivery) => status === "failed" || status === "dropped";
+/** Ids of the latest dispatch of each event that has none acknowledged or waiting, and that may be sent again. */
+function latestMissed(sent: readonly SentDispatch[]): string[] {
+  const ofEvents = Map.groupBy(sent, ({ eventId }) => eventId);
+  const isMissed = ({ status }: SentDispatch) => status === "failed" || status === "dropped";
   const isLater = (a: Position, b: Position) =>
     a.createdAt.getTime() - b.createdAt.getTime() || (a._id < b._id ? -1 : 1);
   return [...ofEvents.values()].flatMap((all) =>
-    all.every(isMissed) && all.length < DELIVERIES_AT_MOST
+    all.every(isMissed) && all.length < DISPATCHES_AT_MOST
       ? all
           .toSorted(isLater)
           .slice(-1)
@@ -99,15 +99,15 @@ export function createMissedEvents({ connection, dispatches, ...options }: Misse
   /** Queues those of these events that are still missed. Returns how many. */
   async function queue({ agentId, _id: webhookId, url }: WebhookRecord, eventIds: readonly string[]): Promise<number> {
     for (let attempt = 1; attempt <= TRIES; attempt += 1) {
-      const deliveries = await dispatches
-        .find(deliveriesOfEvents(agentId, webhookId, eventIds), { _id: 1, createdAt: 1, eventId: 1, status: 1 })
+      const sent = await dispatches
+        .find(dispatchesOfEvents(agentId, webhookId, eventIds), { _id: 1, createdAt: 1, eventId: 1, status: 1 })
         .lean();
       const missed = await dispatches
-        .find({ _id: { $in: latestMissed(deliveries) } }, { attempts: 0 })
+        .find({ _id: { $in: latestMissed(sent) } }, { attempts: 0 })
         .lean<DispatchRecord[]>();
       const at = now();
       const again = missed.map((latest) =>
-        // The id follows from the delivery that has failed, so two calls can't both send it again.
+        // The id follows from the dispatch that has failed, so two calls can't both send it again.
         redeliveryOf(latest, { _id: `dlv_${sha256Hex(`${latest._id}|missed`).slice(0, ID_HEX_LENGTH)}`, url, now: at }),
       );
       try {

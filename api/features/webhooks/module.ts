@@ -8,8 +8,8 @@ import type { Dispatcher, Send } from "../outbox/dispatcher.ts";
 import type { DispatchModel } from "../outbox/model.ts";
 import type { OutboxWriter } from "../outbox/put.ts";
 import { createWebhookSend } from "./attempt.ts";
-import { deliveryRoutes } from "./delivery-routes.ts";
-import type { DeliveryDeps } from "./delivery-routes.ts";
+import { dispatchRoutes } from "./dispatch-routes.ts";
+import type { DispatchDeps } from "./dispatch-routes.ts";
 import { createDispatchLog } from "./dispatch-log.ts";
 import { createWebhookHealth } from "./health.ts";
 import { createMissedEvents } from "./missed-events.ts";
@@ -45,7 +45,7 @@ export function subscriptionsOf(connection: Connection): Subscriptions {
 
 /** Signed webhooks: registration, sending, log and secrets. */
 export const webhooksModule = defineFeature({
-  routes: [...secretRoutes, ...deliveryRoutes, ...registrationRoutes],
+  routes: [...secretRoutes, ...dispatchRoutes, ...registrationRoutes],
   create({ connection, now, outbox, recorder, eventLog, signingSecrets, allowedPrivateHosts }: WebhooksModuleDeps) {
     const secrets = createWebhookSecrets(webhookSecretModel(connection), signingSecrets, now);
     const sender = createWebhookSender({ allowedPrivateHosts });
@@ -57,7 +57,7 @@ export const webhooksModule = defineFeature({
     const dispatchLog = createDispatchLog(dispatches);
     const queueing = { connection, dispatches, writer: outbox.writer, registrations, now };
     const redeliveries = createRedeliveries({ ...queueing, log: dispatchLog, health });
-    const services: SecretDeps & DeliveryDeps & RegistrationDeps = {
+    const services: SecretDeps & DispatchDeps & RegistrationDeps = {
       webhookSecrets: secrets,
       ...{ dispatchLog, redeliveries, registrations },
       missedEvents: createMissedEvents(queueing),

@@ -11,15 +11,15 @@ import type { DispatchLog } from "./dispatch-log.ts";
 import type { WebhookHealth } from "./health.ts";
 import type { Registrations } from "./registrations.ts";
 
-/** Sends deliveries that their agent asks for (decision 38). */
+/** Sends dispatches that their agent asks for (decision 38). */
 export interface Redeliveries {
   /**
-   * Queues a delivery once more, in the agent's lane. A repeat of the operation answers the same redelivery.
+   * Queues a dispatch once more, in the agent's lane. A repeat of the operation answers the same redelivery.
    * @throws ApiError `not_found`; `webhook_not_active` if its webhook was removed or is disabled
    */
-  redeliver(agentId: string, deliveryId: string, operation: Operation): Promise<DispatchRecord>;
+  redeliver(agentId: string, dispatchId: string, operation: Operation): Promise<DispatchRecord>;
   /**
-   * Queues a trial of a registered webhook. A repeat of the operation answers the same delivery.
+   * Queues a trial of a registered webhook. A repeat of the operation answers the same dispatch.
    * @throws ApiError `not_found`; `webhook_not_active` if it is disabled
    */
   ping(agentId: string, webhookId: string, operation: Operation): Promise<DispatchRecord>;
@@ -45,7 +45,7 @@ export function notActive(webhookId: string, reason: string): ApiError {
 export function createRedeliveries(options: RedeliveriesOptions): Redeliveries {
   const { connection, dispatches, writer, log, health, registrations, now } = options;
 
-  /** Where a delivery goes now. */
+  /** Where a dispatch goes now. */
   async function addressOf({ webhookId, direct, url }: DispatchRecord): Promise<string> {
     // The listing or the checkout names the address, whatever became of the registration.
     if (webhookId === null || direct) return url;
@@ -54,7 +54,7 @@ export function createRedeliveries(options: RedeliveriesOptions): Redeliveries {
     return address.url;
   }
 
-  /** Puts the operation's delivery into the outbox, unless a repeat has put it there. */
+  /** Puts the operation's dispatch into the outbox, unless a repeat has put it there. */
   async function putOnce(
     agentId: string,
     operation: Operation,
@@ -66,21 +66,21 @@ export function createRedeliveries(options: RedeliveriesOptions): Redeliveries {
       ? await dispatches.findOne({ _id, agentId }).lean<DispatchRecord | null>()
       : null;
     if (earlier !== null) return earlier;
-    const delivery = await create(_id, at);
+    const dispatch = await create(_id, at);
     try {
-      await withTransaction(connection, (session) => writer.put([delivery], session));
+      await withTransaction(connection, (session) => writer.put([dispatch], session));
     } catch (error) {
       // A repeat of this request has been faster.
       if (!isDuplicateKey(error)) throw error;
       return log.get(agentId, _id);
     }
-    return delivery;
+    return dispatch;
   }
 
   return {
-    redeliver(agentId, deliveryId, operation) {
+    redeliver(agentId, dispatchId, operation) {
       return putOnce(agentId, operation, async (_id, at) => {
-        const original = await log.get(agentId, deliveryId);
+        const original = await log.get(agentId, dispatchId);
         return redeliveryOf(original, { _id, url: await addressOf(original), now: at });
       });
     },

@@ -51,7 +51,7 @@ const dispatch = z
 export const dispatchAnswer = dataOf(dispatch);
 export const dispatchListAnswer = listOf(dispatch);
 
-export const deliveryParams = z.strictObject({ deliveryId: z.string().min(1).max(64) });
+export const dispatchParams = z.strictObject({ deliveryId: z.string().min(1).max(64) });
 
 /** Body of POST /api/v1/webhooks/{webhookId}/redeliver. */
 export const missedBody = z.strictObject({

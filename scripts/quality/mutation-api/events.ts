@@ -9,7 +9,7 @@ const REGISTERED = "webhooks/registered-webhooks.test.ts";
 const FAILING = "webhooks/failing-webhooks.test.ts";
 const HOSTILE = "webhooks/hostile-addresses.test.ts";
 
-/** Faults in webhooks, event streams and the order of deliveries. */
+/** Faults in webhooks, event streams and the order of dispatches. */
 export const EVENT_FAULTS: ApiMutant[] = [
   {
     fault: "a stream gets an event that isn't its next one",
@@ -89,7 +89,7 @@ export const EVENT_FAULTS: ApiMutant[] = [
     tests: [FAILING, REGISTERED],
   },
   {
-    fault: "an event that has arrived is sent again because its first delivery failed",
+    fault: "an event that has arrived is sent again because its first dispatch failed",
     file: "features/webhooks/missed-events.ts",
     from: "all.every(isMissed)",
     to: "all.some(isMissed)",
@@ -98,7 +98,7 @@ export const EVENT_FAULTS: ApiMutant[] = [
   {
     fault: "an event is sent again without a bound",
     file: "features/webhooks/missed-events.ts",
-    from: "all.length < DELIVERIES_AT_MOST",
+    from: "all.length < DISPATCHES_AT_MOST",
     to: "all.length > 0",
     tests: ["webhooks/missed-events.test.ts"],
   },

@@ -22,7 +22,7 @@ import { listListingsQuery } from "../../../api/features/listings/schemas.ts";
 import { outboxModels } from "../../../api/features/outbox/model.ts";
 import type { DispatchModel } from "../../../api/features/outbox/model.ts";
 import { DISPATCH_ORDER, dispatchesFilter } from "../../../api/features/webhooks/dispatch-log.ts";
-import { deliveriesOfEvents, MISSED_ORDER, missedFilter } from "../../../api/features/webhooks/missed-events.ts";
+import { dispatchesOfEvents, MISSED_ORDER, missedFilter } from "../../../api/features/webhooks/missed-events.ts";
 import { dispatchListQuery } from "../../../api/features/webhooks/schemas.ts";
 import { encodeCursor } from "../../../api/http/query-params.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
@@ -265,7 +265,7 @@ describe("lists in the database", () => {
     });
 
     it("[D38] of some events are read without those of other events", async () => {
-      const ofEvents = deliveriesOfEvents("agt_seller", "whk_rare", ["evt_0", "evt_7"]);
+      const ofEvents = dispatchesOfEvents("agt_seller", "whk_rare", ["evt_0", "evt_7"]);
       const read = planOf(await dispatches.find(ofEvents).explain("executionStats"));
       assert.strictEqual(read.examined, 4, JSON.stringify(read));
     });

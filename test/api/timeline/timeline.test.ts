@@ -55,7 +55,7 @@ describe("the timeline of a deal", () => {
   const auditPath = (transactionId: string) =>
     `/api/v1/memory?limit=100&namespace=audit&prefix=${encodeURIComponent(`escrow/${transactionId}/`)}`;
 
-  /** Waits until both parties have all audit entries, and no delivery waits for an attempt. */
+  /** Waits until both parties have all audit entries, and no dispatch waits for an attempt. */
   async function settled(transactionId: string, events: number): Promise<void> {
     const { dispatches } = api.container.features.outbox.models;
     for (const party of [market.buyer, market.seller]) {
@@ -63,7 +63,7 @@ describe("the timeline of a deal", () => {
         return (await dataOf(party, auditPath(transactionId))).length === events;
       });
     }
-    await until("every delivery has ended", async () => {
+    await until("every dispatch has ended", async () => {
       return (await dispatches.countDocuments({ transactionId, status: "pending" })) === 0;
     });
   }

@@ -2,7 +2,7 @@
 import { assert } from "chai";
 
 import { OUTBOX_DEFAULTS } from "../../../api/features/outbox/outbox.ts";
-import { DELIVERIES_AT_MOST } from "../../../api/features/webhooks/missed-events.ts";
+import { DISPATCHES_AT_MOST } from "../../../api/features/webhooks/missed-events.ts";
 import { newId } from "../../../api/lib/ids.ts";
 import { verifyWebhook } from "../../../sdk/src/index.ts";
 import { assertError, startTestApi } from "../../fixtures/api.ts";
@@ -197,12 +197,12 @@ describe("a registered webhook", () => {
       await missed(["never"]);
       status = 500;
       const counts: number[] = [];
-      for (let call = 0; call < DELIVERIES_AT_MOST; call += 1) {
+      for (let call = 0; call < DISPATCHES_AT_MOST; call += 1) {
         counts.push(await queued());
         await settled();
       }
-      assert.deepEqual(counts, [...Array<number>(DELIVERIES_AT_MOST - 1).fill(1), 0]);
-      assert.strictEqual((await deliveries("&status=failed")).length, DELIVERIES_AT_MOST);
+      assert.deepEqual(counts, [...Array<number>(DISPATCHES_AT_MOST - 1).fill(1), 0]);
+      assert.strictEqual((await deliveries("&status=failed")).length, DISPATCHES_AT_MOST);
     });
 
     it("a thousand a call, and the rest with the next calls", async () => {

@@ -5,7 +5,7 @@ import type { MissedEvents } from "./missed-events.ts";
 import type { Redeliveries } from "./redeliveries.ts";
 import { webhookParams } from "./registration-schemas.ts";
 import {
-  deliveryParams,
+  dispatchParams,
   dispatchAnswer,
   dispatchListAnswer,
   dispatchListQuery,
@@ -14,8 +14,8 @@ import {
   missedBody,
 } from "./schemas.ts";
 
-/** Dependencies of the routes of deliveries. */
-export interface DeliveryDeps {
+/** Dependencies of the routes of dispatches, which the API calls deliveries (decision 38). */
+export interface DispatchDeps {
   dispatchLog: DispatchLog;
   redeliveries: Redeliveries;
   missedEvents: MissedEvents;
@@ -53,7 +53,7 @@ const listDispatches = defineRoute({
   description: "The last seven days, with every attempt. A target that failed the address check appears only here.",
   query: dispatchListQuery,
   responses: { 200: dispatchListAnswer },
-}).handle(async ({ caller, query }, { dispatchLog }: DeliveryDeps) => {
+}).handle(async ({ caller, query }, { dispatchLog }: DispatchDeps) => {
   const { dispatches, next } = await dispatchLog.list(caller.agentId, query);
   const nextCursor = next === null ? null : encodeCursor(next);
   return { status: 200, body: { success: true, data: dispatches.map(presentDispatch), nextCursor } };
@@ -64,10 +64,10 @@ const readDispatch = defineRoute({
   method: "GET",
   path: "/api/v1/webhooks/deliveries/{deliveryId}",
   summary: "Reads a delivery to one of the caller's addresses",
-  params: deliveryParams,
+  params: dispatchParams,
   responses: { 200: dispatchAnswer },
   errors: ["not_found"],
-}).handle(async ({ caller, params }, { dispatchLog }: DeliveryDeps) => ({
+}).handle(async ({ caller, params }, { dispatchLog }: DispatchDeps) => ({
   status: 200,
   body: { success: true, data: presentDispatch(await dispatchLog.get(caller.agentId, params.deliveryId)) },
 }));
@@ -80,11 +80,11 @@ const redeliver = defineRoute({
   description:
     "A new delivery of the same event with the same event id and body, to a registered webhook's current address. " +
     "It is retried once, even for a durable webhook.",
-  params: deliveryParams,
+  params: dispatchParams,
   body: emptyBody,
   responses: { 202: dispatchAnswer },
   errors: ["not_found", "webhook_not_active"],
-}).handle(async ({ caller, params, operation }, { redeliveries }: DeliveryDeps) => ({
+}).handle(async ({ caller, params, operation }, { redeliveries }: DispatchDeps) => ({
   status: 202,
   body: {
     success: true,
@@ -104,7 +104,7 @@ const ping = defineRoute({
   body: emptyBody,
   responses: { 202: dispatchAnswer },
   errors: ["not_found", "webhook_not_active"],
-}).handle(async ({ caller, params, operation }, { redeliveries }: DeliveryDeps) => ({
+}).handle(async ({ caller, params, operation }, { redeliveries }: DispatchDeps) => ({
   status: 202,
   body: { success: true, data: presentDispatch(await redeliveries.ping(caller.agentId, params.webhookId, operation)) },
 }));
@@ -121,9 +121,9 @@ const redeliverMissed = defineRoute({
   body: missedBody,
   responses: { 200: missedAnswer },
   errors: ["not_found", "webhook_not_active", "service_unavailable"],
-}).handle(async ({ caller, params, body }, { missedEvents }: DeliveryDeps) => {
+}).handle(async ({ caller, params, body }, { missedEvents }: DispatchDeps) => {
   const { queued, next } = await missedEvents.sendAgain(caller.agentId, params.webhookId, new Date(body.since));
   return { status: 200, body: { success: true, data: { queued, next: next?.toISOString() ?? null } } };
 });
 
-export const deliveryRoutes = [listDispatches, readDispatch, redeliver, ping, redeliverMissed];
+export const dispatchRoutes = [listDispatches, readDispatch, redeliver, ping, redeliverMissed];
