@@ -9,7 +9,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { fromNow, isDue } from "../outbox/due.ts";
-import { deliveryOf } from "./inboxes.ts";
+import { inboxEntryOf } from "./inboxes.ts";
 import type { InboxRecord, MessageModels, MessageRecord, SubscriptionRecord } from "./model.ts";
 import { receivedBy } from "./sender.ts";
 
@@ -88,7 +88,7 @@ type Retry = "none" | "again" | "waiting";
  * arrives twice or out of order, however many workers try. A topic's lease only saves them work.
  */
 export function createFanOut({ connection, models, recorder, clock, log, timings, processId }: FanOutDeps): FanOut {
-  const { messages, deliveries, inboxes, topics, subscriptions } = models;
+  const { messages, inboxEntries, inboxes, topics, subscriptions } = models;
   let turns = 0;
 
   async function claim(holder: string) {
@@ -127,9 +127,9 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
   async function write(shares: readonly Share[], session: ClientSession): Promise<void> {
     const served = shares.filter(({ messages: own }) => own.length > 0);
     const entries = served.flatMap(({ subscription: { agentId }, messages: own, inboxLength }) =>
-      own.map((message, index) => deliveryOf(message, agentId, inboxLength + index + 1)),
+      own.map((message, index) => inboxEntryOf(message, agentId, inboxLength + index + 1)),
     );
-    await insertPlain(deliveries, entries, session);
+    await insertPlain(inboxEntries, entries, session);
     await writePlain(
       inboxes,
       served.map(({ subscription: { agentId: _id }, messages: own }) => ({

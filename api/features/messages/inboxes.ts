@@ -1,19 +1,19 @@
 import type { ClientSession } from "mongoose";
 
 import { INBOX_LIMITS } from "../../config/constants.ts";
-import type { DeliveryRecord, MessageModels, MessageRecord } from "./model.ts";
+import type { InboxEntry, MessageModels, MessageRecord } from "./model.ts";
 
 /** The entry of a message in an agent's inbox. */
-export function deliveryOf(message: MessageRecord, agentId: string, seq: number): DeliveryRecord {
+export function inboxEntryOf(message: MessageRecord, agentId: string, seq: number): InboxEntry {
   const { _id, fromAgentId, topic } = message;
   return {
-    ...{ _id: deliveryId(_id, agentId), messageId: _id, agentId, seq },
+    ...{ _id: inboxEntryId(_id, agentId), messageId: _id, agentId, seq },
     ...{ fromAgentId, topic, readAt: null, isRead: false },
   };
 }
 
 /** Id of a message's entry in an inbox. */
-export function deliveryId(messageId: string, agentId: string): string {
+export function inboxEntryId(messageId: string, agentId: string): string {
   return `${messageId}:${agentId}`;
 }
 
@@ -23,7 +23,7 @@ export function deliveryId(messageId: string, agentId: string): string {
  * @returns its position, or undefined if the inbox is full, in total or for this sender: abort the transaction then
  */
 export async function takePlace(
-  { inboxes, deliveries }: MessageModels,
+  { inboxes, inboxEntries }: MessageModels,
   agentId: string,
   fromAgentId: string,
   session: ClientSession,
@@ -38,7 +38,7 @@ export async function takePlace(
     .orFail();
   if (unread > INBOX_LIMITS.unread) return undefined;
   const { unreadPerSender } = INBOX_LIMITS;
-  const fromSender = await deliveries
+  const fromSender = await inboxEntries
     .countDocuments({ agentId, fromAgentId, isRead: false }, { session })
     .limit(unreadPerSender);
   return fromSender < unreadPerSender ? length : undefined;

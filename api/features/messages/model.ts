@@ -40,7 +40,7 @@ export interface MessageRecord {
 }
 
 /** A message in one agent's inbox. */
-export interface DeliveryRecord {
+export interface InboxEntry {
   /** `<message id>:<agent id>` */
   _id: string;
   messageId: string;
@@ -97,7 +97,7 @@ export interface SubscriptionRecord {
 /** The collections of messages. */
 export interface MessageModels {
   messages: Model<MessageRecord>;
-  deliveries: Model<DeliveryRecord>;
+  inboxEntries: Model<InboxEntry>;
   inboxes: Model<InboxRecord>;
   topics: Model<TopicRecord>;
   subscriptions: Model<SubscriptionRecord>;
@@ -147,7 +147,7 @@ export function messageModels(connection: Connection): MessageModels {
   message.index({ transactionId: 1, _id: 1 }, given("transactionId"));
   message.index({ createdAt: 1 });
 
-  const delivery = new Schema<DeliveryRecord>(
+  const entry = new Schema<InboxEntry>(
     {
       _id: text,
       messageId: text,
@@ -158,14 +158,15 @@ export function messageModels(connection: Connection): MessageModels {
       readAt: { type: Date, default: null },
       isRead: flag,
     },
+    // The collection keeps the name that earlier versions gave it.
     { ...options, collection: "message_deliveries" },
   );
   // A query gives `isRead` one value or both, and MongoDB merges the two ranges in order.
-  delivery.index({ agentId: 1, isRead: 1, seq: -1 });
+  entry.index({ agentId: 1, isRead: 1, seq: -1 });
   // What is at the end serves a filter by topic and sender.
-  delivery.index({ agentId: 1, fromAgentId: 1, isRead: 1, seq: -1, topic: 1 });
-  delivery.index({ agentId: 1, topic: 1, isRead: 1, seq: -1, fromAgentId: 1 }, given("topic"));
-  delivery.index({ messageId: 1 });
+  entry.index({ agentId: 1, fromAgentId: 1, isRead: 1, seq: -1, topic: 1 });
+  entry.index({ agentId: 1, topic: 1, isRead: 1, seq: -1, fromAgentId: 1 }, given("topic"));
+  entry.index({ messageId: 1 });
 
   const inbox = new Schema<InboxRecord>(
     { _id: text, unread: count, length: count, subscriptions: count },
@@ -187,7 +188,7 @@ export function messageModels(connection: Connection): MessageModels {
 
   return {
     messages: connection.model<MessageRecord>("Message", message),
-    deliveries: connection.model<DeliveryRecord>("MessageDelivery", delivery),
+    inboxEntries: connection.model<InboxEntry>("InboxEntry", entry),
     inboxes: connection.model<InboxRecord>("MessageInbox", inbox),
     topics: connection.model<TopicRecord>("MessageTopic", topic),
     subscriptions: connection.model<SubscriptionRecord>("MessageSubscription", subscription),

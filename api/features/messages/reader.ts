@@ -5,8 +5,8 @@ import { withTransaction } from "../../db/connection.ts";
 import { fitting, readPage, RECORD_BYTES } from "../../db/pages.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { deliveryId } from "./inboxes.ts";
-import type { DeliveryRecord, MessageModels, MessageRecord } from "./model.ts";
+import { inboxEntryId } from "./inboxes.ts";
+import type { InboxEntry, MessageModels, MessageRecord } from "./model.ts";
 import type { ReadMessage } from "./presenter.ts";
 import type { listQuery, pageQuery } from "./schemas.ts";
 
@@ -68,24 +68,24 @@ const MESSAGE_ORDER = { _id: -1 } as const;
 
 /** Reads messages in the database. */
 export function createMessageReader(connection: Connection, models: MessageModels, clock: Clock): MessageReader {
-  const { messages, deliveries, inboxes } = models;
+  const { messages, inboxEntries, inboxes } = models;
 
   async function listInbox(agentId: string, query: ListQuery): Promise<Page<ReadMessage>> {
-    const found = await deliveries
+    const found = await inboxEntries
       .find(inboxFilter(agentId, query))
       .sort({ seq: -1 })
       .limit(query.limit + 1)
-      .lean<DeliveryRecord[]>();
+      .lean<InboxEntry[]>();
     const sizes = await messages
       .find({ _id: { $in: found.map(({ messageId }) => messageId) } }, RECORD_BYTES)
       .lean<{ _id: string; bytes: number }[]>();
     const bytesOf = new Map(sizes.map(({ _id, bytes }) => [_id, bytes]));
-    const sized = found.map((delivery) => ({ ...delivery, bytes: bytesOf.get(delivery.messageId) ?? 0 }));
+    const sized = found.map((entry) => ({ ...entry, bytes: bytesOf.get(entry.messageId) ?? 0 }));
     const page = fitting(sized.slice(0, query.limit));
     const records = await messages.find({ _id: { $in: page.map(({ messageId }) => messageId) } }).lean();
     const byId = new Map(records.map((message) => [message._id, message]));
     const items = page.flatMap(({ messageId, readAt }) => {
-      // Retention may have deleted it since its delivery was read.
+      // Retention may have deleted it since its entry was read.
       const message = byId.get(messageId);
       return message === undefined ? [] : [{ message, readAt }];
     });
@@ -94,12 +94,12 @@ export function createMessageReader(connection: Connection, models: MessageModel
   }
 
   async function read(agentId: string, messageId: string): Promise<ReadMessage> {
-    const [message, delivery] = await Promise.all([
+    const [message, entry] = await Promise.all([
       messages.findById(messageId).lean(),
-      deliveries.findById(deliveryId(messageId, agentId)).lean(),
+      inboxEntries.findById(inboxEntryId(messageId, agentId)).lean(),
     ]);
-    if (message === null || (delivery === null && message.fromAgentId !== agentId)) throw new ApiError("not_found");
-    return { message, readAt: delivery?.readAt ?? null };
+    if (message === null || (entry === null && message.fromAgentId !== agentId)) throw new ApiError("not_found");
+    return { message, readAt: entry?.readAt ?? null };
   }
 
   return {
@@ -116,14 +116,14 @@ export function createMessageReader(connection: Connection, models: MessageModel
     async mark(agentId, messageId, isRead) {
       const now = clock.now();
       const isRecipient = await withTransaction(connection, async (session) => {
-        const _id = deliveryId(messageId, agentId);
+        const _id = inboxEntryId(messageId, agentId);
         const readAt = isRead ? now : null;
-        const changed = await deliveries.updateOne(
+        const changed = await inboxEntries.updateOne(
           { _id, agentId, isRead: !isRead },
           { $set: { isRead, readAt } },
           { session },
         );
-        if (changed.modifiedCount === 0) return (await deliveries.exists({ _id }).session(session)) !== null;
+        if (changed.modifiedCount === 0) return (await inboxEntries.exists({ _id }).session(session)) !== null;
         await inboxes.updateOne({ _id: agentId }, { $inc: { unread: isRead ? -1 : 1 } }, { session });
         return true;
       });

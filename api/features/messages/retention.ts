@@ -6,7 +6,7 @@ import { writePlain } from "../../db/plain-writes.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { logEntryId, recordEventId } from "../events/event-id.ts";
 import type { EventModel } from "../events/model.ts";
-import type { DeliveryRecord, MessageModels, MessageRecord } from "./model.ts";
+import type { InboxEntry, MessageModels, MessageRecord } from "./model.ts";
 import { eventBodyOf } from "./presenter.ts";
 
 /** Dependencies of the retention. */
@@ -29,17 +29,17 @@ const ENTRIES_PER_BATCH = 200;
  * the content. A message goes last, so a killed run leaves it to the next one.
  */
 export function createExpireMessages({ connection, models, events, clock }: RetentionDeps): ExpireMessages {
-  const { messages, deliveries, inboxes } = models;
+  const { messages, inboxEntries, inboxes } = models;
 
   /** Removes entries of a message from inboxes. Returns whether there were any. */
   function removeEntries(message: MessageRecord): Promise<boolean> {
     return withTransaction(connection, async (session) => {
-      const found = await deliveries
+      const found = await inboxEntries
         .find({ messageId: message._id }, null, { session })
         .limit(ENTRIES_PER_BATCH)
-        .lean<DeliveryRecord[]>();
+        .lean<InboxEntry[]>();
       if (found.length === 0) return false;
-      await deliveries.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } }, { session });
+      await inboxEntries.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } }, { session });
       const unread = found.filter(({ isRead }) => !isRead).map(({ agentId }) => agentId);
       await inboxes.updateMany({ _id: { $in: unread } }, { $inc: { unread: -1 } }, { session });
       const eventId = recordEventId(message._id, "message.received");

@@ -7,7 +7,7 @@ import type { Operation } from "../../http/operation.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 import type { Announcement, EventRecorder } from "../events/recorder.ts";
-import { deliveryOf, takePlace } from "./inboxes.ts";
+import { inboxEntryOf, takePlace } from "./inboxes.ts";
 import type { MessageModels, MessageRecord } from "./model.ts";
 import { eventBodyOf } from "./presenter.ts";
 import type { MessageReader } from "./reader.ts";
@@ -54,7 +54,7 @@ export function receivedBy(message: MessageRecord, recipients: readonly string[]
 /** Sends messages through the database. The worker hands a topic's messages to its subscribers. */
 export function createMessageSender(deps: MessageSenderDeps): MessageSender {
   const { connection, models, reader, recorder, clock } = deps;
-  const { messages, deliveries, topics } = models;
+  const { messages, inboxEntries, topics } = models;
 
   async function checkRecipient(toAgentId: string): Promise<void> {
     await deps.findAgent(toAgentId).catch((error: unknown) => {
@@ -80,7 +80,7 @@ export function createMessageSender(deps: MessageSenderDeps): MessageSender {
     const seq = await takePlace(models, toAgentId, message.fromAgentId, session);
     if (seq === undefined) throw new ApiError("inbox_full");
     await messages.create([message], { session });
-    await deliveries.create([deliveryOf(message, toAgentId, seq)], { session });
+    await inboxEntries.create([inboxEntryOf(message, toAgentId, seq)], { session });
     await recorder.record([receivedBy(message, [toAgentId])], session);
   }
 

@@ -33,7 +33,7 @@ export const MESSAGE_FAULTS: ApiMutant[] = [
   {
     fault: "every agent can read a message by its id",
     file: MESSAGES,
-    from: "if (message === null || (delivery === null && message.fromAgentId !== agentId))",
+    from: "if (message === null || (entry === null && message.fromAgentId !== agentId))",
     to: "if (message === null)",
     tests: [DIRECT],
   },

@@ -208,8 +208,8 @@ describe("messages between agents", () => {
     });
 
     it("one sender can't fill an inbox", async () => {
-      const { deliveries } = api.container.features.messages.models;
-      await deliveries.insertMany(
+      const { inboxEntries } = api.container.features.messages.models;
+      await inboxEntries.insertMany(
         Array.from({ length: INBOX_LIMITS.unreadPerSender - 1 }, (_, n) => ({
           ...{ _id: `${alice.id}:${n}`, messageId: `msg_${n}`, agentId: bob.id, fromAgentId: alice.id, seq: -n },
           ...{ topic: null, readAt: null, isRead: false },

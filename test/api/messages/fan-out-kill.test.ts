@@ -64,13 +64,13 @@ describe("a worker that is killed while it hands out a topic's messages", () => 
 
     const texts: string[] = [];
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const before = await models.deliveries.countDocuments();
+      const before = await models.inboxEntries.countDocuments();
       for (let n = 0; n < MESSAGES_PER_KILL; n += 1) {
         texts.push(`m${texts.length}`);
         await publisher.publish(TOPIC, texts.at(-1) ?? "");
       }
       worker = await start();
-      await until("the worker hands out", async () => (await models.deliveries.countDocuments()) > before);
+      await until("the worker hands out", async () => (await models.inboxEntries.countDocuments()) > before);
       worker.kill("SIGKILL");
       await once(worker, "exit");
       // As after the lease of the killed worker.
@@ -78,8 +78,8 @@ describe("a worker that is killed while it hands out a topic's messages", () => 
     }
     worker = await start();
     const all = (CROWD + 2) * texts.length;
-    await until("everything has arrived", async () => (await models.deliveries.countDocuments()) >= all, 120_000);
-    assert.strictEqual(await models.deliveries.countDocuments(), all);
+    await until("everything has arrived", async () => (await models.inboxEntries.countDocuments()) >= all, 120_000);
+    assert.strictEqual(await models.inboxEntries.countDocuments(), all);
     assert.deepEqual([await subscriber.bodies(), await slow.bodies()], [texts, texts]);
     assert.deepEqual(
       (await subscriber.events()).map(({ payload }) => payload.body as unknown),

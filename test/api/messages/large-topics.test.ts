@@ -37,20 +37,20 @@ describe("a topic with many subscribers", () => {
   }
 
   it("[S6.45] shares a worker with other topics: their messages don't wait until it is served", async () => {
-    const { deliveries } = api.container.features.messages.models;
+    const { inboxEntries } = api.container.features.messages.models;
     const small = await register();
     await subscribe("crowded", CROWD);
     await small.subscribe("small");
     await publisher.publish("crowded", "m1");
     await publisher.publish("small", "m1");
     await step();
-    const served = await deliveries.countDocuments({ topic: "crowded" });
+    const served = await inboxEntries.countDocuments({ topic: "crowded" });
     assert.ok(served > 0 && served < CROWD, `${served} of ${CROWD}`);
     await step();
     assert.deepEqual(await small.bodies(), ["m1"]);
-    assert.strictEqual(await deliveries.countDocuments({ topic: "crowded" }), served);
+    assert.strictEqual(await inboxEntries.countDocuments({ topic: "crowded" }), served);
     while (await step());
-    assert.strictEqual(await deliveries.countDocuments({ topic: "crowded" }), CROWD);
+    assert.strictEqual(await inboxEntries.countDocuments({ topic: "crowded" }), CROWD);
   });
 
   it("[D28] skips what full inboxes had no room for in 24 hours, for all of them in one look", async () => {

@@ -13,10 +13,10 @@ describe("lists of messages in the database", () => {
   let api: TestApi;
   before(async () => {
     api = await startMessageApi();
-    const { deliveries, messages } = api.container.features.messages.models;
+    const { inboxEntries, messages } = api.container.features.messages.models;
     const numbers = Array.from({ length: STORED }, (_, n) => n);
     const idOf = (n: number) => `msg_${String(n).padStart(8, "0")}`;
-    await deliveries.collection.insertMany(
+    await inboxEntries.collection.insertMany(
       numbers.map((n) => ({
         ...{ _id: `${idOf(n)}:agt_reader` as never, messageId: idOf(n), agentId: "agt_reader", seq: n + 1 },
         ...{ fromAgentId: `agt_${n % 50}`, topic: n % 3 === 0 ? `topic-${n % 10}` : null },
@@ -59,9 +59,9 @@ describe("lists of messages in the database", () => {
   ];
   for (const query of queries) {
     it(`an inbox by ${JSON.stringify(query)} reads an index in order`, async () => {
-      const { deliveries } = api.container.features.messages.models;
+      const { inboxEntries } = api.container.features.messages.models;
       const filter = inboxFilter("agt_reader", listQuery.parse(query));
-      const found = deliveries.find(filter).sort({ seq: -1 }).limit(PAGE);
+      const found = inboxEntries.find(filter).sort({ seq: -1 }).limit(PAGE);
       assertNarrow(await found.explain("executionStats"), JSON.stringify(query));
     });
   }

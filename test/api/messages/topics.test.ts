@@ -138,7 +138,7 @@ describe("topics", () => {
 
     it("more subscribers and messages than fit into a transaction all get theirs", async () => {
       const topic = newTopic();
-      const { subscriptions, inboxes, deliveries } = api.container.features.messages.models;
+      const { subscriptions, inboxes, inboxEntries } = api.container.features.messages.models;
       const agentIds = Array.from({ length: 230 }, (_, n) => `agt_${topic}_${n}`);
       await inboxes.insertMany(agentIds.map((_id) => ({ _id, unread: 0, length: 0, subscriptions: 1 })));
       await subscriptions.insertMany(
@@ -149,7 +149,7 @@ describe("topics", () => {
       );
       await publishMany(topic, upTo(9));
       await handOut();
-      assert.strictEqual(await deliveries.countDocuments({ topic }), 230 * 9);
+      assert.strictEqual(await inboxEntries.countDocuments({ topic }), 230 * 9);
       assert.strictEqual(await subscriptions.countDocuments({ topic, deliveredSeq: 9 }), 230);
       assert.strictEqual(await inboxes.countDocuments({ _id: { $in: agentIds }, unread: 9 }), 230);
     });
