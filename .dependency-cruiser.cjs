@@ -71,6 +71,14 @@ module.exports = {
       to: { dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"], dependencyTypesNot: ["type-only"] },
     },
     {
+      name: "one-room-knows-the-search-engine",
+      comment:
+        "Everything else uses the interfaces of search/engine/search-table.ts, so that another engine can take its place.",
+      severity: "error",
+      from: { path: "^(api|scripts|deploy|sdk)/", pathNot: "^api/features/search/engine/" },
+      to: { path: "^node_modules/(@lancedb|apache-arrow)/" },
+    },
+    {
       name: "scripts-import-no-tests",
       severity: "error",
       from: { path: "^(scripts|deploy)/" },

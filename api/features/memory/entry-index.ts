@@ -3,7 +3,6 @@ import { DeadlineExceededError, withTimeout } from "../../lib/timeout.ts";
 import { cosine, vectorOf } from "../search/embedding/vectors.ts";
 import { searchTerm, wordsOf } from "../search/embedding/words.ts";
 import { coverageOf } from "../search/engine/coverage.ts";
-import { searchTable } from "../search/engine/lance-search.ts";
 import type { SearchQuery } from "../search/engine/match.ts";
 import { EVEN_WORD_SCORE, relevanceOf, sumOf } from "../search/engine/relevance.ts";
 import { IndexUnavailableError } from "../search/index/index-reader.ts";
@@ -91,8 +90,8 @@ export function createEntryIndex({ models, reader, model, log }: EntryIndexDeps)
     const isExact = total.entries <= MOST_COMPARED;
     const found = await withTimeout("the index of memory", INDEX_LIMIT_MS, async () => {
       // A table that was read before the index had this change is a moment behind.
-      if ((await table.version()) < noted.version) await table.checkoutLatest();
-      return await searchTable(table, entryFormat, query, filter, limit + changed.size, { isExact });
+      if ((await table.version()) < noted.version) await table.refresh();
+      return await table.search(entryFormat, query, filter, limit + changed.size, { isExact });
     });
     const unchanged = found.filter(({ document }) => !changed.has(document.id));
     return [...matches, ...unchanged.map(({ document, relevance }) => ({ id: document.id, relevance }))];

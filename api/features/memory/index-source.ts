@@ -2,8 +2,7 @@ import type { Connection } from "mongoose";
 
 import { writePlain } from "../../db/plain-writes.ts";
 import { vectorOf } from "../search/embedding/vectors.ts";
-import type { StoredDocument } from "../search/engine/lance-tables.ts";
-import { addAll, applyAll, vectorsOf } from "../search/engine/lance-writes.ts";
+import type { StoredDocument } from "../search/engine/search-table.ts";
 import { watchFrom } from "../search/index/change-batches.ts";
 import type { IndexSource, TableInUse } from "../search/index/index-source.ts";
 import { isMostlyEmbedded } from "../search/index/pending-share.ts";
@@ -46,21 +45,21 @@ export function createMemorySource({ connection, models, model }: MemorySourceDe
     const since = { $or: behind.map(({ _id }) => ({ agentId: _id, change: { $gt: changeOf(_id) } })) };
     const removed = isNew ? [] : await removals.find(since, { entryId: 1, change: 1 }).lean();
     const deleted = removed.map(({ entryId, change }) => ({ id: entryId, revision: change }));
-    await applyAll(table, entryFormat, [], deleted);
+    await table.apply(entryFormat, [], deleted);
     let count = 0;
     const write = async (records: readonly EntryRecord[]): Promise<void> => {
       // An entry that was embedded for the next index keeps in this one the vector that it has.
       const others = records.filter(({ embedding }) => embedding !== null && embedding.model !== ofTable);
       const kept = isNew
         ? new Map<string, Float32Array>()
-        : await vectorsOf(table, entryFormat, others.map(indexedEntryOf));
+        : await table.vectorsOf(entryFormat, others.map(indexedEntryOf));
       const documents = records.map((record): StoredDocument<IndexedEntry> => {
         const { _id, embedding, change } = record;
         const vector = embedding?.model === ofTable ? vectorOf(embedding.vector) : (kept.get(_id) ?? null);
         return { document: indexedEntryOf(record), revision: change, vector };
       });
-      if (isNew) await addAll(table, entryFormat, documents);
-      else await applyAll(table, entryFormat, documents, []);
+      if (isNew) await table.add(entryFormat, documents);
+      else await table.apply(entryFormat, documents, []);
       count += documents.length;
     };
     let batch: EntryRecord[] = [];

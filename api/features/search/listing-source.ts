@@ -4,9 +4,7 @@ import { toListing } from "../listings/listing.ts";
 import type { Listing } from "../listings/listing.ts";
 import type { ListingModel, ListingRecord } from "../listings/model.ts";
 import { vectorOf } from "./embedding/vectors.ts";
-import type { StoredDocument } from "./engine/lance-tables.ts";
-import { addAll, applyAll, vectorsOf } from "./engine/lance-writes.ts";
-import type { RemovedDocument } from "./engine/lance-writes.ts";
+import type { RemovedDocument, StoredDocument } from "./engine/search-table.ts";
 import { watchFrom } from "./index/change-batches.ts";
 import type { IndexSource, TableInUse } from "./index/index-source.ts";
 import { isMostlyEmbedded } from "./index/pending-share.ts";
@@ -39,7 +37,7 @@ export function createListingSource(listings: ListingModel, model: string): Inde
       let count = 0;
       const flush = async (): Promise<void> => {
         await beforeWrite();
-        await addAll(table, listingFormat, batch);
+        await table.add(listingFormat, batch);
         count += batch.length;
         batch = [];
       };
@@ -67,13 +65,11 @@ export function createListingSource(listings: ListingModel, model: string): Inde
       const all = [...writes.values()];
       const put = all.flatMap((each) => ("put" in each ? [each] : []));
       // The listing was embedded for the next index: in this one it keeps the vector that it has.
-      const kept = await vectorsOf(
-        table,
+      const kept = await table.vectorsOf(
         listingFormat,
         put.filter(({ isOtherModel }) => isOtherModel).map(({ put: { document } }) => document),
       );
-      await applyAll(
-        table,
+      await table.apply(
         listingFormat,
         put.map(({ put: stored }) => ({ ...stored, vector: stored.vector ?? kept.get(stored.document.id) ?? null })),
         all.flatMap((each) => ("remove" in each ? [each.remove] : [])),

@@ -7,9 +7,7 @@ import { assert } from "chai";
 
 import { entryFormat } from "../../../api/features/memory/entry-format.ts";
 import type { EntryFilter, IndexedEntry } from "../../../api/features/memory/entry-format.ts";
-import { searchTable } from "../../../api/features/search/engine/lance-search.ts";
 import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
-import { addAll } from "../../../api/features/search/engine/lance-writes.ts";
 
 const NOW = new Date("2026-01-01T00:00:00Z");
 const ENCODING = { vector: new Float32Array([1, 0]), knownWordShare: 1 };
@@ -32,10 +30,10 @@ describe("memory entries in the engine", () => {
     tables += 1;
     const table = await openLanceTables(dir).create(`memory_${tables}`, entryFormat, 2);
     const documents = entries.map((document) => ({ document, revision: 1, vector: ENCODING.vector }));
-    await addAll(table, entryFormat, documents);
+    await table.add(entryFormat, documents);
     return async (filter: Partial<EntryFilter>, limit = 100, isExact = false) => {
       const query = { text: "quorblex", encoding: ENCODING };
-      const found = await searchTable(table, entryFormat, query, { ...FILTER, ...filter }, limit, { isExact });
+      const found = await table.search(entryFormat, query, { ...FILTER, ...filter }, limit, { isExact });
       return found.map(({ document }) => `${document.agentId}/${document.key}`).sort();
     };
   }
@@ -73,8 +71,8 @@ describe("memory entries in the engine", () => {
 
   it("keeps an entry whose vector has another length, and finds it by its words", async () => {
     const table = await openLanceTables(dir).create("memory_lengths", entryFormat, 2);
-    await addAll(table, entryFormat, [{ document: entryOf("a", "k"), revision: 1, vector: new Float32Array(3) }]);
-    const found = await searchTable(table, entryFormat, { text: "quorblex", encoding: ENCODING }, FILTER, 5);
+    await table.add(entryFormat, [{ document: entryOf("a", "k"), revision: 1, vector: new Float32Array(3) }]);
+    const found = await table.search(entryFormat, { text: "quorblex", encoding: ENCODING }, FILTER, 5);
     assert.deepEqual(
       found.map(({ vector }) => vector),
       [null],

@@ -10,6 +10,7 @@ import { openLanceTables } from "../../../api/features/search/engine/lance-table
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 import { movedClock } from "../../fixtures/limits.ts";
+import { openEngineTable } from "../../fixtures/engine-table.ts";
 import { memoryOf, untilIndexed } from "../../fixtures/memory.ts";
 import type { MemoryCaller } from "../../fixtures/memory.ts";
 import { startLoops } from "../../fixtures/loops.ts";
@@ -47,7 +48,7 @@ describe("the index of memory search", () => {
   const folder = () => join(api.container.env.searchIndexUrl, api.container.connection.name);
   /** The keys in the table itself, of all agents. */
   async function indexedKeys(): Promise<string[]> {
-    const table = await openLanceTables(folder()).open((await tableName()) ?? "");
+    const table = await openEngineTable(folder(), (await tableName()) ?? "");
     const rows = (await table.query().select(["key"]).toArray()) as { key: string }[];
     return rows.map(({ key }) => key).sort();
   }

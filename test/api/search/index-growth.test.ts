@@ -9,8 +9,8 @@ import type { Connection } from "mongoose";
 import { createIndexes } from "../../../api/db/connection.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
-import type { LanceTables } from "../../../api/features/search/engine/lance-tables.ts";
-import { addAll, applyAll, INDEXED_FROM } from "../../../api/features/search/engine/lance-writes.ts";
+import { INDEXED_FROM } from "../../../api/features/search/engine/lance-writes.ts";
+import type { SearchTables } from "../../../api/features/search/engine/search-table.ts";
 import { watchFrom } from "../../../api/features/search/index/change-batches.ts";
 import type { IndexSource } from "../../../api/features/search/index/index-source.ts";
 import { indexStateModel } from "../../../api/features/search/index/index-state.ts";
@@ -35,7 +35,7 @@ describe("the writer of a growing search index", () => {
   let bench: EncoderBench;
   let connection: Connection;
   let dir: string;
-  let tables: LanceTables;
+  let tables: SearchTables;
   let stopping: (() => Promise<void>)[];
   const lines: string[] = [];
 
@@ -76,8 +76,7 @@ describe("the writer of a growing search index", () => {
       watch: (from) => watchFrom<NumberRecord>(numbers(), from),
       async load({ table }, beforeWrite) {
         await beforeWrite();
-        await addAll(
-          table,
+        await table.add(
           listingFormat,
           Array.from({ length: loaded }, (_, n) => storedOf(n)),
         );
@@ -85,7 +84,7 @@ describe("the writer of a growing search index", () => {
       },
       async apply(changes, { table }) {
         const put = changes.flatMap((change) => ("documentKey" in change ? [storedOf(change.documentKey._id)] : []));
-        await applyAll(table, listingFormat, put, []);
+        await table.apply(listingFormat, put, []);
       },
     };
   }
@@ -93,7 +92,7 @@ describe("the writer of a growing search index", () => {
   const leases = () => leaseModel(connection);
 
   /** Runs a writer as a worker does. */
-  function startWriter(owner: string, from: IndexSource<NumberRecord>, its: LanceTables = tables): void {
+  function startWriter(owner: string, from: IndexSource<NumberRecord>, its: SearchTables = tables): void {
     const log = createLogger({ level: "info", name: owner, destination: { write: (line) => void lines.push(line) } });
     const writer = createIndexWriter({
       ...{ loop: owner, source: from, states: states(), tables: its, now: () => new Date(), log },
@@ -124,18 +123,19 @@ describe("the writer of a growing search index", () => {
   function heldTables() {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     let isHeld = false;
-    const held: LanceTables = {
+    const held: SearchTables = {
       ...tables,
       async create(...args) {
         const table = await tables.create(...args);
-        const countRows = table.countRows.bind(table);
-        table.countRows = async (...filter) => {
-          const rows = await countRows(...filter);
-          isHeld = true;
-          await promise;
-          return rows;
+        return {
+          ...table,
+          async vectorsToIndex(...asked) {
+            const vectors = await table.vectorsToIndex(...asked);
+            isHeld = true;
+            await promise;
+            return vectors;
+          },
         };
-        return table;
       },
     };
     const untilHeld = () => until("the table is complete", () => Promise.resolve(isHeld));
@@ -174,7 +174,7 @@ describe("the writer of a growing search index", () => {
     release();
     const { table } = await until("a table answers", async () => (await state()) ?? undefined);
     assert.notStrictEqual(table, dropped);
-    assert.strictEqual(await (await tables.open(table)).countRows(), 10);
+    assert.strictEqual(await (await tables.open(table)).count(), 10);
   });
 
   it("a writer doesn't publish its table over one that is newer than its build, even with the lease", async () => {

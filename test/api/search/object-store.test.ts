@@ -1,14 +1,14 @@
 // The search index where several machines reach it: in a folder of a network file system, or an object store.
 import { assert } from "chai";
 
-import { applyAll } from "../../../api/features/search/engine/lance-writes.ts";
 import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
-import type { LanceTables } from "../../../api/features/search/engine/lance-tables.ts";
+import type { SearchTables } from "../../../api/features/search/engine/search-table.ts";
 import { indexStateModel } from "../../../api/features/search/index/index-state.ts";
 import type { IndexState } from "../../../api/features/search/index/index-state.ts";
 import type { TableFormat } from "../../../api/features/search/engine/table-format.ts";
 import { assertError, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
+import { openEngineTable } from "../../fixtures/engine-table.ts";
 import { memoryOf, untilIndexed } from "../../fixtures/memory.ts";
 import { startLoops } from "../../fixtures/loops.ts";
 import type { RunningLoops } from "../../fixtures/loops.ts";
@@ -29,7 +29,7 @@ describe("a search index that two API processes share", () => {
       let store: TestObjectStore | undefined;
       let apis: readonly [TestApi, TestApi];
       let seller: TestAgent;
-      let tables: LanceTables;
+      let tables: SearchTables;
       const started: (() => Promise<void>)[] = [];
       let writers: { api: TestApi; loops: RunningLoops }[] = [];
 
@@ -182,10 +182,15 @@ describe("a search index that two API processes share", () => {
           ids.map(async (id, n) => {
             const table = opened[n % 2];
             assert.ok(table !== undefined);
-            await applyAll(table, numberFormat, [{ document: { id }, revision: 1, vector: null }], []);
+            await table.apply(numberFormat, [{ document: { id }, revision: 1, vector: null }], []);
           }),
         );
-        const rows = (await (await one.open(name)).query().select(["id"]).toArray()) as { id: string }[];
+        const rows = (await (
+          await openEngineTable(url, name, other.searchIndexStore)
+        )
+          .query()
+          .select(["id"])
+          .toArray()) as { id: string }[];
         assert.deepEqual(rows.map(({ id }) => id).sort(), ids);
         await one.drop(name);
       });

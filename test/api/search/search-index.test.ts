@@ -7,7 +7,6 @@ import type { Encoding, SentenceEncoder } from "../../../api/features/search/emb
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import { rank } from "../../../api/features/search/ranking.ts";
 import { createDiscoverService } from "../../../api/features/search/service.ts";
-import { addAll, applyAll, indexVectors, vectorsToIndex } from "../../../api/features/search/engine/lance-writes.ts";
 import { listingFormat } from "../../../api/features/search/listing-format.ts";
 import type { ListingFilter } from "../../../api/features/search/listing-format.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
@@ -60,8 +59,8 @@ describe("the search index", () => {
     assert.deepEqual(await idsOf({ prices: [] }, 2), []);
     // What doesn't answer isn't returned, with any limit.
     assert.lengthOf(await idsOf({}, 1_000), 100);
-    assert.strictEqual(await index.table.countRows(), 101);
-    await applyAll(index.table, listingFormat, [], [{ id: listingOf(99).id, revision: 1 }]);
+    assert.strictEqual(await index.table.count(), 101);
+    await index.table.apply(listingFormat, [], [{ id: listingOf(99).id, revision: 1 }]);
     assert.deepEqual(await idsOf({}, 1), [98]);
   });
 
@@ -119,14 +118,14 @@ describe("the search index", () => {
     const index = await openTable(storedOf(listingOf(1, { title: "Zebra, second" }), null, 2));
     const found = async () => (await index.search(query, {}, 10)).map(({ document }) => document.title);
     const write = (title: string, revision: number) =>
-      applyAll(index.table, listingFormat, [storedOf(listingOf(1, { title }), null, revision)], []);
+      index.table.apply(listingFormat, [storedOf(listingOf(1, { title }), null, revision)], []);
     await write("Zebra, first", 1);
     assert.deepEqual(await found(), ["Zebra, second"]);
-    await applyAll(index.table, listingFormat, [], [{ id: listingOf(1).id, revision: 1 }]);
+    await index.table.apply(listingFormat, [], [{ id: listingOf(1).id, revision: 1 }]);
     assert.deepEqual(await found(), ["Zebra, second"]);
     await write("Zebra, third", 3);
     assert.deepEqual(await found(), ["Zebra, third"]);
-    await applyAll(index.table, listingFormat, [], [{ id: listingOf(1).id, revision: undefined }]);
+    await index.table.apply(listingFormat, [], [{ id: listingOf(1).id, revision: undefined }]);
     assert.deepEqual(await found(), []);
   });
 
@@ -142,17 +141,17 @@ describe("the search index", () => {
       );
     const index = await openListingTable(many(0, 299), dimensions);
     opened.push(index);
-    assert.strictEqual(await vectorsToIndex(index.table, 0, 300), 0);
-    await addAll(index.table, listingFormat, many(299, 300));
-    assert.strictEqual(await vectorsToIndex(index.table, 0, 300), 300);
-    await indexVectors(index.table);
-    assert.strictEqual(await vectorsToIndex(index.table, 300, 300), 0);
-    await addAll(index.table, listingFormat, many(300, 1_199));
-    assert.strictEqual(await vectorsToIndex(index.table, 300, 300), 0);
-    await addAll(index.table, listingFormat, many(1_199, 1_200));
-    assert.strictEqual(await vectorsToIndex(index.table, 300, 300), 1_200);
-    await indexVectors(index.table);
-    assert.strictEqual(await vectorsToIndex(index.table, 1_200, 300), 0);
+    assert.strictEqual(await index.table.vectorsToIndex(0, 300), 0);
+    await index.table.add(listingFormat, many(299, 300));
+    assert.strictEqual(await index.table.vectorsToIndex(0, 300), 300);
+    await index.table.indexVectors();
+    assert.strictEqual(await index.table.vectorsToIndex(300, 300), 0);
+    await index.table.add(listingFormat, many(300, 1_199));
+    assert.strictEqual(await index.table.vectorsToIndex(300, 300), 0);
+    await index.table.add(listingFormat, many(1_199, 1_200));
+    assert.strictEqual(await index.table.vectorsToIndex(300, 300), 1_200);
+    await index.table.indexVectors();
+    assert.strictEqual(await index.table.vectorsToIndex(1_200, 300), 0);
   });
 
   it("a filter's values are texts and no conditions", async () => {

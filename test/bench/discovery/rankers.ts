@@ -1,4 +1,5 @@
 import { rerankers } from "@lancedb/lancedb";
+import type { Table } from "@lancedb/lancedb";
 
 import type { Standings } from "../../../api/features/agents/standings.ts";
 import { searchTextOf } from "../../../api/features/listings/listing.ts";
@@ -7,7 +8,8 @@ import type { Encoding, SentenceEncoder } from "../../../api/features/search/emb
 import { createDiscoverService } from "../../../api/features/search/service.ts";
 import { cosine } from "../../../api/features/search/embedding/vectors.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
-import { openListingTable } from "../../fixtures/listing-table.ts";
+import { openEngineTable } from "../../fixtures/engine-table.ts";
+import { LISTING_TABLE, openListingTable } from "../../fixtures/listing-table.ts";
 import type { BenchListing } from "./corpus.ts";
 
 /** The ways to search that the bench compares. `ours` is what POST /api/v1/discover does. */
@@ -36,12 +38,13 @@ export async function createRankers(
     ...{ document: storedListing(listing), revision: 1, vector: vectors.get(listing.slug) ?? null },
   }));
   const index = await openListingTable(documents, encoder.dimensions);
-  const words = wordsRanker(index);
+  const table = await openEngineTable(index.dir, LISTING_TABLE);
+  const words = wordsRanker(table);
   const byMeaning = vectorsRanker(vectors, cached);
   return {
     words,
     vectors: async (query) => (await byMeaning(query)).slice(0, RESULTS),
-    hybrid: await hybridRanker(index, words, cached),
+    hybrid: await hybridRanker(table, words, cached),
     ours: discoverRanker(index, cached),
     close: () => index.close(),
   };
@@ -51,7 +54,7 @@ type ListingTable = Awaited<ReturnType<typeof openListingTable>>;
 const slugsOf = (rows: unknown[]): string[] => (rows as { id: string }[]).map(({ id }) => id);
 
 /** The engine's BM25 over the words that discovery searches. */
-function wordsRanker({ table }: ListingTable): Ranker {
+function wordsRanker(table: Table): Ranker {
   return async (query) => {
     const stems = await table.tokenize(query, { column: "words" });
     if (stems.length === 0) return [];
@@ -60,7 +63,7 @@ function wordsRanker({ table }: ListingTable): Ranker {
 }
 
 /** The engine's own: reciprocal rank fusion of words and vectors. */
-async function hybridRanker({ table }: ListingTable, words: Ranker, encoder: SentenceEncoder): Promise<Ranker> {
+async function hybridRanker(table: Table, words: Ranker, encoder: SentenceEncoder): Promise<Ranker> {
   const fusion = await rerankers.RRFReranker.create();
   return async (query) => {
     const { vector } = await encoder.encode(query);

@@ -2,10 +2,10 @@
 import process from "node:process";
 
 import { createThreadEncoder } from "../../../api/features/search/embedding/encoder.ts";
-import { searchTable } from "../../../api/features/search/engine/lance-search.ts";
 import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
 import { listingFormat } from "../../../api/features/search/listing-format.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
+import { openEngineTable } from "../../fixtures/engine-table.ts";
 import { delaysOf, memoryOf } from "../events/summary.ts";
 import type { Delays } from "../events/summary.ts";
 import { loadQueries } from "./corpus.ts";
@@ -48,7 +48,8 @@ const texts = loadQueries().map(({ query }) => query);
 const encoder = createThreadEncoder(createLogger({ level: "silent", name: "bench" }));
 const keepRunning = setInterval(() => undefined, 60_000);
 const table = await openLanceTables(task.dir).open(task.table);
-const rows = await table.countRows();
+const engine = await openEngineTable(task.dir, task.table);
+const rows = await table.count();
 const filter =
   task.maxPrice === undefined
     ? {}
@@ -64,20 +65,20 @@ async function timed(samples: number[], work: () => Promise<unknown>): Promise<v
 const queryOf = (turn: number) => texts[(turn * STRIDE) % texts.length] ?? "";
 const ask = async (turn: number) => {
   const text = queryOf(turn);
-  await searchTable(table, listingFormat, { text, encoding: await encoder.encode(text) }, filter, CANDIDATES);
+  await table.search(listingFormat, { text, encoding: await encoder.encode(text) }, filter, CANDIDATES);
 };
 
 /** What a search by meaning finds of the ten listings nearest to a query. It compares only a part of all vectors. */
 async function compareWithNearest(turn: number): Promise<{ recall: number; cosineLost: number }> {
   const encoding = await encoder.encode(queryOf(turn));
-  const exact = (await table
+  const exact = (await engine
     .vectorSearch(encoding.vector)
     .distanceType("cosine")
     .bypassVectorIndex()
     .select(["id", "_distance"])
     .limit(10)
     .toArray()) as { id: string; _distance: number }[];
-  const found = await searchTable(table, listingFormat, { text: "", encoding }, {}, CANDIDATES);
+  const found = await table.search(listingFormat, { text: "", encoding }, {}, CANDIDATES);
   // What is too far away to be an answer isn't missing.
   const wanted = exact.slice(0, found.length);
   const first = found.slice(0, wanted.length);
@@ -98,7 +99,7 @@ if (task.forMs === undefined) {
     await timed(search, () => ask(turn));
     await timed(encode, () => encoder.encode(queryOf(turn)));
     const id = `lst_${String((turn * STRIDE) % rows).padStart(8, "0")}`;
-    await timed(byId, () => table.query().where(`id = '${id}'`).select(["document"]).limit(1).toArray());
+    await timed(byId, () => engine.query().where(`id = '${id}'`).select(["document"]).limit(1).toArray());
   }
 } else {
   const endAt = startedAt + task.forMs;

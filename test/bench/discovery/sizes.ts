@@ -9,14 +9,7 @@ import { searchTextOf } from "../../../api/features/listings/listing.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import type { SentenceEncoder } from "../../../api/features/search/embedding/encoder.ts";
 import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
-import type { StoredDocument } from "../../../api/features/search/engine/lance-tables.ts";
-import {
-  addAll,
-  applyAll,
-  indexVectors,
-  tidy,
-  vectorsToIndex,
-} from "../../../api/features/search/engine/lance-writes.ts";
+import type { StoredDocument } from "../../../api/features/search/engine/search-table.ts";
 import { listingFormat } from "../../../api/features/search/listing-format.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 import { memoryOf } from "../events/summary.ts";
@@ -102,15 +95,15 @@ export async function measureSize(size: number, seeds: readonly Seed[], say: (te
       const generatedAt = performance.now();
       const batch = Array.from({ length: Math.min(AT_ONCE, size - done) }, (_, n) => generate(seeds, done + n, random));
       generatingMs += performance.now() - generatedAt;
-      await addAll(table, listingFormat, batch);
+      await table.add(listingFormat, batch);
     }
     const addedAt = performance.now();
     say(`${size}: indexing words and columns`);
-    await tidy(table);
+    await table.tidy();
     const tidiedAt = performance.now();
-    if ((await vectorsToIndex(table, 0)) > 0) {
+    if ((await table.vectorsToIndex(0)) > 0) {
       say(`${size}: indexing vectors`);
-      await indexVectors(table);
+      await table.indexVectors();
     }
     const indexedAt = performance.now();
     say(`${size}: searching`);
@@ -126,10 +119,13 @@ export async function measureSize(size: number, seeds: readonly Seed[], say: (te
     const reader = await openLanceTables(dir).open(TABLE);
     const visibleMs: number[] = [];
     for (let turn = 0; turn < VISIBLE_TRIES; turn += 1) {
+      const sellerId = `agt_changed_${turn}`;
       const changed = generate(seeds, size + turn, random);
+      changed.document.sellerAgentId = sellerId;
+      const byWords = { text: changed.document.title, encoding: null };
       const writtenAt = performance.now();
-      await applyAll(table, listingFormat, [changed], []);
-      while ((await reader.countRows(`id = '${changed.document.id}'`)) === 0);
+      await table.apply(listingFormat, [changed], []);
+      while ((await reader.search(listingFormat, byWords, { sellerId }, 1)).length === 0);
       visibleMs.push(performance.now() - writtenAt);
     }
     return {

@@ -2,11 +2,12 @@ import type { Table } from "@lancedb/lancedb";
 
 import { cosine } from "../embedding/vectors.ts";
 import { coverageOf } from "./coverage.ts";
-import { COLUMNS } from "./lance-tables.ts";
+import { COLUMNS } from "./lance-rows.ts";
 import { byRelevance } from "./match.ts";
 import type { Match, SearchQuery } from "./match.ts";
 import { EVEN_WORD_SCORE, NO_WORDS, relevanceOf, sumOf } from "./relevance.ts";
 import type { WordMatch } from "./relevance.ts";
+import type { SearchOptions } from "./search-table.ts";
 import type { TableFormat } from "./table-format.ts";
 
 const TIMEOUT_MS = 10_000;
@@ -36,16 +37,7 @@ interface FoundRow {
   _score?: number;
 }
 
-/** How a search goes about it. */
-export interface SearchOptions {
-  /** Compares every vector that passes the filter: exact, and faster than the vectors' index if those are a few thousand. */
-  isExact?: boolean;
-}
-
-/**
- * Searches a table by meaning and by words, `limit` documents each, and returns the `limit` most relevant of both. A document
- * that is far down in both could be more relevant than the last one returned; with hundreds of candidates that doesn't matter.
- */
+/** Searches a table, see `SearchTable`. */
 export async function searchTable<Document extends { id: string }, Filter>(
   table: Table,
   format: TableFormat<Document, Filter>,

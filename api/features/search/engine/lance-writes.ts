@@ -1,16 +1,9 @@
 import type { Table } from "@lancedb/lancedb";
 
-import { COLUMNS, rowsOf } from "./lance-tables.ts";
-import type { StoredDocument } from "./lance-tables.ts";
+import { COLUMNS, loadEngine, rowsOf } from "./lance-rows.ts";
+import type { RemovedDocument, StoredDocument } from "./search-table.ts";
 import { quoted } from "./table-format.ts";
 import type { TableFormat } from "./table-format.ts";
-
-/** A document that no longer belongs into the index, and the revision at which it left. */
-export interface RemovedDocument {
-  id: string;
-  /** Undefined for a document that no longer exists. */
-  revision: number | undefined;
-}
 
 /** From so many documents on, vectors are compared through an index; below, all of them are, which is fast and exact. */
 export const INDEXED_FROM = 20_000;
@@ -22,7 +15,7 @@ const VECTOR_INDEX = `${COLUMNS.vector}_idx`;
 /** For how long versions of a table are kept for searches that still read them. */
 const KEPT_MS = 60_000;
 
-/** Adds documents to a table that has none of them. */
+/** Adds documents. */
 export async function addAll<Document extends { id: string }>(
   table: Table,
   format: TableFormat<Document, never>,
@@ -31,10 +24,7 @@ export async function addAll<Document extends { id: string }>(
   if (documents.length > 0) await table.add(await rowsOf(table, format, documents));
 }
 
-/**
- * Adds, replaces and removes documents. A document's newer revision is never replaced, so writing the same changes again, or
- * late, does no harm.
- */
+/** Adds, replaces and removes documents, none of a newer revision. */
 export async function applyAll<Document extends { id: string }>(
   table: Table,
   format: TableFormat<Document, never>,
@@ -60,17 +50,12 @@ export async function applyAll<Document extends { id: string }>(
   }
 }
 
-/** Merges what many small writes have left behind, brings the indexes up to date and removes old versions. */
+/** Tidies a table. Versions that searches may still read are kept. */
 export async function tidy(table: Table): Promise<void> {
   await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEPT_MS) });
 }
 
-/**
- * How many vectors are to be indexed now; 0 if the present index will do. An index is divided into parts by what was there when it was
- * made. Later vectors are added to them, so a table that has grown many times over gets a new one.
- * @param indexed how many vectors the present index was made from, 0 without one
- * @param from how many a table needs for an index
- */
+/** How many vectors are to be indexed now, see `SearchTable`. */
 export async function vectorsToIndex(table: Table, indexed: number, from = INDEXED_FROM): Promise<number> {
   const rows = await table.countRows();
   if (rows < from) return 0;
@@ -78,9 +63,9 @@ export async function vectorsToIndex(table: Table, indexed: number, from = INDEX
   return isOutgrown || (await table.indexStats(VECTOR_INDEX)) === undefined ? rows : 0;
 }
 
-/** Indexes the vectors of a table. That takes minutes for a million documents, in which the table can be read and written. */
+/** Indexes the vectors of a table. */
 export async function indexVectors(table: Table): Promise<void> {
-  const { Index } = await import("@lancedb/lancedb");
+  const { Index } = await loadEngine();
   await table.createIndex(COLUMNS.vector, { name: VECTOR_INDEX, config: Index.ivfPq({ distanceType: "cosine" }) });
 }
 

@@ -1,7 +1,4 @@
-import type { Table } from "@lancedb/lancedb";
-
-import type { LanceTables } from "../engine/lance-tables.ts";
-import { searchTable } from "../engine/lance-search.ts";
+import type { SearchTable, SearchTables } from "../engine/search-table.ts";
 import type { TableFormat } from "../engine/table-format.ts";
 import type { IndexState, IndexStateModel } from "./index-state.ts";
 import type { Match, SearchQuery } from "../engine/match.ts";
@@ -22,7 +19,7 @@ export interface IndexReader<Document, Filter> {
    */
   search(query: SearchQuery, filter: Filter, limit: number): Promise<Match<Document>[]>;
   /** The table that answers at the moment, for a caller that knows more about it. @throws IndexUnavailableError */
-  open(): Promise<{ state: IndexState; table: Table }>;
+  open(): Promise<{ state: IndexState; table: SearchTable }>;
   /** How many documents it has. @throws IndexUnavailableError */
   count(): Promise<number>;
   /** How long ago the writer was last up to date, in milliseconds. @throws IndexUnavailableError */
@@ -39,7 +36,7 @@ export interface IndexReaderDeps<Document extends { id: string }, Filter> {
   /** Name of the index. */
   name: string;
   states: IndexStateModel;
-  tables: LanceTables;
+  tables: SearchTables;
   format: TableFormat<Document, Filter>;
   now: () => Date;
 }
@@ -53,7 +50,7 @@ export function createIndexReader<Document extends { id: string }, Filter>(
 ): IndexReader<Document, Filter> {
   const { name, states, tables, format, now } = deps;
   let known: { state: IndexState; readAt: number } | undefined;
-  let opened: { name: string; table: Promise<Table> } | undefined;
+  let opened: { name: string; table: Promise<SearchTable> } | undefined;
 
   async function current(): Promise<IndexState> {
     if (known !== undefined && performance.now() - known.readAt < STATE_MAX_AGE_MS) return known.state;
@@ -64,7 +61,7 @@ export function createIndexReader<Document extends { id: string }, Filter>(
     return state;
   }
 
-  async function open({ table }: IndexState): Promise<Table> {
+  async function open({ table }: IndexState): Promise<SearchTable> {
     if (opened?.name !== table) opened = { name: table, table: tables.open(table) };
     try {
       return await opened.table;
@@ -75,7 +72,7 @@ export function createIndexReader<Document extends { id: string }, Filter>(
   }
 
   /** Reads the table. If that fails, the writer may have replaced it: the one that it names now gets a second chance. */
-  async function read<Result>(work: (table: Table) => Promise<Result>): Promise<Result> {
+  async function read<Result>(work: (table: SearchTable) => Promise<Result>): Promise<Result> {
     const state = await current();
     try {
       return await work(await open(state));
@@ -92,7 +89,7 @@ export function createIndexReader<Document extends { id: string }, Filter>(
 
   return {
     model: async () => (await current()).model,
-    search: (query, filter, limit) => read((table) => searchTable(table, format, query, filter, limit)),
+    search: (query, filter, limit) => read((table) => table.search(format, query, filter, limit)),
     async open() {
       const state = await current();
       try {
@@ -101,7 +98,7 @@ export function createIndexReader<Document extends { id: string }, Filter>(
         throw new IndexUnavailableError(`The index ${name} can't be read`, { cause: error });
       }
     },
-    count: () => read((table) => table.countRows()),
+    count: () => read((table) => table.count()),
     lagMs: async () => now().getTime() - (await current()).followedAt.getTime(),
   };
 }

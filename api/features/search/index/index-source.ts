@@ -1,14 +1,14 @@
-import type { Table } from "@lancedb/lancedb";
 import type { ChangeStream, ChangeStreamDocument, Document as Record } from "mongodb";
 import type { Connection } from "mongoose";
 
+import type { SearchTable } from "../engine/search-table.ts";
 import type { TableFormat } from "../engine/table-format.ts";
 import type { IndexPosition } from "./index-state.ts";
 
 /** A table that is being written, and the encoder whose vectors it has. */
 export interface TableInUse {
   name: string;
-  table: Table;
+  table: SearchTable;
   model: string;
 }
 

@@ -10,8 +10,7 @@ import type { BackgroundLoop } from "../../../jobs/background-loop.ts";
 import type { Lease } from "../../../jobs/lease.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { pauseAfter } from "../../../lib/retry.ts";
-import type { LanceTables } from "../engine/lance-tables.ts";
-import { indexVectors, tidy, vectorsToIndex } from "../engine/lance-writes.ts";
+import type { SearchTables } from "../engine/search-table.ts";
 import { ChangeStreamEndedError, inBatches } from "./change-batches.ts";
 import type { IndexSource, TableInUse } from "./index-source.ts";
 import type { IndexPosition, IndexState, IndexStateModel } from "./index-state.ts";
@@ -22,7 +21,7 @@ export interface IndexWriterDeps<Changed extends Record> {
   loop: string;
   source: IndexSource<Changed>;
   states: IndexStateModel;
-  tables: LanceTables;
+  tables: SearchTables;
   /** Held by the only process that writes. */
   lease: Lease;
   /** The encoder's name and the length of its vectors. */
@@ -104,9 +103,9 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
     const table = await tables.create(name, source.layout, encoder.dimensions);
     const { model } = encoder;
     const documents = await source.load({ name, table, model }, requireLease);
-    await tidy(table);
-    const indexedVectors = await vectorsToIndex(table, 0);
-    if (indexedVectors > 0) await indexVectors(table);
+    await table.tidy();
+    const indexedVectors = await table.vectorsToIndex(0);
+    if (indexedVectors > 0) await table.indexVectors();
     const state: IndexState = {
       ...{ _id: source.name, table: name, format: source.format, model, resume, indexedVectors },
       followedAt: now(),
@@ -140,7 +139,7 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
     const { table: name, model } = state;
     try {
       const table = await tables.open(name);
-      await table.countRows();
+      await table.count();
       return { state, name, table, model };
     } catch (error) {
       // If not even the names can be read, the place is out of reach for a while, and nothing is lost.
@@ -181,9 +180,9 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
   async function indexGrown({ name, table }: TableInUse): Promise<void> {
     try {
       const state = await states.findOne({ _id: source.name, table: name }).lean<IndexState | null>();
-      const count = await vectorsToIndex(table, state?.indexedVectors ?? 0);
+      const count = await table.vectorsToIndex(state?.indexedVectors ?? 0);
       if (count === 0) return;
-      await indexVectors(table);
+      await table.indexVectors();
       await states.updateOne({ _id: source.name, table: name }, { indexedVectors: count });
       log.info({ table: name, count }, "vectors of the search index indexed");
     } catch (error) {
@@ -218,7 +217,7 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
         const isUntidy = untidied.writes >= WRITES_TO_TIDY || untidied.documents >= DOCUMENTS_TO_TIDY;
         // The engine refuses an index of vectors whose files have been merged in the meantime.
         if (isUntidy && indexing === undefined) {
-          await tidy(table);
+          await table.tidy();
           untidied = { writes: 0, documents: 0 };
         }
         if (isBeingReplaced || performance.now() < checkAt) continue;

@@ -1,0 +1,61 @@
+import type { Table } from "@lancedb/lancedb";
+
+import type { StoredDocument } from "./search-table.ts";
+import type { TableFormat } from "./table-format.ts";
+
+/*
+ * The engine is a native library of some hundred megabytes. It is loaded with the first table, so that a process that never
+ * searches doesn't carry it.
+ */
+export const loadEngine = async () => await import("@lancedb/lancedb");
+const loadArrow = async () => await import("apache-arrow");
+
+/** Columns that every table has. */
+export const COLUMNS = {
+  id: "id",
+  revision: "revision",
+  words: "words",
+  vector: "vector",
+  document: "document",
+} as const;
+
+/** The columns of a table. @param dimensions length of the vectors */
+export async function schemaOf({ columns }: Pick<TableFormat<never, never>, "columns">, dimensions: number) {
+  const { Field, FixedSizeList, Float32, Float64, Int32, List, Schema, Utf8 } = await loadArrow();
+  const types = {
+    choice: () => new Utf8(),
+    key: () => new Utf8(),
+    number: () => new Float64(),
+    labels: () => new List(new Field("item", new Utf8(), true)),
+  };
+  return new Schema([
+    new Field(COLUMNS.id, new Utf8(), false),
+    new Field(COLUMNS.revision, new Int32(), false),
+    new Field(COLUMNS.words, new Utf8(), false),
+    new Field(COLUMNS.vector, new FixedSizeList(dimensions, new Field("item", new Float32(), true)), true),
+    ...Object.entries(columns).map(([name, kind]) => new Field(name, types[kind](), false)),
+    new Field(COLUMNS.document, new Utf8(), false),
+  ]);
+}
+
+/** Rows of documents in the form that the engine takes. */
+export async function rowsOf<Document extends { id: string }>(
+  table: Table,
+  format: TableFormat<Document, never>,
+  documents: readonly StoredDocument<Document>[],
+) {
+  const { makeArrowTable } = await loadEngine();
+  const schema = await table.schema();
+  const field = schema.fields.find(({ name }) => name === COLUMNS.vector);
+  const dimensions = (field?.type as { listSize?: number } | undefined)?.listSize;
+  const rows = documents.map(({ document, revision, vector }) => ({
+    ...format.valuesOf(document),
+    [COLUMNS.id]: document.id,
+    [COLUMNS.revision]: revision,
+    [COLUMNS.words]: format.wordsOf(document),
+    // One of another length can't be stored. Its document is found by its words.
+    [COLUMNS.vector]: vector?.length === dimensions ? vector : null,
+    [COLUMNS.document]: format.serialize(document),
+  }));
+  return makeArrowTable(rows, { schema });
+}

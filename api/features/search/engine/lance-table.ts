@@ -1,0 +1,21 @@
+import type { Table } from "@lancedb/lancedb";
+
+import { searchTable } from "./lance-search.ts";
+import { addAll, applyAll, indexVectors, tidy, vectorsOf, vectorsToIndex } from "./lance-writes.ts";
+import type { SearchTable } from "./search-table.ts";
+
+/** A table of LanceDB. */
+export function lanceTable(table: Table): SearchTable {
+  return {
+    search: (format, query, filter, limit, options) => searchTable(table, format, query, filter, limit, options),
+    add: (format, documents) => addAll(table, format, documents),
+    apply: (format, put, removed) => applyAll(table, format, put, removed),
+    vectorsOf: (format, documents) => vectorsOf(table, format, documents),
+    tidy: () => tidy(table),
+    vectorsToIndex: (indexed, from) => vectorsToIndex(table, indexed, from),
+    indexVectors: () => indexVectors(table),
+    count: () => table.countRows(),
+    version: () => table.version(),
+    refresh: () => table.checkoutLatest(),
+  };
+}
