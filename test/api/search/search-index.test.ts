@@ -1,3 +1,4 @@
+import { Index } from "@lancedb/lancedb";
 import { assert } from "chai";
 
 import type { TradingHistory } from "../../../api/features/agents/score.ts";
@@ -10,7 +11,8 @@ import { createDiscoverService } from "../../../api/features/search/service.ts";
 import { listingFormat } from "../../../api/features/search/listing-format.ts";
 import type { ListingFilter } from "../../../api/features/search/listing-format.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
-import { openListingTable } from "../../fixtures/listing-table.ts";
+import { openEngineTable } from "../../fixtures/engine-table.ts";
+import { LISTING_TABLE, openListingTable } from "../../fixtures/listing-table.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 
 const TRUSTED: TradingHistory = {
@@ -129,29 +131,54 @@ describe("the search index", () => {
     assert.deepEqual(await found(), []);
   });
 
-  it("vectors are indexed from a number on, and again when they have become four times as many", async () => {
-    const dimensions = 16;
+  describe("the index of vectors", () => {
     const random = seededRandom();
-    const many = (from: number, to: number) =>
-      Array.from({ length: to - from }, (_, n) =>
-        storedOf(
+    const many = (dimensions: number, from: number, to: number) =>
+      Array.from({ length: to - from }, (_, n) => {
+        const vector = Float32Array.from({ length: dimensions }, () => random() - 0.5);
+        const length = Math.hypot(...vector);
+        return storedOf(
           listingOf(from + n),
-          Float32Array.from({ length: dimensions }, () => random() - 0.5),
-        ),
-      );
-    const index = await openListingTable(many(0, 299), dimensions);
-    opened.push(index);
-    assert.strictEqual(await index.table.vectorsToIndex(0, 300), 0);
-    await index.table.add(listingFormat, many(299, 300));
-    assert.strictEqual(await index.table.vectorsToIndex(0, 300), 300);
-    await index.table.indexVectors();
-    assert.strictEqual(await index.table.vectorsToIndex(300, 300), 0);
-    await index.table.add(listingFormat, many(300, 1_199));
-    assert.strictEqual(await index.table.vectorsToIndex(300, 300), 0);
-    await index.table.add(listingFormat, many(1_199, 1_200));
-    assert.strictEqual(await index.table.vectorsToIndex(300, 300), 1_200);
-    await index.table.indexVectors();
-    assert.strictEqual(await index.table.vectorsToIndex(1_200, 300), 0);
+          vector.map((value) => value / length),
+        );
+      });
+
+    // The engine compresses vectors in another way if eight doesn't divide their length.
+    for (const dimensions of [16, 12]) {
+      it(`of ${dimensions} dimensions is made from a number on, and again when they have become four times as many`, async () => {
+        const documents = many(dimensions, 0, 1_200);
+        const index = await openListingTable(documents.slice(0, 299), dimensions);
+        opened.push(index);
+        const { table } = index;
+        assert.strictEqual(await table.vectorsToIndex(0, 300), 0);
+        await table.add(listingFormat, documents.slice(299, 300));
+        assert.strictEqual(await table.vectorsToIndex(0, 300), 300);
+        await table.indexVectors();
+        assert.strictEqual(await table.vectorsToIndex(300, 300), 0);
+        await table.add(listingFormat, documents.slice(300, 1_199));
+        assert.strictEqual(await table.vectorsToIndex(300, 300), 0);
+        await table.add(listingFormat, documents.slice(1_199));
+        assert.strictEqual(await table.vectorsToIndex(300, 300), 1_200);
+        await table.indexVectors();
+        assert.strictEqual(await table.vectorsToIndex(1_200, 300), 0);
+        for (const { document, vector } of [documents[0], documents[299], documents[1_199]].flatMap((it) => it ?? [])) {
+          assert.ok(vector !== null);
+          const [nearest] = await index.search({ text: "zebra", encoding: { vector, knownWordShare: 1 } }, {}, 10);
+          assert.strictEqual(nearest?.document.id, document.id);
+        }
+      });
+    }
+
+    it("of another kind, as an earlier version made it, is replaced", async () => {
+      const index = await openListingTable(many(16, 0, 300), 16);
+      opened.push(index);
+      const config = Index.ivfPq({ distanceType: "cosine" });
+      await (await openEngineTable(index.dir, LISTING_TABLE)).createIndex("vector", { name: "vector_idx", config });
+      await index.table.refresh();
+      assert.strictEqual(await index.table.vectorsToIndex(300, 300), 300);
+      await index.table.indexVectors();
+      assert.strictEqual(await index.table.vectorsToIndex(300, 300), 0);
+    });
   });
 
   it("a filter's values are texts and no conditions", async () => {

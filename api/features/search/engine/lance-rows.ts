@@ -38,6 +38,12 @@ export async function schemaOf({ columns }: Pick<TableFormat<never, never>, "col
   ]);
 }
 
+/** The length of a table's vectors. */
+export function dimensionsOf({ fields }: Awaited<ReturnType<Table["schema"]>>): number {
+  const field = fields.find(({ name }) => name === COLUMNS.vector);
+  return (field?.type as { listSize: number }).listSize;
+}
+
 /** Rows of documents in the form that the engine takes. */
 export async function rowsOf<Document extends { id: string }>(
   table: Table,
@@ -46,8 +52,7 @@ export async function rowsOf<Document extends { id: string }>(
 ) {
   const { makeArrowTable } = await loadEngine();
   const schema = await table.schema();
-  const field = schema.fields.find(({ name }) => name === COLUMNS.vector);
-  const dimensions = (field?.type as { listSize?: number } | undefined)?.listSize;
+  const dimensions = dimensionsOf(schema);
   const rows = documents.map(({ document, revision, vector }) => ({
     ...format.valuesOf(document),
     [COLUMNS.id]: document.id,

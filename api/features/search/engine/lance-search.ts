@@ -9,6 +9,7 @@ import { EVEN_WORD_SCORE, NO_WORDS, relevanceOf, sumOf } from "./relevance.ts";
 import type { WordMatch } from "./relevance.ts";
 import type { SearchOptions } from "./search-table.ts";
 import type { TableFormat } from "./table-format.ts";
+import { vectorIndexOf } from "./vector-index.ts";
 
 const TIMEOUT_MS = 10_000;
 /**
@@ -18,20 +19,19 @@ const TIMEOUT_MS = 10_000;
 const LEAST_PROBES = 20;
 const MOST_PROBES = 400;
 
-/**
- * The index of vectors compares compressed ones. So many times as many as are wanted are compared by the vectors themselves:
- * of 200 from 100,000 generated listings, the first ten then had 0.95 of the nearest ten instead of 0.76.
- */
-const REFINED = 4;
-
-interface Candidate<Document> {
+/** What a row has. */
+interface Found<Document> {
   document: Document;
   vector: Float32Array | null;
+}
+
+interface Candidate<Document> extends Found<Document> {
   match: WordMatch;
 }
 
 interface FoundRow {
-  id: string;
+  /** Free, while the column with the document's id costs as much as another one. */
+  _rowid: bigint;
   document: string;
   vector: { toArray(): Float32Array } | null;
   _score?: number;
@@ -52,13 +52,21 @@ export async function searchTable<Document extends { id: string }, Filter>(
     encoding === null ? [] : findByMeaning(table, encoding.vector, condition, limit, isExact),
     findByWords(table, text, condition, limit),
   ]);
+  const rows = new Map<bigint, Found<Document>>();
+  const found = (row: FoundRow): Found<Document> => {
+    const known = rows.get(row._rowid) ?? foundOf(format, row);
+    rows.set(row._rowid, known);
+    return known;
+  };
+  // By the document's id: a document that is written between the two searches has a row in each.
   const candidates = new Map<string, Candidate<Document>>();
-  for (const row of byMeaning) candidates.set(row.id, { ...foundOf(format, row), match: NO_WORDS });
+  for (const row of byMeaning) candidates.set(found(row).document.id, { ...found(row), match: NO_WORDS });
   for (const row of byWords.rows) {
-    const found = candidates.get(row.id) ?? foundOf(format, row);
-    const coverage = byWords.coverage(format.wordsOf(found.document));
+    const { id } = found(row).document;
+    const candidate = candidates.get(id) ?? found(row);
+    const coverage = byWords.coverage(format.wordsOf(candidate.document));
     const score = format.wordScore === "same" ? EVEN_WORD_SCORE : (row._score ?? 0);
-    candidates.set(row.id, { ...found, match: { score, coverage } });
+    candidates.set(id, { ...candidate, match: { score, coverage } });
   }
   const matches: Match<Document>[] = [];
   for (const { document, vector, match } of candidates.values()) {
@@ -74,7 +82,7 @@ export async function searchTable<Document extends { id: string }, Filter>(
 function foundOf<Document extends { id: string }>(
   format: Pick<TableFormat<Document, never>, "deserialize">,
   { document, vector }: FoundRow,
-): Pick<Candidate<Document>, "document" | "vector"> {
+): Found<Document> {
   return { document: format.deserialize(document), vector: vector?.toArray() ?? null };
 }
 
@@ -92,9 +100,11 @@ async function findByMeaning(
     .distanceType("cosine")
     .minimumNprobes(LEAST_PROBES)
     .maximumNprobes(MOST_PROBES)
-    .refineFactor(REFINED)
-    .select([COLUMNS.id, COLUMNS.document, COLUMNS.vector, "_distance"])
+    .select([COLUMNS.document, COLUMNS.vector, "_distance"])
+    .withRowId()
     .limit(limit);
+  const { refineFactor } = vectorIndexOf(vector.length);
+  if (refineFactor !== undefined) query = query.refineFactor(refineFactor);
   if (condition !== undefined) query = query.where(condition);
   if (isExact) query = query.bypassVectorIndex();
   return (await query.toArray({ timeoutMs: TIMEOUT_MS })) as FoundRow[];
@@ -108,7 +118,8 @@ async function findByWords(table: Table, text: string, condition: string | undef
   let query = table
     .query()
     .fullTextSearch(text, { columns: COLUMNS.words })
-    .select([COLUMNS.id, COLUMNS.document, COLUMNS.vector, "_score"])
+    .select([COLUMNS.document, COLUMNS.vector, "_score"])
+    .withRowId()
     .limit(limit);
   if (condition !== undefined) query = query.where(condition);
   return { rows: (await query.toArray({ timeoutMs: TIMEOUT_MS })) as FoundRow[], coverage };

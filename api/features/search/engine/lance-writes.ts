@@ -1,9 +1,10 @@
 import type { Table } from "@lancedb/lancedb";
 
-import { COLUMNS, loadEngine, rowsOf } from "./lance-rows.ts";
+import { COLUMNS, dimensionsOf, rowsOf } from "./lance-rows.ts";
 import type { RemovedDocument, StoredDocument } from "./search-table.ts";
 import { quoted } from "./table-format.ts";
 import type { TableFormat } from "./table-format.ts";
+import { vectorIndexConfig, vectorIndexOf } from "./vector-index.ts";
 
 /** From so many documents on, vectors are compared through an index; below, all of them are, which is fast and exact. */
 export const INDEXED_FROM = 20_000;
@@ -59,14 +60,16 @@ export async function tidy(table: Table): Promise<void> {
 export async function vectorsToIndex(table: Table, indexed: number, from = INDEXED_FROM): Promise<number> {
   const rows = await table.countRows();
   if (rows < from) return 0;
-  const isOutgrown = rows >= indexed * OUTGROWN;
-  return isOutgrown || (await table.indexStats(VECTOR_INDEX)) === undefined ? rows : 0;
+  if (rows >= indexed * OUTGROWN) return rows;
+  // An earlier version may have made one of another kind.
+  const { type } = vectorIndexOf(dimensionsOf(await table.schema()));
+  return (await table.indexStats(VECTOR_INDEX))?.indexType === type ? 0 : rows;
 }
 
 /** Indexes the vectors of a table. */
 export async function indexVectors(table: Table): Promise<void> {
-  const { Index } = await loadEngine();
-  await table.createIndex(COLUMNS.vector, { name: VECTOR_INDEX, config: Index.ivfPq({ distanceType: "cosine" }) });
+  const config = await vectorIndexConfig(vectorIndexOf(dimensionsOf(await table.schema())));
+  await table.createIndex(COLUMNS.vector, { name: VECTOR_INDEX, config });
 }
 
 /** The vectors of documents whose words haven't changed. */
