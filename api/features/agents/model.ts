@@ -133,6 +133,8 @@ export function createAgentModels(connection: Connection): AgentModels {
     },
     { ...options, collection: "standings" },
   );
+  // For the few wallets of a network that reach a score, without their documents.
+  standing.index({ network: 1, score: -1, walletKey: 1 });
 
   const checkpoint = new Schema<Checkpoint>(
     { number: { type: Number, ...required }, hash: { type: String, ...required } },

@@ -13,6 +13,8 @@ export interface Standings {
   sync(network: Network, wallets: readonly string[]): Promise<void>;
   /** Copies by lower-case wallet. A wallet that was never copied is missing and counts as score 0. */
   of(network: Network, wallets: readonly string[]): Promise<Map<string, StandingRecord>>;
+  /** Ids of the agents with at least this on-chain score, above 0; undefined if more than `most` wallets have it. */
+  reaching(network: Network, score: number, most: number): Promise<string[] | undefined>;
 }
 
 /** Writes copies. */
@@ -106,6 +108,15 @@ export function createStandings(deps: StandingsDeps): Standings & StandingCopies
       const ids = wallets.map((wallet) => idOf(network, wallet));
       const found = await standings.find({ _id: { $in: ids } }).lean();
       return new Map(found.map((standing) => [standing.walletKey, { ...UNCOUNTED, ...standing }]));
+    },
+    async reaching(network, score, most) {
+      const found = await standings
+        .find({ network, score: { $gte: score } }, { _id: 0, walletKey: 1 })
+        .limit(most + 1)
+        .lean();
+      if (found.length > most) return undefined;
+      const walletKeys = found.map(({ walletKey }) => walletKey);
+      return (await models.agents.find({ walletKey: { $in: walletKeys } }, { _id: 1 }).lean()).map(({ _id }) => _id);
     },
   };
 }

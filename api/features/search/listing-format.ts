@@ -1,5 +1,6 @@
 import BigNumber from "bignumber.js";
 
+import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import { categoryWords } from "../listings/listing.ts";
 import type { Listing } from "../listings/listing.ts";
@@ -25,6 +26,8 @@ export interface ListingFilter extends Pick<
 > {
   /** A listing must be in one of these ranges. */
   prices?: readonly PriceRange[] | undefined;
+  /** Ids of the only sellers whose listings on a network pass. A network that isn't named bounds nothing. */
+  sellers?: ReadonlyMap<Network, ReadonlySet<string>> | undefined;
   /** Ids of sellers whose listings on a network are left out. */
   leftOut?: ReadonlyMap<Network, ReadonlySet<string>> | undefined;
 }
@@ -61,6 +64,7 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
     (filter.sellerId === undefined || filter.sellerId === listing.sellerAgentId) &&
     (filter.currency === undefined || filter.currency === listing.currency) &&
     (filter.deliveryType === undefined || filter.deliveryType === listing.deliveryType) &&
+    filter.sellers?.get(listing.network)?.has(listing.sellerAgentId) !== false &&
     filter.leftOut?.get(listing.network)?.has(listing.sellerAgentId) !== true &&
     (filter.prices === undefined || filter.prices.some((range) => isWithin(listing, range))),
   // With what the ranking reads from its text, so that it is read once and not for each search that finds it.
@@ -76,7 +80,7 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
   },
 };
 
-function conditionOf({ prices, leftOut, sellerId, ...words }: ListingFilter): string | undefined | null {
+function conditionOf({ prices, sellers, leftOut, sellerId, ...words }: ListingFilter): string | undefined | null {
   const conditions = Object.entries({ ...words, sellerAgentId: sellerId }).flatMap(([column, value]) =>
     value === undefined ? [] : [`"${column}" = ${quoted(value)}`],
   );
@@ -84,12 +88,20 @@ function conditionOf({ prices, leftOut, sellerId, ...words }: ListingFilter): st
     if (prices.length === 0) return null;
     conditions.push(`(${prices.map(rangeCondition).join(" OR ")})`);
   }
-  for (const [network, sellerIds] of leftOut ?? []) {
-    conditions.push(
-      `NOT ("network" = ${quoted(network)} AND "sellerAgentId" IN (${[...sellerIds].map(quoted).join(", ")}))`,
-    );
+  if (sellers !== undefined && sellers.size > 0) {
+    const networks = NETWORKS.filter((network) => sellers.get(network)?.size !== 0);
+    if (networks.length === 0) return null;
+    conditions.push(`(${networks.map((network) => sellersCondition(network, sellers.get(network))).join(" OR ")})`);
   }
+  for (const [network, sellerIds] of leftOut ?? []) conditions.push(`NOT ${sellersCondition(network, sellerIds)}`);
   return conditions.length === 0 ? undefined : conditions.join(" AND ");
+}
+
+/** @param sellerIds undefined for all sellers */
+function sellersCondition(network: Network, sellerIds: ReadonlySet<string> | undefined): string {
+  const isOnNetwork = `"network" = ${quoted(network)}`;
+  if (sellerIds === undefined) return isOnNetwork;
+  return `(${isOnNetwork} AND "sellerAgentId" IN (${[...sellerIds].map(quoted).join(", ")}))`;
 }
 
 function rangeCondition({ currencies, min, max }: PriceRange): string {

@@ -40,7 +40,7 @@ export interface DiscoverServiceDeps {
   encoders: Pick<Encoders, "of">;
   index: Pick<IndexReader<Listing, ListingFilter>, "search" | "model">;
   stored: StoredListings;
-  standings: Standings;
+  standings: Pick<Standings, "of" | "reaching">;
   etherPrice: EtherPrice;
   log: Logger;
 }
@@ -53,6 +53,11 @@ const CANDIDATE_GROWTH = 8;
 const SEARCH_LIMIT_MS = 10_000;
 /** Maximum number of candidates of one search, whose sellers are read. The most relevant ones come first. */
 const MOST_CANDIDATES = 5_000;
+/**
+ * A search names the sellers that reach minTrustScore on a network if there are at most so many. Naming more costs more than
+ * looking for them among the most relevant listings.
+ */
+const MOST_NAMED_SELLERS = 2_000;
 /** Of one request. Each leaves out what would fill the next one, so only many floods at once need more. */
 const MOST_SEARCHES = 6;
 
@@ -66,21 +71,22 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
    * The index orders by relevance alone. The ranking adds what it knows of listing and seller, and minTrustScore may drop most
    * candidates. So the search asks for more candidates until none beyond them can be among the answers. What would only fill
    * the next search is left out of it: sellers below minTrustScore, and those of whom enough listings are known, so that one
-   * with thousands of copies hides nobody.
+   * with thousands of copies hides nobody. Where few sellers reach minTrustScore, only theirs are searched.
    */
   async function discover(text: string, filter: SearchFilter, limit: number): Promise<RankedMatch[]> {
     const { category, network, sellerId, currency, deliveryType } = filter;
     // The one that made the index's vectors; undefined if it can't be asked any more. Then words alone decide.
     const encoder = encoders.of(await reading(index.model()));
-    const [encoded, categoryFit, prices] = await Promise.all([
+    const minScore = leastOnChainScoreOf(filter.minTrustScore ?? 0);
+    const [encoded, categoryFit, prices, sellers] = await Promise.all([
       encoder === undefined ? null : encodeQuery(encoder, text, log),
       encoder === undefined ? anyCategoryFits : categoryFitOf(encoder)(),
       priceRanges(filter, currency === undefined ? CURRENCIES : [currency], etherPrice),
+      minScore === null ? undefined : namedSellers(network === undefined ? NETWORKS : [network], minScore),
     ]);
     const encoding = encoded !== null && isUnderstood(text, encoded) ? encoded : null;
     const facts = { categoryFit, budgets: filter.maxPrice === undefined ? [] : (prices ?? []) };
-    const engineFilter = { category, network, sellerId, currency, deliveryType, prices };
-    const minScore = leastOnChainScoreOf(filter.minTrustScore ?? 0);
+    const engineFilter = { category, network, sellerId, currency, deliveryType, prices, sellers };
     const isTrusted = ({ history }: RatedMatch) => minScore === null || history.score >= minScore;
     const enough = Math.min(Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES), MOST_CANDIDATES);
     // A search for one seller's listings is for all of them.
@@ -107,6 +113,14 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     const known = categoryFits.get(encoder.model) ?? createCategoryFit(encoder, log);
     categoryFits.set(encoder.model, known);
     return known;
+  }
+
+  /** The sellers that reach a score, on the networks where they are few. */
+  async function namedSellers(networks: readonly Network[], score: number): Promise<ListingFilter["sellers"]> {
+    const found = await Promise.all(
+      networks.map(async (network) => [network, await standings.reaching(network, score, MOST_NAMED_SELLERS)] as const),
+    );
+    return new Map(found.flatMap(([network, ids]) => (ids === undefined ? [] : [[network, new Set(ids)] as const])));
   }
 
   /** What is read from the index. @throws ApiError `search_unavailable` */
@@ -192,7 +206,7 @@ function leaveOut(
 /** Adds each seller's history on the listing's own network (decision 20), and how category and price fit. */
 async function rate(
   matches: readonly Match<Listing>[],
-  standings: Standings,
+  standings: Pick<Standings, "of">,
   { categoryFit, budgets }: RankingFacts,
 ): Promise<RatedMatch[]> {
   const found = await Promise.all(

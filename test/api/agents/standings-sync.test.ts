@@ -34,7 +34,8 @@ describe("the sync of standings", () => {
     await createIndexes(connection);
   });
   beforeEach(async () => {
-    await Promise.all([models.standings.deleteMany({}), models.standingCursors.deleteMany({})]);
+    const { agents, standings, standingCursors } = models;
+    await Promise.all([agents.deleteMany({}), standings.deleteMany({}), standingCursors.deleteMany({})]);
     testnet = new FakeScores("base-sepolia");
     mainnet = new FakeScores("base");
   });
@@ -69,6 +70,20 @@ describe("the sync of standings", () => {
     assert.deepEqual(await scores("base-sepolia", 1), [5]);
     await write(4, 10, { overNewer: true });
     assert.deepEqual(await scores("base-sepolia", 1), [4]);
+  });
+
+  it("names the registered agents that reach a score on a network, unless more wallets than asked for do", async () => {
+    const { standings } = parts();
+    const wallets = [1, 2, 3, 4].map(walletOf);
+    await models.agents.collection.insertMany(
+      [1, 2, 3].map((n) => ({ _id: `agt_${n}`, walletKey: walletOf(n) }) as never),
+    );
+    const agents = new Map(wallets.map((wallet, n) => [wallet, indexedAgent(wallet, { score: BigInt(n * 10) })]));
+    await standings.write("base", wallets, agents, 20);
+    assert.deepEqual(await standings.reaching("base", 10, 3), ["agt_2", "agt_3"]);
+    assert.deepEqual(await standings.reaching("base", 11, 3), ["agt_3"]);
+    assert.isUndefined(await standings.reaching("base", 10, 2));
+    assert.deepEqual(await standings.reaching("base-sepolia", 10, 2), []);
   });
 
   it("[D6] copies the late declines of a seller, and has none for a copy that an earlier version stored", async () => {

@@ -5,6 +5,7 @@ import type { TradingHistory } from "../../../api/features/agents/score.ts";
 import { NEW_STANDING } from "../../../api/features/agents/standings.ts";
 import type { StandingRecord } from "../../../api/features/agents/model.ts";
 import type { Encoding, SentenceEncoder } from "../../../api/features/search/embedding/encoder.ts";
+import type { SearchFilter } from "../../../api/features/listings/list.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import { rank } from "../../../api/features/search/ranking.ts";
 import { createDiscoverService } from "../../../api/features/search/service.ts";
@@ -226,11 +227,15 @@ describe("the ranking of search results", () => {
   const opened: { close(): Promise<void> }[] = [];
   after(() => Promise.all(opened.map((index) => index.close())));
 
-  /** Discovery of listings, some with a trusted seller. Records how many candidates each search asked for. */
+  /**
+   * Discovery of listings, some with a trusted seller. Records how many candidates each search asked for.
+   * @param canName whether so few sellers are trusted that a search can name them
+   */
   async function discovery(
     cosines: readonly number[],
     trusted: readonly number[],
     fieldsOf: (n: number) => Partial<Listing> = () => ({}),
+    canName = true,
   ) {
     const documents = cosines.map((cosine, n) => storedOf(listingOf(n, fieldsOf(n)), vectorOf(cosine)));
     const index = await openListingTable(documents, 2);
@@ -247,7 +252,8 @@ describe("the ranking of search results", () => {
         },
       },
       standings: {
-        sync: () => Promise.resolve(),
+        reaching: (network) =>
+          Promise.resolve(canName ? trusted.filter(() => network === "base").map((n) => `agt_${n}`) : undefined),
         of: (network, wallets) =>
           Promise.resolve(
             new Map(
@@ -284,7 +290,7 @@ describe("the ranking of search results", () => {
 
   it("[S4.r12.3] finds the only seller with the score among many more relevant ones", async () => {
     const cosines = [...Array.from({ length: 3_000 }, () => 0.9), 0.5];
-    const { service } = await discovery(cosines, [3_000]);
+    const { service } = await discovery(cosines, [3_000], () => ({}), false);
     const found = await service.find("zebra", { minTrustScore: 0.9 }, 10);
     assert.deepEqual(
       found.map(({ id }) => id),
@@ -294,12 +300,25 @@ describe("the ranking of search results", () => {
 
   it("[S4.r12.3] finds the only seller with the score behind more untrusted ones than one search returns", async () => {
     const cosines = [...Array.from({ length: 8_000 }, () => 0.9), 0.5];
-    const { service } = await discovery(cosines, [8_000]);
+    const { service } = await discovery(cosines, [8_000], () => ({}), false);
     const found = await service.find("zebra", { minTrustScore: 0.9 }, 10);
     assert.deepEqual(
       found.map(({ id }) => id),
       [listingOf(8_000).id],
     );
+  });
+
+  it("[S4.r12.3] finds the only seller with the score among 25,000, with one search", async () => {
+    const others = 25_000;
+    const cosines = [...Array.from({ length: others }, () => 0.9), 0.5];
+    const { service, limits } = await discovery(cosines, [others]);
+    const find = async (fields: SearchFilter) =>
+      (await service.find("zebra", { minTrustScore: 0.9, ...fields }, 10)).map(({ id }) => id);
+    assert.deepEqual(await find({}), [listingOf(others).id]);
+    assert.lengthOf(limits, 1);
+    assert.deepEqual(await find({ network: "base" }), [listingOf(others).id]);
+    assert.deepEqual(await find({ network: "base-sepolia" }), []);
+    assert.deepEqual(await find({ sellerId: "agt_7" }), []);
   });
 
   it("[D23] a seller with more copies than one search returns hides no other seller", async () => {

@@ -86,7 +86,10 @@ function vectorsRanker(vectors: ReadonlyMap<string, Float32Array>, encoder: Sent
 
 /** The service behind POST /api/v1/discover, with its index. */
 function discoverRanker(index: ListingTable, encoder: SentenceEncoder): Ranker {
-  const standings: Standings = { of: () => Promise.resolve(new Map()), sync: () => Promise.resolve() };
+  const standings: Pick<Standings, "of" | "reaching"> = {
+    of: () => Promise.resolve(new Map()),
+    reaching: () => Promise.resolve([]),
+  };
   // Without a price filter nothing is converted.
   const etherPrice = () => Promise.reject(new Error("The bench has no price feed"));
   const log = createLogger({ level: "silent", name: "bench" });
