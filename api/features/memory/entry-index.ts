@@ -2,6 +2,7 @@ import type { Logger } from "../../lib/logger.ts";
 import { DeadlineExceededError, withTimeout } from "../../lib/timeout.ts";
 import { cosine, vectorOf } from "../search/embedding/vectors.ts";
 import { searchTerm, wordsOf } from "../search/embedding/words.ts";
+import { withinLimit } from "../search/encode-query.ts";
 import { coverageOf } from "../search/engine/coverage.ts";
 import type { SearchQuery } from "../search/engine/match.ts";
 import { EVEN_WORD_SCORE, relevanceOf, sumOf } from "../search/engine/relevance.ts";
@@ -58,6 +59,7 @@ export function createEntryIndex({ models, reader, model, log }: EntryIndexDeps)
 
   /** What has changed behind a number: all ids, and what answers the query. */
   async function readChanged(query: SearchQuery, filter: EntryFilter, change: number, ofIndex: string) {
+    const encoding = await query.encoding;
     const since = { agentId: filter.agentId, change: { $gt: change } };
     const removed = change === 0 ? [] : await removals.find(since, { entryId: 1 }).lean();
     const changed = new Set(removed.map(({ entryId }) => entryId));
@@ -68,9 +70,9 @@ export function createEntryIndex({ models, reader, model, log }: EntryIndexDeps)
       const entry = indexedEntryOf(record);
       if (!entryFormat.passes(entry, filter)) continue;
       const vector = record.embedding?.model === ofIndex ? vectorOf(record.embedding.vector) : null;
-      const closeness = vector === null || query.encoding === null ? 0 : cosine(query.encoding.vector, vector);
+      const closeness = vector === null || encoding === null ? 0 : cosine(encoding.vector, vector);
       const shared = { score: EVEN_WORD_SCORE, coverage: coverage(entryFormat.wordsOf(entry)) };
-      const parts = relevanceOf(query.encoding, closeness, shared);
+      const parts = relevanceOf(encoding, closeness, shared);
       if (parts !== undefined) matches.push({ id: entry.id, relevance: sumOf(parts) });
     }
     return { changed, matches };
@@ -88,11 +90,12 @@ export function createEntryIndex({ models, reader, model, log }: EntryIndexDeps)
     const { changed, matches } = isBehind ? await readChanged(query, filter, known.change, state.model) : NOTHING_NEW;
     if (noted === null) return matches;
     const isExact = total.entries <= MOST_COMPARED;
-    const found = await withTimeout("the index of memory", INDEX_LIMIT_MS, async () => {
+    const searching = (async () => {
       // A table that was read before the index had this change is a moment behind.
       if ((await table.version()) < noted.version) await table.refresh();
       return await table.search(entryFormat, query, filter, limit + changed.size, { isExact });
-    });
+    })();
+    const found = await withinLimit("the index of memory", INDEX_LIMIT_MS, query.encoding, searching);
     const unchanged = found.filter(({ document }) => !changed.has(document.id));
     return [...matches, ...unchanged.map(({ document, relevance }) => ({ id: document.id, relevance }))];
   }

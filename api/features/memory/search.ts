@@ -29,7 +29,7 @@ export function createMemorySearch({ encoders, index, reader, now, log }: Memory
       const open = await index.open();
       // The one that made the index's vectors; undefined if it can't be asked any more. Then words alone decide.
       const encoder = encoders.of(open.model);
-      const encoding = encoder === undefined ? null : await encodeQuery(encoder, text, log, agentId);
+      const encoding = encoder === undefined ? null : encodeQuery(encoder, text, log, agentId);
       const filter = { agentId, namespace, tags, prefix, now: now() };
       const matches = await open.search({ text, encoding }, filter, limit);
       const found: FoundEntry[] = [];

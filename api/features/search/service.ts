@@ -3,7 +3,7 @@ import { CURRENCIES, NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { DeadlineExceededError, withTimeout } from "../../lib/timeout.ts";
+import { DeadlineExceededError } from "../../lib/timeout.ts";
 import { leastOnChainScoreOf } from "../agents/score.ts";
 import type { TradingHistory } from "../agents/score.ts";
 import { NEW_STANDING } from "../agents/standings.ts";
@@ -14,8 +14,8 @@ import { priceRanges, priceShareOf } from "../listings/price-filter.ts";
 import type { PriceRange } from "../listings/price-filter.ts";
 import { createCategoryFit } from "./category-fit.ts";
 import type { CategoryFit } from "./category-fit.ts";
-import { encodeQuery } from "./encode-query.ts";
-import type { SentenceEncoder } from "./embedding/encoder.ts";
+import { encodeQuery, withinLimit } from "./encode-query.ts";
+import type { Encoding, SentenceEncoder } from "./embedding/encoder.ts";
 import type { Encoders } from "./embedding/encoders.ts";
 import { IndexUnavailableError } from "./index/index-reader.ts";
 import type { IndexReader } from "./index/index-reader.ts";
@@ -78,13 +78,12 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     // The one that made the index's vectors; undefined if it can't be asked any more. Then words alone decide.
     const encoder = encoders.of(await reading(index.model()));
     const minScore = leastOnChainScoreOf(filter.minTrustScore ?? 0);
-    const [encoded, categoryFit, prices, sellers] = await Promise.all([
-      encoder === undefined ? null : encodeQuery(encoder, text, log),
+    const encoding = encoder === undefined ? null : encodeUnderstood(encoder, text);
+    const [categoryFit, prices, sellers] = await Promise.all([
       encoder === undefined ? anyCategoryFits : categoryFitOf(encoder)(),
       priceRanges(filter, currency === undefined ? CURRENCIES : [currency], etherPrice),
       minScore === null ? undefined : namedSellers(network === undefined ? NETWORKS : [network], minScore),
     ]);
-    const encoding = encoded !== null && isUnderstood(text, encoded) ? encoded : null;
     const facts = { categoryFit, budgets: filter.maxPrice === undefined ? [] : (prices ?? []) };
     const engineFilter = { category, network, sellerId, currency, deliveryType, prices, sellers };
     const isTrusted = ({ history }: RatedMatch) => minScore === null || history.score >= minScore;
@@ -95,8 +94,8 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     let candidates = enough;
     for (let searches = 1; ; searches += 1) {
       const asked = candidates;
-      const search = () => index.search({ text, encoding }, { ...engineFilter, leftOut: leftOut.sellers }, asked);
-      const matches = await reading(withTimeout("the search index", SEARCH_LIMIT_MS, search));
+      const searching = index.search({ text, encoding }, { ...engineFilter, leftOut: leftOut.sellers }, asked);
+      const matches = await reading(withinLimit("the search index", SEARCH_LIMIT_MS, encoding, searching));
       const rated = await rate(matches, standings, facts);
       const ranked = rank([...leftOut.best, ...rated.filter(isTrusted)]);
       const isComplete =
@@ -107,6 +106,16 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
       if (isComplete || (asked === MOST_CANDIDATES && !hasLeftOut)) return await confirm(ranked, engineFilter, limit);
       candidates = Math.min(candidates * CANDIDATE_GROWTH, MOST_CANDIDATES);
     }
+  }
+
+  /** Null for a query that the encoder doesn't understand. */
+  function encodeUnderstood(encoder: SentenceEncoder, text: string): Promise<Encoding | null> {
+    const understood = encodeQuery(encoder, text, log).then((encoded) =>
+      encoded !== null && isUnderstood(text, encoded) ? encoded : null,
+    );
+    // A request may end before anything awaits it.
+    understood.catch(() => undefined);
+    return understood;
   }
 
   function categoryFitOf(encoder: SentenceEncoder): () => Promise<CategoryFit> {

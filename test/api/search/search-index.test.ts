@@ -281,6 +281,27 @@ describe("the ranking of search results", () => {
     assert.isAbove(limits.length, 1);
   });
 
+  it("searches while the query is being encoded", async () => {
+    const { promise: asked, resolve } = Promise.withResolvers<undefined>();
+    const encode = (text: string) => (text === "zebra" ? asked.then(() => ENCODING) : Promise.resolve(ENCODING));
+    const service = createDiscoverService({
+      encoders: { of: () => ({ encode }) as unknown as SentenceEncoder },
+      index: {
+        model: () => Promise.resolve("test"),
+        async search({ encoding }) {
+          resolve(undefined);
+          assert.strictEqual(await encoding, ENCODING);
+          return [];
+        },
+      },
+      stored: { active: () => Promise.resolve(new Map()) },
+      standings: { of: () => Promise.resolve(new Map()), reaching: () => Promise.resolve([]) },
+      etherPrice: () => Promise.reject(new Error("no price is needed")),
+      log: createLogger({ level: "silent", name: "test" }),
+    });
+    assert.deepEqual(await service.discover("zebra", {}, 3), []);
+  });
+
   it("[D23] asks for no more candidates when none beyond them can win", async () => {
     const cosines = [...Array.from({ length: 10 }, () => 0.95), ...Array.from({ length: 1_000 }, () => 0.35)];
     const { service, limits } = await discovery(cosines, [1_009]);

@@ -65,7 +65,7 @@ async function timed(samples: number[], work: () => Promise<unknown>): Promise<v
 const queryOf = (turn: number) => texts[(turn * STRIDE) % texts.length] ?? "";
 const ask = async (turn: number) => {
   const text = queryOf(turn);
-  await table.search(listingFormat, { text, encoding: await encoder.encode(text) }, filter, CANDIDATES);
+  await table.search(listingFormat, { text, encoding: encoder.encode(text) }, filter, CANDIDATES);
 };
 
 /** What a search by meaning finds of the ten listings nearest to a query. It compares only a part of all vectors. */

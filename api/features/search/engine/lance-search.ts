@@ -41,16 +41,17 @@ interface FoundRow {
 export async function searchTable<Document extends { id: string }, Filter>(
   table: Table,
   format: TableFormat<Document, Filter>,
-  { text, encoding }: SearchQuery,
+  query: SearchQuery,
   filter: Filter,
   limit: number,
   { isExact = false }: SearchOptions = {},
 ): Promise<Match<Document>[]> {
   const condition = format.conditionOf(filter);
   if (condition === null) return [];
-  const [byMeaning, byWords] = await Promise.all([
-    encoding === null ? [] : findByMeaning(table, encoding.vector, condition, limit, isExact),
-    findByWords(table, text, condition, limit),
+  const [encoding, byMeaning, byWords] = await Promise.all([
+    query.encoding,
+    findByMeaning(table, query.encoding, condition, limit, isExact),
+    findByWords(table, query.text, condition, limit),
   ]);
   const rows = new Map<bigint, Found<Document>>();
   const found = (row: FoundRow): Found<Document> => {
@@ -89,11 +90,13 @@ function foundOf<Document extends { id: string }>(
 /** The nearest vectors, most of them if there is an index of vectors. */
 async function findByMeaning(
   table: Table,
-  vector: Float32Array,
+  encoding: SearchQuery["encoding"],
   condition: string | undefined,
   limit: number,
   isExact: boolean,
-) {
+): Promise<FoundRow[]> {
+  const { vector } = (await encoding) ?? {};
+  if (vector === undefined) return [];
   let query = table
     .vectorSearch(vector)
     .column(COLUMNS.vector)

@@ -3,8 +3,11 @@ import type { Encoding } from "../embedding/encoder.ts";
 /** A query in the two forms that are compared: its words and its meaning. */
 export interface SearchQuery {
   text: string;
-  /** Null if the encoder doesn't understand the text, or gives no vector at the moment. Then the words alone decide. */
-  encoding: Encoding | null;
+  /**
+   * Null if the encoder doesn't understand the text, or gives no vector at the moment. Then the words alone decide. While it is
+   * being encoded, its words are searched.
+   */
+  encoding: Encoding | null | Promise<Encoding | null>;
 }
 
 /** A document that answers a query. */
