@@ -1,16 +1,28 @@
 // `npm run bench:discovery`: how well discovery finds the right listings for queries in the buyers' own words.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+
 import { createThreadEncoder } from "../../api/features/search/embedding/encoder.ts";
 import { createLogger } from "../../api/lib/logger.ts";
 import { readArguments, refuseArguments } from "../../scripts/command/arguments.ts";
+import { findFreePorts } from "../../scripts/local/ports.ts";
+import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
+import { startStack } from "../../scripts/local/stack.ts";
 import { HALVES, LISTING_KINDS, loadListings, loadQueries, QUERY_KINDS } from "./discovery/corpus.ts";
 import { createRankers, RANKERS } from "./discovery/rankers.ts";
 import type { RankerName } from "./discovery/rankers.ts";
 import { reportOf } from "./discovery/report.ts";
 import type { Report } from "./discovery/report.ts";
 import { measureSize, seedsOf } from "./discovery/sizes.ts";
-import type { SizeResult } from "./discovery/sizes.ts";
+import type { Seed, SizeResult } from "./discovery/sizes.ts";
+import { measureServiceSize } from "./discovery/service-sizes.ts";
+import type { ServiceSizeResult } from "./discovery/service-sizes.ts";
 
-const HELP = `usage: npm run bench:discovery -- [--half HALF] [--sizes N,N…] [--json]
+/** Data and logs of the processes that are measured. */
+const DIR = join(".local", "bench", "discovery");
+
+const HELP = `usage: npm run bench:discovery -- [--half HALF] [--sizes N,N… [--service]] [--json]
 
 Asks the queries of test/bench/discovery in four ways: words alone (BM25), vectors alone, the engine's hybrid of the
 two (reciprocal rank fusion), and ours, the search behind POST /api/v1/discover. Prints nDCG@10, MRR and recall@20, nDCG@10 by kind of
@@ -18,15 +30,18 @@ query, and how many queries have a listing among their first three that doesn't 
 chain nor database.
 
 With --sizes, measures the search engine over so many generated listings instead: build, disk, memory, searches without and with
-filters that pass 2% and 50%, searches per second by one and two processes, and how soon a change shows.
+filters that pass 2% and 50%, searches per second by one and two processes, and how soon a change shows. With --service too, a worker
+builds the index from a MongoDB of its own and two API processes search it, all over HTTP.
   --half HALF   ${HALVES.join(" or ")} (default held-out; weights are tuned with the other only)
   --sizes N,N…  numbers of listings, such as 1000,10000,100000,1000000
+  --service     measure through real processes
   --json        print one JSON object
   --help        this text`;
 
 const { values } = readArguments(HELP, {
   half: { type: "string", default: "held-out" },
   sizes: { type: "string" },
+  service: { type: "boolean", default: false },
   json: { type: "boolean", default: false },
 });
 const half =
@@ -37,6 +52,7 @@ const sizes = (values.sizes ?? "").split(",").filter(Boolean).map(Number);
 const isSize = (size: number) => Number.isSafeInteger(size) && size >= 1_000 && size <= 10_000_000;
 if (!sizes.every(isSize))
   refuseArguments(`--sizes: "${values.sizes ?? ""}" must be whole numbers from 1000 to 10000000`);
+if (values.service && sizes.length === 0) refuseArguments("--service needs --sizes");
 
 const listings = loadListings();
 const queries = loadQueries().filter((query) => query.half === half);
@@ -47,10 +63,32 @@ const say = (text: string): void => {
   console.error(text);
 };
 const reports: [RankerName, Report][] = [];
-const measured: SizeResult[] = [];
+const measured: (SizeResult | ServiceSizeResult)[] = [];
+
+/** No deal is made here, so nothing listens at the address of the subgraphs. */
+async function measureServices(seeds: readonly Seed[]): Promise<void> {
+  mkdirSync(DIR, { recursive: true });
+  const portBase = await findFreePorts(PORTS_PER_STACK);
+  const stack = await startStack({ dir: DIR, portBase, only: ["chains", "mongo"], fresh: true });
+  try {
+    const networks = Object.entries(stack.facts.networks).map(([name, network]) => [
+      name,
+      { ...network, subgraphUrl: "http://127.0.0.1:9/" },
+    ]);
+    process.env["TEST_STACK"] = join(DIR, "bench.json");
+    const facts = { ...stack.facts, networks: Object.fromEntries(networks) as unknown };
+    writeFileSync(process.env["TEST_STACK"], JSON.stringify(facts));
+    const { mongodbUri = "" } = stack.facts;
+    for (const size of sizes) measured.push(await measureServiceSize(size, seeds, { dir: DIR, mongodbUri, say }));
+  } finally {
+    await stack.stop();
+  }
+}
+
 if (sizes.length > 0) {
   const seeds = await seedsOf(listings, encoder);
-  for (const size of sizes) measured.push(await measureSize(size, seeds, say));
+  if (values.service) await measureServices(seeds);
+  else for (const size of sizes) measured.push(await measureSize(size, seeds, say));
 } else {
   const rankers = await createRankers(listings, encoder);
   for (const name of RANKERS) reports.push([name, await reportOf(rankers[name], queries, listings)]);

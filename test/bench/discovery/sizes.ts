@@ -44,7 +44,7 @@ export async function seedsOf(listings: readonly BenchListing[], encoder: Senten
 }
 
 /** A listing like the seeds: title of one, text of another in the same category, and a vector near the first one's. */
-function generate(seeds: readonly Seed[], n: number, random: () => number): StoredDocument<Listing> {
+export function generate(seeds: readonly Seed[], n: number, random: () => number): StoredDocument<Listing> {
   const seed = seeds[Math.floor(random() * seeds.length)] as Seed;
   const others = seeds.filter(({ listing }) => listing.category === seed.listing.category);
   const other = others[Math.floor(random() * others.length)] as Seed;
@@ -66,7 +66,8 @@ function generate(seeds: readonly Seed[], n: number, random: () => number): Stor
   };
 }
 
-function megabytesOf(folder: string): number {
+/** Size of what a folder holds. */
+export function megabytesOf(folder: string): number {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return files.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0) / BYTES_PER_MB;
 }
