@@ -11,7 +11,7 @@ import { ApiError } from "../../http/errors.ts";
 /** Dependencies of the documentation routes. */
 export interface DocsDeps {
   /** The OpenAPI document. */
-  apiDescription: Readonly<Record<string, unknown>> & { openapi: string };
+  apiDescription: () => { readonly openapi: string };
 }
 
 const uiFolder = path.dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
@@ -54,7 +54,7 @@ const openApiDocument = defineRoute({
   path: "/openapi.json",
   summary: "This API description",
   responses: { 200: z.looseObject({ openapi: z.string() }) },
-}).handle((_request, { apiDescription }: DocsDeps) => ({ status: 200, body: { ...apiDescription } }));
+}).handle((_request, { apiDescription }: DocsDeps) => ({ status: 200, body: { ...apiDescription() } }));
 
 const docsPage = defineRoute({
   ...shared,
