@@ -1,5 +1,3 @@
-import { createTransport } from "nodemailer";
-
 import type { Logger } from "../../lib/logger.ts";
 
 /** A mail in plain text. */
@@ -25,16 +23,22 @@ const PHASE_TIMEOUT_MS = 10_000;
 
 /** Sends mails by SMTP. */
 export function smtpMailer({ smtpUrl, from }: MailSettings): SendMail {
-  const transport = createTransport({
-    url: smtpUrl,
-    connectionTimeout: PHASE_TIMEOUT_MS,
-    greetingTimeout: PHASE_TIMEOUT_MS,
-    dnsTimeout: PHASE_TIMEOUT_MS,
-    socketTimeout: PHASE_TIMEOUT_MS,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
+  // Most processes send no mail, so the first one loads the package.
+  const load = async () => {
+    const { createTransport } = await import("nodemailer");
+    return createTransport({
+      url: smtpUrl,
+      connectionTimeout: PHASE_TIMEOUT_MS,
+      greetingTimeout: PHASE_TIMEOUT_MS,
+      dnsTimeout: PHASE_TIMEOUT_MS,
+      socketTimeout: PHASE_TIMEOUT_MS,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+  };
+  let loading: ReturnType<typeof load> | undefined;
   return async ({ to, subject, text }) => {
+    const transport = await (loading ??= load());
     // An address object isn't parsed, so it can't become a second recipient.
     await transport.sendMail({ from, to: { name: "", address: to }, subject, text });
   };

@@ -1,6 +1,7 @@
 import type { ApiMutant } from "./api-mutant.ts";
 
 const SERVER = "features/search/embedding/embedding-server.ts";
+const CLIENT = "lib/openai.ts";
 const ENCODER = "features/search/embedding/server-encoder.ts";
 const CACHE = "features/search/embedding/vector-cache.ts";
 const BUDGET = "features/search/embedding/token-budget.ts";
@@ -27,9 +28,9 @@ export const EMBEDDING_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a redirect is followed, with the texts",
-    file: SERVER,
-    from: 'fetchOptions: { redirect: "error" },',
-    to: "fetchOptions: {},",
+    file: CLIENT,
+    from: 'fetchOptions: { redirect: "error" }',
+    to: "fetchOptions: {}",
     tests: REQUEST_TESTS,
   },
   {

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 
-import { OpenAI } from "openai";
+import type { OpenAI } from "openai";
 import { z } from "zod";
 
+import { openAI } from "../../../lib/openai.ts";
 import { retry } from "../../../lib/retry.ts";
 import { untilAborted } from "../../../lib/stopping.ts";
 import type { Logger } from "../../../lib/logger.ts";
@@ -90,22 +91,11 @@ const ANSWERS_JSON_SCHEMA = { ...z.toJSONSchema(answersSchema), $schema: undefin
 /** Asks a model for three independent votes on what the facts leave open. */
 export function createModelJudge(options: ModelOptions, log: Logger) {
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-  // What isn't given here the client would read from the environment. Retries are ours: they count tokens.
-  const client = new OpenAI({
-    apiKey: options.apiKey,
-    baseURL: options.baseUrl,
-    organization: null,
-    project: null,
-    webhookSecret: null,
-    adminAPIKey: null,
-    maxRetries: 0,
-    timeout: timeoutMs,
-    logLevel: "off",
-    fetchOptions: { redirect: "error" },
-  });
+  const load = openAI({ apiKey: options.apiKey, baseURL: options.baseUrl, timeout: timeoutMs });
 
   /** One request. @throws UnusableAnswerError */
   async function ask(parts: PromptParts, view: View, use: ModelUse, signal: AbortSignal): Promise<VotedAnswer[]> {
+    const { client, OpenAI: errors } = await load();
     const timedOut = AbortSignal.timeout(timeoutMs);
     const messages = messagesOf(parts, view);
     let completion: unknown;
@@ -126,10 +116,10 @@ export function createModelJudge(options: ModelOptions, log: Logger) {
       completion = await untilAborted(request, both);
     } catch (error) {
       signal.throwIfAborted();
-      if (timedOut.aborted || error instanceof OpenAI.APIConnectionTimeoutError) {
+      if (timedOut.aborted || error instanceof errors.APIConnectionTimeoutError) {
         throw new UnusableAnswerError(`no answer within ${timeoutMs} ms`, "server");
       }
-      throw asUnusable(error);
+      throw asUnusable(error, errors);
     }
     const counted = usageSchema.safeParse(completion).data?.usage;
     use.tokens.input += counted?.prompt_tokens ?? 0;
@@ -239,8 +229,8 @@ function withoutCodeBlock(text: string): string {
 }
 
 /** 408, 409, 429 and errors of the server pass; other refusals of the request repeat themselves. */
-function asUnusable(error: unknown): UnusableAnswerError {
-  const status = error instanceof OpenAI.APIError ? (error.status as number | undefined) : undefined;
+function asUnusable(error: unknown, errors: typeof OpenAI): UnusableAnswerError {
+  const status = error instanceof errors.APIError ? (error.status as number | undefined) : undefined;
   if (error instanceof SyntaxError)
     return new UnusableAnswerError("the model's server didn't answer with JSON", "server");
   if (status === undefined) return new UnusableAnswerError("the model's server couldn't be reached", "server");

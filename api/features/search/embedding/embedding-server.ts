@@ -1,7 +1,8 @@
-import { OpenAI } from "openai";
+import type { OpenAI } from "openai";
 import { z } from "zod";
 
 import type { EmbeddingProvider } from "../../../config/embeddings.ts";
+import { openAI } from "../../../lib/openai.ts";
 import { untilAborted } from "../../../lib/stopping.ts";
 
 /** What a request has given. */
@@ -55,22 +56,15 @@ export function createEmbeddingServer(
   provider: Pick<EmbeddingProvider, "baseUrl" | "apiKey" | "sendsDimensions" | "model" | "dimensions">,
 ): EmbeddingServer {
   const { baseUrl, apiKey, model, dimensions, sendsDimensions } = provider;
-  // What isn't given here the client would read from the environment, the key of the judge's model included.
-  const client = new OpenAI({
+  const load = openAI({
     apiKey: apiKey ?? "none",
     baseURL: baseUrl,
-    organization: null,
-    project: null,
-    webhookSecret: null,
-    adminAPIKey: null,
-    maxRetries: 0,
-    logLevel: "off",
     defaultHeaders: apiKey === undefined ? { authorization: null } : {},
-    fetchOptions: { redirect: "error" },
   });
 
   return {
     async embed(texts, timeoutMs, signal) {
+      const { client, OpenAI: errors } = await load();
       const timedOut = AbortSignal.timeout(timeoutMs);
       const both = AbortSignal.any([signal, timedOut]);
       let answer: unknown;
@@ -82,10 +76,10 @@ export function createEmbeddingServer(
         answer = await untilAborted(request, both);
       } catch (error) {
         signal.throwIfAborted();
-        if (timedOut.aborted || error instanceof OpenAI.APIConnectionTimeoutError) {
+        if (timedOut.aborted || error instanceof errors.APIConnectionTimeoutError) {
           throw new EmbeddingServerError("passing", `no answer within ${timeoutMs} ms`, { mayCost: true });
         }
-        throw asServerError(error);
+        throw asServerError(error, errors);
       }
       const { data: parsed } = answerSchema.safeParse(answer);
       if (parsed === undefined) throw malformed("isn't a list of embeddings");
@@ -130,11 +124,11 @@ function malformed(what: string): EmbeddingServerError {
 const PASSING_STATUSES = new Set([408, 409, 425, 429]);
 const TEXT_STATUSES = new Set([400, 413, 422]);
 
-function asServerError(error: unknown): EmbeddingServerError {
+function asServerError(error: unknown, errors: typeof OpenAI): EmbeddingServerError {
   if (error instanceof SyntaxError) {
     return new EmbeddingServerError("passing", "the answer isn't JSON", { mayCost: true });
   }
-  if (!(error instanceof OpenAI.APIError)) {
+  if (!(error instanceof errors.APIError)) {
     return new EmbeddingServerError("passing", "the answer broke off", { mayCost: true });
   }
   const { status, code, headers } = error as { status?: number; code?: string | null; headers?: Headers };
