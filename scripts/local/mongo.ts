@@ -126,6 +126,8 @@ export function mongoService(binary: string, dir: string, port: number): Service
       // How long dropped collections are kept for reads of the past (300 s by default), which nothing here makes. Each test
       // drops a database of 200 files, and the server gets slower with every file.
       ...["--setParameter", "minSnapshotHistoryWindowInSeconds=5"],
+      // Nobody reads the measures that it writes each second, and they cost a quarter of what it uses when idle.
+      ...["--setParameter", "diagnosticDataCollectionEnabled=false"],
     ],
     stage: 0,
     stop: { signal: "SIGTERM", timeoutMs: 4_000 },
