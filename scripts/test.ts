@@ -137,7 +137,7 @@ async function openStack(name: string, only: string[] | undefined): Promise<Test
     const portBase = await findFreePorts(PORTS_PER_STACK);
     // Without a keeper: the tests end their deals themselves.
     const env = { ...process.env, ADMIN_API_KEY: ADMIN_KEY, KEEPER_PRIVATE_KEY: "" };
-    const stack = await startStack({ dir: join(DATA_DIR, name), portBase, only, fresh: true, env });
+    const stack = await startStack({ dir: join(DATA_DIR, name), portBase, only, fresh: true, disposable: true, env });
     const loss = new AbortController();
     stack.failure.catch((error: unknown) => {
       report(error);

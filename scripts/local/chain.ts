@@ -26,8 +26,9 @@ const ACCOUNTS = 11;
  * A local chain that simulates a live network: same chain id, a block each second and one for each transaction. It
  * saves its state every second, so that it resumes with the same blocks and hashes after any kill.
  * @param dir the stack's directory; the state is in `<dir>/chains/<network>.json`
+ * @param isDisposable saves nothing: it would write everything that ever happened each second
  */
-export function chainService(network: NetworkName, dir: string, port: number): ServiceDefinition {
+export function chainService(network: NetworkName, dir: string, port: number, isDisposable = false): ServiceDefinition {
   mkdirSync(join(dir, "chains"), { recursive: true });
   return {
     name: chainServiceName(network),
@@ -36,7 +37,8 @@ export function chainService(network: NetworkName, dir: string, port: number): S
       ...["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(CHAIN_IDS[network])],
       ...["--network", "optimism", "--mnemonic", LOCAL_MNEMONIC, "--block-time", "1", "--mixed-mining"],
       ...["--accounts", String(ACCOUNTS)],
-      ...["--state", chainStateFile(network, dir), "--state-interval", "1", "--quiet"],
+      ...(isDisposable ? [] : ["--state", chainStateFile(network, dir), "--state-interval", "1"]),
+      "--quiet",
     ],
     stage: 0,
     stop: { signal: "SIGINT", timeoutMs: 3_000 },

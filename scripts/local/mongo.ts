@@ -108,8 +108,9 @@ export async function findMongo(
 /**
  * mongod as a replica set of one on loopback. It is initiated once and reconfigured when its port changes.
  * @param dir the stack's directory; the data is in `<dir>/mongo`
+ * @param isDisposable confirms writes before they are on disk, so that what a majority has may be lost when it is killed
  */
-export function mongoService(binary: string, dir: string, port: number): ServiceDefinition {
+export function mongoService(binary: string, dir: string, port: number, isDisposable = false): ServiceDefinition {
   const dataDir = join(dir, "mongo");
   mkdirSync(dataDir, { recursive: true });
   return {
@@ -131,7 +132,7 @@ export function mongoService(binary: string, dir: string, port: number): Service
     ],
     stage: 0,
     stop: { signal: "SIGTERM", timeoutMs: 4_000 },
-    isReady: async () => await isPrimary(port),
+    isReady: async () => await isPrimary(port, isDisposable),
   };
 }
 
@@ -160,7 +161,7 @@ export async function assertTransactions(uri: string): Promise<void> {
   }
 }
 
-async function isPrimary(port: number): Promise<boolean> {
+async function isPrimary(port: number, isDisposable: boolean): Promise<boolean> {
   const client = new MongoClient(`mongodb://127.0.0.1:${String(port)}/?directConnection=true`, {
     serverSelectionTimeoutMS: 1_000,
   });
@@ -174,7 +175,10 @@ async function isPrimary(port: number): Promise<boolean> {
     } catch (error) {
       if (!(error instanceof MongoServerError)) throw error;
       if (error.code === NOT_YET_INITIALIZED) {
-        await admin.command({ replSetInitiate: { _id: "rs0", members: [{ _id: 0, host: self }] } });
+        const members = [{ _id: 0, host: self }];
+        await admin.command({
+          replSetInitiate: { _id: "rs0", members, writeConcernMajorityJournalDefault: !isDisposable },
+        });
       } else if (error.code === INVALID_REPLICA_SET_CONFIG) {
         const config = await client.db("local").collection("system.replset").findOne({});
         const version = Number(config?.["version"] ?? 1) + 1;

@@ -21,8 +21,11 @@ type Launch = Pick<JobDefinition, "command" | "args" | "uid" | "gid">;
 export class LocalPostgres {
   readonly #folder: string;
   readonly #port: number;
+  readonly #isDisposable: boolean;
 
-  constructor(dir: string, port: number) {
+  /** @param isDisposable doesn't wait until its data is on disk, so that it may be lost with the machine */
+  constructor(dir: string, port: number, isDisposable = false) {
+    this.#isDisposable = isDisposable;
     this.#folder = join(dir, "postgres");
     this.#port = port;
   }
@@ -81,6 +84,7 @@ export class LocalPostgres {
     const settings = [
       ...["listen_addresses=127.0.0.1", "unix_socket_directories=", `port=${String(this.#port)}`],
       ...["shared_buffers=64MB", "max_connections=120", "max_wal_size=256MB"],
+      ...(this.#isDisposable ? ["fsync=off", "synchronous_commit=off", "full_page_writes=off"] : []),
     ];
     return {
       name: "postgres",

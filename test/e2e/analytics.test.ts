@@ -25,7 +25,8 @@ describe("the analytics of real deals", () => {
   let stack: Stack;
   before(async () => {
     dir = mkdtempSync(join(tmpdir(), "marketplace-analytics-"));
-    stack = await startStack({ dir, portBase: await findFreePorts(PORTS_PER_STACK), only: ["graph", "mongo"] });
+    const portBase = await findFreePorts(PORTS_PER_STACK);
+    stack = await startStack({ dir, portBase, only: ["graph", "mongo"], disposable: true });
     process.env["TEST_STACK"] = stack.factsPath;
   });
   after(async () => {

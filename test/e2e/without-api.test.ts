@@ -33,7 +33,7 @@ describe("without API, worker and MongoDB", () => {
   before(async () => {
     dir = mkdtempSync(join(".local", "without-api-"));
     stack = await startStack({
-      ...{ dir, portBase: await findFreePorts(PORTS_PER_STACK), fresh: true },
+      ...{ dir, portBase: await findFreePorts(PORTS_PER_STACK), fresh: true, disposable: true },
       only: ["chains", "graph"],
     });
     facts = JSON.parse(readFileSync(stack.factsPath, "utf8")) as StackFacts;

@@ -55,7 +55,7 @@ describe("what the README tells indexers", () => {
 
   before(async () => {
     dir = mkdtempSync(join(tmpdir(), "marketplace-indexers-"));
-    stack = await startStack({ dir, portBase: await portsFrom, only: ["graph"] });
+    stack = await startStack({ dir, portBase: await portsFrom, only: ["graph"], disposable: true });
     market = new Marketplace(stack.facts, "base-sepolia");
     [buyer, seller] = [await market.newParty(), await market.newParty()];
     // All within one hour, which is far from its end.

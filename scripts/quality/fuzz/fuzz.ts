@@ -58,6 +58,7 @@ const stack = await startStack({
   portBase: await findFreePorts(PORTS_PER_STACK),
   only: ["chains", "graph", "mongo"],
   fresh: true,
+  disposable: true,
 });
 const stopOnSignal = (): void => void stack.stop().finally(() => process.exit(1));
 process.once("SIGINT", stopOnSignal).once("SIGTERM", stopOnSignal);

@@ -30,6 +30,7 @@ const stack = await startStack({
   portBase: await findFreePorts(PORTS_PER_STACK),
   only: ["chains", "graph", "mongo"],
   fresh: true,
+  disposable: true,
 });
 const lost = new AbortController();
 stack.failure.catch(() => {

@@ -23,7 +23,8 @@ export function ownStack(): OwnStack {
   let market: Marketplace;
   before(async () => {
     dir = mkdtempSync(join(tmpdir(), "marketplace-subgraph-"));
-    stack = await startStack({ dir, portBase: await findFreePorts(PORTS_PER_STACK), only: ["graph"] });
+    const portBase = await findFreePorts(PORTS_PER_STACK);
+    stack = await startStack({ dir, portBase, only: ["graph"], disposable: true });
     market = new Marketplace(stack.facts, "base-sepolia");
   });
   after(async () => {
