@@ -107,7 +107,10 @@ async function install(wanted) {
 
 function handOver(args) {
   const path = [join(modules, "node", "bin"), join(modules, ".bin"), process.env.PATH].join(":");
-  const child = spawn(projectNode, args, { cwd: root, stdio: "inherit", env: { ...process.env, PATH: path } });
+  // Keeps compiled code for later processes: one that loads the API takes a second less.
+  const cache = join(root, ".local", "compile-cache");
+  const env = { NODE_COMPILE_CACHE: cache, ...process.env, PATH: path };
+  const child = spawn(projectNode, args, { cwd: root, stdio: "inherit", env });
   // A terminal sends ctrl-C to the whole group. Forward a signal that only this process received.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("error", (error) => fail(`${projectNode}: ${error.message}`));

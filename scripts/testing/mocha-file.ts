@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 
 import { readRecorded } from "./results.ts";
 import type { TestResult } from "./results.ts";
@@ -35,8 +35,6 @@ export interface FileRun {
 const TEST_TIMEOUT_MS = 240_000;
 /** How long to wait for the last output when a process of another group still holds the pipes. */
 const LAST_OUTPUT_MS = 5_000;
-/** Keeps compiled code between processes: a file starts in 1.2 s of CPU time with it and in 2 s without. */
-const COMPILE_CACHE = resolve(".local", "compile-cache");
 const MOCHA = join("node_modules", "mocha", "bin", "mocha.js");
 const OPTIONS = [
   "--no-config",
@@ -64,7 +62,7 @@ export async function runMochaFile({ stage, file, env, limitMs, signal, cwd, bai
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
-    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env, ...env, TEST_STAGE: stage, TEST_RESULTS: recorded },
+    env: { ...process.env, ...env, TEST_STAGE: stage, TEST_RESULTS: recorded },
   });
   running.add(child.pid);
   let output = "";
