@@ -25,7 +25,7 @@ export default {
     "test/bench/disputes/cases/**/*.ts",
     // Run by `npm run lint`.
     "scripts/quality/mutation-api/check-faults.ts",
-    "scripts/quality/unused-members.ts",
+    "scripts/quality/typed.ts",
   ],
   project: ["**/*.{ts,mts,mjs,cjs,js}", "!subgraph/src/**"],
   // Has the types of every route; the client uses only some of them.

@@ -4,18 +4,44 @@ import { relative } from "node:path";
 
 import ts from "typescript";
 
-const ROOT = process.cwd();
 const PRODUCT = /^(api|deploy|scripts|sdk)\//;
 const CALLERS = /^(api|deploy|scripts|sdk|test)\//;
-const { config } = ts.readConfigFile("tsconfig.json", (file) => ts.sys.readFile(file)) as { config: unknown };
-const { fileNames, options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
-const program = ts.createProgram(fileNames, options);
-const checker = program.getTypeChecker();
 
-/** Methods of classes and interfaces by their declaration. */
-const methods = new Map<ts.Node, string>();
-/** Names of methods that some expression reads. */
-const called = new Set<string>();
+/** A line for each method of the product that neither product nor tests call. */
+export function unusedMembers(program: ts.Program, root: string): string[] {
+  const sources = program.getSourceFiles().filter(({ fileName }) => CALLERS.test(relative(root, fileName)));
+  /** Methods of classes and interfaces by their declaration. */
+  const methods = new Map<ts.Node, string>();
+  const collect = (node: ts.Node): void => {
+    if (isMethod(node) && ts.isIdentifier(node.name)) methods.set(node, node.name.text);
+    ts.forEachChild(node, collect);
+  };
+  for (const source of sources) {
+    if (PRODUCT.test(relative(root, source.fileName))) ts.forEachChild(source, collect);
+  }
+
+  const checker = program.getTypeChecker();
+  const names = new Set(methods.values());
+  /** Names of methods that some expression reads. */
+  const called = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    // A consumer may ask for what it needs by an interface of its own, so a call counts for every method of the name.
+    for (const declaration of memberRead(node, names, checker)?.declarations ?? []) {
+      const name = methods.get(declaration);
+      if (name !== undefined) called.add(name);
+    }
+    ts.forEachChild(node, visit);
+  };
+  for (const source of sources) ts.forEachChild(source, visit);
+
+  return [...methods]
+    .filter(([, name]) => !called.has(name))
+    .map(([node, name]) => {
+      const source = node.getSourceFile();
+      const { line } = source.getLineAndCharacterOfPosition(node.getStart());
+      return `${relative(root, source.fileName)}:${line + 1}: nothing calls ${name}`;
+    });
+}
 
 function isMethod(node: ts.Node): node is ts.MethodSignature | ts.PropertySignature | ts.MethodDeclaration {
   if (ts.isMethodDeclaration(node)) return ts.isClassDeclaration(node.parent);
@@ -24,13 +50,8 @@ function isMethod(node: ts.Node): node is ts.MethodSignature | ts.PropertySignat
   return ts.isMethodSignature(node);
 }
 
-function collect(node: ts.Node): void {
-  if (isMethod(node) && ts.isIdentifier(node.name)) methods.set(node, node.name.text);
-  ts.forEachChild(node, collect);
-}
-
 /** The symbol of a member that an expression or a pattern reads, when a method has its name. */
-function memberRead(node: ts.Node, names: ReadonlySet<string>): ts.Symbol | undefined {
+function memberRead(node: ts.Node, names: ReadonlySet<string>, checker: ts.TypeChecker): ts.Symbol | undefined {
   if (ts.isPropertyAccessExpression(node)) {
     return names.has(node.name.text) ? checker.getSymbolAtLocation(node.name) : undefined;
   }
@@ -39,26 +60,3 @@ function memberRead(node: ts.Node, names: ReadonlySet<string>): ts.Symbol | unde
   if (!ts.isIdentifier(name) || !names.has(name.text)) return undefined;
   return checker.getTypeAtLocation(node.parent).getProperty(name.text);
 }
-
-const sources = program.getSourceFiles().filter(({ fileName }) => CALLERS.test(relative(ROOT, fileName)));
-for (const source of sources) {
-  if (PRODUCT.test(relative(ROOT, source.fileName))) ts.forEachChild(source, collect);
-}
-const names = new Set(methods.values());
-const visit = (node: ts.Node): void => {
-  // A consumer may ask for what it needs by an interface of its own, so a call counts for every method of the name.
-  for (const declaration of memberRead(node, names)?.declarations ?? []) {
-    const name = methods.get(declaration);
-    if (name !== undefined) called.add(name);
-  }
-  ts.forEachChild(node, visit);
-};
-for (const source of sources) ts.forEachChild(source, visit);
-
-const unused = [...methods].filter(([, name]) => !called.has(name));
-for (const [node, name] of unused) {
-  const source = node.getSourceFile();
-  const { line } = source.getLineAndCharacterOfPosition(node.getStart());
-  console.error(`${relative(ROOT, source.fileName)}:${line + 1}: nothing calls ${name}`);
-}
-if (unused.length > 0) process.exitCode = 1;
