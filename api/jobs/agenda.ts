@@ -7,8 +7,11 @@ import type { Connection } from "mongoose";
 import type { Logger } from "../lib/logger.ts";
 import type { JobDefinition, JobQueue } from "./define-job.ts";
 
-/** How often a worker polls for due jobs, in milliseconds. Agenda ignores intervals this short when given as text. */
-const PROCESS_EVERY_MS = 200;
+/**
+ * How often a worker polls for due jobs, in milliseconds. Each time costs a command for each job, and no job needs to start
+ * sooner. Agenda ignores intervals this short when given as text.
+ */
+const PROCESS_EVERY_MS = 500;
 const DEFAULT_LOCK_LIFETIME_MS = 60_000;
 const COLLECTION = "jobs";
 const STOP_TIMEOUT_MS = 5_000;
