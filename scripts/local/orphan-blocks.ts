@@ -7,6 +7,7 @@ import { Agent, request } from "undici";
 import { zeroHash } from "viem";
 
 import { rpc } from "./chain.ts";
+import { HeadAnnouncements } from "./head-announcements.ts";
 import { serveOnLoopback } from "./loopback-server.ts";
 import type { NetworkName } from "./networks.ts";
 
@@ -17,6 +18,11 @@ const KEPT = 2_000;
 /** How often a request is sent again when its answer names a block that has been removed meanwhile. */
 const ATTEMPTS = 5;
 const TIMEOUT_MS = 30_000;
+/**
+ * How long a question for the head waits for a new one. graph-node would otherwise ask twenty times a second. The wait is
+ * short because a chain doesn't announce that it has removed blocks.
+ */
+const HOLD_MS = 250;
 
 interface Block {
   readonly hash: string;
@@ -115,34 +121,68 @@ export function orphanBlocksFile(network: NetworkName, dir: string): string {
  */
 export async function serveOrphanBlocks(port: number, rpcPort: number, file: string): Promise<() => Promise<void>> {
   const orphans = new OrphanBlocks(file, rpcPort);
-  // graph-node asks twenty times a second. fetch would take twice as much CPU time.
+  // fetch would take twice as much CPU time.
   const dispatcher = new Agent({ headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS });
   const ask: Ask = async (body) => {
     const headers = { "content-type": "application/json" };
     const options = { method: "POST", headers, body, dispatcher } as const;
-    return await (await request(`http://127.0.0.1:${String(rpcPort)}`, options)).body.text();
+    const { body: answers } = await request(`http://127.0.0.1:${String(rpcPort)}`, options);
+    return (await answers.json()) as Answer | Answer[];
   };
+  const heads = new HeadAnnouncements(rpcPort);
+  const askForNews = holdingBackHeads(ask, heads);
   const stop = await serveOnLoopback(port, (incoming, response) => {
-    answer(orphans, ask, incoming).then(
+    answer(orphans, askForNews, incoming).then(
       (body) => response.writeHead(200, { "content-type": "application/json" }).end(body),
       // The chain's process is down, or its answers keep being removed. graph-node asks again.
       (error: unknown) => response.writeHead(502, { "content-type": "text/plain" }).end(String(error)),
     );
   });
   return async () => {
+    heads.close();
     await stop();
     await dispatcher.destroy();
   };
 }
 
-/** Sends a request's body to the chain and returns that of the answer. */
-type Ask = (body: string) => Promise<string>;
+/** Sends a request's body to the chain. */
+type Ask = (body: string) => Promise<Answer | Answer[]>;
 
-async function answer(orphans: OrphanBlocks, ask: Ask, incoming: IncomingMessage): Promise<string> {
+/** Asks again for a head that was known already: as soon as there is a new one, or after `HOLD_MS`. */
+function holdingBackHeads(
+  ask: Ask,
+  heads: HeadAnnouncements,
+): (body: string, calls: readonly Call[]) => ReturnType<Ask> {
+  let last: string | undefined;
+  return async (body, calls) => {
+    const { count } = heads;
+    let answers = await ask(body);
+    const [call] = calls;
+    const isForHead = calls.length === 1 && call?.method === "eth_getBlockByNumber" && call.params?.[0] === "latest";
+    if (!isForHead) return answers;
+    if (hashIn(answers) === last) {
+      await heads.after(count, HOLD_MS);
+      answers = await ask(body);
+    }
+    last = hashIn(answers);
+    return answers;
+  };
+}
+
+function hashIn(answers: Answer | Answer[]): string | undefined {
+  const [one] = [answers].flat();
+  return (one?.result as Block | null | undefined)?.hash;
+}
+
+async function answer(
+  orphans: OrphanBlocks,
+  ask: ReturnType<typeof holdingBackHeads>,
+  incoming: IncomingMessage,
+): Promise<string> {
   const body = await text(incoming);
   const calls = [JSON.parse(body) as Call | Call[]].flat();
   for (let attempt = 1; ; attempt += 1) {
-    const answers = JSON.parse(await ask(body)) as Answer | Answer[];
+    const answers = await ask(body, calls);
     try {
       for (const one of [answers].flat()) {
         await complete(
