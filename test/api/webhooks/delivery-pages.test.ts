@@ -1,0 +1,51 @@
+import { randomBytes } from "node:crypto";
+
+import { assert } from "chai";
+
+import { dispatchesOf } from "../../../api/features/outbox/put.ts";
+import { createDispatchLog } from "../../../api/features/webhooks/dispatch-log.ts";
+import { startTestApi } from "../../fixtures/api.ts";
+import type { TestApi } from "../../fixtures/api.ts";
+
+describe("pages of deliveries", () => {
+  let api: TestApi;
+  before(async () => {
+    api = await startTestApi();
+  });
+  after(() => api.close());
+
+  it("[D23] [D38] lose and repeat nothing, although many were created in the same millisecond", async () => {
+    const { dispatches } = api.container.features.outbox.models;
+    const agentId = `agt_${randomBytes(8).toString("hex")}`;
+    const [earlier, later] = [new Date(1_000), new Date(2_000)];
+    const made = [earlier, earlier, earlier, later, later, later, later].flatMap((createdAt, n) =>
+      dispatchesOf(
+        {
+          ...{ eventId: `evt_${n}`, eventType: "message.received", transactionId: null },
+          ...{ orderKey: null, seq: n, bodyJson: null },
+        },
+        [{ agentId, url: "https://agent.example/" }],
+        createdAt,
+      ),
+    );
+    await dispatches.insertMany(made);
+    const newestFirst = made.toSorted(
+      (one, other) => other.createdAt.getTime() - one.createdAt.getTime() || (one._id < other._id ? 1 : -1),
+    );
+    const log = createDispatchLog(dispatches);
+    for (const limit of [1, 2, 3, made.length]) {
+      const pages: string[][] = [];
+      for (let cursor: { createdAt: number; id: string } | null | undefined; cursor !== null;) {
+        const page = await log.list(agentId, { limit, cursor });
+        pages.push(page.dispatches.map(({ _id }) => _id));
+        cursor = pages.length > made.length ? null : page.next;
+      }
+      assert.deepEqual(
+        pages.flat(),
+        newestFirst.map(({ _id }) => _id),
+        `${limit} a page`,
+      );
+      assert.lengthOf(pages, Math.ceil(made.length / limit));
+    }
+  });
+});
