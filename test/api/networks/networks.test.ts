@@ -36,6 +36,8 @@ describe("the networks", () => {
     }
     const symbols = body.data.map(({ tokens }: { tokens: { symbol: string }[] }) => tokens.map(({ symbol }) => symbol));
     assert.deepEqual(symbols, [["USDC"], ["USDC", "WETH"]]);
+    const explorers = body.data.map(({ explorerUrl }: { explorerUrl: string }) => explorerUrl);
+    assert.deepEqual(explorers, ["https://sepolia.basescan.org", "https://basescan.org"]);
     const usdc = body.data.map(({ tokens }: { tokens: { decimals: number }[] }) => tokens[0]?.decimals);
     assert.deepEqual(usdc, [6, 6]);
   });
