@@ -137,6 +137,28 @@ describe("a wallet that registers after its escrows were created", () => {
     assert.strictEqual((await bench.transactions.findOne({ escrowId: lost }).lean())?.status, "expired");
   });
 
+  it("[D37] gets no move that a reorganisation has withdrawn, between moves that it gets", async () => {
+    const [kept, lost, later] = [bytes32(), bytes32(), bytes32()];
+    const one = bench.follower();
+    bench.indexer.mine([createdBetween(kept)]);
+    bench.indexer.mine([createdBetween(lost)]);
+    await one.step();
+    bench.indexer.rollBackTo(1);
+    for (let n = 0; n < 3; n += 1) bench.indexer.mine();
+    await one.step();
+    await one.step();
+    bench.indexer.mine([createdBetween(later)]);
+    await one.step();
+    const ordinalOf = async (escrowId: Hex) => (await bench.models.applied.findOne({ escrowId }).lean())?.ordinal ?? 0;
+    assert.isBelow(await ordinalOf(lost), await ordinalOf(later));
+    await bench.register(NEW_SELLER, "agt_new_seller");
+    await one.step();
+    assert.deepEqual(
+      (await logOf("agt_new_seller")).map(({ escrowId }) => escrowId),
+      [kept, later],
+    );
+  });
+
   it("[D33] reads its transaction, alone and in lists, while it doesn't exist for strangers", async () => {
     const indexer = new FakeIndexer(START);
     const api = await startTestApi({ indexers: { "base-sepolia": indexer, base: new FakeIndexer(START) } });

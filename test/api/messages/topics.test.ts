@@ -170,6 +170,19 @@ describe("topics", () => {
       assert.ok(refused);
       assertError(refused, 409, "subscription_limit_reached");
     });
+
+    it("a subscription that has ended gives its place back, once", async () => {
+      const subscriber = await register();
+      const { inboxes } = api.container.features.messages.models;
+      const [first, second, third] = [newTopic(), newTopic(), newTopic()];
+      await subscriber.subscribe(first);
+      await inboxes.updateOne({ _id: subscriber.id }, { subscriptions: SUBSCRIPTIONS_MAX });
+      const subscribe = (topic: string) => subscriber.call("POST", SUBSCRIBE, { topic });
+      assertError(await subscribe(second), 409, "subscription_limit_reached");
+      for (let time = 0; time < 2; time += 1) await subscriber.call("DELETE", `${SUBSCRIBE}?topic=${first}`);
+      assert.strictEqual((await subscribe(second)).status, 200);
+      assertError(await subscribe(third), 409, "subscription_limit_reached");
+    });
   });
 
   describe("with a full inbox", () => {
@@ -209,6 +222,22 @@ describe("topics", () => {
       await fill(full, 10);
       await handOutUntil(async () => (await full.bodies()).length === 1);
       assert.deepEqual(await full.bodies(), ["m4"]);
+    });
+
+    it("[D28] a publisher with a full inbox has missed only what others published", async () => {
+      const topic = newTopic();
+      const full = await register();
+      await full.subscribe(topic);
+      await publisher.publish(topic, "m1");
+      await full.publish(topic, "my own");
+      await publisher.publish(topic, "m2");
+      await fill(full, 0);
+      await api.container.features.messages.fanOut.step();
+      clock.pass(TOPIC_PATIENCE_MS + 1_000);
+      await publisher.publish(topic, "m3");
+      const subscription = () => api.container.features.messages.models.subscriptions.findOne({ topic }).lean();
+      await handOutUntil(async () => (await subscription())?.deliveredSeq === 3);
+      assert.strictEqual((await subscription())?.missed, 2);
     });
 
     /** Steps until something is so; full inboxes are tried again after a millisecond. */
