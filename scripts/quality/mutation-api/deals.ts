@@ -52,7 +52,7 @@ export const DEAL_FAULTS: ApiMutant[] = [
     file: GATES,
     from: "if (capUsd !== null && valueUsd > capUsd) {",
     to: "if (capUsd !== null && valueUsd > capUsd * 2n) {",
-    tests: ["checkout/checkout-contract.test.ts", ...CHECKOUT_TESTS],
+    tests: CHECKOUT_TESTS,
   },
   {
     fault: "a wallet needs more than the deposit",
@@ -73,7 +73,7 @@ export const DEAL_FAULTS: ApiMutant[] = [
     file: GATES,
     from: "if (paused || valueUsd < minAmountUsd || deliverySeconds < minDeliveryDeadlineSeconds) {",
     to: "if (paused || valueUsd < minAmountUsd) {",
-    tests: ["checkout/checkout-contract.test.ts", ...CHECKOUT_TESTS],
+    tests: ["checkout/checkout.test.ts"],
   },
   {
     fault: "a fee is rounded down in a quote",
@@ -94,7 +94,7 @@ export const DEAL_FAULTS: ApiMutant[] = [
     file: FUNDING,
     from: 'if (found.role === "seller") {',
     to: 'if (found.role === "seller" && txHash === "0x") {',
-    tests: ["http/bad-input.test.ts", "transactions/transactions.test.ts"],
+    tests: ["transactions/funding.test.ts"],
   },
   {
     fault: "a read forgets the block of the funding",
@@ -115,7 +115,7 @@ export const DEAL_FAULTS: ApiMutant[] = [
     file: DELIVERY,
     from: 'if (reading.role !== "seller") {',
     to: 'if (reading.role !== "seller" && agentId === "") {',
-    tests: ["http/bad-input.test.ts", "transactions/transactions.test.ts"],
+    tests: ["transactions/transactions.test.ts"],
   },
   {
     fault: "a late delivery is accepted",
@@ -136,7 +136,7 @@ export const DEAL_FAULTS: ApiMutant[] = [
     file: READER,
     from: 'if (record === null || role === undefined) throw new ApiError("not_found");\n    return { record, role };',
     to: 'if (record === null) throw new ApiError("not_found");\n    return { record, role: role ?? "buyer" };',
-    tests: ["http/bad-input.test.ts", "transactions/transactions.test.ts"],
+    tests: ["transactions/transactions.test.ts"],
   },
   {
     fault: "a seller sees an unpaid checkout",
@@ -161,7 +161,7 @@ export const DEAL_FAULTS: ApiMutant[] = [
     file: SERVICE,
     from: 'if (reading.role !== "buyer") throw new ApiError("wrong_role", { details: { role: "seller", required: "buyer" } });\n    if (record.status === "released") return reading;',
     to: 'if (record.status === "released") return reading;',
-    tests: ["http/bad-input.test.ts", "transactions/transactions.test.ts"],
+    tests: ["transactions/transactions.test.ts"],
   },
   {
     fault: "a delivery can be finalized a second early",

@@ -8,6 +8,7 @@ const ENDINGS = "events/stream-endings.test.ts";
 const REGISTERED = "webhooks/registered-webhooks.test.ts";
 const FAILING = "webhooks/failing-webhooks.test.ts";
 const HOSTILE = "webhooks/hostile-addresses.test.ts";
+const TARGETS = "outbox/targets.test.ts";
 
 /** Faults in webhooks, event streams and the order of dispatches. */
 export const EVENT_FAULTS: ApiMutant[] = [
@@ -44,14 +45,14 @@ export const EVENT_FAULTS: ApiMutant[] = [
     file: PUT,
     from: "(URL.canParse(url) ? new URL(url).href : url)",
     to: "url",
-    tests: [REGISTERED],
+    tests: [TARGETS],
   },
   {
     fault: "a registration that isn't durable takes a durable one's place",
     file: PUT,
     from: "(webhook.durable && !known.durable)",
     to: "!known.durable",
-    tests: [REGISTERED, FAILING],
+    tests: [TARGETS],
   },
   {
     fault: "a durable dispatch is never given up",

@@ -178,7 +178,7 @@ export const MOVE_FAULTS: ApiMutant[] = [
     file: PUT,
     from: "return eventType === BACKED_UP && (!durable || direct);",
     to: "return eventType !== BACKED_UP && (!durable || direct);",
-    tests: [...OUTBOX_TESTS, "events/deal-events.test.ts"],
+    tests: ["outbox/targets.test.ts"],
   },
   {
     fault: "a webhook's signature doesn't cover its time",
