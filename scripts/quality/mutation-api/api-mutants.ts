@@ -5,12 +5,16 @@ import { DISPUTE_FAULTS } from "./disputes.ts";
 import { DOOR_FAULTS } from "./door.ts";
 import { EMBEDDING_FAULTS } from "./embeddings.ts";
 import { EVENT_FAULTS } from "./events.ts";
+import { FOLLOWER_FAULTS } from "./follower.ts";
 import { KEEPER_FAULTS } from "./keeper.ts";
+import { LIST_FAULTS } from "./lists.ts";
 import { MARKET_FAULTS } from "./market.ts";
 import { MESSAGE_FAULTS } from "./messages.ts";
 import { MOVE_FAULTS } from "./moves.ts";
+import { OPERATION_FAULTS } from "./operation.ts";
 import { PAYMENT_FAULTS } from "./payments.ts";
 import { RECONCILIATION_FAULTS } from "./reconciliation.ts";
+import { SENDING_FAULTS } from "./sending.ts";
 
 /** The faults that the API's tests must find. */
 export const API_MUTANTS: readonly ApiMutant[] = [
@@ -26,4 +30,8 @@ export const API_MUTANTS: readonly ApiMutant[] = [
   ...ANALYTICS_FAULTS,
   ...EMBEDDING_FAULTS,
   ...RECONCILIATION_FAULTS,
+  ...FOLLOWER_FAULTS,
+  ...LIST_FAULTS,
+  ...SENDING_FAULTS,
+  ...OPERATION_FAULTS,
 ];

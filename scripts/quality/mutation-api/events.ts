@@ -9,6 +9,8 @@ const REGISTERED = "webhooks/registered-webhooks.test.ts";
 const FAILING = "webhooks/failing-webhooks.test.ts";
 const HOSTILE = "webhooks/hostile-addresses.test.ts";
 const TARGETS = "outbox/targets.test.ts";
+const REDELIVERIES = "features/webhooks/redeliveries.ts";
+const REDELIVERY_TESTS = ["webhooks/redeliveries.test.ts"];
 
 /** Faults in webhooks, event streams and the order of dispatches. */
 export const EVENT_FAULTS: ApiMutant[] = [
@@ -116,5 +118,40 @@ export const EVENT_FAULTS: ApiMutant[] = [
     from: 'if (url.username !== "" || url.password !== "")',
     to: 'if (url.password !== "")',
     tests: [HOSTILE],
+  },
+  {
+    fault: "every agent has a delivery sent again",
+    file: "features/webhooks/dispatch-log.ts",
+    from: "model.findOne({ _id: deliveryId, agentId })",
+    to: "model.findOne({ _id: deliveryId })",
+    tests: REDELIVERY_TESTS,
+  },
+  {
+    fault: "a redelivery goes to the address that the webhook had",
+    file: REDELIVERIES,
+    from: "return address.url;",
+    to: "return url;",
+    tests: REDELIVERY_TESTS,
+  },
+  {
+    fault: "a redelivery of a durable webhook is durable",
+    file: PUT,
+    from: '...{ _id, url, durable: false, kind: "redelivery"',
+    to: '...{ _id, url, kind: "redelivery"',
+    tests: REDELIVERY_TESTS,
+  },
+  {
+    fault: "a repeat looks for the webhook before the delivery that it has put",
+    file: REDELIVERIES,
+    from: "const earlier = operation.isRepeat\n",
+    to: "const earlier = operation.isRepeat && at < now()\n",
+    tests: REDELIVERY_TESTS,
+  },
+  {
+    fault: "a disabled webhook gets a ping",
+    file: REDELIVERIES,
+    from: 'if (status !== "active") throw notActive',
+    to: "if (status === undefined) throw notActive",
+    tests: ["webhooks/missed-events.test.ts"],
   },
 ];

@@ -1,6 +1,7 @@
 import type { ApiMutant } from "./api-mutant.ts";
 
 const FAN_OUT = "features/messages/fan-out.ts";
+const SUBSCRIPTIONS = "features/messages/topics.ts";
 const MESSAGES = "features/messages/reader.ts";
 const WRITER = "features/memory/writer.ts";
 const TOPICS = "messages/topics.test.ts";
@@ -71,5 +72,40 @@ export const MESSAGE_FAULTS: ApiMutant[] = [
     from: 'const LEFT_OUT: readonly string[] = ["requestPayload", "responsePayload"];',
     to: 'const LEFT_OUT: readonly string[] = ["requestPayload"];',
     tests: ["memory/audit.test.ts"],
+  },
+  {
+    fault: "a new subscriber gets what was sent before",
+    file: SUBSCRIPTIONS,
+    from: "deliveredSeq: reached?.seq ?? 0",
+    to: "deliveredSeq: Math.min(0, reached?.seq ?? 0)",
+    tests: [TOPICS],
+  },
+  {
+    fault: "a subscription that has ended keeps its place among the hundred",
+    file: SUBSCRIPTIONS,
+    from: "{ $inc: { subscriptions: -1 } }",
+    to: "{ $inc: { subscriptions: 0 } }",
+    tests: [TOPICS],
+  },
+  {
+    fault: "a page of subscriptions repeats the last of the page before",
+    file: SUBSCRIPTIONS,
+    from: "{ topic: { $gt: after } }",
+    to: "{ topic: { $gte: after } }",
+    tests: [TOPICS],
+  },
+  {
+    fault: "a publisher has missed its own messages",
+    file: FAN_OUT,
+    from: "skipped.filter(({ fromAgentId }) => fromAgentId !== agentId).length;",
+    to: "skipped.filter(({ fromAgentId }) => fromAgentId !== null || agentId !== null).length;",
+    tests: [TOPICS, "messages/large-topics.test.ts"],
+  },
+  {
+    fault: "a message that is larger than a subscriber's share of a batch is lost",
+    file: FAN_OUT,
+    from: "return index > 0 && sum > bytes;",
+    to: "return sum > bytes;",
+    tests: ["messages/batches.test.ts"],
   },
 ];
