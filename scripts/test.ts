@@ -28,12 +28,13 @@ import { retryFailed } from "./testing/retry.ts";
 import type { FlakyTest } from "./testing/retry.ts";
 import { run } from "./testing/run.ts";
 import { expectedSeconds, FILE_MINUTES, runTestFile } from "./testing/test-file.ts";
+import { clearStarts, reportStarts, twoProcessVariables } from "./testing/two-processes.ts";
 
 const STAGES = ["lint", "contracts", "subgraph", "api", "sdk", "e2e"] as const;
 type Stage = (typeof STAGES)[number];
 
 const HELP = `usage: npm test -- [--only ${STAGES.join("|")}] [--retry-failed] [--json FILE] [--file-minutes N]
-                   [files …]
+                   [--two-processes] [files …]
 
 Runs the checks (lint), the contract tests, and the tests of subgraph, API, client and whole deals. Test files run side by
 side, three for two cores. They use stacks of their own (own ports, data under .local/test), so \`npm start\` may run at the
@@ -45,6 +46,9 @@ same time. The last line sums up all counts. A full run also compares the result
                   each stage; stages that run side by side overlap
   --file-minutes N
                   how long a test file may take, 1 to 600 (default ${FILE_MINUTES}); for tests that a variable makes longer
+  --two-processes
+                  each API that a test starts gets a second process on its database, and requests alternate between both;
+                  the end of the output lists the tests that need one process, with their reasons
   files           run these test files only (with --only)
   --help          this text`;
 
@@ -63,6 +67,7 @@ const { values, positionals: files } = readArguments(
     "retry-failed": { type: "boolean" },
     json: { type: "string" },
     "file-minutes": { type: "string", default: String(FILE_MINUTES) },
+    "two-processes": { type: "boolean" },
   },
   { allowPositionals: true },
 );
@@ -75,6 +80,7 @@ if (files.length > 0 && values.only?.length !== 1) {
   refuseArguments(`Files need the one stage that they belong to: --only ${STAGES.join("|")}`);
 }
 for (const file of files) if (!existsSync(file)) refuseArguments(`There is no file ${file}.`);
+const hasTwoProcesses = values["two-processes"] === true;
 const chosen = STAGES.filter((stage) => values.only === undefined || values.only.includes(stage));
 const started = performance.now();
 const failures: string[] = [];
@@ -210,7 +216,8 @@ async function runTests(stages: readonly Stage[]): Promise<void> {
   const runFile = async (stage: Stage, file: string): Promise<TestResult[]> => {
     const stack = await stackOf(file)?.open();
     const signal = stack?.lost ?? new AbortController().signal;
-    return runTestFile({ stage, file, env: { TEST_STACK: stack?.facts ?? "" }, signal, limitMinutes });
+    const env = { TEST_STACK: stack?.facts ?? "", ...(hasTwoProcesses ? twoProcessVariables(file) : {}) };
+    return runTestFile({ stage, file, env, signal, limitMinutes });
   };
   const jobOf = ({ stage, file }: TestFile): Job => ({
     expectedSeconds: expectedSeconds(file),
@@ -284,6 +291,7 @@ function writeMeasures(file: string): void {
 }
 
 for (const stage of chosen) clearResults(stage);
+clearStarts();
 if (chosen.includes("lint")) {
   banner("checks");
   await timed("lint", async () => void failures.push(...(await lint()).map((name) => `check: ${name}`)));
@@ -300,6 +308,7 @@ for (const stage of ran) {
 }
 for (const { file, title } of flaky) console.log(`flaky: ${file}: ${title}`);
 for (const failure of failures) console.log(`failed: ${failure}`);
+if (hasTwoProcesses) for (const line of reportStarts()) console.log(line);
 const seconds = (performance.now() - started) / 1000;
 if (values.json !== undefined) writeMeasures(values.json);
 console.log(`Took ${seconds.toFixed(0)} s on ${availableParallelism()} cores.`);

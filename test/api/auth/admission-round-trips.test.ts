@@ -18,7 +18,7 @@ describe("the database commands of an admission", () => {
     const uri = new URL((await readStack()).mongodbUri);
     uri.searchParams.set("monitorCommands", "true");
     const limits = limitsWith({ general: LIMIT }, { api: BUDGET });
-    api = await startTestApi({ env: { mongodbUri: uri.href, limits } });
+    api = await startTestApi({ env: { mongodbUri: uri.href, limits }, oneProcess: "counts this process's commands" });
     api.container.connection.getClient().on("commandStarted", ({ command }) => {
       if (command["findAndModify"] === "agent_access") sent.push(String(command["findAndModify"]));
     });

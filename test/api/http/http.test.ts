@@ -277,7 +277,7 @@ describe("the HTTP layer", () => {
     });
 
     it("requests that aren't HTTP are refused without harm", async () => {
-      const { hostname, port } = new URL(api.url);
+      const { hostname, port } = new URL(api.ownUrl);
       const answer = await new Promise<string>((resolve, reject) => {
         const socket = connect(Number(port), hostname, () => socket.write("NONSENSE\r\n\r\n"));
         let text = "";

@@ -12,7 +12,7 @@ describe("metrics", () => {
   let api: TestApi;
   let server: MetricsServer;
   before(async () => {
-    api = await startTestApi({ runsLoops: true });
+    api = await startTestApi({ runsLoops: true, oneProcess: "reads this process's metrics" });
     const { log, metrics } = api.container;
     server = await listenForScrapes(metrics, { host: "127.0.0.1", port: 0, log });
   });

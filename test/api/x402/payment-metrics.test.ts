@@ -23,7 +23,7 @@ describe("the metrics of payments", () => {
   let agent: TestAgent;
 
   beforeEach(async () => {
-    paid = await startPaidApi();
+    paid = await startPaidApi({ oneProcess: "reads this process's metrics" });
     agent = await paid.richAgent();
   });
   afterEach(() => paid.close());
@@ -64,6 +64,17 @@ describe("the metrics of payments", () => {
     });
     assert.deepEqual(await samples("x402_settlements_total"), { '{outcome="settled",reason=""}': 3 });
     assert.deepEqual(await samples("prepaid_calls_total"), {});
+  });
+
+  it("count the answers that ask for a payment and that refuse one, by their code", async () => {
+    const errors = async (code: string) => (await samples("http_errors_total"))[`{code="${code}"}`] ?? 0;
+    const refused = await errors("payment_verification_failed");
+    const asked = await errors("payment_required");
+    assert.strictEqual((await read()).status, 402);
+    assert.strictEqual((await read({ "x-payment": "?" })).status, 402);
+    // A request is counted when its connection has taken the answer.
+    await until("both are counted", async () => (await errors("payment_verification_failed")) === refused + 1);
+    await until("both are counted", async () => (await errors("payment_required")) === asked + 1);
   });
 
   it("count packs that are sold and the prepaid calls that are drawn", async () => {
