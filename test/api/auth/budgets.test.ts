@@ -13,8 +13,10 @@ import type { Admission } from "../../../api/http/admission.ts";
 import { ApiError } from "../../../api/http/errors.ts";
 import type { ErrorCode } from "../../../api/http/errors.ts";
 import { assertError, readStack, startTestApi } from "../../fixtures/api.ts";
-import type { Answer, RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";
+import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
 import { startApiProcess } from "../../fixtures/api-process.ts";
+import { BUDGET_CALLS } from "../../fixtures/class-calls.ts";
+import type { ClassCall } from "../../fixtures/class-calls.ts";
 import { limitsWith, movedClock } from "../../fixtures/limits.ts";
 import { keyRequestBody } from "../../fixtures/sign-in.ts";
 import { routeTo } from "../../fixtures/stall.ts";
@@ -25,15 +27,15 @@ const SMALL: Record<CallClass, number> = { api: 3, message: 2, search: 2, transa
 const HOUR = 3_600_000;
 const NOON = new Date("2026-05-14T12:00:00Z");
 const SERVICE = "/api/v1/services/lst_unknown";
-const CHECKOUT = { serviceId: "lst_unknown", quantity: 1, paymentMethod: "usdc" };
+const DISCOVER: ClassCall = { method: "POST", path: "/api/v1/discover", options: { body: { query: "translate" } } };
 
-/** The facts and one call of each class that a route has. */
-const CALLS: [facts: string, type: CallClass, method: string, path: string, options: RequestOptions][] = [
-  ["[S8.3.02]", "api", "GET", SERVICE, {}],
-  ["[S8.3.04]", "search", "GET", "/api/v1/services?q=translate", {}],
-  ["[D35]", "search", "POST", "/api/v1/discover", { body: { query: "translate" } }],
-  ["[S8.3.03]", "message", "POST", "/api/v1/messages", { body: { toAgentId: "agt_unknown", body: "Hello" } }],
-  ["[S8.3.05]", "transaction", "POST", "/api/v1/checkout", { body: CHECKOUT }],
+/** The facts and calls of each class that a route has. */
+const CALLS: [facts: string, type: CallClass, call: ClassCall][] = [
+  ["[S8.3.02]", "api", BUDGET_CALLS.api],
+  ["[S8.3.04]", "search", BUDGET_CALLS.search],
+  ["[D35]", "search", DISCOVER],
+  ["[S8.3.03]", "message", BUDGET_CALLS.message],
+  ["[S8.3.05]", "transaction", BUDGET_CALLS.transaction],
 ];
 
 describe("daily budgets", () => {
@@ -61,7 +63,7 @@ describe("daily budgets", () => {
     });
 
   describe("happy", () => {
-    for (const [facts, type, method, path, options] of CALLS) {
+    for (const [facts, type, { method, path, options }] of CALLS) {
       it(`${facts} ${method} ${path.replace(/\?.*/, "")} draws on \`${type}\`: the call after the budget answers 402 until midnight UTC`, async () => {
         const { apiKey: key } = await register();
         const send = () => api.request(method, path, { ...options, key });

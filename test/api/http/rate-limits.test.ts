@@ -6,6 +6,7 @@ import { isClientClass } from "../../../api/http/admission.ts";
 import { clientOf } from "../../../api/features/auth/client-windows.ts";
 import { assertError, startTestApi } from "../../fixtures/api.ts";
 import type { Answer, RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";
+import { RATE_CALLS } from "../../fixtures/class-calls.ts";
 import { limitsWith, movedClock } from "../../fixtures/limits.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
 import { ApiError } from "../../../api/http/errors.ts";
@@ -15,31 +16,24 @@ import { ApiError } from "../../../api/http/errors.ts";
 const SECOND = 1_000;
 const NO_BODY = { body: {} };
 
-/** One call of each class, its limit in the specification and the facts that this proves. */
-const CALLS: [
-  facts: string,
-  rateClass: RateClass,
-  limit: number,
-  method: string,
-  path: string,
-  options: RequestOptions,
-][] = [
-  ["[S8.2.02]", "developerAccess", 10, "POST", "/api/developer/access", NO_BODY],
-  ["[S8.2.03]", "discover", 30, "POST", "/api/v1/discover", { body: { query: "translate" } }],
-  ["[S8.2.11]", "memoryWrite", 100, "POST", "/api/v1/memory", NO_BODY],
-  ["[S8.2.12]", "memoryRead", 100, "GET", "/api/v1/memory/unknown", {}],
-  ["[S8.2.13]", "memorySearch", 10, "POST", "/api/v1/memory/search", NO_BODY],
-  ["[D34]", "keyless", 100, "GET", "/api/v1/categories", {}],
-  ["[S8.2.04]", "checkout", 20, "POST", "/api/v1/checkout", NO_BODY],
-  ["[S8.2.05]", "fund", 20, "POST", "/api/v1/transactions/txn_unknown/fund", NO_BODY],
-  ["[S8.2.06]", "deliver", 20, "POST", "/api/v1/transactions/txn_unknown/deliver", NO_BODY],
-  ["[S8.2.07]", "confirm", 20, "POST", "/api/v1/transactions/txn_unknown/confirm", NO_BODY],
-  ["[S8.2.08]", "general", 100, "GET", "/api/v1/services/lst_unknown", {}],
-  ["[S8.2.16]", "dispute", 10, "POST", "/api/v1/disputes", NO_BODY],
-  ["[S8.2.09]", "messageSend", 20, "POST", "/api/v1/messages", NO_BODY],
-  ["[S8.2.14]", "inboxRead", 100, "GET", "/api/v1/messages", {}],
-  ["[S8.2.15]", "messageWebhook", 20, "POST", "/api/v1/messages/webhook", NO_BODY],
-  ["[S8.2.10]", "search", 10, "GET", "/api/v1/services?q=translate", {}],
+/** The limit of each class in the specification and the facts that its test proves. */
+const LIMITS: [facts: string, rateClass: RateClass, limit: number][] = [
+  ["[S8.2.02]", "developerAccess", 10],
+  ["[S8.2.03]", "discover", 30],
+  ["[S8.2.11]", "memoryWrite", 100],
+  ["[S8.2.12]", "memoryRead", 100],
+  ["[S8.2.13]", "memorySearch", 10],
+  ["[D34]", "keyless", 100],
+  ["[S8.2.04]", "checkout", 20],
+  ["[S8.2.05]", "fund", 20],
+  ["[S8.2.06]", "deliver", 20],
+  ["[S8.2.07]", "confirm", 20],
+  ["[S8.2.08]", "general", 100],
+  ["[S8.2.16]", "dispute", 10],
+  ["[S8.2.09]", "messageSend", 20],
+  ["[S8.2.14]", "inboxRead", 100],
+  ["[S8.2.15]", "messageWebhook", 20],
+  ["[S8.2.10]", "search", 10],
 ];
 
 describe("limits per minute", () => {
@@ -62,7 +56,8 @@ describe("limits per minute", () => {
     return answers.filter(({ status }) => status !== 429).length;
   }
 
-  for (const [facts, rateClass, limit, method, path, options] of CALLS) {
+  for (const [facts, rateClass, limit] of LIMITS) {
+    const { method, path, options } = RATE_CALLS[rateClass];
     it(`${facts} [S7.22] [S7.23] ${method} ${path.replace(/\?.*/, "")} (${rateClass}): ${limit} calls in 60 seconds, not one more or fewer`, async () => {
       const { apiKey: key } = await register();
       clock.pass(120 * SECOND);
@@ -81,7 +76,7 @@ describe("limits per minute", () => {
   }
 
   it("every class has a limit in the list above, and no other", () => {
-    const listed = CALLS.map(([, rateClass, limit]) => [rateClass, limit]);
+    const listed = LIMITS.map(([, rateClass, limit]) => [rateClass, limit]);
     assert.deepEqual(limitsWith().rateLimits, Object.fromEntries(listed));
   });
 
