@@ -15,7 +15,8 @@ describe("the usage of an agent", () => {
   let api: TestApi;
 
   before(async () => {
-    api = await startTestApi({ clock, env: { limits: limitsWith({}, { search: 2 }) } });
+    // The clock stands still while the usage is polled, so the minute of the limit never passes.
+    api = await startTestApi({ clock, env: { limits: limitsWith({ general: 100_000 }, { search: 2 }) } });
   });
   after(() => api.close());
 

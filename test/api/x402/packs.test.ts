@@ -1,4 +1,6 @@
 // Prepaid packs of calls (decision 46).
+import { isDeepStrictEqual } from "node:util";
+
 import { wrapFetchWithPayment } from "x402-fetch";
 import { assert } from "chai";
 
@@ -75,23 +77,25 @@ describe("prepaid packs", () => {
   });
 
   it("are counted in the usage call by call, as are calls paid one by one [S4.207] [D35]", async () => {
-    const counts = async () => {
-      const { abuse, budgets } = await usage();
-      return [abuse.dailyUsage, abuse.monthlyUsage, budgets.api.used];
-    };
+    /** A served call isn't shown while its write is under way. */
+    const shows = (...expected: [daily: number, monthly: number, used: number]) =>
+      until(`the usage shows ${expected.join(", ")}`, async () => {
+        const { abuse, budgets } = await usage();
+        return isDeepStrictEqual([abuse.dailyUsage, abuse.monthlyUsage, budgets.api.used], expected);
+      });
     const payment = await pay(paid, agent.account, { value: CALL_UNITS.api });
     const single = { key: agent.apiKey, headers: headerOfTransfer(payment, agent.walletAddress) };
     assert.strictEqual((await read()).status, 402);
-    assert.deepEqual(await counts(), [0, 0, 0]);
+    await shows(0, 0, 0);
     assert.strictEqual((await paid.api.request("GET", SERVICES, single)).status, 200);
-    assert.deepEqual(await counts(), [1, 1, 0]);
+    await shows(1, 1, 0);
     const pack = headerOfTransfer(await pay(paid, agent.account, { value: PACK_UNITS }), agent.walletAddress);
     assert.strictEqual((await buy(pack)).status, 200);
-    assert.deepEqual(await counts(), [1, 1, 0]);
+    await shows(1, 1, 0);
     for (let index = 0; index < 10; index += 1) assert.strictEqual((await read()).status, 200);
-    assert.deepEqual(await counts(), [11, 11, 0]);
+    await shows(11, 11, 0);
     assert.strictEqual((await read()).status, 402);
-    assert.deepEqual(await counts(), [11, 11, 0]);
+    await shows(11, 11, 0);
   });
 
   it("take every kind of proof, for the exact price, once", async () => {
