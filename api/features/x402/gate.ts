@@ -14,7 +14,7 @@ import { FacilitatorUnavailableError } from "./facilitator.ts";
 import type { ClaimRecord } from "./model.ts";
 import type { Packs } from "./packs.ts";
 import { ProofRefusedError, readProof, requireSender } from "./proof.ts";
-import type { Proof } from "./proof.ts";
+import type { Proof, Refusal } from "./proof.ts";
 import type { createReservations } from "./reserve.ts";
 import type { Settlement, Settlements, SignedClaim } from "./settlement.ts";
 import type { Terms } from "./terms.ts";
@@ -74,10 +74,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     const earlier = await earlierAnswer(visit);
     if (earlier !== undefined) return earlier;
     const proof = readProof(context.headers, terms);
-    if (proof === undefined) {
-      const due = await claims.findDue(agentId, requestHash);
-      return due === null ? desk.ask(visit.charge, terms) : resume(visit, due);
-    }
+    if (proof === undefined) return (await dueAnswer(visit)) ?? desk.ask(visit.charge, terms);
     requireSender(proof, context.caller?.walletAddress ?? "0x");
     const known = await knownClaim(proof, visit);
     if (known !== undefined) return useAgain(visit, known);
@@ -95,16 +92,22 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     return runReserved(visit, claim);
   }
 
-  /** The answer of an operation that ran earlier with a payment. No other payment is looked at. */
+  /** The answer of an operation that ran earlier with a payment. No other payment is looked at, unless that one failed. */
   async function earlierAnswer(visit: Visit): Promise<Answer | undefined> {
     const { context, agentId, requestHash, operationId } = visit;
     if (operationId === undefined || !context.operation.isRepeat) return undefined;
     const claim = await claims.findAnswered(operationId, agentId, requestHash);
     if (claim === null) return undefined;
-    if (claim.state !== "spent") return resume(visit, claim);
+    if (claim.state !== "spent") return answerOf(await resume(visit, claim));
     const kept = await claims.answerOf(claim);
     if (kept === undefined) throw new ApiError("already_processed");
     return desk.receipted(kept, claim, claim.txHash ?? "");
+  }
+
+  /** The answer that a request without a proof waits for. */
+  async function dueAnswer(visit: Visit): Promise<Answer | undefined> {
+    const due = await claims.findDue(visit.agentId, visit.requestHash);
+    return due === null ? undefined : answerOf(await resume(visit, due));
   }
 
   /** The claim of a proof that is past its reservation. */
@@ -130,7 +133,11 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
   async function useAgain(visit: Visit, claim: ClaimRecord): Promise<Answer> {
     const isSameRequest = claim.agentId === visit.agentId && claim.requestHash === visit.requestHash;
     if (!isSameRequest) throw new ProofRefusedError("proof_already_used");
-    if (claim.state !== "spent") return resume(visit, claim);
+    if (claim.state !== "spent") {
+      const resumed = await resume(visit, claim);
+      if ("failed" in resumed) throw new ProofRefusedError(resumed.failed);
+      return resumed;
+    }
     // The caller repeats an operation whose answer was lost on its way.
     const kept = visit.context.operation.isRepeat ? await claims.answerOf(claim) : undefined;
     if (kept === undefined) throw new ProofRefusedError("proof_already_used");
@@ -181,15 +188,19 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     }
   }
 
-  /** Continues with a payment whose call has been answered. */
-  async function resume(visit: Visit, due: ClaimRecord): Promise<Answer> {
+  /** Continues with a payment whose call has been answered. One that has failed is free. */
+  async function resume(visit: Visit, due: ClaimRecord): Promise<Answer | Failed> {
     const { charge, terms } = visit;
     if (due.state === "settled") return handOver(visit, due, due.txHash ?? "");
     const claim = await claims.takeOver(due._id);
     if (claim === undefined || !isSigned(claim)) return desk.pending(charge, terms, due.payment?.txHashes.at(-1));
     return withRenewal(claim, async () => {
       const settlement = await settle(claim, terms, false);
-      if (settlement.kind !== "settled") return conclude(visit, claim, settlement, undefined);
+      if (settlement.kind === "failed") {
+        await claims.release(claim);
+        return { failed: settlement.reason };
+      }
+      if (settlement.kind === "pending") return stillPending(visit, claim, settlement.txHash);
       // Another process has taken the claim over. It notes the payment, and the next request gets the answer.
       if (!(await claims.confirm(claim, "settled", settlement))) return desk.pending(charge, terms, settlement.txHash);
       return handOver(visit, claim, settlement.txHash);
@@ -211,26 +222,27 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     return settlements.settle(claim, terms, isFirst);
   };
 
-  async function conclude(
-    { charge, terms }: Visit,
-    claim: ClaimRecord,
-    settlement: Settlement,
-    answer: Answer | undefined,
-  ): Promise<Answer> {
+  async function conclude(visit: Visit, claim: ClaimRecord, settlement: Settlement, answer: Answer): Promise<Answer> {
     switch (settlement.kind) {
       case "settled":
-        if (answer === undefined || !(await claims.confirm(claim, "spent", settlement))) {
-          throw new ProofRefusedError("proof_in_use");
-        }
+        if (!(await claims.confirm(claim, "spent", settlement))) throw new ProofRefusedError("proof_in_use");
         return desk.receipted(answer, claim, settlement.txHash);
       case "pending":
-        await claims.yield(claim);
-        if (answer !== undefined) discard(answer);
-        return desk.pending(charge, terms, settlement.txHash);
+        discard(answer);
+        return stillPending(visit, claim, settlement.txHash);
       case "failed":
         await claims.release(claim);
         throw new ProofRefusedError(settlement.reason);
     }
+  }
+
+  async function stillPending(
+    { charge, terms }: Visit,
+    claim: ClaimRecord,
+    txHash: string | undefined,
+  ): Promise<Answer> {
+    await claims.yield(claim);
+    return desk.pending(charge, terms, txHash);
   }
 
   async function withRenewal<T>(claim: ClaimRecord, work: () => Promise<T>): Promise<T> {
@@ -267,6 +279,13 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     },
   };
 }
+
+/** A payment that failed after its call had been answered, and why. */
+interface Failed {
+  failed: Refusal;
+}
+
+const answerOf = (resumed: Answer | Failed): Answer | undefined => ("failed" in resumed ? undefined : resumed);
 
 function isSigned(claim: ClaimRecord): claim is SignedClaim {
   return claim.payment !== undefined && claim.nonce !== undefined;

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 
 import { assert } from "chai";
-import { encodeFunctionData, erc20Abi, parseAbi, parseSignature } from "viem";
+import { encodeFunctionData, erc20Abi, parseAbi } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 
 import { CLAIM_TIMINGS, createClaims } from "../../../api/features/x402/claims.ts";
@@ -11,6 +11,7 @@ import { listingBody } from "../../fixtures/api.ts";
 import type { TestAgent } from "../../fixtures/api.ts";
 import {
   CALL_UNITS,
+  cancel,
   encodeHeader,
   headerOfTransfer,
   headerV1,
@@ -24,7 +25,6 @@ import type { PaidApi } from "../../fixtures/payments.ts";
 const PATH = "/api/v1/services";
 const FAILED = "x402 payment verification failed";
 const THOUSAND_USDC = 1_000_000_000n;
-const cancelAbi = parseAbi(["function cancelAuthorization(address, bytes32, uint8, bytes32, bytes32)"]);
 const transferAbi = parseAbi([
   "function transferWithAuthorization(address, address, uint256, uint256, uint256, bytes32, bytes)",
 ]);
@@ -134,24 +134,7 @@ describe("an x402 proof that doesn't count", () => {
 
     it("cancelled, or used by the payer himself", async () => {
       const cancelled = await signTransfer(paid, agent.account);
-      const signature = await agent.account.signTypedData({
-        domain: { name: "USDC", version: "2", chainId: 84_532, verifyingContract: paid.usdc },
-        types: {
-          CancelAuthorization: [
-            { name: "authorizer", type: "address" },
-            { name: "nonce", type: "bytes32" },
-          ],
-        },
-        primaryType: "CancelAuthorization",
-        message: { authorizer: agent.walletAddress, nonce: cancelled.authorization.nonce },
-      });
-      const { r, s, yParity } = parseSignature(signature);
-      const cancel = encodeFunctionData({
-        abi: cancelAbi,
-        functionName: "cancelAuthorization",
-        args: [agent.walletAddress, cancelled.authorization.nonce, 27 + yParity, r, s],
-      });
-      await paid.chain.send(agent.account, { to: paid.usdc, data: cancel });
+      await cancel(paid, agent.account, cancelled);
       await assertRefused(headerV1(cancelled), "authorization_used");
       await assertRefused(headerV2(paid, cancelled), "authorization_used");
 

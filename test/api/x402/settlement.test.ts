@@ -10,6 +10,7 @@ import type { RunningFacilitator } from "../../fixtures/facilitator.ts";
 import { doorTo } from "../../fixtures/outage.ts";
 import {
   CALL_UNITS,
+  cancel,
   headerV1,
   headerV2,
   pay,
@@ -132,6 +133,32 @@ describe("a settlement without a clear outcome", () => {
     assert.strictEqual(answer.status, 201, answer.text);
     assert.strictEqual(await listings(), 1);
     assert.strictEqual(await spent(), CALL_UNITS.api);
+  });
+
+  for (const kind of ["v1", "v2", "transfer"] as const) {
+    it(`that fails later doesn't block another payment for the same operation (${kind}) [D36] [D43]`, async () => {
+      const key = { "idempotency-key": randomUUID() };
+      const first = await signTransfer(paid, agent.account);
+      onSettle(() => Promise.resolve(null));
+      assertPending(await create({ ...key, ...headerV1(first) }));
+      facilitator.intercept = undefined;
+      await cancel(paid, agent.account, first);
+      const transfer = async () => headerOfTransfer(await pay(paid, agent.account), agent.walletAddress);
+      const fresh = kind === "transfer" ? await transfer() : (await proofs())[kind];
+      const answer = await create({ ...key, ...fresh });
+      assert.strictEqual(answer.status, 201, answer.text);
+      assert.strictEqual(await listings(), 1);
+      assert.strictEqual(await spent(), CALL_UNITS.api);
+    });
+  }
+
+  it("that fails is followed by the demand for a payment, if the request carries none [D49]", async () => {
+    const payment = await signTransfer(paid, agent.account);
+    onSettle(() => Promise.resolve(null));
+    assertPending(await create(headerV1(payment)));
+    await cancel(paid, agent.account, payment);
+    assert.strictEqual((await create()).body.code, "payment_required");
+    assert.strictEqual(await spent(), 0n);
   });
 
   it("names the transaction if the facilitator tells it [D49]", async () => {
