@@ -65,8 +65,11 @@ export function createSettlements(deps: SettlementDeps) {
     return { kind: "settled", txHash: use.txHash, position: transfer.position };
   }
 
-  /** Waits until the chain shows what the facilitator says that it has sent. */
-  async function confirmed(claim: SignedClaim, attempt: SettleAttempt): Promise<Settlement> {
+  /**
+   * Waits until the chain shows what the facilitator says that it has sent. Only the refusal of the first attempt is certain: a
+   * later one may be refused because an earlier one was sent, which this service's server may not show yet.
+   */
+  async function confirmed(claim: SignedClaim, attempt: SettleAttempt, isFirst: boolean): Promise<Settlement> {
     const txHash = attempt.kind === "refused" ? lastOf(claim) : (attempt.txHash ?? lastOf(claim));
     const end = performance.now() + timeoutMs;
     for (;;) {
@@ -74,7 +77,7 @@ export function createSettlements(deps: SettlementDeps) {
       if (shown.kind !== "unused") return shown;
       if (BigInt(shown.blockTimestamp) >= BigInt(claim.payment.validBefore))
         return { kind: "failed", reason: "expired" };
-      if (attempt.kind === "refused" && txHash === undefined) return { kind: "failed", reason: "settlement_failed" };
+      if (attempt.kind === "refused" && isFirst) return { kind: "failed", reason: "settlement_failed" };
       if (attempt.kind !== "sent" || performance.now() > end) return { kind: "pending", txHash };
       await sleep(POLL_MS);
     }
@@ -97,7 +100,7 @@ export function createSettlements(deps: SettlementDeps) {
       });
       if (attempt.kind !== "sent") log.warn({ attempt, claim: claim._id }, "x402 settlement without a clear outcome");
       if (attempt.kind !== "refused" && attempt.txHash !== undefined) await noteTransaction(claim, attempt.txHash);
-      return await confirmed(claim, attempt);
+      return await confirmed(claim, attempt, isFirst);
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
       log.warn({ err: error, claim: claim._id }, "the chain is unavailable during an x402 settlement");

@@ -161,6 +161,21 @@ describe("a settlement without a clear outcome", () => {
     assert.strictEqual(await spent(), 0n);
   });
 
+  it("isn't over because the facilitator refuses to send it a second time [D49]", async () => {
+    onSettle(() => Promise.resolve(null));
+    const proof = (await proofs())["v1"] ?? {};
+    assertPending(await create(proof));
+    // Of what a facilitator says that has settled it before, and sees a block more than this service.
+    for (const errorReason of ["invalid_exact_evm_nonce_already_used", "invalid_exact_evm_insufficient_balance"]) {
+      onSettle(() => Promise.resolve({ success: false, errorReason, transaction: "", network: "base-sepolia" }));
+      assertPending(await create(proof));
+    }
+    facilitator.intercept = undefined;
+    assert.strictEqual((await create(proof)).status, 201);
+    assert.strictEqual(await listings(), 1);
+    assert.strictEqual(await spent(), CALL_UNITS.api);
+  });
+
   it("names the transaction if the facilitator tells it [D49]", async () => {
     const transaction = `0x${"ab".repeat(32)}`;
     onSettle(() =>
