@@ -29,7 +29,7 @@ export interface Place {
 export interface ClaimTimings {
   /** How long a payment stays blocked after the process that worked on it was killed, in milliseconds. */
   x402LeaseMs: number;
-  /** How long an earlier payment of a wallet waits for the later ones to be refused, in milliseconds. */
+  /** How long a payment waits for other requests of its wallet, and for a block that is young enough, in milliseconds. */
   x402PatienceMs: number;
 }
 
@@ -40,6 +40,8 @@ const ANSWER_KEPT_MS = 24 * 3_600_000;
 const RANDOM_BYTES = 16;
 /** Times that a claim is tried if another process creates or deletes it in between. */
 const CLAIM_ATTEMPTS = 3;
+/** How far a server of the chain may be behind, in milliseconds. */
+const RECENT_MS = 60_000;
 
 /** Dependencies of the claims. */
 export interface ClaimsDeps {
@@ -120,6 +122,8 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
 
     /**
      * Reserves a payment for a request. Returns the claim if this call owns it now, or undefined if the payment is used
+    /** How long a request waits for another one with the same payment, in milliseconds. */
+    patienceMs: timings.x402PatienceMs,
      * already. A claim of the same agent whose process was killed before the call was answered is taken over.
      */
     async reserve(claim: NewClaim): Promise<ClaimRecord | undefined> {
@@ -154,14 +158,21 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
       claims.find({ state: "settling", $expr: hasNoLease }).sort({ leaseEndsAt: 1 }).limit(limit).lean<ClaimRecord[]>(),
 
     /**
-     * The payer's other claims for signed payments that aren't known to be on chain. A reservation counts while its request
-     * runs.
+     * The payer's other claims for signed payments that aren't known to be on chain, and those that were confirmed so lately
+     * that a server may not show them. A reservation counts while its request runs.
      */
-    async findUnpaidBeside({ _id, network, token: asset, payer }: ClaimRecord): Promise<ClaimRecord[]> {
-      const unpaid = { network, token: asset, payer, state: { $in: [...UNPAID_STATES] } };
-      const all = await claims.find({ ...unpaid, payment: { $exists: true }, $expr: isLive }).lean<ClaimRecord[]>();
+    async findRecentBeside({ _id, network, token: asset, payer }: ClaimRecord): Promise<ClaimRecord[]> {
+      const signed = { network, token: asset, payer, payment: { $exists: true } };
+      const unpaid = await claims
+        .find({ ...signed, state: { $in: [...UNPAID_STATES] }, $expr: isLive })
+        .lean<ClaimRecord[]>();
+      // Afterwards: one that is confirmed in between is in both.
+      const since = new Date(Date.now() - RECENT_MS);
+      const confirmed = await claims.find({ ...signed, spentAt: { $gt: since } }).lean<ClaimRecord[]>();
+      const all = new Map([...unpaid, ...confirmed].map((claim) => [claim._id, claim]));
       // Not a part of the query: the database might walk all claims by their ids for it.
-      return all.filter((claim) => claim._id !== _id);
+      all.delete(_id);
+      return [...all.values()];
     },
 
     /** Does nothing for a reservation whose lease has ended. */

@@ -3,7 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Address, Hex } from "viem";
 
 import type { Holding, PaymentChain } from "../../chain/payment-chain.ts";
+import type { Network } from "../../config/constants.ts";
 import { pauseAfter } from "../../lib/retry.ts";
+import { isYounger, tooOldError } from "./block-age.ts";
 import type { ClaimTimings, Claims } from "./claims.ts";
 import type { ClaimRecord } from "./model.ts";
 import { ProofRefusedError } from "./proof.ts";
@@ -11,14 +13,16 @@ import type { SignedClaim } from "./settlement.ts";
 
 /** Dependencies of the comparison. */
 export interface CoverDeps {
-  claims: Pick<Claims, "findUnpaidBeside">;
+  claims: Pick<Claims, "findRecentBeside">;
+  network: Network;
   chain: Pick<PaymentChain, "holding" | "areAuthorizationsUsed">;
   timings: Pick<ClaimTimings, "x402PatienceMs">;
 }
 
 /**
  * Compares a payer's money with all of his signed payments that aren't on chain yet.
- * @throws ProofRefusedError `insufficient_balance` if it doesn't cover this one too, ChainUnavailableError
+ * @throws ProofRefusedError `insufficient_balance` if it doesn't cover this one too, ChainUnavailableError if that can't be
+ * told, because no block is young enough
  */
 export type RequireCover = (claim: SignedClaim) => Promise<void>;
 
@@ -30,8 +34,11 @@ const PAUSE = { minMs: 100, maxMs: 1_000 };
  * visible before it reads the others, and passes only if the money covers it and all that it finds: of two, at least the later
  * one finds the other. If the money doesn't cover all, the earlier ones come first: a later one is refused, and the earlier
  * ones wait until it is gone.
+ *
+ * The server may be some blocks behind. So payments that were confirmed lately count until its block has them. And nothing
+ * is refused by a block that is older than the payment: the wallet may have been paid since.
  */
-export function createCover({ claims, chain, timings }: CoverDeps): RequireCover {
+export function createCover({ claims, network, chain, timings }: CoverDeps): RequireCover {
   /** The payments that will still take money after the block of the holding. */
   async function outstanding(others: readonly ClaimRecord[], holding: Holding): Promise<ClaimRecord[]> {
     const { blockNumber, blockTimestamp } = holding;
@@ -47,14 +54,17 @@ export function createCover({ claims, chain, timings }: CoverDeps): RequireCover
     const end = performance.now() + timings.x402PatienceMs;
     for (let looks = 0; ; looks += 1) {
       // The claims first: one that is settled in between is in the holding, and its authorisation is used.
-      const others = await claims.findUnpaidBeside(claim);
+      const others = await claims.findRecentBeside(claim);
       const holding = await chain.holding(claim.token as Address, claim.payer as Address);
       if (holding.units >= sumOf([claim, ...others])) return;
       const open = await outstanding(others, holding);
       if (holding.units >= sumOf([claim, ...open])) return;
-      const earlier = open.filter((other) => isEarlier(other, claim));
-      if (holding.units < sumOf([claim, ...earlier]) || performance.now() > end) {
-        throw new ProofRefusedError("insufficient_balance");
+      const isLate = performance.now() > end;
+      if (isYounger(holding.blockTimestamp, claim.startedAt)) {
+        const earlier = open.filter((other) => isEarlier(other, claim));
+        if (isLate || holding.units < sumOf([claim, ...earlier])) throw new ProofRefusedError("insufficient_balance");
+      } else if (isLate) {
+        throw tooOldError(network);
       }
       await sleep(pauseAfter(looks, PAUSE));
     }

@@ -123,6 +123,10 @@ export function claimModel(connection: Connection): ClaimModel {
     { network: 1, token: 1, payer: 1, state: 1 },
     { partialFilterExpression: { state: { $in: [...UNPAID_STATES] } } },
   );
+  schema.index(
+    { network: 1, token: 1, payer: 1, spentAt: 1 },
+    { partialFilterExpression: { payment: { $exists: true } } },
+  );
   return connection.model<ClaimRecord>("X402Claim", schema);
 }
 

@@ -73,7 +73,7 @@ export const x402Module = defineFeature({
     const gate = createPaymentGate({
       ...{ settings, packs, desk, claims, settlements, log },
       reservations: createReservations({ claims, chain, facilitator, clock }),
-      requireCover: createCover({ claims, chain, timings }),
+      requireCover: createCover({ claims, network, chain, timings }),
       requirePayee: async () => payee?.require(),
     });
     const unfinished = settlements === undefined ? undefined : finishSettlements({ claims, settlements, log });

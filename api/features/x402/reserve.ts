@@ -4,6 +4,7 @@ import { transfersOf } from "../../chain/payment-chain.ts";
 import type { PaymentChain, TokenTransfer } from "../../chain/payment-chain.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { untilYoungerBlock } from "./block-age.ts";
 import type { Claims, NewClaim } from "./claims.ts";
 import type { Facilitator } from "./facilitator.ts";
 import type { ClaimRecord } from "./model.ts";
@@ -37,6 +38,15 @@ export function createReservations({ claims, chain, facilitator, clock }: Reserv
     ...purpose,
   });
 
+  /** What a facilitator has against a payment. It is asked again after the next block about a wallet without money. */
+  async function refusalOf(proof: SignedProof, terms: Terms, by: Facilitator): Promise<Refusal | undefined> {
+    const askedAt = new Date();
+    const refusal = await by.verify(proof, terms);
+    if (refusal !== "insufficient_balance") return refusal;
+    await untilYoungerBlock({ chain, network: terms.network, patienceMs: claims.patienceMs }, askedAt);
+    return by.verify(proof, terms);
+  }
+
   return {
     /** A payment that an official client has signed (EIP-3009). */
     async signed(proof: SignedProof, terms: Terms, purpose: Purpose): Promise<ClaimRecord> {
@@ -45,7 +55,7 @@ export function createReservations({ claims, chain, facilitator, clock }: Reserv
       requireValidity(authorization, toUnixSeconds(clock.now()));
       // The block first: no use of the authorisation that counts for this call is much older.
       const head = await chain.head();
-      const refusal = await facilitator.verify(proof, terms);
+      const refusal = await refusalOf(proof, terms, facilitator);
       if (refusal !== undefined) throw new ProofRefusedError(refusal);
       const claim = await claims.reserve({
         ...claimOf(terms, authorization.from, purpose),

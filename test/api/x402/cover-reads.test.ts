@@ -2,9 +2,10 @@
 import { randomBytes } from "node:crypto";
 
 import { assert } from "chai";
-import { encodeFunctionData, parseAbi } from "viem";
+import { encodeFunctionData, numberToHex, parseAbi } from "viem";
 import type { Hex } from "viem";
 
+import { ChainUnavailableError } from "../../../api/chain/errors.ts";
 import { createPaymentChain } from "../../../api/chain/payment-chain.ts";
 import { CLAIM_TIMINGS, createClaims } from "../../../api/features/x402/claims.ts";
 import { createCover } from "../../../api/features/x402/cover.ts";
@@ -16,6 +17,16 @@ import type { Door } from "../../fixtures/outage.ts";
 import { CALL_UNITS, signTransfer, startPaidApi } from "../../fixtures/payments.ts";
 import type { PaidApi, SignedTransfer } from "../../fixtures/payments.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
+import { until } from "../../fixtures/until.ts";
+
+interface RpcRequest {
+  id: number;
+  method: string;
+}
+interface RpcAnswer {
+  id: number;
+  result: unknown;
+}
 
 const MANY = 30;
 /** Longer than the test takes. */
@@ -34,13 +45,13 @@ describe("the comparison of a wallet's money with its open payments", () => {
   before(async () => {
     paid = await startPaidApi();
     door = await doorTo(paid.chain.rpcUrl);
-    door.translate = (request: { method: string } | { method: string }[]) => {
-      asked.push(...[request].flat().map(({ method }) => method));
-      return undefined;
-    };
   });
   beforeEach(async () => {
     asked = [];
+    door.translate = (request: RpcRequest | RpcRequest[]) => {
+      asked.push(...[request].flat().map(({ method }) => method));
+      return undefined;
+    };
     agent = await paid.api.registerAgent();
   });
   after(async () => {
@@ -56,11 +67,18 @@ describe("the comparison of a wallet's money with its open payments", () => {
       timings: { ...CLAIM_TIMINGS, x402LeaseMs: LEASE_MS },
     });
   };
-  const coverOf = () => {
+  const chainBehind = ({ url }: Door) => {
     const { network, deployment } = paid.chain;
-    const chain = createPaymentChain({ network, rpcUrl: door.url, deployment });
-    return createCover({ claims: claimsOf(), chain, timings: { x402PatienceMs: 0 } });
+    return createPaymentChain({ network, rpcUrl: url, deployment });
   };
+  const coverOf = (x402PatienceMs = 0) =>
+    createCover({ claims: claimsOf(), chain: chainBehind(door), timings: { x402PatienceMs }, network: "base-sepolia" });
+  /** Waits until the chain has a block that is younger than a claim. */
+  const minedAfter = async ({ startedAt }: SignedClaim) =>
+    until("a block is younger than the claim", async () => {
+      const { timestamp } = await paid.chain.client.getBlock({ blockTag: "latest" });
+      return Number(timestamp) * 1_000 > startedAt.getTime();
+    });
 
   /** Reserves a signed payment for a call. */
   async function reserved({ authorization, signature }: SignedTransfer): Promise<SignedClaim> {
@@ -80,11 +98,23 @@ describe("the comparison of a wallet's money with its open payments", () => {
     return { ...claim, payment: claim.payment, nonce: claim.nonce };
   }
 
+  /** Settles a payment, as anyone may who has the signature. */
+  function transferBy({ authorization, signature }: SignedTransfer) {
+    const { from, to, value, validAfter, validBefore, nonce } = authorization;
+    const data = encodeFunctionData({
+      abi: transferAbi,
+      functionName: "transferWithAuthorization",
+      args: [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, signature],
+    });
+    return paid.chain.send(agent.account, { to: paid.usdc, data });
+  }
+
   it("takes three calls for any number of open payments [D36]", async () => {
     await paid.chain.endow(agent.account, { usdc: CALL_UNITS.api });
     let last: SignedClaim | undefined;
     for (let n = 0; n < MANY; n += 1) last = await reserved(await signTransfer(paid, agent.account));
     assert.ok(last !== undefined);
+    await minedAfter(last);
     const error = await rejectionOf(coverOf()(last), ProofRefusedError);
     assert.strictEqual(error.reason, "insufficient_balance");
     assert.deepEqual(asked.toSorted(), ["eth_call", "eth_call", "eth_getBlockByNumber"]);
@@ -96,15 +126,70 @@ describe("the comparison of a wallet's money with its open payments", () => {
     await reserved(used);
     await reserved(await signTransfer(paid, agent.account, { validBefore: 1 }));
     const last = await reserved(await signTransfer(paid, agent.account));
-    const { from, to, value, validAfter, validBefore, nonce } = used.authorization;
-    const data = encodeFunctionData({
-      abi: transferAbi,
-      functionName: "transferWithAuthorization",
-      args: [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, used.signature],
-    });
-    await paid.chain.send(agent.account, { to: paid.usdc, data });
+    await transferBy(used);
     await coverOf()(last);
     const late = await reserved(await signTransfer(paid, agent.account));
+    await minedAfter(late);
     await rejectionOf(coverOf()(late), ProofRefusedError);
+  });
+
+  describe("at a server that is a block behind", () => {
+    /** A block of before the test, as the latest one. Local chains may be ahead of the clock, so it gets an earlier time. */
+    let oldBlock: Record<string, unknown> | undefined;
+    let looks: number;
+
+    async function latestBlock(): Promise<Record<string, unknown>> {
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_getBlockByNumber", params: ["latest", false] });
+      const headers = { "content-type": "application/json" };
+      const answer = await fetch(paid.chain.rpcUrl, { method: "POST", headers, body });
+      const { result } = (await answer.json()) as { result: Record<string, unknown> };
+      return { ...result, timestamp: numberToHex(Math.floor(Date.now() / 1_000) - 5) };
+    }
+
+    beforeEach(async () => {
+      looks = 0;
+      oldBlock = await latestBlock();
+      door.translate = (request: RpcRequest | RpcRequest[], answer: RpcAnswer | RpcAnswer[]) => {
+        const isOld = new Set(
+          [request].flat().flatMap(({ id, method }) => (method === "eth_getBlockByNumber" ? [id] : [])),
+        );
+        looks += isOld.size;
+        const show = (one: RpcAnswer) =>
+          isOld.has(one.id) && oldBlock !== undefined ? { ...one, result: oldBlock } : one;
+        return Array.isArray(answer) ? answer.map(show) : show(answer);
+      };
+    });
+    afterEach(() => {
+      delete door.translate;
+    });
+
+    it("waits for a younger block before it refuses a wallet that has just been paid [D36]", async () => {
+      await paid.chain.endow(agent.account, { usdc: CALL_UNITS.api });
+      const checked = coverOf(60_000)(await reserved(await signTransfer(paid, agent.account)));
+      await until("the old block has been looked at twice", async () => looks > 1);
+      oldBlock = undefined;
+      await checked;
+    });
+
+    it("can't tell while no block is younger than the payment, and says so [D36]", async () => {
+      await paid.chain.endow(agent.account, { usdc: CALL_UNITS.api });
+      const claim = await reserved(await signTransfer(paid, agent.account));
+      await assert.isRejected(coverOf()(claim), ChainUnavailableError);
+    });
+
+    it("counts what has been paid since its latest block [D36]", async () => {
+      await paid.chain.endow(agent.account, { usdc: CALL_UNITS.api });
+      oldBlock = await latestBlock();
+      const signed = await signTransfer(paid, agent.account);
+      const earlier = await reserved(signed);
+      const { transactionHash } = await transferBy(signed);
+      assert.isTrue(await claimsOf().beginSettling(earlier, undefined));
+      assert.isTrue(await claimsOf().confirm(earlier, "spent", { txHash: transactionHash, position: 1 }));
+      const later = await reserved(await signTransfer(paid, agent.account));
+      await assert.isRejected(coverOf()(later), ChainUnavailableError);
+      oldBlock = undefined;
+      await minedAfter(later);
+      await rejectionOf(coverOf()(later), ProofRefusedError);
+    });
   });
 });

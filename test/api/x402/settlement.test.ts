@@ -241,6 +241,19 @@ describe("a settlement without a clear outcome", () => {
     assert.strictEqual((await claims.findOne({ nonce }))?.["state"], "settled");
   });
 
+  it("isn't refused because the facilitator doesn't show yet what the wallet has been paid [D36]", async () => {
+    let asked = 0;
+    facilitator.intercept = (path) => {
+      if (path !== "/verify") return Promise.resolve(undefined);
+      asked += 1;
+      const behind = { isValid: false, invalidReason: "invalid_exact_evm_insufficient_balance" };
+      return Promise.resolve(asked === 1 ? { status: 200, body: behind } : undefined);
+    };
+    assert.strictEqual((await create((await proofs())["v1"])).status, 201);
+    assert.strictEqual(asked, 2);
+    assert.strictEqual(await spent(), CALL_UNITS.api);
+  });
+
   it("that the facilitator refuses for certain takes no money and frees the authorisation", async () => {
     const refusal = { success: false, errorReason: "invalid_exact_evm_insufficient_balance", transaction: "" };
     onSettle(() => Promise.resolve({ ...refusal, network: "base-sepolia" }));

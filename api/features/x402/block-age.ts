@@ -1,0 +1,37 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { ChainUnavailableError } from "../../chain/errors.ts";
+import type { PaymentChain } from "../../chain/payment-chain.ts";
+import type { Network } from "../../config/constants.ts";
+import { pauseAfter } from "../../lib/retry.ts";
+
+/** First and longest pause between two looks, in milliseconds. */
+const PAUSE = { minMs: 100, maxMs: 1_000 };
+const MS_A_SECOND = 1_000;
+
+/**
+ * Whether a block is younger than a moment. Then it has everything that anybody can have seen on chain by then. A server may
+ * be some blocks behind, so that an older block says nothing about a wallet that has just been paid.
+ * @param timestamp of the block, in unix seconds
+ */
+export function isYounger(timestamp: number, moment: Date): boolean {
+  return timestamp * MS_A_SECOND > moment.getTime();
+}
+
+/** The error for a server whose blocks are all older than what they should tell about. */
+export function tooOldError(network: Network): ChainUnavailableError {
+  const message = `The JSON-RPC server of ${network} has no block that is younger than the payment`;
+  return new ChainUnavailableError(network, undefined, message);
+}
+
+/** Waits until the server has a block that is younger than a moment. @throws ChainUnavailableError */
+export async function untilYoungerBlock(
+  { chain, network, patienceMs }: { chain: Pick<PaymentChain, "head">; network: Network; patienceMs: number },
+  moment: Date,
+): Promise<void> {
+  const end = performance.now() + patienceMs;
+  for (let looks = 0; !isYounger((await chain.head()).timestamp, moment); looks += 1) {
+    if (performance.now() > end) throw tooOldError(network);
+    await sleep(pauseAfter(looks, PAUSE));
+  }
+}
