@@ -316,7 +316,7 @@ function createFeatures(platform: Platform, timings: Timings) {
   });
   const idempotency = idempotencyModule.create({ connection, log, timings });
   const x402 = x402Module.create({
-    ...{ connection, chains, env, clock, log, timings, metrics: platform.metrics },
+    ...{ connection, chains, env, clock, log, timings, processId, metrics: platform.metrics },
     credit: (agentId, kind, calls, session) => auth.credit(agentId, kind, calls, session),
   });
   const analytics = analyticsModule.create({

@@ -130,6 +130,24 @@ export function claimModel(connection: Connection): ClaimModel {
   return connection.model<ClaimRecord>("X402Claim", schema);
 }
 
+/** The last transaction that a settlement key has signed on a network. The id is `network:address`. */
+export interface LastTransactionRecord {
+  _id: string;
+  nonce: number;
+  raw: `0x${string}`;
+}
+
+export type LastTransactionModel = Model<LastTransactionRecord>;
+
+/** Declares the collection of last transactions. */
+export function lastTransactionModel(connection: Connection): LastTransactionModel {
+  const schema = new Schema<LastTransactionRecord>(
+    { _id: text, nonce: { type: Number, ...required }, raw: text },
+    { collection: "x402_last_transactions", versionKey: false, strict: "throw" },
+  );
+  return connection.model<LastTransactionRecord>("X402LastTransaction", schema);
+}
+
 /** Declares the collection of answers. */
 export function keptAnswerModel(connection: Connection): KeptAnswerModel {
   const schema = new Schema<KeptAnswerRecord>(

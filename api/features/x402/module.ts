@@ -7,6 +7,7 @@ import type { Env } from "../../config/env.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import { leaseModel } from "../../jobs/lease.ts";
 import { defineFeature } from "../feature.ts";
 import { createClaims } from "./claims.ts";
 import type { ClaimTimings, CreditCalls } from "./claims.ts";
@@ -16,8 +17,9 @@ import { createDesk } from "./desk.ts";
 import { createHttpFacilitator } from "./facilitator.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { createPaymentGate } from "./gate.ts";
-import { claimModel, keptAnswerModel } from "./model.ts";
+import { claimModel, keptAnswerModel, lastTransactionModel } from "./model.ts";
 import { createOwnFacilitator } from "./own-facilitator.ts";
+import type { OwnFacilitatorOptions } from "./own-facilitator.ts";
 import { createPacks } from "./packs.ts";
 import { createPayeeCheck } from "./payee.ts";
 import { createReservations } from "./reserve.ts";
@@ -39,22 +41,27 @@ export interface X402ModuleDeps {
   metrics: Pick<Metrics, "addCounter">;
   timings: ClaimTimings;
   credit: CreditCalls;
+  processId: string;
 }
 
 /** Payments per call and prepaid packs by x402 (section 8.3, decisions 36, 46 and 49). */
 export const x402Module = defineFeature({
   routes: x402Routes,
-  create({ connection, chains, env, clock, log, metrics, timings, credit }: X402ModuleDeps) {
+  create({ connection, chains, env, clock, log, metrics, timings, credit, processId }: X402ModuleDeps) {
     const { x402: settings, publicUrl, rpcUrls } = env;
     const { network, payTo, timeoutMs } = settings;
-    const models = { claims: claimModel(connection), answers: keptAnswerModel(connection) };
+    const models = {
+      claims: claimModel(connection),
+      answers: keptAnswerModel(connection),
+      lastTransactions: lastTransactionModel(connection),
+    };
     const counters = createPaymentCounters(metrics);
     const claims = createClaims({ connection, ...models, credit, onPaid: counters.paid, timings });
     const chain = createPaymentChain({
       ...{ network, rpcUrl: rpcUrls[network] },
       deployment: chains[network].deployment,
     });
-    const facilitator = facilitatorOf(env);
+    const facilitator = facilitatorOf(env, { ...models, leases: leaseModel(connection), processId });
     const settlements =
       facilitator === undefined
         ? undefined
@@ -89,9 +96,11 @@ export const x402Module = defineFeature({
   },
 });
 
-function facilitatorOf({ x402: settings, rpcUrls }: X402ModuleDeps["env"]): Facilitator | undefined {
-  const { network, facilitatorUrl, facilitatorKey, settlementKey, timeoutMs } = settings;
+type Shared = Pick<OwnFacilitatorOptions, "lastTransactions" | "leases" | "processId">;
+
+function facilitatorOf({ x402, rpcUrls }: X402ModuleDeps["env"], shared: Shared): Facilitator | undefined {
+  const { network, facilitatorUrl, facilitatorKey, settlementKey: key, timeoutMs } = x402;
   if (facilitatorUrl !== null) return createHttpFacilitator({ url: facilitatorUrl, key: facilitatorKey, timeoutMs });
-  if (settlementKey === undefined) return undefined;
-  return createOwnFacilitator({ network, rpcUrl: rpcUrls[network], key: settlementKey, timeoutMs });
+  if (key === undefined) return undefined;
+  return createOwnFacilitator({ network, rpcUrl: rpcUrls[network], key, timeoutMs, ...shared });
 }

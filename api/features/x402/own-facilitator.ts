@@ -9,6 +9,7 @@ import {
   http,
   NonceTooLowError,
   publicActions,
+  TransactionNotFoundError,
 } from "viem";
 import type { Abi, Address, Hash, Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
@@ -18,9 +19,13 @@ import { isUnreachable } from "../../chain/rpc.ts";
 import { createTransactionSigner } from "../../chain/signer.ts";
 import { CHAIN_IDS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
+import { createLease } from "../../jobs/lease.ts";
+import type { LeaseModel } from "../../jobs/lease.ts";
 import { attemptOf, officialPayment, refusalOf } from "./facilitator.ts";
 import type { Facilitator } from "./facilitator.ts";
+import type { LastTransactionModel } from "./model.ts";
 import type { SignedProof } from "./proof.ts";
+import { createSendingQueue, SENDING_LEASE_MS } from "./sending-queue.ts";
 
 /** Settings of the facilitator with the service's own key. */
 export interface OwnFacilitatorOptions {
@@ -29,12 +34,14 @@ export interface OwnFacilitatorOptions {
   key: Hex;
   /** How long to wait for a receipt, in milliseconds. */
   timeoutMs: number;
+  /** What all processes with this key agree on. */
+  lastTransactions: LastTransactionModel;
+  leases: LeaseModel;
+  processId: string;
 }
 
 const RPC_TIMEOUT_MS = 5_000;
 const POLLING_MS = 250;
-/** Times that a transaction is sent again with another nonce, because another process used the first one. */
-const SEND_ATTEMPTS = 5;
 
 /** What one call of the official packages notes on its way. */
 interface CallNotes {
@@ -61,35 +68,43 @@ function createClient({ network, rpcUrl, key }: OwnFacilitatorOptions) {
 
 /** Verifies and settles with the official packages in this process. The key pays the gas and holds nothing of agents. */
 export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitator {
-  const { network, timeoutMs } = options;
+  const { network, timeoutMs, lastTransactions, leases, processId } = options;
   const client = createClient(options);
+  const { address: sender } = client.account;
   const transactions = createTransactionSigner(network, options.key);
-  let lastSend: Promise<unknown> = Promise.resolve();
+  const id = `${network}:${sender.toLowerCase()}`;
+  const queue = createSendingQueue({
+    ...{ id, isNonceTaken },
+    model: lastTransactions,
+    lease: createLease(leases, `x402.settle:${id}`, processId, SENDING_LEASE_MS),
+    node: {
+      transactionCount: () => client.getTransactionCount({ address: sender, blockTag: "pending" }),
+      broadcast: (serializedTransaction) => client.sendRawTransaction({ serializedTransaction }),
+      async knows(hash) {
+        try {
+          await client.getTransaction({ hash });
+          return true;
+        } catch (error) {
+          if (error instanceof TransactionNotFoundError) return false;
+          throw error;
+        }
+      },
+    },
+  });
 
-  /** One transaction at a time: each takes the next nonce. Other processes with this key may still take it first. */
-  function send(to: Address, data: Hex, notes: CallNotes): Promise<Hash> {
-    const sent = lastSend.then(() => sendWithNextNonce(to, data, notes));
-    lastSend = sent.catch(() => undefined);
-    return sent;
-  }
-
-  async function sendWithNextNonce(to: Address, data: Hex, notes: CallNotes): Promise<Hash> {
-    for (let attempt = 1; ; attempt += 1) {
-      const nonce = await client.getTransactionCount({ address: client.account.address, blockTag: "pending" });
-      const { gas, maxFeePerGas, maxPriorityFeePerGas } = await client.prepareTransactionRequest({
-        ...{ to, data, nonce, type: "eip1559" },
-      });
+  async function send(to: Address, data: Hex, notes: CallNotes): Promise<Hash> {
+    const [gas, { maxFeePerGas, maxPriorityFeePerGas }] = await Promise.all([
+      client.estimateGas({ account: client.account, to, data }),
+      client.estimateFeesPerGas(),
+    ]);
+    return queue.send(async (nonce) => {
       const transaction = { to, data, nonce, gas, maxFeePerGas, maxPriorityFeePerGas };
-      const { hash: txHash, raw: serializedTransaction } = await transactions.sign(transaction);
+      const signed = await transactions.sign(transaction);
       // Noted first: after a crash or a lost answer the hash tells where to look.
-      await notes.beforeSending(txHash);
-      notes.txHash = txHash;
-      try {
-        return await client.sendRawTransaction({ serializedTransaction });
-      } catch (error) {
-        if (attempt === SEND_ATTEMPTS || !isNonceTaken(error)) throw error;
-      }
-    }
+      await notes.beforeSending(signed.hash);
+      notes.txHash = signed.hash;
+      return signed;
+    });
   }
 
   /**
