@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { Readable } from "node:stream";
+import { finished, Readable } from "node:stream";
 
 import type { Middleware, ParameterizedContext } from "koa";
 
@@ -27,6 +27,8 @@ export interface Answer {
   code?: ErrorCode;
   /** JSON text; a stream only from a route that `produces` one. */
   body: string | Buffer | Readable;
+  /** Called when the answer is about to be sent. The promise tells whether it was sent to its end. It never rejects. */
+  onSending?: (isSent: Promise<boolean>) => void;
 }
 
 /** What a custom step of the pipeline knows about a request. */
@@ -237,7 +239,14 @@ async function serialise(route: RouteDefinition<never>, result: HandlerResult): 
   return { status, type: "application/json", headers, body: JSON.stringify(await schema.parseAsync(result.body)) };
 }
 
-function send(context: Context, { status, type, headers, code, body }: Answer): void {
+function send(context: Context, { status, type, headers, code, body, onSending }: Answer): void {
+  onSending?.(
+    new Promise((resolve) => {
+      finished(context.res, (error) => {
+        resolve(error === null || error === undefined);
+      });
+    }),
+  );
   context.state.code = code;
   context.status = status;
   if (type !== undefined) context.type = type;

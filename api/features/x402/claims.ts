@@ -56,6 +56,8 @@ export interface ClaimsDeps {
 
 export type Claims = ReturnType<typeof createClaims>;
 
+const PIPELINE = { updatePipeline: true } as const;
+
 const token = (): string => randomBytes(RANDOM_BYTES).toString("hex");
 
 /**
@@ -107,10 +109,11 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
   ): Promise<boolean> {
     const unconfirmed = { _id, owner, state: { $in: [...UNPAID_STATES] }, $expr: isLive };
     const fields = { state, txHash: place.txHash.toLowerCase(), position: place.position, spentAt: new Date() };
-    const change = state === "spent" ? { $set: fields, $unset: { answerDue: 1 } } : { $set: fields };
-    if (pack === undefined) return (await claims.updateOne(unconfirmed, change)).modifiedCount === 1;
+    // Until the answer is sent, another request may have to send it.
+    const change = [{ $set: { ...literal(fields), answerDue: true, leaseEndsAt: leaseEnd } }];
+    if (pack === undefined) return (await claims.updateOne(unconfirmed, change, PIPELINE)).modifiedCount === 1;
     return withTransaction(connection, async (session) => {
-      const { modifiedCount } = await claims.updateOne(unconfirmed, change, { session });
+      const { modifiedCount } = await claims.updateOne(unconfirmed, change, { ...PIPELINE, session });
       if (modifiedCount === 1) await credit(agentId, pack.class, pack.calls, session);
       return modifiedCount === 1;
     });
@@ -119,11 +122,11 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
   return {
     /** How often a lease has to be renewed, in milliseconds. */
     renewEveryMs: leaseMs / 3,
+    /** How long a request waits for another one with the same payment, in milliseconds. */
+    patienceMs: timings.x402PatienceMs,
 
     /**
      * Reserves a payment for a request. Returns the claim if this call owns it now, or undefined if the payment is used
-    /** How long a request waits for another one with the same payment, in milliseconds. */
-    patienceMs: timings.x402PatienceMs,
      * already. A claim of the same agent whose process was killed before the call was answered is taken over.
      */
     async reserve(claim: NewClaim): Promise<ClaimRecord | undefined> {
@@ -145,9 +148,18 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
 
     findByTransfer: (network: Network, txHash: string) => claims.find({ network, txHash }).lean<ClaimRecord[]>(),
 
-    /** The claim of this request, if it has been answered and the caller hasn't got the answer. */
+    /** The claim of this request whose settlement wasn't known when its caller was answered. */
     findDue: (agentId: string, requestHash: string) =>
-      claims.findOne({ agentId, requestHash, answerDue: true }).lean<ClaimRecord | null>(),
+      claims
+        .findOne({ agentId, requestHash, answerDue: true, state: { $in: ["settling", "settled"] } })
+        .lean<ClaimRecord | null>(),
+
+    /** One of these claims that is spent and whose answer was lost with its process or connection. */
+    async findLost(all: readonly ClaimRecord[]): Promise<ClaimRecord | undefined> {
+      const due = all.filter(({ state, answerDue }) => state === "spent" && answerDue === true).map(({ _id }) => _id);
+      if (due.length === 0) return undefined;
+      return (await claims.findOne({ _id: { $in: due }, $expr: hasNoLease }).lean<ClaimRecord | null>()) ?? undefined;
+    },
 
     /** The claim that pays for an operation, if its call has been answered. */
     findAnswered: (operationId: string, agentId: string, requestHash: string) =>
@@ -239,10 +251,29 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
       return isConfirmed;
     },
 
-    /** Takes the right to answer the caller of a confirmed payment. False if another request has taken it. */
-    async deliver({ _id }: ClaimRecord): Promise<boolean> {
-      const change = { $set: { state: "spent" }, $unset: { answerDue: 1 } } as const;
-      return (await claims.updateOne({ _id, state: "settled" }, change)).modifiedCount === 1;
+    /**
+     * Takes the right to answer the caller of a confirmed payment.
+     * @returns why another request has it: it has sent the answer, or may be sending it
+     */
+    async deliver(_id: string): Promise<ClaimRecord | "sent" | "sending"> {
+      const isFree = { $or: [{ $eq: ["$state", "settled"] }, { $and: [{ $eq: ["$state", "spent"] }, hasNoLease] }] };
+      const taken = await claims.findOneAndUpdate(
+        { _id, answerDue: true, $expr: isFree },
+        [{ $set: { state: "spent", owner: token(), leaseEndsAt: leaseEnd } }],
+        { ...PIPELINE, returnDocument: "after", lean: true },
+      );
+      if (taken !== null) return taken;
+      return (await claims.exists({ _id, answerDue: true })) === null ? "sent" : "sending";
+    },
+
+    /** Notes that the caller has been answered. From now on the payment counts for nothing. */
+    async noteSent({ _id, owner }: ClaimRecord): Promise<void> {
+      await claims.updateOne({ _id, owner, state: "spent" }, { $unset: { answerDue: 1 } });
+    },
+
+    /** Notes that the connection broke before the caller was answered, so that a repeat gets the answer. */
+    async noteLost({ _id, owner }: ClaimRecord): Promise<void> {
+      await claims.updateOne({ _id, owner, state: "spent" }, [{ $set: { leaseEndsAt: "$$NOW" } }], PIPELINE);
     },
 
     /** Keeps the answer of a call that is paid for already. */
@@ -257,6 +288,6 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
 }
 
 /** Protects values from being read as expressions of an update: `$` is special in them. */
-function literal(claim: NewClaim): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(claim).map(([name, value]) => [name, { $literal: value }]));
+function literal(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, { $literal: value }]));
 }

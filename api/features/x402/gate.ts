@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 import type { X402Settings } from "../../config/x402.ts";
 import { takesIdempotencyKeys } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -6,6 +8,7 @@ import type { Answer, Next, ValidatedContext } from "../../http/pipeline.ts";
 import type { PaymentGate } from "../../http/policies/x402.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { pauseAfter } from "../../lib/retry.ts";
 import type { Claims } from "./claims.ts";
 import type { RequireCover } from "./cover.ts";
 import { discard } from "./desk.ts";
@@ -14,7 +17,7 @@ import { FacilitatorUnavailableError } from "./facilitator.ts";
 import type { ClaimRecord } from "./model.ts";
 import type { Packs } from "./packs.ts";
 import { ProofRefusedError, readProof, requireSender } from "./proof.ts";
-import type { Proof, Refusal } from "./proof.ts";
+import type { Proof, Refusal, TransferProof } from "./proof.ts";
 import type { createReservations } from "./reserve.ts";
 import type { Settlement, Settlements, SignedClaim } from "./settlement.ts";
 import type { Terms } from "./terms.ts";
@@ -48,6 +51,8 @@ interface Visit {
 
 const FIRST_ERROR = 400;
 const OUTAGE_RETRY_SECONDS = 5;
+/** First and longest pause between two looks whether another request has sent an answer, in milliseconds. */
+const SENDING_PAUSE = { minMs: 20, maxMs: 200 };
 
 /**
  * Lets a call past its exhausted budget if it is paid for (section 8.3, decision 36), and sells prepaid packs. The order
@@ -85,11 +90,9 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
       ...(operationId === undefined ? {} : { operationId }),
       ...(pack === undefined ? {} : { pack }),
     };
-    const claim =
-      proof.kind === "signed"
-        ? await reservations.signed(proof, terms, purpose)
-        : await reservations.transfer(proof, terms, purpose);
-    return runReserved(visit, claim);
+    if (proof.kind === "signed") return runReserved(visit, await reservations.signed(proof, terms, purpose));
+    const claim = await reservations.transfer(proof, terms, purpose);
+    return claim === undefined ? useTaken(visit, proof) : runReserved(visit, claim);
   }
 
   /** The answer of an operation that ran earlier with a payment. No other payment is looked at, unless that one failed. */
@@ -112,27 +115,21 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
 
   /** The claim of a proof that is past its reservation. */
   async function knownClaim(proof: Proof, visit: Visit): Promise<ClaimRecord | undefined> {
-    const { context, terms, agentId, requestHash } = visit;
-    const { network, token } = terms;
+    const { network, token } = visit.terms;
     if (proof.kind === "signed") {
       const { from, nonce } = proof.authorization;
       const claim = await claims.findByNonce(network, token.address.toLowerCase(), from, nonce);
       return claim === null || claim.state === "reserved" ? undefined : claim;
     }
     // Other transfers of the same transaction may be unused, so only a claim of this very request counts.
-    const all = await claims.findByTransfer(network, proof.txHash);
-    return all.find(
-      (claim) =>
-        claim.agentId === agentId &&
-        claim.requestHash === requestHash &&
-        (claim.answerDue === true || (claim.state === "spent" && context.operation.isRepeat)),
-    );
+    const all = (await claims.findByTransfer(network, proof.txHash)).filter((claim) => isSameRequest(claim, visit));
+    if (visit.context.operation.isRepeat) return all.find(({ state }) => state === "spent");
+    return claims.findLost(all);
   }
 
   /** A proof that is past its reservation counts for the request that it was used for, if that has no answer yet. */
   async function useAgain(visit: Visit, claim: ClaimRecord): Promise<Answer> {
-    const isSameRequest = claim.agentId === visit.agentId && claim.requestHash === visit.requestHash;
-    if (!isSameRequest) throw new ProofRefusedError("proof_already_used");
+    if (!isSameRequest(claim, visit)) throw new ProofRefusedError("proof_already_used");
     if (claim.state !== "spent") {
       const resumed = await resume(visit, claim);
       if ("failed" in resumed) throw new ProofRefusedError(resumed.failed);
@@ -140,8 +137,19 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     }
     // The caller repeats an operation whose answer was lost on its way.
     const kept = visit.context.operation.isRepeat ? await claims.answerOf(claim) : undefined;
-    if (kept === undefined) throw new ProofRefusedError("proof_already_used");
-    return desk.receipted(kept, claim, claim.txHash ?? "");
+    return kept === undefined ? handOver(visit, claim) : desk.receipted(kept, claim, claim.txHash ?? "");
+  }
+
+  /** A transaction all of whose payments have claims counts for the request whose answer it has paid for. */
+  async function useTaken(visit: Visit, { txHash }: TransferProof): Promise<Answer> {
+    const taken = await claims.findByTransfer(visit.terms.network, txHash);
+    const due = taken.find(
+      (claim) => claim.answerDue === true && claim.state === "spent" && isSameRequest(claim, visit),
+    );
+    if (due !== undefined) return handOver(visit, due);
+    throw new ProofRefusedError(
+      taken.some(({ state }) => state === "reserved") ? "proof_in_use" : "proof_already_used",
+    );
   }
 
   async function runReserved(visit: Visit, claim: ClaimRecord): Promise<Answer> {
@@ -162,7 +170,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
         if (storable !== undefined) await claims.keepAnswer(claim, storable);
         const { txHash = "", position = 0 } = claim;
         if (!(await claims.confirm(claim, "spent", { txHash, position }))) throw new ProofRefusedError("proof_in_use");
-        return desk.receipted(answer, claim, txHash);
+        return handed(claim, answer, txHash);
       } catch (error) {
         discard(answer);
         throw error;
@@ -191,7 +199,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
   /** Continues with a payment whose call has been answered. One that has failed is free. */
   async function resume(visit: Visit, due: ClaimRecord): Promise<Answer | Failed> {
     const { charge, terms } = visit;
-    if (due.state === "settled") return handOver(visit, due, due.txHash ?? "");
+    if (due.state === "settled") return handOver(visit, due);
     const claim = await claims.takeOver(due._id);
     if (claim === undefined || !isSigned(claim)) return desk.pending(charge, terms, due.payment?.txHashes.at(-1));
     return withRenewal(claim, async () => {
@@ -203,18 +211,46 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
       if (settlement.kind === "pending") return stillPending(visit, claim, settlement.txHash);
       // Another process has taken the claim over. It notes the payment, and the next request gets the answer.
       if (!(await claims.confirm(claim, "settled", settlement))) return desk.pending(charge, terms, settlement.txHash);
-      return handOver(visit, claim, settlement.txHash);
+      return handOver(visit, { ...claim, txHash: settlement.txHash });
     });
   }
 
-  /** Gives the caller the answer of a confirmed payment, once. */
-  async function handOver(visit: Visit, claim: ClaimRecord, txHash: string): Promise<Answer> {
-    const kept = await claims.answerOf(claim);
-    if (!(await claims.deliver(claim))) throw new ProofRefusedError("proof_already_used");
-    if (kept !== undefined) return desk.receipted(kept, claim, txHash);
+  /** Gives the caller the answer of a confirmed payment that nobody has given him. */
+  async function handOver(visit: Visit, due: ClaimRecord): Promise<Answer> {
+    const kept = await claims.answerOf(due);
+    const claim = await takeDelivery(due);
+    const { txHash = "" } = claim;
+    if (kept !== undefined) return handed(claim, kept, txHash);
     // The answer couldn't be kept. Reading again is harmless; anything else is done.
-    if (!visit.context.route.readsOnly) throw new ApiError("already_processed");
-    return desk.receipted(await visit.next(), claim, txHash);
+    if (visit.context.route.readsOnly) return handed(claim, await visit.next(), txHash);
+    await claims.noteSent(claim);
+    throw new ApiError("already_processed");
+  }
+
+  /** Waits while another request sends the answer. @throws ProofRefusedError once it is sent, or if that takes long */
+  async function takeDelivery({ _id }: ClaimRecord): Promise<ClaimRecord> {
+    const end = performance.now() + claims.patienceMs;
+    for (let looks = 0; ; looks += 1) {
+      const taken = await claims.deliver(_id);
+      if (typeof taken !== "string") return taken;
+      if (taken === "sent") throw new ProofRefusedError("proof_already_used");
+      if (performance.now() > end) throw new ProofRefusedError("proof_in_use");
+      await sleep(pauseAfter(looks, SENDING_PAUSE));
+    }
+  }
+
+  /** The answer of a spent payment. Until it is sent, the lease keeps other requests with the same proof from getting it. */
+  function handed(claim: ClaimRecord, answer: Answer, txHash: string): Answer {
+    const noteSent = async (isSent: Promise<boolean>): Promise<void> => {
+      try {
+        const wasSent = await withRenewal(claim, () => isSent);
+        await (wasSent ? claims.noteSent(claim) : claims.noteLost(claim));
+      } catch (error) {
+        // The lease ends by itself.
+        log.warn({ err: error }, "couldn't note that the answer of an x402 payment was sent");
+      }
+    };
+    return { ...desk.receipted(answer, claim, txHash), onSending: (isSent) => void noteSent(isSent) };
   }
 
   const settle = (claim: SignedClaim, terms: Terms, isFirst: boolean): Promise<Settlement> => {
@@ -226,7 +262,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     switch (settlement.kind) {
       case "settled":
         if (!(await claims.confirm(claim, "spent", settlement))) throw new ProofRefusedError("proof_in_use");
-        return desk.receipted(answer, claim, settlement.txHash);
+        return handed(claim, answer, settlement.txHash);
       case "pending":
         discard(answer);
         return stillPending(visit, claim, settlement.txHash);
@@ -286,6 +322,9 @@ interface Failed {
 }
 
 const answerOf = (resumed: Answer | Failed): Answer | undefined => ("failed" in resumed ? undefined : resumed);
+
+const isSameRequest = (claim: ClaimRecord, { agentId, requestHash }: Visit): boolean =>
+  claim.agentId === agentId && claim.requestHash === requestHash;
 
 function isSigned(claim: ClaimRecord): claim is SignedClaim {
   return claim.payment !== undefined && claim.nonce !== undefined;

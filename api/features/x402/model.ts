@@ -7,8 +7,8 @@ import type { StoredAnswer } from "../../http/kept-answer.ts";
 
 /**
  * `reserved`: the call that it pays for is running; a claim whose call failed is deleted. `settling`: the call has been
- * answered, and the payment is being settled or its outcome is unknown. `settled`: the payment is confirmed, and the
- * caller doesn't have the answer yet. `spent`: the caller has been answered.
+ * answered, and the payment is being settled or its outcome is unknown. `settled`: the payment is confirmed, and no
+ * request gives the caller the answer yet. `spent`: a request gives it, or has given it.
  */
 export type ClaimState = "reserved" | "settling" | "settled" | "spent";
 

@@ -71,8 +71,11 @@ export function createReservations({ claims, chain, facilitator, clock }: Reserv
       return claim;
     },
 
-    /** A transfer that the caller has sent (section 8.3). A transaction with several such transfers pays several calls. */
-    async transfer({ txHash, from }: TransferProof, terms: Terms, purpose: Purpose): Promise<ClaimRecord> {
+    /**
+     * A transfer that the caller has sent (section 8.3). A transaction with several such transfers pays several calls.
+     * @returns undefined if each of them has a claim
+     */
+    async transfer({ txHash, from }: TransferProof, terms: Terms, purpose: Purpose): Promise<ClaimRecord | undefined> {
       const lookup = await chain.lookupReceipt(txHash);
       if (lookup.status === "unknown") throw new ProofRefusedError("transaction_not_found");
       if (lookup.status === "pending") throw new ProofRefusedError("transaction_unconfirmed");
@@ -88,14 +91,9 @@ export function createReservations({ claims, chain, facilitator, clock }: Reserv
         });
         if (claim !== undefined) return claim;
       }
-      throw new ProofRefusedError(await whyTaken(txHash, terms));
+      return undefined;
     },
   };
-
-  async function whyTaken(txHash: string, terms: Terms): Promise<Refusal> {
-    const taken = await claims.findByTransfer(terms.network, txHash);
-    return taken.some(({ state }) => state === "reserved") ? "proof_in_use" : "proof_already_used";
-  }
 }
 
 /** Kinds of mismatches, from a transfer that has nothing to do with the terms to one that nearly matches. */

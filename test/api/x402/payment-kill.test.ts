@@ -1,8 +1,9 @@
-// API processes that are killed, or stall, between two steps of a payment: reserve, run, settle, mark as spent.
+// API processes that are killed, or stall, between any two steps of a payment, with each kind of proof.
 import { randomBytes } from "node:crypto";
 
 import { assert } from "chai";
 import type { Connection } from "mongoose";
+import type { PrivateKeyAccount } from "viem/accounts";
 
 import { connectDatabase } from "../../../api/db/connection.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
@@ -11,8 +12,15 @@ import { startApiProcess } from "../../fixtures/api-process.ts";
 import type { ApiProcess } from "../../fixtures/api-process.ts";
 import { startFacilitator } from "../../fixtures/facilitator.ts";
 import type { RunningFacilitator } from "../../fixtures/facilitator.ts";
-import { CALL_UNITS, headerV1, headerV2, paymentSettings, signTransfer } from "../../fixtures/payments.ts";
-import type { SignedTransfer } from "../../fixtures/payments.ts";
+import {
+  CALL_UNITS,
+  headerOfTransfer,
+  headerV1,
+  headerV2,
+  pay,
+  paymentSettings,
+  signTransfer,
+} from "../../fixtures/payments.ts";
 import { registrationBody } from "../../fixtures/sign-in.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
@@ -22,18 +30,47 @@ import { until } from "../../fixtures/until.ts";
 const log = createLogger({ level: "silent", name: "test" });
 const THOUSAND_USDC = 1_000_000_000n;
 
-/** A moment at which the process is killed: a message to the database, or a point of the facilitator's settlement. */
-type Moment = { name: string; message: string } | { name: string; settlement: "before" | "after" };
+const PROOFS = ["transfer", "v1", "v2"] as const;
+type ProofKind = (typeof PROOFS)[number];
+const SIGNED = ["v1", "v2"] as const satisfies readonly ProofKind[];
 
-/** Every other one with each version of x402: the steps are the same. */
+/** A moment at which the process is killed. */
+interface Moment {
+  name: string;
+  /** The proofs whose way has this step. A transfer is on chain before its call runs, so nothing is settled then. */
+  proofs: readonly ProofKind[];
+  /** Text of a message to the database, or of the settlement. `after`: it has arrived, and its answer hasn't. */
+  at: { message: string; after?: true } | { settlement: "before" | "after" };
+}
+
+/** The state that marks a payment, as BSON has it: not a field's name. */
+const SPENT = "spent\0";
+/** Every step of a payment: reserve, run, keep the answer, settle, mark as spent, answer. */
 const MOMENTS: readonly Moment[] = [
-  { name: "before the payment is reserved", message: "clm_" },
-  { name: "after the reservation, before the call's effect", message: "Invoice reconciliation" },
-  { name: "after the call's effect, before its answer is kept", message: "x402_answers" },
-  { name: "before the settlement", settlement: "before" },
-  { name: "after the settlement, before it is known", settlement: "after" },
-  { name: "before the payment is marked as spent", message: "spentAt" },
+  { name: "before the payment is reserved", proofs: PROOFS, at: { message: "clm_" } },
+  { name: "once the payment is reserved", proofs: PROOFS, at: { message: "clm_", after: true } },
+  { name: "before the call's effect", proofs: PROOFS, at: { message: "Invoice reconciliation" } },
+  { name: "after the call's effect", proofs: PROOFS, at: { message: "Invoice reconciliation", after: true } },
+  { name: "before the answer is kept", proofs: PROOFS, at: { message: "x402_answers" } },
+  { name: "once the answer is kept", proofs: PROOFS, at: { message: "x402_answers", after: true } },
+  { name: "before the call is noted as answered", proofs: SIGNED, at: { message: "answerDue" } },
+  { name: "before the settlement", proofs: SIGNED, at: { settlement: "before" } },
+  { name: "after the settlement, before it is known", proofs: SIGNED, at: { settlement: "after" } },
+  { name: "before the payment is marked as spent", proofs: PROOFS, at: { message: SPENT } },
+  {
+    name: "once the payment is marked as spent, before the answer",
+    proofs: PROOFS,
+    at: { message: SPENT, after: true },
+  },
 ];
+/** Processes that start at the same time. */
+const AT_ONCE = 4;
+
+interface CreateBody {
+  code?: string;
+  data?: { id: string };
+  details?: { reason?: string };
+}
 
 describe("a paid call whose process is killed", () => {
   const databaseName = `test_payment_${randomBytes(6).toString("hex")}`;
@@ -83,17 +120,18 @@ describe("a paid call whose process is killed", () => {
     const headers = { "content-type": "application/json", "x-api-key": apiKey, ...proof };
     const body = JSON.stringify(listingBody());
     const answer = await fetch(`${url}/api/v1/services`, { method: "POST", headers, body });
-    return { status: answer.status, body: (await answer.json()) as { code?: string; data?: { id: string } } };
+    return { status: answer.status, body: (await answer.json()) as CreateBody };
   }
 
   /** Starts a process that announces the moment and gets no further. */
   async function stalled(moment: Moment) {
-    if ("settlement" in moment) {
+    const { at } = moment;
+    if ("settlement" in at) {
       const facilitator = await startFacilitator("base-sepolia");
       const { promise: reached, resolve } = Promise.withResolvers<undefined>();
       facilitator.intercept = async (path, settle) => {
         if (path !== "/settle") return undefined;
-        if (moment.settlement === "after") await settle();
+        if (at.settlement === "after") await settle();
         resolve(undefined);
         return new Promise(() => undefined);
       };
@@ -101,7 +139,8 @@ describe("a paid call whose process is killed", () => {
       return { api, reached: (): Promise<unknown> => reached, close: () => facilitator.close() };
     }
     const { api, route } = await startBehindRoute();
-    return { api, reached: () => route.stallAt(moment.message), close: () => route.close() };
+    const reached = () => (at.after === true ? route.stallAfter(at.message) : route.stallAt(at.message));
+    return { api, reached, close: () => route.close() };
   }
 
   /** Starts a process that reaches the database by a route that can stall. */
@@ -114,52 +153,62 @@ describe("a paid call whose process is killed", () => {
     return { route, api: await start({ X402_FACILITATOR_URL: healthy.url, MONGODB_URI: direct.href }) };
   }
 
-  for (const [version, header, moments] of [
-    ["v1", (payload: SignedTransfer) => headerV1(payload), MOMENTS.filter((_, index) => index % 2 === 0)],
-    [
-      "v2",
-      (payload: SignedTransfer) => headerV2({ chain, usdc, payTo }, payload),
-      MOMENTS.filter((_, index) => index % 2 === 1),
-    ],
-  ] as const) {
-    it(`${version}: is answered with the same proof, runs once and takes the money once, at each moment [D36]`, async () => {
-      await Promise.all(
-        moments.map(async (moment) => {
-          const { agentId, apiKey, account } = await brokeAgent();
-          const proof = header(await signTransfer({ chain, usdc, payTo }, account));
-          const { api, reached, close } = await stalled(moment);
-          const arrived = reached();
-          const lost = create(api.url, apiKey, proof);
-          lost.catch(() => undefined);
-          await arrived;
-          api.kill();
-          await assert.isRejected(lost);
-          await close();
+  async function proofOf(kind: ProofKind, account: PrivateKeyAccount): Promise<Record<string, string>> {
+    const shop = { chain, usdc, payTo };
+    if (kind === "transfer") return headerOfTransfer(await pay(shop, account), account.address);
+    const payment = await signTransfer(shop, account);
+    return kind === "v1" ? headerV1(payment) : headerV2(shop, payment);
+  }
 
-          // Another process may only take over once the dead one's lease has ended.
-          const answer = await until(`the proof counts that was killed ${moment.name}`, async () => {
-            const result = await create(survivor.url, apiKey, proof);
-            return result.status === 402 ? undefined : result;
-          });
-          assert.strictEqual(answer.status, 201, moment.name);
-          assert.strictEqual((await create(survivor.url, apiKey, proof)).status, 402, moment.name);
+  /** Kills the process of a paid call and repeats the call with the same proof. */
+  async function killAt(moment: Moment, kind: ProofKind): Promise<void> {
+    const name = `${kind}, ${moment.name}`;
+    const { agentId, apiKey, account } = await brokeAgent();
+    const proof = await proofOf(kind, account);
+    const { api, reached, close } = await stalled(moment);
+    const arrived = reached();
+    const lost = create(api.url, apiKey, proof);
+    lost.catch(() => undefined);
+    await arrived;
+    api.kill();
+    await assert.isRejected(lost);
+    await close();
 
-          const listings = await connection.collection("listings").find({ sellerAgentId: agentId }).toArray();
-          assert.deepEqual(
-            listings.map(({ _id }) => String(_id)),
-            [answer.body.data?.id],
-            moment.name,
-          );
-          assert.strictEqual(THOUSAND_USDC - (await chain.usdcOf(account.address)), CALL_UNITS.api, moment.name);
-          const claims = await connection.collection("x402_claims").find({ agentId }).toArray();
-          assert.deepEqual(
-            claims.map(({ state }) => String(state)),
-            ["spent"],
-            moment.name,
-          );
-        }),
-      );
+    // Another process may only take over once the dead one's lease has ended. Until then no other payment is asked for.
+    const answer = await until(`the proof counts: ${name}`, async () => {
+      const result = await create(survivor.url, apiKey, proof);
+      if (result.status !== 402) return result;
+      assert.include(["proof_in_use", "settlement_pending"], result.body.details?.reason ?? result.body.code, name);
+      return undefined;
     });
+    assert.strictEqual(answer.status, 201, name);
+    const again = await create(survivor.url, apiKey, proof);
+    assert.deepEqual([again.status, again.body.details?.reason], [402, "proof_already_used"], name);
+
+    const listings = await connection.collection("listings").find({ sellerAgentId: agentId }).toArray();
+    assert.deepEqual(
+      listings.map(({ _id }) => String(_id)),
+      [answer.body.data?.id],
+      name,
+    );
+    assert.strictEqual(THOUSAND_USDC - (await chain.usdcOf(account.address)), CALL_UNITS.api, name);
+    const claims = await connection.collection("x402_claims").find({ agentId }).toArray();
+    assert.deepEqual(
+      claims.map(({ state }) => String(state)),
+      ["spent"],
+      name,
+    );
+  }
+
+  for (const kind of PROOFS) {
+    const moments = MOMENTS.filter(({ proofs }) => proofs.includes(kind));
+    for (let first = 0; first < moments.length; first += AT_ONCE) {
+      const some = moments.slice(first, first + AT_ONCE);
+      const names = some.map(({ name }) => name).join("; ");
+      it(`${kind}: is answered with the same proof, runs once and takes the money once. Killed ${names} [D36]`, async () => {
+        await Promise.all(some.map((moment) => killAt(moment, kind)));
+      });
+    }
   }
 
   it("takes no money if it stalled until its lease ended and a repeat has been paid for [D36] [D43]", async () => {
