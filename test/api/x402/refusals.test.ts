@@ -21,6 +21,7 @@ import {
   startPaidApi,
 } from "../../fixtures/payments.ts";
 import type { PaidApi } from "../../fixtures/payments.ts";
+import { openChain } from "../../fixtures/stack.ts";
 
 const PATH = "/api/v1/services";
 const FAILED = "x402 payment verification failed";
@@ -149,6 +150,9 @@ describe("an x402 proof that doesn't count", () => {
       await assertRefused(headerV1(used), "authorization_used");
       // The money has arrived, so its transaction is a proof.
       assert.strictEqual((await call(headerOfTransfer(transactionHash, from))).status, 200);
+      for (const headers of [headerV1(used), headerV2(paid, used), headerOfTransfer(transactionHash, from)]) {
+        await assertRefused(headers, "proof_already_used");
+      }
     });
   });
 
@@ -195,8 +199,15 @@ describe("an x402 proof that doesn't count", () => {
       for (const network of ["base", "eip155:8453", "eip155:1", ""]) {
         await assertRefused(headerOfTransfer(txHash, walletAddress, { network }), "wrong_network");
       }
+      const base = await openChain("base");
+      const units = { usdc: CALL_UNITS.api };
+      await base.endow(agent.account, units);
+      const usdc = base.deployment.tokens.find(({ symbol }) => symbol === "USDC")?.address ?? "0x";
+      const elsewhere = await pay({ chain: base, usdc, payTo: paid.payTo }, agent.account);
       const unknown = `0x${randomBytes(32).toString("hex")}`;
-      await assertRefused(headerOfTransfer(unknown, walletAddress), "transaction_not_found");
+      for (const hash of [elsewhere, unknown]) {
+        await assertRefused(headerOfTransfer(hash, walletAddress), "transaction_not_found");
+      }
     });
 
     it("of a foreign wallet, in its own name or in the caller's", async () => {
@@ -207,7 +218,7 @@ describe("an x402 proof that doesn't count", () => {
       assert.strictEqual((await call(headerOfTransfer(txHash, other.walletAddress), other.apiKey)).status, 200);
     });
 
-    it("that isn't confirmed yet: it isn't consumed", async () => {
+    it("that isn't confirmed yet: it counts once it is", async () => {
       const payer = await paid.richAgent();
       const data = encodeFunctionData({
         abi: erc20Abi,
@@ -215,7 +226,10 @@ describe("an x402 proof that doesn't count", () => {
         args: [paid.payTo, CALL_UNITS.api],
       });
       const txHash = await paid.chain.sendTooEarly(payer.account, { to: paid.usdc, data });
-      await assertRefused(headerOfTransfer(txHash, payer.walletAddress), "transaction_unconfirmed", payer.apiKey);
+      const proof = headerOfTransfer(txHash, payer.walletAddress);
+      await assertRefused(proof, "transaction_unconfirmed", payer.apiKey);
+      const nothing = { to: payer.walletAddress, data: "0x" };
+      while ((await call(proof, payer.apiKey)).status !== 200) await paid.chain.send(payer.account, nothing);
     });
 
     it("that reverted", async () => {
@@ -272,20 +286,34 @@ describe("an x402 proof that doesn't count", () => {
       }
     });
 
-    it("is refused in another form: the same authorisation as version 2, its transaction, both network names", async () => {
-      const payload = await signTransfer(paid, agent.account);
-      const answer = await call(headerV1(payload));
-      assert.strictEqual(answer.status, 200);
-      const receipt = JSON.parse(Buffer.from(answer.headers.get("x-payment-response") ?? "", "base64").toString()) as {
-        transaction: string;
-      };
-      await assertRefused(headerV2(paid, payload), "proof_already_used");
-      await assertRefused(headerOfTransfer(receipt.transaction, agent.walletAddress), "proof_already_used");
-      const upper = `0x${receipt.transaction.slice(2).toUpperCase()}`;
-      await assertRefused(
-        headerOfTransfer(upper, agent.walletAddress, { network: "eip155:84532" }),
-        "proof_already_used",
-      );
+    for (const [version, other] of [
+      ["v1", "v2"],
+      ["v2", "v1"],
+    ] as const) {
+      it(`is refused in another form: an authorisation paid as ${version}, as ${other} and by its transaction [D36]`, async () => {
+        const payload = await signTransfer(paid, agent.account);
+        const forms = { v1: headerV1(payload), v2: headerV2(paid, payload) };
+        const answer = await call(forms[version]);
+        assert.strictEqual(answer.status, 200);
+        const receipt = answer.headers.get(version === "v1" ? "x-payment-response" : "payment-response") ?? "";
+        const { transaction } = JSON.parse(Buffer.from(receipt, "base64").toString()) as { transaction: string };
+        await assertRefused(forms[other], "proof_already_used");
+        await assertRefused(headerOfTransfer(transaction, agent.walletAddress), "proof_already_used");
+        const upper = `0x${transaction.slice(2).toUpperCase()}`;
+        await assertRefused(
+          headerOfTransfer(upper, agent.walletAddress, { network: "eip155:84532" }),
+          "proof_already_used",
+        );
+      });
+    }
+
+    it("opens one call of many at once with both versions of one authorisation, and takes the money once [D36]", async () => {
+      const payer = await paid.richAgent();
+      const payload = await signTransfer(paid, payer.account);
+      const forms = [headerV1(payload), headerV2(paid, payload)];
+      const answers = await Promise.all([...forms, ...forms, ...forms].map((headers) => call(headers, payer.apiKey)));
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 402, 402, 402, 402, 402]);
+      assert.strictEqual(THOUSAND_USDC - (await paid.chain.usdcOf(payer.walletAddress)), CALL_UNITS.api);
     });
 
     it("opens one call of many at once, and takes the money once", async () => {
