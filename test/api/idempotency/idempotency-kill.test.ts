@@ -3,19 +3,18 @@ import { assert } from "chai";
 
 import type { MailTokenRecord } from "../../../api/features/developer/model.ts";
 import { sha256Hex } from "../../../api/lib/ids.ts";
-import { assertError, listingBody, readStack, startTestApi } from "../../fixtures/api.ts";
+import { assertError, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { Answer, TestApi } from "../../fixtures/api.ts";
-import { startApiProcess } from "../../fixtures/api-process.ts";
+import { bsonOf, startBehindDatabaseRoute } from "../../fixtures/api-process.ts";
 import { ONE_USDC, openMarket } from "../../fixtures/deals.ts";
 import type { Market } from "../../fixtures/deals.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
 import { paymentMethodBody } from "../../fixtures/statements.ts";
-import { routeTo } from "../../fixtures/stall.ts";
 
 const KEY = "killed-request";
 /** In the message that keeps an answer. */
-const DONE = bson("state", "done");
+const DONE = bsonOf("state", "done");
 
 describe("a request with an Idempotency-Key whose process is killed", () => {
   let api: TestApi;
@@ -34,13 +33,7 @@ describe("a request with an Idempotency-Key whose process is killed", () => {
 
   /** Kills a process before its message with this text reaches the database. */
   async function killAt(moment: string, path: string, apiKey: string, body?: object): Promise<void> {
-    const databaseName = api.container.connection.name;
-    const direct = new URL((await readStack()).mongodbUri);
-    const route = await routeTo(Number(direct.port));
-    direct.port = String(route.port);
-    direct.pathname = `/${databaseName}`;
-    direct.searchParams.set("directConnection", "true");
-    const child = await startApiProcess(databaseName, { MONGODB_URI: direct.href });
+    const { api: child, route } = await startBehindDatabaseRoute(api.container.connection.name);
     try {
       const reached = route.stallAt(moment);
       const lost = fetch(child.url + path, {
@@ -76,7 +69,7 @@ describe("a request with an Idempotency-Key whose process is killed", () => {
         await keys().deleteMany({});
         const before = await countOf(collection);
         const request = body();
-        await killAt(created === 0 ? bson("insert", collection) : DONE, path, market[as].apiKey, request);
+        await killAt(created === 0 ? bsonOf("insert", collection) : DONE, path, market[as].apiKey, request);
         assert.strictEqual(await countOf(collection), before + created, "what the killed process left");
 
         const repeat = () =>
@@ -165,8 +158,3 @@ describe("a request with an Idempotency-Key whose process is killed", () => {
     assert.strictEqual(answer.headers.get("retry-after"), "1");
   });
 });
-
-/** The part of a BSON document that holds a text under a name. */
-function bson(name: string, text: string): string {
-  return `${name}\0${String.fromCharCode(text.length + 1)}\0\0\0${text}\0`;
-}
