@@ -140,6 +140,11 @@ interface RouteSpec<
    */
   storesAnswer?: boolean;
   /**
+   * Statuses that only say "not yet": a repeat with the same `Idempotency-Key` runs again and may have another outcome.
+   * Every other answer below 400 is final.
+   */
+  provisional?: readonly (keyof Responses & number)[];
+  /**
    * True if the call changes nothing, so that running a repeat again does no harm: its `Idempotency-Key` is ignored, and
    * no answer is stored for it. True by default for a GET alone.
    */
@@ -196,6 +201,7 @@ export interface RouteDefinition<Deps> {
   responseHeaders?: HeaderSchemas;
   produces?: readonly [string, ...string[]];
   storesAnswer: boolean;
+  provisional: readonly number[];
   readsOnly: boolean;
   errors: readonly ErrorCode[];
   // A property, not a method, so that parameters are compared contravariantly: a route that needs more than the
@@ -235,6 +241,7 @@ export function defineRoute<
       query: spec.query ?? NOTHING,
       ...(spec.body === undefined && spec.method !== "GET" ? { body: NOTHING } : {}),
       storesAnswer: spec.storesAnswer ?? true,
+      provisional: spec.provisional ?? [],
       readsOnly: spec.readsOnly ?? spec.method === "GET",
       errors: spec.errors ?? [],
       // The pipeline calls the handler only with what these schemas have parsed, so widening its input is safe.

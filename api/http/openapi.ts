@@ -75,7 +75,8 @@ const IDEMPOTENCY_HEADER = z.object({
     .meta({
       description:
         "Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets " +
-        "the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.",
+        "the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 " +
+        "of fund and deliver.",
     }),
 });
 

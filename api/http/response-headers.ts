@@ -35,6 +35,8 @@ const RECEIPTS = {
   "X-PAYMENT-RESPONSE": header("PaymentResponseV1", encodedJson.clone(), "Receipt of an x402 v1 payment, base64 JSON"),
   "PAYMENT-RESPONSE": header("PaymentResponseV2", encodedJson.clone(), "Receipt of an x402 v2 payment, base64 JSON"),
 };
+/** Names of the headers with the receipt of a payment. */
+export const RECEIPT_HEADERS: readonly string[] = Object.keys(RECEIPTS);
 const asked = header("PaymentRequired", encodedJson.clone(), "What x402 v2 clients are to pay, base64 JSON");
 
 const ACCEPTED = 202;

@@ -109,6 +109,7 @@ const fundTransaction = defineRoute({
   params: transactionParams,
   body: fundBody,
   responses: { 200: transactionAnswer, 202: transactionAnswer },
+  provisional: [202],
   errors: [
     "not_found",
     "wrong_role",
@@ -149,6 +150,7 @@ const deliverTransaction = defineRoute({
   params: transactionParams,
   body: deliverBody,
   responses: { 200: transactionAnswer, 202: pendingDeliveryAnswer },
+  provisional: [202],
   errors: [
     "not_found",
     "wrong_role",

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { sha256Hex } from "../../lib/ids.ts";
 import { takesIdempotencyKeys } from "../define-route.ts";
+import type { RouteDefinition } from "../define-route.ts";
 import { ApiError, validationError } from "../errors.ts";
 import { inputText, isKeepable } from "../kept-answer.ts";
 import type { KeptAnswer } from "../kept-answer.ts";
@@ -50,7 +51,8 @@ const LONGEST_PAUSE_MS = 400;
 /**
  * Answers the repeat of a request with the answer of the first (decision 43), except on routes without a rate limit and on those
  * that only read. A key is scoped to API key and route; on a route without an API key also to the body, so that strangers can't use up each
- * other's keys. Only final answers are kept: a 202 and every error run again, as the same operation.
+ * other's keys. Only final answers are kept: what the route declares provisional and every error run again, as the same
+ * operation.
  */
 export function idempotency(keys: IdempotencyKeys): Step<ValidatedContext> {
   return async (context, next) => {
@@ -109,7 +111,7 @@ async function runClaimed(
   const renewal = setInterval(() => void keys.renew(request, owner), keys.renewEveryMs);
   try {
     const answer = await next();
-    if (!isFinal(answer)) await keys.release(request, owner);
+    if (!isFinal(context.route, answer)) await keys.release(request, owner);
     else await keys.finish(request, owner, context.route.storesAnswer ? answer : null);
     return answer;
   } catch (error) {
@@ -123,10 +125,9 @@ async function runClaimed(
   }
 }
 
-const ACCEPTED = 202;
 const FIRST_ERROR = 400;
 
-/** Whether a repeat should get the same answer. After a 202 or an error the next request may have another outcome. */
-function isFinal(answer: Answer): answer is KeptAnswer {
-  return answer.status !== ACCEPTED && answer.status < FIRST_ERROR && isKeepable(answer);
+/** Whether a repeat should get the same answer. After "not yet" or an error the next request may have another outcome. */
+function isFinal({ provisional }: RouteDefinition<never>, answer: Answer): answer is KeptAnswer {
+  return answer.status < FIRST_ERROR && !provisional.includes(answer.status) && isKeepable(answer);
 }

@@ -1,4 +1,5 @@
 import type { Answer, Next, Step, ValidatedContext } from "../pipeline.ts";
+import { RECEIPT_HEADERS } from "../response-headers.ts";
 
 /** Decides what a call costs, and takes payments. */
 export interface PaymentGate {
@@ -12,5 +13,20 @@ export interface PaymentGate {
  * verified nor spent.
  */
 export function x402(gate: PaymentGate): Step<ValidatedContext> {
-  return (context, next) => gate.pass(context, next);
+  return async (context, next) => {
+    let runs = 0;
+    const answer = await gate.pass(context, () => {
+      runs += 1;
+      return next();
+    });
+    const { route, operation } = context;
+    if (runs > 0 || !operation.isRepeat || !route.provisional.includes(answer.status)) return answer;
+    // An earlier request has paid, and all it was told is "not yet".
+    const current = await next();
+    return { ...current, headers: { ...current.headers, ...receiptOf(answer) } };
+  };
+}
+
+function receiptOf({ headers }: Answer): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => RECEIPT_HEADERS.includes(name)));
 }

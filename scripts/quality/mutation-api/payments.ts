@@ -53,7 +53,7 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "an error is kept as the answer of a key",
     file: POLICY,
-    from: "if (!isFinal(answer)) await keys.release(request, owner);\n    else await",
+    from: "if (!isFinal(context.route, answer)) await keys.release(request, owner);\n    else await",
     to: "await",
     tests: [...IDEMPOTENCY_TESTS, "transactions/funding.test.ts"],
   },

@@ -1509,7 +1509,7 @@ export type PostApiV1AuthRegisterData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -1590,7 +1590,7 @@ export type DeleteApiV1AuthKeysData = {
   body?: never;
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -1684,7 +1684,7 @@ export type PostApiV1AuthKeysData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -2274,7 +2274,7 @@ export type PostApiV1AgentsKyaPaymentMethodData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -2384,7 +2384,7 @@ export type PostApiV1AdminAgentsByIdKyaData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -2469,7 +2469,7 @@ export type PostApiDeveloperAccessData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -2539,7 +2539,7 @@ export type PostApiDeveloperVerifyData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -3159,7 +3159,7 @@ export type PostApiV1ServicesData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -3243,7 +3243,7 @@ export type DeleteApiV1ServicesByIdData = {
   body?: never;
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -3467,7 +3467,7 @@ export type PatchApiV1ServicesByIdData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -3692,7 +3692,7 @@ export type PostApiV1CheckoutData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -4093,7 +4093,7 @@ export type PostApiV1TransactionsByIdFundData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -4217,7 +4217,7 @@ export type PostApiV1TransactionsByIdDeliverData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -4330,7 +4330,7 @@ export type PostApiV1TransactionsByIdConfirmData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -4734,7 +4734,7 @@ export type PostApiV1DisputesData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -5010,7 +5010,7 @@ export type PostApiV1DisputesByDisputeIdEvidenceData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -5126,7 +5126,7 @@ export type PostApiV1TransactionsByIdDisputeEvidenceData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -5238,7 +5238,7 @@ export type PostApiV1DisputesByDisputeIdSettlementData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -5347,7 +5347,7 @@ export type PostApiV1AdminDisputesByDisputeIdRulingData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -5770,7 +5770,7 @@ export type PostApiV1MemoryData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
     /**
@@ -5899,7 +5899,7 @@ export type PostApiV1MemoryBatchData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -6084,7 +6084,7 @@ export type PostApiV1MemoryImportData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -6183,7 +6183,7 @@ export type DeleteApiV1MemoryByKeyData = {
   body?: never;
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
     /**
@@ -6455,7 +6455,7 @@ export type PostApiV1MemoryByKeyRenewData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
     /**
@@ -6737,7 +6737,7 @@ export type PostApiV1WebhooksSecretRotateData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -6844,7 +6844,7 @@ export type PostApiV1WebhooksSecretActivateData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -7096,7 +7096,7 @@ export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -7192,7 +7192,7 @@ export type PostApiV1WebhooksByWebhookIdPingData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -7291,7 +7291,7 @@ export type PostApiV1WebhooksByWebhookIdRedeliverData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -7491,7 +7491,7 @@ export type PostApiV1WebhooksData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -7577,7 +7577,7 @@ export type DeleteApiV1WebhooksByWebhookIdData = {
   body?: never;
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -7765,7 +7765,7 @@ export type PatchApiV1WebhooksByWebhookIdData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -7960,7 +7960,7 @@ export type PostApiV1MessagesData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -8124,7 +8124,7 @@ export type PatchApiV1MessagesByIdData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -8301,7 +8301,7 @@ export type PostApiV1UcpMessagesData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -8393,7 +8393,7 @@ export type DeleteApiV1MessagesSubscribeData = {
   body?: never;
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -8486,7 +8486,7 @@ export type PostApiV1MessagesSubscribeData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -8650,7 +8650,7 @@ export type PostApiV1MessagesWebhookData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };
@@ -8879,7 +8879,7 @@ export type PostApiV1X402PacksByPackIdData = {
   };
   headers?: {
     /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. A 202 or an error isn't kept.
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
      */
     "Idempotency-Key"?: string;
   };

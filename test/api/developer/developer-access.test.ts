@@ -75,6 +75,20 @@ describe("developer access", () => {
       assert.deepEqual([await statusOf(email), await sendDue(), mails.received.length], ["sent", 0, 1]);
     });
 
+    it("[D43] a repeat with the same Idempotency-Key is the same request, also when its address may get another mail", async () => {
+      const body = { email: newAddress() };
+      const request = () => api.request("POST", ACCESS, { body, headers: { "Idempotency-Key": "one mail" } });
+      const first = await request();
+      assert.strictEqual(first.status, 202, first.text);
+      assert.strictEqual(await sendDue(), 1);
+      laterMs += 11 * MINUTE_MS;
+      const repeat = await request();
+      assert.deepEqual([repeat.text, repeat.headers.get("idempotency-replayed")], [first.text, "true"]);
+      assert.strictEqual(await sendDue(), 0);
+      await ask(body);
+      assert.strictEqual(await sendDue(), 1);
+    });
+
     it("[S2.8.01] [D31] [D32] the token gives the agent level 1, Basic, and works once", async () => {
       const email = newAddress();
       const token = await mailedToken(email);

@@ -136,6 +136,23 @@ describe("a request with an Idempotency-Key", () => {
       assert.strictEqual(delivered.status, 200, delivered.text);
       assertReplayed(await deliver(), delivered);
     });
+
+    it("[D43] replays a 202 that is all its route answers", async () => {
+      const agent = await api.registerAgent();
+      const webhook = { url: "https://agent.example/hook", events: ["escrow.funded"] };
+      const { body } = await send("POST", "/api/v1/webhooks", { as: agent, key: newKey(), body: webhook });
+      const [toPing, toRedeliver] = [newKey(), newKey()];
+      const ping = () =>
+        send("POST", `/api/v1/webhooks/${body.data.webhookId as string}/ping`, { as: agent, key: toPing, body: {} });
+      const pinged = await ping();
+      assert.strictEqual(pinged.status, 202, pinged.text);
+      assertReplayed(await ping(), pinged);
+      const path = `/api/v1/webhooks/deliveries/${pinged.body.data.deliveryId as string}/redeliver`;
+      const redeliver = () => send("POST", path, { as: agent, key: toRedeliver, body: {} });
+      const redelivered = await redeliver();
+      assert.strictEqual(redelivered.status, 202, redelivered.text);
+      assertReplayed(await redeliver(), redelivered);
+    });
   });
 
   describe("with a key that is in use", () => {
