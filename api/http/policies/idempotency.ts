@@ -50,8 +50,8 @@ const LONGEST_PAUSE_MS = 400;
 
 /**
  * Answers the repeat of a request with the answer of the first (decision 43), except on routes without a rate limit and on those
- * that only read. A key is scoped to API key and route; on a route without an API key also to the body, so that strangers can't use up each
- * other's keys. Only final answers are kept: what the route declares provisional and every error run again, as the same
+ * that only read. A key is scoped to API key and route; where anyone may call without one also to the body, so that strangers can't use up
+ * each other's keys. Only final answers are kept: what the route declares provisional and every error run again, as the same
  * operation.
  */
 export function idempotency(keys: IdempotencyKeys): Step<ValidatedContext> {
@@ -81,12 +81,17 @@ function keyedRequest(context: ValidatedContext, key: string | string[]): KeyedR
     const message = "Must have 1 to 255 printable ASCII characters";
     throw validationError([{ path: "headers.idempotency-key", message }]);
   }
-  const { route, caller, input } = context;
+  const { route, input } = context;
   // The same body under another condition, such as `If-Match`, is another request.
   const conditions = Object.keys(route.requestHeaders ?? {}).map((name) => context.headers[name.toLowerCase()] ?? null);
   const fingerprint = sha256Hex([inputText(input), ...conditions.map((value) => JSON.stringify(value))].join("|"));
-  const scope = caller === undefined ? ["", fingerprint] : [caller.keyId];
+  const scope = scopeOf(context, fingerprint);
   return { id: sha256Hex(JSON.stringify([...scope, route.method, route.path, key])), fingerprint };
+}
+
+function scopeOf({ route, caller }: ValidatedContext, fingerprint: string): string[] {
+  if (caller !== undefined) return [caller.keyId];
+  return route.auth === "admin" ? ["admin"] : ["", fingerprint];
 }
 
 /** The claim on a request, once no other request with its key is running or patience has ended. */

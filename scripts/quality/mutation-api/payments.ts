@@ -18,8 +18,8 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "an Idempotency-Key belongs to all callers",
     file: POLICY,
-    from: 'const scope = caller === undefined ? ["", fingerprint] : [caller.keyId];',
-    to: 'const scope = caller === undefined ? ["", fingerprint] : [caller.keyId.slice(0, 4)];',
+    from: "if (caller !== undefined) return [caller.keyId];",
+    to: "if (caller !== undefined) return [caller.keyId.slice(0, 4)];",
     tests: IDEMPOTENCY_TESTS,
   },
   {

@@ -103,6 +103,20 @@ describe("the admin's KYA route", () => {
       );
     });
 
+    it("[D43] an Idempotency-Key belongs to one content: a repeat changes nothing, another level or agent is refused", async () => {
+      const options = { headers: { ...bearer(ADMIN_KEY).headers, "Idempotency-Key": agent.agentId } };
+      const first = await set(AUDITED, options);
+      assert.strictEqual(first.status, 200, first.text);
+      await set({ level: 1, reason: "The code has changed." });
+      const repeat = await set(AUDITED, options);
+      assert.deepEqual([repeat.text, repeat.headers.get("idempotency-replayed")], [first.text, "true"]);
+      const other = { level: 2, reason: "Another level." };
+      assertError(await set(other, options), 409, "idempotency_key_reused");
+      const stranger = await api.registerAgent();
+      assertError(await set(AUDITED, options, stranger.agentId), 409, "idempotency_key_reused");
+      assert.strictEqual(await levelOf(), 1);
+    });
+
     it("[D32] every use of the admin key is in the audit with its outcome, the refused ones too", async () => {
       const before = (await uses()).length;
       await set(AUDITED);
