@@ -36,6 +36,8 @@ export interface Ruling {
   /** keccak256 of `documentJson`, which goes on chain. */
   rationaleHash: `0x${string}`;
   ruledAt: Date;
+  /** Id that the `Idempotency-Key` of an admin's request gives it: the same for all its repeats. */
+  operationId?: string;
 }
 
 /** What each party has, by its side. */
@@ -105,6 +107,7 @@ const ruling = new Schema<Ruling>(
     documentJson: text,
     rationaleHash: text,
     ruledAt: date,
+    operationId: String,
   },
   { _id: false },
 );

@@ -154,8 +154,8 @@ const adminRuling = defineRoute({
     "criteria_check_unavailable",
     "indexer_unavailable",
   ],
-}).handle(async ({ params, body }, deps: Pick<DisputeDeps, "adminRuling">) => {
-  const reading = await deps.adminRuling(params.disputeId, body);
+}).handle(async ({ params, body, operation }, deps: Pick<DisputeDeps, "adminRuling">) => {
+  const reading = await deps.adminRuling(params.disputeId, body, operation);
   return { status: 202, body: { success: true, data: presentDispute(reading) } };
 });
 

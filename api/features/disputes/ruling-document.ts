@@ -55,7 +55,14 @@ export interface RulingDocument {
 /** A ruling: by the system with its judgement, or by an admin. */
 export type Decision =
   | { ruledBy: "system"; judgement: Judgement }
-  | { ruledBy: "admin"; outcome: DisputeOutcome; buyerPercent: number; rationale: string };
+  | {
+      ruledBy: "admin";
+      outcome: DisputeOutcome;
+      buyerPercent: number;
+      rationale: string;
+      /** Undefined for a request that no repeat can be recognised of. */
+      operationId: string | undefined;
+    };
 
 /** The buyer's share by outcome where the system rules (decision 8). */
 export const SYSTEM_PERCENT: Readonly<Record<DisputeOutcome, number>> = { BuyerRefund: 100, SellerPaid: 0, Split: 50 };

@@ -46,6 +46,7 @@ export function createRulings({ connection, disputes, transactions, sending, now
       ...{ ruledBy, outcome, buyerPercent, documentJson, ruledAt },
       rationaleHash: rationaleHashOf(documentJson),
     };
+    if (decision.ruledBy === "admin" && decision.operationId !== undefined) ruling.operationId = decision.operationId;
     const { rationaleHash } = ruling;
     const toSend: RulingToSend = {
       ...{ disputeId: dispute._id, network: record.network, escrowId: record.escrowId },

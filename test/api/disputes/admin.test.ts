@@ -2,8 +2,9 @@ import { assert } from "chai";
 
 import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { assertError, assertInvalid } from "../../fixtures/api.ts";
+import { bsonOf, startBehindDatabaseRoute } from "../../fixtures/api-process.ts";
 import type { TestAgent } from "../../fixtures/api.ts";
-import { Court, settingsWithKey } from "../../fixtures/disputes.ts";
+import { Court, resolverKey, settingsWithKey } from "../../fixtures/disputes.ts";
 import { AS_ADMIN } from "../../fixtures/environment.ts";
 import { tokenFlows } from "../../fixtures/stack.ts";
 
@@ -112,6 +113,78 @@ describe("an admin's ruling", () => {
       409,
       isOpen === true ? "dispute_already_ruled" : "dispute_not_open_on_chain",
     );
+  });
+
+  describe("with an Idempotency-Key", () => {
+    const keyed = (disputeId: string, body: object = SPLIT) =>
+      rule(disputeId, body, { headers: { ...AS_ADMIN.headers, "Idempotency-Key": disputeId } });
+    const requests = () => court.api.container.connection.collection("idempotency_keys");
+    const ruled = { resolvedBy: "admin", outcome: "Split", buyerPercent: 25, rationale };
+
+    it("[D43] has the same answer when it is repeated, and is refused with another outcome", async () => {
+      const deal = await court.disputed();
+      const first = await keyed(deal.disputeId);
+      assert.strictEqual(first.status, 202, first.text);
+      await court.until("resolved", deal);
+      const repeat = await keyed(deal.disputeId);
+      assert.deepEqual([repeat.status, repeat.text], [202, first.text]);
+      assert.strictEqual(repeat.headers.get("idempotency-replayed"), "true");
+      const other = { outcome: "BuyerRefund", rationale: "Nothing was usable." };
+      assertError(await keyed(deal.disputeId, other), 409, "idempotency_key_reused");
+    });
+
+    /** Starts the same request in a process that gets no further than its message with this text. */
+    async function stalledAt(moment: string, disputeId: string) {
+      const { api, route } = await startBehindDatabaseRoute(court.api.container.connection.name, {
+        ADMIN_API_KEY: ADMIN_KEY,
+        ADMIN_RESOLVER_KEY_BASE_SEPOLIA: resolverKey("admin"),
+      });
+      const reached = route.stallAt(moment);
+      const answering = fetch(`${api.url}/api/v1/admin/disputes/${disputeId}/ruling`, {
+        method: "POST",
+        headers: { ...AS_ADMIN.headers, "content-type": "application/json", "idempotency-key": disputeId },
+        body: JSON.stringify(SPLIT),
+      });
+      answering.catch(() => undefined);
+      await reached;
+      await requests().updateMany({}, { $set: { leaseEndsAt: new Date(0) } });
+      return { api, route, answering };
+    }
+
+    for (const [moment, resolves] of [
+      ["before it is on chain", false],
+      ["once it is on chain", true],
+    ] as const) {
+      it(`[D8] [D43] isn't told that the dispute is ruled when its process was killed, and it is repeated ${moment}`, async () => {
+        const deal = await court.disputed();
+        const { api, route, answering } = await stalledAt(bsonOf("state", "done"), deal.disputeId);
+        api.kill();
+        await assert.isRejected(answering);
+        await route.close();
+        if (resolves) await court.until("resolved", deal);
+        const again = await keyed(deal.disputeId);
+        assert.strictEqual(again.status, 202, again.text);
+        assert.include(again.body.data, ruled);
+        assert.strictEqual((await rule(deal.disputeId)).status, 409, "another request rules nothing");
+      });
+    }
+
+    it("[D8] [D43] has the same answer when a repeat has overtaken it", async () => {
+      const deal = await court.disputed();
+      const { api, route, answering } = await stalledAt("ruling_transactions", deal.disputeId);
+      try {
+        const repeat = await keyed(deal.disputeId);
+        assert.strictEqual(repeat.status, 202, repeat.text);
+        route.resume();
+        const late = await answering;
+        assert.strictEqual(late.status, 202);
+        const { data } = (await late.json()) as { data: { rationaleHash: string } };
+        assert.strictEqual(data.rationaleHash, repeat.body.data.rationaleHash);
+      } finally {
+        api.kill();
+        await route.close();
+      }
+    });
   });
 
   it("[S2.6.04] needs percentages that add up to 100 for a Split, and takes no others for the rest", async () => {
