@@ -1,7 +1,7 @@
 import type { ClientSession, Connection } from "mongoose";
 
 import type { KyaLevel } from "../../config/constants.ts";
-import { withTransaction } from "../../db/connection.ts";
+import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Operation } from "../../http/operation.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -14,7 +14,7 @@ export type KyaReason = Pick<KyaChangeRecord, "cause" | "reason" | "requestId"> 
 /** The Know Your Agent levels of agents (specification 2.8, decision 32). */
 export interface KyaLevels {
   levelOf(agentId: string): Promise<KyaLevel>;
-  /** The level that an operation left when it ran earlier; undefined if it hasn't had its effect. */
+  /** The level that an operation left, in this run or another one; undefined if it hasn't had its effect. */
   leftBy(operation: Operation, agentId: string): Promise<KyaLevel | undefined>;
   /**
    * Gives an agent at least this level, within a transaction; returns the level that it has then. A level never falls
@@ -87,7 +87,7 @@ export function createKyaLevels({ connection, agents, changes, clock }: KyaLevel
   }
 
   async function leftBy(operation: Operation, agentId: string): Promise<KyaLevel | undefined> {
-    if (!operation.isRepeat) return undefined;
+    if (!operation.isRepeatable) return undefined;
     const made = await changes.findOne({ _id: operation.newId("kya", clock.now()), agentId }, { to: 1 }).lean();
     return made?.to;
   }
@@ -101,7 +101,12 @@ export function createKyaLevels({ connection, agents, changes, clock }: KyaLevel
     raise: (agentId, level, why, within) => change(agentId, raisedTo(level), why, within),
     async set(agentId, level, why, operation) {
       if ((await leftBy(operation, agentId)) !== undefined) return;
-      await withTransaction(connection, (session) => change(agentId, setTo(level), why, { operation, session }));
+      try {
+        await withTransaction(connection, (session) => change(agentId, setTo(level), why, { operation, session }));
+      } catch (error) {
+        // A repeat of this request has been faster.
+        if (!isDuplicateKey(error)) throw error;
+      }
     },
   };
 }

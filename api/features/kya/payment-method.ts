@@ -102,8 +102,11 @@ export function createLinkPaymentMethod(deps: PaymentMethodDeps): LinkPaymentMet
         return levels.raise(agentId, KYA_PAYMENT_METHOD_LEVEL, why, { operation, session });
       });
     } catch (error) {
-      if (isDuplicateKey(error)) throw new ApiError("nonce_already_used", { cause: error });
-      throw error;
+      if (!isDuplicateKey(error)) throw error;
+      // A repeat of this request may have been faster.
+      const made = await levels.leftBy(operation, agentId);
+      if (made === undefined) throw new ApiError("nonce_already_used", { cause: error });
+      return made;
     }
   };
 }
