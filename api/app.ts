@@ -66,14 +66,14 @@ function translateError(error: unknown): ApiError | undefined {
 
 /** The policies of the pipeline, in their order. */
 function policySteps(container: Container): PipelineSteps {
-  const { env, clock, idempotencyKeys, paymentGate, signatureNonces: nonces } = container;
+  const { env, clock, idempotencyKeys, paymentGate, drainEnd, signatureNonces: nonces } = container;
   const { publicUrl, requireRequestSignatures } = env;
   return {
     afterAdmission: [],
     afterValidation: [
       ...(requireRequestSignatures ? [requestSignature({ publicUrl, nonces, clock })] : []),
       idempotency(idempotencyKeys),
-      x402(paymentGate),
+      x402(paymentGate, drainEnd),
     ],
   };
 }

@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { pathToFileURL } from "node:url";
 import process from "node:process";
 
@@ -55,7 +56,9 @@ export async function listen(
   timeouts: Partial<ServerTimeouts> = {},
 ): Promise<RunningServer> {
   const handle = createApp(container).callback();
+  const connections = createConnections();
   const take = (request: IncomingMessage, response: ServerResponse): void => {
+    connections.take(request.socket, response);
     // Koa handles every error itself; its promise never rejects.
     void handle(request, response);
   };
@@ -72,10 +75,35 @@ export async function listen(
   return {
     server,
     port: typeof address === "object" && address !== null ? address.port : port,
-    stop: () =>
-      stopServer(server, () => {
+    stop: () => {
+      connections.closeWhenAnswered();
+      return stopServer(server, () => {
         container.endDrain();
-      }),
+      });
+    },
+  };
+}
+
+/** Closes connections with their answers once the server stops; Node leaves them open for the client's next request. */
+function createConnections() {
+  /** The answer that each connection waits for; of pipelined requests the last one's. */
+  const awaited = new Map<Socket, ServerResponse>();
+  let isStopping = false;
+  return {
+    take(socket: Socket, response: ServerResponse): void {
+      awaited.set(socket, response);
+      if (isStopping) response.setHeader("Connection", "close");
+      response.once("close", () => {
+        if (awaited.get(socket) !== response) return;
+        awaited.delete(socket);
+        // The head of an answer that was on its way already said that the connection stays.
+        if (isStopping) socket.destroySoon();
+      });
+    },
+    closeWhenAnswered(): void {
+      isStopping = true;
+      for (const response of awaited.values()) if (!response.headersSent) response.setHeader("Connection", "close");
+    },
   };
 }
 

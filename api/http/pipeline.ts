@@ -107,7 +107,10 @@ export interface PipelineOptions {
   steps: PipelineSteps;
   /** Signals of the requests, aborted when the process begins to stop. */
   signals: WorkSignals;
-  /** Aborted when the drain is nearly over: what is still under way is answered with the signal's reason. */
+  /**
+   * Aborted when the drain is nearly over: what is still under way is answered with the signal's reason, and begins no further
+   * step.
+   */
   drainEnd: AbortSignal;
 }
 
@@ -121,9 +124,11 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
     const context = koaContext as unknown as Context;
     context.state.route = route.path;
     const arrived = stepContext(route, context, options.signals);
+    const { drainEnd } = options;
     let admission: Admission | undefined;
     let produced: HandlerResult | undefined;
     const answering = async (): Promise<Answer> => {
+      drainEnd.throwIfAborted();
       const { auth } = route;
       const { ip } = context;
       const classes = classesOf(route, context.query);
@@ -133,25 +138,29 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
       context.set(rateHeaders(admitted.rate));
       context.state.agentId = caller?.agentId;
       const step = { ...arrived, caller, budget };
-      return runSteps([...guards, ...afterAdmission], step, async () => {
+      return runSteps([...guards, ...afterAdmission], step, drainEnd, async () => {
         const requestBody = new RequestBody(context);
         await route.beforeParsing?.({ headers: context.headers, bytes: () => requestBody.bytes() }, deps);
         const validated = { ...step, ...(await parseInput(route, context, requestBody)) };
-        return runSteps(afterValidation, validated, async () => {
+        return runSteps(afterValidation, validated, drainEnd, async () => {
           produced = await route.handler({ ...validated, ...validated.input }, deps);
           return serialise(route, produced);
         });
       });
     };
+    /** The connections are cut soon after the drain, so no answer waits for the database then. */
+    const beforeDrainEnd = (write: Promise<void> | undefined) =>
+      untilAborted(Promise.resolve(write), drainEnd).catch(() => undefined);
     try {
       // Chain, subgraph or database may never answer. The caller gets a 503 then instead of a connection that is cut.
-      const answer = await untilAborted(answering(), options.drainEnd);
-      await admission?.settle(isServed(answer.status));
+      const answer = await untilAborted(answering(), drainEnd);
+      if (isServed(answer.status)) await admission?.settle(true);
+      else await beforeDrainEnd(admission?.settle(false));
       send(context, answer);
     } catch (error) {
       if (produced !== undefined && "raw" in produced && produced.raw instanceof Readable) produced.raw.destroy();
-      await admission?.settle(countsDespite(error));
-      if (error instanceof ApiError && error.status === TOO_MANY) await admission?.countRefusal();
+      await beforeDrainEnd(admission?.settle(countsDespite(error)));
+      if (error instanceof ApiError && error.status === TOO_MANY) await beforeDrainEnd(admission?.countRefusal());
       throw error;
     }
   };
@@ -175,9 +184,16 @@ function requireAdmin(admin: Step | undefined): Step {
   return admin;
 }
 
-async function runSteps<C extends StepContext>(steps: readonly Step<C>[], context: C, last: Next): Promise<Answer> {
+/** Runs steps, and begins none once the drain has answered the request. */
+async function runSteps<C extends StepContext>(
+  steps: readonly Step<C>[],
+  context: C,
+  drainEnd: AbortSignal,
+  last: Next,
+): Promise<Answer> {
+  drainEnd.throwIfAborted();
   const [first, ...rest] = steps;
-  return first === undefined ? last() : first(context, () => runSteps(rest, context, last));
+  return first === undefined ? last() : first(context, () => runSteps(rest, context, drainEnd, last));
 }
 
 function stepContext(route: RouteDefinition<never>, context: Context, signals: WorkSignals): StepContext {

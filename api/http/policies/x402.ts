@@ -11,13 +11,21 @@ export interface PaymentGate {
  * Asks for a payment where the budget is exhausted, and for a prepaid pack (section 8.3, decisions 36 and 46). It comes
  * directly before the handler: what is refused before is never paid for. A proof on a call that costs nothing is neither
  * verified nor spent.
+ * @param drainEnd no call with a proof goes on after it
  */
-export function x402(gate: PaymentGate): Step<ValidatedContext> {
+export function x402(gate: PaymentGate, drainEnd: AbortSignal): Step<ValidatedContext> {
   return async (context, next) => {
+    const mayBePaid = PROOF_HEADERS.some((name) => context.headers[name] !== undefined);
+    // The caller has had a 503 by then. As if the process had been killed here, the payment stays reserved for the request's
+    // repeat until its lease ends: settling would take money for no answer, and failing would forget what the call has done.
+    const stopAfterDrain = () => (mayBePaid && drainEnd.aborted ? new Promise<never>(() => undefined) : undefined);
     let runs = 0;
-    const answer = await gate.pass(context, () => {
+    const answer = await gate.pass(context, async () => {
       runs += 1;
-      return next();
+      await stopAfterDrain();
+      const produced = await next();
+      await stopAfterDrain();
+      return produced;
     });
     const { route, operation } = context;
     if (runs > 0 || !operation.isRepeat || !route.provisional.includes(answer.status)) return answer;
@@ -26,6 +34,9 @@ export function x402(gate: PaymentGate): Step<ValidatedContext> {
     return { ...current, headers: { ...current.headers, ...receiptOf(answer) } };
   };
 }
+
+/** Headers that carry a payment, in both versions of x402. */
+const PROOF_HEADERS = ["x-payment", "payment-signature"];
 
 function receiptOf({ headers }: Answer): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => RECEIPT_HEADERS.includes(name)));

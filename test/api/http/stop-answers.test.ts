@@ -5,7 +5,7 @@ import { assert } from "chai";
 import { MongoClient } from "mongodb";
 
 import { readStack } from "../../fixtures/api.ts";
-import { startApiProcess } from "../../fixtures/api-process.ts";
+import { startApiProcess, startBehindDatabaseRoute } from "../../fixtures/api-process.ts";
 import type { ApiProcess } from "../../fixtures/api-process.ts";
 import { registrationBody } from "../../fixtures/sign-in.ts";
 import { routeTo } from "../../fixtures/stall.ts";
@@ -51,6 +51,16 @@ describe("an API that is stopped while a request waits for an answer that never 
     return { status: answer.status, errorCode, retryAfter: answer.headers.get("retry-after"), exitCode: code };
   }
 
+  /** An agent that the API under test knows. */
+  async function registerAt(api: ApiProcess): Promise<{ agentId: string; apiKey: string }> {
+    const registered = await fetch(`${api.url}/api/v1/auth/register`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify((await registrationBody()).body),
+    });
+    return (await registered.json()) as { agentId: string; apiKey: string };
+  }
+
   const inOrder = { status: 503, errorCode: "service_unavailable", retryAfter: "1", exitCode: 0 };
 
   it("answers 503 with Retry-After when it waits for the chain", async () => {
@@ -63,22 +73,22 @@ describe("an API that is stopped while a request waits for an answer that never 
       "SUBGRAPH_URL_BASE_SEPOLIA",
       (await readStack()).networks["base-sepolia"].subgraphUrl,
     );
-    const registered = await fetch(`${api.url}/api/v1/auth/register`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify((await registrationBody()).body),
-    });
-    const { agentId, apiKey } = (await registered.json()) as { agentId: string; apiKey: string };
+    const { agentId, apiKey } = await registerAt(api);
     const path = `/api/v1/agents/${agentId}/discovery-score`;
     assert.deepEqual(await answerWhenStopped(api, "query", path, apiKey), inOrder);
   });
 
   it("answers 503 with Retry-After when it waits for the database", async () => {
-    const { mongodbUri } = await readStack();
-    // The address that the replica set names of itself doesn't lead over the route.
-    const direct = new URL(mongodbUri);
-    direct.searchParams.set("directConnection", "true");
-    const api = await startBehind("MONGODB_URI", direct.href);
-    assert.deepEqual(await answerWhenStopped(api, "agt_unknown", "/api/v1/agents/agt_unknown/public-key"), inOrder);
+    ({ api: server, route } = await startBehindDatabaseRoute(databaseName));
+    assert.deepEqual(await answerWhenStopped(server, "agt_unknown", "/api/v1/agents/agt_unknown/public-key"), inOrder);
+  });
+
+  it("answers 503 with Retry-After although the database doesn't take the release of the call either", async () => {
+    ({ api: server, route } = await startBehindDatabaseRoute(databaseName));
+    const { apiKey } = await registerAt(server);
+    assert.deepEqual(
+      await answerWhenStopped(server, "txn_unknown", "/api/v1/transactions/txn_unknown", apiKey),
+      inOrder,
+    );
   });
 });
