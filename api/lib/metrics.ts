@@ -81,6 +81,8 @@ export function createMetrics(): Metrics {
         labelNames: labels,
         async collect() {
           this.reset();
+          // A gauge without labels would serve 0 where nothing is known.
+          if (labels.length === 0) this.remove();
           const readings = await read().catch(() => []);
           for (const { labels: values, value } of readings) if (value !== null) this.set(values, value);
         },

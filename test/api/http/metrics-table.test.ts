@@ -82,7 +82,7 @@ describe("the table of docs/metrics.md", () => {
     const { passes } = api.container.features.reconciliation.models;
     for (const network of NETWORKS) {
       const update = { $set: { finished }, $setOnInsert: { running: null, version: 0 } };
-      await passes.collection.updateOne({ _id: network }, update, { upsert: true });
+      await passes.updateOne({ _id: network }, update, { upsert: true });
     }
     await sendTraffic();
   });
