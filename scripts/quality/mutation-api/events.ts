@@ -122,8 +122,8 @@ export const EVENT_FAULTS: ApiMutant[] = [
   {
     fault: "every agent has a delivery sent again",
     file: "features/webhooks/dispatch-log.ts",
-    from: "model.findOne({ _id: deliveryId, agentId })",
-    to: "model.findOne({ _id: deliveryId })",
+    from: "model.findOne({ _id: dispatchId, agentId })",
+    to: "model.findOne({ _id: dispatchId })",
     tests: REDELIVERY_TESTS,
   },
   {

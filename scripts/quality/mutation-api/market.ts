@@ -136,8 +136,8 @@ export const MARKET_FAULTS: ApiMutant[] = [
   {
     fault: "a query in another language finds what is near at random",
     file: "features/search/service.ts",
-    from: "const encoding = encoded !== null && isUnderstood(text, encoded) ? encoded : null;",
-    to: "const encoding = encoded !== null && isUnderstood(text, encoded) ? encoded : encoded;",
+    from: "encoded !== null && isUnderstood(text, encoded) ? encoded : null,",
+    to: "encoded !== null && isUnderstood(text, encoded) ? encoded : encoded,",
     tests: ["search/discovery.test.ts"],
   },
   {

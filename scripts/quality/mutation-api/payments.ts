@@ -165,8 +165,8 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "a spent payment answers another request",
     file: GATE,
-    from: 'if (!isSameRequest) throw new ProofRefusedError("proof_already_used");',
-    to: "void isSameRequest;",
+    from: 'if (!isSameRequest(claim, visit)) throw new ProofRefusedError("proof_already_used");',
+    to: "",
     tests: SETTLEMENT_TESTS,
   },
   {
@@ -179,15 +179,15 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "the repeat under a key pays again while its settlement is pending",
     file: GATE,
-    from: 'if (claim === null) return undefined;\n    if (claim.state !== "spent") return resume(visit, claim);',
+    from: 'if (claim === null) return undefined;\n    if (claim.state !== "spent") return answerOf(await resume(visit, claim));',
     to: 'if (claim?.state !== "spent") return undefined;',
     tests: SETTLEMENT_TESTS,
   },
   {
     fault: "a kept answer is handed over twice",
     file: GATE,
-    from: 'if (!(await claims.deliver(claim))) throw new ProofRefusedError("proof_already_used");',
-    to: "await claims.deliver(claim);",
+    from: 'if (taken === "sent") throw new ProofRefusedError("proof_already_used");',
+    to: 'if (taken === "sent") return due;',
     tests: SETTLEMENT_TESTS,
   },
   {
