@@ -228,10 +228,10 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
   }
 
   /** Waits while another request sends the answer. @throws ProofRefusedError once it is sent, or if that takes long */
-  async function takeDelivery({ _id }: ClaimRecord): Promise<ClaimRecord> {
+  async function takeDelivery(due: ClaimRecord): Promise<ClaimRecord> {
     const end = performance.now() + claims.patienceMs;
     for (let looks = 0; ; looks += 1) {
-      const taken = await claims.deliver(_id);
+      const taken = await claims.deliver(due._id);
       if (typeof taken !== "string") return taken;
       if (taken === "sent") throw new ProofRefusedError("proof_already_used");
       if (performance.now() > end) throw new ProofRefusedError("proof_in_use");

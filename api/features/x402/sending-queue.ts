@@ -116,14 +116,11 @@ export function createSendingQueue({ id, model, lease, node, isNonceTaken }: Sen
     /** Sends one transaction. @throws the node's error, or one of the database */
     send(sign: SignFor): Promise<Hash> {
       return new Promise((resolve, reject) => {
-        waiting.push(async () => {
-          try {
-            await holdLease();
-            resolve(await send(sign));
-          } catch (error) {
-            reject(error as Error);
-          }
-        });
+        waiting.push(() =>
+          holdLease()
+            .then(() => send(sign))
+            .then(resolve, reject),
+        );
         if (!isSending) void sendWaiting();
       });
     },

@@ -31,7 +31,9 @@ export function x402(gate: PaymentGate, drainEnd: AbortSignal): Step<ValidatedCo
     if (runs > 0 || !operation.isRepeat || !route.provisional.includes(answer.status)) return answer;
     // An earlier request has paid, and all it was told is "not yet".
     const current = await next();
-    return { ...current, headers: { ...current.headers, ...receiptOf(answer) } };
+    const { onSending } = answer;
+    const headers = { ...current.headers, ...receiptOf(answer) };
+    return { ...current, headers, ...(onSending === undefined ? {} : { onSending }) };
   };
 }
 
