@@ -80,7 +80,7 @@ describe("two API processes and two workers that share a search index", () => {
             ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
           },
         });
-        return { status: answer.status, body: (await answer.json()) as unknown };
+        return { status: answer.status, body: await answer.json() };
       }
       const asSeller = async (api: number, method: string, path: string, body: object) => {
         const answer = await call(api, method, path, body, seller.apiKey);

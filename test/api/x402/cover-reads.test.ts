@@ -166,7 +166,7 @@ describe("the comparison of a wallet's money with its open payments", () => {
     it("waits for a younger block before it refuses a wallet that has just been paid [D36]", async () => {
       await paid.chain.endow(agent.account, { usdc: CALL_UNITS.api });
       const checked = coverOf(60_000)(await reserved(await signTransfer(paid, agent.account)));
-      await until("the old block has been looked at twice", async () => looks > 1);
+      await until("the old block has been looked at twice", () => Promise.resolve(looks > 1));
       oldBlock = undefined;
       await checked;
     });
