@@ -1,4 +1,4 @@
-// The search index with real processes: two APIs that read it, and two workers of which one writes it.
+// The search index with real processes: two APIs read it, and one of two workers writes it.
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 

@@ -126,7 +126,7 @@ describe("the timeline of a deal", () => {
       await deliverDeal(market, transactionId);
       await act(api, chain, market.buyer, transactionId, "accept");
       await settled(transactionId, 3);
-      // A second deal, of which the first one's timeline has nothing.
+      // A second deal, which must not appear in the timeline of the first.
       const other = await fundedDeal(market, { callbackUrl: ofBuyer.url });
       await deliverDeal(market, other.transactionId);
       await settled(other.transactionId, 2);
