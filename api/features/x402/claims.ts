@@ -227,12 +227,12 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
     },
 
     /**
-     * Ends the lease of a claim whose settlement has no known outcome, so that the next request can look again. It ends
-     * now, not long ago: the worker looks at the longest abandoned claims first, and this one has had its turn.
+     * Ends the lease of a claim that isn't spent, so that the next request can go on with it. It ends now, not long ago: the
+     * worker looks at the longest abandoned claims first, and this one has had its turn.
      */
     async yield({ _id, owner }: ClaimRecord): Promise<void> {
       const free = [{ $set: { leaseEndsAt: "$$NOW" } }];
-      await claims.updateOne({ _id, owner, state: "settling" }, free, { updatePipeline: true });
+      await claims.updateOne({ _id, owner, state: { $in: [...UNPAID_STATES] } }, free, PIPELINE);
     },
 
     /** Notes a transaction before it is sent. */
@@ -255,7 +255,7 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
      * Takes the right to answer the caller of a confirmed payment.
      * @returns why another request has it: it has sent the answer, or may be sending it
      */
-    async deliver(_id: string): Promise<ClaimRecord | "sent" | "sending"> {
+    async takeDelivery(_id: string): Promise<ClaimRecord | "sent" | "sending"> {
       const isFree = { $or: [{ $eq: ["$state", "settled"] }, { $and: [{ $eq: ["$state", "spent"] }, hasNoLease] }] };
       const taken = await claims.findOneAndUpdate(
         { _id, answerDue: true, $expr: isFree },

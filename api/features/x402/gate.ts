@@ -158,7 +158,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
       const earlier = claim.runs > 1 ? await claims.answerOf(claim) : undefined;
       const answer = earlier ?? (await run(visit, claim));
       if (answer.status >= FIRST_ERROR) {
-        await claims.release(claim);
+        await giveBack(claim);
         return answer;
       }
       const storable = context.route.storesAnswer ? answer : undefined;
@@ -189,12 +189,16 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
       return await next();
     } catch (error) {
       // If this fails too, the lease ends by itself.
-      await claims.release(claim).catch((failure: unknown) => {
+      await giveBack(claim).catch((failure: unknown) => {
         log.warn({ err: failure }, "couldn't release an x402 payment");
       });
       throw error;
     }
   }
+
+  /** Frees a payment whose call failed. A call that ran before may have had its effect, which its next run must find. */
+  const giveBack = (claim: ClaimRecord): Promise<void> =>
+    claim.runs > 1 ? claims.yield(claim) : claims.release(claim);
 
   /** Continues with a payment whose call has been answered. One that has failed is free. */
   async function resume(visit: Visit, due: ClaimRecord): Promise<Answer | Failed> {
@@ -231,7 +235,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
   async function takeDelivery(due: ClaimRecord): Promise<ClaimRecord> {
     const end = performance.now() + claims.patienceMs;
     for (let looks = 0; ; looks += 1) {
-      const taken = await claims.deliver(due._id);
+      const taken = await claims.takeDelivery(due._id);
       if (typeof taken !== "string") return taken;
       if (taken === "sent") throw new ProofRefusedError("proof_already_used");
       if (performance.now() > end) throw new ProofRefusedError("proof_in_use");

@@ -235,4 +235,37 @@ describe("a paid call whose process is killed", () => {
     assert.strictEqual(await connection.collection("listings").countDocuments({ sellerAgentId: agentId }), 1);
     assert.strictEqual(THOUSAND_USDC - (await chain.usdcOf(account.address)), CALL_UNITS.api);
   });
+
+  it("still runs once if the process that takes it over can't reach the database [D36] [D43]", async () => {
+    const { agentId, apiKey, account } = await brokeAgent();
+    const proof = await proofOf("transfer", account);
+    const killed = await startBehindRoute();
+    const second = await startBehindRoute();
+    try {
+      const effect = killed.route.stallAfter("Invoice reconciliation");
+      const lost = create(killed.api.url, apiKey, proof);
+      lost.catch(() => undefined);
+      await effect;
+      killed.api.kill();
+      await assert.isRejected(lost);
+      const listings = connection.collection("listings");
+      const stored = await until("the listing is stored", async () => {
+        const listing = await listings.findOne({ sellerAgentId: agentId });
+        return listing !== null && String(listing._id);
+      });
+      // The driver reads again once.
+      second.route.breakAt(stored, 2);
+      const failed = await until("the proof counts", async () => {
+        const result = await create(second.api.url, apiKey, proof);
+        return result.status !== 402 && result;
+      });
+      assert.strictEqual(failed.status, 503);
+      const answer = await create(second.api.url, apiKey, proof);
+      assert.deepEqual([answer.status, answer.body.data?.id], [201, stored]);
+      assert.strictEqual(await listings.countDocuments({ sellerAgentId: agentId }), 1);
+    } finally {
+      second.api.kill();
+      await Promise.all([killed.route.close(), second.route.close()]);
+    }
+  });
 });
