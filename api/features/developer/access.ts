@@ -69,7 +69,12 @@ export function createDeveloperAccess({ connection, models, levels, clock }: Dev
       const _id = sha256Hex(token);
       return withTransaction(connection, async (session) => {
         const used = await tokens.findOneAndDelete({ _id, expiresAt: { $gt: clock.now() } }, { session }).lean();
-        if (used === null) throw new ApiError("verification_token_invalid");
+        if (used === null) {
+          // A repeat may have used it while this run was paused.
+          const leftByRepeat = await levels.leftBy(operation, agentId);
+          if (leftByRepeat !== undefined) return leftByRepeat;
+          throw new ApiError("verification_token_invalid");
+        }
         const why = { cause: "email", reason: used.email, requestId } as const;
         return levels.raise(agentId, KYA_EMAIL_LEVEL, why, { operation, session });
       });

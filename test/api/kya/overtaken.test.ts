@@ -1,6 +1,9 @@
 // A change of a level whose process stalls until a repeat of its request has made the change.
+import { randomBytes } from "node:crypto";
+
 import { assert } from "chai";
 
+import { sha256Hex } from "../../../api/lib/ids.ts";
 import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
@@ -12,7 +15,9 @@ import { paymentMethodBody } from "../../fixtures/statements.ts";
 
 /** In the first message of the transaction that changes a level. */
 const CHANGE = bsonOf("findAndModify", "agents");
+const USE_OF_TOKEN = bsonOf("findAndModify", "mail_tokens");
 const USE_OF_NONCE = bsonOf("insert", "kya_nonces");
+const HOUR_MS = 3_600_000;
 
 describe("a change of a KYA level that its own repeat has overtaken", () => {
   let api: TestApi;
@@ -77,5 +82,19 @@ describe("a change of a KYA level that its own repeat has overtaken", () => {
     });
     assert.strictEqual(late, repeat);
     assert.strictEqual(await changesOf(agent.agentId), 1);
+  });
+
+  it("[D31] [D43] by a mailed token has the same answer, and is in the log once", async () => {
+    const { agentId, apiKey } = await api.registerAgent();
+    const token = randomBytes(32).toString("hex");
+    const expiresAt = new Date(Date.now() + HOUR_MS);
+    const { tokens } = api.container.features.developer.models;
+    await tokens.create({ _id: sha256Hex(token), email: "dev@example.test", expiresAt });
+    const { repeat, late } = await overtaken({
+      ...{ moment: USE_OF_TOKEN, path: "/api/developer/verify", body: { token } },
+      headers: { "x-api-key": apiKey },
+    });
+    assert.strictEqual(late, repeat);
+    assert.strictEqual(await changesOf(agentId), 1);
   });
 });
