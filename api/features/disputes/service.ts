@@ -2,6 +2,7 @@ import { zeroHash } from "viem";
 
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { moveCall } from "../../chain/calldata.ts";
+import type { ContractCall } from "../../chain/calldata.ts";
 import { EVIDENCE_LIMITS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
@@ -13,7 +14,6 @@ import { transactionIdOf } from "../transactions/dispute-id.ts";
 import type { Reading, TransactionReader } from "../transactions/reader.ts";
 import type { DisputeBook } from "./book.ts";
 import { DUE } from "./book.ts";
-import type { Side } from "./judging/case.ts";
 import type { DisputeModel, DisputeRecord, EvidenceItem } from "./model.ts";
 import type { RulingProgress } from "./ports.ts";
 import type { DisputeReading } from "./presenter.ts";
@@ -46,6 +46,11 @@ interface Opened {
 const MILLISECONDS = 1_000;
 const OFFER_MAX_AHEAD_SECONDS = 2_592_000;
 
+/** The refusal of what only an open dispute takes. @param openDispute the call that opens one, if the caller may */
+function notOpen({ record, indexedBlock }: Reading, openDispute: ContractCall | null = null): ApiError {
+  return new ApiError("dispute_not_open_on_chain", { details: { status: record.status, openDispute, indexedBlock } });
+}
+
 /** What parties do about their disputes (specification rows 21 to 23, decisions 26 and 44). */
 export function createDisputeService(options: DisputeServiceOptions) {
   const { disputes, book, reader, chains, progress, now } = options;
@@ -58,7 +63,7 @@ export function createDisputeService(options: DisputeServiceOptions) {
       const end = windowEnd(record);
       const canOpen = record.status === "delivered" && role === "buyer" && end !== null && chainNow <= end;
       const openDispute = canOpen ? moveCall(callTarget(record), "openDispute", record.escrowId) : null;
-      throw new ApiError("dispute_not_open_on_chain", { details: { status: record.status, openDispute } });
+      throw notOpen(reading, openDispute);
     }
     return { reading, dispute: await book.open(record, disputedAt) };
   }
@@ -103,8 +108,9 @@ export function createDisputeService(options: DisputeServiceOptions) {
   }
 
   /** Why nothing was added: the first rule that the record breaks. */
-  function refusal(dispute: DisputeRecord, side: Side, { reason, items }: Addition): ApiError {
-    if (!dispute.isOpen) return new ApiError("dispute_not_open_on_chain", { details: { openDispute: null } });
+  function refusal(dispute: DisputeRecord, reading: Reading, { reason, items }: Addition): ApiError {
+    const side = reading.role;
+    if (!dispute.isOpen) return notOpen(reading);
     if (reason !== undefined && dispute.reason !== null) return new ApiError("dispute_reason_given");
     const closed = dispute.closedAt !== null || dispute.complete[side] !== null;
     if (!closed && dispute.evidence[side].length + items.length > EVIDENCE_LIMITS.items) {
@@ -121,9 +127,9 @@ export function createDisputeService(options: DisputeServiceOptions) {
     const { reason, items, isComplete, criteriaJson } = addition;
     const side = reading.role;
     const at = now();
-    if (reading.record.status !== "disputed") throw refusal({ ...dispute, isOpen: false }, side, addition);
+    if (reading.record.status !== "disputed") throw notOpen(reading);
     if (reading.chainNow * MILLISECONDS > dispute.evidenceEndsAt.getTime())
-      throw refusal(closed(dispute), side, addition);
+      throw refusal(closed(dispute), reading, addition);
     const list = `evidence.${side}`;
     // The list has room if there is nothing at this position; a request has no more items than a list may have.
     const room = EVIDENCE_LIMITS.items - items.length;
@@ -154,7 +160,7 @@ export function createDisputeService(options: DisputeServiceOptions) {
       .lean<DisputeRecord | null>();
     if (added !== null) return added;
     const current = await disputes.findById(dispute._id).lean<DisputeRecord | null>();
-    throw refusal(current ?? dispute, side, addition);
+    throw refusal(current ?? dispute, reading, addition);
   }
 
   const newItem = (item: Pick<EvidenceItem, "type" | "description" | "attachments">, evidenceId: string) => {
@@ -244,7 +250,7 @@ export function createDisputeService(options: DisputeServiceOptions) {
         throw validationError([{ path: "body.deadline", message }]);
       }
       if (record.status !== "disputed") {
-        throw new ApiError("dispute_not_open_on_chain", { details: { status: record.status, openDispute: null } });
+        throw notOpen(reading);
       }
       const wallet = role === "buyer" ? record.buyerAddress : record.sellerAddress;
       const agreement = { escrowId: record.escrowId, buyerPercent, deadline };

@@ -60,12 +60,14 @@ describe("the parties of a dispute", () => {
         return answer.body.details?.status === "delivered" && answer;
       });
       assertError(early, 409, "dispute_not_open_on_chain");
-      const { openDispute } = early.body.details;
+      const { openDispute, indexedBlock } = early.body.details;
+      assert.isAtLeast(indexedBlock, 1);
       assert.strictEqual(openDispute.to, delivered.paymentInstructions.escrowContract);
       const funded = await fundedDeal(court.market);
       const tooEarly = await court.complain(funded);
       assertError(tooEarly, 409, "dispute_not_open_on_chain");
-      assert.isNull(tooEarly.body.details.openDispute);
+      assert.deepInclude(tooEarly.body.details, { status: "funded", openDispute: null });
+      assert.isAtLeast(tooEarly.body.details.indexedBlock, indexedBlock);
     });
 
     it("[S4.r21.1] [S5.16] can't name another agent", async () => {

@@ -56,7 +56,10 @@ describe("a settlement by agreement", () => {
     const resolved = await court.until("resolved", deal);
     assert.include(resolved, { outcome: "Split", buyerPercent: 30, sellerPercent: 70 });
     assert.include(resolved, { resolutionMethod: "agreement", resolvedBy: "system", rationale: null });
-    assertError(await offer(court.buyer, deal, terms), 409, "dispute_not_open_on_chain");
+    const late = await offer(court.buyer, deal, terms);
+    assertError(late, 409, "dispute_not_open_on_chain");
+    assert.include(late.body.details, { status: "resolved", openDispute: null });
+    assert.isAtLeast(late.body.details.indexedBlock, resolved.indexedBlock);
   });
 
   it("[D44] different terms aren't an agreement; a newer offer replaces the party's earlier one", async () => {
