@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { Server as SocketServer } from "node:net";
 import type { Socket } from "node:net";
 import { pathToFileURL } from "node:url";
 import process from "node:process";
@@ -75,12 +76,10 @@ export async function listen(
   return {
     server,
     port: typeof address === "object" && address !== null ? address.port : port,
-    stop: () => {
-      connections.closeWhenAnswered();
-      return stopServer(server, () => {
+    stop: () =>
+      stopServer(server, connections.closeWhenAnswered(), () => {
         container.endDrain();
-      });
-    },
+      }),
   };
 }
 
@@ -89,6 +88,7 @@ function createConnections() {
   /** The answer that each connection waits for; of pipelined requests the last one's. */
   const awaited = new Map<Socket, ServerResponse>();
   let isStopping = false;
+  const { promise: allAnswered, resolve: endWaiting } = Promise.withResolvers<undefined>();
   return {
     take(socket: Socket, response: ServerResponse): void {
       awaited.set(socket, response);
@@ -98,22 +98,29 @@ function createConnections() {
         awaited.delete(socket);
         // The head of an answer that was on its way already said that the connection stays.
         if (isStopping) socket.destroySoon();
+        if (isStopping && awaited.size === 0) endWaiting(undefined);
       });
     },
-    closeWhenAnswered(): void {
+    /** Resolves once no connection waits for an answer, nor for the rest of one. */
+    closeWhenAnswered(): Promise<undefined> {
       isStopping = true;
+      if (awaited.size === 0) endWaiting(undefined);
       for (const response of awaited.values()) if (!response.headersSent) response.setHeader("Connection", "close");
+      return allAnswered;
     },
   };
 }
 
-async function stopServer(server: Server, endDrain: () => void): Promise<void> {
+async function stopServer(server: Server, allAnswered: Promise<undefined>, endDrain: () => void): Promise<void> {
   const closed = new Promise<void>((resolve) => {
-    server.close(() => {
+    // To an HTTP server's own `close` a connection is idle whose answer has ended and isn't written yet: it cuts it.
+    SocketServer.prototype.close.call(server, () => {
       resolve();
     });
   });
-  server.closeIdleConnections();
+  void allAnswered.then(() => {
+    server.closeIdleConnections();
+  });
   const answer = setTimeout(endDrain, DRAIN_MS);
   const force = setTimeout(() => {
     server.closeAllConnections();
