@@ -44,7 +44,7 @@ describe("a burst of fund calls that wait for the subgraph", () => {
       return answer;
     };
     const subgraphUrls = { "base-sepolia": subgraph.url, base: networks.base.subgraphUrl };
-    api = await startTestApi({ env: { subgraphUrls } });
+    api = await startTestApi({ env: { subgraphUrls }, oneProcess: "counts one process's queries" });
     market = await openMarket(api, await openChain("base-sepolia"));
     checkout = await checkOut(market);
     const receipt = await createEscrow(market, checkout);
