@@ -9,21 +9,21 @@ import type { Mutant } from "./mutant.ts";
 /** The options of every mutation run, for `readArguments`. */
 export const CAMPAIGN_OPTIONS = {
   lanes: { type: "string", default: "2" },
-  only: { type: "string" },
+  only: { type: "string", multiple: true },
   resume: { type: "boolean" },
   json: { type: "boolean" },
 } as const;
 
 /** Their help. */
 export const CAMPAIGN_HELP = `  --lanes N     copies that run concurrently (2)
-  --only TEXT   only the faults whose description or file contains the text
+  --only TEXT   only the faults whose description or file contains the text; may be given several times
   --resume      keep the verdicts of an interrupted run for unchanged faults and sources
   --json        one JSON object at the end`;
 
 /** The values of the options. */
 export interface CampaignValues {
   lanes: string;
-  only?: string | undefined;
+  only?: string[] | undefined;
   resume?: boolean | undefined;
   json?: boolean | undefined;
 }
@@ -63,8 +63,8 @@ interface Verdict {
 const MOST_LANES = 64;
 
 /** The faults that `--only` leaves. */
-export function chosenOf<M extends Mutant>(mutants: readonly M[], { only = "" }: Pick<CampaignValues, "only">): M[] {
-  return mutants.filter(({ fault, file }) => `${fault} ${file}`.includes(only));
+export function chosenOf<M extends Mutant>(mutants: readonly M[], { only = [""] }: Pick<CampaignValues, "only">): M[] {
+  return mutants.filter(({ fault, file }) => only.some((text) => `${fault} ${file}`.includes(text)));
 }
 
 /** Runs a campaign and returns whether every fault was found. */
