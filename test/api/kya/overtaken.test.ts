@@ -84,7 +84,7 @@ describe("a change of a KYA level that its own repeat has overtaken", () => {
     assert.strictEqual(await changesOf(agent.agentId), 1);
   });
 
-  it("[D31] [D43] by a mailed token has the same answer, and is in the log once", async () => {
+  it("by a mailed token has the same answer, and is in the log once", async () => {
     const { agentId, apiKey } = await api.registerAgent();
     const token = randomBytes(32).toString("hex");
     const expiresAt = new Date(Date.now() + HOUR_MS);

@@ -236,7 +236,7 @@ describe("a paid call whose process is killed", () => {
     assert.strictEqual(THOUSAND_USDC - (await chain.usdcOf(account.address)), CALL_UNITS.api);
   });
 
-  it("still runs once if the process that takes it over can't reach the database [D36] [D43]", async () => {
+  it("still runs once if the process that takes it over can't reach the database", async () => {
     const { agentId, apiKey, account } = await brokeAgent();
     const proof = await proofOf("transfer", account);
     const killed = await startBehindRoute();
