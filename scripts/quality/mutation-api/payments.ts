@@ -158,9 +158,16 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "a call that throws keeps the payment",
     file: GATE,
-    from: 'await claims.release(claim).catch((failure: unknown) => {\n        log.warn({ err: failure }, "couldn\'t release an x402 payment");\n      });',
+    from: 'await giveBack(claim).catch((failure: unknown) => {\n        log.warn({ err: failure }, "couldn\'t release an x402 payment");\n      });',
     to: "void log;",
     tests: PAYMENT_TESTS,
+  },
+  {
+    fault: "a call that fails in its second run frees the payment",
+    file: GATE,
+    from: "claim.runs > 1 ? claims.yield(claim) : claims.release(claim)",
+    to: "claims.release(claim)",
+    tests: ["x402/payment-kill.test.ts"],
   },
   {
     fault: "a spent payment answers another request",
