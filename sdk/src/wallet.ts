@@ -1,6 +1,6 @@
 import { BaseError, ContractFunctionRevertedError, WaitForTransactionReceiptTimeoutError } from "viem";
 import type { Abi, Account, Address, Chain, Hex, Transport, TransactionReceipt, WalletClient } from "viem";
-import { waitForTransactionReceipt } from "viem/actions";
+import { estimateContractGas, estimateGas, waitForTransactionReceipt } from "viem/actions";
 
 import { ContractRevertedError, TimeoutError, TransactionRevertedError } from "./errors.ts";
 
@@ -30,6 +30,9 @@ export interface ReceiptOptions {
 
 const RECEIPT_TIMEOUT_MS = 180_000;
 
+/** A quarter above the estimate: other transactions may change the state before the block and make the call dearer. */
+const withRoom = (estimate: bigint): bigint => estimate + estimate / 4n;
+
 /**
  * Sends a contract call and waits until it is in a block.
  * @throws ContractRevertedError if the contract refuses it; nothing is sent then
@@ -42,7 +45,9 @@ export async function write(
   options: ReceiptOptions = {},
 ): Promise<TransactionReceipt> {
   try {
-    const hash = await wallet.writeContract({ ...call, account: wallet.account, chain: wallet.chain });
+    const request = { ...call, account: wallet.account };
+    const gas = withRoom(await estimateContractGas(wallet, request));
+    const hash = await wallet.writeContract({ ...request, gas, chain: wallet.chain });
     return await receiptOf(wallet, call.functionName, hash, options);
   } catch (error) {
     throw explained(call.functionName, error);
@@ -55,13 +60,9 @@ export async function sendCall(
   call: PreparedCall,
   options: ReceiptOptions = {},
 ): Promise<TransactionReceipt> {
-  const hash = await wallet.sendTransaction({
-    account: wallet.account,
-    chain: wallet.chain,
-    to: call.to,
-    data: call.data,
-    value: BigInt(call.value ?? 0),
-  });
+  const request = { account: wallet.account, to: call.to, data: call.data, value: BigInt(call.value ?? 0) };
+  const gas = withRoom(await estimateGas(wallet, request));
+  const hash = await wallet.sendTransaction({ ...request, gas, chain: wallet.chain });
   return receiptOf(wallet, "the call", hash, options);
 }
 

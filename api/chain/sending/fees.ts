@@ -6,6 +6,17 @@ export interface Offer {
   maxPriorityFeePerGas: bigint;
 }
 
+/** A quarter above the estimate, and another quarter for each revert: the state may change before the block. */
+const GAS_QUARTERS = 4n;
+
+/**
+ * The gas limit of a transaction.
+ * @param reverts how often the transaction has reverted in a block so far
+ */
+export function gasLimit(estimate: bigint, reverts = 0): bigint {
+  return estimate + (estimate * BigInt(1 + reverts)) / GAS_QUARTERS;
+}
+
 /** Covers six full blocks in a row: a full block raises the base fee by an eighth. */
 const BASE_FEE_ROOM = 2n;
 

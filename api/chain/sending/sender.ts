@@ -6,7 +6,7 @@ import { pauseAfter } from "../../lib/retry.ts";
 import type { ReceiptLookup } from "../receipt-lookup.ts";
 import type { SendingChain, SendingHead } from "../sending-chain.ts";
 import type { TransactionSigner } from "../signer.ts";
-import { firstOffer, nextOffer } from "./fees.ts";
+import { firstOffer, gasLimit, nextOffer } from "./fees.ts";
 import type { Offer } from "./fees.ts";
 import { refusalProblem } from "./problems.ts";
 import type { SendingRecord, SendingState, SigningAttempt } from "./record.ts";
@@ -33,8 +33,6 @@ export interface Sender<R extends SendingRecord> {
   postpone(record: R): Promise<void>;
 }
 
-/** A quarter above the estimate, and another quarter for each revert: the state may change before the block. */
-const GAS_QUARTERS = 4n;
 /** Times that a nonce is allocated again because another process took it. */
 const ALLOCATIONS = 5;
 
@@ -114,7 +112,7 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
       if (found.kind === "done") return conclude(record, head);
       return hold(record, found.problem, found.detail);
     }
-    const gas = estimate + (estimate * BigInt(1 + record.reverts)) / GAS_QUARTERS;
+    const gas = gasLimit(estimate, record.reverts);
     const offer = firstOffer(head.fees);
     const [balance, cost] = [await chain.balanceOf(from), gas * offer.maxFeePerGas];
     if (balance < cost) {

@@ -16,6 +16,7 @@ import { privateKeyToAccount } from "viem/accounts";
 
 import { ChainUnavailableError } from "../../chain/errors.ts";
 import { isUnreachable } from "../../chain/rpc.ts";
+import { gasLimit } from "../../chain/sending/fees.ts";
 import { createTransactionSigner } from "../../chain/signer.ts";
 import { CHAIN_IDS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
@@ -93,12 +94,12 @@ export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitato
   });
 
   async function send(to: Address, data: Hex, notes: CallNotes): Promise<Hash> {
-    const [gas, { maxFeePerGas, maxPriorityFeePerGas }] = await Promise.all([
+    const [estimate, { maxFeePerGas, maxPriorityFeePerGas }] = await Promise.all([
       client.estimateGas({ account: client.account, to, data }),
       client.estimateFeesPerGas(),
     ]);
     return queue.send(async (nonce) => {
-      const transaction = { to, data, nonce, gas, maxFeePerGas, maxPriorityFeePerGas };
+      const transaction = { to, data, nonce, gas: gasLimit(estimate), maxFeePerGas, maxPriorityFeePerGas };
       const signed = await transactions.sign(transaction);
       // Noted first: after a crash or a lost answer the hash tells where to look.
       await notes.beforeSending(signed.hash);

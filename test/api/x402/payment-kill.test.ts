@@ -160,8 +160,11 @@ describe("a paid call whose process is killed", () => {
     return kind === "v1" ? headerV1(payment) : headerV2(shop, payment);
   }
 
-  /** Kills the process of a paid call and repeats the call with the same proof. */
-  async function killAt(moment: Moment, kind: ProofKind): Promise<void> {
+  /**
+   * Kills the process of a paid call and repeats the call with the same proof.
+   * @param endsLease whether the dead process's lease ends with it; otherwise it runs out by itself
+   */
+  async function killAt(moment: Moment, kind: ProofKind, endsLease: boolean): Promise<void> {
     const name = `${kind}, ${moment.name}`;
     const { agentId, apiKey, account } = await brokeAgent();
     const proof = await proofOf(kind, account);
@@ -173,6 +176,9 @@ describe("a paid call whose process is killed", () => {
     api.kill();
     await assert.isRejected(lost);
     await close();
+    if (endsLease) {
+      await connection.collection("x402_claims").updateMany({ agentId }, { $set: { leaseEndsAt: new Date(0) } });
+    }
 
     // Another process may only take over once the dead one's lease has ended. Until then no other payment is asked for.
     const answer = await until(`the proof counts: ${name}`, async () => {
@@ -206,7 +212,7 @@ describe("a paid call whose process is killed", () => {
       const some = moments.slice(first, first + AT_ONCE);
       const names = some.map(({ name }) => name).join("; ");
       it(`${kind}: is answered with the same proof, runs once and takes the money once. Killed ${names} [D36]`, async () => {
-        await Promise.all(some.map((moment) => killAt(moment, kind)));
+        await Promise.all(some.map((moment) => killAt(moment, kind, first > 0)));
       });
     }
   }
