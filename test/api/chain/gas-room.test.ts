@@ -54,8 +54,8 @@ describe("the gas of a call", () => {
       const emptied = encodeFunctionData({ abi: erc20Abi, functionName, args: [payer.address, UNITS] });
       // A slot that has no value costs more to write.
       const wallet = walletAfter(await gasKey(chain), () => chain.send(payee, { to: usdc, data: emptied }));
-      const call = { address: usdc, abi, functionName: "transferWithAuthorization", args };
-      const estimate = await chain.client.estimateContractGas({ ...call, account: wallet.account } as never);
+      const call: ContractWrite = { address: usdc, abi, functionName: "transferWithAuthorization", args };
+      const estimate = await chain.client.estimateContractGas({ ...call, account: wallet.account });
       const { status, gasUsed } = await send(wallet, call);
       assert.strictEqual(status, "success");
       assert.isTrue(gasUsed > estimate, `${gasUsed} after an estimate of ${estimate}`);

@@ -171,8 +171,10 @@ describe("a paid call whose process is killed", () => {
     const { api, reached, close } = await stalled(moment);
     const arrived = reached();
     const lost = create(api.url, apiKey, proof);
-    lost.catch(() => undefined);
-    await arrived;
+    const tooEarly = lost.then(({ status, body }) => {
+      throw new Error(`${name}: answered ${status} ${JSON.stringify(body)} before that`);
+    });
+    await Promise.race([arrived, tooEarly]);
     api.kill();
     await assert.isRejected(lost);
     await close();
