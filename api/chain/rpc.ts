@@ -5,7 +5,9 @@ import {
   HttpRequestError,
   InternalRpcError,
   LimitExceededRpcError,
+  ResourceNotFoundRpcError,
   ResourceUnavailableRpcError,
+  RpcRequestError,
   SocketClosedError,
   TimeoutError,
   UnknownRpcError,
@@ -32,7 +34,13 @@ export type RpcCall = <T>(call: (client: PublicClient<HttpTransport>) => Promise
 const BASE_DELAY_MS = 100;
 const MAX_DELAY_MS = 1_000;
 
-/** Whether an error says that a JSON-RPC server is unreachable or overloaded, so that a retry may succeed. */
+/** What servers say of a block that they don't have. Geth gives it the code of any bad input. */
+const MISSING_BLOCK = /\b(?:header|blocks?)\b.* (?:not|cannot be) found/i;
+
+/**
+ * Whether an error says that a JSON-RPC server is unreachable, overloaded or behind another one that has named a block, so
+ * that a retry may succeed.
+ */
 export function isUnreachable(error: unknown): boolean {
   if (!(error instanceof BaseError)) return false;
   const found = error.walk(
@@ -41,9 +49,11 @@ export function isUnreachable(error: unknown): boolean {
       cause instanceof TimeoutError ||
       cause instanceof SocketClosedError ||
       cause instanceof LimitExceededRpcError ||
+      cause instanceof ResourceNotFoundRpcError ||
       cause instanceof ResourceUnavailableRpcError ||
       cause instanceof InternalRpcError ||
-      cause instanceof UnknownRpcError,
+      cause instanceof UnknownRpcError ||
+      (cause instanceof RpcRequestError && MISSING_BLOCK.test(cause.details)),
   );
   return found !== null;
 }

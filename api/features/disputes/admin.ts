@@ -62,7 +62,8 @@ export function createAdminRuling(options: AdminRulingOptions) {
 
   function requireOpen({ dispute, record }: Found): void {
     if (!dispute.isOpen) {
-      throw new ApiError("dispute_not_open_on_chain", { details: { status: record.status, openDispute: null } });
+      const details = { status: record.status, openDispute: null, indexedBlock: null };
+      throw new ApiError("dispute_not_open_on_chain", { details });
     }
     // The follower hasn't applied it yet, so facts would rest on the state before it.
     if (!hasDispute(record, dispute)) throw new ApiError("indexer_unavailable", { retryAfterSeconds: RETRY_SECONDS });

@@ -9,7 +9,7 @@ const ROUNDS = 4;
 const AT_ONCE = 8;
 
 describe("keys requested at the same moment", () => {
-  /** Two API processes on one database. */
+  /** Two APIs on one database. */
   let apis: [TestApi, TestApi];
 
   before(async () => {
@@ -21,7 +21,7 @@ describe("keys requested at the same moment", () => {
     await apis[0].close();
   });
 
-  /** Requests keys for one wallet from both processes at once, and returns the issued keys. */
+  /** Requests keys for one wallet from both at once, and returns the issued keys. */
   async function askAtOnce(agent: TestAgent, extra: Record<string, unknown> = {}): Promise<string[]> {
     const bodies = await Promise.all(Array.from({ length: AT_ONCE }, () => keyRequestBody(agent.account)));
     const answers = await Promise.all(

@@ -264,7 +264,7 @@ describe("the client's address", () => {
   });
 });
 
-describe("two API processes on one database", () => {
+describe("two APIs on one database", () => {
   const CLIENTS = 8;
   let apis: [TestApi, TestApi];
 
@@ -284,7 +284,7 @@ describe("two API processes on one database", () => {
     await apis[0].close();
   });
 
-  /** Eight clients send calls one after the other, half of them to each process. Returns how many were admitted. */
+  /** Eight clients send calls one after the other, half of them to each API. Returns how many were admitted. */
   async function race(each: number, send: (api: TestApi) => Promise<Answer>): Promise<number> {
     const admitted = await Promise.all(
       Array.from({ length: CLIENTS }, async (_, client) => {

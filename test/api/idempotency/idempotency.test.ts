@@ -12,7 +12,7 @@ const SERVICES = "/api/v1/services";
 const AT_ONCE = 8;
 
 describe("a request with an Idempotency-Key", () => {
-  /** Two API processes on one database. */
+  /** Two APIs on one database. */
   let apis: [TestApi, TestApi];
   let api: TestApi;
   let market: Market;

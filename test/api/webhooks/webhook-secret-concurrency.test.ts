@@ -15,7 +15,7 @@ const ROUNDS = 4;
 const AT_ONCE = 4;
 
 describe("changes of a webhook secret at the same moment", () => {
-  /** Two API processes on one database. */
+  /** Two APIs on one database. */
   let apis: [TestApi, TestApi];
   let model: WebhookSecretModel;
   let secrets: WebhookSecrets;
