@@ -47,14 +47,20 @@ export function rank(matches: readonly RatedMatch[]): RankedMatch[] {
     .sort(byScore);
 }
 
-/**
- * Whether listings beyond the search's limit can no longer change the first `wanted` of a ranking.
- * @param unseenRelevance upper bound for the relevance of those listings
- */
-export function isSettled(ranked: readonly RankedMatch[], wanted: number, unseenRelevance: number): boolean {
-  if (unseenRelevance < bestOf(ranked) * LEAST_SHARE_OF_BEST) return true;
+/** What is known of listings that a search hasn't returned. */
+export interface Unseen {
+  /** Upper bound for their relevance. */
+  relevance: number;
+  /** Whether the buyer has named a maximum price. */
+  hasBudget: boolean;
+}
+
+/** Whether listings beyond the search's limit can no longer change the first `wanted` of a ranking. */
+export function isSettled(ranked: readonly RankedMatch[], wanted: number, { relevance, hasBudget }: Unseen): boolean {
+  if (relevance < bestOf(ranked) * LEAST_SHARE_OF_BEST) return true;
   const last = ranked[wanted - 1];
-  return last !== undefined && last.explanation.score > unseenRelevance * (1 + TRUST_WEIGHT) * (1 + PRICE_WEIGHT);
+  const most = relevance * (1 + TRUST_WEIGHT) * (hasBudget ? 1 + PRICE_WEIGHT : 1);
+  return last !== undefined && last.explanation.score > most;
 }
 
 function withScore(match: RatedMatch, variety: number): RankedMatch {

@@ -101,7 +101,10 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
       const isComplete =
         matches.length < asked ||
         searches === MOST_SEARCHES ||
-        isSettled(ranked, limit, matches.at(-1)?.relevance ?? 0);
+        isSettled(ranked, limit, {
+          relevance: matches.at(-1)?.relevance ?? 0,
+          hasBudget: facts.budgets.length > 0,
+        });
       const hasLeftOut = !isComplete && leaveOut(leftOut, rated, isTrusted, enoughOfSeller);
       if (isComplete || (asked === MOST_CANDIDATES && !hasLeftOut)) return await confirm(ranked, engineFilter, limit);
       candidates = Math.min(candidates * CANDIDATE_GROWTH, MOST_CANDIDATES);
