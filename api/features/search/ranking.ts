@@ -53,13 +53,16 @@ export interface Unseen {
   relevance: number;
   /** Whether the buyer has named a maximum price. */
   hasBudget: boolean;
+  /** Whether their sellers may be trusted. */
+  mayBeTrusted: boolean;
 }
 
 /** Whether listings beyond the search's limit can no longer change the first `wanted` of a ranking. */
-export function isSettled(ranked: readonly RankedMatch[], wanted: number, { relevance, hasBudget }: Unseen): boolean {
+export function isSettled(ranked: readonly RankedMatch[], wanted: number, unseen: Unseen): boolean {
+  const { relevance, hasBudget, mayBeTrusted } = unseen;
   if (relevance < bestOf(ranked) * LEAST_SHARE_OF_BEST) return true;
   const last = ranked[wanted - 1];
-  const most = relevance * (1 + TRUST_WEIGHT) * (hasBudget ? 1 + PRICE_WEIGHT : 1);
+  const most = relevance * (mayBeTrusted ? 1 + TRUST_WEIGHT : 1) * (hasBudget ? 1 + PRICE_WEIGHT : 1);
   return last !== undefined && last.explanation.score > most;
 }
 

@@ -58,6 +58,8 @@ const MOST_CANDIDATES = 5_000;
  * looking for them among the most relevant listings.
  */
 const MOST_NAMED_SELLERS = 2_000;
+/** The lowest on-chain score with which a seller ranks above an unknown one. */
+const LEAST_TRUSTED_SCORE = 1;
 /** Of one request. Each leaves out what would fill the next one, so only many floods at once need more. */
 const MOST_SEARCHES = 6;
 
@@ -71,7 +73,8 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
    * The index orders by relevance alone. The ranking adds what it knows of listing and seller, and minTrustScore may drop most
    * candidates. So the search asks for more candidates until none beyond them can be among the answers. What would only fill
    * the next search is left out of it: sellers below minTrustScore, and those of whom enough listings are known, so that one
-   * with thousands of copies hides nobody. Where few sellers reach minTrustScore, only theirs are searched.
+   * with thousands of copies hides nobody. Where few sellers reach minTrustScore, only theirs are searched. Once only trusted
+   * sellers could still be among the answers, theirs are searched alone if they are few.
    */
   async function discover(text: string, filter: SearchFilter, limit: number): Promise<RankedMatch[]> {
     const { category, network, sellerId, currency, deliveryType } = filter;
@@ -90,23 +93,45 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     const enough = Math.min(Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES), MOST_CANDIDATES);
     // A search for one seller's listings is for all of them.
     const enoughOfSeller = sellerId === undefined ? enough : Infinity;
+    const searchesTrusted = minScore === null && sellerId === undefined;
     const leftOut: LeftOut = { sellers: new Map(), best: [] };
+    const hasBudget = facts.budgets.length > 0;
+
+    /** The most relevant listings of some or all sellers, but of those that are left out. */
+    async function search(most: number, only: ListingFilter["sellers"]): Promise<RatedMatch[]> {
+      const wanted = { ...engineFilter, sellers: only, leftOut: leftOut.sellers };
+      const searching = index.search({ text, encoding }, wanted, most);
+      const matches = await reading(withinLimit("the search index", SEARCH_LIMIT_MS, encoding, searching));
+      return rate(matches, standings, facts);
+    }
+
+    /** The ranking with the listings of trusted sellers, if nothing else can change it; undefined if anything might. */
+    async function withTrusted(ranked: readonly RankedMatch[], rated: readonly RatedMatch[]) {
+      const unknown = { relevance: rated.at(-1)?.relevance ?? 0, hasBudget, mayBeTrusted: false };
+      if (!isSettled(ranked, limit, unknown)) return undefined;
+      const networks = network === undefined ? NETWORKS : [network];
+      const trusted = await namedSellers(networks, LEAST_TRUSTED_SCORE);
+      if (trusted === undefined || trusted.size < networks.length) return undefined;
+      const found = await search(enough, trusted);
+      const all = rank(distinct([...leftOut.best, ...rated, ...found]));
+      const others = { relevance: found.at(-1)?.relevance ?? 0, hasBudget, mayBeTrusted: true };
+      const isWhole = found.length < enough || isSettled(all, limit, others);
+      // More offers of a seller may have lowered the ones that were known.
+      return isWhole && isSettled(all, limit, unknown) ? all : undefined;
+    }
+
     let candidates = enough;
     for (let searches = 1; ; searches += 1) {
       const asked = candidates;
-      const searching = index.search({ text, encoding }, { ...engineFilter, leftOut: leftOut.sellers }, asked);
-      const matches = await reading(withinLimit("the search index", SEARCH_LIMIT_MS, encoding, searching));
-      const rated = await rate(matches, standings, facts);
+      const rated = await search(asked, sellers);
       const ranked = rank([...leftOut.best, ...rated.filter(isTrusted)]);
-      const isComplete =
-        matches.length < asked ||
-        searches === MOST_SEARCHES ||
-        isSettled(ranked, limit, {
-          relevance: matches.at(-1)?.relevance ?? 0,
-          hasBudget: facts.budgets.length > 0,
-        });
-      const hasLeftOut = !isComplete && leaveOut(leftOut, rated, isTrusted, enoughOfSeller);
-      if (isComplete || (asked === MOST_CANDIDATES && !hasLeftOut)) return await confirm(ranked, engineFilter, limit);
+      const unseen = { relevance: rated.at(-1)?.relevance ?? 0, hasBudget, mayBeTrusted: true };
+      const isComplete = rated.length < asked || searches === MOST_SEARCHES || isSettled(ranked, limit, unseen);
+      if (isComplete) return await confirm(ranked, engineFilter, limit);
+      const complete = searchesTrusted ? await withTrusted(ranked, rated) : undefined;
+      if (complete !== undefined) return await confirm(complete, engineFilter, limit);
+      const hasLeftOut = leaveOut(leftOut, rated, isTrusted, enoughOfSeller);
+      if (asked === MOST_CANDIDATES && !hasLeftOut) return await confirm(ranked, engineFilter, limit);
       candidates = Math.min(candidates * CANDIDATE_GROWTH, MOST_CANDIDATES);
     }
   }
@@ -170,6 +195,11 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
       }));
     },
   };
+}
+
+/** Each listing once. */
+function distinct(matches: readonly RatedMatch[]): RatedMatch[] {
+  return [...new Map(matches.map((match) => [match.listing.id, match])).values()];
 }
 
 /** Without vectors, nothing is known about categories. */

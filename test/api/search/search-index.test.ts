@@ -34,6 +34,8 @@ const listingOf = (n: number, fields: Partial<Listing> = {}): Listing => ({
 const vectorOf = (cosine: number) => new Float32Array([cosine, Math.sqrt(1 - cosine * cosine)]);
 const storedOf = (document: Listing, vector: Float32Array | null, revision = 1) => ({ document, vector, revision });
 const query = { text: "zebra", encoding: ENCODING };
+const COMPLETE =
+  "Reads the contracts of a token and writes a report on owners, mint rights, upgrades, fees and hidden traps.";
 
 describe("the search index", () => {
   let opened: { close(): Promise<void> }[] = [];
@@ -279,6 +281,24 @@ describe("the ranking of search results", () => {
       [1_000, 999, 998],
     );
     assert.isAbove(limits.length, 1);
+  });
+
+  it("searches the few trusted sellers alone when only they can still win, and more candidates if they are many", async () => {
+    const cosines = [...Array.from({ length: 4 }, () => 0.8), ...Array.from({ length: 3_000 }, () => 0.65), 0.64];
+    const last = cosines.length - 1;
+    for (const canName of [true, false]) {
+      const { service, limits } = await discovery(cosines, [last], () => ({ description: COMPLETE }), canName);
+      const found = await service.discover("zebra", {}, 4);
+      assert.strictEqual(Number(found[0]?.listing.id.slice(4)), last);
+      assert.deepEqual(limits, canName ? [200, 200] : [200, 1_600, 5_000]);
+    }
+  });
+
+  it("asks for no more candidates if no seller is trusted and unknown ones can't win", async () => {
+    const cosines = [...Array.from({ length: 4 }, () => 0.8), ...Array.from({ length: 3_000 }, () => 0.65)];
+    const { service, limits } = await discovery(cosines, [], () => ({ description: COMPLETE }));
+    assert.lengthOf(await service.discover("zebra", {}, 4), 4);
+    assert.isTrue(limits.every((limit) => limit === 200));
   });
 
   it("searches while the query is being encoded", async () => {
