@@ -7,6 +7,7 @@ import type { TestAgent } from "../../fixtures/api.ts";
 import { Court, resolverKey, settingsWithKey } from "../../fixtures/disputes.ts";
 import { AS_ADMIN } from "../../fixtures/environment.ts";
 import { tokenFlows } from "../../fixtures/stack.ts";
+import { until } from "../../fixtures/until.ts";
 
 const SPLIT = { outcome: "Split", buyerPercent: 25, sellerPercent: 75, rationale: "Half of the work was usable." };
 const UNKNOWN = "dsp_0123456789abcdef0123456789abcdef";
@@ -107,12 +108,12 @@ describe("an admin's ruling", () => {
     assertError(await rule(deal.disputeId), 409, "dispute_already_ruled");
     await court.until("resolved", deal);
     const { disputes } = court.api.container.features.disputes.models;
-    const { isOpen } = (await disputes.findById(deal.disputeId).lean()) ?? {};
-    assertError(
-      await rule(deal.disputeId),
-      409,
-      isOpen === true ? "dispute_already_ruled" : "dispute_not_open_on_chain",
-    );
+    // The subgraph may show the resolution before the follower has copied it.
+    await until("the follower has closed the dispute", async () => {
+      const dispute = await disputes.findById(deal.disputeId).lean();
+      return dispute?.isOpen === false;
+    });
+    assertError(await rule(deal.disputeId), 409, "dispute_not_open_on_chain");
   });
 
   describe("with an Idempotency-Key", () => {
