@@ -53,17 +53,18 @@ export interface Unseen {
   relevance: number;
   /** Whether the buyer has named a maximum price. */
   hasBudget: boolean;
-  /** Whether their sellers may be trusted. */
-  mayBeTrusted: boolean;
 }
 
-/** Whether listings beyond the search's limit can no longer change the first `wanted` of a ranking. */
-export function isSettled(ranked: readonly RankedMatch[], wanted: number, unseen: Unseen): boolean {
-  const { relevance, hasBudget, mayBeTrusted } = unseen;
-  if (relevance < bestOf(ranked) * LEAST_SHARE_OF_BEST) return true;
+/**
+ * The least trust that the seller of an unseen listing needs for it to be among the first `wanted` of a ranking, or to outdo
+ * one of them: at most 0 if no trust is needed, above 1 if nothing unseen can.
+ */
+export function trustToWin(ranked: readonly RankedMatch[], wanted: number, { relevance, hasBudget }: Unseen): number {
+  if (relevance < bestOf(ranked) * LEAST_SHARE_OF_BEST) return Infinity;
   const last = ranked[wanted - 1];
-  const most = relevance * (mayBeTrusted ? 1 + TRUST_WEIGHT : 1) * (hasBudget ? 1 + PRICE_WEIGHT : 1);
-  return last !== undefined && last.explanation.score > most;
+  if (last === undefined) return 0;
+  const mostWithoutTrust = relevance * (hasBudget ? 1 + PRICE_WEIGHT : 1);
+  return (last.explanation.score / mostWithoutTrust - 1) / TRUST_WEIGHT;
 }
 
 function withScore(match: RatedMatch, variety: number): RankedMatch {

@@ -4,7 +4,7 @@ import type { Network } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { DeadlineExceededError } from "../../lib/timeout.ts";
-import { leastOnChainScoreOf } from "../agents/score.ts";
+import { discoveryScoreOf, leastOnChainScoreOf } from "../agents/score.ts";
 import type { TradingHistory } from "../agents/score.ts";
 import { NEW_STANDING } from "../agents/standings.ts";
 import type { Standings } from "../agents/standings.ts";
@@ -22,7 +22,7 @@ import type { IndexReader } from "./index/index-reader.ts";
 import { listingFormat } from "./listing-format.ts";
 import type { ListingFilter } from "./listing-format.ts";
 import { isUnderstood } from "./query-language.ts";
-import { isSettled, rank } from "./ranking.ts";
+import { rank, trustToWin } from "./ranking.ts";
 import type { RankedMatch, RatedMatch } from "./ranking.ts";
 import type { Match } from "./engine/match.ts";
 import type { StoredListings } from "./stored-listings.ts";
@@ -54,12 +54,10 @@ const SEARCH_LIMIT_MS = 10_000;
 /** Maximum number of candidates of one search, whose sellers are read. The most relevant ones come first. */
 const MOST_CANDIDATES = 5_000;
 /**
- * A search names the sellers that reach minTrustScore on a network if there are at most so many. Naming more costs more than
+ * A search names the sellers that reach a score on a network if there are at most so many. Naming more costs more than
  * looking for them among the most relevant listings.
  */
 const MOST_NAMED_SELLERS = 2_000;
-/** The lowest on-chain score with which a seller ranks above an unknown one. */
-const LEAST_TRUSTED_SCORE = 1;
 /** Of one request. Each leaves out what would fill the next one, so only many floods at once need more. */
 const MOST_SEARCHES = 6;
 
@@ -73,11 +71,12 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
    * The index orders by relevance alone. The ranking adds what it knows of listing and seller, and minTrustScore may drop most
    * candidates. So the search asks for more candidates until none beyond them can be among the answers. What would only fill
    * the next search is left out of it: sellers below minTrustScore, and those of whom enough listings are known, so that one
-   * with thousands of copies hides nobody. Where few sellers reach minTrustScore, only theirs are searched. Once only trusted
-   * sellers could still be among the answers, theirs are searched alone if they are few.
+   * with thousands of copies hides nobody. Where few sellers reach minTrustScore, only theirs are searched. Once only sellers
+   * with a certain score could still be among the answers, theirs are searched alone if they are few.
    */
   async function discover(text: string, filter: SearchFilter, limit: number): Promise<RankedMatch[]> {
     const { category, network, sellerId, currency, deliveryType } = filter;
+    const networks = network === undefined ? NETWORKS : [network];
     // The one that made the index's vectors; undefined if it can't be asked any more. Then words alone decide.
     const encoder = encoders.of(await reading(index.model()));
     const minScore = leastOnChainScoreOf(filter.minTrustScore ?? 0);
@@ -85,7 +84,7 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     const [categoryFit, prices, sellers] = await Promise.all([
       encoder === undefined ? anyCategoryFits : categoryFitOf(encoder)(),
       priceRanges(filter, currency === undefined ? CURRENCIES : [currency], etherPrice),
-      minScore === null ? undefined : namedSellers(network === undefined ? NETWORKS : [network], minScore),
+      minScore === null ? undefined : namedSellers(networks, minScore),
     ]);
     const facts = { categoryFit, budgets: filter.maxPrice === undefined ? [] : (prices ?? []) };
     const engineFilter = { category, network, sellerId, currency, deliveryType, prices, sellers };
@@ -95,7 +94,6 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     const enoughOfSeller = sellerId === undefined ? enough : Infinity;
     const searchesTrusted = minScore === null && sellerId === undefined;
     const leftOut: LeftOut = { sellers: new Map(), best: [] };
-    const hasBudget = facts.budgets.length > 0;
 
     /** The most relevant listings of some or all sellers, but of those that are left out. */
     async function search(most: number, only: ListingFilter["sellers"]): Promise<RatedMatch[]> {
@@ -105,19 +103,21 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
       return rate(matches, standings, facts);
     }
 
-    /** The ranking with the listings of trusted sellers, if nothing else can change it; undefined if anything might. */
+    /** The trust that a seller needs for a listing beyond a search's to be among the answers. */
+    const trustBeyond = (ranked: readonly RankedMatch[], rated: readonly RatedMatch[]) =>
+      trustToWin(ranked, limit, { relevance: rated.at(-1)?.relevance ?? 0, hasBudget: facts.budgets.length > 0 });
+
+    /** The ranking with the listings of the sellers that have enough trust, if they are few and nothing else can change it. */
     async function withTrusted(ranked: readonly RankedMatch[], rated: readonly RatedMatch[]) {
-      const unknown = { relevance: rated.at(-1)?.relevance ?? 0, hasBudget, mayBeTrusted: false };
-      if (!isSettled(ranked, limit, unknown)) return undefined;
-      const networks = network === undefined ? NETWORKS : [network];
-      const trusted = await namedSellers(networks, LEAST_TRUSTED_SCORE);
+      const least = leastOnChainScoreOf(trustBeyond(ranked, rated));
+      if (least === null) return undefined;
+      const trusted = await namedSellers(networks, least);
       if (trusted === undefined || trusted.size < networks.length) return undefined;
       const found = await search(enough, trusted);
       const all = rank(distinct([...leftOut.best, ...rated, ...found]));
-      const others = { relevance: found.at(-1)?.relevance ?? 0, hasBudget, mayBeTrusted: true };
-      const isWhole = found.length < enough || isSettled(all, limit, others);
+      const isWhole = found.length < enough || trustBeyond(all, found) > 1;
       // More offers of a seller may have lowered the ones that were known.
-      return isWhole && isSettled(all, limit, unknown) ? all : undefined;
+      return isWhole && trustBeyond(all, rated) > discoveryScoreOf(least - 1) ? all : undefined;
     }
 
     let candidates = enough;
@@ -125,8 +125,7 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
       const asked = candidates;
       const rated = await search(asked, sellers);
       const ranked = rank([...leftOut.best, ...rated.filter(isTrusted)]);
-      const unseen = { relevance: rated.at(-1)?.relevance ?? 0, hasBudget, mayBeTrusted: true };
-      const isComplete = rated.length < asked || searches === MOST_SEARCHES || isSettled(ranked, limit, unseen);
+      const isComplete = rated.length < asked || searches === MOST_SEARCHES || trustBeyond(ranked, rated) > 1;
       if (isComplete) return await confirm(ranked, engineFilter, limit);
       const complete = searchesTrusted ? await withTrusted(ranked, rated) : undefined;
       if (complete !== undefined) return await confirm(complete, engineFilter, limit);

@@ -1,6 +1,7 @@
 import { Index } from "@lancedb/lancedb";
 import { assert } from "chai";
 
+import { FULL_DISCOVERY_SCORE } from "../../../api/config/constants.ts";
 import type { TradingHistory } from "../../../api/features/agents/score.ts";
 import { NEW_STANDING } from "../../../api/features/agents/standings.ts";
 import type { StandingRecord } from "../../../api/features/agents/model.ts";
@@ -231,13 +232,13 @@ describe("the ranking of search results", () => {
 
   /**
    * Discovery of listings, some with a trusted seller. Records how many candidates each search asked for.
-   * @param canName whether so few sellers are trusted that a search can name them
+   * @param crowdScore the score of more sellers than a search can name, on each network
    */
   async function discovery(
     cosines: readonly number[],
     trusted: readonly number[],
     fieldsOf: (n: number) => Partial<Listing> = () => ({}),
-    canName = true,
+    crowdScore = 0,
   ) {
     const documents = cosines.map((cosine, n) => storedOf(listingOf(n, fieldsOf(n)), vectorOf(cosine)));
     const index = await openListingTable(documents, 2);
@@ -254,8 +255,10 @@ describe("the ranking of search results", () => {
         },
       },
       standings: {
-        reaching: (network) =>
-          Promise.resolve(canName ? trusted.filter(() => network === "base").map((n) => `agt_${n}`) : undefined),
+        reaching: (network, score) =>
+          Promise.resolve(
+            score > crowdScore ? trusted.filter(() => network === "base").map((n) => `agt_${n}`) : undefined,
+          ),
         of: (network, wallets) =>
           Promise.resolve(
             new Map(
@@ -283,14 +286,15 @@ describe("the ranking of search results", () => {
     assert.isAbove(limits.length, 1);
   });
 
-  it("searches the few trusted sellers alone when only they can still win, and more candidates if they are many", async () => {
+  it("searches the few sellers alone whose score can still win, and more candidates if they are many", async () => {
     const cosines = [...Array.from({ length: 4 }, () => 0.8), ...Array.from({ length: 3_000 }, () => 0.65), 0.64];
     const last = cosines.length - 1;
-    for (const canName of [true, false]) {
-      const { service, limits } = await discovery(cosines, [last], () => ({ description: COMPLETE }), canName);
+    // A seller needs a score of 77 to come before 0.8 with less than 0.65.
+    for (const crowdScore of [0, 76, 77]) {
+      const { service, limits } = await discovery(cosines, [last], () => ({ description: COMPLETE }), crowdScore);
       const found = await service.discover("zebra", {}, 4);
       assert.strictEqual(Number(found[0]?.listing.id.slice(4)), last);
-      assert.deepEqual(limits, canName ? [200, 200] : [200, 1_600, 5_000]);
+      assert.deepEqual(limits, crowdScore < 77 ? [200, 200] : [200, 1_600, 5_000]);
     }
   });
 
@@ -331,7 +335,7 @@ describe("the ranking of search results", () => {
 
   it("[S4.r12.3] finds the only seller with the score among many more relevant ones", async () => {
     const cosines = [...Array.from({ length: 3_000 }, () => 0.9), 0.5];
-    const { service } = await discovery(cosines, [3_000], () => ({}), false);
+    const { service } = await discovery(cosines, [3_000], () => ({}), FULL_DISCOVERY_SCORE);
     const found = await service.find("zebra", { minTrustScore: 0.9 }, 10);
     assert.deepEqual(
       found.map(({ id }) => id),
@@ -341,7 +345,7 @@ describe("the ranking of search results", () => {
 
   it("[S4.r12.3] finds the only seller with the score behind more untrusted ones than one search returns", async () => {
     const cosines = [...Array.from({ length: 8_000 }, () => 0.9), 0.5];
-    const { service } = await discovery(cosines, [8_000], () => ({}), false);
+    const { service } = await discovery(cosines, [8_000], () => ({}), FULL_DISCOVERY_SCORE);
     const found = await service.find("zebra", { minTrustScore: 0.9 }, 10);
     assert.deepEqual(
       found.map(({ id }) => id),
