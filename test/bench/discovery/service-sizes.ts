@@ -19,6 +19,7 @@ import { delaysOf, memoryOf } from "../events/summary.ts";
 import { loadQueries } from "./corpus.ts";
 import { generate, megabytesOf } from "./sizes.ts";
 import type { Seed } from "./sizes.ts";
+import { isTrusted, trustSellers, walletOf } from "./trusted-sellers.ts";
 
 /** Where a service runs that the bench measures. */
 interface ServiceBench {
@@ -61,24 +62,29 @@ export async function measureServiceSize(size: number, seeds: readonly Seed[], {
   const options = (name: string) => ({ databaseUri: uri.href, dir: folderOf(name), profile: false, variables: RAISED });
   const stopping: (() => Promise<void>)[] = [];
 
-  async function fill(): Promise<void> {
+  /** @returns the number of sellers that are trusted */
+  async function fill(): Promise<number> {
     const random = seededRandom();
     const { model } = features.search.encoders.current;
     const listings = connection.collection<ListingRecord>("listings");
+    const trusted = new Map<string, ListingRecord>();
     for (let done = 0; done < size; done += INSERTED_AT_ONCE) {
       const count = Math.min(INSERTED_AT_ONCE, size - done);
-      await listings.insertMany(
-        Array.from({ length: count }, (_, n): ListingRecord => {
-          const { document, vector } = generate(seeds, done + n, random);
-          const { id: _id, price, ...fields } = document;
-          return {
-            ...{ ...fields, _id, sellerKey: fields.sellerAddress.toLowerCase(), revision: 1 },
-            price: Types.Decimal128.fromString(price),
-            embedding: vector === null ? null : { model, vector: toBytes(vector) },
-          };
-        }),
-      );
+      const records = Array.from({ length: count }, (_, n): ListingRecord => {
+        const { document, vector } = generate(seeds, done + n, random);
+        const { id: _id, price, ...fields } = document;
+        const sellerAddress = walletOf(fields.sellerAgentId);
+        return {
+          ...{ ...fields, _id, sellerAddress, sellerKey: sellerAddress, revision: 1 },
+          price: Types.Decimal128.fromString(price),
+          embedding: vector === null ? null : { model, vector: toBytes(vector) },
+        };
+      });
+      await listings.insertMany(records);
+      for (const record of records) if (isTrusted(record.sellerAgentId)) trusted.set(record.sellerAgentId, record);
     }
+    await trustSellers(connection, [...trusted.values()]);
+    return trusted.size;
   }
 
   async function call(server: BenchServer, method: string, path: string, body: object, key?: string): Promise<unknown> {
@@ -153,7 +159,7 @@ export async function measureServiceSize(size: number, seeds: readonly Seed[], {
 
   try {
     say(`${size}: storing`);
-    await fill();
+    const trustedSellers = await fill();
     say(`${size}: building`);
     const builtFrom = performance.now();
     const worker = await startWorkerProcess(options("worker"));
@@ -175,7 +181,12 @@ export async function measureServiceSize(size: number, seeds: readonly Seed[], {
     const perSecond = { one: await searchesPerSecond(one), two: await searchesPerSecond(one, other) };
     say(`${size}: changing`);
     return {
-      ...{ listings: size, buildSeconds, diskMb: round(megabytesOf(join(env.searchIndexUrl, databaseName))) },
+      ...{
+        listings: size,
+        trustedSellers,
+        buildSeconds,
+        diskMb: round(megabytesOf(join(env.searchIndexUrl, databaseName))),
+      },
       ...{ search: searches, searchesPerSecond: perSecond, shown: await changes(one, other) },
       ...{ worker: memoryOf(worker.pid), api: memoryOf(one.pid) },
     };
