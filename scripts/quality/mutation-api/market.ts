@@ -92,6 +92,13 @@ export const MARKET_FAULTS: ApiMutant[] = [
     tests: ["search/ranking.test.ts", "search/discovery.test.ts"],
   },
   {
+    fault: "a search names sellers that can't win, too",
+    file: "features/search/service.ts",
+    from: "namedSellers(networks, least);",
+    to: "namedSellers(networks, 1);",
+    tests: ["search/search-index.test.ts"],
+  },
+  {
     fault: "a vague listing counts in full",
     file: "features/search/listing-text.ts",
     from: "Math.min(1, added / COMPLETE_TERMS)",

@@ -302,4 +302,11 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     to: ".setExpirationTime(`${TOKEN_SECONDS}y`)",
     tests: AUTHORIZATION_TESTS,
   },
+  {
+    fault: "the own facilitator's transaction has exactly the estimated gas",
+    file: "features/x402/own-facilitator.ts",
+    from: "gas: gasLimit(estimate)",
+    to: "gas: estimate",
+    tests: ["x402/own-facilitator.test.ts"],
+  },
 ];
