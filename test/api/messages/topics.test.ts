@@ -238,6 +238,10 @@ describe("topics", () => {
       const subscription = () => api.container.features.messages.models.subscriptions.findOne({ topic }).lean();
       await handOutUntil(async () => (await subscription())?.deliveredSeq === 3);
       assert.strictEqual((await subscription())?.missed, 2);
+      // While an inbox is full its topic is due again at once, and handing out needn't end.
+      await fill(full, 10);
+      await handOutUntil(async () => (await full.bodies()).length === 1);
+      assert.deepEqual(await full.bodies(), ["m3"]);
     });
 
     /** Steps until something is so; full inboxes are tried again after a millisecond. */
