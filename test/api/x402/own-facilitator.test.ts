@@ -11,6 +11,7 @@ import { connectDatabase } from "../../../api/db/connection.ts";
 import { USDC_DOMAINS } from "../../../api/config/constants.ts";
 import { lastTransactionModel } from "../../../api/features/x402/model.ts";
 import { createOwnFacilitator } from "../../../api/features/x402/own-facilitator.ts";
+import type { OwnFacilitatorOptions } from "../../../api/features/x402/own-facilitator.ts";
 import { leaseModel } from "../../../api/jobs/lease.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { readStack } from "../../fixtures/api.ts";
@@ -22,6 +23,7 @@ const UNITS = 1_000_000n;
 
 describe("the service's own facilitator", () => {
   let connection: Connection;
+  let shared: Pick<OwnFacilitatorOptions, "lastTransactions" | "leases">;
   let chain: TestChain;
   let usdc: Hex;
 
@@ -29,6 +31,7 @@ describe("the service's own facilitator", () => {
     const log = createLogger({ level: "silent", name: "test" });
     const databaseName = `test_own_facilitator_${randomBytes(6).toString("hex")}`;
     connection = await connectDatabase((await readStack()).mongodbUri, log, databaseName);
+    shared = { lastTransactions: lastTransactionModel(connection), leases: leaseModel(connection) };
     chain = await openChain("base-sepolia");
     usdc = chain.deployment.tokens.find(({ symbol }) => symbol === "USDC")?.address ?? "0x";
   });
@@ -43,8 +46,7 @@ describe("the service's own facilitator", () => {
       await Promise.all([payer, payee].map((account) => chain.endow(account, { usdc: UNITS })));
       const facilitator = createOwnFacilitator({
         ...{ network: "base-sepolia", rpcUrl: chain.rpcUrl, key: await gasKey(chain), timeoutMs: 60_000 },
-        lastTransactions: lastTransactionModel(connection),
-        ...{ leases: leaseModel(connection), processId: "test" },
+        ...{ ...shared, processId: "test" },
       });
       const { authorization, signature } = await signTransfer({ chain, usdc, payTo: payee.address }, payer);
       const { value, validAfter, validBefore, ...names } = authorization;
