@@ -2,8 +2,7 @@
 import type { Connection } from "mongoose";
 
 import { FULL_DISCOVERY_SCORE, FULL_WEIGHT_COUNTERPARTIES } from "../../../api/config/constants.ts";
-import { createAgentModels } from "../../../api/features/agents/model.ts";
-import type { StandingRecord } from "../../../api/features/agents/model.ts";
+import type { AgentRecord, StandingRecord } from "../../../api/features/agents/model.ts";
 import type { ListingRecord } from "../../../api/features/listings/model.ts";
 
 type Seller = Pick<ListingRecord, "sellerAgentId" | "sellerAddress" | "network">;
@@ -25,13 +24,12 @@ export function isTrusted(sellerAgentId: string): boolean {
 
 /** Registers sellers, with scores from 1 to 100 of deals with many others, so that the ranking trusts them by that. */
 export async function trustSellers(connection: Connection, sellers: readonly Seller[]): Promise<void> {
-  const { agents, standings } = createAgentModels(connection);
   const now = new Date();
   const keyOf = ({ sellerAddress }: Seller) => sellerAddress.toLowerCase();
-  await agents.collection.insertMany(
-    sellers.map((seller) => ({ _id: seller.sellerAgentId, walletKey: keyOf(seller) }) as never),
-  );
-  await standings.collection.insertMany(
+  await connection
+    .collection<Pick<AgentRecord, "_id" | "walletKey">>("agents")
+    .insertMany(sellers.map((seller) => ({ _id: seller.sellerAgentId, walletKey: keyOf(seller) })));
+  await connection.collection<StandingRecord>("standings").insertMany(
     sellers.map((seller, index): StandingRecord => {
       const score = 1 + (index % FULL_DISCOVERY_SCORE);
       return {
@@ -39,6 +37,6 @@ export async function trustSellers(connection: Connection, sellers: readonly Sel
         ...{ distinctCounterparties: FULL_WEIGHT_COUNTERPARTIES, topCounterpartyCount: 1, settledCount: score },
         ...{ released: score, lateDeclines: 0, indexedBlock: 1, syncedAt: now },
       };
-    }) as never,
+    }),
   );
 }
