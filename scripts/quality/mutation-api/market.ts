@@ -152,7 +152,7 @@ export const MARKET_FAULTS: ApiMutant[] = [
     file: "features/search/service.ts",
     from: "...rated.filter(isTrusted)]",
     to: "...rated]",
-    tests: ["search/discovery.test.ts", "listings/trust-filter.test.ts"],
+    tests: ["search/search-index.test.ts"],
   },
   {
     fault: "nonsense finds something",

@@ -132,7 +132,7 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     file: "features/x402/cover.ts",
     from: "const earlier = open.filter((other) => isEarlier(other, claim));",
     to: "const earlier = open.filter((other) => isEarlier(other, claim) || isEarlier(claim, other));",
-    tests: ["x402/cover.test.ts"],
+    tests: ["x402/cover-reads.test.ts"],
   },
   {
     fault: "a payment that is on chain counts as open",

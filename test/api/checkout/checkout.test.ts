@@ -313,6 +313,14 @@ describe("checkout", () => {
       assert.strictEqual(answer.body.payment, undefined);
     });
 
+    it("from a wallet with a token unit less than the deposit, but accepts one with exactly that", async () => {
+      const buyer = await api.registerAgent();
+      await chain.endow(buyer.account, { usdc: 2_499_999n });
+      assertError(await order({}, buyer.apiKey), 402, "insufficient_token_balance");
+      await chain.endow(buyer.account, { usdc: 1n });
+      assert.strictEqual((await order({}, buyer.apiKey)).status, 200);
+    });
+
     it("[D11] above the cap of both scores, but accepts one at the cap", async () => {
       const before = await countRecords();
       const dear = await listService(api, market.seller, { price: 10.000001 });

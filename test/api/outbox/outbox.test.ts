@@ -1,6 +1,7 @@
 import { assert } from "chai";
 
 import { FUNDED_BACKUP_DELAY_MS, WEBHOOK_RETRIES } from "../../../api/config/constants.ts";
+import { NARROW_WIDTH } from "../../../api/features/outbox/lanes.ts";
 import { OUTBOX_DEFAULTS } from "../../../api/features/outbox/outbox.ts";
 import { ACKNOWLEDGED, DROPPED, REFUSED, scripted, TestOutbox, UNREACHABLE } from "../../fixtures/outbox.ts";
 
@@ -181,6 +182,26 @@ describe("the outbox", () => {
     assert.strictEqual((await outbox.read(id)).holder, quick.holder);
     await outbox.outbox.finish(quick, ACKNOWLEDGED);
     assert.strictEqual((await outbox.read(id)).status, "acknowledged");
+  });
+
+  it("leaves a lane to the worker that has taken it over when the first one ends its turn", async () => {
+    const agentId = "agt_seller";
+    const end = { isSlow: false, width: NARROW_WIDTH, isEmpty: true };
+    await outbox.put("escrow.released", agentId);
+    await outbox.lanes.admit();
+    for (const holder of ["first", "second"]) {
+      const claimed = await outbox.lanes.claim(false, 1, () => holder);
+      assert.deepEqual(
+        claimed.map((lane) => lane.holder),
+        [holder],
+      );
+      if (holder === "first") await outbox.age(OUTBOX_DEFAULTS.leaseMs);
+    }
+    const holder = async () => (await outbox.models.lanes.findById(agentId).lean())?.holder;
+    await outbox.lanes.release(agentId, "first", end);
+    assert.strictEqual(await holder(), "second");
+    await outbox.lanes.release(agentId, "second", end);
+    assert.isNull(await holder());
   });
 
   it("keeps an error text that looks like a path of the database", async () => {

@@ -133,6 +133,23 @@ describe("the comparison of a wallet's money with its open payments", () => {
     await rejectionOf(coverOf()(late), ProofRefusedError);
   });
 
+  it("refuses the later of two that the money doesn't cover, and makes the earlier one wait until it is gone", async () => {
+    await paid.chain.endow(agent.account, { usdc: CALL_UNITS.api });
+    const earlier = await reserved(await signTransfer(paid, agent.account));
+    await until("the clock has moved on", () => Promise.resolve(Date.now() > earlier.startedAt.getTime()));
+    const later = await reserved(await signTransfer(paid, agent.account));
+    assert.isAbove(later.startedAt.getTime(), earlier.startedAt.getTime());
+    await minedAfter(later);
+    let isChecked = false;
+    const checked = coverOf(60_000)(earlier).finally(() => (isChecked = true));
+    const looks = () => asked.filter((method) => method === "eth_getBlockByNumber").length;
+    await Promise.race([checked, until("it has looked twice", () => Promise.resolve(looks() > 1))]);
+    assert.isFalse(isChecked);
+    await rejectionOf(coverOf(60_000)(later), ProofRefusedError);
+    await claimsOf().release(later);
+    await checked;
+  });
+
   describe("at a server that is a block behind", () => {
     /** A block of before the test, as the latest one. Local chains may be ahead of the clock, so it gets an earlier time. */
     let oldBlock: Record<string, unknown> | undefined;
