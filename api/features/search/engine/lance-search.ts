@@ -1,4 +1,4 @@
-import type { Table } from "@lancedb/lancedb";
+import type { Query, Table, VectorQuery } from "@lancedb/lancedb";
 
 import { cosine } from "../embedding/vectors.ts";
 import { coverageOf } from "./coverage.ts";
@@ -19,22 +19,13 @@ const TIMEOUT_MS = 10_000;
 const LEAST_PROBES = 20;
 const MOST_PROBES = 400;
 
-/** What a row has. */
-interface Found<Document> {
-  document: Document;
-  vector: Float32Array | null;
-}
-
-interface Candidate<Document> extends Found<Document> {
-  match: WordMatch;
-}
-
 interface FoundRow {
-  /** Free, while the column with the document's id costs as much as another one. */
-  _rowid: bigint;
+  /** The row's own id. It is free, while a column with the document's costs as much as another one. */
+  id: bigint;
   document: string;
-  vector: { toArray(): Float32Array } | null;
-  _score?: number;
+  vector: Float32Array | null;
+  /** BM25; undefined in a search by meaning. */
+  score: number | undefined;
 }
 
 /** Searches a table, see `SearchTable`. */
@@ -53,38 +44,25 @@ export async function searchTable<Document extends { id: string }, Filter>(
     findByMeaning(table, query.encoding, condition, limit, isExact),
     findByWords(table, query.text, condition, limit),
   ]);
-  const rows = new Map<bigint, Found<Document>>();
-  const found = (row: FoundRow): Found<Document> => {
-    const known = rows.get(row._rowid) ?? foundOf(format, row);
-    rows.set(row._rowid, known);
-    return known;
-  };
+  const wordMatchOf = (document: Document, score: number): WordMatch => ({
+    score: format.wordScore === "same" ? EVEN_WORD_SCORE : score,
+    coverage: byWords.coverage(format.wordsOf(document)),
+  });
+  const rows = new Map([...byMeaning, ...byWords.rows].map((row) => [row.id, row] as const));
   // By the document's id: a document that is written between the two searches has a row in each.
-  const candidates = new Map<string, Candidate<Document>>();
-  for (const row of byMeaning) candidates.set(found(row).document.id, { ...found(row), match: NO_WORDS });
-  for (const row of byWords.rows) {
-    const { id } = found(row).document;
-    const candidate = candidates.get(id) ?? found(row);
-    const coverage = byWords.coverage(format.wordsOf(candidate.document));
-    const score = format.wordScore === "same" ? EVEN_WORD_SCORE : (row._score ?? 0);
-    candidates.set(id, { ...candidate, match: { score, coverage } });
-  }
-  const matches: Match<Document>[] = [];
-  for (const { document, vector, match } of candidates.values()) {
+  const matches = new Map<string, Match<Document>>();
+  for (const { score, vector, document: serialized } of rows.values()) {
+    const closeness = vector === null || encoding === null ? 0 : cosine(encoding.vector, vector);
+    // Before it is read, which costs more than all the rest.
+    if (score === undefined && relevanceOf(encoding, closeness, NO_WORDS) === undefined) continue;
+    const document = format.deserialize(serialized);
     // The engine's own numbers round; the filter decides.
     if (!format.passes(document, filter)) continue;
-    const closeness = vector === null || encoding === null ? 0 : cosine(encoding.vector, vector);
-    const parts = relevanceOf(encoding, closeness, match);
-    if (parts !== undefined) matches.push({ document, relevance: sumOf(parts), parts, vector });
+    const words = score === undefined ? NO_WORDS : wordMatchOf(document, score);
+    const parts = relevanceOf(encoding, closeness, words);
+    if (parts !== undefined) matches.set(document.id, { document, relevance: sumOf(parts), parts, vector });
   }
-  return matches.sort(byRelevance).slice(0, limit);
-}
-
-function foundOf<Document extends { id: string }>(
-  format: Pick<TableFormat<Document, never>, "deserialize">,
-  { document, vector }: FoundRow,
-): Found<Document> {
-  return { document: format.deserialize(document), vector: vector?.toArray() ?? null };
+  return [...matches.values()].sort(byRelevance).slice(0, limit);
 }
 
 /** The nearest vectors, most of them if there is an index of vectors. */
@@ -110,7 +88,7 @@ async function findByMeaning(
   if (refineFactor !== undefined) query = query.refineFactor(refineFactor);
   if (condition !== undefined) query = query.where(condition);
   if (isExact) query = query.bypassVectorIndex();
-  return (await query.toArray({ timeoutMs: TIMEOUT_MS })) as FoundRow[];
+  return await rowsOf(query);
 }
 
 async function findByWords(table: Table, text: string, condition: string | undefined, limit: number) {
@@ -125,5 +103,23 @@ async function findByWords(table: Table, text: string, condition: string | undef
     .withRowId()
     .limit(limit);
   if (condition !== undefined) query = query.where(condition);
-  return { rows: (await query.toArray({ timeoutMs: TIMEOUT_MS })) as FoundRow[], coverage };
+  return { rows: await rowsOf(query), coverage };
+}
+
+/** Reads what a query finds, column by column: an object that the engine makes for a row looks each field up again. */
+async function rowsOf(query: Query | VectorQuery): Promise<FoundRow[]> {
+  const { batches } = await query.toArrow({ timeoutMs: TIMEOUT_MS });
+  return batches.flatMap((batch) => {
+    const [ids, documents, vectors, scores] = ["_rowid", COLUMNS.document, COLUMNS.vector, "_score"].map((name) =>
+      batch.getChild(name),
+    );
+    const numbers = vectors?.getChildAt(0)?.toArray() as Float32Array;
+    const length = numbers.length / batch.numRows;
+    return Array.from({ length: batch.numRows }, (_, row) => ({
+      id: ids?.get(row) as bigint,
+      document: documents?.get(row) as string,
+      vector: vectors?.isValid(row) === true ? numbers.subarray(row * length, (row + 1) * length) : null,
+      score: scores?.get(row) as number | undefined,
+    }));
+  });
 }
