@@ -42,6 +42,7 @@ describe("a stream hub", () => {
     const log = createEventLog(models.events, models.lengths);
     const gate = Promise.withResolvers<undefined>();
     let reads = 0;
+    let isFollowing = false;
     const hub = createStreamHub({
       ...{ connection, events: models.events, timings: STREAM_TIMINGS, shutdown: stop.signal, logger },
       // The second stream learns where the log ends only after it has been announced another event.
@@ -51,6 +52,12 @@ describe("a stream hub", () => {
           reads += 1;
           if (reads === 2) await gate.promise;
           return log.end(agentId);
+        },
+        // Read once the change stream is open.
+        async lengths(agentIds) {
+          const lengths = await log.lengths(agentIds);
+          isFollowing = true;
+          return lengths;
         },
       },
       slots: createStreamSlots({ slots: streamSlotsModel(connection), perAgent: 5, leaseMs: 30_000 }),
@@ -70,6 +77,8 @@ describe("a stream hub", () => {
 
     const current = open("current", await log.end(agent.agentId));
     assert.isTrue(await hub.add(current));
+    // Otherwise it would read the third event from the log, and never be announced it.
+    await until("the hub follows the log", () => Promise.resolve(isFollowing));
     const late = open("late", { seq: 0, eventId: "start" });
     const added = hub.add(late);
     await announce(api.container, "c", [agent.agentId]);

@@ -133,6 +133,9 @@ describe("a settlement without a clear outcome", () => {
     assert.strictEqual(answer.status, 201, answer.text);
     assert.strictEqual(await listings(), 1);
     assert.strictEqual(await spent(), CALL_UNITS.api);
+    // Another claim would be settled later.
+    const claims = paid.api.container.connection.collection("x402_claims");
+    assert.strictEqual(await claims.countDocuments({ agentId: agent.agentId }), 1);
   });
 
   for (const kind of ["v1", "v2", "transfer"] as const) {
