@@ -26,7 +26,7 @@ export const SENDING_FAULTS: ApiMutant[] = [
     file: "chain/sending/store.ts",
     from: ".findOneAndUpdate({ _id, version }, change,",
     to: ".findOneAndUpdate({ _id }, change,",
-    tests: [TRANSACTIONS],
+    tests: ["chain/sending-store.test.ts"],
   },
   {
     fault: "another nonce is used before the last one's block is deep enough",
