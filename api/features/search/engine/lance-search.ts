@@ -53,7 +53,7 @@ export async function searchTable<Document extends { id: string }, Filter>(
   const matches = new Map<string, Match<Document>>();
   for (const { score, vector, document: serialized } of rows.values()) {
     const closeness = vector === null || encoding === null ? 0 : cosine(encoding.vector, vector);
-    // Before it is read, which costs more than all the rest.
+    // Before it is parsed, which is most of this loop's work.
     if (score === undefined && relevanceOf(encoding, closeness, NO_WORDS) === undefined) continue;
     const document = format.deserialize(serialized);
     // The engine's own numbers round; the filter decides.
@@ -88,7 +88,7 @@ async function findByMeaning(
   if (refineFactor !== undefined) query = query.refineFactor(refineFactor);
   if (condition !== undefined) query = query.where(condition);
   if (isExact) query = query.bypassVectorIndex();
-  return await rowsOf(query);
+  return await readRows(query);
 }
 
 async function findByWords(table: Table, text: string, condition: string | undefined, limit: number) {
@@ -103,11 +103,11 @@ async function findByWords(table: Table, text: string, condition: string | undef
     .withRowId()
     .limit(limit);
   if (condition !== undefined) query = query.where(condition);
-  return { rows: await rowsOf(query), coverage };
+  return { rows: await readRows(query), coverage };
 }
 
-/** Reads what a query finds, column by column: an object that the engine makes for a row looks each field up again. */
-async function rowsOf(query: Query | VectorQuery): Promise<FoundRow[]> {
+/** Reads what a query finds, column by column: the object that Arrow makes for a row looks each field up again. */
+async function readRows(query: Query | VectorQuery): Promise<FoundRow[]> {
   const { batches } = await query.toArrow({ timeoutMs: TIMEOUT_MS });
   return batches.flatMap((batch) => {
     const [ids, documents, vectors, scores] = ["_rowid", COLUMNS.document, COLUMNS.vector, "_score"].map((name) =>
