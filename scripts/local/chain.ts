@@ -21,6 +21,12 @@ import type { ServiceDefinition } from "./supervisor.ts";
 export const LOCAL_MNEMONIC = "test test test test test test test test test test test junk";
 /** Accounts that hold ether: anvil's ten and the keeper's. */
 const ACCOUNTS = 11;
+/**
+ * How many blocks back a chain can be read and taken back, in memory. Without it anvil keeps the last 3,600 states as files
+ * in the home directory: gigabytes, which stay there when it is killed. The deepest reorganisation that the stack is made for
+ * is 256 blocks.
+ */
+export const CHAIN_HISTORY = ["--prune-history", "300"] as const;
 
 /**
  * A local chain that simulates a live network: same chain id, a block each second and one for each transaction. It
@@ -36,7 +42,7 @@ export function chainService(network: NetworkName, dir: string, port: number, is
     args: [
       ...["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(CHAIN_IDS[network])],
       ...["--network", "optimism", "--mnemonic", LOCAL_MNEMONIC, "--block-time", "1", "--mixed-mining"],
-      ...["--accounts", String(ACCOUNTS)],
+      ...["--accounts", String(ACCOUNTS), ...CHAIN_HISTORY],
       ...(isDisposable ? [] : ["--state", chainStateFile(network, dir), "--state-interval", "1"]),
       "--quiet",
     ],

@@ -1,11 +1,20 @@
-import { copyFileSync, chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 import { assert } from "chai";
 
 import { apiService, workerService } from "../../scripts/local/api-service.ts";
-import { chainStateFile, repairChainState } from "../../scripts/local/chain.ts";
+import { chainService, chainStateFile, repairChainState, rpc } from "../../scripts/local/chain.ts";
 import { NoMongoError, UnusableMongoError, findMongo, mongoService } from "../../scripts/local/mongo.ts";
 import { CACHE_DIR } from "../../scripts/local/paths.ts";
 import { UnsupportedPlatformError, assertPlatform } from "../../scripts/local/platform.ts";
@@ -196,6 +205,28 @@ describe("the state file of a chain after a kill", () => {
     copyFileSync(file, `${file}.bak`);
     assert.strictEqual(repairChainState("base", dir), false);
     assert.strictEqual(readFileSync(file, "utf8"), whole);
+  });
+});
+
+describe("the history of a chain", () => {
+  it("reaches back as far as the deepest reorganisation, and writes nothing outside the stack's directory", async () => {
+    const port = await findFreePorts(1);
+    const home = join(dir, "home");
+    mkdirSync(home);
+    const supervisor = await Supervisor.open(dir, () => undefined);
+    await supervisor.start({ ...chainService("base", dir, port, true), env: { HOME: home } });
+    try {
+      // Beyond the 1,500 states that anvil would keep in memory before it writes files.
+      await rpc(port, "anvil_mine", ["0x6a4"]);
+      const head = Number(await rpc(port, "eth_blockNumber", []));
+      assert.isAtLeast(head, 1_700);
+      await rpc(port, "anvil_rollback", [256]);
+      await rpc(port, "eth_getBalance", [`0x${"1".repeat(40)}`, `0x${(head - 256).toString(16)}`]);
+      const files = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+      assert.deepEqual(files, []);
+    } finally {
+      await supervisor.stop();
+    }
   });
 });
 

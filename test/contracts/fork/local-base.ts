@@ -9,6 +9,7 @@ import { network } from "hardhat";
 import { NETWORKS, type SettlementNetwork } from "../../../deploy/networks.ts";
 import { runDeployment } from "../../../deploy/run/run-deployment.ts";
 import type { Deployment } from "../../../deploy/system/deployment-file.ts";
+import { CHAIN_HISTORY } from "../../../scripts/local/chain.ts";
 import { PROGRAMS } from "../../../scripts/local/paths.ts";
 import { findFreePorts } from "../../../scripts/local/ports.ts";
 
@@ -34,7 +35,10 @@ export async function startLocalBase(settlement: SettlementNetwork): Promise<Loc
   const { chainId } = NETWORKS[settlement];
   const anvil = spawn(
     PROGRAMS.anvil,
-    ["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(chainId), "--network", "optimism", "--quiet"],
+    [
+      ...["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(chainId), "--network", "optimism"],
+      ...[...CHAIN_HISTORY, "--quiet"],
+    ],
     { stdio: "ignore" },
   );
   const dir = await mkdtemp(path.join(os.tmpdir(), "local-base-"));
