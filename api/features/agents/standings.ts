@@ -5,6 +5,7 @@ import type { Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { IndexedAgent } from "../../indexer/schemas.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { AgentDirectory } from "./directory.ts";
 import type { AgentModels, StandingRecord } from "./model.ts";
 
 /** Copies of what the subgraphs say about wallets, read by ranking, filters, registry and discovery score. */
@@ -47,6 +48,7 @@ export type ScoreListener = (
 /** Dependencies of the standings. Scores are read in bulk from the subgraphs. */
 export interface StandingsDeps {
   models: Pick<AgentModels, "agents" | "standings">;
+  directory: Pick<AgentDirectory, "agentIdsByWallet">;
   indexers: Readonly<Record<Network, Pick<Indexer, "agents">>>;
   clock: Clock;
   onScores: ScoreListener;
@@ -54,7 +56,7 @@ export interface StandingsDeps {
 
 /** Standings stored in the database and filled from the subgraphs. */
 export function createStandings(deps: StandingsDeps): Standings & StandingCopies {
-  const { models, indexers, clock, onScores } = deps;
+  const { models, directory, indexers, clock, onScores } = deps;
   const { standings } = models;
 
   const write: StandingCopies["write"] = async (network, wallets, agents, indexedBlock, { overNewer = false } = {}) => {
@@ -110,13 +112,15 @@ export function createStandings(deps: StandingsDeps): Standings & StandingCopies
       return new Map(found.map((standing) => [standing.walletKey, { ...UNCOUNTED, ...standing }]));
     },
     async reaching(network, score, most) {
-      const found = await standings
-        .find({ network, score: { $gte: score } }, { _id: 0, walletKey: 1 })
-        .limit(most + 1)
-        .lean();
-      if (found.length > most) return undefined;
-      const walletKeys = found.map(({ walletKey }) => walletKey);
-      return (await models.agents.find({ walletKey: { $in: walletKeys } }, { _id: 1 }).lean()).map(({ _id }) => _id);
+      // All in one document: reading one for each takes twice as long.
+      const [found] = await standings.aggregate<{ walletKeys: string[] }>([
+        { $match: { network, score: { $gte: score } } },
+        { $limit: most + 1 },
+        { $group: { _id: null, walletKeys: { $push: "$walletKey" } } },
+      ]);
+      const walletKeys = found?.walletKeys ?? [];
+      if (walletKeys.length > most) return undefined;
+      return [...(await directory.agentIdsByWallet(walletKeys)).values()];
     },
   };
 }

@@ -48,7 +48,8 @@ export interface DiscoverServiceDeps {
 /** Candidates of the first search: a minimum, and a number for each answer that the caller wants. */
 const LEAST_CANDIDATES = 200;
 const CANDIDATES_PER_ANSWER = 4;
-const CANDIDATE_GROWTH = 8;
+/** How many times more the second search asks for. It is enough nearly always; the next ones ask for the most. */
+const SECOND_SEARCH_GROWTH = 4;
 /** Ten times what the slowest search of a million listings took. An object store that no longer answers isn't waited for. */
 const SEARCH_LIMIT_MS = 10_000;
 /** Maximum number of candidates of one search, whose sellers are read. The most relevant ones come first. */
@@ -57,7 +58,7 @@ const MOST_CANDIDATES = 5_000;
  * A search names the sellers that reach a score on a network if there are at most so many. Naming more costs more than
  * looking for them among the most relevant listings.
  */
-const MOST_NAMED_SELLERS = 2_000;
+const MOST_NAMED_SELLERS = 5_000;
 /** Of one request. Each leaves out what would fill the next one, so only many floods at once need more. */
 const MOST_SEARCHES = 6;
 
@@ -131,7 +132,7 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
       if (complete !== undefined) return await confirm(complete, engineFilter, limit);
       const hasLeftOut = leaveOut(leftOut, rated, isTrusted, enoughOfSeller);
       if (asked === MOST_CANDIDATES && !hasLeftOut) return await confirm(ranked, engineFilter, limit);
-      candidates = Math.min(candidates * CANDIDATE_GROWTH, MOST_CANDIDATES);
+      candidates = searches === 1 ? Math.min(enough * SECOND_SEARCH_GROWTH, MOST_CANDIDATES) : MOST_CANDIDATES;
     }
   }
 

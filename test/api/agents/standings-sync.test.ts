@@ -7,6 +7,7 @@ import type { Connection } from "mongoose";
 import type { Network } from "../../../api/config/constants.ts";
 import { connectDatabase, createIndexes } from "../../../api/db/connection.ts";
 import { createAgentModels } from "../../../api/features/agents/model.ts";
+import { createAgentDirectory } from "../../../api/features/agents/directory.ts";
 import type { AgentModels } from "../../../api/features/agents/model.ts";
 import { createStandingsSync } from "../../../api/features/agents/standings-sync.ts";
 import { createStandings } from "../../../api/features/agents/standings.ts";
@@ -47,7 +48,7 @@ describe("the sync of standings", () => {
   const parts = () => {
     const indexers = { "base-sepolia": testnet, base: mainnet };
     const standings = createStandings({
-      ...{ models, indexers, clock: systemClock },
+      ...{ models, directory: createAgentDirectory(models), indexers, clock: systemClock },
       onScores: () => Promise.resolve(),
     });
     return { standings, sync: createStandingsSync({ models, copies: standings, indexers, chains: indexers }) };

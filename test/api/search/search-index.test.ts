@@ -294,7 +294,7 @@ describe("the ranking of search results", () => {
       const { service, limits } = await discovery(cosines, [last], () => ({ description: COMPLETE }), crowdScore);
       const found = await service.discover("zebra", {}, 4);
       assert.strictEqual(Number(found[0]?.listing.id.slice(4)), last);
-      assert.deepEqual(limits, crowdScore < 77 ? [200, 200] : [200, 1_600, 5_000]);
+      assert.deepEqual(limits, crowdScore < 77 ? [200, 200] : [200, 800, 5_000]);
     }
   });
 
