@@ -5,7 +5,7 @@ import process from "node:process";
 
 import { createThreadEncoder } from "../../api/features/search/embedding/encoder.ts";
 import { createLogger } from "../../api/lib/logger.ts";
-import { readArguments, refuseArguments } from "../../scripts/command/arguments.ts";
+import { readArguments, refuseArguments, wholeNumber } from "../../scripts/command/arguments.ts";
 import { findFreePorts } from "../../scripts/local/ports.ts";
 import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
 import { startStack } from "../../scripts/local/stack.ts";
@@ -22,7 +22,7 @@ import type { ServiceSizeResult } from "./discovery/service-sizes.ts";
 /** Data and logs of the processes that are measured. */
 const DIR = join(".local", "bench", "discovery");
 
-const HELP = `usage: npm run bench:discovery -- [--half HALF] [--sizes N,N… [--service]] [--json]
+const HELP = `usage: npm run bench:discovery -- [--half HALF] [--sizes N,N… [--service [--trusted N]]] [--json]
 
 Asks the queries of test/bench/discovery in four ways: words alone (BM25), vectors alone, the engine's hybrid of the
 two (reciprocal rank fusion), and ours, the search behind POST /api/v1/discover. Prints nDCG@10, MRR and recall@20, nDCG@10 by kind of
@@ -35,6 +35,7 @@ builds the index from a MongoDB of its own and two API processes search it, all 
   --half HALF   ${HALVES.join(" or ")} (default held-out; weights are tuned with the other only)
   --sizes N,N…  numbers of listings, such as 1000,10000,100000,1000000
   --service     measure through real processes
+  --trusted N   with --service, one seller in N has a score (default 100)
   --json        print one JSON object
   --help        this text`;
 
@@ -42,6 +43,7 @@ const { values } = readArguments(HELP, {
   half: { type: "string", default: "held-out" },
   sizes: { type: "string" },
   service: { type: "boolean", default: false },
+  trusted: { type: "string", default: "100" },
   json: { type: "boolean", default: false },
 });
 const half =
@@ -52,6 +54,7 @@ const sizes = (values.sizes ?? "").split(",").filter(Boolean).map(Number);
 const isSize = (size: number) => Number.isSafeInteger(size) && size >= 1_000 && size <= 10_000_000;
 if (!sizes.every(isSize))
   refuseArguments(`--sizes: "${values.sizes ?? ""}" must be whole numbers from 1000 to 10000000`);
+const trustedOneIn = wholeNumber("--trusted", values.trusted, 1, 1_000_000);
 if (values.service && sizes.length === 0) refuseArguments("--service needs --sizes");
 
 const listings = loadListings();
@@ -79,7 +82,8 @@ async function measureServices(seeds: readonly Seed[]): Promise<void> {
     const facts = { ...stack.facts, networks: Object.fromEntries(networks) as unknown };
     writeFileSync(process.env["TEST_STACK"], JSON.stringify(facts));
     const { mongodbUri = "" } = stack.facts;
-    for (const size of sizes) measured.push(await measureServiceSize(size, seeds, { dir: DIR, mongodbUri, say }));
+    for (const size of sizes)
+      measured.push(await measureServiceSize(size, seeds, { dir: DIR, mongodbUri, trustedOneIn, say }));
   } finally {
     await stack.stop();
   }

@@ -25,6 +25,8 @@ import { isTrusted, trustSellers, walletOf } from "./trusted-sellers.ts";
 interface ServiceBench {
   dir: string;
   mongodbUri: string;
+  /** One seller in so many has a score. */
+  trustedOneIn: number;
   say: (text: string) => void;
 }
 
@@ -48,7 +50,8 @@ const queryOf = (turn: number) => texts[(turn * STRIDE) % texts.length] ?? "";
 const round = (value: number) => Number(value.toFixed(1));
 
 /** Fills a database of its own with generated listings and measures build, searches and how soon a change shows. */
-export async function measureServiceSize(size: number, seeds: readonly Seed[], { dir, mongodbUri, say }: ServiceBench) {
+export async function measureServiceSize(size: number, seeds: readonly Seed[], bench: ServiceBench) {
+  const { dir, mongodbUri, trustedOneIn, say } = bench;
   const databaseName = `bench_discovery_${randomBytes(4).toString("hex")}`;
   const local = await startTestApi({ databaseName });
   const { connection, env, features } = local.container;
@@ -81,7 +84,8 @@ export async function measureServiceSize(size: number, seeds: readonly Seed[], {
         };
       });
       await listings.insertMany(records);
-      for (const record of records) if (isTrusted(record.sellerAgentId)) trusted.set(record.sellerAgentId, record);
+      for (const record of records)
+        if (isTrusted(record.sellerAgentId, trustedOneIn)) trusted.set(record.sellerAgentId, record);
     }
     await trustSellers(connection, [...trusted.values()]);
     return trusted.size;

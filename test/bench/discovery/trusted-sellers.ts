@@ -7,8 +7,6 @@ import type { ListingRecord } from "../../../api/features/listings/model.ts";
 
 type Seller = Pick<ListingRecord, "sellerAgentId" | "sellerAddress" | "network">;
 
-/** One seller in a hundred is trusted. */
-const TRUSTED_EVERY = 100;
 const SELLER_ID = /^agt_(\d+)$/;
 const numberOf = (sellerAgentId: string) => Number(SELLER_ID.exec(sellerAgentId)?.[1]);
 
@@ -17,9 +15,9 @@ export function walletOf(sellerAgentId: string): `0x${string}` {
   return `0x${numberOf(sellerAgentId).toString(16).padStart(40, "0")}`;
 }
 
-/** Whether {@link trustSellers} gives a score to a generated seller. */
-export function isTrusted(sellerAgentId: string): boolean {
-  return numberOf(sellerAgentId) % TRUSTED_EVERY === 0;
+/** Whether a generated seller gets a score, if one in so many does. */
+export function isTrusted(sellerAgentId: string, oneIn: number): boolean {
+  return numberOf(sellerAgentId) % oneIn === 0;
 }
 
 /** Registers sellers, with scores from 1 to 100 of deals with many others, so that the ranking trusts them by that. */
