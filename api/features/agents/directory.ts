@@ -11,7 +11,7 @@ export interface AgentDirectory {
   agentIdsByWallet(wallets: readonly string[], session?: ClientSession): Promise<Map<string, string>>;
 }
 
-/** Agents whose ids are kept in memory, about 20 MB. */
+/** Agents whose ids are kept in memory, about 15 MB. */
 const MOST_KNOWN_AGENTS = 100_000;
 
 /** Finds agents in the database. Remembers the ids of wallets: an agent has the wallet that it registered with for good. */
