@@ -48,7 +48,7 @@ export interface DiscoverServiceDeps {
 /** Candidates of the first search: a minimum, and a number for each answer that the caller wants. */
 const LEAST_CANDIDATES = 200;
 const CANDIDATES_PER_ANSWER = 4;
-/** How many times more the second search asks for. That mostly suffices; the next ones ask for the most. */
+/** How many times more the second search asks for. Later ones ask for the most. */
 const SECOND_SEARCH_GROWTH = 4;
 /** Ten times what the slowest search of a million listings took. An object store that no longer answers isn't waited for. */
 const SEARCH_LIMIT_MS = 10_000;
