@@ -3,7 +3,7 @@ import { DeadlineExceededError, withTimeout } from "../../lib/timeout.ts";
 import { cosine, vectorOf } from "../search/embedding/vectors.ts";
 import { searchTerm, wordsOf } from "../search/embedding/words.ts";
 import { withinLimit } from "../search/encode-query.ts";
-import { coverageOf } from "../search/engine/coverage.ts";
+import { coverageOf, foldedWords } from "../search/engine/coverage.ts";
 import type { SearchQuery } from "../search/engine/match.ts";
 import { EVEN_WORD_SCORE, relevanceOf, sumOf } from "../search/engine/relevance.ts";
 import { IndexUnavailableError } from "../search/index/index-reader.ts";
@@ -71,7 +71,7 @@ export function createEntryIndex({ models, reader, model, log }: EntryIndexDeps)
       if (!entryFormat.passes(entry, filter)) continue;
       const vector = record.embedding?.model === ofIndex ? vectorOf(record.embedding.vector) : null;
       const closeness = vector === null || encoding === null ? 0 : cosine(encoding.vector, vector);
-      const shared = { score: EVEN_WORD_SCORE, coverage: coverage(entryFormat.wordsOf(entry)) };
+      const shared = { score: EVEN_WORD_SCORE, coverage: coverage(foldedWords(entryFormat.wordsOf(entry))) };
       const parts = relevanceOf(encoding, closeness, shared);
       if (parts !== undefined) matches.push({ id: entry.id, relevance: sumOf(parts) });
     }

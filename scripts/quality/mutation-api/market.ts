@@ -190,6 +190,20 @@ export const MARKET_FAULTS: ApiMutant[] = [
     tests: ["search/discovery.test.ts", "search/relevance.test.ts"],
   },
   {
+    fault: "a search loses the listings that are replaced or moved while it runs",
+    file: "features/search/engine/lance-search.ts",
+    from: "const MOST_ATTEMPTS = 3;",
+    to: "const MOST_ATTEMPTS = 1;",
+    tests: ["search/known-rows.test.ts"],
+  },
+  {
+    fault: "a search never forgets a row",
+    file: "features/search/engine/known-rows.ts",
+    from: "{ maxSize: mostBytes }",
+    to: "{ maxSize: Math.max(mostBytes, 1e12) }",
+    tests: ["search/known-rows.test.ts"],
+  },
+  {
     fault: "memory search finds what another agent wrote",
     file: "features/memory/entry-format.ts",
     from: "entry.agentId === agentId &&",

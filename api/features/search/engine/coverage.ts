@@ -2,7 +2,7 @@
 const MARKS = /\p{M}/gu;
 
 /** The words of a text as the engine sees them before stemming, in lower case and without accents, each after a space. */
-function foldedWords(text: string): string {
+export function foldedWords(text: string): string {
   const words =
     text
       .normalize("NFD")
@@ -23,12 +23,10 @@ function beginningsOf(stem: string): string[] {
  * Measures which share of a query's words is in texts, 0 to 1. A word is there if one of the text begins with its stem, because
  * the engine stems queries, but doesn't say which words of a document have matched.
  * @param stems the query's, from the engine, without stop words
+ * @returns takes a text's words, see `foldedWords`
  */
-export function coverageOf(stems: readonly string[]): (text: string) => number {
+export function coverageOf(stems: readonly string[]): (words: string) => number {
   const wanted = [...new Set(stems)].map(beginningsOf);
   if (wanted.length === 0) return () => 0;
-  return (text) => {
-    const words = foldedWords(text);
-    return wanted.filter((forms) => forms.some((form) => words.includes(form))).length / wanted.length;
-  };
+  return (words) => wanted.filter((forms) => forms.some((form) => words.includes(form))).length / wanted.length;
 }

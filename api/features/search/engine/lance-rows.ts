@@ -1,4 +1,4 @@
-import type { Table } from "@lancedb/lancedb";
+import type { Query, Table, VectorQuery } from "@lancedb/lancedb";
 
 import type { StoredDocument } from "./search-table.ts";
 import type { TableFormat } from "./table-format.ts";
@@ -9,6 +9,8 @@ import type { TableFormat } from "./table-format.ts";
  */
 export const loadEngine = async () => await import("@lancedb/lancedb");
 const loadArrow = async () => await import("apache-arrow");
+
+const TIMEOUT_MS = 10_000;
 
 /** Columns that every table has. */
 export const COLUMNS = {
@@ -63,4 +65,50 @@ export async function rowsOf<Document extends { id: string }>(
     [COLUMNS.document]: format.serialize(document),
   }));
   return makeArrowTable(rows, { schema });
+}
+
+/** A row that a search has found. */
+export interface FoundRow {
+  /** The row's own id, which the engine gives for nothing. */
+  id: bigint;
+  /** BM25; undefined in a search by meaning. */
+  score: number | undefined;
+}
+
+/** The ids of the rows that a query finds. It reads column by column: the object that Arrow makes for a row looks each field up again. */
+export async function foundRows(query: Query | VectorQuery): Promise<FoundRow[]> {
+  const { batches } = await query.withRowId().toArrow({ timeoutMs: TIMEOUT_MS });
+  return batches.flatMap((batch) => {
+    const [ids, scores] = ["_rowid", "_score"].map((name) => batch.getChild(name));
+    return Array.from({ length: batch.numRows }, (_, row) => ({
+      id: ids?.get(row) as bigint,
+      score: scores?.get(row) as number | undefined,
+    }));
+  });
+}
+
+/** What a table stores in a row. */
+export interface StoredRow {
+  id: bigint;
+  document: string;
+  vector: Float32Array | null;
+}
+
+/** The rows with these ids that are still there. */
+export async function storedRows(table: Table, ids: readonly bigint[]): Promise<StoredRow[]> {
+  const query = table.takeRowIds(ids).select([COLUMNS.document, COLUMNS.vector]).withRowId();
+  const { batches } = await query.toArrow({ timeoutMs: TIMEOUT_MS });
+  return batches.flatMap((batch) => {
+    const [found, documents, vectors] = ["_rowid", COLUMNS.document, COLUMNS.vector].map((name) =>
+      batch.getChild(name),
+    );
+    const numbers = vectors?.getChildAt(0)?.toArray() as Float32Array;
+    const length = numbers.length / batch.numRows;
+    return Array.from({ length: batch.numRows }, (_, row) => ({
+      id: found?.get(row) as bigint,
+      document: documents?.get(row) as string,
+      // A copy: a part of the batch would keep all of it in memory.
+      vector: vectors?.isValid(row) === true ? numbers.slice(row * length, (row + 1) * length) : null,
+    }));
+  });
 }

@@ -1,8 +1,9 @@
-import type { Query, Table, VectorQuery } from "@lancedb/lancedb";
+import type { Table } from "@lancedb/lancedb";
 
 import { cosine } from "../embedding/vectors.ts";
 import { coverageOf } from "./coverage.ts";
-import { COLUMNS } from "./lance-rows.ts";
+import type { KnownRow, KnownRows } from "./known-rows.ts";
+import { COLUMNS, foundRows } from "./lance-rows.ts";
 import { byRelevance } from "./match.ts";
 import type { Match, SearchQuery } from "./match.ts";
 import { EVEN_WORD_SCORE, NO_WORDS, relevanceOf, sumOf } from "./relevance.ts";
@@ -11,26 +12,42 @@ import type { SearchOptions } from "./search-table.ts";
 import type { TableFormat } from "./table-format.ts";
 import { vectorIndexOf } from "./vector-index.ts";
 
-const TIMEOUT_MS = 10_000;
 /**
  * How many parts of the vectors' index are searched, of about the root of the number of documents: at least these, and
  * up to these while a narrow filter leaves too few documents.
  */
 const LEAST_PROBES = 20;
 const MOST_PROBES = 400;
+/**
+ * A row that is replaced or moved between finding and reading it makes a search start again, at most so many times in all. Then
+ * it is missing from the answer, like one that was removed.
+ */
+const MOST_ATTEMPTS = 3;
 
-interface FoundRow {
-  /** The row's own id. It is free, while a column with the document's costs as much as another one. */
-  id: bigint;
-  document: string;
-  vector: Float32Array | null;
-  /** BM25; undefined in a search by meaning. */
-  score: number | undefined;
+/** A table with what is known of its rows. */
+export interface TableWithRows {
+  table: Table;
+  rows: KnownRows;
+}
+
+/** What a search asks the engine for. */
+interface Wanted {
+  query: SearchQuery;
+  condition: string | undefined;
+  limit: number;
+  isExact: boolean;
+}
+
+/** The rows that meaning or words have found. */
+interface FoundRows<Document> {
+  rows: Map<bigint, KnownRow<Document>>;
+  /** Whether each row that was found could be read. */
+  isWhole: boolean;
 }
 
 /** Searches a table, see `SearchTable`. */
 export async function searchTable<Document extends { id: string }, Filter>(
-  table: Table,
+  source: TableWithRows,
   format: TableFormat<Document, Filter>,
   query: SearchQuery,
   filter: Filter,
@@ -39,87 +56,92 @@ export async function searchTable<Document extends { id: string }, Filter>(
 ): Promise<Match<Document>[]> {
   const condition = format.conditionOf(filter);
   if (condition === null) return [];
-  const [encoding, byMeaning, byWords] = await Promise.all([
-    query.encoding,
-    findByMeaning(table, query.encoding, condition, limit, isExact),
-    findByWords(table, query.text, condition, limit),
-  ]);
-  const wordMatchOf = (document: Document, score: number): WordMatch => ({
+  const { byMeaning, byWords } = await findAll(source, format, { query, condition, limit, isExact });
+  const encoding = await query.encoding;
+  const wordMatchOf = (row: KnownRow<Document>, score: number): WordMatch => ({
     score: format.wordScore === "same" ? EVEN_WORD_SCORE : score,
-    coverage: byWords.coverage(format.wordsOf(document)),
+    coverage: byWords.coverage(row.words()),
   });
-  const rows = new Map([...byMeaning, ...byWords.rows].map((row) => [row.id, row] as const));
   // By the document's id: a document that is written between the two searches has a row in each.
   const matches = new Map<string, Match<Document>>();
-  for (const { score, vector, document: serialized } of rows.values()) {
+  for (const [id, row] of new Map([...byMeaning.rows, ...byWords.rows])) {
+    const { vector } = row;
+    const score = byWords.scores.get(id);
     const closeness = vector === null || encoding === null ? 0 : cosine(encoding.vector, vector);
-    // Before it is parsed, which is most of this loop's work.
+    // Before it is parsed, which costs more.
     if (score === undefined && relevanceOf(encoding, closeness, NO_WORDS) === undefined) continue;
-    const document = format.deserialize(serialized);
+    const document = row.document();
     // The engine's own numbers round; the filter decides.
     if (!format.passes(document, filter)) continue;
-    const words = score === undefined ? NO_WORDS : wordMatchOf(document, score);
-    const parts = relevanceOf(encoding, closeness, words);
+    const parts = relevanceOf(encoding, closeness, score === undefined ? NO_WORDS : wordMatchOf(row, score));
     if (parts !== undefined) matches.set(document.id, { document, relevance: sumOf(parts), parts, vector });
   }
   return [...matches.values()].sort(byRelevance).slice(0, limit);
 }
 
+/** What meaning and words find. */
+async function findAll<Document extends { id: string }>(
+  source: TableWithRows,
+  format: TableFormat<Document, never>,
+  wanted: Wanted,
+) {
+  for (let attempt = 1; ; attempt += 1) {
+    const [byMeaning, byWords] = await Promise.all([
+      findByMeaning(source, format, wanted),
+      findByWords(source, format, wanted),
+    ]);
+    if ((byMeaning.isWhole && byWords.isWhole) || attempt === MOST_ATTEMPTS) return { byMeaning, byWords };
+  }
+}
+
 /** The nearest vectors, most of them if there is an index of vectors. */
-async function findByMeaning(
-  table: Table,
-  encoding: SearchQuery["encoding"],
-  condition: string | undefined,
-  limit: number,
-  isExact: boolean,
-): Promise<FoundRow[]> {
-  const { vector } = (await encoding) ?? {};
-  if (vector === undefined) return [];
-  let query = table
+async function findByMeaning<Document extends { id: string }>(
+  { table, rows }: TableWithRows,
+  format: TableFormat<Document, never>,
+  { query, condition, limit, isExact }: Wanted,
+): Promise<FoundRows<Document>> {
+  const { vector } = (await query.encoding) ?? {};
+  if (vector === undefined) return { rows: new Map(), isWhole: true };
+  let nearest = table
     .vectorSearch(vector)
     .column(COLUMNS.vector)
     .distanceType("cosine")
     .minimumNprobes(LEAST_PROBES)
     .maximumNprobes(MOST_PROBES)
-    .select([COLUMNS.document, COLUMNS.vector, "_distance"])
-    .withRowId()
+    .select(["_distance"])
     .limit(limit);
   const { refineFactor } = vectorIndexOf(vector.length);
-  if (refineFactor !== undefined) query = query.refineFactor(refineFactor);
-  if (condition !== undefined) query = query.where(condition);
-  if (isExact) query = query.bypassVectorIndex();
-  return await readRows(query);
+  if (refineFactor !== undefined) nearest = nearest.refineFactor(refineFactor);
+  if (condition !== undefined) nearest = nearest.where(condition);
+  if (isExact) nearest = nearest.bypassVectorIndex();
+  const ids = (await foundRows(nearest)).map(({ id }) => id);
+  return await readFound(rows, format, ids);
 }
 
-async function findByWords(table: Table, text: string, condition: string | undefined, limit: number) {
+/** The rows whose words match best, by BM25. */
+async function findByWords<Document extends { id: string }>(
+  { table, rows }: TableWithRows,
+  format: TableFormat<Document, never>,
+  { query: { text }, condition, limit }: Wanted,
+) {
   const stems = (await table.tokenize(text, { column: COLUMNS.words })).map((token) => token.text);
   const coverage = coverageOf(stems);
   // Without a word to look for, the engine would fail.
-  if (stems.length === 0) return { rows: [], coverage };
-  let query = table
-    .query()
-    .fullTextSearch(text, { columns: COLUMNS.words })
-    .select([COLUMNS.document, COLUMNS.vector, "_score"])
-    .withRowId()
-    .limit(limit);
-  if (condition !== undefined) query = query.where(condition);
-  return { rows: await readRows(query), coverage };
+  if (stems.length === 0) {
+    const none: FoundRows<Document> = { rows: new Map(), isWhole: true };
+    return { ...none, scores: new Map<bigint, number>(), coverage };
+  }
+  let best = table.query().fullTextSearch(text, { columns: COLUMNS.words }).select(["_score"]).limit(limit);
+  if (condition !== undefined) best = best.where(condition);
+  const scores = new Map((await foundRows(best)).map(({ id, score = 0 }) => [id, score] as const));
+  return { ...(await readFound(rows, format, [...scores.keys()])), scores, coverage };
 }
 
-/** Reads what a query finds, column by column: the object that Arrow makes for a row looks each field up again. */
-async function readRows(query: Query | VectorQuery): Promise<FoundRow[]> {
-  const { batches } = await query.toArrow({ timeoutMs: TIMEOUT_MS });
-  return batches.flatMap((batch) => {
-    const [ids, documents, vectors, scores] = ["_rowid", COLUMNS.document, COLUMNS.vector, "_score"].map((name) =>
-      batch.getChild(name),
-    );
-    const numbers = vectors?.getChildAt(0)?.toArray() as Float32Array;
-    const length = numbers.length / batch.numRows;
-    return Array.from({ length: batch.numRows }, (_, row) => ({
-      id: ids?.get(row) as bigint,
-      document: documents?.get(row) as string,
-      vector: vectors?.isValid(row) === true ? numbers.subarray(row * length, (row + 1) * length) : null,
-      score: scores?.get(row) as number | undefined,
-    }));
-  });
+async function readFound<Document extends { id: string }>(
+  rows: KnownRows,
+  format: TableFormat<Document, never>,
+  ids: readonly bigint[],
+): Promise<FoundRows<Document>> {
+  const read = await rows.read(format, ids);
+  return { rows: read, isWhole: read.size === ids.length };
 }
