@@ -197,6 +197,13 @@ export const MARKET_FAULTS: ApiMutant[] = [
     tests: ["search/known-rows.test.ts"],
   },
   {
+    fault: "a search with a narrow filter looks only into the nearest parts of the index",
+    file: "features/search/engine/lance-search.ts",
+    from: "found.rows.size >= limit ||",
+    to: "found.rows.size <= limit ||",
+    tests: ["search/vector-parts.test.ts"],
+  },
+  {
     fault: "a search never forgets a row",
     file: "features/search/engine/known-rows.ts",
     from: "{ maxSize: mostBytes }",

@@ -25,10 +25,8 @@ const storedOf = (document: Listing, revision = 1) => ({ document, revision, vec
 describe("the known rows of a table", () => {
   let index: Awaited<ReturnType<typeof openListingTable>>;
   let engine: Table;
-  /** How many rows each read has asked the engine for. */
+  /** How many rows each read by ids has asked the engine for. */
   let reads: number[];
-  /** Row ids in the order of the listings. */
-  let ids: bigint[];
 
   beforeEach(async () => {
     index = await openListingTable(
@@ -36,8 +34,6 @@ describe("the known rows of a table", () => {
       2,
     );
     engine = await openEngineTable(index.dir, LISTING_TABLE);
-    const found = (await engine.query().select(["id"]).withRowId().toArray()) as { id: string; _rowid: bigint }[];
-    ids = found.sort((left, right) => left.id.localeCompare(right.id)).map(({ _rowid }) => _rowid);
     reads = [];
     const take = engine.takeRowIds.bind(engine);
     engine.takeRowIds = (wanted) => {
@@ -47,41 +43,60 @@ describe("the known rows of a table", () => {
   });
   afterEach(() => index.close());
 
-  /** The titles that a search finds, with what is known of the rows. */
-  const titlesFrom = async (rows: KnownRows) =>
-    (await searchTable({ table: engine, rows }, listingFormat, QUERY, {}, 10)).map(({ document }) => document.title);
+  /** Finds listings of these numbers by their words. */
+  async function find(rows: KnownRows, ...wanted: number[]) {
+    const ids = wanted.map((n) => `'lst_${n}'`).join(", ");
+    const query = engine.query().fullTextSearch("zebra", { columns: "words" }).where(`id IN (${ids})`);
+    const found = await rows.find(listingFormat, query, "_score");
+    assert.isTrue(found.isWhole);
+    assert.sameMembers([...found.scores.keys()], [...found.rows.keys()]);
+    return [...found.rows.values()].sort((left, right) => (left.document().id < right.document().id ? -1 : 1));
+  }
+  const searchWith = async (rows: KnownRows) =>
+    (await searchTable({ table: engine, rows }, listingFormat, QUERY, {}, 10)).map(({ document }) => document);
   const titles = async () => (await index.search(QUERY, {}, 10)).map(({ document }) => document.title).sort();
 
   it("reads each row once, and parses it once", async () => {
     const rows = knownRows(engine);
-    const first = await rows.read(listingFormat, ids.slice(0, 2));
-    const second = await rows.read(listingFormat, ids);
+    const [first] = await find(rows, 1, 2);
+    const again = await find(rows, 1, 2, 3);
     assert.deepEqual(reads, [2, 1]);
-    assert.sameMembers([...second.keys()], ids);
-    const [id = 0n] = ids;
-    assert.deepEqual(second.get(id)?.document(), listingOf(1));
-    assert.strictEqual(second.get(id)?.document(), first.get(id)?.document());
-    assert.include(second.get(id)?.words() ?? "", " zebra ");
-    assert.deepEqual(second.get(id)?.vector, VECTOR);
+    assert.deepEqual(
+      again.map((row) => row.document()),
+      [1, 2, 3].map((n) => listingOf(n)),
+    );
+    assert.strictEqual(again[0]?.document(), first?.document());
+    assert.include(again[0]?.words() ?? "", " zebra ");
+    assert.deepEqual(again[0]?.vector, VECTOR);
     // A part of what the engine returned would keep all of it in memory.
-    assert.strictEqual(second.get(id)?.vector?.buffer.byteLength, VECTOR.byteLength);
-    await rows.read(listingFormat, ids);
+    assert.strictEqual(again[0]?.vector?.buffer.byteLength, VECTOR.byteLength);
+    await find(rows, 1, 2, 3);
     assert.deepEqual(reads, [2, 1], "nothing is left to read");
   });
 
-  it("forgets what nobody has asked for the longest", async () => {
-    const [first = 0n, second = 0n, third = 0n] = ids;
+  it("forgets what nobody has found for the longest", async () => {
     const text = listingFormat.serialize(listingOf(1));
     // Room for two rows and a half.
-    const rows = knownRows(engine, 2.5 * (text.length * 4 + VECTOR.byteLength + 500));
-    await rows.read(listingFormat, [first, second]);
-    await rows.read(listingFormat, [first]);
-    await rows.read(listingFormat, [third]);
-    assert.deepEqual(reads, [2, 1]);
-    await rows.read(listingFormat, [first, third]);
+    const mostBytes = 2.5 * (text.length * 3 + VECTOR.byteLength + 500);
+    const rows = knownRows(engine, { mostRows: 10, mostBytes });
+    for (const wanted of [[1, 2], [1], [3], [1, 3]]) await find(rows, ...wanted);
     assert.deepEqual(reads, [2, 1], "the second one made room");
-    await rows.read(listingFormat, [second]);
+    await find(rows, 2);
     assert.deepEqual(reads, [2, 1, 1]);
+  });
+
+  it("remembers no row of a larger table, and reads what it finds at once", async () => {
+    const rows = knownRows(engine, { mostRows: 3, mostBytes: 1_000_000 });
+    await find(rows, 1, 2, 3);
+    await index.table.apply(listingFormat, [storedOf(listingOf(4))], []);
+    assert.deepEqual(
+      (await find(rows, 1, 4)).map((row) => [row.document(), row.vector]),
+      [1, 4].map((n) => [listingOf(n), VECTOR]),
+    );
+    assert.deepEqual(reads, [3]);
+    await index.table.apply(listingFormat, [], [{ id: "lst_4", revision: 1 }]);
+    await find(rows, 1, 2, 3);
+    assert.deepEqual(reads, [3, 3], "what was known is forgotten");
   });
 
   it("a search finds documents as they are, whoever has changed, removed or moved them", async () => {
@@ -99,40 +114,38 @@ describe("the known rows of a table", () => {
   });
 
   it("a search starts again if its rows are replaced before it has read them", async () => {
-    const known = knownRows(engine);
-    let changed: Promise<void> | undefined;
-    const rows: KnownRows = {
-      async read(format, wanted) {
-        changed ??= index.table
-          .apply(
-            listingFormat,
-            [1, 2, 3].map((n) => storedOf(listingOf(n, `Zebra ${n}`), 2)),
-            [],
-          )
-          .then(() => index.table.tidy());
-        await changed;
-        return await known.read(format, wanted);
-      },
+    const take = engine.takeRowIds.bind(engine);
+    let replaced: Promise<void> | undefined;
+    const replace = async () => {
+      const changed = [1, 2, 3].map((n) => storedOf(listingOf(n, `Zebra ${n}`), 2));
+      await index.table.apply(listingFormat, changed, []);
+      await index.table.tidy();
     };
-    assert.sameMembers(await titlesFrom(rows), ["Zebra 1", "Zebra 2", "Zebra 3"]);
+    engine.takeRowIds = (wanted) => {
+      const query = take(wanted);
+      const read = query.toArrow.bind(query);
+      query.toArrow = async (options) => {
+        await (replaced ??= replace());
+        return await read(options);
+      };
+      return query;
+    };
+    const found = await searchWith(knownRows(engine));
+    assert.sameMembers(
+      found.map(({ title }) => title),
+      ["Zebra 1", "Zebra 2", "Zebra 3"],
+    );
   });
 
-  it("a search answers without a row that is gone each time it is read", async () => {
-    const known = knownRows(engine);
-    let asked = 0;
-    const rows: KnownRows = {
-      async read(format, wanted) {
-        asked += 1;
-        const read = await known.read(format, wanted);
-        read.delete(ids[0] ?? 0n);
-        return read;
-      },
+  it("a search answers without a row that is gone whenever it is read", async () => {
+    const take = engine.takeRowIds.bind(engine);
+    let gone: bigint | undefined;
+    engine.takeRowIds = (wanted) => {
+      gone ??= wanted[0] as bigint;
+      return take(wanted.filter((id) => id !== gone));
     };
-    const found = await searchTable({ table: engine, rows }, listingFormat, QUERY, {}, 10);
-    assert.sameMembers(
-      found.map(({ document }) => document.id),
-      ["lst_2", "lst_3"],
-    );
-    assert.strictEqual(asked, 6, "three attempts, each by meaning and by words");
+    // Too small to remember anything.
+    assert.lengthOf(await searchWith(knownRows(engine, { mostRows: 10, mostBytes: 1 })), 2);
+    assert.deepEqual(reads, [2, 2, 2, 2, 2, 2], "three attempts, each by meaning and by words");
   });
 });

@@ -1,40 +1,61 @@
-import type { Table } from "@lancedb/lancedb";
+import type { Query, Table, VectorQuery } from "@lancedb/lancedb";
 import { LRUCache } from "lru-cache";
 
 import { foldedWords } from "./coverage.ts";
-import { storedRows } from "./lance-rows.ts";
-import type { StoredRow } from "./lance-rows.ts";
+import { findIds, findRows, takeRows } from "./lance-rows.ts";
+import type { Measure, StoredRow } from "./lance-rows.ts";
 import type { TableFormat } from "./table-format.ts";
 
-/** A row that was read. */
+/** A row that a search has found. */
 export interface KnownRow<Document> {
-  /** Parsed when it is first asked for. Nobody may change it: later searches get the same one. */
+  /** Parsed when it is first asked for. Nobody may change it: later searches may get the same one. */
   document: () => Document;
   /** The document's words, see `foldedWords`. */
   words: () => string;
   vector: Float32Array | null;
 }
 
-/** Reads rows by their ids, and remembers those that were asked for last. */
-export interface KnownRows {
-  /** A row that isn't there any more is missing from the result. */
-  read: <Document extends { id: string }>(
-    format: TableFormat<Document, never>,
-    ids: readonly bigint[],
-  ) => Promise<Map<bigint, KnownRow<Document>>>;
+/** What a query of the engine has found. */
+export interface FoundRows<Document> {
+  /** By the row's id. A row that was replaced, moved or removed before it could be read is missing. */
+  rows: Map<bigint, KnownRow<Document>>;
+  /** BM25 of all rows of a search by words, by the row's id; empty for one by meaning. */
+  scores: Map<bigint, number>;
+  /** Whether no row is missing. */
+  isWhole: boolean;
 }
 
-/** What the remembered rows of a table may take in memory, as far as that can be estimated. */
-const MOST_BYTES = 64_000_000;
-/** A document takes about four times its text, parsed and with its words, and a row something of its own. */
-const BYTES_PER_CHARACTER = 4;
+/** Reads the rows that queries find. */
+export interface KnownRows {
+  find: <Document extends { id: string }>(
+    format: TableFormat<Document, never>,
+    query: Query | VectorQuery,
+    measure: Measure,
+  ) => Promise<FoundRows<Document>>;
+}
+
+/** How much is remembered. */
+export interface RowBounds {
+  /** The rows of a larger table aren't remembered. */
+  mostRows: number;
+  /** What they may take in memory, as far as that can be estimated. */
+  mostBytes: number;
+}
+
+/**
+ * Rows of a table that are remembered are found at once. In a larger one, most rows that a search finds would be new, and reading
+ * them after the search costs more than reading them with it.
+ */
+const BOUNDS: RowBounds = { mostRows: 20_000, mostBytes: 128_000_000 };
+/** A listing takes 2.8 times its text, parsed and with its words, and its row something of its own. */
+const BYTES_PER_CHARACTER = 3;
 const BYTES_PER_ROW = 500;
 
 /**
  * The rows of a table. The engine never changes a row in place: it writes a new one and removes the old one, and moves rows to
  * new ids when it merges files. So what is known of an id is true for as long as the table exists.
  */
-export function knownRows(table: Table, mostBytes = MOST_BYTES): KnownRows {
+export function knownRows(table: Table, { mostRows, mostBytes } = BOUNDS): KnownRows {
   /** By format, which has parsed the documents. */
   const known = new Map<unknown, LRUCache<bigint, KnownRow<unknown>>>();
 
@@ -44,23 +65,37 @@ export function knownRows(table: Table, mostBytes = MOST_BYTES): KnownRows {
     return remembered as LRUCache<bigint, KnownRow<Document>>;
   }
 
-  return {
-    async read<Document extends { id: string }>(format: TableFormat<Document, never>, ids: readonly bigint[]) {
-      const remembered = rememberedOf(format);
-      const rows = new Map<bigint, KnownRow<Document>>();
-      const unknown: bigint[] = [];
-      for (const id of ids) {
-        const row = remembered.get(id);
-        if (row === undefined) unknown.push(id);
-        else rows.set(id, row);
-      }
-      if (unknown.length === 0) return rows;
-      for (const stored of await storedRows(table, unknown)) {
+  /** Finds ids, and reads the rows that aren't known yet. */
+  async function findKnown<Document extends { id: string }>(
+    format: TableFormat<Document, never>,
+    query: Query | VectorQuery,
+    measure: Measure,
+  ): Promise<FoundRows<Document>> {
+    const { ids, scores } = await findIds(query, measure);
+    const remembered = rememberedOf(format);
+    const rows = new Map<bigint, KnownRow<Document>>();
+    const unknown: bigint[] = [];
+    for (const id of ids) {
+      const row = remembered.get(id);
+      if (row === undefined) unknown.push(id);
+      else rows.set(id, row);
+    }
+    if (unknown.length > 0) {
+      for (const stored of await takeRows(table, unknown)) {
         const row = knownRow(format, stored);
         rows.set(stored.id, row);
         remembered.set(stored.id, row, { size: sizeOf(stored) });
       }
-      return rows;
+    }
+    return { rows, scores, isWhole: rows.size === ids.length };
+  }
+
+  return {
+    async find(format, query, measure) {
+      if ((await table.countRows()) <= mostRows) return await findKnown(format, query, measure);
+      known.clear();
+      const { rows, scores } = await findRows(query, measure);
+      return { rows: new Map(rows.map((row) => [row.id, knownRow(format, row)])), scores, isWhole: true };
     },
   };
 }

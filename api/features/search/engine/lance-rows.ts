@@ -1,4 +1,5 @@
-import type { Query, Table, VectorQuery } from "@lancedb/lancedb";
+import type { Query, Table, TakeQuery, VectorQuery } from "@lancedb/lancedb";
+import type { RecordBatch } from "apache-arrow";
 
 import type { StoredDocument } from "./search-table.ts";
 import type { TableFormat } from "./table-format.ts";
@@ -67,48 +68,62 @@ export async function rowsOf<Document extends { id: string }>(
   return makeArrowTable(rows, { schema });
 }
 
-/** A row that a search has found. */
-export interface FoundRow {
-  /** The row's own id, which the engine gives for nothing. */
-  id: bigint;
-  /** BM25; undefined in a search by meaning. */
-  score: number | undefined;
-}
-
-/** The ids of the rows that a query finds. It reads column by column: the object that Arrow makes for a row looks each field up again. */
-export async function foundRows(query: Query | VectorQuery): Promise<FoundRow[]> {
-  const { batches } = await query.withRowId().toArrow({ timeoutMs: TIMEOUT_MS });
-  return batches.flatMap((batch) => {
-    const [ids, scores] = ["_rowid", "_score"].map((name) => batch.getChild(name));
-    return Array.from({ length: batch.numRows }, (_, row) => ({
-      id: ids?.get(row) as bigint,
-      score: scores?.get(row) as number | undefined,
-    }));
-  });
-}
+/** What the engine adds to the rows that a query finds: how far the vectors are apart, or BM25. */
+export type Measure = "_distance" | "_score";
 
 /** What a table stores in a row. */
 export interface StoredRow {
+  /** The row's own id. The engine gives it for nothing, while the document's costs as much as any other column. */
   id: bigint;
   document: string;
   vector: Float32Array | null;
 }
 
-/** The rows with these ids that are still there. */
-export async function storedRows(table: Table, ids: readonly bigint[]): Promise<StoredRow[]> {
-  const query = table.takeRowIds(ids).select([COLUMNS.document, COLUMNS.vector]).withRowId();
-  const { batches } = await query.toArrow({ timeoutMs: TIMEOUT_MS });
-  return batches.flatMap((batch) => {
-    const [found, documents, vectors] = ["_rowid", COLUMNS.document, COLUMNS.vector].map((name) =>
-      batch.getChild(name),
-    );
-    const numbers = vectors?.getChildAt(0)?.toArray() as Float32Array;
-    const length = numbers.length / batch.numRows;
-    return Array.from({ length: batch.numRows }, (_, row) => ({
-      id: found?.get(row) as bigint,
-      document: documents?.get(row) as string,
-      // A copy: a part of the batch would keep all of it in memory.
-      vector: vectors?.isValid(row) === true ? numbers.slice(row * length, (row + 1) * length) : null,
-    }));
+/** The ids of the rows that a query finds, and BM25 by id. */
+export async function findIds(query: Query | VectorQuery, measure: Measure) {
+  const batches = await batchesOf(query.select([measure]));
+  return { ids: batches.flatMap(idsOf), scores: scoresOf(batches) };
+}
+
+/** The rows that a query finds, and BM25 by id. */
+export async function findRows(query: Query | VectorQuery, measure: Measure) {
+  const batches = await batchesOf(query.select([COLUMNS.document, COLUMNS.vector, measure]));
+  return { rows: batches.flatMap(storedRowsOf), scores: scoresOf(batches) };
+}
+
+/** The rows with these ids that are still there. The vectors are copies: a part of a batch would keep all of it in memory. */
+export async function takeRows(table: Table, ids: readonly bigint[]): Promise<StoredRow[]> {
+  const batches = await batchesOf(table.takeRowIds(ids).select([COLUMNS.document, COLUMNS.vector]));
+  return batches.flatMap(storedRowsOf).map((row) => ({ ...row, vector: row.vector?.slice() ?? null }));
+}
+
+async function batchesOf(query: Query | VectorQuery | TakeQuery): Promise<RecordBatch[]> {
+  return (await query.withRowId().toArrow({ timeoutMs: TIMEOUT_MS })).batches;
+}
+
+function idsOf(batch: RecordBatch): bigint[] {
+  const ids = batch.getChild("_rowid");
+  return Array.from({ length: batch.numRows }, (_, row) => ids?.get(row) as bigint);
+}
+
+/** Empty for a search by meaning. */
+function scoresOf(batches: readonly RecordBatch[]): Map<bigint, number> {
+  const found = batches.flatMap((batch) => {
+    const scores = batch.getChild("_score");
+    return scores === null ? [] : idsOf(batch).map((id, row) => [id, scores.get(row) as number] as const);
   });
+  return new Map(found);
+}
+
+/** Column by column: the object that Arrow makes for a row looks each field up again. */
+function storedRowsOf(batch: RecordBatch): StoredRow[] {
+  const documents = batch.getChild(COLUMNS.document);
+  const vectors = batch.getChild(COLUMNS.vector);
+  const numbers = vectors?.getChildAt(0)?.toArray() as Float32Array;
+  const length = numbers.length / batch.numRows;
+  return idsOf(batch).map((id, row) => ({
+    id,
+    document: documents?.get(row) as string,
+    vector: vectors?.isValid(row) === true ? numbers.subarray(row * length, (row + 1) * length) : null,
+  }));
 }

@@ -1,0 +1,63 @@
+// A search by meaning looks into a part of the vectors' index, and into all of it where a filter leaves too few documents there.
+import { Index } from "@lancedb/lancedb";
+import { assert } from "chai";
+
+import type { Listing } from "../../../api/features/listings/listing.ts";
+import { INDEXED_FROM } from "../../../api/features/search/engine/lance-writes.ts";
+import { openEngineTable } from "../../fixtures/engine-table.ts";
+import { LISTING_TABLE, openListingTable } from "../../fixtures/listing-table.ts";
+import { seededRandom } from "../../fixtures/random.ts";
+
+const DIMENSIONS = 64;
+const PARTS = 200;
+const [FAR_SELLER, RARE] = ["agt_far", 5];
+/** Matches no word. */
+const QUERY = { text: "zebra", encoding: { vector: new Float32Array(DIMENSIONS).fill(1, 0, 1), knownWordShare: 1 } };
+
+const listingOf = (n: number, sellerAgentId: string): Listing => ({
+  ...{ id: `lst_${n}`, sellerAgentId, sellerAddress: "0x0000000000000000000000000000000000000001" },
+  ...{ title: "Title", description: "Text", category: "other", price: "1", priceUnit: "flat", currency: "USDC" },
+  ...{ deliveryType: "webhook", callbackRequired: false, endpointUrl: null, network: "base", status: "active" },
+  ...{ createdAt: new Date(0), updatedAt: new Date(0) },
+});
+
+describe("a search in an index of vectors with many parts", () => {
+  let index: Awaited<ReturnType<typeof openListingTable>>;
+
+  /** A unit vector with this cosine to the query's, in a random direction. */
+  function vectorOf(cosine: number, random: () => number): Float32Array {
+    const rest = Array.from({ length: DIMENSIONS - 1 }, () => random() * 2 - 1);
+    const length = Math.hypot(...rest);
+    return Float32Array.of(cosine, ...rest.map((value) => (value / length) * Math.sqrt(1 - cosine * cosine)));
+  }
+
+  before(async () => {
+    const random = seededRandom();
+    const far = Array.from({ length: RARE }, (_, n) => ({
+      ...{ document: listingOf(n, FAR_SELLER), revision: 1, vector: vectorOf(0.4, random) },
+    }));
+    const others = Array.from({ length: INDEXED_FROM }, (_, n) => ({
+      ...{ document: listingOf(RARE + n, "agt_near"), revision: 1, vector: vectorOf(0.35 + 0.65 * random(), random) },
+    }));
+    index = await openListingTable([...far, ...others], DIMENSIONS);
+    const engine = await openEngineTable(index.dir, LISTING_TABLE);
+    const config = Index.ivfRq({ distanceType: "cosine", numPartitions: PARTS });
+    await engine.createIndex("vector", { name: "vector_idx", config });
+    await index.table.refresh();
+  });
+  after(() => index.close());
+
+  it("finds the nearest", async () => {
+    const found = await index.search(QUERY, {}, 10);
+    assert.lengthOf(found, 10);
+    for (const { parts } of found) assert.isAbove(parts.meaning, 0.99);
+  });
+
+  it("finds the few that pass a filter in the parts farthest away", async () => {
+    const found = await index.search(QUERY, { sellerId: FAR_SELLER }, 10);
+    assert.sameMembers(
+      found.map(({ document }) => document.id),
+      Array.from({ length: RARE }, (_, n) => `lst_${n}`),
+    );
+  });
+});
