@@ -199,8 +199,8 @@ export const MARKET_FAULTS: ApiMutant[] = [
   {
     fault: "a search with a narrow filter looks only into the nearest parts of the index",
     file: "features/search/engine/lance-search.ts",
-    from: "found.rows.size >= limit ||",
-    to: "found.rows.size <= limit ||",
+    from: "if (found.rows.size >= limit) return found;",
+    to: "return found;",
     tests: ["search/vector-parts.test.ts"],
   },
   {

@@ -53,7 +53,9 @@ describe("the known rows of a table", () => {
     return [...found.rows.values()].sort((left, right) => (left.document().id < right.document().id ? -1 : 1));
   }
   const searchWith = async (rows: KnownRows) =>
-    (await searchTable({ table: engine, rows }, listingFormat, QUERY, {}, 10)).map(({ document }) => document);
+    (await searchTable({ table: engine, rows, wholeUpTo: 10 }, listingFormat, QUERY, {}, 10)).map(
+      ({ document }) => document,
+    );
   const titles = async () => (await index.search(QUERY, {}, 10)).map(({ document }) => document.title).sort();
 
   it("reads each row once, and parses it once", async () => {

@@ -1,8 +1,13 @@
 // A search by meaning looks into a part of the vectors' index, and into all of it where a filter leaves too few documents there.
 import { Index } from "@lancedb/lancedb";
+import type { Table } from "@lancedb/lancedb";
 import { assert } from "chai";
 
 import type { Listing } from "../../../api/features/listings/listing.ts";
+import type { ListingFilter } from "../../../api/features/search/listing-format.ts";
+import { listingFormat } from "../../../api/features/search/listing-format.ts";
+import { knownRows } from "../../../api/features/search/engine/known-rows.ts";
+import { searchTable } from "../../../api/features/search/engine/lance-search.ts";
 import { INDEXED_FROM } from "../../../api/features/search/engine/lance-writes.ts";
 import { openEngineTable } from "../../fixtures/engine-table.ts";
 import { LISTING_TABLE, openListingTable } from "../../fixtures/listing-table.ts";
@@ -23,6 +28,9 @@ const listingOf = (n: number, sellerAgentId: string): Listing => ({
 
 describe("a search in an index of vectors with many parts", () => {
   let index: Awaited<ReturnType<typeof openListingTable>>;
+  let engine: Table;
+  /** How many parts each search has looked into. */
+  let searched: number[];
 
   /** A unit vector with this cosine to the query's, in a random direction. */
   function vectorOf(cosine: number, random: () => number): Float32Array {
@@ -40,24 +48,46 @@ describe("a search in an index of vectors with many parts", () => {
       ...{ document: listingOf(RARE + n, "agt_near"), revision: 1, vector: vectorOf(0.35 + 0.65 * random(), random) },
     }));
     index = await openListingTable([...far, ...others], DIMENSIONS);
-    const engine = await openEngineTable(index.dir, LISTING_TABLE);
+    engine = await openEngineTable(index.dir, LISTING_TABLE);
     const config = Index.ivfRq({ distanceType: "cosine", numPartitions: PARTS });
     await engine.createIndex("vector", { name: "vector_idx", config });
-    await index.table.refresh();
+    const search = engine.vectorSearch.bind(engine);
+    engine.vectorSearch = (vector) => {
+      const query = search(vector);
+      const nprobes = query.nprobes.bind(query);
+      query.nprobes = (parts) => {
+        searched.push(parts);
+        return nprobes(parts);
+      };
+      return query;
+    };
+  });
+  beforeEach(() => {
+    searched = [];
   });
   after(() => index.close());
 
-  it("finds the nearest", async () => {
-    const found = await index.search(QUERY, {}, 10);
+  const find = (filter: ListingFilter, wholeUpTo = 1_000) =>
+    searchTable({ table: engine, rows: knownRows(engine), wholeUpTo }, listingFormat, QUERY, filter, 10);
+
+  it("finds the nearest in the nearest parts", async () => {
+    const found = await find({});
     assert.lengthOf(found, 10);
     for (const { parts } of found) assert.isAbove(parts.meaning, 0.99);
+    assert.deepEqual(searched, [40]);
   });
 
   it("finds the few that pass a filter in the parts farthest away", async () => {
-    const found = await index.search(QUERY, { sellerId: FAR_SELLER }, 10);
+    const found = await find({ sellerId: FAR_SELLER });
     assert.sameMembers(
       found.map(({ document }) => document.id),
       Array.from({ length: RARE }, (_, n) => `lst_${n}`),
     );
+    assert.deepEqual(searched, [40, 100_000]);
+  });
+
+  it("looks into all parts of a small table at once", async () => {
+    assert.lengthOf(await find({ sellerId: FAR_SELLER }, 30_000), RARE);
+    assert.deepEqual(searched, [100_000]);
   });
 });

@@ -4,7 +4,6 @@ import { cosine } from "../embedding/vectors.ts";
 import { coverageOf } from "./coverage.ts";
 import type { FoundRows, KnownRow, KnownRows } from "./known-rows.ts";
 import { COLUMNS } from "./lance-rows.ts";
-import { INDEXED_FROM } from "./lance-writes.ts";
 import { byRelevance } from "./match.ts";
 import type { Match, SearchQuery } from "./match.ts";
 import { EVEN_WORD_SCORE, NO_WORDS, relevanceOf, sumOf } from "./relevance.ts";
@@ -19,8 +18,10 @@ import { vectorIndexOf } from "./vector-index.ts";
  * `minimumNprobes` with a greater maximum isn't used: the engine searches up to the maximum then, even if it has found enough.
  */
 const NEAREST_PARTS = 40;
-/** If a narrow filter leaves too few documents in those. More than any index has. */
+/** More than any index has. */
 const ALL_PARTS = 100_000;
+/** All parts of a table up to this size are searched: that many documents have hardly more parts than the nearest. */
+export const WHOLE_UP_TO = 160_000;
 /**
  * A row that is replaced or moved between finding and reading it makes a search start again, at most so many times in all. Then
  * it is missing from the answer, like one that was removed.
@@ -31,6 +32,8 @@ const MOST_ATTEMPTS = 3;
 export interface TableWithRows {
   table: Table;
   rows: KnownRows;
+  /** Up to how many documents all parts of the vectors' index are searched, and not the nearest ones alone. */
+  wholeUpTo: number;
 }
 
 /** What a search asks the engine for. */
@@ -92,7 +95,7 @@ async function findAll<Document extends { id: string }>(
 
 /** The nearest vectors, most of them if there is an index of vectors. */
 async function findByMeaning<Document extends { id: string }>(
-  { table, rows }: TableWithRows,
+  { table, rows, wholeUpTo }: TableWithRows,
   format: TableFormat<Document, never>,
   { query, condition, limit, isExact }: Wanted,
 ): Promise<FoundRows<Document>> {
@@ -105,9 +108,12 @@ async function findByMeaning<Document extends { id: string }>(
     if (condition !== undefined) search = search.where(condition);
     return isExact ? search.bypassVectorIndex() : search;
   };
-  const found = await rows.find(format, nearest(NEAREST_PARTS), "_distance");
-  const isComplete = isExact || found.rows.size >= limit || (await table.countRows()) < INDEXED_FROM;
-  return isComplete ? found : await rows.find(format, nearest(ALL_PARTS), "_distance");
+  if (!isExact && (await table.countRows()) > wholeUpTo) {
+    const found = await rows.find(format, nearest(NEAREST_PARTS), "_distance");
+    if (found.rows.size >= limit) return found;
+  }
+  // A narrow filter leaves too few documents in the nearest ones.
+  return await rows.find(format, nearest(ALL_PARTS), "_distance");
 }
 
 /** The rows whose words match best, by BM25. */

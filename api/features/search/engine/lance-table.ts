@@ -1,13 +1,13 @@
 import type { Table } from "@lancedb/lancedb";
 
 import { knownRows } from "./known-rows.ts";
-import { searchTable } from "./lance-search.ts";
+import { WHOLE_UP_TO, searchTable } from "./lance-search.ts";
 import { addAll, applyAll, indexVectors, tidy, vectorsOf, vectorsToIndex } from "./lance-writes.ts";
 import type { SearchTable } from "./search-table.ts";
 
 /** A table of LanceDB. */
 export function lanceTable(table: Table): SearchTable {
-  const source = { table, rows: knownRows(table) };
+  const source = { table, rows: knownRows(table), wholeUpTo: WHOLE_UP_TO };
   return {
     search: (format, query, filter, limit, options) => searchTable(source, format, query, filter, limit, options),
     add: (format, documents) => addAll(table, format, documents),
