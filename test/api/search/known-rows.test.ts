@@ -101,7 +101,7 @@ describe("the known rows of a table", () => {
     assert.deepEqual(reads, [3, 3], "what was known is forgotten");
   });
 
-  it("a search finds documents as they are, whoever has changed, removed or moved them", async () => {
+  it("a search finds documents as they are after another process has changed, removed and moved them", async () => {
     assert.deepEqual(await titles(), ["Zebra", "Zebra", "Zebra"]);
     const other = await openLanceTables(index.dir).open(LISTING_TABLE);
     await other.apply(listingFormat, [storedOf(listingOf(1, "Changed"), 2)], [{ id: "lst_2", revision: 1 }]);
