@@ -228,7 +228,16 @@ function createFeatures(platform: Platform, timings: Timings) {
   const fees = feesModule.create({ connection, chain: chains[MAINNET], indexer: indexers[MAINNET], clock, timings });
   const etherPrice = createEtherPrice(chains, clock);
   const search = searchModule.create({
-    ...{ connection, standings, etherPrice, now, log, processId, metrics: platform.metrics },
+    ...{
+      connection,
+      standings,
+      directory: agents.directory,
+      etherPrice,
+      now,
+      log,
+      processId,
+      metrics: platform.metrics,
+    },
     ...{ provider: env.embeddingProvider, indexUrl: env.searchIndexUrl, indexStore: env.searchIndexStore },
   });
   const { discovery, embedder } = search;

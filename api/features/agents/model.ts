@@ -73,6 +73,9 @@ export interface StandingCursorRecord {
   version: number;
 }
 
+/** The name of the collection of standings, for those who follow its changes. */
+export const STANDINGS_COLLECTION = "standings";
+
 /** The collections of agents and their standings. */
 export interface AgentModels {
   agents: Model<AgentRecord>;
@@ -131,10 +134,8 @@ export function createAgentModels(connection: Connection): AgentModels {
       indexedBlock: { type: Number, ...required },
       syncedAt: { type: Date, ...required },
     },
-    { ...options, collection: "standings" },
+    { ...options, collection: STANDINGS_COLLECTION },
   );
-  // For the few wallets of a network that reach a score, without their documents.
-  standing.index({ network: 1, score: -1, walletKey: 1 });
 
   const checkpoint = new Schema<Checkpoint>(
     { number: { type: Number, ...required }, hash: { type: String, ...required } },

@@ -35,7 +35,7 @@ export const agentsModule = defineFeature({
   create({ connection, chains, indexers, clock, onScores }: AgentsModuleDeps) {
     const models = createAgentModels(connection);
     const directory = createAgentDirectory(models);
-    const standings = createStandings({ models, directory, indexers, clock, onScores });
+    const standings = createStandings({ models, indexers, clock, onScores });
     const syncStandings = createStandingsSync({ models, copies: standings, indexers, chains });
     const services: AgentsDeps & RegistryDeps & TrustDeps = {
       ...{ agents: directory, standings, scoreReaders: chains, historyReaders: indexers },

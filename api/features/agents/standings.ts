@@ -5,7 +5,6 @@ import type { Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { IndexedAgent } from "../../indexer/schemas.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { AgentDirectory } from "./directory.ts";
 import type { AgentModels, StandingRecord } from "./model.ts";
 
 /** Copies of what the subgraphs say about wallets, read by ranking, filters, registry and discovery score. */
@@ -14,8 +13,6 @@ export interface Standings {
   sync(network: Network, wallets: readonly string[]): Promise<void>;
   /** Copies by lower-case wallet. A wallet that was never copied is missing and counts as score 0. */
   of(network: Network, wallets: readonly string[]): Promise<Map<string, StandingRecord>>;
-  /** Ids of the agents with at least this on-chain score, above 0; undefined if more than `most` wallets have it. */
-  reaching(network: Network, score: number, most: number): Promise<string[] | undefined>;
 }
 
 /** Writes copies. */
@@ -48,7 +45,6 @@ export type ScoreListener = (
 /** Dependencies of the standings. Scores are read in bulk from the subgraphs. */
 export interface StandingsDeps {
   models: Pick<AgentModels, "agents" | "standings">;
-  directory: Pick<AgentDirectory, "agentIdsByWallet">;
   indexers: Readonly<Record<Network, Pick<Indexer, "agents">>>;
   clock: Clock;
   onScores: ScoreListener;
@@ -56,7 +52,7 @@ export interface StandingsDeps {
 
 /** Standings stored in the database and filled from the subgraphs. */
 export function createStandings(deps: StandingsDeps): Standings & StandingCopies {
-  const { models, directory, indexers, clock, onScores } = deps;
+  const { models, indexers, clock, onScores } = deps;
   const { standings } = models;
 
   const write: StandingCopies["write"] = async (network, wallets, agents, indexedBlock, { overNewer = false } = {}) => {
@@ -111,22 +107,17 @@ export function createStandings(deps: StandingsDeps): Standings & StandingCopies
       const found = await standings.find({ _id: { $in: ids } }).lean();
       return new Map(found.map((standing) => [standing.walletKey, { ...UNCOUNTED, ...standing }]));
     },
-    async reaching(network, score, most) {
-      // All in one document: with thousands, reading one for each takes about twice as long.
-      const [found] = await standings.aggregate<{ walletKeys: string[] }>([
-        { $match: { network, score: { $gte: score } } },
-        { $limit: most + 1 },
-        { $group: { _id: null, walletKeys: { $push: "$walletKey" } } },
-      ]);
-      const walletKeys = found?.walletKeys ?? [];
-      if (walletKeys.length > most) return undefined;
-      return [...(await directory.agentIdsByWallet(walletKeys)).values()];
-    },
   };
 }
 
 function idOf(network: Network, wallet: string): string {
   return `${network}:${wallet.toLowerCase()}`;
+}
+
+/** The wallets on a network among the ids of standings. */
+export function walletsOn(network: Network, standingIds: readonly string[]): string[] {
+  const prefix = idOf(network, "");
+  return standingIds.flatMap((id) => (id.startsWith(prefix) ? [id.slice(prefix.length)] : []));
 }
 
 function copyOf(

@@ -1,6 +1,5 @@
 import BigNumber from "bignumber.js";
 
-import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import { categoryWords } from "../listings/listing.ts";
 import type { Listing } from "../listings/listing.ts";
@@ -10,6 +9,8 @@ import { quoted } from "./engine/table-format.ts";
 import type { TableFormat } from "./engine/table-format.ts";
 import { listingTextOf, rememberText } from "./listing-text.ts";
 import type { ListingText } from "./listing-text.ts";
+import { meritOf, qualityOf, stepFactorOf } from "./merit.ts";
+import type { SellerSteps } from "./merit.ts";
 
 /** Name of the index of active listings. */
 export const LISTING_INDEX = "listings";
@@ -17,7 +18,7 @@ export const LISTING_INDEX = "listings";
  * Rises when rows are laid out in another way, or listing-text.ts reads texts in another way. An index of another number is
  * built again.
  */
-export const LISTING_FORMAT = 1;
+export const LISTING_FORMAT = 2;
 
 /** The part of a listing filter that the search engine applies. An undefined field excludes nothing. */
 export interface ListingFilter extends Pick<
@@ -26,8 +27,10 @@ export interface ListingFilter extends Pick<
 > {
   /** A listing must be in one of these ranges. */
   prices?: readonly PriceRange[] | undefined;
-  /** Ids of the only sellers whose listings on a network pass. A network that isn't named bounds nothing. */
-  sellers?: ReadonlyMap<Network, ReadonlySet<string>> | undefined;
+  /** Listings with less merit are left out (merit.ts). Only in an index of this format. */
+  minMerit?: number | undefined;
+  /** Sellers below this step of their score are left out. Only in an index of this format. */
+  minScoreStep?: number | undefined;
   /** Ids of sellers whose listings on a network are left out. */
   leftOut?: ReadonlyMap<Network, ReadonlySet<string>> | undefined;
 }
@@ -38,6 +41,8 @@ interface SerializedListing {
   text: Omit<ListingText, "terms"> & { terms: string[] };
 }
 
+/** Of a seller that has settled nothing. */
+const NEW_SELLER: SellerSteps = { trustStep: 0, scoreStep: 0 };
 /** By how much the engine's numbers may differ from exact prices, as a share of them. */
 const ROUNDING = 1e-9;
 
@@ -50,10 +55,20 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
     deliveryType: "choice",
     sellerAgentId: "key",
     price: "number",
+    merit: "number",
+    scoreStep: "number",
+    // What merit is made of, so that it can be computed again when the seller's trust changes.
+    quality: "unindexed number",
+    trustStep: "unindexed number",
   },
-  valuesOf: ({ category, network, currency, deliveryType, sellerAgentId, price }) => ({
-    ...{ category, network, currency, deliveryType, sellerAgentId, price: Number(price) },
-  }),
+  valuesOf(listing) {
+    const { category, network, currency, deliveryType, sellerAgentId, price } = listing;
+    const quality = qualityOf(listingTextOf(listing));
+    return {
+      ...{ category, network, currency, deliveryType, sellerAgentId, price: Number(price), quality },
+      ...sellerValuesOf(listing, NEW_SELLER),
+    };
+  },
   // Words of the title count twice.
   wordsOf: ({ title, description, category }) => [title, title, categoryWords(category), description].join("\n"),
   wordScore: "rarity",
@@ -64,7 +79,6 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
     (filter.sellerId === undefined || filter.sellerId === listing.sellerAgentId) &&
     (filter.currency === undefined || filter.currency === listing.currency) &&
     (filter.deliveryType === undefined || filter.deliveryType === listing.deliveryType) &&
-    filter.sellers?.get(listing.network)?.has(listing.sellerAgentId) !== false &&
     filter.leftOut?.get(listing.network)?.has(listing.sellerAgentId) !== true &&
     (filter.prices === undefined || filter.prices.some((range) => isWithin(listing, range))),
   // With what the ranking reads from its text, so that it is read once and not for each search that finds it.
@@ -80,7 +94,45 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
   },
 };
 
-function conditionOf({ prices, sellers, leftOut, sellerId, ...words }: ListingFilter): string | undefined | null {
+/** The values of a row that its seller's history decides. */
+export function sellerValuesOf(listing: Listing, steps: SellerSteps) {
+  return { ...steps, merit: meritOf(listing, steps) };
+}
+
+/** A change of rows, in SQL. */
+export interface RowUpdate {
+  condition: string;
+  values: Readonly<Record<"trustStep" | "scoreStep" | "merit", string>>;
+}
+
+/** A seller with what its history counts by now. */
+export interface SteppedSeller {
+  id: string;
+  steps: SellerSteps;
+}
+
+/** Brings the rows of sellers on a network up to date that all have the steps of the first. */
+export function stepsUpdate(network: Network, sellers: readonly SteppedSeller[]): RowUpdate {
+  const { trustStep, scoreStep } = sellers[0]?.steps ?? NEW_SELLER;
+  const ids = new Set(sellers.map(({ id }) => id));
+  return {
+    condition: `${sellersCondition(network, ids)} AND ("trustStep" <> ${trustStep} OR "scoreStep" <> ${scoreStep})`,
+    values: {
+      trustStep: number(trustStep),
+      scoreStep: number(scoreStep),
+      // In quotes, it would be a text here.
+      merit: `quality * ${number(stepFactorOf(trustStep))}`,
+    },
+  };
+}
+
+/** Without the type, SQL would take a whole number for an integer. */
+function number(value: number): string {
+  return `CAST(${value} AS DOUBLE)`;
+}
+
+function conditionOf(filter: ListingFilter): string | undefined | null {
+  const { prices, minMerit, minScoreStep, leftOut, sellerId, ...words } = filter;
   const conditions = Object.entries({ ...words, sellerAgentId: sellerId }).flatMap(([column, value]) =>
     value === undefined ? [] : [`"${column}" = ${quoted(value)}`],
   );
@@ -88,20 +140,14 @@ function conditionOf({ prices, sellers, leftOut, sellerId, ...words }: ListingFi
     if (prices.length === 0) return null;
     conditions.push(`(${prices.map(rangeCondition).join(" OR ")})`);
   }
-  if (sellers !== undefined && sellers.size > 0) {
-    const networks = NETWORKS.filter((network) => sellers.get(network)?.size !== 0);
-    if (networks.length === 0) return null;
-    conditions.push(`(${networks.map((network) => sellersCondition(network, sellers.get(network))).join(" OR ")})`);
-  }
+  if (minMerit !== undefined) conditions.push(`"merit" >= ${minMerit * (1 - ROUNDING)}`);
+  if (minScoreStep !== undefined) conditions.push(`"scoreStep" >= ${minScoreStep}`);
   for (const [network, sellerIds] of leftOut ?? []) conditions.push(`NOT ${sellersCondition(network, sellerIds)}`);
   return conditions.length === 0 ? undefined : conditions.join(" AND ");
 }
 
-/** @param sellerIds undefined for all sellers */
-function sellersCondition(network: Network, sellerIds: ReadonlySet<string> | undefined): string {
-  const isOnNetwork = `"network" = ${quoted(network)}`;
-  if (sellerIds === undefined) return isOnNetwork;
-  return `(${isOnNetwork} AND "sellerAgentId" IN (${[...sellerIds].map(quoted).join(", ")}))`;
+function sellersCondition(network: Network, sellerIds: ReadonlySet<string>): string {
+  return `("network" = ${quoted(network)} AND "sellerAgentId" IN (${[...sellerIds].map(quoted).join(", ")}))`;
 }
 
 function rangeCondition({ currencies, min, max }: PriceRange): string {

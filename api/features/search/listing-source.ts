@@ -1,19 +1,40 @@
 import type { ChangeStreamDocument } from "mongodb";
 
+import { NETWORKS } from "../../config/constants.ts";
+import type { AgentDirectory } from "../agents/directory.ts";
+import { STANDINGS_COLLECTION } from "../agents/model.ts";
+import type { StandingRecord } from "../agents/model.ts";
+import { NEW_STANDING, walletsOn } from "../agents/standings.ts";
+import type { Standings } from "../agents/standings.ts";
 import { toListing } from "../listings/listing.ts";
 import type { Listing } from "../listings/listing.ts";
 import type { ListingModel, ListingRecord } from "../listings/model.ts";
 import { vectorOf } from "./embedding/vectors.ts";
 import type { RemovedDocument, StoredDocument } from "./engine/search-table.ts";
-import { watchFrom } from "./index/change-batches.ts";
+import { ChangeStreamEndedError, watchAllFrom } from "./index/change-batches.ts";
 import type { IndexSource, TableInUse } from "./index/index-source.ts";
 import { isMostlyEmbedded } from "./index/pending-share.ts";
-import { LISTING_FORMAT, LISTING_INDEX, listingFormat } from "./listing-format.ts";
+import { LISTING_FORMAT, LISTING_INDEX, listingFormat, sellerValuesOf, stepsUpdate } from "./listing-format.ts";
+import { sellerStepsOf } from "./merit.ts";
+import { sellerHistoriesOf } from "./seller-histories.ts";
 
-const LOADED_AT_ONCE = 1_000;
+/** Dependencies of the source. */
+export interface ListingSourceDeps {
+  listings: ListingModel;
+  standings: Pick<Standings, "of">;
+  directory: Pick<AgentDirectory, "agentIdsByWallet">;
+  /** The current encoder's. */
+  model: string;
+}
+
+/** What the index follows: listings, and the standings of their sellers. */
+type Changed = ListingRecord | StandingRecord;
+type Change = ChangeStreamDocument<Changed>;
 
 /** What a listing's change means for the index. */
 type Write = { put: StoredDocument<Listing>; isOtherModel: boolean } | { remove: RemovedDocument };
+
+const LOADED_AT_ONCE = 1_000;
 
 function writeOf(record: ListingRecord, model: string): Write {
   const { _id: id, revision, status, embedding } = record;
@@ -23,21 +44,84 @@ function writeOf(record: ListingRecord, model: string): Write {
   return { put: { document: toListing(record), revision, vector }, isOtherModel };
 }
 
-/** Puts the active listings into the index of discovery. @param model the current encoder's */
-export function createListingSource(listings: ListingModel, model: string): IndexSource<ListingRecord> {
+/**
+ * Puts the active listings into the index of discovery, each with what its seller's standing counts. Standings are read when a row
+ * is written, and after each of their changes, so the last of both to be stored decides.
+ */
+export function createListingSource(deps: ListingSourceDeps): IndexSource<Changed> {
+  const { listings, standings, directory, model } = deps;
+  const { name: collection } = listings.collection;
+  const database = listings.db.getClient().db(listings.db.name);
+
+  /** With the values that the sellers' histories decide. */
+  async function withSellers(documents: readonly StoredDocument<Listing>[]): Promise<StoredDocument<Listing>[]> {
+    const offered = documents.map(({ document }) => document);
+    const historyOf = await sellerHistoriesOf(standings, offered);
+    return documents.map((stored) => ({
+      ...stored,
+      values: sellerValuesOf(stored.document, sellerStepsOf(historyOf(stored.document))),
+    }));
+  }
+
+  async function applyListings(changes: readonly Change[], { table, model: ofTable }: TableInUse): Promise<void> {
+    /** The last of each listing's changes has its newest version. */
+    const writes = new Map<string, Write>();
+    for (const change of changes as readonly ChangeStreamDocument<ListingRecord>[]) {
+      if (change.operationType === "delete") {
+        const { _id: id } = change.documentKey;
+        writes.set(id, { remove: { id, revision: undefined } });
+      } else if ("fullDocument" in change && change.fullDocument) {
+        // A document that has been deleted since the change has none: null, although the type doesn't say so. Its deletion follows.
+        writes.set(change.fullDocument._id, writeOf(change.fullDocument, ofTable));
+      }
+    }
+    const all = [...writes.values()];
+    const put = all.flatMap((each) => ("put" in each ? [each] : []));
+    // The listing was embedded for the next index: in this one it keeps the vector that it has.
+    const kept = await table.vectorsOf(
+      listingFormat,
+      put.filter(({ isOtherModel }) => isOtherModel).map(({ put: { document } }) => document),
+    );
+    await table.apply(
+      listingFormat,
+      await withSellers(
+        put.map(({ put: stored }) => ({ ...stored, vector: stored.vector ?? kept.get(stored.document.id) ?? null })),
+      ),
+      all.flatMap((each) => ("remove" in each ? [each.remove] : [])),
+    );
+  }
+
+  /** Writes the rows of sellers again whose standings have changed enough. */
+  async function applyStandings(changes: readonly Change[], { table }: TableInUse): Promise<void> {
+    const changed = changes.flatMap((change) => ("documentKey" in change ? [change.documentKey._id] : []));
+    for (const network of NETWORKS) {
+      const agentIds = await directory.agentIdsByWallet(walletsOn(network, changed));
+      const histories = await standings.of(network, [...agentIds.keys()]);
+      const sellers = [...agentIds].map(([wallet, id]) => ({
+        id,
+        steps: sellerStepsOf(histories.get(wallet) ?? NEW_STANDING),
+      }));
+      const alike = Map.groupBy(sellers, ({ steps: { trustStep, scoreStep } }) => `${trustStep} ${scoreStep}`);
+      for (const group of alike.values()) {
+        const { condition, values } = stepsUpdate(network, group);
+        await table.setValues(condition, values);
+      }
+    }
+  }
+
   return {
     name: LISTING_INDEX,
     format: LISTING_FORMAT,
     layout: listingFormat,
     connection: listings.db,
-    watch: (from) => watchFrom<ListingRecord>(listings.collection, from),
+    watch: (from) => watchAllFrom<Changed>(database, [collection, STANDINGS_COLLECTION], from),
 
     async load({ table, model: ofTable }, beforeWrite) {
-      let batch: StoredDocument<Listing>[] = [];
       let count = 0;
+      let batch: StoredDocument<Listing>[] = [];
       const flush = async (): Promise<void> => {
         await beforeWrite();
-        await table.add(listingFormat, batch);
+        await table.add(listingFormat, await withSellers(batch));
         count += batch.length;
         batch = [];
       };
@@ -50,30 +134,11 @@ export function createListingSource(listings: ListingModel, model: string): Inde
       return count;
     },
 
-    async apply(changes: readonly ChangeStreamDocument<ListingRecord>[], { table, model: ofTable }: TableInUse) {
-      /** The last of each listing's changes has its newest version. */
-      const writes = new Map<string, Write>();
-      for (const change of changes) {
-        if (change.operationType === "delete") {
-          const { _id: id } = change.documentKey;
-          writes.set(id, { remove: { id, revision: undefined } });
-        } else if ("fullDocument" in change && change.fullDocument) {
-          // A document that has been deleted since the change has none: null, although the type doesn't say so. Its deletion follows.
-          writes.set(change.fullDocument._id, writeOf(change.fullDocument, ofTable));
-        }
-      }
-      const all = [...writes.values()];
-      const put = all.flatMap((each) => ("put" in each ? [each] : []));
-      // The listing was embedded for the next index: in this one it keeps the vector that it has.
-      const kept = await table.vectorsOf(
-        listingFormat,
-        put.filter(({ isOtherModel }) => isOtherModel).map(({ put: { document } }) => document),
-      );
-      await table.apply(
-        listingFormat,
-        put.map(({ put: stored }) => ({ ...stored, vector: stored.vector ?? kept.get(stored.document.id) ?? null })),
-        all.flatMap((each) => ("remove" in each ? [each.remove] : [])),
-      );
+    async apply(changes, target) {
+      const ofCollection = (name: string) => changes.filter((change) => collectionOf(change) === name);
+      await applyListings(ofCollection(collection), target);
+      // Rows of an earlier layout don't have the columns.
+      if (target.format === LISTING_FORMAT) await applyStandings(ofCollection(STANDINGS_COLLECTION), target);
     },
 
     async isEmbedded() {
@@ -82,4 +147,12 @@ export function createListingSource(listings: ListingModel, model: string): Inde
       return await isMostlyEmbedded(pending, () => listings.countDocuments({ status }));
     },
   };
+}
+
+/** The collection that has changed. @throws ChangeStreamEndedError if it was dropped or renamed */
+function collectionOf(change: Change): string | undefined {
+  if (change.operationType === "drop" || change.operationType === "rename") {
+    throw new ChangeStreamEndedError("A collection that the index follows is gone");
+  }
+  return "ns" in change && "coll" in change.ns ? change.ns.coll : undefined;
 }

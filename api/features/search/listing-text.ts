@@ -12,7 +12,8 @@ export interface ListingText {
   terms: ReadonlySet<string>;
 }
 
-type TextFields = Pick<Listing, "title" | "description" | "category">;
+/** The texts that are read. */
+export type TextFields = Pick<Listing, "title" | "description" | "category">;
 
 /** What a description counts that adds nothing to its title. */
 const LEAST_COMPLETENESS = 0.5;

@@ -5,6 +5,7 @@ import type { EmbeddingProvider } from "../../config/embeddings.ts";
 import type { ObjectStoreSettings } from "../../config/search-index.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import type { AgentDirectory } from "../agents/directory.ts";
 import type { Standings } from "../agents/standings.ts";
 import { defineFeature } from "../feature.ts";
 import { listingModel } from "../listings/model.ts";
@@ -24,6 +25,7 @@ import { createStoredListings } from "./stored-listings.ts";
 export interface SearchModuleDeps {
   connection: Connection;
   standings: Standings;
+  directory: Pick<AgentDirectory, "agentIdsByWallet">;
   etherPrice: EtherPrice;
   /** The server that embeds texts; undefined for the embedded encoder. */
   provider: EmbeddingProvider | undefined;
@@ -42,14 +44,16 @@ export interface SearchModuleDeps {
 export const searchModule = defineFeature({
   routes: discoverRoutes,
   create(deps: SearchModuleDeps) {
-    const { connection, standings, etherPrice, provider, metrics, now, log, processId, indexUrl, indexStore } = deps;
+    const { connection, standings, directory, etherPrice, provider, metrics, now, log } = deps;
+    const { processId, indexUrl, indexStore } = deps;
     const listings = listingModel(connection);
     const encoders = createEncoders({ connection, provider, now, log });
     const { current: encoder } = encoders;
     addEmbeddingGauges(metrics, encoders);
     const indexes = openSearchIndexes({ connection, indexUrl, indexStore, encoder, processId, now, log });
     const index = indexes.reader(LISTING_INDEX, listingFormat);
-    const writer = indexes.writer("search.write-index", createListingSource(listings, encoder.model));
+    const source = createListingSource({ listings, standings, directory, model: encoder.model });
+    const writer = indexes.writer("search.write-index", source);
     const stored = createStoredListings(listings);
     const discovery = createDiscoverService({ encoders, index, stored, standings, etherPrice, log });
     const services: DiscoverDeps = { discovery };

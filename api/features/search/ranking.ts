@@ -4,6 +4,7 @@ import type { SearchExplanation } from "../listings/explanation.ts";
 import type { Listing } from "../listings/listing.ts";
 import { listingTextOf } from "./listing-text.ts";
 import type { Match } from "./engine/match.ts";
+import { qualityOf, trustFactorOf } from "./merit.ts";
 import { varietyOf } from "./variety.ts";
 
 /** A listing that answers a query, with what the ranking knows beside its text. */
@@ -26,8 +27,6 @@ export interface RankedMatch extends RatedMatch {
  * a relevance of 1, and must not hide the others: the real answers to most queries have 0.4 to 0.7.
  */
 const LEAST_SHARE_OF_BEST = 0.4;
-/** How much a fully trusted seller gains over an unknown one. */
-const TRUST_WEIGHT = 0.3;
 /** How much a listing that costs nothing would gain over one at the buyer's maximum. It decides between equals. */
 const PRICE_WEIGHT = 0.05;
 
@@ -56,24 +55,24 @@ export interface Unseen {
 }
 
 /**
- * The least trust that the seller of an unseen listing needs for it to be among the first `wanted` of a ranking, or to outdo
- * one of them: at most 0 if no trust is needed, above 1 if nothing unseen can.
+ * The least merit (merit.ts) that an unseen listing needs to be among the first `wanted` of a ranking, or to outdo one of them: 0
+ * if any will do, and more than any listing has if nothing unseen can.
  */
-export function trustToWin(ranked: readonly RankedMatch[], wanted: number, { relevance, hasBudget }: Unseen): number {
+export function meritToWin(ranked: readonly RankedMatch[], wanted: number, { relevance, hasBudget }: Unseen): number {
   if (relevance < bestOf(ranked) * LEAST_SHARE_OF_BEST) return Infinity;
   const last = ranked[wanted - 1];
   if (last === undefined) return 0;
-  const mostWithoutTrust = relevance * (hasBudget ? 1 + PRICE_WEIGHT : 1);
-  return (last.explanation.score / mostWithoutTrust - 1) / TRUST_WEIGHT;
+  return last.explanation.score / (relevance * (hasBudget ? 1 + PRICE_WEIGHT : 1));
 }
 
 function withScore(match: RatedMatch, variety: number): RankedMatch {
   const { listing, relevance, parts, history, categoryFit, priceShare = 1 } = match;
-  const { completeness, prose } = listingTextOf(listing);
-  const trust = 1 + TRUST_WEIGHT * rankingTrustOf(history);
+  const text = listingTextOf(listing);
+  const { completeness, prose } = text;
+  const trust = trustFactorOf(rankingTrustOf(history));
   const priceFit = 1 + PRICE_WEIGHT * (1 - priceShare);
   const explanation = {
-    score: relevance * completeness * prose * categoryFit * trust * priceFit * variety,
+    score: relevance * qualityOf(text) * categoryFit * trust * priceFit * variety,
     ...{ relevance, meaning: Math.min(1, parts.meaning), words: parts.words },
     ...{ completeness, prose, categoryFit },
     ...{ trust, counterpartyWeight: counterpartyWeightOf(history), lateDeclineWeight: lateDeclineWeightOf(history) },

@@ -1,12 +1,9 @@
 import type { EtherPrice } from "../../chain/ether-price.ts";
-import { CURRENCIES, NETWORKS } from "../../config/constants.ts";
-import type { Network } from "../../config/constants.ts";
+import { CURRENCIES } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { DeadlineExceededError } from "../../lib/timeout.ts";
-import { discoveryScoreOf, leastOnChainScoreOf } from "../agents/score.ts";
-import type { TradingHistory } from "../agents/score.ts";
-import { NEW_STANDING } from "../agents/standings.ts";
+import { leastOnChainScoreOf } from "../agents/score.ts";
 import type { Standings } from "../agents/standings.ts";
 import type { ListingSearch, SearchFilter } from "../listings/list.ts";
 import type { Listing } from "../listings/listing.ts";
@@ -19,11 +16,14 @@ import type { Encoding, SentenceEncoder } from "./embedding/encoder.ts";
 import type { Encoders } from "./embedding/encoders.ts";
 import { IndexUnavailableError } from "./index/index-reader.ts";
 import type { IndexReader } from "./index/index-reader.ts";
-import { listingFormat } from "./listing-format.ts";
+import { LISTING_FORMAT, listingFormat } from "./listing-format.ts";
 import type { ListingFilter } from "./listing-format.ts";
+import { scoreStepOf } from "./merit.ts";
 import { isUnderstood } from "./query-language.ts";
-import { rank, trustToWin } from "./ranking.ts";
 import type { RankedMatch, RatedMatch } from "./ranking.ts";
+import { rankBest } from "./rank-best.ts";
+import type { Round } from "./rank-best.ts";
+import { sellerHistoriesOf } from "./seller-histories.ts";
 import type { Match } from "./engine/match.ts";
 import type { StoredListings } from "./stored-listings.ts";
 
@@ -38,9 +38,9 @@ export interface DiscoverService extends ListingSearch {
 /** Dependencies of discovery. */
 export interface DiscoverServiceDeps {
   encoders: Pick<Encoders, "of">;
-  index: Pick<IndexReader<Listing, ListingFilter>, "search" | "model">;
+  index: Pick<IndexReader<Listing, ListingFilter>, "search" | "model" | "format">;
   stored: StoredListings;
-  standings: Pick<Standings, "of" | "reaching">;
+  standings: Pick<Standings, "of">;
   etherPrice: EtherPrice;
   log: Logger;
 }
@@ -48,19 +48,8 @@ export interface DiscoverServiceDeps {
 /** Candidates of the first search: a minimum, and a number for each answer that the caller wants. */
 const LEAST_CANDIDATES = 200;
 const CANDIDATES_PER_ANSWER = 4;
-/** How many times more the second search asks for. Later ones ask for the most. */
-const SECOND_SEARCH_GROWTH = 4;
 /** Ten times what the slowest search of a million listings took. An object store that no longer answers isn't waited for. */
 const SEARCH_LIMIT_MS = 10_000;
-/** Maximum number of candidates of one search, whose sellers are read. The most relevant ones come first. */
-const MOST_CANDIDATES = 5_000;
-/**
- * A search names the sellers that reach a score on a network if there are at most so many. Naming more costs more than
- * looking for them among the most relevant listings.
- */
-const MOST_NAMED_SELLERS = 5_000;
-/** Of one request. Each leaves out what would fill the next one, so only many floods at once need more. */
-const MOST_SEARCHES = 6;
 
 /** Discovery of the listings in an index. Filters apply before the ranking. */
 export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverService {
@@ -68,72 +57,37 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
   /** By the encoder's model. */
   const categoryFits = new Map<string, () => Promise<CategoryFit>>();
 
-  /**
-   * The index orders by relevance alone. The ranking adds what it knows of listing and seller, and minTrustScore may drop most
-   * candidates. So the search asks for more candidates until none beyond them can be among the answers. What would only fill
-   * the next search is left out of it: sellers below minTrustScore, and those of whom enough listings are known, so that one
-   * with thousands of copies hides nobody. Where few sellers reach minTrustScore, only theirs are searched. Once only sellers
-   * with a certain score could still be among the answers, theirs are searched alone if they are few.
-   */
   async function discover(text: string, filter: SearchFilter, limit: number): Promise<RankedMatch[]> {
     const { category, network, sellerId, currency, deliveryType } = filter;
-    const networks = network === undefined ? NETWORKS : [network];
     // The one that made the index's vectors; undefined if it can't be asked any more. Then words alone decide.
     const encoder = encoders.of(await reading(index.model()));
+    // An index of an earlier layout doesn't know the sellers. It answers until the new one is built.
+    const knowsSellers = (await reading(index.format())) === LISTING_FORMAT;
     const minScore = leastOnChainScoreOf(filter.minTrustScore ?? 0);
     const encoding = encoder === undefined ? null : encodeUnderstood(encoder, text);
-    const [categoryFit, prices, sellers] = await Promise.all([
+    const [categoryFit, prices] = await Promise.all([
       encoder === undefined ? anyCategoryFits : categoryFitOf(encoder)(),
       priceRanges(filter, currency === undefined ? CURRENCIES : [currency], etherPrice),
-      minScore === null ? undefined : namedSellers(networks, minScore),
     ]);
     const facts = { categoryFit, budgets: filter.maxPrice === undefined ? [] : (prices ?? []) };
-    const engineFilter = { category, network, sellerId, currency, deliveryType, prices, sellers };
-    const isTrusted = ({ history }: RatedMatch) => minScore === null || history.score >= minScore;
-    const enough = Math.min(Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES), MOST_CANDIDATES);
-    // A search for one seller's listings is for all of them.
-    const enoughOfSeller = sellerId === undefined ? enough : Infinity;
-    const searchesTrusted = minScore === null && sellerId === undefined;
-    const leftOut: LeftOut = { sellers: new Map(), best: [] };
+    const minScoreStep = minScore === null || !knowsSellers ? undefined : scoreStepOf(minScore);
+    const engineFilter: ListingFilter = { category, network, sellerId, currency, deliveryType, prices };
+    const enough = Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES);
 
-    /** The most relevant listings of some or all sellers, but of those that are left out. */
-    async function search(most: number, only: ListingFilter["sellers"]): Promise<RatedMatch[]> {
-      const wanted = { ...engineFilter, sellers: only, leftOut: leftOut.sellers };
+    async function search({ most, minMerit, leftOut }: Round): Promise<RatedMatch[]> {
+      const wanted = { ...engineFilter, minScoreStep, minMerit: knowsSellers ? minMerit : undefined, leftOut };
       const searching = index.search({ text, encoding }, wanted, most);
       const matches = await reading(withinLimit("the search index", SEARCH_LIMIT_MS, encoding, searching));
       return rate(matches, standings, facts);
     }
 
-    /** The trust that a seller needs for a listing beyond a search's to be among the answers. */
-    const trustBeyond = (ranked: readonly RankedMatch[], rated: readonly RatedMatch[]) =>
-      trustToWin(ranked, limit, { relevance: rated.at(-1)?.relevance ?? 0, hasBudget: facts.budgets.length > 0 });
-
-    /** The ranking with the listings of the sellers that have enough trust, if they are few and nothing else can change it. */
-    async function withTrusted(ranked: readonly RankedMatch[], rated: readonly RatedMatch[]) {
-      const least = leastOnChainScoreOf(trustBeyond(ranked, rated));
-      if (least === null) return undefined;
-      const trusted = await namedSellers(networks, least);
-      if (trusted === undefined || trusted.size < networks.length) return undefined;
-      const found = await search(enough, trusted);
-      const all = rank(distinct([...leftOut.best, ...rated, ...found]));
-      const isWhole = found.length < enough || trustBeyond(all, found) > 1;
-      // More offers of a seller may have lowered the ones that were known.
-      return isWhole && trustBeyond(all, rated) > discoveryScoreOf(least - 1) ? all : undefined;
-    }
-
-    let candidates = enough;
-    for (let searches = 1; ; searches += 1) {
-      const asked = candidates;
-      const rated = await search(asked, sellers);
-      const ranked = rank([...leftOut.best, ...rated.filter(isTrusted)]);
-      const isComplete = rated.length < asked || searches === MOST_SEARCHES || trustBeyond(ranked, rated) > 1;
-      if (isComplete) return await confirm(ranked, engineFilter, limit);
-      const complete = searchesTrusted ? await withTrusted(ranked, rated) : undefined;
-      if (complete !== undefined) return await confirm(complete, engineFilter, limit);
-      const hasLeftOut = leaveOut(leftOut, rated, isTrusted, enoughOfSeller);
-      if (asked === MOST_CANDIDATES && !hasLeftOut) return await confirm(ranked, engineFilter, limit);
-      candidates = searches === 1 ? Math.min(enough * SECOND_SEARCH_GROWTH, MOST_CANDIDATES) : MOST_CANDIDATES;
-    }
+    const ranked = await rankBest(search, {
+      ...{ limit, enough, hasBudget: facts.budgets.length > 0, knowsMerit: knowsSellers },
+      isWanted: ({ history }) => minScore === null || history.score >= minScore,
+      // A search for one seller's listings is for all of them.
+      enoughOfSeller: sellerId === undefined ? enough : Infinity,
+    });
+    return await confirm(ranked, engineFilter, limit);
   }
 
   /** Null for a query that the encoder doesn't understand. */
@@ -150,14 +104,6 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     const known = categoryFits.get(encoder.model) ?? createCategoryFit(encoder, log);
     categoryFits.set(encoder.model, known);
     return known;
-  }
-
-  /** The sellers that reach a score, on the networks where they are few. */
-  async function namedSellers(networks: readonly Network[], score: number): Promise<ListingFilter["sellers"]> {
-    const found = await Promise.all(
-      networks.map(async (network) => [network, await standings.reaching(network, score, MOST_NAMED_SELLERS)] as const),
-    );
-    return new Map(found.flatMap(([network, ids]) => (ids === undefined ? [] : [[network, new Set(ids)] as const])));
   }
 
   /** What is read from the index. @throws ApiError `search_unavailable` */
@@ -197,11 +143,6 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
   };
 }
 
-/** Each listing once. */
-function distinct(matches: readonly RatedMatch[]): RatedMatch[] {
-  return [...new Map(matches.map((match) => [match.listing.id, match])).values()];
-}
-
 /** Without vectors, nothing is known about categories. */
 const anyCategoryFits: CategoryFit = () => 1;
 
@@ -212,56 +153,18 @@ interface RankingFacts {
   budgets: readonly PriceRange[];
 }
 
-/** The sellers whose listings later searches of a request leave out. */
-interface LeftOut {
-  /** Ids, by network. */
-  sellers: Map<Network, Set<string>>;
-  /** The most relevant listings of those that are trusted. */
-  best: RatedMatch[];
-}
-
-/**
- * Leaves out sellers that aren't trusted, and those of whom enough listings are known.
- * @param rated the most relevant first
- * @returns whether there were any
- */
-function leaveOut(
-  { sellers, best }: LeftOut,
-  rated: readonly RatedMatch[],
-  isTrusted: (match: RatedMatch) => boolean,
-  enough: number,
-): boolean {
-  let hasAny = false;
-  const bySeller = Map.groupBy(rated, ({ listing }) => `${listing.sellerAgentId} ${listing.network}`);
-  for (const ofSeller of bySeller.values()) {
-    const [first] = ofSeller;
-    if (first === undefined || (isTrusted(first) && ofSeller.length < enough)) continue;
-    const { network, sellerAgentId } = first.listing;
-    const ofNetwork = sellers.get(network) ?? new Set<string>();
-    sellers.set(network, ofNetwork.add(sellerAgentId));
-    if (isTrusted(first)) best.push(...ofSeller.slice(0, enough));
-    hasAny = true;
-  }
-  return hasAny;
-}
-
 /** Adds each seller's history on the listing's own network (decision 20), and how category and price fit. */
 async function rate(
   matches: readonly Match<Listing>[],
   standings: Pick<Standings, "of">,
   { categoryFit, budgets }: RankingFacts,
 ): Promise<RatedMatch[]> {
-  const found = await Promise.all(
-    NETWORKS.map(async (network) => {
-      const ofNetwork = matches.filter(({ document }) => document.network === network);
-      const wallets = [...new Set(ofNetwork.map(({ document }) => document.sellerAddress))];
-      return [network, await standings.of(network, wallets)] as const;
-    }),
+  const historyOf = await sellerHistoriesOf(
+    standings,
+    matches.map(({ document }) => document),
   );
-  const byNetwork = new Map(found);
   return matches.map(({ document: listing, ...match }) => {
-    const history: TradingHistory =
-      byNetwork.get(listing.network)?.get(listing.sellerAddress.toLowerCase()) ?? NEW_STANDING;
+    const history = historyOf(listing);
     const fit = categoryFit(listing.category, match.vector);
     return { ...match, listing, history, categoryFit: fit, priceShare: priceShareOf(listing, budgets) };
   });

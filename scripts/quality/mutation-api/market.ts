@@ -3,6 +3,7 @@ import type { ApiMutant } from "./api-mutant.ts";
 const LISTINGS = "features/listings/service.ts";
 const LIST = "features/listings/list.ts";
 const RANKING = "features/search/ranking.ts";
+const RANK_BEST = "features/search/rank-best.ts";
 const RELEVANCE = "features/search/engine/relevance.ts";
 const PAYMENT_METHOD = "features/kya/payment-method.ts";
 const ACCESS = "features/developer/access.ts";
@@ -86,45 +87,59 @@ export const MARKET_FAULTS: ApiMutant[] = [
   },
   {
     fault: "trust in the seller lowers a listing",
-    file: RANKING,
-    from: "const trust = 1 + TRUST_WEIGHT * rankingTrustOf(history);",
-    to: "const trust = 1 - TRUST_WEIGHT * rankingTrustOf(history);",
+    file: "features/search/merit.ts",
+    from: "return 1 + TRUST_WEIGHT * trust;",
+    to: "return 1 - TRUST_WEIGHT * trust;",
     tests: ["search/ranking.test.ts", "search/discovery.test.ts"],
   },
   {
-    fault: "a search names sellers that can't win, too",
-    file: "features/search/service.ts",
-    from: "namedSellers(networks, least);",
-    to: "namedSellers(networks, 1);",
-    tests: ["search/search-index.test.ts"],
+    fault: "a search asks for all listings again instead of those with enough merit",
+    file: RANK_BEST,
+    from: "round = { ...round, minMerit: needed };",
+    to: "",
+    tests: ["search/search-index.test.ts", "search/rank-best.test.ts"],
+  },
+  {
+    fault: "a search leaves out listings that could still win",
+    file: RANK_BEST,
+    from: "round = { ...round, minMerit: needed };",
+    to: "round = { ...round, minMerit: needed * 1.1 };",
+    tests: ["search/rank-best.test.ts"],
+  },
+  {
+    fault: "a search isn't repeated when listings that it left out could win after all",
+    file: RANK_BEST,
+    from: "meritBelow(relevance) < merit",
+    to: "meritBelow(relevance) < 0",
+    tests: ["search/rank-best.test.ts"],
   },
   {
     fault: "a search asks for the most candidates at once where the first ones don't suffice",
-    file: "features/search/service.ts",
-    from: "enough * SECOND_SEARCH_GROWTH",
-    to: "enough * 100",
+    file: RANK_BEST,
+    from: "first * GROWTH",
+    to: "first * 100",
     tests: ["search/search-index.test.ts"],
   },
   {
-    fault: "more sellers than a search can name are cut off instead of left unnamed",
-    file: "features/agents/standings.ts",
-    from: "{ $limit: most + 1 }",
-    to: "{ $limit: most }",
-    tests: ["agents/standings-sync.test.ts"],
+    fault: "steps round down, so that the index leaves out sellers who reach a bound",
+    file: "features/search/merit.ts",
+    from: "Math.ceil(share * STEPS)",
+    to: "Math.floor(share * STEPS)",
+    tests: ["search/merit.test.ts"],
   },
   {
-    fault: "an agent whose registration was undone is remembered",
-    file: "features/agents/directory.ts",
-    from: "if (session === undefined) remember(read);",
-    to: "remember(read);",
-    tests: ["agents/directory.test.ts"],
+    fault: "the search index doesn't follow what sellers settle",
+    file: "features/search/listing-source.ts",
+    from: "await table.setValues(condition, values);",
+    to: "void [condition, values];",
+    tests: ["search/index-sellers.test.ts"],
   },
   {
-    fault: "the ids of agents fill the memory without a bound",
-    file: "features/agents/directory.ts",
-    from: "if (known.size + read.length > mostKnown) known.clear();",
-    to: "",
-    tests: ["agents/directory.test.ts"],
+    fault: "a new listing counts as one of a seller that has settled nothing",
+    file: "features/search/listing-source.ts",
+    from: "sellerStepsOf(historyOf(stored.document))",
+    to: "sellerStepsOf(NEW_STANDING)",
+    tests: ["search/index-sellers.test.ts"],
   },
   {
     fault: "a vague listing counts in full",
@@ -177,10 +192,10 @@ export const MARKET_FAULTS: ApiMutant[] = [
   },
   {
     fault: "discover ignores the wanted trust",
-    file: "features/search/service.ts",
-    from: "...rated.filter(isTrusted)]",
-    to: "...rated]",
-    tests: ["search/search-index.test.ts"],
+    file: RANK_BEST,
+    from: "found.filter(isWanted)",
+    to: "found",
+    tests: ["search/search-index.test.ts", "search/rank-best.test.ts"],
   },
   {
     fault: "nonsense finds something",

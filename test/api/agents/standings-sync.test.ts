@@ -7,7 +7,6 @@ import type { Connection } from "mongoose";
 import type { Network } from "../../../api/config/constants.ts";
 import { connectDatabase, createIndexes } from "../../../api/db/connection.ts";
 import { createAgentModels } from "../../../api/features/agents/model.ts";
-import { createAgentDirectory } from "../../../api/features/agents/directory.ts";
 import type { AgentModels } from "../../../api/features/agents/model.ts";
 import { createStandingsSync } from "../../../api/features/agents/standings-sync.ts";
 import { createStandings } from "../../../api/features/agents/standings.ts";
@@ -48,7 +47,7 @@ describe("the sync of standings", () => {
   const parts = () => {
     const indexers = { "base-sepolia": testnet, base: mainnet };
     const standings = createStandings({
-      ...{ models, directory: createAgentDirectory(models), indexers, clock: systemClock },
+      ...{ models, indexers, clock: systemClock },
       onScores: () => Promise.resolve(),
     });
     return { standings, sync: createStandingsSync({ models, copies: standings, indexers, chains: indexers }) };
@@ -71,20 +70,6 @@ describe("the sync of standings", () => {
     assert.deepEqual(await scores("base-sepolia", 1), [5]);
     await write(4, 10, { overNewer: true });
     assert.deepEqual(await scores("base-sepolia", 1), [4]);
-  });
-
-  it("names the registered agents that reach a score on a network, unless more wallets than asked for do", async () => {
-    const { standings } = parts();
-    const wallets = [1, 2, 3, 4].map(walletOf);
-    await models.agents.collection.insertMany(
-      [1, 2, 3].map((n) => ({ _id: `agt_${n}`, walletKey: walletOf(n) }) as never),
-    );
-    const agents = new Map(wallets.map((wallet, n) => [wallet, indexedAgent(wallet, { score: BigInt(n * 10) })]));
-    await standings.write("base", wallets, agents, 20);
-    assert.deepEqual(await standings.reaching("base", 10, 3), ["agt_2", "agt_3"]);
-    assert.deepEqual(await standings.reaching("base", 11, 3), ["agt_3"]);
-    assert.isUndefined(await standings.reaching("base", 10, 2));
-    assert.deepEqual(await standings.reaching("base-sepolia", 10, 2), []);
   });
 
   it("[D6] copies the late declines of a seller, and has none for a copy that an earlier version stored", async () => {

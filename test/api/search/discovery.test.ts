@@ -6,6 +6,7 @@ import { assert } from "chai";
 import type { Network } from "../../../api/config/constants.ts";
 import { embedPending } from "../../../api/features/search/embed-pending.ts";
 import { createThreadEncoder } from "../../../api/features/search/embedding/encoder.ts";
+import { LISTING_FORMAT } from "../../../api/features/search/listing-format.ts";
 import type { listingModel } from "../../../api/features/listings/model.ts";
 import { ApiError } from "../../../api/http/errors.ts";
 import type { Indexer } from "../../../api/indexer/indexer-client.ts";
@@ -384,7 +385,11 @@ describe("discovery", () => {
       const { standings } = api.container.services;
       const away = createDiscoverService({
         encoders: { of: () => encoder },
-        index: { model: () => Promise.resolve(encoder.model), search: () => Promise.resolve([]) },
+        index: {
+          model: () => Promise.resolve(encoder.model),
+          format: () => Promise.resolve(LISTING_FORMAT),
+          search: () => Promise.resolve([]),
+        },
         stored: { active: () => Promise.resolve(new Map()) },
         standings,
         etherPrice: () => Promise.reject(new Error("no price is needed")),

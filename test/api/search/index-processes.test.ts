@@ -123,9 +123,11 @@ describe("two API processes and two workers that share a search index", () => {
           for (const api of [0, 1]) await untilFound(api, "origami paper folding", id);
         }
         for (const query of ["origami paper folding", "an evening with folded paper", "tea"]) {
-          const answers = await Promise.all([0, 1].map((api) => idsOf(api, query)));
-          assert.isNotEmpty(answers[0]);
-          assert.deepEqual(answers[0], answers[1], query);
+          // The index may be tidied between two answers, which changes relevance a little.
+          await until(`${query} has the same answers`, async () => {
+            const [one, other] = await Promise.all([0, 1].map((api) => idsOf(api, query)));
+            return String(one) !== "" && String(one) === String(other);
+          });
         }
       }).timeout(TEST_MS);
 

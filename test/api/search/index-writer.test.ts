@@ -131,7 +131,9 @@ describe("the writer of the search index", () => {
   /** Starts a writer of an index whose source is changed. @returns stops it */
   function startWriterThat(change: (source: ListingSource) => Partial<ListingSource>) {
     const { connection, features } = api.container;
-    const source = createListingSource(listingModel(connection), features.search.encoders.current.model);
+    const { standings, directory } = features.agents;
+    const { model } = features.search.encoders.current;
+    const source = createListingSource({ listings: listingModel(connection), standings, directory, model });
     const stopping = new AbortController();
     const running = features.search.indexes.writer(LOOP, { ...source, ...change(source) }).run(stopping.signal);
     return async () => {

@@ -6,6 +6,7 @@ import type { Listing } from "../../../api/features/listings/listing.ts";
 import { explanationOutput } from "../../../api/features/listings/explanation.ts";
 import { rank } from "../../../api/features/search/ranking.ts";
 import type { RatedMatch } from "../../../api/features/search/ranking.ts";
+import { COMPLETE_TEXT, ratedMatch } from "../../fixtures/rated-matches.ts";
 
 const FARMER: TradingHistory = {
   ...{ score: 100, distinctCounterparties: 1, topCounterpartyCount: 100, settledCount: 100 },
@@ -17,36 +18,11 @@ const HONEST: TradingHistory = {
 };
 const NEAR = 1e-9;
 
-const AUDIT = {
-  title: "Solidity audit",
-  description:
-    "Manual review of smart contracts for reentrancy, access control and arithmetic errors, with a written report.",
-  category: "security_auditing",
-};
 const VAGUE = { title: "Security", description: "We do security auditing.", category: "security_auditing" };
-
-let ids = 0;
-/** A match that differs from a complete one of a new seller by these fields. */
-function match(fields: Partial<RatedMatch> = {}, text: Partial<Listing> = {}): RatedMatch {
-  ids += 1;
-  const { relevance = 0.6 } = fields;
-  return {
-    listing: {
-      ...{ id: `lst_${String(ids).padStart(8, "0")}`, sellerAgentId: `agt_${ids}`, ...AUDIT, price: "1" },
-      ...{ sellerAddress: `0x${ids.toString(16).padStart(40, "0")}`, priceUnit: "flat", currency: "USDC" },
-      ...{ deliveryType: "webhook", callbackRequired: false, endpointUrl: null, network: "base", status: "active" },
-      ...{ createdAt: new Date(0), updatedAt: new Date(0) },
-      ...text,
-    },
-    ...{ relevance, parts: { meaning: relevance, words: 0 }, vector: null },
-    ...{ history: NEW_STANDING, categoryFit: 1, priceShare: undefined },
-    ...fields,
-  };
-}
 
 /** What a match's place is made of, if it is the only one. */
 function explained(fields: Partial<RatedMatch> = {}, text: Partial<Listing> = {}) {
-  const [only] = rank([match(fields, text)]);
+  const [only] = rank([ratedMatch(fields, text)]);
   assert.ok(only !== undefined);
   return only.explanation;
 }
@@ -57,12 +33,12 @@ const proseOf = (description: string) => explained({}, { description }).prose;
 describe("the ranking", () => {
   it("[D6] [D23] has a score that is the product of the parts that it explains", () => {
     const matches = [
-      match({ relevance: 0.9, parts: { meaning: 0.7, words: 0.2 }, history: HONEST, priceShare: 0.25 }),
-      match({ relevance: 1, parts: { meaning: 0.95, words: 0.2 }, categoryFit: 0.85, history: FARMER }),
-      match({ relevance: 0.7 }, VAGUE),
-      match({ history: { ...HONEST, lateDeclines: 5 } }),
+      ratedMatch({ relevance: 0.9, parts: { meaning: 0.7, words: 0.2 }, history: HONEST, priceShare: 0.25 }),
+      ratedMatch({ relevance: 1, parts: { meaning: 0.95, words: 0.2 }, categoryFit: 0.85, history: FARMER }),
+      ratedMatch({ relevance: 0.7 }, VAGUE),
+      ratedMatch({ history: { ...HONEST, lateDeclines: 5 } }),
     ];
-    const ranked = rank([...matches, match({}, { sellerAgentId: matches[0]?.listing.sellerAgentId ?? "" })]);
+    const ranked = rank([...matches, ratedMatch({}, { sellerAgentId: matches[0]?.listing.sellerAgentId ?? "" })]);
     assert.lengthOf(ranked, 5);
     for (const { explanation, history } of ranked) {
       const parts = explanationOutput.parse(explanation);
@@ -90,7 +66,7 @@ describe("the ranking", () => {
 
   it("puts a real description before a vague one that is more relevant", () => {
     // The relevance that both had for "find security holes in my ethereum code".
-    const [vague, audit] = [match({ relevance: 0.69 }, VAGUE), match({ relevance: 0.54 }, AUDIT)];
+    const [vague, audit] = [ratedMatch({ relevance: 0.69 }, VAGUE), ratedMatch({ relevance: 0.54 }, COMPLETE_TEXT)];
     const ranked = rank([vague, audit]);
     assert.deepEqual(
       ranked.map(({ listing }) => listing.id),
@@ -103,7 +79,7 @@ describe("the ranking", () => {
       assert.strictEqual(completenessOf("Solidity security audits!"), 0.5);
       assert.strictEqual(completenessOf("Manual review of Solidity."), 0.5 + 2 / 16);
       assert.strictEqual(completenessOf("Manual reviews, reviewed manually, and manual review."), 0.5 + 2 / 16);
-      assert.strictEqual(completenessOf(AUDIT.description), 1);
+      assert.strictEqual(completenessOf(COMPLETE_TEXT.description), 1);
     });
 
     it("counts words of any script, with or without spaces between them", () => {
@@ -129,7 +105,7 @@ describe("the ranking", () => {
     });
 
     it("is 1 for sentences, and for a short list of what is supported", () => {
-      assert.strictEqual(proseOf(AUDIT.description), 1);
+      assert.strictEqual(proseOf(COMPLETE_TEXT.description), 1);
       assert.strictEqual(proseOf("Audits contracts in Solidity, Vyper, Rust, Move, Cairo, Huff and Yul."), 1);
     });
   });
@@ -143,7 +119,7 @@ describe("the ranking", () => {
 
     it("halves each further listing of a seller that repeats the words of a better one", () => {
       const copies = [0.9, 0.8, 0.7].map((relevance, n) =>
-        match({ relevance }, { ...seller, title: `Solidity audit ${n}` }),
+        ratedMatch({ relevance }, { ...seller, title: `Solidity audit ${n}` }),
       );
       assert.deepEqual(varieties(copies), [1, 0.5, 0.25]);
     });
@@ -152,9 +128,9 @@ describe("the ranking", () => {
       const other = { ...seller, title: "Contract check", description: "We look for holes before hackers find them." };
       const near = new Float32Array([0.9, Math.sqrt(1 - 0.81)]);
       const far = new Float32Array([0.8, 0.6]);
-      const first = match({ relevance: 0.9, vector: new Float32Array([1, 0]) }, seller);
-      assert.deepEqual(varieties([first, match({ vector: near }, other)]), [1, 0.5]);
-      assert.deepEqual(varieties([first, match({ vector: far }, other)]), [1, 1]);
+      const first = ratedMatch({ relevance: 0.9, vector: new Float32Array([1, 0]) }, seller);
+      assert.deepEqual(varieties([first, ratedMatch({ vector: near }, other)]), [1, 0.5]);
+      assert.deepEqual(varieties([first, ratedMatch({ vector: far }, other)]), [1, 1]);
     });
 
     it("keeps other sellers' listings, a seller's other offers, and the same offer on another network", () => {
@@ -164,10 +140,10 @@ describe("the ranking", () => {
       };
       assert.deepEqual(
         varieties([
-          match({}, seller),
-          match(),
-          match({}, { ...seller, ...other }),
-          match({}, { ...seller, network: "base-sepolia" }),
+          ratedMatch({}, seller),
+          ratedMatch(),
+          ratedMatch({}, { ...seller, ...other }),
+          ratedMatch({}, { ...seller, network: "base-sepolia" }),
         ]),
         [1, 1, 1, 1],
       );
@@ -175,9 +151,9 @@ describe("the ranking", () => {
 
     it("lets no flood of copies keep another seller from the first places", () => {
       const flood = Array.from({ length: 2_000 }, (_, n) =>
-        match({ relevance: 0.9 }, { ...seller, title: `Solidity audit ${n}` }),
+        ratedMatch({ relevance: 0.9 }, { ...seller, title: `Solidity audit ${n}` }),
       );
-      const rival = match({ relevance: 0.6 });
+      const rival = ratedMatch({ relevance: 0.6 });
       const place = rank([...flood, rival]).findIndex(({ listing }) => listing.id === rival.listing.id);
       assert.strictEqual(place, 1);
     });
@@ -200,7 +176,10 @@ describe("the ranking", () => {
       const late = declining(15);
       assert.strictEqual(late.counterpartyWeight, prompt.counterpartyWeight);
       assert.closeTo(late.trust - 1, (prompt.trust - 1) / 2, NEAR);
-      const [unreliable, reliable] = [match({ history: { ...seller, lateDeclines: 15 } }), match({ history: seller })];
+      const [unreliable, reliable] = [
+        ratedMatch({ history: { ...seller, lateDeclines: 15 } }),
+        ratedMatch({ history: seller }),
+      ];
       assert.deepEqual(
         rank([unreliable, reliable]).map(({ listing }) => listing.id),
         [reliable.listing.id, unreliable.listing.id],
@@ -211,8 +190,8 @@ describe("the ranking", () => {
       assert.strictEqual(explained({ priceShare: 1 }).priceFit, 1);
       assert.strictEqual(explained({ priceShare: 0 }).priceFit, 1.05);
       assert.strictEqual(explained().priceFit, 1);
-      const [dear, cheap] = [match({ priceShare: 0.9 }), match({ priceShare: 0.2 })];
-      const better = match({ relevance: 0.65, priceShare: 1 });
+      const [dear, cheap] = [ratedMatch({ priceShare: 0.9 }), ratedMatch({ priceShare: 0.2 })];
+      const better = ratedMatch({ relevance: 0.65, priceShare: 1 });
       assert.deepEqual(
         rank([dear, cheap, better]).map(({ listing }) => listing.id),
         [better, cheap, dear].map(({ listing }) => listing.id),
@@ -220,10 +199,10 @@ describe("the ranking", () => {
     });
 
     it("[S2.5.10] equal scores go by discoveryScore, then the newer listing comes first", () => {
-      const [older, newer] = [match(), match()];
+      const [older, newer] = [ratedMatch(), ratedMatch()];
       // Without a counterparty the score doesn't count in the product.
-      const known = match({ history: { ...NEW_STANDING, score: 40 } });
-      const newest = match();
+      const known = ratedMatch({ history: { ...NEW_STANDING, score: 40 } });
+      const newest = ratedMatch();
       assert.deepEqual(
         rank([older, newer, known, newest]).map(({ listing }) => listing.id),
         [known, newest, newer, older].map(({ listing }) => listing.id),
@@ -232,7 +211,7 @@ describe("the ranking", () => {
   });
 
   it("drops what is far less relevant than the best, and no perfect match hides an ordinary answer", () => {
-    const relevances = [1, 0.54, 0.41, 0.39].map((relevance) => match({ relevance }));
+    const relevances = [1, 0.54, 0.41, 0.39].map((relevance) => ratedMatch({ relevance }));
     assert.lengthOf(rank(relevances), 3);
     assert.lengthOf(rank(relevances.slice(1)), 3);
     assert.deepEqual(rank([]), []);

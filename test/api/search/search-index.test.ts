@@ -1,16 +1,16 @@
 import { Index } from "@lancedb/lancedb";
 import { assert } from "chai";
 
-import { FULL_DISCOVERY_SCORE } from "../../../api/config/constants.ts";
 import type { TradingHistory } from "../../../api/features/agents/score.ts";
 import { NEW_STANDING } from "../../../api/features/agents/standings.ts";
 import type { StandingRecord } from "../../../api/features/agents/model.ts";
 import type { Encoding, SentenceEncoder } from "../../../api/features/search/embedding/encoder.ts";
 import type { SearchFilter } from "../../../api/features/listings/list.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
+import { sellerStepsOf } from "../../../api/features/search/merit.ts";
 import { rank } from "../../../api/features/search/ranking.ts";
 import { createDiscoverService } from "../../../api/features/search/service.ts";
-import { listingFormat } from "../../../api/features/search/listing-format.ts";
+import { LISTING_FORMAT, listingFormat, sellerValuesOf } from "../../../api/features/search/listing-format.ts";
 import type { ListingFilter } from "../../../api/features/search/listing-format.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { openEngineTable } from "../../fixtures/engine-table.ts";
@@ -231,16 +231,20 @@ describe("the ranking of search results", () => {
   after(() => Promise.all(opened.map((index) => index.close())));
 
   /**
-   * Discovery of listings, some with a trusted seller. Records how many candidates each search asked for.
-   * @param crowdScore the score of more sellers than a search can name, on each network
+   * Discovery of listings, some with a trusted seller on mainnet. Records how many candidates each search asked for.
+   * @param format of the index; one of an earlier layout knows nothing of sellers
    */
   async function discovery(
     cosines: readonly number[],
     trusted: readonly number[],
     fieldsOf: (n: number) => Partial<Listing> = () => ({}),
-    crowdScore = 0,
+    format = LISTING_FORMAT,
   ) {
-    const documents = cosines.map((cosine, n) => storedOf(listingOf(n, fieldsOf(n)), vectorOf(cosine)));
+    const documents = cosines.map((cosine, n) => {
+      const listing = listingOf(n, fieldsOf(n));
+      const history = trusted.includes(Number(listing.sellerAddress)) ? TRUSTED : NEW_STANDING;
+      return { ...storedOf(listing, vectorOf(cosine)), values: sellerValuesOf(listing, sellerStepsOf(history)) };
+    });
     const index = await openListingTable(documents, 2);
     opened.push(index);
     const limits: number[] = [];
@@ -249,16 +253,13 @@ describe("the ranking of search results", () => {
       stored: index.stored,
       index: {
         model: () => Promise.resolve("test"),
+        format: () => Promise.resolve(format),
         search: (asked, filter, limit) => {
           limits.push(limit);
           return index.search(asked, filter, limit);
         },
       },
       standings: {
-        reaching: (network, score) =>
-          Promise.resolve(
-            score > crowdScore ? trusted.filter(() => network === "base").map((n) => `agt_${n}`) : undefined,
-          ),
         of: (network, wallets) =>
           Promise.resolve(
             new Map(
@@ -286,15 +287,14 @@ describe("the ranking of search results", () => {
     assert.isAbove(limits.length, 1);
   });
 
-  it("searches the few sellers alone whose score can still win, and more candidates if they are many", async () => {
+  it("searches the listings alone that have enough merit to win, and more candidates if the index doesn't know it", async () => {
     const cosines = [...Array.from({ length: 4 }, () => 0.8), ...Array.from({ length: 3_000 }, () => 0.65), 0.64];
     const last = cosines.length - 1;
-    // A seller needs a score of 77 to come before 0.8 with less than 0.65.
-    for (const crowdScore of [0, 76, 77]) {
-      const { service, limits } = await discovery(cosines, [last], () => ({ description: COMPLETE }), crowdScore);
+    for (const format of [LISTING_FORMAT, LISTING_FORMAT - 1]) {
+      const { service, limits } = await discovery(cosines, [last], () => ({ description: COMPLETE }), format);
       const found = await service.discover("zebra", {}, 4);
       assert.strictEqual(Number(found[0]?.listing.id.slice(4)), last);
-      assert.deepEqual(limits, crowdScore < 77 ? [200, 200] : [200, 800, 5_000]);
+      assert.deepEqual(limits, format === LISTING_FORMAT ? [200, 200] : [200, 800, 5_000]);
     }
   });
 
@@ -312,6 +312,7 @@ describe("the ranking of search results", () => {
       encoders: { of: () => ({ encode }) as unknown as SentenceEncoder },
       index: {
         model: () => Promise.resolve("test"),
+        format: () => Promise.resolve(LISTING_FORMAT),
         async search({ encoding }) {
           resolve(undefined);
           assert.strictEqual(await encoding, ENCODING);
@@ -319,7 +320,7 @@ describe("the ranking of search results", () => {
         },
       },
       stored: { active: () => Promise.resolve(new Map()) },
-      standings: { of: () => Promise.resolve(new Map()), reaching: () => Promise.resolve([]) },
+      standings: { of: () => Promise.resolve(new Map()) },
       etherPrice: () => Promise.reject(new Error("no price is needed")),
       log: createLogger({ level: "silent", name: "test" }),
     });
@@ -335,7 +336,7 @@ describe("the ranking of search results", () => {
 
   it("[S4.r12.3] finds the only seller with the score among many more relevant ones", async () => {
     const cosines = [...Array.from({ length: 3_000 }, () => 0.9), 0.5];
-    const { service } = await discovery(cosines, [3_000], () => ({}), FULL_DISCOVERY_SCORE);
+    const { service } = await discovery(cosines, [3_000], () => ({}), LISTING_FORMAT - 1);
     const found = await service.find("zebra", { minTrustScore: 0.9 }, 10);
     assert.deepEqual(
       found.map(({ id }) => id),
@@ -345,7 +346,7 @@ describe("the ranking of search results", () => {
 
   it("[S4.r12.3] finds the only seller with the score behind more untrusted ones than one search returns", async () => {
     const cosines = [...Array.from({ length: 8_000 }, () => 0.9), 0.5];
-    const { service } = await discovery(cosines, [8_000], () => ({}), FULL_DISCOVERY_SCORE);
+    const { service } = await discovery(cosines, [8_000], () => ({}), LISTING_FORMAT - 1);
     const found = await service.find("zebra", { minTrustScore: 0.9 }, 10);
     assert.deepEqual(
       found.map(({ id }) => id),

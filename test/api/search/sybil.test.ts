@@ -87,7 +87,10 @@ describe("two wallets that deal with each other", () => {
     const scoreOf = new Map([[services.honest, BUYERS / 100], ...services.washed.map((id) => [id, 1] as const)]);
     const results = await until("the ranking has every settlement", async () => {
       const found = await discover();
-      return found.every(({ serviceId, discoveryScore }) => discoveryScore === scoreOf.get(serviceId)) && found;
+      // The words of rows that have just been written again count a little differently until the index is tidied.
+      const areAlike = new Set(found.map(({ explanation }) => explanation["relevance"])).size === 1;
+      const haveScores = found.every(({ serviceId, discoveryScore }) => discoveryScore === scoreOf.get(serviceId));
+      return areAlike && haveScores && found;
     });
     const [first, ...others] = results;
     assert.ok(first !== undefined);
@@ -99,7 +102,5 @@ describe("two wallets that deal with each other", () => {
     const trustOf = ({ explanation }: Result) => explanation["trust"] ?? NaN;
     assert.closeTo(trustOf(first), 1 + 0.3 * 0.15 * (1 - 1 / BUYERS / 2), 1e-9);
     for (const washed of others) assert.closeTo(trustOf(washed), 1 + 0.3 * (1 / 10) * (1 / 2), 1e-9);
-    const { relevance } = first.explanation;
-    for (const { explanation } of others) assert.strictEqual(explanation["relevance"], relevance);
   }).timeout(DEALS_TIMEOUT_MS);
 });

@@ -5,6 +5,7 @@ import type { Standings } from "../../../api/features/agents/standings.ts";
 import { searchTextOf } from "../../../api/features/listings/listing.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import type { Encoding, SentenceEncoder } from "../../../api/features/search/embedding/encoder.ts";
+import { LISTING_FORMAT } from "../../../api/features/search/listing-format.ts";
 import { createDiscoverService } from "../../../api/features/search/service.ts";
 import { cosine } from "../../../api/features/search/embedding/vectors.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
@@ -86,16 +87,17 @@ function vectorsRanker(vectors: ReadonlyMap<string, Float32Array>, encoder: Sent
 
 /** The service behind POST /api/v1/discover, with its index. */
 function discoverRanker(index: ListingTable, encoder: SentenceEncoder): Ranker {
-  const standings: Pick<Standings, "of" | "reaching"> = {
-    of: () => Promise.resolve(new Map()),
-    reaching: () => Promise.resolve([]),
-  };
+  const standings: Pick<Standings, "of"> = { of: () => Promise.resolve(new Map()) };
   // Without a price filter nothing is converted.
   const etherPrice = () => Promise.reject(new Error("The bench has no price feed"));
   const log = createLogger({ level: "silent", name: "bench" });
   const discovery = createDiscoverService({
     ...{ encoders: { of: () => encoder }, stored: index.stored, standings, etherPrice, log },
-    index: { search: index.search, model: () => Promise.resolve(encoder.model) },
+    index: {
+      search: index.search,
+      model: () => Promise.resolve(encoder.model),
+      format: () => Promise.resolve(LISTING_FORMAT),
+    },
   });
   return async (query) => (await discovery.discover(query, {}, RESULTS)).map(({ listing }) => listing.id);
 }

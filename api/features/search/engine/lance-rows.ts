@@ -29,6 +29,7 @@ export async function schemaOf({ columns }: Pick<TableFormat<never, never>, "col
     choice: () => new Utf8(),
     key: () => new Utf8(),
     number: () => new Float64(),
+    "unindexed number": () => new Float64(),
     labels: () => new List(new Field("item", new Utf8(), true)),
   };
   return new Schema([
@@ -47,7 +48,10 @@ export function dimensionsOf({ fields }: Awaited<ReturnType<Table["schema"]>>): 
   return (field?.type as { listSize: number }).listSize;
 }
 
-/** Rows of documents in the form that the engine takes. */
+/**
+ * Rows of documents in the form that the engine takes. Columns that a table lacks are left out: one of an earlier layout follows the
+ * changes until the next one is built.
+ */
 export async function rowsOf<Document extends { id: string }>(
   table: Table,
   format: TableFormat<Document, never>,
@@ -56,8 +60,10 @@ export async function rowsOf<Document extends { id: string }>(
   const { makeArrowTable } = await loadEngine();
   const schema = await table.schema();
   const dimensions = dimensionsOf(schema);
-  const rows = documents.map(({ document, revision, vector }) => ({
-    ...format.valuesOf(document),
+  const columns = new Set(schema.fields.map(({ name }) => name));
+  const known = (values: object) => Object.fromEntries(Object.entries(values).filter(([name]) => columns.has(name)));
+  const rows = documents.map(({ document, revision, vector, values }) => ({
+    ...known({ ...format.valuesOf(document), ...values }),
     [COLUMNS.id]: document.id,
     [COLUMNS.revision]: revision,
     [COLUMNS.words]: format.wordsOf(document),

@@ -52,6 +52,7 @@ export function openLanceTables(url: string, store?: ObjectStoreSettings): Searc
         }),
       });
       for (const [column, kind] of Object.entries(format.columns)) {
+        if (kind === "unindexed number") continue;
         const config = kind === "choice" ? Index.bitmap() : kind === "labels" ? Index.labelList() : Index.btree();
         await table.createIndex(column, { config });
       }

@@ -51,6 +51,16 @@ export async function applyAll<Document extends { id: string }>(
   }
 }
 
+/** Sets columns of the rows that pass a condition. */
+export async function setValues(
+  table: Table,
+  condition: string,
+  valuesSql: Readonly<Record<string, string>>,
+): Promise<void> {
+  // An update that changes nothing would be a new version all the same.
+  if ((await table.countRows(condition)) > 0) await table.update({ where: condition, valuesSql });
+}
+
 /** Tidies a table. Versions that searches may still read are kept. */
 export async function tidy(table: Table): Promise<void> {
   await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEPT_MS) });

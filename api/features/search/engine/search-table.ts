@@ -1,5 +1,5 @@
 import type { Match, SearchQuery } from "./match.ts";
-import type { TableFormat } from "./table-format.ts";
+import type { ColumnValue, TableFormat } from "./table-format.ts";
 
 /** A document with what search needs to know about it. */
 export interface StoredDocument<Document> {
@@ -8,6 +8,8 @@ export interface StoredDocument<Document> {
   revision: number;
   /** Null until the text is embedded. */
   vector: Float32Array | null;
+  /** Values of columns that the document doesn't say, or says otherwise. */
+  values?: Readonly<Record<string, ColumnValue>>;
 }
 
 /** A document that no longer belongs into the index, and the revision at which it left. */
@@ -50,6 +52,12 @@ export interface SearchTable {
     put: readonly StoredDocument<Document>[],
     removed: readonly RemovedDocument[],
   ): Promise<void>;
+  /**
+   * Sets columns of rows, whatever their revision.
+   * @param condition which rows, in SQL. What passes must not pass any more afterwards, so that writing again does nothing.
+   * @param values by column, in SQL
+   */
+  setValues(condition: string, values: Readonly<Record<string, string>>): Promise<void>;
   /** The vectors of documents whose words haven't changed. */
   vectorsOf<Document extends { id: string }>(
     format: TableFormat<Document, never>,

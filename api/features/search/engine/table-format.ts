@@ -1,11 +1,17 @@
 /** A value that an index can filter by. */
 export type ColumnValue = string | number | readonly string[];
 
+/**
+ * Texts with few different values (choice) or many (key), numbers, or lists of texts. A search for numbers that aren't indexed reads
+ * all of them.
+ */
+export type ColumnKind = "choice" | "key" | "number" | "unindexed number" | "labels";
+
 /** How documents are kept in a table of the engine, and found in it. */
 export interface TableFormat<Document extends { id: string }, Filter> {
-  /** The columns to filter by, by name: texts with few different values (choice) or many (key), numbers, or lists of texts. */
-  columns: Readonly<Record<string, "choice" | "key" | "number" | "labels">>;
-  /** The values of those columns. */
+  /** The columns to filter by, by name. */
+  columns: Readonly<Record<string, ColumnKind>>;
+  /** The values of those columns, as far as the document says them. */
   valuesOf(document: Document): Readonly<Record<string, ColumnValue>>;
   /** The text whose words are searched. What is in it twice counts twice. */
   wordsOf(document: Document): string;

@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { ChangeStream, ChangeStreamDocument, Collection, Document, Timestamp } from "mongodb";
+import type {
+  ChangeStream,
+  ChangeStreamDocument,
+  ChangeStreamOptions,
+  Collection,
+  Db,
+  Document,
+  Timestamp,
+} from "mongodb";
 
 import type { IndexPosition } from "./index-state.ts";
 
@@ -27,10 +35,23 @@ const MOST_WAITING = 1_000;
 /** The changes of a collection after a position, with each changed document as it is now. */
 export function watchFrom<Record extends Document>(
   collection: Pick<Collection<Record>, "watch">,
-  { token, operationTime }: IndexPosition,
+  from: IndexPosition,
 ): ChangeStream<Record, ChangeStreamDocument<Record>> {
+  return collection.watch<Record>([], optionsFrom(from));
+}
+
+/** The changes of some collections of a database after a position, in the order in which they happened. */
+export function watchAllFrom<Record extends Document>(
+  database: Pick<Db, "watch">,
+  collections: readonly string[],
+  from: IndexPosition,
+): ChangeStream<Record, ChangeStreamDocument<Record>> {
+  return database.watch<Record>([{ $match: { "ns.coll": { $in: collections } } }], optionsFrom(from));
+}
+
+function optionsFrom({ token, operationTime }: IndexPosition): ChangeStreamOptions {
   const from = token === undefined ? { startAtOperationTime: operationTime as Timestamp } : { resumeAfter: token };
-  return collection.watch<Record>([], { fullDocument: "updateLookup", ...from });
+  return { fullDocument: "updateLookup", ...from };
 }
 
 /** Reads a change stream in batches: what arrives while a batch is being handled makes up the next one. */

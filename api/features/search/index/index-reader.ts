@@ -7,6 +7,8 @@ import type { Match, SearchQuery } from "../engine/match.ts";
 export interface IndexReader<Document, Filter> {
   /** The encoder whose vectors the index has. @throws IndexUnavailableError */
   model(): Promise<string>;
+  /** The layout of the index's rows. @throws IndexUnavailableError */
+  format(): Promise<number>;
   /**
    * Finds the `limit` most relevant documents that pass the filter and answer the query, most relevant first.
    *
@@ -89,6 +91,7 @@ export function createIndexReader<Document extends { id: string }, Filter>(
 
   return {
     model: async () => (await current()).model,
+    format: async () => (await current()).format,
     search: (query, filter, limit) => read((table) => table.search(format, query, filter, limit)),
     async open() {
       const state = await current();

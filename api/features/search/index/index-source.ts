@@ -10,6 +10,8 @@ export interface TableInUse {
   name: string;
   table: SearchTable;
   model: string;
+  /** Layout of its rows. */
+  format: number;
 }
 
 /** Where the documents of an index come from. Vectors of other models than the table's are ignored. */

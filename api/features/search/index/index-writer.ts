@@ -36,6 +36,11 @@ const RETRY = { minMs: 200, maxMs: 10_000 };
 /** After so many writes, or changed documents, the table is tidied. */
 const WRITES_TO_TIDY = 50;
 const DOCUMENTS_TO_TIDY = 500;
+/**
+ * A table of fewer documents is tidied as soon as nothing changes, which takes a moment: until then, the engine counts the words of a
+ * replaced row and those of the new one.
+ */
+const SOON_TIDIED_BELOW = 20_000;
 /** How often it is checked what isn't wanted any more and what is missing. */
 const CHECK_EVERY_MS = 5_000;
 /** For how long a replaced table stays for searches that still read it. */
@@ -53,6 +58,12 @@ class TakenOverError extends Error {
   constructor() {
     super("Another worker has taken over");
   }
+}
+
+/** What has been written since a table was tidied. */
+interface Writes {
+  writes: number;
+  documents: number;
 }
 
 /** An index that is being written. */
@@ -101,19 +112,19 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
     const resume: IndexPosition = { operationTime: await operationTimeOf(source.connection) };
     const name = `${tablePrefix}${now().getTime().toString(36)}_${randomBytes(3).toString("hex")}`;
     const table = await tables.create(name, source.layout, encoder.dimensions);
-    const { model } = encoder;
-    const documents = await source.load({ name, table, model }, requireLease);
+    const target = { name, table, model: encoder.model, format: source.format };
+    const documents = await source.load(target, requireLease);
     await table.tidy();
     const indexedVectors = await table.vectorsToIndex(0);
     if (indexedVectors > 0) await table.indexVectors();
     const state: IndexState = {
-      ...{ _id: source.name, table: name, format: source.format, model, resume, indexedVectors },
+      ...{ _id: source.name, table: name, format: source.format, model: encoder.model, resume, indexedVectors },
       followedAt: now(),
       retired: [...(before?.retired ?? []), ...(before === null ? [] : [{ table: before.table, at: now() }])],
     };
     await publish(state, before?.table);
     log.info({ table: name, documents, ms: Math.round(performance.now() - startedAt) }, "search index built");
-    return { state, name, table, model };
+    return { state, ...target };
   }
 
   /**
@@ -136,11 +147,11 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
 
   /** The table that answers at the moment; undefined if it can't be read. */
   async function open(state: IndexState): Promise<OpenIndex | undefined> {
-    const { table: name, model } = state;
+    const { table: name, model, format } = state;
     try {
       const table = await tables.open(name);
       await table.count();
-      return { state, name, table, model };
+      return { state, name, table, model, format };
     } catch (error) {
       // If not even the names can be read, the place is out of reach for a while, and nothing is lost.
       await tables.names();
@@ -176,6 +187,21 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
     }
   }
 
+  /** Whether a table is to be tidied now. */
+  async function isUntidy(since: Writes, isIdle: boolean, { table }: TableInUse): Promise<boolean> {
+    if (since.writes >= WRITES_TO_TIDY || since.documents >= DOCUMENTS_TO_TIDY) return true;
+    return isIdle && since.writes > 0 && (await table.count()) < SOON_TIDIED_BELOW;
+  }
+
+  /** Tidies a table. That takes seconds for a million documents, in which searches and writes go on. */
+  async function tidy({ name, table }: TableInUse): Promise<void> {
+    try {
+      await table.tidy();
+    } catch (error) {
+      log.error({ err: error, table: name }, "couldn't tidy the search index; trying again after the next writes");
+    }
+  }
+
   /** Indexes the vectors of a table that has grown. Searches and writes go on meanwhile. */
   async function indexGrown({ name, table }: TableInUse): Promise<void> {
     try {
@@ -195,10 +221,16 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
    * @param isBeingReplaced whether another table is being built. No state names that one yet, so nothing is dropped.
    */
   async function follow({ state, ...target }: OpenIndex, signal: AbortSignal, isBeingReplaced = false): Promise<void> {
-    const { table } = target;
     const changes = inBatches(source.watch(state.resume));
-    let untidied = { writes: 0, documents: 0 };
-    let indexing: Promise<void> | undefined;
+    let untidied: Writes = { writes: 0, documents: 0 };
+    let tidying: Promise<void> | undefined;
+    /** One work at a time: the engine refuses an index of vectors whose files have been merged in the meantime. */
+    let upkeep: Promise<void> | undefined;
+    const startUpkeep = (work: Promise<void>): void => {
+      upkeep = work.finally(() => {
+        upkeep = undefined;
+      });
+    };
     let checkAt = performance.now();
     try {
       while (!signal.aborted) {
@@ -214,22 +246,20 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
           { followedAt: now(), ...resume },
         );
         if (noted.matchedCount === 0) return;
-        const isUntidy = untidied.writes >= WRITES_TO_TIDY || untidied.documents >= DOCUMENTS_TO_TIDY;
-        // The engine refuses an index of vectors whose files have been merged in the meantime.
-        if (isUntidy && indexing === undefined) {
-          await table.tidy();
+        if (upkeep === undefined && (await isUntidy(untidied, batch.length === 0, target))) {
           untidied = { writes: 0, documents: 0 };
+          tidying = tidy(target);
+          startUpkeep(tidying);
         }
         if (isBeingReplaced || performance.now() < checkAt) continue;
         checkAt = performance.now() + CHECK_EVERY_MS;
         if (state.model !== encoder.model && (await source.isEmbedded())) return;
         await dropRetired(state);
-        indexing ??= indexGrown(target).finally(() => {
-          indexing = undefined;
-        });
+        if (upkeep === undefined) startUpkeep(indexGrown(target));
       }
     } finally {
       await changes.close();
+      await tidying;
     }
   }
 

@@ -1,0 +1,60 @@
+import { discoveryScoreOf, rankingTrustOf } from "../agents/score.ts";
+import type { TradingHistory } from "../agents/score.ts";
+import { listingTextOf } from "./listing-text.ts";
+import type { ListingText, TextFields } from "./listing-text.ts";
+
+/** How much a fully trusted seller gains over an unknown one. */
+const TRUST_WEIGHT = 0.3;
+/**
+ * Trust and score are kept in the index in so many steps, rounded up. A seller's rows are written again only when one of them
+ * changes, and not after each deal.
+ */
+const STEPS = 20;
+
+/** The factor of a seller's trust, 0 to 1, in the score of a search result. */
+export function trustFactorOf(trust: number): number {
+  return 1 + TRUST_WEIGHT * trust;
+}
+
+/** What a listing's text counts, whatever the query: 0 to 1. */
+export function qualityOf({ completeness, prose }: Pick<ListingText, "completeness" | "prose">): number {
+  return completeness * prose;
+}
+
+/** The highest merit that a listing can have. */
+export const MOST_MERIT = trustFactorOf(1);
+
+/** What the index keeps of a seller, in steps. */
+export interface SellerSteps {
+  /** Of the trust that the ranking has in it. */
+  trustStep: number;
+  /** Of its discoveryScore. */
+  scoreStep: number;
+}
+
+/** The steps of a seller with this history. */
+export function sellerStepsOf(history: TradingHistory): SellerSteps {
+  return { trustStep: stepOf(rankingTrustOf(history)), scoreStep: scoreStepOf(history.score) };
+}
+
+/** The step that every seller reaches whose on-chain score is at least this one. */
+export function scoreStepOf(onChainScore: number): number {
+  return stepOf(discoveryScoreOf(onChainScore));
+}
+
+/** What a step of trust makes of a quality. */
+export function stepFactorOf(trustStep: number): number {
+  return trustFactorOf(trustStep / STEPS);
+}
+
+/**
+ * What the index knows of a listing's place in any ranking: quality times trust. Times relevance it is at least the listing's
+ * score but for the price, because steps round up and the other factors are at most 1.
+ */
+export function meritOf(listing: TextFields, { trustStep }: SellerSteps): number {
+  return qualityOf(listingTextOf(listing)) * stepFactorOf(trustStep);
+}
+
+function stepOf(share: number): number {
+  return Math.ceil(share * STEPS);
+}

@@ -1,0 +1,111 @@
+import type { Network } from "../../config/constants.ts";
+import type { ListingFilter } from "./listing-format.ts";
+import { MOST_MERIT } from "./merit.ts";
+import { meritToWin, rank } from "./ranking.ts";
+import type { RankedMatch, RatedMatch } from "./ranking.ts";
+
+/** One search of the index for the most relevant listings. */
+export interface Round {
+  /** Maximum number of candidates. */
+  most: number;
+  /** Listings of less merit are left out. */
+  minMerit: number;
+  /** Sellers whose listings are left out, because enough is known of them. */
+  leftOut: NonNullable<ListingFilter["leftOut"]>;
+}
+
+/** What is asked for. */
+export interface Wanted {
+  /** How many of the best listings. */
+  limit: number;
+  /** How many candidates the first search asks for. */
+  enough: number;
+  /** Whether the buyer has named a maximum price. */
+  hasBudget: boolean;
+  /** Whether the index can leave out listings by their merit. */
+  knowsMerit: boolean;
+  /** Whether a candidate may be among the answers. */
+  isWanted: (match: RatedMatch) => boolean;
+  /** No more candidates of a seller are searched for than so many. */
+  enoughOfSeller: number;
+}
+
+/** If a bound of merit doesn't suffice, a search asks for so many times more candidates than the first, and those after it for the most. */
+const GROWTH = 4;
+/** Maximum number of candidates of one search, whose sellers are read. */
+const MOST_CANDIDATES = 5_000;
+/** Of one request. Each leaves out what would fill the next one, so only many floods at once need more. */
+const MOST_SEARCHES = 6;
+/** The merit of a complete description whose seller is unknown. A bound up to that leaves out few listings. */
+const USUAL_MERIT = 1;
+/** A bound leaves out much more than the last one if it is so many times as high. */
+const LEAST_RISE = 1.01;
+
+/**
+ * Ranks the best listings there are. The index orders by relevance alone, while the ranking adds what it knows of listing and seller. So
+ * it is searched until no listing that wasn't among the candidates can be among the answers. To outdo what is known in spite of less
+ * relevance, a listing needs merit: the next search leaves out those that have less. What would only fill it is left out, too: sellers
+ * that aren't wanted, and those of whom enough candidates are known, so that one with thousands of copies hides nobody.
+ */
+export async function rankBest(
+  search: (round: Round) => Promise<RatedMatch[]>,
+  { limit, enough, hasBudget, knowsMerit, isWanted, enoughOfSeller }: Wanted,
+): Promise<RankedMatch[]> {
+  const known = new Map<string, RatedMatch>();
+  const leftOut = new Map<Network, Set<string>>();
+  /** What isn't known has at most one of these relevances, and less merit than the next search asked for. */
+  let bounds: { relevance: number; merit: number }[] = [];
+  const first = Math.min(enough, MOST_CANDIDATES);
+  let round = { most: first, minMerit: 0, leftOut };
+
+  for (let searches = 1; ; searches += 1) {
+    const found = await search(round);
+    for (const match of found.filter(isWanted)) known.set(match.listing.id, match);
+    const ranked = rank([...known.values()]);
+    const meritBelow = (relevance: number) => meritToWin(ranked, limit, { relevance, hasBudget });
+    const { most, minMerit } = round;
+    const more = { ...round, most: most === first ? Math.min(first * GROWTH, MOST_CANDIDATES) : MOST_CANDIDATES };
+    // Another offer of its seller may have lowered one that was known, and what was left out could outdo it now.
+    if (bounds.some(({ relevance, merit }) => meritBelow(relevance) < merit)) {
+      if (searches === MOST_SEARCHES) return ranked;
+      bounds = [];
+      round = { ...more, minMerit: 0 };
+      continue;
+    }
+    const least = found.at(-1)?.relevance ?? 0;
+    const needed = meritBelow(least);
+    if (found.length < most || needed > MOST_MERIT || searches === MOST_SEARCHES) return ranked;
+    const hasLeftOut = leaveOut(leftOut, found, isWanted, enoughOfSeller);
+    const leavesOutMuch = knowsMerit && needed >= Math.max(minMerit, USUAL_MERIT) * LEAST_RISE;
+    if (most === MOST_CANDIDATES && !hasLeftOut && !leavesOutMuch) return ranked;
+    // The first search with a bound asks for no more: it is usually the last.
+    if (!leavesOutMuch || bounds.length > 0) round = more;
+    if (knowsMerit && needed > minMerit) {
+      bounds.push({ relevance: least, merit: needed });
+      round = { ...round, minMerit: needed };
+    }
+  }
+}
+
+/**
+ * Leaves out sellers that aren't wanted, and those of whom enough listings are known.
+ * @returns whether there were any
+ */
+function leaveOut(
+  leftOut: Map<Network, Set<string>>,
+  found: readonly RatedMatch[],
+  isWanted: (match: RatedMatch) => boolean,
+  enough: number,
+): boolean {
+  let hasAny = false;
+  const bySeller = Map.groupBy(found, ({ listing }) => `${listing.sellerAgentId} ${listing.network}`);
+  for (const ofSeller of bySeller.values()) {
+    const [first] = ofSeller;
+    if (first === undefined || (isWanted(first) && ofSeller.length < enough)) continue;
+    const { network, sellerAgentId } = first.listing;
+    const ofNetwork = leftOut.get(network) ?? new Set<string>();
+    leftOut.set(network, ofNetwork.add(sellerAgentId));
+    hasAny = true;
+  }
+  return hasAny;
+}

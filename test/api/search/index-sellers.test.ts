@@ -1,0 +1,177 @@
+// What the search index knows of sellers: it follows their standings, whichever is stored first, listing or standing.
+import { assert } from "chai";
+import type { Timestamp } from "mongodb";
+
+import { LISTING_INDEX, listingFormat } from "../../../api/features/search/listing-format.ts";
+import type { ListingFilter } from "../../../api/features/search/listing-format.ts";
+import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
+import { indexStateModel } from "../../../api/features/search/index/index-state.ts";
+import type { IndexState } from "../../../api/features/search/index/index-state.ts";
+import type { StandingRecord } from "../../../api/features/agents/model.ts";
+import { listingBody, startTestApi } from "../../fixtures/api.ts";
+import type { TestAgent, TestApi } from "../../fixtures/api.ts";
+import { indexedAgent } from "../../fixtures/indexed-agents.ts";
+import { startLoops } from "../../fixtures/loops.ts";
+import type { RunningLoops } from "../../fixtures/loops.ts";
+import { until } from "../../fixtures/until.ts";
+
+const LOOP = "search.write-index";
+const ABOVE_NEW = 1.25;
+const MOST = 1_000;
+
+describe("the sellers in the search index", () => {
+  let api: TestApi;
+  let seller: TestAgent;
+  let writing: RunningLoops | undefined;
+  let block = 100;
+
+  beforeEach(async () => {
+    api = await startTestApi();
+    seller = await api.registerAgent();
+  });
+  afterEach(async () => {
+    await stopWriting();
+    await api.close();
+  });
+
+  function startWriting(): void {
+    writing = startLoops(api, LOOP);
+  }
+  async function stopWriting(): Promise<void> {
+    await writing?.stop();
+    writing = undefined;
+  }
+  const list = async (title: string, fields: object = {}): Promise<string> => {
+    const body = listingBody({ title, description: COMPLETE, ...fields });
+    return (await api.request("POST", "/api/v1/services", { key: seller.apiKey, body })).body.data.id;
+  };
+  /** As the settlement of so many deals with as many others is copied from the subgraph. */
+  async function settle(deals: number, network: "base" | "base-sepolia" = "base-sepolia"): Promise<void> {
+    block += 1;
+    const wallet = seller.walletAddress.toLowerCase();
+    const facts = { score: BigInt(deals), distinctCounterparties: deals, topCounterpartyCount: 1, settledCount: deals };
+    const agents = new Map([[wallet, indexedAgent(wallet, { ...facts, released: deals })]]);
+    await api.container.features.agents.standings.write(network, [wallet], agents, block);
+  }
+  const found = async (filter: ListingFilter): Promise<string[]> => {
+    const reader = api.container.features.search.indexes.reader(LISTING_INDEX, listingFormat);
+    const { table } = await reader.open();
+    await table.refresh();
+    const matches = await table.search(listingFormat, { text: "falconry", encoding: null }, filter, MOST);
+    return matches.map(({ document }) => document.id).sort();
+  };
+  const untilFound = (filter: ListingFilter, ids: string[]) =>
+    until(`${JSON.stringify(filter)} finds ${ids.length}`, async () => {
+      const now = await found(filter).catch(() => undefined);
+      return now !== undefined && String(now) === String(ids.toSorted());
+    });
+
+  it("rise and fall with what they settle on the listing's network", async () => {
+    const [test, main] = [await list("Falconry show"), await list("Falconry course", { network: "base" })];
+    startWriting();
+    await untilFound({}, [test, main]);
+    assert.deepEqual(await found({ minMerit: ABOVE_NEW }), []);
+    await settle(100);
+    await untilFound({ minMerit: ABOVE_NEW }, [test]);
+    assert.deepEqual(await found({ minScoreStep: 20 }), [test]);
+    await settle(100, "base");
+    await untilFound({ minMerit: ABOVE_NEW }, [test, main]);
+    await settle(50);
+    await untilFound({ minMerit: ABOVE_NEW }, [main]);
+    assert.deepEqual(await found({ minScoreStep: 10 }), [test, main].sort());
+    assert.deepEqual(await found({ minScoreStep: 11 }), [main]);
+  });
+
+  it("count for a listing that is created, changed or loaded later", async () => {
+    await settle(100);
+    const loaded = await list("Falconry show");
+    startWriting();
+    await untilFound({ minMerit: ABOVE_NEW }, [loaded]);
+    const created = await list("Falconry course");
+    await untilFound({ minMerit: ABOVE_NEW }, [loaded, created]);
+    await api.request("PATCH", `/api/v1/services/${loaded}`, { key: seller.apiKey, body: { price: 7 } });
+    await untilFound({ minMerit: ABOVE_NEW, prices: [{ currencies: ["USDC"], min: "7", max: "7" }] }, [loaded]);
+  });
+
+  it("are followed from where the last writer ended", async () => {
+    const id = await list("Falconry show");
+    startWriting();
+    await untilFound({}, [id]);
+    await stopWriting();
+    await settle(100);
+    startWriting();
+    await untilFound({ minMerit: ABOVE_NEW }, [id]);
+  });
+
+  it("write a row again only when a step is reached, and no row for a wallet without listings", async () => {
+    const id = await list("Falconry show");
+    startWriting();
+    await untilFound({}, [id]);
+    await settle(100);
+    await untilFound({ minMerit: ABOVE_NEW }, [id]);
+    const { table } = await api.container.features.search.indexes.reader(LISTING_INDEX, listingFormat).open();
+    await table.refresh();
+    const before = await table.version();
+    await settle(101);
+    const stranger = `0x${"ab".repeat(20)}`;
+    const { standings } = api.container.features.agents;
+    await standings.write(
+      "base-sepolia",
+      [stranger],
+      new Map([[stranger, indexedAgent(stranger, { score: 9n })]]),
+      block,
+    );
+    // What follows is written after both.
+    const last = await list("Falconry gloves");
+    await untilFound({}, [id, last]);
+    await table.refresh();
+    assert.strictEqual(await table.version(), before + 1);
+  });
+
+  it("are unknown to an index of the layout before, which answers and follows until the new one is built", async () => {
+    const { connection, env, features } = api.container;
+    const listed = await list("Falconry show");
+    const { merit, scoreStep, quality, trustStep, ...columns } = listingFormat.columns;
+    assert.ok([merit, scoreStep, quality, trustStep].every((kind) => kind !== undefined));
+    const { model, dimensions } = features.search.encoders.current;
+    const name = `${LISTING_INDEX}_before`;
+    const tables = openLanceTables(`${env.searchIndexUrl}/${connection.name}`, env.searchIndexStore);
+    await tables.create(name, { columns }, dimensions);
+    const { operationTime } = (await connection.getClient().db("admin").command({ ping: 1 })) as {
+      operationTime: Timestamp;
+    };
+    const state: IndexState = {
+      ...{ _id: LISTING_INDEX, table: name, format: 1, model, resume: { operationTime }, indexedVectors: 0 },
+      ...{ followedAt: new Date(), retired: [] },
+    };
+    await indexStateModel(connection).create(state);
+    const discovered = async (filters: object = {}) => {
+      const answer = await api.request("POST", "/api/v1/discover", { body: { query: "falconry", filters } });
+      assert.strictEqual(answer.status, 200);
+      return (answer.body as { serviceId: string }[]).map(({ serviceId }) => serviceId).sort();
+    };
+    assert.deepEqual(await discovered({ minTrustScore: 0.5 }), []);
+    await settle(100);
+    startWriting();
+    await until("the new index answers", async () => {
+      await discovered({ minTrustScore: 0.5 });
+      const now = await indexStateModel(connection).findById(LISTING_INDEX).lean<IndexState>();
+      return now?.table !== name;
+    });
+    await untilFound({ minMerit: ABOVE_NEW }, [listed]);
+    await until("it is discovered", async () => String(await discovered({ minTrustScore: 0.5 })) === listed);
+  });
+
+  it("and listings are read again when a collection was dropped", async () => {
+    const id = await list("Falconry show");
+    startWriting();
+    await untilFound({}, [id]);
+    const { connection } = api.container;
+    await connection.collection<StandingRecord>("standings").drop();
+    await settle(100);
+    await untilFound({ minMerit: ABOVE_NEW }, [id]);
+  });
+});
+
+const COMPLETE =
+  "Reads the contracts of a token and writes a report on owners, mint rights, upgrades, fees and hidden traps.";

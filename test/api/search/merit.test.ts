@@ -1,0 +1,57 @@
+// What the index knows of a listing's place in any ranking.
+import { assert } from "chai";
+
+import type { TradingHistory } from "../../../api/features/agents/score.ts";
+import { leastOnChainScoreOf } from "../../../api/features/agents/score.ts";
+import { NEW_STANDING } from "../../../api/features/agents/standings.ts";
+import { meritOf, MOST_MERIT, scoreStepOf, sellerStepsOf } from "../../../api/features/search/merit.ts";
+import { rank } from "../../../api/features/search/ranking.ts";
+import { seededRandom } from "../../fixtures/random.ts";
+import { ratedMatch } from "../../fixtures/rated-matches.ts";
+
+const NEAR = 1e-9;
+const FULL: TradingHistory = {
+  ...{ score: 100, distinctCounterparties: 1_000, topCounterpartyCount: 0, settledCount: 1_000 },
+  ...{ released: 1_000, lateDeclines: 0 },
+};
+
+describe("the merit of a listing", () => {
+  it("is its quality for a seller that has settled nothing, and at most 1.3 times that", () => {
+    const { listing } = ratedMatch();
+    const quality = meritOf(listing, sellerStepsOf(NEW_STANDING));
+    assert.isAbove(quality, 0);
+    assert.isAtMost(quality, 1);
+    assert.closeTo(meritOf(listing, sellerStepsOf(FULL)), quality * 1.3, NEAR);
+    assert.closeTo(MOST_MERIT, 1.3, NEAR);
+  });
+
+  it("times the relevance is never less than the score", () => {
+    const random = seededRandom();
+    const upTo = (most: number) => Math.floor(random() * (most + 1));
+    for (let turn = 0; turn < 2_000; turn += 1) {
+      const settledCount = upTo(40);
+      const released = upTo(settledCount);
+      const history = {
+        ...{ score: upTo(140) - 20, distinctCounterparties: upTo(12), topCounterpartyCount: upTo(settledCount) },
+        ...{ settledCount, released, lateDeclines: upTo(5) },
+      };
+      const description = "Reads contracts and writes reports on owners, rights, fees, traps and risks. ".slice(
+        0,
+        upTo(80),
+      );
+      const match = ratedMatch({ relevance: random(), categoryFit: random(), history }, { description });
+      const [ranked] = rank([match]);
+      const bound = match.relevance * meritOf(match.listing, sellerStepsOf(history));
+      assert.isAtMost(ranked?.explanation.score ?? 0, bound + NEAR);
+    }
+  });
+
+  it("a seller with the score of a bound has its step, and one with less has it at most by rounding", () => {
+    for (let percent = 1; percent <= 100; percent += 1) {
+      const least = leastOnChainScoreOf(percent / 100);
+      assert.ok(least !== null);
+      assert.isAtLeast(sellerStepsOf({ ...NEW_STANDING, score: least }).scoreStep, scoreStepOf(least));
+      assert.isBelow(sellerStepsOf({ ...NEW_STANDING, score: least - 5 }).scoreStep, scoreStepOf(least));
+    }
+  });
+});
