@@ -128,6 +128,20 @@ export const MARKET_FAULTS: ApiMutant[] = [
     tests: ["search/merit.test.ts"],
   },
   {
+    fault: "the writer of an index follows no change while a table is tidied",
+    file: "features/search/index/index-writer.ts",
+    from: "startUpkeep(tidying);",
+    to: "startUpkeep(tidying); await tidying;",
+    tests: ["search/index-growth.test.ts"],
+  },
+  {
+    fault: "a small table waits for fifty writes before it is tidied",
+    file: "features/search/index/index-writer.ts",
+    from: "return isIdle && since.writes > 0 &&",
+    to: "return since.writes < 0 &&",
+    tests: ["search/index-growth.test.ts"],
+  },
+  {
     fault: "the search index doesn't follow what sellers settle",
     file: "features/search/listing-source.ts",
     from: "await table.setValues(condition, values);",

@@ -10,7 +10,7 @@ import { createIndexes } from "../../../api/db/connection.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
 import { INDEXED_FROM } from "../../../api/features/search/engine/lance-writes.ts";
-import type { SearchTables } from "../../../api/features/search/engine/search-table.ts";
+import type { SearchTable, SearchTables } from "../../../api/features/search/engine/search-table.ts";
 import { watchFrom } from "../../../api/features/search/index/change-batches.ts";
 import type { IndexSource } from "../../../api/features/search/index/index-source.ts";
 import { indexStateModel } from "../../../api/features/search/index/index-state.ts";
@@ -117,6 +117,96 @@ describe("the writer of a growing search index", () => {
       return ((await state())?.indexedVectors ?? 0) > 0;
     });
     assert.isEmpty(lines.filter((line) => line.includes("couldn't index")));
+  });
+
+  /** Tables whose tidying, but for the one after loading, is something else. */
+  function tidiedBy(tidy: (table: SearchTable) => Promise<void>): SearchTables {
+    return {
+      ...tables,
+      async create(...args) {
+        const table = await tables.create(...args);
+        let isLoaded = false;
+        return {
+          ...table,
+          async tidy() {
+            if (isLoaded) await tidy(table);
+            else await table.tidy();
+            isLoaded = true;
+          },
+        };
+      },
+    };
+  }
+
+  /** Waits until the index has what is written now, so many documents at once. */
+  let written = 0;
+  async function writeAndFollow(count: number): Promise<void> {
+    await numbers().insertMany(Array.from({ length: count }, () => ({ _id: written++ })));
+    const { table } = (await state()) ?? {};
+    assert.ok(table !== undefined);
+    const opened = await tables.open(table);
+    await until(`it has ${written} documents`, async () => {
+      await opened.refresh();
+      return (await opened.count()) === written;
+    });
+  }
+
+  it("follows the changes while a table is tidied, which it does once at a time", async () => {
+    written = 0;
+    const { promise: mayEnd, resolve: end } = Promise.withResolvers<undefined>();
+    let tidied = 0;
+    const held = tidiedBy(async (table) => {
+      tidied += 1;
+      await mayEnd;
+      await table.tidy();
+    });
+    startWriter("a", source(), held);
+    await until("the table answers", async () => (await state()) !== null);
+    await writeAndFollow(600);
+    await until("it is being tidied", () => Promise.resolve(tidied === 1));
+    await writeAndFollow(600);
+    await writeAndFollow(600);
+    assert.strictEqual(tidied, 1);
+    end(undefined);
+    await until("it is tidied again", async () => {
+      await writeAndFollow(600);
+      return tidied > 1;
+    });
+  });
+
+  it("goes on when a table can't be tidied, and tries it again", async () => {
+    written = 0;
+    let tidied = 0;
+    const failing = tidiedBy(async (table) => {
+      tidied += 1;
+      if (tidied === 1) throw new Error("Files have been merged by another");
+      await table.tidy();
+    });
+    startWriter("a", source(), failing);
+    await until("the table answers", async () => (await state()) !== null);
+    await until("it is tidied", async () => {
+      await writeAndFollow(600);
+      return tidied > 1;
+    });
+    assert.lengthOf(
+      lines.filter((line) => line.includes("couldn't tidy the search index")),
+      1,
+    );
+  });
+
+  it("tidies a small table as soon as nothing changes", async () => {
+    written = 0;
+    let tidied = 0;
+    const counting = tidiedBy(async (table) => {
+      tidied += 1;
+      await table.tidy();
+    });
+    startWriter("a", source(), counting);
+    await until("the table answers", async () => (await state()) !== null);
+    await writeAndFollow(1);
+    await until("it is tidied", () => Promise.resolve(tidied === 1));
+    await writeAndFollow(1);
+    await until("it is tidied again", () => Promise.resolve(tidied === 2));
   });
 
   /** Tables that are held before they can be published: after all their documents have been written. */

@@ -40,7 +40,7 @@ const DOCUMENTS_TO_TIDY = 500;
  * A table of fewer documents is tidied as soon as nothing changes, which takes a moment: until then, the engine counts the words of a
  * replaced row and those of the new one.
  */
-const SOON_TIDIED_BELOW = 20_000;
+const SOON_TIDIED_BELOW = 1_000;
 /** How often it is checked what isn't wanted any more and what is missing. */
 const CHECK_EVERY_MS = 5_000;
 /** For how long a replaced table stays for searches that still read it. */
