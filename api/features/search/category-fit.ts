@@ -2,6 +2,7 @@ import type { Logger } from "../../lib/logger.ts";
 import { CATEGORY_TOPICS } from "./category-topics.ts";
 import { NoVectorError } from "./embedding/encoder.ts";
 import type { SentenceEncoder } from "./embedding/encoder.ts";
+import type { Encoders } from "./embedding/encoders.ts";
 import { cosine } from "./embedding/vectors.ts";
 
 /**
@@ -37,6 +38,24 @@ export function createCategoryFit(encoder: Pick<SentenceEncoder, "encode">, log:
       if (!(error instanceof NoVectorError)) log.warn({ err: error }, "couldn't encode the topics of the categories");
       return () => 1;
     }
+  };
+}
+
+/**
+ * Compares listings by the vectors of any model.
+ * @returns the comparison with a model's; 1 for every listing if that can't be had
+ */
+export function createCategoryFits(
+  encoders: Pick<Encoders, "of">,
+  log: Logger,
+): (model: string) => Promise<CategoryFit> {
+  const known = new Map<string, () => Promise<CategoryFit>>();
+  return async (model) => {
+    const encoder = encoders.of(model);
+    if (encoder === undefined) return () => 1;
+    const load = known.get(model) ?? createCategoryFit(encoder, log);
+    known.set(model, load);
+    return await load();
   };
 }
 

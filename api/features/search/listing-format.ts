@@ -63,10 +63,9 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
   },
   valuesOf(listing) {
     const { category, network, currency, deliveryType, sellerAgentId, price } = listing;
-    const quality = qualityOf(listingTextOf(listing));
     return {
-      ...{ category, network, currency, deliveryType, sellerAgentId, price: Number(price), quality },
-      ...sellerValuesOf(listing, NEW_SELLER),
+      ...{ category, network, currency, deliveryType, sellerAgentId, price: Number(price) },
+      ...rankingValuesOf(listing, 1, NEW_SELLER),
     };
   },
   // Words of the title count twice.
@@ -94,9 +93,10 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
   },
 };
 
-/** The values of a row that its seller's history decides. */
-export function sellerValuesOf(listing: Listing, steps: SellerSteps) {
-  return { ...steps, merit: meritOf(listing, steps) };
+/** The values of a row that the ranking of its listing depends on. A listing doesn't say how well it fits its category, and who sells it. */
+export function rankingValuesOf(listing: Listing, categoryFit: number, steps: SellerSteps) {
+  const quality = qualityOf(listing, categoryFit);
+  return { quality, ...steps, merit: meritOf(quality, steps) };
 }
 
 /** A change of rows, in SQL. */

@@ -9,12 +9,13 @@ import type { Standings } from "../agents/standings.ts";
 import { toListing } from "../listings/listing.ts";
 import type { Listing } from "../listings/listing.ts";
 import type { ListingModel, ListingRecord } from "../listings/model.ts";
+import type { CategoryFit } from "./category-fit.ts";
 import { vectorOf } from "./embedding/vectors.ts";
 import type { RemovedDocument, StoredDocument } from "./engine/search-table.ts";
 import { ChangeStreamEndedError, watchAllFrom } from "./index/change-batches.ts";
 import type { IndexSource, TableInUse } from "./index/index-source.ts";
 import { isMostlyEmbedded } from "./index/pending-share.ts";
-import { LISTING_FORMAT, LISTING_INDEX, listingFormat, sellerValuesOf, stepsUpdate } from "./listing-format.ts";
+import { LISTING_FORMAT, LISTING_INDEX, listingFormat, rankingValuesOf, stepsUpdate } from "./listing-format.ts";
 import { sellerStepsOf } from "./merit.ts";
 import { sellerHistoriesOf } from "./seller-histories.ts";
 
@@ -23,6 +24,8 @@ export interface ListingSourceDeps {
   listings: ListingModel;
   standings: Pick<Standings, "of">;
   directory: Pick<AgentDirectory, "agentIdsByWallet">;
+  /** How well listings fit their categories by the vectors of a model. */
+  categoryFitOf: (model: string) => Promise<CategoryFit>;
   /** The current encoder's. */
   model: string;
 }
@@ -49,18 +52,22 @@ function writeOf(record: ListingRecord, model: string): Write {
  * is written, and after each of their changes, so the last of both to be stored decides.
  */
 export function createListingSource(deps: ListingSourceDeps): IndexSource<Changed> {
-  const { listings, standings, directory, model } = deps;
+  const { listings, standings, directory, categoryFitOf, model } = deps;
   const { name: collection } = listings.collection;
   const database = listings.db.getClient().db(listings.db.name);
 
-  /** With the values that the sellers' histories decide. */
-  async function withSellers(documents: readonly StoredDocument<Listing>[]): Promise<StoredDocument<Listing>[]> {
+  /** With what the ranking of each depends on. */
+  async function withRankingValues(
+    documents: readonly StoredDocument<Listing>[],
+    ofTable: string,
+  ): Promise<StoredDocument<Listing>[]> {
     const offered = documents.map(({ document }) => document);
-    const historyOf = await sellerHistoriesOf(standings, offered);
-    return documents.map((stored) => ({
-      ...stored,
-      values: sellerValuesOf(stored.document, sellerStepsOf(historyOf(stored.document))),
-    }));
+    const [historyOf, fitOf] = await Promise.all([sellerHistoriesOf(standings, offered), categoryFitOf(ofTable)]);
+    return documents.map((stored) => {
+      const { document, vector } = stored;
+      const steps = sellerStepsOf(historyOf(document));
+      return { ...stored, values: rankingValuesOf(document, fitOf(document.category, vector), steps) };
+    });
   }
 
   async function applyListings(changes: readonly Change[], { table, model: ofTable }: TableInUse): Promise<void> {
@@ -84,8 +91,9 @@ export function createListingSource(deps: ListingSourceDeps): IndexSource<Change
     );
     await table.apply(
       listingFormat,
-      await withSellers(
+      await withRankingValues(
         put.map(({ put: stored }) => ({ ...stored, vector: stored.vector ?? kept.get(stored.document.id) ?? null })),
+        ofTable,
       ),
       all.flatMap((each) => ("remove" in each ? [each.remove] : [])),
     );
@@ -121,7 +129,7 @@ export function createListingSource(deps: ListingSourceDeps): IndexSource<Change
       let batch: StoredDocument<Listing>[] = [];
       const flush = async (): Promise<void> => {
         await beforeWrite();
-        await table.add(listingFormat, await withSellers(batch));
+        await table.add(listingFormat, await withRankingValues(batch, ofTable));
         count += batch.length;
         batch = [];
       };

@@ -1,7 +1,7 @@
 import { discoveryScoreOf, rankingTrustOf } from "../agents/score.ts";
 import type { TradingHistory } from "../agents/score.ts";
 import { listingTextOf } from "./listing-text.ts";
-import type { ListingText, TextFields } from "./listing-text.ts";
+import type { TextFields } from "./listing-text.ts";
 
 /** How much a fully trusted seller gains over an unknown one. */
 const TRUST_WEIGHT = 0.3;
@@ -16,9 +16,10 @@ export function trustFactorOf(trust: number): number {
   return 1 + TRUST_WEIGHT * trust;
 }
 
-/** What a listing's text counts, whatever the query: 0 to 1. */
-export function qualityOf({ completeness, prose }: Pick<ListingText, "completeness" | "prose">): number {
-  return completeness * prose;
+/** What a listing's own text counts, whatever the query: 0 to 1. */
+export function qualityOf(listing: TextFields, categoryFit: number): number {
+  const { completeness, prose } = listingTextOf(listing);
+  return completeness * prose * categoryFit;
 }
 
 /** The highest merit that a listing can have. */
@@ -49,10 +50,10 @@ export function stepFactorOf(trustStep: number): number {
 
 /**
  * What the index knows of a listing's place in any ranking: quality times trust. Times relevance it is at least the listing's
- * score but for the price, because steps round up and the other factors are at most 1.
+ * score but for the price, because steps round up and the variety is at most 1.
  */
-export function meritOf(listing: TextFields, { trustStep }: SellerSteps): number {
-  return qualityOf(listingTextOf(listing)) * stepFactorOf(trustStep);
+export function meritOf(quality: number, { trustStep }: SellerSteps): number {
+  return quality * stepFactorOf(trustStep);
 }
 
 function stepOf(share: number): number {

@@ -9,6 +9,7 @@ import type { AgentDirectory } from "../agents/directory.ts";
 import type { Standings } from "../agents/standings.ts";
 import { defineFeature } from "../feature.ts";
 import { listingModel } from "../listings/model.ts";
+import { createCategoryFits } from "./category-fit.ts";
 import { createEmbedder } from "./embedding/embedder.ts";
 import { createEncoders } from "./embedding/encoders.ts";
 import { addEmbeddingGauges } from "./embedding/gauges.ts";
@@ -52,7 +53,8 @@ export const searchModule = defineFeature({
     addEmbeddingGauges(metrics, encoders);
     const indexes = openSearchIndexes({ connection, indexUrl, indexStore, encoder, processId, now, log });
     const index = indexes.reader(LISTING_INDEX, listingFormat);
-    const source = createListingSource({ listings, standings, directory, model: encoder.model });
+    const categoryFitOf = createCategoryFits(encoders, log);
+    const source = createListingSource({ listings, standings, directory, categoryFitOf, model: encoder.model });
     const writer = indexes.writer("search.write-index", source);
     const stored = createStoredListings(listings);
     const discovery = createDiscoverService({ encoders, index, stored, standings, etherPrice, log });

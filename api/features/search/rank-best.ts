@@ -18,7 +18,7 @@ export interface Round {
 export interface Wanted {
   /** How many of the best listings. */
   limit: number;
-  /** How many candidates the first search asks for. */
+  /** How many candidates the first search asks for, at most MOST_CANDIDATES. */
   enough: number;
   /** Whether the buyer has named a maximum price. */
   hasBudget: boolean;
@@ -30,15 +30,15 @@ export interface Wanted {
   enoughOfSeller: number;
 }
 
-/** If a bound of merit doesn't suffice, a search asks for so many times more candidates than the first, and those after it for the most. */
+/** If a bound of merit doesn't suffice, a search asks for so many times more candidates than the first, and later ones for the most. */
 const GROWTH = 4;
 /** Maximum number of candidates of one search, whose sellers are read. */
-const MOST_CANDIDATES = 5_000;
+export const MOST_CANDIDATES = 5_000;
 /** Of one request. Each leaves out what would fill the next one, so only many floods at once need more. */
 const MOST_SEARCHES = 6;
-/** The merit of a complete description whose seller is unknown. A bound up to that leaves out few listings. */
-const USUAL_MERIT = 1;
-/** A bound leaves out much more than the last one if it is so many times as high. */
+/** A bound up to that leaves out few listings: vague ones, and lists of keywords, of sellers who are unknown. */
+const LOW_MERIT = 0.5;
+/** A bound leaves out more than the last one if it is so many times as high. */
 const LEAST_RISE = 1.01;
 
 /**
@@ -55,8 +55,7 @@ export async function rankBest(
   const leftOut = new Map<Network, Set<string>>();
   /** What isn't known has at most one of these relevances, and less merit than the next search asked for. */
   let bounds: { relevance: number; merit: number }[] = [];
-  const first = Math.min(enough, MOST_CANDIDATES);
-  let round = { most: first, minMerit: 0, leftOut };
+  let round = { most: enough, minMerit: 0, leftOut };
 
   for (let searches = 1; ; searches += 1) {
     const found = await search(round);
@@ -64,7 +63,7 @@ export async function rankBest(
     const ranked = rank([...known.values()]);
     const meritBelow = (relevance: number) => meritToWin(ranked, limit, { relevance, hasBudget });
     const { most, minMerit } = round;
-    const more = { ...round, most: most === first ? Math.min(first * GROWTH, MOST_CANDIDATES) : MOST_CANDIDATES };
+    const more = { ...round, most: most === enough ? Math.min(enough * GROWTH, MOST_CANDIDATES) : MOST_CANDIDATES };
     // Another offer of its seller may have lowered one that was known, and what was left out could outdo it now.
     if (bounds.some(({ relevance, merit }) => meritBelow(relevance) < merit)) {
       if (searches === MOST_SEARCHES) return ranked;
@@ -76,10 +75,10 @@ export async function rankBest(
     const needed = meritBelow(least);
     if (found.length < most || needed > MOST_MERIT || searches === MOST_SEARCHES) return ranked;
     const hasLeftOut = leaveOut(leftOut, found, isWanted, enoughOfSeller);
-    const leavesOutMuch = knowsMerit && needed >= Math.max(minMerit, USUAL_MERIT) * LEAST_RISE;
-    if (most === MOST_CANDIDATES && !hasLeftOut && !leavesOutMuch) return ranked;
+    const leavesOutMore = knowsMerit && needed >= Math.max(minMerit, LOW_MERIT) * LEAST_RISE;
+    if (most === MOST_CANDIDATES && !hasLeftOut && !leavesOutMore) return ranked;
     // The first search with a bound asks for no more: it is usually the last.
-    if (!leavesOutMuch || bounds.length > 0) round = more;
+    if (!leavesOutMore || bounds.length > 0) round = more;
     if (knowsMerit && needed > minMerit) {
       bounds.push({ relevance: least, merit: needed });
       round = { ...round, minMerit: needed };

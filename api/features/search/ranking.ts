@@ -67,12 +67,11 @@ export function meritToWin(ranked: readonly RankedMatch[], wanted: number, { rel
 
 function withScore(match: RatedMatch, variety: number): RankedMatch {
   const { listing, relevance, parts, history, categoryFit, priceShare = 1 } = match;
-  const text = listingTextOf(listing);
-  const { completeness, prose } = text;
+  const { completeness, prose } = listingTextOf(listing);
   const trust = trustFactorOf(rankingTrustOf(history));
   const priceFit = 1 + PRICE_WEIGHT * (1 - priceShare);
   const explanation = {
-    score: relevance * qualityOf(text) * categoryFit * trust * priceFit * variety,
+    score: relevance * qualityOf(listing, categoryFit) * trust * priceFit * variety,
     ...{ relevance, meaning: Math.min(1, parts.meaning), words: parts.words },
     ...{ completeness, prose, categoryFit },
     ...{ trust, counterpartyWeight: counterpartyWeightOf(history), lateDeclineWeight: lateDeclineWeightOf(history) },

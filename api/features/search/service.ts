@@ -9,7 +9,7 @@ import type { ListingSearch, SearchFilter } from "../listings/list.ts";
 import type { Listing } from "../listings/listing.ts";
 import { priceRanges, priceShareOf } from "../listings/price-filter.ts";
 import type { PriceRange } from "../listings/price-filter.ts";
-import { createCategoryFit } from "./category-fit.ts";
+import { createCategoryFits } from "./category-fit.ts";
 import type { CategoryFit } from "./category-fit.ts";
 import { encodeQuery, withinLimit } from "./encode-query.ts";
 import type { Encoding, SentenceEncoder } from "./embedding/encoder.ts";
@@ -21,7 +21,7 @@ import type { ListingFilter } from "./listing-format.ts";
 import { scoreStepOf } from "./merit.ts";
 import { isUnderstood } from "./query-language.ts";
 import type { RankedMatch, RatedMatch } from "./ranking.ts";
-import { rankBest } from "./rank-best.ts";
+import { MOST_CANDIDATES, rankBest } from "./rank-best.ts";
 import type { Round } from "./rank-best.ts";
 import { sellerHistoriesOf } from "./seller-histories.ts";
 import type { Match } from "./engine/match.ts";
@@ -54,25 +54,25 @@ const SEARCH_LIMIT_MS = 10_000;
 /** Discovery of the listings in an index. Filters apply before the ranking. */
 export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverService {
   const { encoders, index, stored, standings, etherPrice, log } = deps;
-  /** By the encoder's model. */
-  const categoryFits = new Map<string, () => Promise<CategoryFit>>();
+  const categoryFitOf = createCategoryFits(encoders, log);
 
   async function discover(text: string, filter: SearchFilter, limit: number): Promise<RankedMatch[]> {
     const { category, network, sellerId, currency, deliveryType } = filter;
+    const model = await reading(index.model());
     // The one that made the index's vectors; undefined if it can't be asked any more. Then words alone decide.
-    const encoder = encoders.of(await reading(index.model()));
+    const encoder = encoders.of(model);
     // An index of an earlier layout doesn't know the sellers. It answers until the new one is built.
     const knowsSellers = (await reading(index.format())) === LISTING_FORMAT;
     const minScore = leastOnChainScoreOf(filter.minTrustScore ?? 0);
     const encoding = encoder === undefined ? null : encodeUnderstood(encoder, text);
     const [categoryFit, prices] = await Promise.all([
-      encoder === undefined ? anyCategoryFits : categoryFitOf(encoder)(),
+      categoryFitOf(model),
       priceRanges(filter, currency === undefined ? CURRENCIES : [currency], etherPrice),
     ]);
     const facts = { categoryFit, budgets: filter.maxPrice === undefined ? [] : (prices ?? []) };
     const minScoreStep = minScore === null || !knowsSellers ? undefined : scoreStepOf(minScore);
     const engineFilter: ListingFilter = { category, network, sellerId, currency, deliveryType, prices };
-    const enough = Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES);
+    const enough = Math.min(Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES), MOST_CANDIDATES);
 
     async function search({ most, minMerit, leftOut }: Round): Promise<RatedMatch[]> {
       const wanted = { ...engineFilter, minScoreStep, minMerit: knowsSellers ? minMerit : undefined, leftOut };
@@ -98,12 +98,6 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     // A request may end before anything awaits it.
     understood.catch(() => undefined);
     return understood;
-  }
-
-  function categoryFitOf(encoder: SentenceEncoder): () => Promise<CategoryFit> {
-    const known = categoryFits.get(encoder.model) ?? createCategoryFit(encoder, log);
-    categoryFits.set(encoder.model, known);
-    return known;
   }
 
   /** What is read from the index. @throws ApiError `search_unavailable` */
@@ -142,9 +136,6 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     },
   };
 }
-
-/** Without vectors, nothing is known about categories. */
-const anyCategoryFits: CategoryFit = () => 1;
 
 /** What the ranking needs beside matches and standings. */
 interface RankingFacts {

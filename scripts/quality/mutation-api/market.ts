@@ -116,8 +116,8 @@ export const MARKET_FAULTS: ApiMutant[] = [
   {
     fault: "a search asks for the most candidates at once where the first ones don't suffice",
     file: RANK_BEST,
-    from: "first * GROWTH",
-    to: "first * 100",
+    from: "enough * GROWTH",
+    to: "enough * 100",
     tests: ["search/search-index.test.ts"],
   },
   {
@@ -126,6 +126,13 @@ export const MARKET_FAULTS: ApiMutant[] = [
     from: "Math.ceil(share * STEPS)",
     to: "Math.floor(share * STEPS)",
     tests: ["search/merit.test.ts"],
+  },
+  {
+    fault: "the index takes every listing for one that fits its category",
+    file: "features/search/listing-source.ts",
+    from: "fitOf(document.category, vector)",
+    to: "fitOf(document.category, null)",
+    tests: ["search/index-sellers.test.ts"],
   },
   {
     fault: "the writer of an index follows no change while a table is tidied",
@@ -151,7 +158,7 @@ export const MARKET_FAULTS: ApiMutant[] = [
   {
     fault: "a new listing counts as one of a seller that has settled nothing",
     file: "features/search/listing-source.ts",
-    from: "sellerStepsOf(historyOf(stored.document))",
+    from: "sellerStepsOf(historyOf(document))",
     to: "sellerStepsOf(NEW_STANDING)",
     tests: ["search/index-sellers.test.ts"],
   },

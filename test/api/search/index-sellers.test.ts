@@ -19,6 +19,8 @@ const LOOP = "search.write-index";
 const ABOVE_NEW = 1.25;
 const MOST = 1_000;
 
+type Parts = Record<string, number>;
+
 describe("the sellers in the search index", () => {
   let api: TestApi;
   let seller: TestAgent;
@@ -91,6 +93,22 @@ describe("the sellers in the search index", () => {
     await untilFound({ minMerit: ABOVE_NEW }, [loaded, created]);
     await api.request("PATCH", `/api/v1/services/${loaded}`, { key: seller.apiKey, body: { price: 7 } });
     await untilFound({ minMerit: ABOVE_NEW, prices: [{ currencies: ["USDC"], min: "7", max: "7" }] }, [loaded]);
+  });
+
+  it("count with text and category: the index has what the parts of a result's score make", async () => {
+    const description = "Send photographs of handwritten cards. I type, test conversions and lay out a printable book.";
+    const id = await list("Falconry recipes in a cookbook", { description, category: "hr_talent" });
+    await settle(50);
+    startWriting();
+    await untilFound({}, [id]);
+    const body = { query: "falconry", explain: true };
+    const [result] = (await api.request("POST", "/api/v1/discover", { body })).body as { explanation: Parts }[];
+    const { completeness, prose, categoryFit, trust } = result?.explanation ?? {};
+    assert.ok(completeness !== undefined && prose !== undefined && categoryFit !== undefined && trust !== undefined);
+    assert.isBelow(categoryFit, 1);
+    const merit = completeness * prose * categoryFit * trust;
+    assert.deepEqual(await found({ minMerit: merit }), [id]);
+    assert.deepEqual(await found({ minMerit: merit * 1.02 }), []);
   });
 
   it("are followed from where the last writer ended", async () => {

@@ -2,6 +2,7 @@ import { join } from "node:path";
 
 import { assert } from "chai";
 
+import { createCategoryFits } from "../../../api/features/search/category-fit.ts";
 import { embedPending } from "../../../api/features/search/embed-pending.ts";
 import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
 import { indexStateModel } from "../../../api/features/search/index/index-state.ts";
@@ -132,8 +133,11 @@ describe("the writer of the search index", () => {
   function startWriterThat(change: (source: ListingSource) => Partial<ListingSource>) {
     const { connection, features } = api.container;
     const { standings, directory } = features.agents;
-    const { model } = features.search.encoders.current;
-    const source = createListingSource({ listings: listingModel(connection), standings, directory, model });
+    const { encoders } = features.search;
+    const categoryFitOf = createCategoryFits(encoders, api.container.log);
+    const source = createListingSource({
+      ...{ listings: listingModel(connection), standings, directory, categoryFitOf, model: encoders.current.model },
+    });
     const stopping = new AbortController();
     const running = features.search.indexes.writer(LOOP, { ...source, ...change(source) }).run(stopping.signal);
     return async () => {

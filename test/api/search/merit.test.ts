@@ -4,7 +4,7 @@ import { assert } from "chai";
 import type { TradingHistory } from "../../../api/features/agents/score.ts";
 import { leastOnChainScoreOf } from "../../../api/features/agents/score.ts";
 import { NEW_STANDING } from "../../../api/features/agents/standings.ts";
-import { meritOf, MOST_MERIT, scoreStepOf, sellerStepsOf } from "../../../api/features/search/merit.ts";
+import { meritOf, MOST_MERIT, qualityOf, scoreStepOf, sellerStepsOf } from "../../../api/features/search/merit.ts";
 import { rank } from "../../../api/features/search/ranking.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 import { ratedMatch } from "../../fixtures/rated-matches.ts";
@@ -17,11 +17,10 @@ const FULL: TradingHistory = {
 
 describe("the merit of a listing", () => {
   it("is its quality for a seller that has settled nothing, and at most 1.3 times that", () => {
-    const { listing } = ratedMatch();
-    const quality = meritOf(listing, sellerStepsOf(NEW_STANDING));
-    assert.isAbove(quality, 0);
-    assert.isAtMost(quality, 1);
-    assert.closeTo(meritOf(listing, sellerStepsOf(FULL)), quality * 1.3, NEAR);
+    const quality = qualityOf(ratedMatch().listing, 0.8);
+    assert.closeTo(quality, 0.8, NEAR);
+    assert.closeTo(meritOf(quality, sellerStepsOf(NEW_STANDING)), quality, NEAR);
+    assert.closeTo(meritOf(quality, sellerStepsOf(FULL)), quality * 1.3, NEAR);
     assert.closeTo(MOST_MERIT, 1.3, NEAR);
   });
 
@@ -41,7 +40,7 @@ describe("the merit of a listing", () => {
       );
       const match = ratedMatch({ relevance: random(), categoryFit: random(), history }, { description });
       const [ranked] = rank([match]);
-      const bound = match.relevance * meritOf(match.listing, sellerStepsOf(history));
+      const bound = match.relevance * meritOf(qualityOf(match.listing, match.categoryFit), sellerStepsOf(history));
       assert.isAtMost(ranked?.explanation.score ?? 0, bound + NEAR);
     }
   });

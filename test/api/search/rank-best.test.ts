@@ -1,7 +1,7 @@
 // Which searches of the index a ranking needs, against the ranking of everything that there is.
 import { assert } from "chai";
 
-import { meritOf, sellerStepsOf } from "../../../api/features/search/merit.ts";
+import { meritOf, qualityOf, sellerStepsOf } from "../../../api/features/search/merit.ts";
 import { rankBest } from "../../../api/features/search/rank-best.ts";
 import type { Round, Wanted } from "../../../api/features/search/rank-best.ts";
 import { rank } from "../../../api/features/search/ranking.ts";
@@ -18,8 +18,8 @@ function indexOf(all: readonly RatedMatch[]) {
   const rounds: { most: number; minMerit: number }[] = [];
   const search = ({ most, minMerit, leftOut }: Round): Promise<RatedMatch[]> => {
     rounds.push({ most, minMerit });
-    const passes = ({ listing, history }: RatedMatch) =>
-      meritOf(listing, sellerStepsOf(history)) >= minMerit &&
+    const passes = ({ listing, history, categoryFit }: RatedMatch) =>
+      meritOf(qualityOf(listing, categoryFit), sellerStepsOf(history)) >= minMerit &&
       leftOut.get(listing.network)?.has(listing.sellerAgentId) !== true;
     return Promise.resolve(sorted.filter(passes).slice(0, most));
   };

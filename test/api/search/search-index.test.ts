@@ -10,7 +10,7 @@ import type { Listing } from "../../../api/features/listings/listing.ts";
 import { sellerStepsOf } from "../../../api/features/search/merit.ts";
 import { rank } from "../../../api/features/search/ranking.ts";
 import { createDiscoverService } from "../../../api/features/search/service.ts";
-import { LISTING_FORMAT, listingFormat, sellerValuesOf } from "../../../api/features/search/listing-format.ts";
+import { LISTING_FORMAT, listingFormat, rankingValuesOf } from "../../../api/features/search/listing-format.ts";
 import type { ListingFilter } from "../../../api/features/search/listing-format.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { openEngineTable } from "../../fixtures/engine-table.ts";
@@ -243,7 +243,7 @@ describe("the ranking of search results", () => {
     const documents = cosines.map((cosine, n) => {
       const listing = listingOf(n, fieldsOf(n));
       const history = trusted.includes(Number(listing.sellerAddress)) ? TRUSTED : NEW_STANDING;
-      return { ...storedOf(listing, vectorOf(cosine)), values: sellerValuesOf(listing, sellerStepsOf(history)) };
+      return { ...storedOf(listing, vectorOf(cosine)), values: rankingValuesOf(listing, 1, sellerStepsOf(history)) };
     });
     const index = await openListingTable(documents, 2);
     opened.push(index);
