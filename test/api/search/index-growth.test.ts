@@ -154,6 +154,11 @@ describe("the writer of a growing search index", () => {
   it("follows the changes while a table is tidied, which it does once at a time", async () => {
     written = 0;
     const { promise: mayEnd, resolve: end } = Promise.withResolvers<undefined>();
+    // Also if the test fails before.
+    stopping.push(() => {
+      end(undefined);
+      return Promise.resolve();
+    });
     let tidied = 0;
     const held = tidiedBy(async (table) => {
       tidied += 1;
