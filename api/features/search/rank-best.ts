@@ -8,8 +8,8 @@ import type { RankedMatch, RatedMatch } from "./ranking.ts";
 export interface Round {
   /** Maximum number of candidates. */
   most: number;
-  /** Listings of less merit are left out. */
-  minMerit: number;
+  /** Listings of less merit are left out; undefined for none. */
+  minMerit: number | undefined;
   /** Sellers whose listings are left out, because enough is known of them. */
   leftOut: NonNullable<ListingFilter["leftOut"]>;
 }
@@ -55,20 +55,20 @@ export async function rankBest(
   const leftOut = new Map<Network, Set<string>>();
   /** What isn't known has at most one of these relevances, and less merit than the next search asked for. */
   let bounds: { relevance: number; merit: number }[] = [];
-  let round = { most: enough, minMerit: 0, leftOut };
+  let round: Round = { most: enough, minMerit: undefined, leftOut };
 
   for (let searches = 1; ; searches += 1) {
     const found = await search(round);
     for (const match of found.filter(isWanted)) known.set(match.listing.id, match);
     const ranked = rank([...known.values()]);
     const meritBelow = (relevance: number) => meritToWin(ranked, limit, { relevance, hasBudget });
-    const { most, minMerit } = round;
+    const { most, minMerit = 0 } = round;
     const more = { ...round, most: most === enough ? Math.min(enough * GROWTH, MOST_CANDIDATES) : MOST_CANDIDATES };
     // Another offer of its seller may have lowered one that was known, and what was left out could outdo it now.
     if (bounds.some(({ relevance, merit }) => meritBelow(relevance) < merit)) {
       if (searches === MOST_SEARCHES) return ranked;
       bounds = [];
-      round = { ...more, minMerit: 0 };
+      round = { ...more, minMerit: undefined };
       continue;
     }
     const least = found.at(-1)?.relevance ?? 0;

@@ -75,7 +75,7 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     const enough = Math.min(Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES), MOST_CANDIDATES);
 
     async function search({ most, minMerit, leftOut }: Round): Promise<RatedMatch[]> {
-      const wanted = { ...engineFilter, minScoreStep, minMerit: knowsSellers ? minMerit : undefined, leftOut };
+      const wanted = { ...engineFilter, minScoreStep, minMerit, leftOut };
       const searching = index.search({ text, encoding }, wanted, most);
       const matches = await reading(withinLimit("the search index", SEARCH_LIMIT_MS, encoding, searching));
       return rate(matches, standings, facts);

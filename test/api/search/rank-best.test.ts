@@ -15,11 +15,11 @@ const FIRST = 20;
 /** An index of these listings, and the searches that it was asked for. */
 function indexOf(all: readonly RatedMatch[]) {
   const sorted = all.toSorted((left, right) => right.relevance - left.relevance);
-  const rounds: { most: number; minMerit: number }[] = [];
+  const rounds: { most: number; minMerit: number | undefined }[] = [];
   const search = ({ most, minMerit, leftOut }: Round): Promise<RatedMatch[]> => {
     rounds.push({ most, minMerit });
     const passes = ({ listing, history, categoryFit }: RatedMatch) =>
-      meritOf(qualityOf(listing, categoryFit), sellerStepsOf(history)) >= minMerit &&
+      meritOf(qualityOf(listing, categoryFit), sellerStepsOf(history)) >= (minMerit ?? 0) &&
       leftOut.get(listing.network)?.has(listing.sellerAgentId) !== true;
     return Promise.resolve(sorted.filter(passes).slice(0, most));
   };
@@ -58,9 +58,9 @@ describe("the best listings of an index", () => {
     const { search, rounds } = indexOf(all);
     assert.deepEqual(best(await rankBest(search, wanted())), best(rank(all)));
     assert.deepEqual(
-      rounds.map(({ most, minMerit }) => [most, minMerit > 1]),
+      rounds.map(({ most, minMerit }) => [most, minMerit && minMerit > 1]),
       [
-        [FIRST, false],
+        [FIRST, undefined],
         [FIRST, true],
       ],
     );
@@ -88,11 +88,11 @@ describe("the best listings of an index", () => {
     assert.deepEqual(best(ranked), best(rank(all)));
     assert.include(best(ranked), next.listing.id);
     assert.deepEqual(
-      rounds.map(({ most, minMerit }) => [most, minMerit > 1]),
+      rounds.map(({ most, minMerit }) => [most, minMerit && minMerit > 1]),
       [
-        [FIRST, false],
+        [FIRST, undefined],
         [FIRST, true],
-        [FIRST * 4, false],
+        [FIRST * 4, undefined],
       ],
     );
   });
