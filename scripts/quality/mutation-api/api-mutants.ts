@@ -9,6 +9,7 @@ import { FOLLOWER_FAULTS } from "./follower.ts";
 import { KEEPER_FAULTS } from "./keeper.ts";
 import { LIST_FAULTS } from "./lists.ts";
 import { MARKET_FAULTS } from "./market.ts";
+import { SEARCH_FAULTS } from "./search.ts";
 import { MESSAGE_FAULTS } from "./messages.ts";
 import { MOVE_FAULTS } from "./moves.ts";
 import { OPERATION_FAULTS } from "./operation.ts";
@@ -20,6 +21,7 @@ import { SENDING_FAULTS } from "./sending.ts";
 export const API_MUTANTS: readonly ApiMutant[] = [
   ...DOOR_FAULTS,
   ...MARKET_FAULTS,
+  ...SEARCH_FAULTS,
   ...DEAL_FAULTS,
   ...MOVE_FAULTS,
   ...PAYMENT_FAULTS,
