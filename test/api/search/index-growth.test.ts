@@ -138,8 +138,8 @@ describe("the writer of a growing search index", () => {
     };
   }
 
-  /** Waits until the index has what is written now, so many documents at once. */
   let written = 0;
+  /** Writes so many documents at once, and waits until the index has them. */
   async function writeAndFollow(count: number): Promise<void> {
     await numbers().insertMany(Array.from({ length: count }, () => ({ _id: written++ })));
     const { table } = (await state()) ?? {};
