@@ -13,7 +13,7 @@ import type { SearchExplanation } from "./explanation.ts";
 import { toListing } from "./listing.ts";
 import type { Listing } from "./listing.ts";
 import type { DeliveryType, ListingModel, ListingRecord } from "./model.ts";
-import { priceRanges } from "./price-filter.ts";
+import { pricesWithin, priceRanges } from "./price-filter.ts";
 import type { PriceRange, UsdBounds } from "./price-filter.ts";
 import { readRanges } from "./range-reader.ts";
 import type { ListingRange } from "./range-reader.ts";
@@ -162,10 +162,7 @@ export function listingRanges(
   const inCurrencies: { currency: object; price: object }[] =
     prices === undefined
       ? [{ currency: { $in: currency === undefined ? CURRENCIES : [currency] }, price: {} }]
-      : prices.map(({ currencies, min, max }) => ({
-          currency: { $in: currencies },
-          price: { $gte: Types.Decimal128.fromString(min), $lte: Types.Decimal128.fromString(max) },
-        }));
+      : prices.map(pricesWithin);
   return inCurrencies.flatMap((inCurrency) =>
     afterPosition(sortOf(query), position).map(({ price: afterPrice, order, ...after }) => {
       const price = { ...inCurrency.price, ...afterPrice };

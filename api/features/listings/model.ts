@@ -106,6 +106,11 @@ for (const { age, price } of Object.values(INDEXES)) {
   listing.index(age);
   listing.index(price);
 }
+// For searches while the index of discovery can't be read. Words of the title count twice, as they do there.
+listing.index(
+  { title: "text", description: "text" },
+  { weights: { title: 2, description: 1 }, default_language: "english", partialFilterExpression: { status: "active" } },
+);
 // What waits to be embedded: a listing that isn't archived, without an embedding or with one of another model.
 listing.index({ status: 1, "embedding.model": 1, _id: 1 });
 

@@ -1,4 +1,5 @@
 import BigNumber from "bignumber.js";
+import { Types } from "mongoose";
 
 import type { EtherPrice } from "../../chain/ether-price.ts";
 import type { Currency } from "../../config/constants.ts";
@@ -55,6 +56,14 @@ export function priceShareOf(
 ): number | undefined {
   const range = ranges.find(({ currencies }) => currencies.includes(currency));
   return range === undefined ? undefined : Math.min(1, new BigNumber(price).div(range.max).toNumber());
+}
+
+/** The stored prices of a range, as conditions of the database. */
+export function pricesWithin({ currencies, min, max }: PriceRange) {
+  return {
+    currency: { $in: currencies },
+    price: { $gte: Types.Decimal128.fromString(min), $lte: Types.Decimal128.fromString(max) },
+  };
 }
 
 /**

@@ -1,11 +1,9 @@
 import type { Logger } from "../../lib/logger.ts";
 import { DeadlineExceededError, withTimeout } from "../../lib/timeout.ts";
-import { cosine, vectorOf } from "../search/embedding/vectors.ts";
-import { searchTerm, wordsOf } from "../search/embedding/words.ts";
+import { vectorOf } from "../search/embedding/vectors.ts";
 import { withinLimit } from "../search/encode-query.ts";
-import { coverageOf, foldedWords } from "../search/engine/coverage.ts";
 import type { SearchQuery } from "../search/engine/match.ts";
-import { EVEN_WORD_SCORE, relevanceOf, sumOf } from "../search/engine/relevance.ts";
+import { matcherOf } from "../search/engine/unindexed.ts";
 import { IndexUnavailableError } from "../search/index/index-reader.ts";
 import type { IndexReader } from "../search/index/index-reader.ts";
 import { entryFormat, indexedEntryOf } from "./entry-format.ts";
@@ -63,17 +61,15 @@ export function createEntryIndex({ models, reader, model, log }: EntryIndexDeps)
     const since = { agentId: filter.agentId, change: { $gt: change } };
     const removed = change === 0 ? [] : await removals.find(since, { entryId: 1 }).lean();
     const changed = new Set(removed.map(({ entryId }) => entryId));
-    const coverage = coverageOf(wordsOf(query.text).flatMap((word) => searchTerm(word) ?? []));
+    const match = matcherOf(entryFormat, query.text, encoding);
     const matches: EntryMatch[] = [];
     for await (const record of entries.find(since).batchSize(READ_AT_ONCE).lean<EntryRecord[]>().cursor()) {
       changed.add(record._id);
       const entry = indexedEntryOf(record);
       if (!entryFormat.passes(entry, filter)) continue;
       const vector = record.embedding?.model === ofIndex ? vectorOf(record.embedding.vector) : null;
-      const closeness = vector === null || encoding === null ? 0 : cosine(encoding.vector, vector);
-      const shared = { score: EVEN_WORD_SCORE, coverage: coverage(foldedWords(entryFormat.wordsOf(entry))) };
-      const parts = relevanceOf(encoding, closeness, shared);
-      if (parts !== undefined) matches.push({ id: entry.id, relevance: sumOf(parts) });
+      const found = match(entry, vector);
+      if (found !== undefined) matches.push({ id: entry.id, relevance: found.relevance });
     }
     return { changed, matches };
   }

@@ -61,6 +61,7 @@ export function createListingSource(deps: ListingSourceDeps): IndexSource<Change
     documents: readonly StoredDocument<Listing>[],
     ofTable: string,
   ): Promise<StoredDocument<Listing>[]> {
+    if (documents.length === 0) return [];
     const offered = documents.map(({ document }) => document);
     const [historyOf, fitOf] = await Promise.all([sellerHistoriesOf(standings, offered), categoryFitOf(ofTable)]);
     return documents.map((stored) => {
@@ -103,7 +104,9 @@ export function createListingSource(deps: ListingSourceDeps): IndexSource<Change
   async function applyStandings(changes: readonly Change[], { table }: TableInUse): Promise<void> {
     const changed = changes.flatMap((change) => ("documentKey" in change ? [change.documentKey._id] : []));
     for (const network of NETWORKS) {
-      const agentIds = await directory.agentIdsByWallet(walletsOn(network, changed));
+      const wallets = walletsOn(network, changed);
+      if (wallets.length === 0) continue;
+      const agentIds = await directory.agentIdsByWallet(wallets);
       const histories = await standings.of(network, [...agentIds.keys()]);
       const sellers = [...agentIds].map(([wallet, id]) => ({
         id,

@@ -10,6 +10,7 @@ import type { Standings } from "../agents/standings.ts";
 import { defineFeature } from "../feature.ts";
 import { listingModel } from "../listings/model.ts";
 import { createCategoryFits } from "./category-fit.ts";
+import { createDatabaseSearch } from "./database-search.ts";
 import { createEmbedder } from "./embedding/embedder.ts";
 import { createEncoders } from "./embedding/encoders.ts";
 import { addEmbeddingGauges } from "./embedding/gauges.ts";
@@ -57,7 +58,8 @@ export const searchModule = defineFeature({
     const source = createListingSource({ listings, standings, directory, categoryFitOf, model: encoder.model });
     const writer = indexes.writer("search.write-index", source);
     const stored = createStoredListings(listings);
-    const discovery = createDiscoverService({ encoders, index, stored, standings, etherPrice, log });
+    const database = createDatabaseSearch({ listings, encoder, log });
+    const discovery = createDiscoverService({ encoders, index, database, stored, standings, etherPrice, log });
     const services: DiscoverDeps = { discovery };
     return {
       services,

@@ -1,6 +1,5 @@
 import type { EtherPrice } from "../../chain/ether-price.ts";
 import { CURRENCIES } from "../../config/constants.ts";
-import { ApiError } from "../../http/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { DeadlineExceededError } from "../../lib/timeout.ts";
 import { leastOnChainScoreOf } from "../agents/score.ts";
@@ -11,15 +10,15 @@ import { priceRanges, priceShareOf } from "../listings/price-filter.ts";
 import type { PriceRange } from "../listings/price-filter.ts";
 import { createCategoryFits } from "./category-fit.ts";
 import type { CategoryFit } from "./category-fit.ts";
-import { encodeQuery, withinLimit } from "./encode-query.ts";
-import type { Encoding, SentenceEncoder } from "./embedding/encoder.ts";
+import type { DatabaseSearch, StoredFilter } from "./database-search.ts";
+import { encodeUnderstood, withinLimit } from "./encode-query.ts";
 import type { Encoders } from "./embedding/encoders.ts";
 import { IndexUnavailableError } from "./index/index-reader.ts";
 import type { IndexReader } from "./index/index-reader.ts";
 import { LISTING_FORMAT, listingFormat } from "./listing-format.ts";
 import type { ListingFilter } from "./listing-format.ts";
 import { scoreStepOf } from "./merit.ts";
-import { isUnderstood } from "./query-language.ts";
+import { rank } from "./ranking.ts";
 import type { RankedMatch, RatedMatch } from "./ranking.ts";
 import { MOST_CANDIDATES, rankBest } from "./rank-best.ts";
 import type { Round } from "./rank-best.ts";
@@ -39,10 +38,25 @@ export interface DiscoverService extends ListingSearch {
 export interface DiscoverServiceDeps {
   encoders: Pick<Encoders, "of">;
   index: Pick<IndexReader<Listing, ListingFilter>, "search" | "model" | "format">;
+  /** Answers while the index can't be read. */
+  database: DatabaseSearch;
   stored: StoredListings;
   standings: Pick<Standings, "of">;
   etherPrice: EtherPrice;
+  /** Milliseconds of a monotonic clock. */
+  elapsedMs?: () => number;
   log: Logger;
+}
+
+/** A search as the caller wants it. */
+interface Request {
+  text: string;
+  filter: StoredFilter;
+  /** Minimum on-chain score of the seller; null for any. */
+  minScore: number | null;
+  /** The buyer's maximum prices; empty without a maximum. */
+  budgets: readonly PriceRange[];
+  limit: number;
 }
 
 /** Candidates of the first search: a minimum, and a number for each answer that the caller wants. */
@@ -50,69 +64,75 @@ const LEAST_CANDIDATES = 200;
 const CANDIDATES_PER_ANSWER = 4;
 /** Ten times what the slowest search of a million listings took. An object store that no longer answers isn't waited for. */
 const SEARCH_LIMIT_MS = 10_000;
+/** After a search of the index that took so long and failed, this process doesn't try it for a while. */
+const SLOW_FAILURE_MS = 1_000;
+const INDEX_PAUSE_MS = 5_000;
 
 /** Discovery of the listings in an index. Filters apply before the ranking. */
 export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverService {
-  const { encoders, index, stored, standings, etherPrice, log } = deps;
+  const { encoders, index, database, stored, standings, etherPrice, log, elapsedMs = () => performance.now() } = deps;
   const categoryFitOf = createCategoryFits(encoders, log);
+  let pausedUntil = 0;
 
   async function discover(text: string, filter: SearchFilter, limit: number): Promise<RankedMatch[]> {
-    const { category, network, sellerId, currency, deliveryType } = filter;
-    const model = await reading(index.model());
+    const { category, network, sellerId, currency, deliveryType, minTrustScore = 0, maxPrice } = filter;
+    const prices = await priceRanges(filter, currency === undefined ? CURRENCIES : [currency], etherPrice);
+    const request: Request = {
+      ...{ text, limit, minScore: leastOnChainScoreOf(minTrustScore) },
+      filter: { category, network, sellerId, currency, deliveryType, prices },
+      budgets: maxPrice === undefined ? [] : (prices ?? []),
+    };
+    return await confirm((await searchIndex(request)) ?? (await searchDatabase(request)), request.filter, limit);
+  }
+
+  /** What the index finds, best first; undefined while it can't be read. */
+  async function searchIndex(request: Request): Promise<RankedMatch[] | undefined> {
+    const startedAt = elapsedMs();
+    if (startedAt < pausedUntil) return undefined;
+    try {
+      return await rankIndexed(request);
+    } catch (error) {
+      if (!(error instanceof IndexUnavailableError || error instanceof DeadlineExceededError)) throw error;
+      log.error({ err: error }, "couldn't search the index of listings; searching the database");
+      const failedAt = elapsedMs();
+      if (failedAt - startedAt > SLOW_FAILURE_MS) pausedUntil = failedAt + INDEX_PAUSE_MS;
+      return undefined;
+    }
+  }
+
+  async function rankIndexed({ text, filter, minScore, budgets, limit }: Request): Promise<RankedMatch[]> {
+    const model = await index.model();
     // The one that made the index's vectors; undefined if it can't be asked any more. Then words alone decide.
     const encoder = encoders.of(model);
     // An index of an earlier layout doesn't know the sellers. It answers until the new one is built.
-    const knowsSellers = (await reading(index.format())) === LISTING_FORMAT;
-    const minScore = leastOnChainScoreOf(filter.minTrustScore ?? 0);
-    const encoding = encoder === undefined ? null : encodeUnderstood(encoder, text);
-    const [categoryFit, prices] = await Promise.all([
-      categoryFitOf(model),
-      priceRanges(filter, currency === undefined ? CURRENCIES : [currency], etherPrice),
-    ]);
-    const facts = { categoryFit, budgets: filter.maxPrice === undefined ? [] : (prices ?? []) };
+    const knowsSellers = (await index.format()) === LISTING_FORMAT;
+    const encoding = encoder === undefined ? null : encodeUnderstood(encoder, text, log);
+    const facts = { categoryFit: await categoryFitOf(model), budgets };
     const minScoreStep = minScore === null || !knowsSellers ? undefined : scoreStepOf(minScore);
-    const engineFilter: ListingFilter = { category, network, sellerId, currency, deliveryType, prices };
     const enough = Math.min(Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES), MOST_CANDIDATES);
 
     async function search({ most, minMerit, leftOut }: Round): Promise<RatedMatch[]> {
-      const wanted = { ...engineFilter, minScoreStep, minMerit, leftOut };
-      const searching = index.search({ text, encoding }, wanted, most);
-      const matches = await reading(withinLimit("the search index", SEARCH_LIMIT_MS, encoding, searching));
+      const searching = index.search({ text, encoding }, { ...filter, minScoreStep, minMerit, leftOut }, most);
+      const matches = await withinLimit("the search index", SEARCH_LIMIT_MS, encoding, searching);
       return rate(matches, standings, facts);
     }
 
-    const ranked = await rankBest(search, {
-      ...{ limit, enough, hasBudget: facts.budgets.length > 0, knowsMerit: knowsSellers },
+    return await rankBest(search, {
+      ...{ limit, enough, hasBudget: budgets.length > 0, knowsMerit: knowsSellers },
       isWanted: ({ history }) => minScore === null || history.score >= minScore,
       // A search for one seller's listings is for all of them.
-      enoughOfSeller: sellerId === undefined ? enough : Infinity,
+      enoughOfSeller: filter.sellerId === undefined ? enough : Infinity,
     });
-    return await confirm(ranked, engineFilter, limit);
   }
 
-  /** Null for a query that the encoder doesn't understand. */
-  function encodeUnderstood(encoder: SentenceEncoder, text: string): Promise<Encoding | null> {
-    const understood = encodeQuery(encoder, text, log).then((encoded) =>
-      encoded !== null && isUnderstood(text, encoded) ? encoded : null,
-    );
-    // A request may end before anything awaits it.
-    understood.catch(() => undefined);
-    return understood;
-  }
-
-  /** What is read from the index. @throws ApiError `search_unavailable` */
-  async function reading<Result>(read: Promise<Result>): Promise<Result> {
-    try {
-      return await read;
-    } catch (error) {
-      if (!(error instanceof IndexUnavailableError || error instanceof DeadlineExceededError)) throw error;
-      log.error({ err: error }, "couldn't search");
-      throw new ApiError("search_unavailable", { retryAfterSeconds: 2, cause: error });
-    }
+  async function searchDatabase({ text, filter, minScore, budgets }: Request): Promise<RankedMatch[]> {
+    const [matches, categoryFit] = await Promise.all([database.search(text, filter), categoryFitOf(database.model)]);
+    const rated = await rate(matches, standings, { categoryFit, budgets });
+    return rank(rated.filter(({ history }) => minScore === null || history.score >= minScore));
   }
 
   /** The first `limit` that are still active and pass the filter, as they are now. */
-  async function confirm(ranked: readonly RankedMatch[], filter: ListingFilter, limit: number): Promise<RankedMatch[]> {
+  async function confirm(ranked: readonly RankedMatch[], filter: StoredFilter, limit: number): Promise<RankedMatch[]> {
     const confirmed: RankedMatch[] = [];
     for (let position = 0; confirmed.length < limit && position < ranked.length;) {
       const asked = ranked.slice(position, position + limit - confirmed.length);

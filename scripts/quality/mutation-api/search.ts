@@ -3,6 +3,9 @@ import type { ApiMutant } from "./api-mutant.ts";
 const RANKING = "features/search/ranking.ts";
 const RANK_BEST = "features/search/rank-best.ts";
 const RELEVANCE = "features/search/engine/relevance.ts";
+const UPKEEP = "features/search/index/table-upkeep.ts";
+const DATABASE = "features/search/database-search.ts";
+const WITHOUT_INDEX = ["search/database-search.test.ts"];
 
 /** Faults in the search of listings and of memory, and in their indexes. */
 export const SEARCH_FAULTS: ApiMutant[] = [
@@ -57,17 +60,31 @@ export const SEARCH_FAULTS: ApiMutant[] = [
   },
   {
     fault: "the writer of an index follows no change while a table is tidied",
-    file: "features/search/index/index-writer.ts",
-    from: "startUpkeep(tidying);",
-    to: "startUpkeep(tidying); await tidying;",
+    file: UPKEEP,
+    from: "tidying = begin(tidy());",
+    to: "tidying = begin(tidy()); await tidying;",
     tests: ["search/index-growth.test.ts"],
   },
   {
     fault: "a small table waits for fifty writes before it is tidied",
-    file: "features/search/index/index-writer.ts",
-    from: "return isIdle && since.writes > 0 &&",
-    to: "return since.writes < 0 &&",
+    file: UPKEEP,
+    from: "return isIdle && written.writes > 0 &&",
+    to: "return written.writes < 0 &&",
     tests: ["search/index-growth.test.ts"],
+  },
+  {
+    fault: "vectors are indexed again without a rest",
+    file: UPKEEP,
+    from: "if (working === undefined && elapsedMs() >= restsUntil)",
+    to: "if (working === undefined)",
+    tests: ["search/index-growth.test.ts"],
+  },
+  {
+    fault: "an index of vectors gets additions without end",
+    file: "features/search/engine/lance-writes.ts",
+    from: "indexType === type && numIndices - 1 <= MOST_ADDITIONS ? 0",
+    to: "indexType === type ? 0",
+    tests: ["search/search-index.test.ts"],
   },
   {
     fault: "the search index doesn't follow what sellers settle",
@@ -127,9 +144,9 @@ export const SEARCH_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a query in another language finds what is near at random",
-    file: "features/search/service.ts",
-    from: "encoded !== null && isUnderstood(text, encoded) ? encoded : null,",
-    to: "encoded !== null && isUnderstood(text, encoded) ? encoded : encoded,",
+    file: "features/search/encode-query.ts",
+    from: "encoding !== null && isUnderstood(query, encoding) ? encoding : null,",
+    to: "encoding !== null && isUnderstood(query, encoding) ? encoding : encoding,",
     tests: ["search/discovery.test.ts"],
   },
   {
@@ -208,5 +225,54 @@ export const SEARCH_FAULTS: ApiMutant[] = [
     from: 'if (change.operationType === "drop" || change.operationType === "rename") {',
     to: 'if (change.operationType === "rename") {',
     tests: ["search/index-sellers.test.ts"],
+  },
+  {
+    fault: "without its index, discovery finds nothing",
+    file: "features/search/service.ts",
+    from: "?? (await searchDatabase(request))",
+    to: "?? []",
+    tests: WITHOUT_INDEX,
+  },
+  {
+    fault: "every search waits for an index that has just failed slowly",
+    file: "features/search/service.ts",
+    from: "if (failedAt - startedAt > SLOW_FAILURE_MS) pausedUntil = failedAt + INDEX_PAUSE_MS;",
+    to: "",
+    tests: WITHOUT_INDEX,
+  },
+  {
+    fault: "an index that fails at once isn't tried for a while",
+    file: "features/search/service.ts",
+    from: "if (failedAt - startedAt > SLOW_FAILURE_MS) pausedUntil",
+    to: "pausedUntil",
+    tests: WITHOUT_INDEX,
+  },
+  {
+    fault: "without the index, vectors of other models are compared",
+    file: DATABASE,
+    from: "embedding?.model === model ?",
+    to: "embedding !== null ?",
+    tests: WITHOUT_INDEX,
+  },
+  {
+    fault: "without the index, a query's quotes and minus signs have a meaning",
+    file: DATABASE,
+    from: 'words.join(" ")',
+    to: "text",
+    tests: WITHOUT_INDEX,
+  },
+  {
+    fault: "without the index, a seller's score isn't filtered",
+    file: "features/search/service.ts",
+    from: "rank(rated.filter(({ history }) => minScore === null || history.score >= minScore))",
+    to: "rank(rated)",
+    tests: WITHOUT_INDEX,
+  },
+  {
+    fault: "every error of the database is taken for a search that takes too long",
+    file: DATABASE,
+    from: "error instanceof MongoServerError && error.code === MAX_TIME_EXPIRED",
+    to: "error instanceof MongoServerError",
+    tests: WITHOUT_INDEX,
   },
 ];

@@ -15,6 +15,7 @@ import { createLogger } from "../../../api/lib/logger.ts";
 import { assertInvalid, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
 import { indexedAgent, indexersWith } from "../../fixtures/indexed-agents.ts";
+import { UNASKED_DATABASE } from "../../fixtures/listing-table.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
 
 const PATH = "/api/v1/discover";
@@ -391,6 +392,7 @@ describe("discovery", () => {
           search: () => Promise.resolve([]),
         },
         stored: { active: () => Promise.resolve(new Map()) },
+        database: UNASKED_DATABASE,
         standings,
         etherPrice: () => Promise.reject(new Error("no price is needed")),
         log: api.container.log,

@@ -15,6 +15,7 @@ import { watchFrom } from "../../../api/features/search/index/change-batches.ts"
 import type { IndexSource } from "../../../api/features/search/index/index-source.ts";
 import { indexStateModel } from "../../../api/features/search/index/index-state.ts";
 import { createIndexWriter } from "../../../api/features/search/index/index-writer.ts";
+import { createTableUpkeep } from "../../../api/features/search/index/table-upkeep.ts";
 import { listingFormat } from "../../../api/features/search/listing-format.ts";
 import { createLease, leaseModel } from "../../../api/jobs/lease.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
@@ -212,6 +213,43 @@ describe("the writer of a growing search index", () => {
     await until("it is tidied", () => Promise.resolve(tidied === 1));
     await writeAndFollow(1);
     await until("it is tidied again", () => Promise.resolve(tidied === 2));
+  });
+
+  it("rests after indexing vectors for twenty times as long as that took, and tidies meanwhile", async () => {
+    const calls = { tidy: 0, indexVectors: 0 };
+    let elapsedMs = 0;
+    const table = {
+      vectorsToIndex: () => Promise.resolve(INDEXED_FROM),
+      indexVectors() {
+        calls.indexVectors += 1;
+        elapsedMs += 1_000;
+        return Promise.resolve();
+      },
+      tidy() {
+        calls.tidy += 1;
+        return Promise.resolve();
+      },
+    } as unknown as SearchTable;
+    const log = createLogger({ level: "info", name: "a", destination: { write: (line) => void lines.push(line) } });
+    const upkeep = createTableUpkeep({
+      ...{ index: NAME, target: { name: "worn", table }, states: states(), log, elapsedMs: () => elapsedMs },
+    });
+    const untilIndexed = (times: number) =>
+      until(`${times} indexed`, () =>
+        Promise.resolve(lines.filter((line) => line.includes("indexed")).length === times),
+      );
+    upkeep.indexVectors();
+    await untilIndexed(1);
+    elapsedMs += 19_999;
+    upkeep.indexVectors();
+    // Nothing else is begun while vectors are indexed.
+    await upkeep.afterWrite(600);
+    await upkeep.tidied();
+    assert.deepEqual(calls, { tidy: 1, indexVectors: 1 });
+    elapsedMs += 1;
+    upkeep.indexVectors();
+    await untilIndexed(2);
+    assert.deepEqual(calls, { tidy: 1, indexVectors: 2 });
   });
 
   /** Tables that are held before they can be published: after all their documents have been written. */

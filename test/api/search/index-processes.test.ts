@@ -54,6 +54,8 @@ describe("two API processes and two workers that share a search index", () => {
         started.push(() => Promise.all(apis.map((api) => api.stop())));
         workers = [await startAnotherWorker(), await startAnotherWorker()];
         started.push(() => Promise.all(workers.map(killed)));
+        const states = indexStateModel(observer.container.connection);
+        await until("a worker has built the index", async () => (await states.findById("listings")) !== null, START_MS);
         const first = await list(0, "Falconry show");
         for (const api of [0, 1]) await untilFound(api, "falconry", first, START_MS);
       }).timeout(TEST_MS);

@@ -14,7 +14,7 @@ import { LISTING_FORMAT, listingFormat, rankingValuesOf } from "../../../api/fea
 import type { ListingFilter } from "../../../api/features/search/listing-format.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { openEngineTable } from "../../fixtures/engine-table.ts";
-import { LISTING_TABLE, openListingTable } from "../../fixtures/listing-table.ts";
+import { LISTING_TABLE, openListingTable, UNASKED_DATABASE } from "../../fixtures/listing-table.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 
 const TRUSTED: TradingHistory = {
@@ -173,6 +173,22 @@ describe("the search index", () => {
       });
     }
 
+    it("is made again once it has more than eight additions", async () => {
+      const documents = many(16, 0, 309);
+      const index = await openListingTable(documents.slice(0, 300), 16);
+      opened.push(index);
+      const { table } = index;
+      await table.indexVectors();
+      for (const [n, document] of documents.slice(300).entries()) {
+        assert.strictEqual(await table.vectorsToIndex(300, 300), 0, `${n} additions`);
+        await table.apply(listingFormat, [document], []);
+        await table.tidy();
+      }
+      assert.strictEqual(await table.vectorsToIndex(300, 300), 309);
+      await table.indexVectors();
+      assert.strictEqual(await table.vectorsToIndex(300, 300), 0);
+    });
+
     it("of another kind, as an earlier version made it, is replaced", async () => {
       const index = await openListingTable(many(16, 0, 300), 16);
       opened.push(index);
@@ -251,6 +267,7 @@ describe("the ranking of search results", () => {
     const service = createDiscoverService({
       encoders: { of: () => ({ encode: () => Promise.resolve(ENCODING) }) as unknown as SentenceEncoder },
       stored: index.stored,
+      database: UNASKED_DATABASE,
       index: {
         model: () => Promise.resolve("test"),
         format: () => Promise.resolve(format),
@@ -320,6 +337,7 @@ describe("the ranking of search results", () => {
         },
       },
       stored: { active: () => Promise.resolve(new Map()) },
+      database: UNASKED_DATABASE,
       standings: { of: () => Promise.resolve(new Map()) },
       etherPrice: () => Promise.reject(new Error("no price is needed")),
       log: createLogger({ level: "silent", name: "test" }),

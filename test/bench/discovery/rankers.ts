@@ -10,7 +10,7 @@ import { createDiscoverService } from "../../../api/features/search/service.ts";
 import { cosine } from "../../../api/features/search/embedding/vectors.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { openEngineTable } from "../../fixtures/engine-table.ts";
-import { LISTING_TABLE, openListingTable } from "../../fixtures/listing-table.ts";
+import { LISTING_TABLE, openListingTable, UNASKED_DATABASE } from "../../fixtures/listing-table.ts";
 import type { BenchListing } from "./corpus.ts";
 
 /** The ways to search that the bench compares. `ours` is what POST /api/v1/discover does. */
@@ -93,6 +93,7 @@ function discoverRanker(index: ListingTable, encoder: SentenceEncoder): Ranker {
   const log = createLogger({ level: "silent", name: "bench" });
   const discovery = createDiscoverService({
     ...{ encoders: { of: () => encoder }, stored: index.stored, standings, etherPrice, log },
+    database: UNASKED_DATABASE,
     index: {
       search: index.search,
       model: () => Promise.resolve(encoder.model),

@@ -1,6 +1,7 @@
 // A size of the market measured through real processes: a worker that builds the index from MongoDB, and two APIs that search it.
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import { Types } from "mongoose";
@@ -20,6 +21,7 @@ import { loadQueries } from "./corpus.ts";
 import { generate, megabytesOf } from "./sizes.ts";
 import type { Seed } from "./sizes.ts";
 import { isTrusted, trustSellers, walletOf } from "./trusted-sellers.ts";
+import { measureWithoutIndex } from "./without-index.ts";
 
 /** Where a service runs that the bench measures. */
 interface ServiceBench {
@@ -98,6 +100,15 @@ export async function measureServiceSize(size: number, seeds: readonly Seed[], b
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
     return JSON.parse(text) as unknown;
   }
+  /** Ids of the answers; undefined if the search is refused. */
+  async function answersOf(server: BenchServer, query: string): Promise<string[] | undefined> {
+    try {
+      return await idsOf(server, query);
+    } catch (error) {
+      if (String(error).includes("search_unavailable")) return undefined;
+      throw error;
+    }
+  }
   const discover = (server: BenchServer, query: string, filters = {}) => call(server, "POST", PATH, { query, filters });
   const idsOf = async (server: BenchServer, query: string) =>
     ((await discover(server, query)) as { serviceId: string }[]).map(({ serviceId }) => serviceId);
@@ -171,6 +182,7 @@ export async function measureServiceSize(size: number, seeds: readonly Seed[], b
     const isBuilt = async () => (await features.search.state.listings().catch(() => -1)) === size;
     await until("the index is built", isBuilt, BUILT_WITHIN_MS);
     const buildSeconds = round((performance.now() - builtFrom) / 1_000);
+    const folder = join(env.searchIndexUrl, databaseName);
     const one = await startApiServer(options("one"));
     stopping.push(() => one.stop());
     const other = await startApiServer(options("other"));
@@ -183,16 +195,22 @@ export async function measureServiceSize(size: number, seeds: readonly Seed[], b
       half: await search(one, { maxPrice: 50 }),
     };
     const perSecond = { one: await searchesPerSecond(one), two: await searchesPerSecond(one, other) };
+    const diskMb = round(megabytesOf(folder));
     say(`${size}: changing`);
-    return {
-      ...{
-        listings: size,
-        trustedSellers,
-        buildSeconds,
-        diskMb: round(megabytesOf(join(env.searchIndexUrl, databaseName))),
+    const shown = await changes(one, other);
+    const memory = { worker: memoryOf(worker.pid), api: memoryOf(one.pid) };
+    say(`${size}: searching without the index`);
+    const withoutIndex = await measureWithoutIndex({
+      search: (query) => answersOf(one, query),
+      async lose() {
+        await worker.stop();
+        await rm(folder, { recursive: true });
       },
-      ...{ search: searches, searchesPerSecond: perSecond, shown: await changes(one, other) },
-      ...{ worker: memoryOf(worker.pid), api: memoryOf(one.pid) },
+    });
+    return {
+      ...{ listings: size, trustedSellers, buildSeconds, diskMb },
+      ...{ search: searches, searchesPerSecond: perSecond, shown, withoutIndex },
+      ...memory,
     };
   } finally {
     for (const stop of stopping.toReversed()) await stop();

@@ -67,7 +67,7 @@ export interface SearchTable {
   tidy(): Promise<void>;
   /**
    * How many vectors are to be indexed now; 0 if the present index will do. An index is divided into parts by what was there when it was
-   * made. Later vectors are added to them, so a table that has grown many times over gets a new one.
+   * made. Later vectors are added to them, so a table that has grown many times over gets a new one, and so does one with many additions.
    * @param indexed how many vectors the present index was made from, 0 without one
    * @param from how many a table needs for an index
    */

@@ -14,6 +14,7 @@ import type { SearchTables } from "../engine/search-table.ts";
 import { ChangeStreamEndedError, inBatches } from "./change-batches.ts";
 import type { IndexSource, TableInUse } from "./index-source.ts";
 import type { IndexPosition, IndexState, IndexStateModel } from "./index-state.ts";
+import { createTableUpkeep } from "./table-upkeep.ts";
 
 /** Dependencies of a writer. */
 export interface IndexWriterDeps<Changed extends Record> {
@@ -33,14 +34,6 @@ export interface IndexWriterDeps<Changed extends Record> {
 /** How often the lease is renewed, and the position is noted while nothing changes. */
 const BEAT_MS = 1_000;
 const RETRY = { minMs: 200, maxMs: 10_000 };
-/** After so many writes, or changed documents, the table is tidied. */
-const WRITES_TO_TIDY = 50;
-const DOCUMENTS_TO_TIDY = 500;
-/**
- * A table of fewer documents is tidied as soon as nothing changes, which takes a moment: until then, the engine counts the words of a
- * replaced row and those of the new one.
- */
-const SOON_TIDIED_BELOW = 1_000;
 /** How often it is checked what isn't wanted any more and what is missing. */
 const CHECK_EVERY_MS = 5_000;
 /** For how long a replaced table stays for searches that still read it. */
@@ -58,12 +51,6 @@ class TakenOverError extends Error {
   constructor() {
     super("Another worker has taken over");
   }
-}
-
-/** What has been written since a table was tidied. */
-interface Writes {
-  writes: number;
-  documents: number;
 }
 
 /** An index that is being written. */
@@ -187,79 +174,35 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
     }
   }
 
-  /** Whether a table is to be tidied now. */
-  async function isUntidy(since: Writes, isIdle: boolean, { table }: TableInUse): Promise<boolean> {
-    if (since.writes >= WRITES_TO_TIDY || since.documents >= DOCUMENTS_TO_TIDY) return true;
-    return isIdle && since.writes > 0 && (await table.count()) < SOON_TIDIED_BELOW;
-  }
-
-  /** Tidies a table. That takes seconds for a million documents, in which searches and writes go on. */
-  async function tidy({ name, table }: TableInUse): Promise<void> {
-    try {
-      await table.tidy();
-    } catch (error) {
-      log.error({ err: error, table: name }, "couldn't tidy the search index; trying again after the next writes");
-    }
-  }
-
-  /** Indexes the vectors of a table that has grown. Searches and writes go on meanwhile. */
-  async function indexGrown({ name, table }: TableInUse): Promise<void> {
-    try {
-      const state = await states.findOne({ _id: source.name, table: name }).lean<IndexState | null>();
-      const count = await table.vectorsToIndex(state?.indexedVectors ?? 0);
-      if (count === 0) return;
-      await table.indexVectors();
-      await states.updateOne({ _id: source.name, table: name }, { indexedVectors: count });
-      log.info({ table: name, count }, "vectors of the search index indexed");
-    } catch (error) {
-      log.error({ err: error }, "couldn't index the vectors of the search index; trying again");
-    }
-  }
-
   /**
    * Follows the changes until the signal aborts, another process takes over, or the index has to be built again.
    * @param isBeingReplaced whether another table is being built. No state names that one yet, so nothing is dropped.
    */
   async function follow({ state, ...target }: OpenIndex, signal: AbortSignal, isBeingReplaced = false): Promise<void> {
     const changes = inBatches(source.watch(state.resume));
-    let untidied: Writes = { writes: 0, documents: 0 };
-    let tidying: Promise<void> | undefined;
-    /** One work at a time: the engine refuses an index of vectors whose files have been merged in the meantime. */
-    let upkeep: Promise<void> | undefined;
-    const startUpkeep = (work: Promise<void>): void => {
-      upkeep = work.finally(() => {
-        upkeep = undefined;
-      });
-    };
+    const upkeep = createTableUpkeep({ index: source.name, target, states, log });
     let checkAt = performance.now();
     try {
       while (!signal.aborted) {
         const batch = await changes.next(BEAT_MS, signal);
         if (!(await lease.acquire())) return;
-        if (batch.length > 0) {
-          await source.apply(batch, target);
-          untidied = { writes: untidied.writes + 1, documents: untidied.documents + batch.length };
-        }
+        if (batch.length > 0) await source.apply(batch, target);
         const resume = changes.position() === undefined ? {} : { resume: { token: changes.position() } };
         const noted = await states.updateOne(
           { _id: source.name, table: state.table },
           { followedAt: now(), ...resume },
         );
         if (noted.matchedCount === 0) return;
-        if (upkeep === undefined && (await isUntidy(untidied, batch.length === 0, target))) {
-          untidied = { writes: 0, documents: 0 };
-          tidying = tidy(target);
-          startUpkeep(tidying);
-        }
+        await upkeep.afterWrite(batch.length);
         if (isBeingReplaced || performance.now() < checkAt) continue;
         checkAt = performance.now() + CHECK_EVERY_MS;
         if (state.model !== encoder.model && (await source.isEmbedded())) return;
         await dropRetired(state);
-        if (upkeep === undefined) startUpkeep(indexGrown(target));
+        upkeep.indexVectors();
       }
     } finally {
       await changes.close();
-      await tidying;
+      await upkeep.tidied();
     }
   }
 

@@ -1,0 +1,31 @@
+import type { Encoding } from "../embedding/encoder.ts";
+import { cosine } from "../embedding/vectors.ts";
+import { searchTerm, wordsOf } from "../embedding/words.ts";
+import { coverageOf, foldedWords } from "./coverage.ts";
+import type { Match } from "./match.ts";
+import { EVEN_WORD_SCORE, relevanceOf, sumOf } from "./relevance.ts";
+import type { TableFormat } from "./table-format.ts";
+
+/** The words that a query looks for, without those that say nothing, each once. */
+export function wantedWords(query: string): string[] {
+  return [...new Set(wordsOf(query).filter((word) => searchTerm(word) !== null))];
+}
+
+/**
+ * Compares documents that no index has with a query. Each matching word counts the same, because only an index knows how rare
+ * it is.
+ * @returns takes a document with its vector, null without one of the encoder's; gives undefined if it doesn't answer the query
+ */
+export function matcherOf<Document extends { id: string }>(
+  { wordsOf: textOf }: Pick<TableFormat<Document, never>, "wordsOf">,
+  query: string,
+  encoding: Encoding | null,
+): (document: Document, vector: Float32Array | null) => Match<Document> | undefined {
+  const coverage = coverageOf(wordsOf(query).flatMap((word) => searchTerm(word) ?? []));
+  return (document, vector) => {
+    const closeness = vector === null || encoding === null ? 0 : cosine(encoding.vector, vector);
+    const shared = { score: EVEN_WORD_SCORE, coverage: coverage(foldedWords(textOf(document))) };
+    const parts = relevanceOf(encoding, closeness, shared);
+    return parts === undefined ? undefined : { document, relevance: sumOf(parts), parts, vector };
+  };
+}
