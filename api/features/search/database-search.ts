@@ -1,5 +1,6 @@
 import { MongoServerError } from "mongodb";
 import type { QueryFilter } from "mongoose";
+import PQueue from "p-queue";
 
 import { ApiError } from "../../http/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
@@ -40,8 +41,13 @@ export interface DatabaseSearchDeps {
 const CANDIDATES = 1_000;
 /** The database looks up each word. A request may have two hundred. */
 const MOST_WORDS = 32;
-/** How long the database may take, which reads every listing that has one of the words. */
+/**
+ * How long a search may take, waiting included. The database reads every listing that has one of the words, and remembers them
+ * until it knows the best.
+ */
 const LIMIT_MS = 5_000;
+/** More searches of a process wait. */
+const MOST_AT_ONCE = 4;
 const MAX_TIME_EXPIRED = 50;
 
 /**
@@ -50,28 +56,38 @@ const MAX_TIME_EXPIRED = 50;
  */
 export function createDatabaseSearch({ listings, encoder, log }: DatabaseSearchDeps): DatabaseSearch {
   const { model } = encoder;
+  const queue = new PQueue({ concurrency: MOST_AT_ONCE });
+
+  /** Listings that pass the filter and have some of the words, those first that have the most. */
+  async function find(words: readonly string[], filter: StoredFilter): Promise<ListingRecord[]> {
+    const endsAt = performance.now() + LIMIT_MS;
+    const limit = AbortSignal.timeout(LIMIT_MS);
+    const read = () =>
+      listings
+        // Words alone: a minus or quotes would have a meaning.
+        .find({ $text: { $search: words.join(" ") }, ...conditionOf(filter) })
+        .sort({ score: { $meta: "textScore" } })
+        .limit(CANDIDATES)
+        .maxTimeMS(Math.max(1, Math.ceil(endsAt - performance.now())))
+        .lean<ListingRecord[]>();
+    try {
+      return await queue.add(read, { signal: limit });
+    } catch (error) {
+      const isLate = limit.aborted || (error instanceof MongoServerError && error.code === MAX_TIME_EXPIRED);
+      throw isLate ? new ApiError("search_unavailable", { retryAfterSeconds: 2, cause: error }) : error;
+    }
+  }
+
   return {
     model,
     async search(text, filter) {
       const words = wantedWords(text).slice(0, MOST_WORDS);
       if (words.length === 0) return [];
       const match = matcherOf(listingFormat, text, await encodeUnderstood(encoder, text, log));
-      try {
-        const records = await listings
-          // Words alone: a minus or quotes would have a meaning.
-          .find({ $text: { $search: words.join(" ") }, ...conditionOf(filter) })
-          .sort({ score: { $meta: "textScore" } })
-          .limit(CANDIDATES)
-          .maxTimeMS(LIMIT_MS)
-          .lean<ListingRecord[]>();
-        return records.flatMap((record) => {
-          const { embedding } = record;
-          return match(toListing(record), embedding?.model === model ? vectorOf(embedding.vector) : null) ?? [];
-        });
-      } catch (error) {
-        if (!(error instanceof MongoServerError && error.code === MAX_TIME_EXPIRED)) throw error;
-        throw new ApiError("search_unavailable", { retryAfterSeconds: 2, cause: error });
-      }
+      return (await find(words, filter)).flatMap((record) => {
+        const { embedding } = record;
+        return match(toListing(record), embedding?.model === model ? vectorOf(embedding.vector) : null) ?? [];
+      });
     },
   };
 }

@@ -275,4 +275,11 @@ export const SEARCH_FAULTS: ApiMutant[] = [
     to: "error instanceof MongoServerError",
     tests: WITHOUT_INDEX,
   },
+  {
+    fault: "without the index, any number of searches of the database run at once",
+    file: DATABASE,
+    from: "new PQueue({ concurrency: MOST_AT_ONCE })",
+    to: "new PQueue()",
+    tests: WITHOUT_INDEX,
+  },
 ];

@@ -12,7 +12,7 @@ import { IndexUnavailableError } from "../../../api/features/search/index/index-
 import { indexStateModel } from "../../../api/features/search/index/index-state.ts";
 import { createDiscoverService } from "../../../api/features/search/service.ts";
 import { listingModel } from "../../../api/features/listings/model.ts";
-import type { ListingModel } from "../../../api/features/listings/model.ts";
+import type { ListingModel, ListingRecord } from "../../../api/features/listings/model.ts";
 import { ApiError } from "../../../api/http/errors.ts";
 import { hasIndex, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
@@ -152,25 +152,45 @@ describe("discovery without its index", () => {
     assert.isAbove((await meaning()) ?? 0, 0);
   });
 
+  /** A search of a collection that answers in this way. */
+  function searchOf(answer: () => Promise<ListingRecord[]>) {
+    const query = { sort: () => query, limit: () => query, maxTimeMS: () => query, lean: answer };
+    const listings = { find: () => query } as unknown as ListingModel;
+    const { log, features } = api.container;
+    return createDatabaseSearch({ listings, encoder: features.search.encoders.current, log });
+  }
+
   it("is refused with 503 if it takes the database too long, and fails with other errors of the database", async () => {
-    const { current: encoder } = api.container.features.search.encoders;
-    /** Stands for a collection whose searches end like this. */
-    const failing = (error: Error) => {
-      const query = {
-        sort: () => query,
-        limit: () => query,
-        maxTimeMS: () => query,
-        lean: () => Promise.reject(error),
-      };
-      return createDatabaseSearch({
-        ...{ encoder, log: api.container.log, listings: { find: () => query } as unknown as ListingModel },
-      });
-    };
     const slow = new MongoServerError({ message: "operation exceeded time limit", code: 50 });
-    const refused = await rejectionOf(failing(slow).search("falconry", {}), ApiError);
+    const late = searchOf(() => Promise.reject(slow)).search("falconry", {});
+    const refused = await rejectionOf(late, ApiError);
     assert.deepEqual([refused.code, refused.status], ["search_unavailable", 503]);
     const other = new MongoServerError({ message: "text index required for $text query", code: 27 });
-    assert.strictEqual(await rejectionOf(failing(other).search("falconry", {}), MongoServerError), other);
+    const failed = searchOf(() => Promise.reject(other)).search("falconry", {});
+    assert.strictEqual(await rejectionOf(failed, MongoServerError), other);
+  });
+
+  it("asks the database for four answers at once, and lets further searches wait", async () => {
+    const answered: (() => void)[] = [];
+    let running = 0;
+    let most = 0;
+    const search = searchOf(async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise<void>((resolve) => answered.push(resolve));
+      running -= 1;
+      return [];
+    });
+    const searches = Promise.all(Array.from({ length: 10 }, () => search.search("falconry", {})));
+    let isDone = false;
+    void searches.finally(() => (isDone = true));
+    await until("all have been answered", () => {
+      answered.splice(0).forEach((answer) => {
+        answer();
+      });
+      return Promise.resolve(isDone);
+    });
+    assert.strictEqual(most, 4);
   });
 
   it("isn't kept waiting by an index that has just failed slowly; one that fails fast is tried each time", async () => {
