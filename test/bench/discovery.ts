@@ -18,7 +18,10 @@ import { measureSize, seedsOf } from "./discovery/sizes.ts";
 import type { Seed, SizeResult } from "./discovery/sizes.ts";
 import { measureServiceSize } from "./discovery/service-sizes.ts";
 import type { ServiceSizeResult } from "./discovery/service-sizes.ts";
+import { relevanceWithoutIndex } from "./discovery/without-index.ts";
 
+/** Discovery while its index can't be read. */
+const WITHOUT_INDEX = "no index";
 /** Data and logs of the processes that are measured. */
 const DIR = join(".local", "bench", "discovery");
 
@@ -31,7 +34,8 @@ chain nor database.
 
 With --sizes, measures the search engine over so many generated listings instead: build, disk, memory, searches without and with
 filters that pass 2% and 50%, searches per second by one and two processes, and how soon a change shows. With --service too, a worker
-builds the index from a MongoDB of its own and two API processes search it, all over HTTP.
+builds the index from a MongoDB of its own and two API processes search it, all over HTTP; and then one searches without the index. How well
+that answers the queries of the bench comes first.
   --half HALF   ${HALVES.join(" or ")} (default held-out; weights are tuned with the other only)
   --sizes N,N…  numbers of listings, such as 1000,10000,100000,1000000
   --service     measure through real processes
@@ -65,7 +69,7 @@ const encoder = createThreadEncoder(createLogger({ level: "silent", name: "bench
 const say = (text: string): void => {
   console.error(text);
 };
-const reports: [RankerName, Report][] = [];
+const reports: [RankerName | typeof WITHOUT_INDEX, Report][] = [];
 const measured: (SizeResult | ServiceSizeResult)[] = [];
 
 /** No deal is made here, so nothing listens at the address of the subgraphs. */
@@ -82,6 +86,8 @@ async function measureServices(seeds: readonly Seed[]): Promise<void> {
     const facts = { ...stack.facts, networks: Object.fromEntries(networks) as unknown };
     writeFileSync(process.env["TEST_STACK"], JSON.stringify(facts));
     const { mongodbUri = "" } = stack.facts;
+    say("the queries of the bench without an index");
+    reports.push([WITHOUT_INDEX, await relevanceWithoutIndex(seeds, queries)]);
     for (const size of sizes)
       measured.push(await measureServiceSize(size, seeds, { dir: DIR, mongodbUri, trustedOneIn, say }));
   } finally {
@@ -94,9 +100,9 @@ if (sizes.length > 0) {
   if (values.service) await measureServices(seeds);
   else for (const size of sizes) measured.push(await measureSize(size, seeds, say));
 } else {
-  const rankers = await createRankers(listings, encoder);
-  for (const name of RANKERS) reports.push([name, await reportOf(rankers[name], queries, listings)]);
-  await rankers.close();
+  const compared = await createRankers(listings, encoder);
+  for (const name of RANKERS) reports.push([name, await reportOf(compared[name], queries, listings)]);
+  await compared.close();
 }
 await encoder.close();
 clearInterval(keepRunning);
@@ -136,12 +142,12 @@ function print(): void {
   console.log(compared("repeats in the first three", (report) => report.repeats, 0));
 }
 
-if (sizes.length > 0) {
-  if (values.json) console.log(JSON.stringify({ sizes: measured }));
-  else printSizes();
+const rankers = Object.fromEntries(reports);
+if (sizes.length > 0 && values.json) {
+  console.log(JSON.stringify({ sizes: measured, rankers }));
 } else if (values.json) {
-  const rankersByName = Object.fromEntries(reports);
-  console.log(JSON.stringify({ half, listings: listings.length, queries: queries.length, rankers: rankersByName }));
+  console.log(JSON.stringify({ half, listings: listings.length, queries: queries.length, rankers }));
 } else {
-  print();
+  if (reports.length > 0) print();
+  printSizes();
 }

@@ -182,6 +182,7 @@ describe("discovery without its index", () => {
       return [];
     });
     const searches = Promise.all(Array.from({ length: 10 }, () => search.search("falconry", {})));
+    await until("four are being answered", () => Promise.resolve(running >= 4));
     let isDone = false;
     void searches.finally(() => (isDone = true));
     await until("all have been answered", () => {

@@ -20,7 +20,7 @@ export type RankerName = (typeof RANKERS)[number];
 export type Ranker = (query: string) => Promise<string[]>;
 
 /** As many results as POST /api/v1/discover gives. */
-const RESULTS = 50;
+export const RESULTS = 50;
 /** Places of words and of vectors that the engine's hybrid joins. */
 const FUSED_PLACES = 100;
 

@@ -4,10 +4,7 @@ import { mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 
-import { Types } from "mongoose";
-
 import type { ListingRecord } from "../../../api/features/listings/model.ts";
-import { toBytes } from "../../../api/features/search/embedding/vectors.ts";
 import { listingBody, startTestApi } from "../../fixtures/api.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 import { until } from "../../fixtures/until.ts";
@@ -18,10 +15,11 @@ import { startApiServer, startWorkerProcess } from "../api/servers.ts";
 import type { BenchServer } from "../api/servers.ts";
 import { delaysOf, memoryOf } from "../events/summary.ts";
 import { loadQueries } from "./corpus.ts";
+import { recordOf } from "./records.ts";
 import { generate, megabytesOf } from "./sizes.ts";
 import type { Seed } from "./sizes.ts";
 import { isTrusted, trustSellers, walletOf } from "./trusted-sellers.ts";
-import { measureWithoutIndex } from "./without-index.ts";
+import { timeWithoutIndex } from "./without-index.ts";
 
 /** Where a service runs that the bench measures. */
 interface ServiceBench {
@@ -36,6 +34,7 @@ const PATH = "/api/v1/discover";
 const INSERTED_AT_ONCE = 1_000;
 const WARM_UP = 20;
 const QUERIES = 300;
+const QUERIES_WITHOUT_INDEX = 50;
 const LOAD_SECONDS = 10;
 const CONNECTIONS = 4;
 const CHANGES = 20;
@@ -77,13 +76,8 @@ export async function measureServiceSize(size: number, seeds: readonly Seed[], b
       const count = Math.min(INSERTED_AT_ONCE, size - done);
       const records = Array.from({ length: count }, (_, n): ListingRecord => {
         const { document, vector } = generate(seeds, done + n, random);
-        const { id: _id, price, ...fields } = document;
-        const sellerAddress = walletOf(fields.sellerAgentId);
-        return {
-          ...{ ...fields, _id, sellerAddress, sellerKey: sellerAddress, revision: 1 },
-          price: Types.Decimal128.fromString(price),
-          embedding: vector === null ? null : { model, vector: toBytes(vector) },
-        };
+        const sellerAddress = walletOf(document.sellerAgentId);
+        return recordOf({ ...document, sellerAddress }, vector, model);
       });
       await listings.insertMany(records);
       for (const record of records)
@@ -200,13 +194,12 @@ export async function measureServiceSize(size: number, seeds: readonly Seed[], b
     const shown = await changes(one, other);
     const memory = { worker: memoryOf(worker.pid), api: memoryOf(one.pid) };
     say(`${size}: searching without the index`);
-    const withoutIndex = await measureWithoutIndex({
-      search: (query) => answersOf(one, query),
-      async lose() {
-        await worker.stop();
-        await rm(folder, { recursive: true });
-      },
-    });
+    await worker.stop();
+    await rm(folder, { recursive: true });
+    const withoutIndex = await timeWithoutIndex(
+      Array.from({ length: QUERIES_WITHOUT_INDEX }, (_, turn) => queryOf(turn)),
+      (query) => answersOf(one, query),
+    );
     return {
       ...{ listings: size, trustedSellers, buildSeconds, diskMb },
       ...{ search: searches, searchesPerSecond: perSecond, shown, withoutIndex },

@@ -1,48 +1,50 @@
-// What a market answers whose index has lost its files.
+// What a market answers whose index has lost its files, or has none: MongoDB is searched.
+import type { ListingRecord } from "../../../api/features/listings/model.ts";
+import { startTestApi } from "../../fixtures/api.ts";
 import { delaysOf } from "../events/summary.ts";
-import { loadQueries } from "./corpus.ts";
+import type { BenchQuery } from "./corpus.ts";
+import { RESULTS, storedListing } from "./rankers.ts";
+import { recordOf } from "./records.ts";
+import { reportOf } from "./report.ts";
+import type { Report } from "./report.ts";
+import type { Seed } from "./sizes.ts";
 
-/** Answers that are compared. */
-const FIRST = 10;
-const QUERIES = 50;
-
-const queries = loadQueries()
-  .filter((_, n) => n % 4 === 0)
-  .slice(0, QUERIES)
-  .map(({ query }) => query);
-
-/** How a market is searched. */
-export interface LosableIndex {
-  /** Ids of the answers, best first; undefined if the search is refused. */
-  search: (query: string) => Promise<string[] | undefined>;
-  /** Removes the files of the index, which nobody writes any more. */
-  lose: () => Promise<void>;
+/** How well the listings of the bench answer its queries without an index. Needs the stack. */
+export async function relevanceWithoutIndex(seeds: readonly Seed[], queries: readonly BenchQuery[]): Promise<Report> {
+  const api = await startTestApi();
+  try {
+    const { connection, features } = api.container;
+    const { discovery, encoders } = features.search;
+    const records = seeds.map(({ listing, vector }) =>
+      recordOf(storedListing(listing), vector, encoders.current.model),
+    );
+    await connection.collection<ListingRecord>("listings").insertMany(records);
+    const ranker = async (query: string) =>
+      (await discovery.discover(query, {}, RESULTS)).map(({ listing }) => listing.id);
+    return await reportOf(
+      ranker,
+      queries,
+      seeds.map(({ listing }) => listing),
+    );
+  } finally {
+    await api.close();
+  }
 }
 
-/** Asks with the index and without it. Of the refused ones, the time counts, too. */
-export async function measureWithoutIndex({ search, lose }: LosableIndex) {
-  const indexed = new Map<string, readonly string[]>();
-  for (const query of queries) indexed.set(query, (await search(query))?.slice(0, FIRST) ?? []);
-  await lose();
+/**
+ * Times searches of a market without its index. Of the refused ones, the time counts, too.
+ * @param search returns undefined if the search is refused
+ */
+export async function timeWithoutIndex(
+  queries: readonly string[],
+  search: (query: string) => Promise<string[] | undefined>,
+) {
   const samples: number[] = [];
   let refused = 0;
-  let [wanted, found, sameFirst] = [0, 0, 0];
-  for (const [query, before] of indexed) {
+  for (const query of queries) {
     const sentAt = performance.now();
-    const after = await search(query);
+    if ((await search(query)) === undefined) refused += 1;
     samples.push(performance.now() - sentAt);
-    if (after === undefined) refused += 1;
-    const first = new Set(after?.slice(0, FIRST));
-    wanted += before.length;
-    found += before.filter((id) => first.has(id)).length;
-    if (before[0] === after?.[0]) sameFirst += 1;
   }
-  return {
-    ...delaysOf(samples),
-    queries: indexed.size,
-    refused,
-    /** Share of the first ten answers of the index that are among the first ten without it. */
-    sharedAt10: Number((found / wanted).toFixed(2)),
-    sameFirst,
-  };
+  return { ...delaysOf(samples), refused };
 }
