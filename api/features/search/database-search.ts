@@ -2,6 +2,7 @@ import { MongoServerError } from "mongodb";
 import type { QueryFilter } from "mongoose";
 import PQueue from "p-queue";
 
+import { CURRENCIES, DELIVERY_TYPES, NETWORKS } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { toListing } from "../listings/listing.ts";
@@ -24,7 +25,7 @@ export interface DatabaseSearch {
   /** The model whose vectors are compared. A listing with a vector of another one is found by its words. */
   model: string;
   /**
-   * The listings that pass the filter and answer the query, of those that share the most words with it.
+   * The listings that pass the filter and answer the query, of those that share the most words with it, and of the newest.
    * @throws ApiError `search_unavailable` if that takes the database too long, or the query can't be encoded
    */
   search(text: string, filter: StoredFilter): Promise<Match<Listing>[]>;
@@ -37,7 +38,7 @@ export interface DatabaseSearchDeps {
   log: Logger;
 }
 
-/** How many listings are compared. Each takes about 3 kB. */
+/** How many listings by words are compared, and how many of the newest. Each takes about 3 kB. */
 const CANDIDATES = 1_000;
 /** The database looks up each word. A request may have two hundred. */
 const MOST_WORDS = 32;
@@ -46,32 +47,43 @@ const MOST_WORDS = 32;
  * until it knows the best.
  */
 const LIMIT_MS = 5_000;
-/** More searches of a process wait. */
-const MOST_AT_ONCE = 4;
+/** More searches of a process wait: among a million listings, the database took up to a gigabyte for one. */
+const MOST_AT_ONCE = 2;
 const MAX_TIME_EXPIRED = 50;
 
 /**
  * Searches the database's index of words, which is kept with the listings, so that a lost index of discovery, or a store that
- * doesn't answer, makes answers slower and less complete, and isn't an outage: a listing that shares no word with the query is missing.
+ * doesn't answer, makes answers slower and isn't an outage. Of more than a thousand listings, those that share no word with the query are
+ * missing unless they are new.
  */
 export function createDatabaseSearch({ listings, encoder, log }: DatabaseSearchDeps): DatabaseSearch {
   const { model } = encoder;
   const queue = new PQueue({ concurrency: MOST_AT_ONCE });
 
-  /** Listings that pass the filter and have some of the words, those first that have the most. */
-  async function find(words: readonly string[], filter: StoredFilter): Promise<ListingRecord[]> {
-    const endsAt = performance.now() + LIMIT_MS;
-    const limit = AbortSignal.timeout(LIMIT_MS);
-    const read = () =>
+  /** Listings that pass the filter: those that have the most of the words, and the newest if there are few. */
+  async function candidates(words: readonly string[], filter: StoredFilter, endsAt: number): Promise<ListingRecord[]> {
+    const condition = conditionOf(filter);
+    const first = (wanted: QueryFilter<ListingRecord>, order: { _id: -1 } | { score: { $meta: "textScore" } }) =>
       listings
-        // Words alone: a minus or quotes would have a meaning.
-        .find({ $text: { $search: words.join(" ") }, ...conditionOf(filter) })
-        .sort({ score: { $meta: "textScore" } })
+        .find({ ...wanted, ...condition })
+        .sort(order)
         .limit(CANDIDATES)
         .maxTimeMS(Math.max(1, Math.ceil(endsAt - performance.now())))
         .lean<ListingRecord[]>();
+    // Words alone: a minus or quotes would have a meaning.
+    const text = { $text: { $search: words.join(" ") } };
+    const byWords = words.length === 0 ? [] : await first(text, { score: { $meta: "textScore" } });
+    if (byWords.length === CANDIDATES) return byWords;
+    const newest = await first({}, { _id: -1 });
+    return [...new Map([...byWords, ...newest].map((record) => [record._id, record])).values()];
+  }
+
+  /** @throws ApiError `search_unavailable` if it takes too long */
+  async function inTime(read: (endsAt: number) => Promise<ListingRecord[]>): Promise<ListingRecord[]> {
+    const endsAt = performance.now() + LIMIT_MS;
+    const limit = AbortSignal.timeout(LIMIT_MS);
     try {
-      return await queue.add(read, { signal: limit });
+      return await queue.add(() => read(endsAt), { signal: limit });
     } catch (error) {
       const isLate = limit.aborted || (error instanceof MongoServerError && error.code === MAX_TIME_EXPIRED);
       throw isLate ? new ApiError("search_unavailable", { retryAfterSeconds: 2, cause: error }) : error;
@@ -82,9 +94,9 @@ export function createDatabaseSearch({ listings, encoder, log }: DatabaseSearchD
     model,
     async search(text, filter) {
       const words = wantedWords(text).slice(0, MOST_WORDS);
-      if (words.length === 0) return [];
       const match = matcherOf(listingFormat, text, await encodeUnderstood(encoder, text, log));
-      return (await find(words, filter)).flatMap((record) => {
+      const records = await inTime((endsAt) => candidates(words, filter, endsAt));
+      return records.flatMap((record) => {
         const { embedding } = record;
         return match(toListing(record), embedding?.model === model ? vectorOf(embedding.vector) : null) ?? [];
       });
@@ -93,11 +105,18 @@ export function createDatabaseSearch({ listings, encoder, log }: DatabaseSearchD
 }
 
 function conditionOf({ category, network, sellerId, currency, deliveryType, prices }: StoredFilter) {
-  const fields = { category, network, sellerAgentId: sellerId, currency, deliveryType };
   return {
     status: "active",
-    ...Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)),
-    ...(prices === undefined ? {} : prices.length === 0 ? NOTHING : { $or: prices.map(pricesWithin) }),
+    ...(category === undefined ? {} : { category }),
+    ...(sellerId === undefined ? {} : { sellerAgentId: sellerId }),
+    // All values of a facet that is left open, so that the indexes of lists have the order (listings/model.ts).
+    network: { $in: network === undefined ? NETWORKS : [network] },
+    deliveryType: { $in: deliveryType === undefined ? DELIVERY_TYPES : [deliveryType] },
+    ...(prices === undefined
+      ? { currency: { $in: currency === undefined ? CURRENCIES : [currency] } }
+      : prices.length === 0
+        ? NOTHING
+        : { $or: prices.map(pricesWithin) }),
   } satisfies QueryFilter<ListingRecord>;
 }
 
