@@ -46,7 +46,7 @@ const MOST_WORDS = 32;
  * How long a search may take, waiting included. The database reads every listing that has one of the words, and remembers them
  * until it knows the best.
  */
-const LIMIT_MS = 5_000;
+const LIMIT_MS = 10_000;
 /** More searches of a process wait: among a million listings, the database took up to a gigabyte for one. */
 const MOST_AT_ONCE = 2;
 const MAX_TIME_EXPIRED = 50;
