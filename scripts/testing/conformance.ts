@@ -19,9 +19,11 @@ export interface Conformance {
 
 const FACTS = "test/spec-lines.tsv";
 const PENDING = "test/conformance-pending.txt";
-const LAST_DECISION = 49;
+const LAST_DECISION = 61;
+/** Decisions whose features don't exist yet. */
+const UNBUILT = new Set(["D52", "D53", "D54", "D55", "D56", "D57", "D58", "D59", "D60"]);
 /** The decisions that titles cite as `[D<number>]`. */
-const DECISIONS = Array.from({ length: LAST_DECISION }, (_, index) => `D${index + 1}`);
+const DECISIONS = Array.from({ length: LAST_DECISION }, (_, index) => `D${index + 1}`).filter((id) => !UNBUILT.has(id));
 /** A test that cites more facts proves none of them well. */
 const MOST_CITED = 4;
 const CITATION = /\[((?:[SD][\w.]+)(?:\s*,\s*[SD][\w.]+)*)\]/g;
