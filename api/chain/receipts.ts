@@ -1,4 +1,4 @@
-import { parseEventLogs } from "viem";
+import { erc20Abi, getAddress, parseEventLogs } from "viem";
 import type { Address, Hash, Hex, TransactionReceipt } from "viem";
 
 import { escrowAbi } from "./abis.ts";
@@ -10,6 +10,15 @@ export interface TermDifference {
   term: "buyer" | "seller" | "token" | "amount" | "deadline" | "disputeWindow" | "abandonmentGrace" | "criteriaHash";
   expected: string;
   actual: string;
+}
+
+/** Tokens that a transaction sent to the escrow contract for no escrow. */
+export interface PlainTransfer {
+  /** The token's contract. */
+  token: Address;
+  from: Address;
+  /** In the token's units. */
+  amount: bigint;
 }
 
 /** What a transaction hash proves about the funding of one escrow. */
@@ -24,6 +33,8 @@ export type FundingCheck =
   | { kind: "failed"; blockNumber: number }
   /** It succeeded and created no escrow in our contract. */
   | { kind: "noEscrow" }
+  /** It sent tokens to our contract without creating an escrow. The contract has no way to give them back. */
+  | { kind: "transfer"; transfers: PlainTransfer[] }
   /** It created other escrows. */
   | { kind: "otherEscrow"; escrowIds: Hex[] }
   /** It used the escrow id with other terms. */
@@ -58,6 +69,13 @@ function escrowLogs(receipt: TransactionReceipt, escrowContract: Address) {
   return receipt.logs.filter((log) => log.address.toLowerCase() === escrowContract.toLowerCase());
 }
 
+/** The tokens of any contract that a receipt moved to the escrow contract. */
+function transfersTo(receipt: TransactionReceipt, escrowContract: Address): PlainTransfer[] {
+  return parseEventLogs({ abi: erc20Abi, eventName: "Transfer", logs: receipt.logs })
+    .filter(({ args }) => args.to.toLowerCase() === escrowContract.toLowerCase() && args.value > 0n)
+    .map(({ address, args }) => ({ token: getAddress(address), from: args.from, amount: args.value }));
+}
+
 /**
  * Checks from a receipt's logs whether it funded the escrow of a checkout. The sender doesn't matter: a relayed
  * `createEscrowWithAuthorization` counts like `createEscrow` (specification row 8, decision 16).
@@ -75,6 +93,8 @@ export async function checkFunding(chain: ChainClient, txHash: Hash, terms: Fund
   });
   const own = created.find((log) => log.args.escrowId.toLowerCase() === terms.escrowId.toLowerCase());
   if (own === undefined) {
+    const transfers = created.length === 0 ? transfersTo(receipt, chain.deployment.escrow) : [];
+    if (transfers.length > 0) return { kind: "transfer", transfers };
     if (created.length === 0) return { kind: "noEscrow" };
     return { kind: "otherEscrow", escrowIds: created.map((log) => log.args.escrowId) };
   }

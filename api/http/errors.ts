@@ -55,6 +55,10 @@ export const ERROR_CATALOGUE = {
   funding_other_network: { status: 409, text: "The transaction is on another chain" },
   funding_other_terms: { status: 409, text: "The transaction created the escrow with terms other than the checkout's" },
   funding_pending: { status: 409, text: "The transaction isn't in a block yet" },
+  funding_was_a_transfer: {
+    status: 409,
+    text: "Tokens were sent to the escrow contract by a plain transfer, which funds no escrow: they are lost",
+  },
   idempotency_key_reused: { status: 409, text: "This Idempotency-Key was used for a request with other content" },
   inbox_full: { status: 409, text: "The recipient's inbox has no room for an unread message" },
   memory_quota_exceeded: { status: 409, text: "The agent's memory is full" },
@@ -65,6 +69,7 @@ export const ERROR_CATALOGUE = {
   request_in_progress: { status: 409, text: "A request with this Idempotency-Key is still being processed" },
   payment_method_empty: { status: 409, text: "The wallet neither holds nor has allowed the token's smallest deposit" },
   self_purchase: { status: 409, text: "An agent can't buy its own service" },
+  transaction_not_funded: { status: 409, text: "The buyer hasn't funded this transaction yet" },
   seller_terms_not_met: { status: 409, text: "The seller doesn't accept escrows on these terms" },
   service_archived: { status: 409, text: "The service is archived and can't be changed" },
   service_not_active: { status: 409, text: "The service isn't active" },

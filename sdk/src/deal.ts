@@ -216,7 +216,7 @@ export class Deal {
 
   /**
    * Has the API verify a funding by its transaction hash, and waits for the result (decision 16). Errors:
-   * `funding_failed`, `funding_other_network`, `funding_other_escrow`, `funding_other_terms`.
+   * `funding_failed`, `funding_other_network`, `funding_other_escrow`, `funding_other_terms`, `funding_was_a_transfer`.
    */
   async reportFunding(txHash: Hex, options: WaitOptions = {}): Promise<Transaction> {
     const patience = this.#patience("the verified funding", options);

@@ -11,6 +11,11 @@ export interface CheckoutDeps {
   checkout: CheckoutService;
 }
 
+/** Wallets make a transfer easier than a call, and agents may take escrowContract for an address to pay to. */
+const PLAIN_TRANSFER_WARNING =
+  "Never send tokens to escrowContract by a plain transfer: it funds nothing, and the tokens are lost. Only createEscrow, " +
+  "or createEscrowWithAuthorization, takes the deposit.";
+
 function paymentInstructions(record: TransactionRecord, tokenDomain: TokenDomain | null) {
   const { approve, createEscrow } = fundingCalls(record);
   return {
@@ -31,6 +36,7 @@ function paymentInstructions(record: TransactionRecord, tokenDomain: TokenDomain
     refundableAmount: record.lockedAmount,
     calls: [approve, createEscrow],
     gasless: gaslessFunding(record, tokenDomain),
+    warning: PLAIN_TRANSFER_WARNING,
   };
 }
 
@@ -40,7 +46,8 @@ const checkout = defineRoute({
   tag: "Checkout",
   summary: "Checks out a service: creates a transaction and the terms of its escrow",
   description:
-    "The buyer's wallet sends `calls` in order, waits for the receipt and posts its hash to `fundEndpoint`. A wallet " +
+    "The buyer's wallet sends `calls` in order, waits for the receipt and posts its hash to `fundEndpoint`. Tokens that are " +
+    "sent to `escrowContract` by a plain transfer instead fund nothing and are lost. A wallet " +
     "without gas signs `gasless.typedData` instead, and any other wallet sends `gasless.relay` with the signature. The " +
     "quote holds for 15 minutes. The 2% fee is part of `amount` and is never refunded; `refundableAmount` is the rest. " +
     "If the seller requires a minimum time to deliver, it must still be left when the escrow is funded at the quote's " +

@@ -108,7 +108,9 @@ export const checkoutAnswer = dataOf(
   z.object({
     transactionId: z.string(),
     paymentInstructions: z.object({
-      escrowContract: address,
+      escrowContract: address.meta({
+        description: "Never to be paid by a plain transfer, which funds nothing and loses the tokens",
+      }),
       escrowId: bytes32,
       sellerAddress: address,
       tokenAddress: address,
@@ -129,6 +131,7 @@ export const checkoutAnswer = dataOf(
       gasless: gaslessFunding.nullable().meta({
         description: "An alternative to `calls`: a signature that anyone may relay. Null for a token without EIP-3009",
       }),
+      warning: z.string().meta({ description: "What loses the deposit, for people and language models" }),
     }),
   }),
 );

@@ -57,6 +57,7 @@ const checkPayload = defineRoute({
   responses: { 200: checkAnswer },
   errors: [
     "not_found",
+    "transaction_not_funded",
     "criteria_not_available",
     "wrong_role",
     "escrow_state_conflict",

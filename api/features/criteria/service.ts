@@ -19,7 +19,7 @@ export interface CheckReport {
 
 /** Dependencies of the check. */
 export interface CheckOptions {
-  /** Reads a transaction for one of its parties. @throws ApiError `not_found`, `indexer_unavailable` */
+  /** Reads a transaction for one of its parties. @throws ApiError `not_found`, `transaction_not_funded`, `indexer_unavailable` */
   read: (transactionId: string, agentId: string, at: ReadingAt) => Promise<Reading>;
   evaluator: CriteriaEvaluator;
 }

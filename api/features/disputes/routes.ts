@@ -30,6 +30,7 @@ const EVIDENCE_RULES =
   "parties are complete, and at the end of the evidence period at the latest.";
 const evidenceErrors = [
   "not_found",
+  "transaction_not_funded",
   "dispute_not_open_on_chain",
   "evidence_closed",
   "evidence_limit_reached",
@@ -62,7 +63,7 @@ const readDispute = defineRoute({
   description: "Only its parties can read it.",
   params: disputeParams,
   responses: { 200: disputeAnswer },
-  errors: ["not_found", "indexer_unavailable"],
+  errors: ["not_found", "transaction_not_funded", "indexer_unavailable"],
 }).handle(async ({ params, caller, signal }, { disputes }: PartyDeps) => {
   const reading = await disputes.read(caller.agentId, params.disputeId, signal);
   return { status: 200, body: { success: true, data: presentDispute(reading) } };
@@ -78,7 +79,7 @@ const readRuling = defineRoute({
     "`rationaleHash`, which the resolver contract records.",
   params: disputeParams,
   responses: { 200: rulingAnswer },
-  errors: ["not_found", "ruling_not_available", "indexer_unavailable"],
+  errors: ["not_found", "transaction_not_funded", "ruling_not_available", "indexer_unavailable"],
 }).handle(async ({ params, caller, signal }, { disputes }: PartyDeps) => {
   const ruling = await disputes.ruling(caller.agentId, params.disputeId, signal);
   return { status: 200, body: { success: true, data: ruling } };
@@ -126,7 +127,14 @@ const offerSettlement = defineRoute({
   params: disputeParams,
   body: settlementBody,
   responses: { 200: disputeAnswer },
-  errors: ["not_found", "dispute_not_open_on_chain", "signature_invalid", "chain_unavailable", "indexer_unavailable"],
+  errors: [
+    "not_found",
+    "transaction_not_funded",
+    "dispute_not_open_on_chain",
+    "signature_invalid",
+    "chain_unavailable",
+    "indexer_unavailable",
+  ],
 }).handle(async ({ params, body, caller, signal }, { disputes }: PartyDeps) => {
   const reading = await disputes.offer(caller.agentId, params.disputeId, body, signal);
   return { status: 200, body: { success: true, data: presentDispute(reading) } };

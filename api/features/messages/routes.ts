@@ -27,7 +27,7 @@ const ID_PATH = "/api/v1/messages/{id}";
 const UCP_PATH = "/api/v1/ucp/messages";
 const sending = { tag, method: "POST", limitClass: "messageSend", budget: "message" } as const;
 const reading = { tag, method: "GET", limitClass: "inboxRead", budget: "api" } as const;
-const sendErrors = ["recipient_not_found", "not_found", "inbox_full"] as const;
+const sendErrors = ["recipient_not_found", "not_found", "transaction_not_funded", "inbox_full"] as const;
 
 const cursorOf = (next: string | null): string | null => (next === null ? null : encodeCursor({ after: next }));
 

@@ -19,8 +19,8 @@ const UCP_CONTENT_TYPE = "application/ucp+json";
 /** Sends messages (specification 2.7, rows 28 and 32). */
 export interface MessageSender {
   /**
-   * @throws ApiError `recipient_not_found`, `not_found` for `replyTo` and `transactionId`, `inbox_full`,
-   * `encrypted_message_repeated`
+   * @throws ApiError `recipient_not_found`, `not_found` for `replyTo` and `transactionId`, `transaction_not_funded`,
+   * `inbox_full`, `encrypted_message_repeated`
    */
   send(fromAgentId: string, message: z.output<typeof sendBody>, operation: Operation): Promise<MessageRecord>;
   /** Same errors as `send`. */
@@ -36,7 +36,7 @@ export interface MessageSenderDeps {
   clock: Clock;
   /** @throws ApiError `not_found` */
   findAgent: (agentId: string) => Promise<unknown>;
-  /** Whether an agent may know of a transaction. @throws ApiError `not_found` if it isn't a party */
+  /** Whether an agent may know of a transaction. @throws ApiError `not_found`, `transaction_not_funded` if not */
   findTransaction: (transactionId: string, agentId: string) => Promise<unknown>;
 }
 

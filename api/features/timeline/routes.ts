@@ -97,7 +97,7 @@ const readTimeline = defineRoute({
   params: transactionParams,
   query: timelineQuery,
   responses: { 200: timelineAnswer },
-  errors: ["not_found", "indexer_unavailable"],
+  errors: ["not_found", "transaction_not_funded", "indexer_unavailable"],
 }).handle(async ({ params, query, caller, signal }, { timelines }: TimelineDeps) => {
   const { entries, next, indexedBlock } = await timelines.page(caller.agentId, params.id, query, signal);
   const nextCursor = next === null ? null : encodeCursor(next);

@@ -26,7 +26,7 @@ export interface TimelinePage {
 export interface Timelines {
   /**
    * A page of what happened to a deal as one of its parties sees it, oldest first.
-   * @throws ApiError `not_found` for strangers, and for the seller of an unfunded checkout; `indexer_unavailable`
+   * @throws ApiError `not_found` for strangers, `transaction_not_funded` for the seller before the funding; `indexer_unavailable`
    */
   page(agentId: string, transactionId: string, query: TimelineQuery, signal?: AbortSignal): Promise<TimelinePage>;
 }

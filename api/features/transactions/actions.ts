@@ -1,8 +1,9 @@
 import { approveCall, createEscrowCall, moveCall, submitDeliveryCall } from "../../chain/calldata.ts";
 import type { CallTarget, ContractCall, EscrowMove } from "../../chain/calldata.ts";
+import { QUOTE_SECONDS } from "../../config/constants.ts";
 import { claimableAt, finalizableAt, graceEnd, resolvableAt, windowEnd } from "./deadlines.ts";
 import type { TransactionRecord } from "./model.ts";
-import { DELIVER_BODY_SCHEMA } from "./schemas.ts";
+import { CHECKOUT_BODY_SCHEMA, DELIVER_BODY_SCHEMA } from "./schemas.ts";
 import { termsOf } from "./snapshot.ts";
 
 /** A party's side of a transaction. */
@@ -26,11 +27,13 @@ export interface CallAction extends ContractCall {
 
 /** A step that a party takes with a request to this service. */
 export interface RequestAction {
-  action: "deliver";
+  action: "deliver" | "checkout";
   method: "POST";
   path: string;
   /** JSON Schema of the body. */
   bodySchema: Readonly<Record<string, unknown>>;
+  /** A body that can be sent as is, where the service knows one. */
+  body?: Readonly<Record<string, unknown>>;
   description: string;
   /** Last second in which the service accepts the request, in unix seconds; null if it stays open. */
   availableUntil: number | null;
@@ -81,6 +84,8 @@ export function nextActions(record: TransactionRecord, role: Role, now: number):
   switch (record.status) {
     case "pending_funding":
       return role === "buyer" ? fundingActions(record, now) : [];
+    case "expired":
+      return role === "buyer" ? checkoutAgain(record) : [];
     case "funded":
       return role === "buyer" ? reclaimActions(record, now) : deliveryActions(record, now);
     case "delivered":
@@ -100,11 +105,44 @@ function move(record: TransactionRecord, action: EscrowMove, availableUntil: num
 }
 
 function fundingActions(record: TransactionRecord, now: number): Action[] {
-  if (record.quoteExpiresAt === null || now > record.quoteExpiresAt) return [];
+  if (record.quoteExpiresAt === null || now > record.quoteExpiresAt) return checkoutAgain(record);
   const { approve, createEscrow } = fundingCalls(record);
   return [
     { action: "approve", ...approve, availableUntil: record.quoteExpiresAt },
     { action: "createEscrow", ...createEscrow, availableUntil: record.quoteExpiresAt },
+  ];
+}
+
+/**
+ * The order that was never funded, once more: its quote has ended, or another escrow has taken its id, so that the chain
+ * refuses its createEscrow for ever.
+ */
+function checkoutAgain(record: TransactionRecord): RequestAction[] {
+  const { serviceId, quoteExpiresAt, criteriaJson, requestPayloadJson, callbackUrl } = record;
+  if (record.unsolicited || serviceId === null || quoteExpiresAt === null) return [];
+  const { criteria } = (criteriaJson === null ? {} : JSON.parse(criteriaJson)) as { criteria?: unknown };
+  const order = {
+    serviceId,
+    quantity: record.quantity,
+    paymentMethod: record.token.symbol.toLowerCase(),
+    callbackUrl,
+    requestPayload: requestPayloadJson === null ? null : (JSON.parse(requestPayloadJson) as unknown),
+    disputeWindow: record.disputeWindow,
+    abandonmentGrace: record.abandonmentGrace,
+    // Checkout counts both from the same moment.
+    deliveryDeadlineSeconds: record.deadline - quoteExpiresAt + QUOTE_SECONDS,
+    criteria: criteria ?? null,
+  };
+  return [
+    {
+      action: "checkout",
+      method: "POST",
+      path: "/api/v1/checkout",
+      bodySchema: CHECKOUT_BODY_SCHEMA,
+      body: Object.fromEntries(Object.entries(order).filter(([, value]) => value !== null)),
+      description: "Order the same again; the answer has a new escrow id, a new quote and new calls",
+      availableUntil: null,
+    },
   ];
 }
 

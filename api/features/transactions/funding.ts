@@ -26,6 +26,10 @@ export interface FundingOptions {
 }
 
 const PENDING_RETRY_SECONDS = 2;
+const TRANSFER_IS_LOST =
+  "The escrow contract takes a deposit only itself, when createEscrow or createEscrowWithAuthorization calls it. It counts " +
+  "no other tokens for anybody and has no function that sends them back. To fund this checkout, send its createEscrow; it " +
+  "takes the deposit again.";
 
 /** Verifies the funding of a checkout by its transaction hash (specification row 8, decision 16). */
 export function createFunding(options: FundingOptions) {
@@ -69,6 +73,12 @@ export function createFunding(options: FundingOptions) {
         throw new ApiError("funding_failed", { details: { ...facts, blockNumber: check.blockNumber } });
       case "noEscrow":
         throw new ApiError("funding_other_escrow", { details: { ...facts, createdEscrowIds: [] } });
+      case "transfer": {
+        const transfers = check.transfers.map((one) => ({ ...one, amount: one.amount.toString() }));
+        throw new ApiError("funding_was_a_transfer", {
+          details: { ...facts, escrowContract: record.escrowContract, transfers, why: TRANSFER_IS_LOST },
+        });
+      }
       case "otherEscrow":
         throw new ApiError("funding_other_escrow", { details: { ...facts, createdEscrowIds: check.escrowIds } });
       case "otherTerms":

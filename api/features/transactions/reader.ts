@@ -94,11 +94,18 @@ export function createTransactionReader(options: ReaderOptions) {
     };
   }
 
-  /** A party's read. What a seller may not see yet doesn't exist for it. */
+  /**
+   * A party's read. The seller of a checkout that waits for its funding learns no more than that, and a checkout that was
+   * never funded doesn't exist for it (decision 15).
+   * @throws ApiError `not_found`, `transaction_not_funded`
+   */
   async function read(transactionId: string, agentId: string, at: ReadingAt = {}): Promise<Reading> {
     const reading = await current(await find(transactionId, agentId), at);
-    if (reading.role === "seller" && UNFUNDED.includes(reading.record.status)) throw new ApiError("not_found");
-    return reading;
+    const { status } = reading.record;
+    if (reading.role !== "seller" || !UNFUNDED.includes(status)) return reading;
+    if (status !== "pending_funding") throw new ApiError("not_found");
+    const details = { transactionId, status, indexedBlock: reading.indexedBlock };
+    throw new ApiError("transaction_not_funded", { details });
   }
 
   /**

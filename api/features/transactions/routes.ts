@@ -62,13 +62,14 @@ const readTransaction = defineRoute({
   description:
     "Each of `actions` is a call that the caller's wallet can send as is (`to`, `data`, `value`), or a request to this " +
     "service (`method`, `path`, `bodySchema`). A seller first submits the payload with `deliver`; `submitDelivery` then " +
-    "has its calldata. Only the parties can read a transaction.",
+    "has its calldata. Only the parties can read a transaction, and its seller only once it is funded (409 " +
+    "`transaction_not_funded`).",
   params: transactionParams,
   query: readQuery,
   // The seller's endpoint comes with a token of the job.
   storesAnswer: false,
   responses: { 200: transactionWithActionsAnswer },
-  errors: ["not_found", "indexer_unavailable"],
+  errors: ["not_found", "transaction_not_funded", "indexer_unavailable"],
 }).handle(async ({ params, query, caller, signal }, { transactions }: TransactionDeps) => {
   const reading = await transactions.get(caller.agentId, params.id, { minBlock: query.minBlock, signal });
   const { record, role, indexedBlock, actions, jobAccess } = reading;
@@ -88,7 +89,7 @@ const readCriteria = defineRoute({
   description: "`criteriaHash` is the keccak256 of the RFC 8785 canonical JSON of `criteria`.",
   params: transactionParams,
   responses: { 200: criteriaAnswer },
-  errors: ["not_found", "criteria_not_available", "indexer_unavailable"],
+  errors: ["not_found", "transaction_not_funded", "criteria_not_available", "indexer_unavailable"],
 }).handle(async ({ params, caller, signal }, { transactions }: TransactionDeps) => ({
   status: 200,
   body: { success: true, data: await transactions.criteria(caller.agentId, params.id, signal) },
@@ -102,7 +103,8 @@ const fundTransaction = defineRoute({
   description:
     "The buyer sends the hash of its createEscrow transaction once it has the receipt. The answer is 202 until the " +
     "subgraph has reached the receipt's block. An escrow on chain is also recognized without this call. The hash is " +
-    "checked first: 402 means that the createEscrow failed and the wallet holds less than the deposit.",
+    "checked first: 402 means that the createEscrow failed and the wallet holds less than the deposit, and 409 " +
+    "`funding_was_a_transfer` that tokens were sent to the escrow contract without createEscrow, which loses them.",
   auth: "apiKey",
   limitClass: "fund",
   budget: "transaction",
@@ -112,6 +114,7 @@ const fundTransaction = defineRoute({
   provisional: [202],
   errors: [
     "not_found",
+    "transaction_not_funded",
     "wrong_role",
     "insufficient_token_balance",
     "funding_not_found",
@@ -120,6 +123,7 @@ const fundTransaction = defineRoute({
     "funding_other_network",
     "funding_other_escrow",
     "funding_other_terms",
+    "funding_was_a_transfer",
     "chain_unavailable",
     "indexer_unavailable",
   ],
@@ -153,6 +157,7 @@ const deliverTransaction = defineRoute({
   provisional: [202],
   errors: [
     "not_found",
+    "transaction_not_funded",
     "wrong_role",
     "escrow_state_conflict",
     "delivery_already_submitted",
@@ -173,14 +178,23 @@ const confirmTransaction = defineRoute({
   path: `${ID_PATH}/confirm`,
   tag,
   summary: "Confirms that the buyer accepted on chain",
-  description: "Only reads the chain's state. Before `accept` the answer is 409 with the call in `details.accept`.",
+  description:
+    "Only reads the chain's state. Before `accept` the answer is 409 with the call in `details.accept`, which is null while " +
+    "the chain would refuse it, and with what the caller may do next in `details.actions`.",
   auth: "apiKey",
   limitClass: "confirm",
   budget: "transaction",
   params: transactionParams,
   body: confirmBody,
   responses: { 200: transactionAnswer },
-  errors: ["not_found", "wrong_role", "not_accepted_on_chain", "chain_unavailable", "indexer_unavailable"],
+  errors: [
+    "not_found",
+    "transaction_not_funded",
+    "wrong_role",
+    "not_accepted_on_chain",
+    "chain_unavailable",
+    "indexer_unavailable",
+  ],
 }).handle(async ({ params, caller, signal }, { transactions }: TransactionDeps) => {
   const { record, role, indexedBlock } = await transactions.confirm(caller.agentId, params.id, signal);
   return { status: 200, body: { success: true, data: presentTransaction(record, role, indexedBlock) } };
@@ -197,7 +211,7 @@ const claimAbandoned = defineRoute({
     "`claimableAt` is null and `reason` says why.",
   params: transactionParams,
   responses: { 200: claimAbandonedAnswer },
-  errors: ["not_found", "wrong_role", "indexer_unavailable"],
+  errors: ["not_found", "transaction_not_funded", "wrong_role", "indexer_unavailable"],
 }).handle(async ({ params, caller, signal }, { transactions }: TransactionDeps) => {
   const { call, indexedBlock, opensAt, reason } = await transactions.claimAbandoned(caller.agentId, params.id, signal);
   const data = { ...call, claimable: reason === null, claimableAt: isoOrNull(opensAt), reason, indexedBlock };
@@ -215,7 +229,7 @@ const finalize = defineRoute({
     "`finalizableAt` is null and `reason` says why.",
   params: transactionParams,
   responses: { 200: finalizeAnswer },
-  errors: ["not_found", "indexer_unavailable"],
+  errors: ["not_found", "transaction_not_funded", "indexer_unavailable"],
 }).handle(async ({ params, caller, signal }, { transactions }: TransactionDeps) => {
   const { call, indexedBlock, opensAt, reason } = await transactions.finalize(caller.agentId, params.id, signal);
   const data = { ...call, finalizable: reason === null, finalizableAt: isoOrNull(opensAt), reason, indexedBlock };

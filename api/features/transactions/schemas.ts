@@ -50,10 +50,13 @@ const callAction = z
 /** A step that the caller takes with a request to this service. */
 const requestAction = z
   .object({
-    action: z.literal("deliver"),
+    action: z.enum(["deliver", "checkout"]),
     method: z.literal("POST"),
     path: z.string(),
     bodySchema: jsonObject.meta({ description: "JSON Schema of the body" }),
+    body: jsonObject
+      .optional()
+      .meta({ description: "`checkout`: a body that orders the same again, ready to be sent" }),
     description: z.string(),
     availableUntil,
   })
@@ -217,6 +220,24 @@ export const DELIVER_BODY_SCHEMA = {
     },
   },
   required: ["responsePayload"],
+  additionalProperties: false,
+} as const;
+/** Body of a checkout as JSON Schema, for the `checkout` action. The request itself is checked by the checkout. */
+export const CHECKOUT_BODY_SCHEMA = {
+  type: "object",
+  properties: {
+    serviceId: { type: "string" },
+    quantity: { type: "integer", minimum: 1 },
+    paymentMethod: { type: "string", description: "`usdc` or `weth`" },
+    callbackUrl: { type: "string" },
+    requestPayload: { type: "object" },
+    disputeWindow: { type: "integer", description: "seconds" },
+    abandonmentGrace: { type: "integer", description: "seconds" },
+    deliveryDeadlineSeconds: { type: "integer", description: "seconds" },
+    network: { type: "string", description: "If given, must be the network of the service" },
+    criteria: { type: "object", description: "`schema` and `checks` that the result must satisfy" },
+  },
+  required: ["serviceId", "paymentMethod"],
   additionalProperties: false,
 } as const;
 /** Body of confirm, which takes no fields. */

@@ -13,6 +13,7 @@ import type { createDelivery, DeliveryInput } from "./delivery.ts";
 import type { createFunding } from "./funding.ts";
 import type { createJobAccess, JobAccess } from "./job-access.ts";
 import type { ListReader } from "./list-reader.ts";
+import { presentAction } from "./presenter.ts";
 import type { Reading, ReadingAt, TransactionReader } from "./reader.ts";
 
 /** A call, and when the chain starts to accept it. */
@@ -93,8 +94,12 @@ export function createTransactionService(options: TransactionServiceOptions) {
         await reader.remember(reading);
         return reading;
       }
-      const accept = moveCall(callTarget(record), "accept", record.escrowId);
-      throw new ApiError("not_accepted_on_chain", { details: { status: record.status, accept, indexedBlock } });
+      const actions = nextActions(record, reading.role, reading.chainNow);
+      // Outside the dispute window of a delivery the chain refuses the call.
+      const isOpen = actions.some(({ action }) => action === "accept");
+      const accept = isOpen ? moveCall(callTarget(record), "accept", record.escrowId) : null;
+      const details = { status: record.status, accept, actions: actions.map(presentAction), indexedBlock };
+      throw new ApiError("not_accepted_on_chain", { details });
     },
 
     /** Calldata for the buyer to reclaim the deposit of an undelivered job (specification row 11, decision 19). */

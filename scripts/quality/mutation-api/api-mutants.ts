@@ -1,5 +1,6 @@
 import type { ApiMutant } from "./api-mutant.ts";
 import { ANALYTICS_FAULTS } from "./analytics.ts";
+import { BEFORE_FUNDING_FAULTS } from "./before-funding.ts";
 import { DEAL_FAULTS } from "./deals.ts";
 import { DISPUTE_FAULTS } from "./disputes.ts";
 import { DOOR_FAULTS } from "./door.ts";
@@ -23,6 +24,7 @@ export const API_MUTANTS: readonly ApiMutant[] = [
   ...MARKET_FAULTS,
   ...SEARCH_FAULTS,
   ...DEAL_FAULTS,
+  ...BEFORE_FUNDING_FAULTS,
   ...MOVE_FAULTS,
   ...PAYMENT_FAULTS,
   ...DISPUTE_FAULTS,

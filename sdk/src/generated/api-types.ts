@@ -776,13 +776,19 @@ export type CallAction = {
 };
 
 export type RequestAction = {
-  action: "deliver";
+  action: "deliver" | "checkout";
   method: "POST";
   path: string;
   /**
    * JSON Schema of the body
    */
   bodySchema: {
+    [key: string]: unknown;
+  };
+  /**
+   * `checkout`: a body that orders the same again, ready to be sent
+   */
+  body?: {
     [key: string]: unknown;
   };
   description: string;
@@ -3805,6 +3811,9 @@ export type PostApiV1CheckoutResponses = {
     data: {
       transactionId: string;
       paymentInstructions: {
+        /**
+         * Never to be paid by a plain transfer, which funds nothing and loses the tokens
+         */
         escrowContract: string;
         escrowId: string;
         sellerAddress: string;
@@ -3840,6 +3849,10 @@ export type PostApiV1CheckoutResponses = {
          * An alternative to `calls`: a signature that anyone may relay. Null for a token without EIP-3009
          */
         gasless: GaslessFunding | null;
+        /**
+         * What loses the deposit, for people and language models
+         */
+        warning: string;
       };
     };
   };
@@ -3975,6 +3988,10 @@ export type GetApiV1TransactionsByIdErrors = {
    */
   404: Error;
   /**
+   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   */
+  409: Error;
+  /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
   429: Error;
@@ -4045,6 +4062,10 @@ export type GetApiV1TransactionsByIdCriteriaErrors = {
    * `criteria_not_available`: This transaction has no criteria document
    */
   404: Error;
+  /**
+   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -4144,6 +4165,8 @@ export type PostApiV1TransactionsByIdFundErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   *
    * `funding_not_found`: The transaction doesn't exist on the settlement chain
    *
    * `funding_pending`: The transaction isn't in a block yet
@@ -4155,6 +4178,8 @@ export type PostApiV1TransactionsByIdFundErrors = {
    * `funding_other_escrow`: The transaction didn't create the escrow of this checkout
    *
    * `funding_other_terms`: The transaction created the escrow with terms other than the checkout's
+   *
+   * `funding_was_a_transfer`: Tokens were sent to the escrow contract by a plain transfer, which funds no escrow: they are lost
    */
   409: Error;
   /**
@@ -4265,6 +4290,8 @@ export type PostApiV1TransactionsByIdDeliverErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    *
    * `escrow_state_conflict`: The escrow's state on chain doesn't allow this
    *
@@ -4379,6 +4406,8 @@ export type PostApiV1TransactionsByIdConfirmErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   *
    * `not_accepted_on_chain`: The buyer has not accepted the delivery on chain
    */
   409: Error;
@@ -4464,6 +4493,10 @@ export type GetApiV1TransactionsByIdClaimAbandonedErrors = {
    * `not_found`: Not found
    */
   404: Error;
+  /**
+   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -4552,6 +4585,10 @@ export type GetApiV1TransactionsByIdFinalizeErrors = {
    * `not_found`: Not found
    */
   404: Error;
+  /**
+   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -4656,6 +4693,8 @@ export type PostApiV1TransactionsByIdCheckErrors = {
    */
   404: Error;
   /**
+   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   *
    * `escrow_state_conflict`: The escrow's state on chain doesn't allow this
    */
   409: Error;
@@ -4781,6 +4820,8 @@ export type PostApiV1DisputesErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   *
    * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
    *
    * `evidence_closed`: No more evidence is taken from this party
@@ -4869,6 +4910,10 @@ export type GetApiV1DisputesByDisputeIdErrors = {
    */
   404: Error;
   /**
+   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   */
+  409: Error;
+  /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
   429: Error;
@@ -4940,6 +4985,10 @@ export type GetApiV1DisputesByDisputeIdRulingErrors = {
    * `ruling_not_available`: The dispute hasn't been ruled
    */
   404: Error;
+  /**
+   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -5054,6 +5103,8 @@ export type PostApiV1DisputesByDisputeIdEvidenceErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    *
    * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
    *
@@ -5171,6 +5222,8 @@ export type PostApiV1TransactionsByIdDisputeEvidenceErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   *
    * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
    *
    * `evidence_closed`: No more evidence is taken from this party
@@ -5284,6 +5337,8 @@ export type PostApiV1DisputesByDisputeIdSettlementErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    *
    * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
    */
@@ -8005,6 +8060,8 @@ export type PostApiV1MessagesErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   *
    * `inbox_full`: The recipient's inbox has no room for an unread message
    *
    * `encrypted_message_repeated`: This ciphertext has already been sent to the agent
@@ -8345,6 +8402,8 @@ export type PostApiV1UcpMessagesErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    *
    * `inbox_full`: The recipient's inbox has no room for an unread message
    */
@@ -8777,6 +8836,10 @@ export type GetApiV1TransactionsByIdTimelineErrors = {
    * `not_found`: Not found
    */
   404: Error;
+  /**
+   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */

@@ -107,10 +107,10 @@ describe("a check before money moves", () => {
     });
   });
 
-  it("[D33] doesn't exist for a stranger, nor for the seller before the funding", async () => {
+  it("[D15] [D33] doesn't exist for a stranger, and is closed to the seller before the funding", async () => {
     assertError(await check(stranger, { responsePayload: GOOD }), 404, "not_found");
     const pending = await checkOut(market, { criteria });
-    assertError(await check(market.seller, { responsePayload: GOOD }, pending), 404, "not_found");
+    assertError(await check(market.seller, { responsePayload: GOOD }, pending), 409, "transaction_not_funded");
     assertError(await check(market.buyer, {}, pending), 409, "escrow_state_conflict");
   });
 

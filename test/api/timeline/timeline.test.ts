@@ -214,7 +214,7 @@ describe("the timeline of a deal", () => {
     const { body, text } = await timeline(market.buyer, transactionId);
     assert.deepEqual([body.data, body.nextCursor], [[], null]);
     assert.isAbove(body.indexedBlock, 0, text);
-    assertError(await timeline(market.seller, transactionId), 404, "not_found");
+    assertError(await timeline(market.seller, transactionId), 409, "transaction_not_funded");
   });
 
   it("[D47] of a disputed deal has the dispute", async () => {

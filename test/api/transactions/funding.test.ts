@@ -189,9 +189,9 @@ describe("the funding of a transaction", () => {
     );
   });
 
-  it("[D33] is only for the buyer: the seller gets 403, and 404 until it is funded", async () => {
+  it("[D33] is only for the buyer: the seller gets 403, and 409 until it is funded", async () => {
     const checkout = await checkOut(market);
-    assertError(await fund(checkout, UNKNOWN_HASH, market.seller), 404, "not_found");
+    assertError(await fund(checkout, UNKNOWN_HASH, market.seller), 409, "transaction_not_funded");
     const { transactionHash } = await createEscrow(market, checkout);
     assert.strictEqual((await fund(checkout, transactionHash)).status, 200);
     assertError(await fund(checkout, transactionHash, market.seller), 403, "wrong_role");

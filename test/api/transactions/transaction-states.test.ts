@@ -131,6 +131,24 @@ describe("the states of a transaction", () => {
       }));
   }
 
+  it("[D18] confirm hands out accept only while the chain would take it, and the caller's actions in every state", () =>
+    unchanged(async () => {
+      for (const state of STATES.filter((each) => each !== "released")) {
+        for (const [on, year] of years()) {
+          const { transactionId, paymentInstructions: terms } = deals[state];
+          const answer = await on.request("POST", `/api/v1/transactions/${transactionId}/confirm`, {
+            key: market.buyer.apiKey,
+          });
+          assertError(answer, 409, "not_accepted_on_chain");
+          const { accept, actions } = answer.body.details;
+          const { data } = moveCall(target(), "accept", terms.escrowId);
+          const expected = state === "delivered" && year === 0 ? data : undefined;
+          assert.strictEqual(accept?.data, expected, `${state}, year ${year}`);
+          assert.deepEqual(actions, (await readTransaction(on, market.buyer, transactionId)).actions);
+        }
+      }
+    }));
+
   it("[D5] the criteria of a checkout are available in every state, to each party that sees it", () =>
     unchanged(async () => {
       for (const state of STATES) {

@@ -52,7 +52,7 @@ describe("transactions", () => {
 
     it("[D15] only by the buyer while they wait for funding", async () => {
       const checkout = await checkOut(market);
-      assertError(await call(market.seller, "GET", pathOf(checkout)), 404, "not_found");
+      assertError(await call(market.seller, "GET", pathOf(checkout)), 409, "transaction_not_funded");
       assert.strictEqual((await call(market.buyer, "GET", pathOf(checkout))).status, 200);
       const { body } = await call(market.seller, "GET", "/api/v1/transactions?limit=100");
       assert.ok(!body.data.some((entry: { transactionId: string }) => entry.transactionId === checkout.transactionId));
@@ -171,7 +171,7 @@ describe("transactions", () => {
 
     it("is refused before funding, and after the job was declined", async () => {
       const pending = await checkOut(market);
-      assertError(await deliver(pending, { responsePayload: {} }), 404, "not_found");
+      assertError(await deliver(pending, { responsePayload: {} }), 409, "transaction_not_funded");
       const checkout = await fundedDeal(market);
       await act(api, chain, market.seller, checkout.transactionId, "refund");
       await until(
@@ -241,7 +241,8 @@ describe("transactions", () => {
       const { escrowId } = checkout.paymentInstructions;
       const early = await confirm(checkout);
       assertError(early, 409, "not_accepted_on_chain");
-      assert.strictEqual(early.body.details.status, "funded");
+      const { status, accept, actions } = early.body.details;
+      assert.deepEqual([status, accept, actions], ["funded", null, []]);
 
       await deliverDeal(market, checkout.transactionId);
       await until(
@@ -265,11 +266,11 @@ describe("transactions", () => {
       assert.strictEqual(done.body.data.automatic, false);
     });
 
-    it("[D18] of an unfunded checkout is 409, with the calldata for later", async () => {
+    it("[D18] of an unfunded checkout is 409, without a call that the chain would refuse", async () => {
       const checkout = await checkOut(market);
       const answer = await confirm(checkout);
       assertError(answer, 409, "not_accepted_on_chain");
-      assert.strictEqual(answer.body.details.status, "pending_funding");
+      assert.deepEqual([answer.body.details.status, answer.body.details.accept], ["pending_funding", null]);
     });
 
     it("[D33] is only for the buyer: the seller gets 403", async () => {
