@@ -1,7 +1,4 @@
-import type { LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
-
-import { Agent, request } from "undici";
 
 import {
   EVENT_ID_HEADER,
@@ -12,7 +9,9 @@ import {
 import type { AttemptResult } from "../outbox/model.ts";
 import { checkAddress } from "./address-check.ts";
 import { createHostResolver } from "./host-resolver.ts";
-import type { ResolvedAddress, ResolveHost } from "./host-resolver.ts";
+import type { ResolveHost } from "./host-resolver.ts";
+import { pinnedExchange } from "./pinned-exchange.ts";
+import type { PinnedRequest } from "./pinned-exchange.ts";
 import { signStandardWebhook, signWebhook } from "./signature.ts";
 
 /** A webhook to send. */
@@ -47,24 +46,6 @@ const MAX_ERROR_LENGTH = 200;
 const KEPT_ANSWER_BYTES = 1_024;
 /** How long to wait for that once the status is known. */
 const ANSWER_PATIENCE_MS = 1_000;
-/** Undici refuses longer answers. */
-const MAX_ANSWER_BYTES = 64 * 1024;
-
-/**
- * A lookup that returns only the checked addresses, so it doesn't matter if the name resolves to something else a
- * moment later (specification 9, DNS rebinding). TLS still verifies the certificate against the name.
- */
-export function pinnedLookup(addresses: readonly ResolvedAddress[]): LookupFunction {
-  return (_hostname, options, callback) => {
-    if (options.all === true) {
-      callback(null, [...addresses]);
-      return;
-    }
-    const [first] = addresses;
-    if (first === undefined) callback(new Error("no address was checked"), "", 0);
-    else callback(null, first.address, first.family);
-  };
-}
 
 function describe(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -107,37 +88,30 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
     const url = new URL(webhook.url);
     const verdict = await abortable(checkAddress(url, resolve, options.allowedPrivateHosts, signal), signal);
     if (!verdict.allowed) return { outcome: "dropped", statusCode: null, error: verdict.reason, answer: null };
-    const dispatcher = new Agent({
-      connect: { lookup: pinnedLookup(verdict.addresses), timeout: timeoutMs, autoSelectFamily: true },
-      maxResponseSize: MAX_ANSWER_BYTES,
-      pipelining: 0,
-    });
-    try {
-      // undici's request doesn't follow redirects, so a 3xx counts as not acknowledged.
-      const response = await request(url, {
-        method: "POST",
-        dispatcher,
-        signal,
-        headers: {
-          "content-type": "application/json",
-          "user-agent": "agent-marketplace-webhooks/1",
-          [SIGNATURE_HEADER]: signWebhook(webhook.secret, webhook.bodyJson, webhook.timestamp),
-          [EVENT_ID_HEADER]: webhook.eventId,
-          [STANDARD_HEADERS.id]: webhook.eventId,
-          [STANDARD_HEADERS.timestamp]: String(webhook.timestamp),
-          [STANDARD_HEADERS.signature]: signStandardWebhook(webhook),
-        },
-        body: webhook.bodyJson,
-      });
+    const posting: PinnedRequest = {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(webhook.bodyJson),
+        "user-agent": "agent-marketplace-webhooks/1",
+        [SIGNATURE_HEADER]: signWebhook(webhook.secret, webhook.bodyJson, webhook.timestamp),
+        [EVENT_ID_HEADER]: webhook.eventId,
+        [STANDARD_HEADERS.id]: webhook.eventId,
+        [STANDARD_HEADERS.timestamp]: String(webhook.timestamp),
+        [STANDARD_HEADERS.signature]: signStandardWebhook(webhook),
+      },
+      body: webhook.bodyJson,
+      addresses: verdict.addresses,
+      signal,
+    };
+    // Redirects aren't followed, so a 3xx counts as not acknowledged.
+    return pinnedExchange(url, posting, async (response): Promise<Outcome> => {
       onStatus();
-      response.body.on("error", () => undefined);
-      const answer = await startOf(response.body, signal);
-      const { statusCode } = response;
+      const answer = await startOf(response, signal);
+      const { statusCode = 0 } = response;
       if (statusCode >= 200 && statusCode < 300) return { outcome: "acknowledged", statusCode, error: null, answer };
       return { outcome: "refused", statusCode, error: `the receiver answered ${statusCode}`, answer };
-    } finally {
-      await dispatcher.destroy();
-    }
+    });
   }
 
   return {

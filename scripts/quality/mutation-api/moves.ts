@@ -12,6 +12,7 @@ const PUT = "features/outbox/put.ts";
 const SIGNATURE = "features/webhooks/signature.ts";
 const SECRETS = "features/webhooks/secrets.ts";
 const ADDRESS = "features/webhooks/address-check.ts";
+const EXCHANGE = "features/webhooks/pinned-exchange.ts";
 const CATCH_UP = "chain-follower/follower-catch-up.test.ts";
 const FOLLOWER_TESTS = ["chain-follower/follower.test.ts", CATCH_UP];
 const REORGANISATION = ["chain-follower/follower-reorganisation.test.ts", "chain-follower/follower-continuity.test.ts"];
@@ -235,6 +236,27 @@ export const MOVE_FAULTS: ApiMutant[] = [
     from: "if (forbidden !== undefined) return",
     to: "if (forbidden !== undefined && addresses.length === 1) return",
     tests: ["webhooks/webhook-sender.test.ts", "webhooks/webhook-dns.test.ts"],
+  },
+  {
+    fault: "a name leads elsewhere than to the checked address",
+    file: EXCHANGE,
+    from: "lookup: pinnedLookup(options.addresses),",
+    to: "",
+    tests: ["webhooks/webhook-sender.test.ts", "webhooks/webhook-dns.test.ts"],
+  },
+  {
+    fault: "a receiver may send what is no answer for ever",
+    file: EXCHANGE,
+    from: "if (!isAnswered && receivedBytes > MAX_HEAD_BYTES)",
+    to: "if (isAnswered && receivedBytes > MAX_HEAD_BYTES * 1_000)",
+    tests: ["webhooks/interim-answers.test.ts"],
+  },
+  {
+    fault: "interim answers that come at once have no bound",
+    file: EXCHANGE,
+    from: "if (interimBytes > MAX_HEAD_BYTES)",
+    to: "if (interimBytes > MAX_HEAD_BYTES * 1_000)",
+    tests: ["webhooks/interim-answers.test.ts"],
   },
   {
     fault: "an answer of 300 acknowledges a webhook",

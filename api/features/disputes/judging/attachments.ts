@@ -1,12 +1,10 @@
 import { createHash } from "node:crypto";
-
-import { Agent, request } from "undici";
-import type { Dispatcher } from "undici";
+import type { IncomingMessage } from "node:http";
 
 import { untilAborted } from "../../../lib/stopping.ts";
 import { checkAddress } from "../../webhooks/address-check.ts";
 import type { ResolveHost } from "../../webhooks/host-resolver.ts";
-import { pinnedLookup } from "../../webhooks/sender.ts";
+import { pinnedExchange } from "../../webhooks/pinned-exchange.ts";
 import type { DisputeCase, Side } from "./case.ts";
 import type { AttachedText } from "./prompt.ts";
 import { cleanText, clip, quote } from "./texts.ts";
@@ -57,36 +55,23 @@ export function createAttachmentFetcher(options: AttachmentFetcherOptions): Atta
     const check = checkAddress(url, options.resolve, options.allowedPrivateHosts, signal);
     const verdict = await untilAborted(check, signal);
     if (!verdict.allowed) throw new AttachmentError(verdict.reason);
-    const dispatcher = new Agent({
-      connect: {
-        lookup: pinnedLookup(verdict.addresses),
-        timeout: timeoutMs,
-        autoSelectFamily: true,
-        ...(options.ca === undefined ? {} : { ca: options.ca }),
-      },
-      pipelining: 0,
-    });
-    try {
-      // undici's request neither follows redirects nor decompresses.
-      const headers = { accept: "text/*, application/json", "accept-encoding": "identity" };
-      return await bodyOf(await request(url, { dispatcher, signal, headers }));
-    } finally {
-      await dispatcher.destroy();
-    }
+    const headers = { accept: "text/*, application/json", "accept-encoding": "identity" };
+    const { addresses } = verdict;
+    return pinnedExchange(url, { method: "GET", headers, addresses, signal, ca: options.ca }, bodyOf);
   }
 
-  async function bodyOf({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<Buffer> {
-    body.on("error", () => undefined);
+  async function bodyOf(answer: IncomingMessage): Promise<Buffer> {
+    const { statusCode = 0, headers } = answer;
     if (statusCode >= 300 && statusCode < 400) throw new AttachmentError("it redirects, which isn't followed");
     if (statusCode !== 200) throw new AttachmentError(`its server answered ${statusCode}`);
-    const type = String(headers["content-type"] ?? "").split(";")[0] ?? "";
+    const type = (headers["content-type"] ?? "").split(";")[0] ?? "";
     if (!TEXT_TYPE.test(type.trim().toLowerCase())) throw new AttachmentError("not a text");
-    if (!["", "identity"].includes(String(headers["content-encoding"] ?? ""))) {
+    if (!["", "identity"].includes(headers["content-encoding"] ?? "")) {
       throw new AttachmentError("it is compressed");
     }
     const chunks: Buffer[] = [];
     let size = 0;
-    for await (const chunk of body as AsyncIterable<Buffer>) {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > maxBytes) throw new AttachmentError(`larger than ${maxBytes} bytes`);
       chunks.push(chunk);

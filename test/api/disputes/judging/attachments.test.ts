@@ -63,6 +63,22 @@ describe("the attachments of evidence", () => {
     }
   });
 
+  it("are read after any interim answers of their server, within the bound of those", async () => {
+    const after =
+      (interim: string): AnswerFile =>
+      (request, response) => {
+        response.socket?.write(interim);
+        text(request, response);
+      };
+    const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
+    for (const interim of [CONTINUE, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", CONTINUE.repeat(600)]) {
+      answer = after(interim);
+      assert.strictEqual(await failure(here()), "Größe: 3", interim.slice(0, 20));
+    }
+    answer = after(CONTINUE.repeat(700));
+    assert.strictEqual(await failure(here()), "its server couldn't be reached");
+  });
+
   describe("aren't read", () => {
     it("if they are no text, compressed or too large", async () => {
       for (const type of ["image/png", "application/pdf", "application/octet-stream", "text/", ""]) {
