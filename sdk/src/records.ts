@@ -74,7 +74,7 @@ export type TransactionWithActions = Omit<Parsed<wire.TransactionWithActions>, "
 /** An entry in the seller queue (decision 25). `lockedAmount` is in token units. */
 export type Job = Parsed<wire.Job>;
 /** An entry in the event log. `payload` is the body of its webhook, with amounts as decimal strings. */
-export type LoggedEvent = wire.Event;
+export type LoggedEvent = wire.EventRecord;
 /** One webhook to the caller with its attempts. */
 export type WebhookDelivery = wire.WebhookDelivery;
 

@@ -20,7 +20,8 @@ const event = z
     occurredAt: z.iso.datetime(),
     payload: jsonObject.meta({ description: "The body of its webhooks" }),
   })
-  .meta({ id: "Event" });
+  // Not "Event": generated Python would have a variable of the same name as its field `event`.
+  .meta({ id: "EventRecord" });
 
 const listEvents = defineRoute({
   method: "GET",

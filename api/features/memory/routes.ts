@@ -75,18 +75,24 @@ const writeBatch = defineRoute({
   body: { success: true, data: await memory.writeBatch(caller.agentId, body.entries, operation) },
 }));
 
+const exportType = (accept: string | undefined): string =>
+  accept?.startsWith("text/plain") === true ? "text/plain; charset=utf-8" : "application/x-ndjson";
+
 const exportEntries = defineRoute({
   ...reading,
   method: "GET",
   path: `${MEMORY_PATH}/export`,
   summary: "Exports the caller's memory, one entry a line",
   description:
-    "Newline-delimited JSON: the current version of every entry, by namespace and key, those of `audit` included.",
+    "Newline-delimited JSON: the current version of every entry, by namespace and key, those of `audit` included. A " +
+    "request whose `Accept` begins with `text/plain` gets the same lines under that type.",
   query: schemas.exportQuery,
-  produces: ["application/x-ndjson"],
+  // Generators of clients drop an answer without a type that they know.
+  produces: ["application/x-ndjson", "text/plain"],
   responses: { 200: z.string() },
-}).handle(({ caller, query, signal }, { memoryReader }: MemoryDeps) => ({
+}).handle(({ caller, query, headers, signal }, { memoryReader }: MemoryDeps) => ({
   status: 200,
+  headers: { "Content-Type": exportType(headers.accept) },
   raw: Readable.from(exportLines(memoryReader, caller.agentId, query.namespace, signal)),
 }));
 

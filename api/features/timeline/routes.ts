@@ -20,48 +20,58 @@ const bytes32 = z.string().regex(/^0x[0-9a-fA-F]{64}$/);
 
 const shared = { at: z.iso.datetime(), title: z.string() };
 
-const entry = z
-  .discriminatedUnion("kind", [
-    z.object({
-      ...shared,
-      kind: z.literal("move"),
-      proof: z
-        .object({
-          network: z.enum(NETWORKS),
-          escrowId: bytes32,
-          event: z.enum(ESCROW_EVENT_TYPES),
-          txHash: bytes32,
-          blockNumber: z.int(),
-        })
-        .meta({ description: "The escrow contract's log of this event, on chain" }),
-    }),
-    z.object({
-      ...shared,
-      kind: z.literal("audit"),
-      proof: z
-        .object({ namespace: z.string(), key: z.string() })
-        .meta({ description: "The entry in the caller's memory" }),
-    }),
-    z.object({
-      ...shared,
-      kind: z.literal("webhook"),
-      proof: z
-        .object({
-          deliveryId: z.string(),
-          eventId: z.string(),
-          attempt: z.int().meta({ description: "Counted from 1" }),
-          outcome: z.enum(ATTEMPT_OUTCOMES),
-          statusCode: z.int().nullable(),
-        })
-        .meta({ description: "The attempt in the caller's log of deliveries" }),
-    }),
-    z.object({
-      ...shared,
-      kind: z.literal("message"),
-      proof: z.object({ messageId: z.string() }).meta({ description: "The message, without its content" }),
-    }),
-  ])
-  .meta({ id: "TimelineEntry" });
+const move = z
+  .object({
+    ...shared,
+    kind: z.literal("move"),
+    proof: z
+      .object({
+        network: z.enum(NETWORKS),
+        escrowId: bytes32,
+        event: z.enum(ESCROW_EVENT_TYPES),
+        txHash: bytes32,
+        blockNumber: z.int(),
+      })
+      .meta({ description: "The escrow contract's log of this event, on chain" }),
+  })
+  .meta({ id: "TimelineMove" });
+
+const auditEntry = z
+  .object({
+    ...shared,
+    kind: z.literal("audit"),
+    proof: z
+      .object({ namespace: z.string(), key: z.string() })
+      .meta({ description: "The entry in the caller's memory" }),
+  })
+  .meta({ id: "TimelineAuditEntry" });
+
+const attempt = z
+  .object({
+    ...shared,
+    kind: z.literal("webhook"),
+    proof: z
+      .object({
+        deliveryId: z.string(),
+        eventId: z.string(),
+        attempt: z.int().meta({ description: "Counted from 1" }),
+        outcome: z.enum(ATTEMPT_OUTCOMES),
+        statusCode: z.int().nullable(),
+      })
+      .meta({ description: "The attempt in the caller's log of deliveries" }),
+  })
+  .meta({ id: "TimelineAttempt" });
+
+const message = z
+  .object({
+    ...shared,
+    kind: z.literal("message"),
+    proof: z.object({ messageId: z.string() }).meta({ description: "The message, without its content" }),
+  })
+  .meta({ id: "TimelineMessage" });
+
+/** The variants have names of their own, because generators of clients can't name four alike. */
+const entry = z.discriminatedUnion("kind", [move, auditEntry, attempt, message]).meta({ id: "TimelineEntry" });
 
 const timelineAnswer = listOf(entry).extend({
   indexedBlock: z.int().meta({ description: "Subgraph block at which the moves were read" }),

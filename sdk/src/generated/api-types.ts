@@ -1094,7 +1094,7 @@ export type Job = {
   indexedBlock: number | null;
 };
 
-export type Event = {
+export type EventRecord = {
   /**
    * The X-Service-Event-Id of its webhooks
    */
@@ -1305,69 +1305,85 @@ export type TopicSubscription = {
 };
 
 export type TimelineEntry =
-  | {
-      at: string;
-      title: string;
+  | ({
       kind: "move";
-      /**
-       * The escrow contract's log of this event, on chain
-       */
-      proof: {
-        network: "base-sepolia" | "base";
-        escrowId: string;
-        event:
-          | "EscrowCreated"
-          | "DeliverySubmitted"
-          | "EscrowReleased"
-          | "EscrowRefunded"
-          | "EscrowAbandoned"
-          | "DisputeOpened"
-          | "EscrowResolved";
-        txHash: string;
-        blockNumber: number;
-      };
-    }
-  | {
-      at: string;
-      title: string;
+    } & TimelineMove)
+  | ({
       kind: "audit";
-      /**
-       * The entry in the caller's memory
-       */
-      proof: {
-        namespace: string;
-        key: string;
-      };
-    }
-  | {
-      at: string;
-      title: string;
+    } & TimelineAuditEntry)
+  | ({
       kind: "webhook";
-      /**
-       * The attempt in the caller's log of deliveries
-       */
-      proof: {
-        deliveryId: string;
-        eventId: string;
-        /**
-         * Counted from 1
-         */
-        attempt: number;
-        outcome: "running" | "acknowledged" | "refused" | "unreachable" | "dropped" | "interrupted";
-        statusCode: number | null;
-      };
-    }
-  | {
-      at: string;
-      title: string;
+    } & TimelineAttempt)
+  | ({
       kind: "message";
-      /**
-       * The message, without its content
-       */
-      proof: {
-        messageId: string;
-      };
-    };
+    } & TimelineMessage);
+
+export type TimelineMove = {
+  at: string;
+  title: string;
+  kind: "move";
+  /**
+   * The escrow contract's log of this event, on chain
+   */
+  proof: {
+    network: "base-sepolia" | "base";
+    escrowId: string;
+    event:
+      | "EscrowCreated"
+      | "DeliverySubmitted"
+      | "EscrowReleased"
+      | "EscrowRefunded"
+      | "EscrowAbandoned"
+      | "DisputeOpened"
+      | "EscrowResolved";
+    txHash: string;
+    blockNumber: number;
+  };
+};
+
+export type TimelineAuditEntry = {
+  at: string;
+  title: string;
+  kind: "audit";
+  /**
+   * The entry in the caller's memory
+   */
+  proof: {
+    namespace: string;
+    key: string;
+  };
+};
+
+export type TimelineAttempt = {
+  at: string;
+  title: string;
+  kind: "webhook";
+  /**
+   * The attempt in the caller's log of deliveries
+   */
+  proof: {
+    deliveryId: string;
+    eventId: string;
+    /**
+     * Counted from 1
+     */
+    attempt: number;
+    outcome: "running" | "acknowledged" | "refused" | "unreachable" | "dropped" | "interrupted";
+    statusCode: number | null;
+  };
+};
+
+export type TimelineMessage = {
+  at: string;
+  title: string;
+  kind: "message";
+  /**
+   * The message, without its content
+   */
+  proof: {
+    messageId: string;
+  };
+};
 
 export type NetworkMarket = {
   network: Network;
@@ -5638,7 +5654,7 @@ export type GetApiV1EventsResponses = {
    */
   200: {
     success: true;
-    data: Array<Event>;
+    data: Array<EventRecord>;
     /**
      * Null on the last page
      */
@@ -5835,7 +5851,7 @@ export type PostApiV1MemoryData = {
     /**
      * `*`: the entry must not exist yet. Otherwise 412 `version_mismatch`
      */
-    "If-None-Match"?: "*";
+    "If-None-Match"?: string;
   };
   path?: never;
   query?: never;

@@ -221,6 +221,24 @@ describe("memory entries", () => {
       assert.deepEqual((await memory.history("short")).body.data.length, 1);
     });
 
+    it("an export is text for a client that asks for text, with the same lines", async () => {
+      await memory.write("first", 1);
+      await memory.write("second", 2);
+      for (const [accept, type] of [
+        ["text/plain", "text/plain; charset=utf-8"],
+        ["application/x-ndjson, text/plain", "application/x-ndjson"],
+        ["*/*", "application/x-ndjson"],
+      ] as const) {
+        const answer = await memory.call("GET", "/export", { headers: { Accept: accept } });
+        assert.deepEqual([answer.status, answer.headers.get("content-type")], [200, type]);
+        const keys = answer.text
+          .trimEnd()
+          .split("\n")
+          .map((line) => (JSON.parse(line) as { key: string }).key);
+        assert.deepEqual(keys, ["first", "second"]);
+      }
+    });
+
     it("the sweep deletes what has expired with its history and gives its room back", async () => {
       await memory.write("short", "x".repeat(50), { ttlSeconds: 60 });
       await memory.write("short", "y", { ttlSeconds: 60 });

@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,6 +11,7 @@ import { encryptWith } from "../../../sdk/src/encryption.ts";
 import type { PlainMessage } from "../../../sdk/src/encryption.ts";
 import { decrypt, DecryptionError, encryptFor, memoryReplayStore, RefusedError } from "../../../sdk/src/index.ts";
 import type { DecryptionFault, EncryptedContent, SealedMessage } from "../../../sdk/src/index.ts";
+import { outputOf } from "../../fixtures/output-of.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
 
 interface Vector {
@@ -30,17 +30,6 @@ const ROOM = fileURLToPath(new URL(".", import.meta.url));
 const VENV = join(".local", "encryption", "venv");
 
 const bytesOf = (hex: Hex): Uint8Array => Uint8Array.from(Buffer.from(hex.slice(2), "hex"));
-
-/** What a program prints for an input. */
-function outputOf(command: string, args: string[], input: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = execFile(command, args, { timeout: 60_000 }, (error, stdout) => {
-      if (error === null) resolve(stdout);
-      else reject(new Error(`${command} failed`, { cause: error }));
-    });
-    child.stdin?.end(input);
-  });
-}
 
 describe("messages encrypted end to end", () => {
   const [privateKey, otherKey] = [generatePrivateKey(), generatePrivateKey()];
