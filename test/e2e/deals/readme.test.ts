@@ -4,6 +4,8 @@ import { promisify } from "node:util";
 
 import { assert } from "chai";
 
+import { outputOf } from "../../fixtures/output-of.ts";
+import { rejectionOf } from "../../fixtures/rejection.ts";
 import { type StackFacts, readStackFacts } from "../../../scripts/demo/stack-facts.ts";
 
 const run = promisify(execFile);
@@ -21,17 +23,48 @@ function tourOf(readme: string): string {
   return match[1];
 }
 
-it("the tour of the README settles a deal line by line [S4.303]", async () => {
-  const stack = stackFacts();
-  const tour = tourOf(readFileSync("README.md", "utf8"))
-    .replace("http://127.0.0.1:3000", stack.api)
-    .replace("http://127.0.0.1:8545", stack.networks["base-sepolia"].rpcUrl);
-  const { stdout } = await run("bash", ["-e", "-o", "pipefail", "-c", tour], { timeout: 300_000 });
-  const lines = stdout.trim().split("\n");
-  assert.ok(lines.includes("funded"), stdout);
-  assert.ok(lines.includes("released"), stdout);
-  const found = lines.find((line) => line.startsWith('[{"serviceId"'));
-  assert.match(found ?? "", /Token risk report/, "discover finds the service");
-  const score = JSON.parse(lines.at(-1) ?? "") as { onChainScore: number };
-  assert.strictEqual(score.onChainScore, 1);
+/** The tour against a stack. */
+function tourAt(api: string, rpcUrl: string): string {
+  return tourOf(readFileSync("README.md", "utf8"))
+    .replace("http://127.0.0.1:3000", api)
+    .replace("http://127.0.0.1:8545", rpcUrl);
+}
+
+describe("the tour of the README", () => {
+  for (const time of ["line by line [S4.303]", "when it is pasted again: registered wallets get new keys"]) {
+    it(`settles a deal ${time}`, async () => {
+      const stack = stackFacts();
+      const tour = tourAt(stack.api, stack.networks["base-sepolia"].rpcUrl);
+      const { stdout } = await run("bash", ["-e", "-o", "pipefail", "-c", tour], { timeout: 300_000 });
+      const lines = stdout.trim().split("\n");
+      assert.ok(lines.includes("funded"), stdout);
+      assert.ok(lines.includes("released"), stdout);
+      const found = lines.find((line) => line.startsWith('[{"serviceId"'));
+      assert.match(found ?? "", /Token risk report/, "discover finds the service");
+      const score = JSON.parse(lines.at(-1) ?? "") as { onChainScore: number };
+      assert.isAtLeast(score.onChainScore, 1);
+    });
+  }
+
+  it("ends when the wallets get no keys, and says so", async () => {
+    const stack = stackFacts();
+    // A node that signs for other wallets refuses these, so that registration fails.
+    const tour = tourAt(stack.api, stack.networks["base-sepolia"].rpcUrl).replace(/^SELLER=.*$/m, "SELLER=0x12");
+    const error = await rejectionOf(run("bash", ["-c", tour], { timeout: 300_000 }), Error);
+    const { code, stderr } = error as unknown as { code: number; stderr: string };
+    assert.strictEqual(code, 127);
+    assert.match(stderr, /The seller has no key/);
+    assert.isBelow(stderr.split("\n").length, 20, stderr);
+  });
+
+  it("ends in a terminal, too, where a failed line doesn't end the shell", async () => {
+    const tour = tourAt("http://127.0.0.1:9", "http://127.0.0.1:9");
+    const pasted = outputOf("bash", ["--norc", "--noprofile", "--noediting", "-i"], tour, { timeoutMs: 200_000 });
+    const { message, cause } = await rejectionOf(pasted, Error);
+    // The last line's, which curl could not send.
+    assert.strictEqual((cause as { code: number }).code, 7);
+    assert.match(message, /The seller has no key/);
+    assert.match(message, /There is no deal/);
+    assert.isBelow(message.split("\n").length, 80, message);
+  });
 });
