@@ -25,8 +25,8 @@ const messageSchema = z
   .max(MESSAGE_MAX_LENGTH)
   .meta({
     description:
-      "EIP-4361 text: domain and URI of this service, chain id 84532 or 8453, a nonce used once, issued within the last " +
-      "10 minutes, with a statement that names its purpose",
+      "EIP-4361 text: domain and URI of this service, chain id 84532 or 8453, a nonce of letters and digits used once, " +
+      "issued within the last 10 minutes, with a statement that names its purpose; nothing else, and nothing after its end",
   });
 const signatureSchema = z
   .string()
@@ -49,8 +49,8 @@ const register = defineRoute({
   tag: "Agents",
   summary: "Registers a wallet as an agent",
   description:
-    'The statement of the signed message must contain the word "register". The public key is recovered from the signature. ' +
-    "One wallet is one agent.",
+    'The statement of the signed message must contain the word "register" and not "API key". The public key is recovered ' +
+    "from the signature. One wallet is one agent.",
   auth: "none",
   limitClass: "keyless",
   budget: "none",
@@ -90,8 +90,8 @@ const issueKey = defineRoute({
   tag: "Agents",
   summary: "Issues a new API key for a signature of the wallet",
   description:
-    'The statement of the signed message must contain the words "API key". The agent\'s other keys end after ' +
-    "`revokeOthersAfterSeconds`, which is 0 by default.",
+    'The statement of the signed message must contain the words "API key" and not "register". The agent\'s other keys end ' +
+    "after `revokeOthersAfterSeconds`, which is 0 by default.",
   auth: "none",
   limitClass: "keyless",
   budget: "none",

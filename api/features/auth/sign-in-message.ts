@@ -1,8 +1,10 @@
 import { getAddress } from "viem";
 import type { Address } from "viem";
-import { parseSiweMessage } from "viem/siwe";
 
 import { CHAIN_IDS, NETWORKS, SIGN_IN_MAX_AGE_SECONDS } from "../../config/constants.ts";
+import { addressSchema } from "../../http/common-schemas.ts";
+import { dateTimeOf, isRequestId, isStatement, isUri, readSignInText, webOriginOf } from "./sign-in-text.ts";
+import type { SignInField, SignInText } from "./sign-in-text.ts";
 
 /** What a signed message is for; its statement has to name it (decision 21). */
 export type SignInPurpose = "register" | "issue_key";
@@ -32,55 +34,123 @@ export interface SignInExpectation {
 /** An acceptable message, or everything that is wrong with it. */
 export type SignInVerdict = { message: AcceptableMessage } | { faults: string[] };
 
+const NAMES_REGISTRATION = /\bregister\b/i;
+const NAMES_KEY = /\bAPI key\b/i;
+const MENTIONS_KEYS = /\bAPI keys?\b/i;
 const PURPOSE_RULES: Readonly<Record<SignInPurpose, { fits: (statement: string) => boolean; text: string }>> = {
   register: {
-    fits: (statement) => /\bregister\b/i.test(statement),
-    text: 'statement must name its purpose with the word "register"',
+    fits: (statement) => NAMES_REGISTRATION.test(statement) && !MENTIONS_KEYS.test(statement),
+    text: 'statement must name its purpose with the word "register" and must not contain "API key"',
   },
   issue_key: {
-    fits: (statement) => /\bAPI key\b/i.test(statement) && !/\bregister\b/i.test(statement),
+    fits: (statement) => NAMES_KEY.test(statement) && !NAMES_REGISTRATION.test(statement),
     text: 'statement must name its purpose with the words "API key" and must not contain "register"',
   },
 };
 
+/** What has to hold, and what is wrong if it doesn't. */
+type Rule = [holds: boolean, fault: string];
+
 /**
  * Reads an EIP-4361 message and checks that it was made for this service, for this purpose, on a supported chain and
- * within the last ten minutes (decision 21). The caller checks the signature and that the nonce is new.
+ * within the last ten minutes (decision 21, docs/sign-in.md). The caller checks the signature and that the nonce is new.
  */
 export function checkSignInMessage(text: string, expectation: SignInExpectation): SignInVerdict {
-  const fields = parseSiweMessage(text);
-  const { address, domain, uri, version, chainId, nonce, issuedAt, statement } = fields;
-  if (address === undefined || issuedAt === undefined || nonce === undefined || hasSecondSuffix(text)) {
-    return { faults: ["the text isn't an EIP-4361 message"] };
-  }
-  const { now, publicUrl, purpose } = expectation;
-  const service = new URL(publicUrl);
-  const origins = originsOf(service);
-  const expiresAt = fields.expirationTime;
-  const rules: [boolean, string][] = [
-    [origins.some(({ host }) => host === domain?.toLowerCase()), `domain must be ${service.host}`],
-    [origins.some(({ origin }) => isOfOrigin(uri, origin)), `URI must be an address of ${service.origin}`],
-    [version === "1", "version must be 1"],
-    [
-      NETWORKS.some((network) => CHAIN_IDS[network] === chainId),
-      `chain id must be one of ${NETWORKS.map((network) => CHAIN_IDS[network]).join(", ")}`,
-    ],
-    [NONCE.test(nonce), "nonce must have 8 to 128 letters and digits"],
-    [isFresh(issuedAt, now), `issued-at must be within the last ${SIGN_IN_MAX_AGE_SECONDS} seconds`],
-    [expiresAt === undefined || expiresAt > now, "the message has expired"],
-    [fields.notBefore === undefined || fields.notBefore <= now, "the message is not valid yet"],
-    [(statement?.length ?? 0) <= MAX_STATEMENT_LENGTH, "statement is too long"],
-    [PURPOSE_RULES[purpose].fits(statement ?? ""), PURPOSE_RULES[purpose].text],
+  const read = readSignInText(text);
+  if ("fault" in read) return { faults: [read.fault] };
+  const { fields } = read;
+  const issuedAt = dateTimeOf(fields.issuedAt.value);
+  const rules = [
+    ...serviceRules(fields, new URL(expectation.publicUrl)),
+    ...statementRules(fields.statement, expectation.purpose),
+    ...timeRules(fields, expectation.now),
+    ...extraRules(fields),
   ];
   const faults = rules.filter(([holds]) => !holds).map(([, fault]) => fault);
-  if (faults.length > 0) return { faults };
+  if (faults.length > 0 || issuedAt === undefined) return { faults };
   const unusableAfter = new Date(issuedAt.getTime() + (SIGN_IN_MAX_AGE_SECONDS + CLOCK_SKEW_SECONDS) * 1_000);
-  return { message: { address: getAddress(address), nonce, unusableAfter } };
+  return { message: { address: getAddress(fields.address.value), nonce: fields.nonce.value, unusableAfter } };
 }
 
-/** Finds texts that can be read in two ways: the wallet may have shown its owner something other than what we read. */
-function hasSecondSuffix(text: string): boolean {
-  return text.split("\n").filter((line) => line.startsWith("URI: ") || line.startsWith("Nonce: ")).length !== 2;
+const inLine = (fault: string, { line }: SignInField): string => `${fault} (line ${line})`;
+
+function serviceRules({ domain, address, uri, version, chainId, nonce }: SignInText, service: URL): Rule[] {
+  const origins = originsOf(service);
+  const chainIds = NETWORKS.map((network) => String(CHAIN_IDS[network]));
+  return [
+    [
+      origins.some(({ host }) => host === domain.value.toLowerCase()),
+      inLine(`domain must be ${service.host}, without scheme and user name`, domain),
+    ],
+    [
+      addressSchema.safeParse(address.value).success,
+      inLine("address must be 0x and 40 hexadecimal digits, with its EIP-55 checksum or in lower case", address),
+    ],
+    [
+      origins.some(({ origin }) => origin === webOriginOf(uri.value)),
+      inLine(`URI must be an address of ${service.origin}, without user name`, uri),
+    ],
+    [version.value === "1", inLine("version must be 1", version)],
+    [chainIds.includes(chainId.value), inLine(`chain id must be one of ${chainIds.join(", ")}`, chainId)],
+    [NONCE.test(nonce.value), inLine("nonce must have 8 to 128 letters and digits", nonce)],
+  ];
+}
+
+function statementRules(statement: SignInField, purpose: SignInPurpose): Rule[] {
+  const { fits, text } = PURPOSE_RULES[purpose];
+  return [
+    [
+      isStatement(statement.value),
+      inLine("statement may only contain ASCII letters, digits, spaces and -._~:/?#[]@!$&'()*+,;=", statement),
+    ],
+    [
+      statement.value.length <= MAX_STATEMENT_LENGTH,
+      inLine(`statement must have at most ${MAX_STATEMENT_LENGTH} characters`, statement),
+    ],
+    [fits(statement.value), inLine(text, statement)],
+  ];
+}
+
+const DATE_TIME_RULE = "must be a time like 2026-01-31T12:00:00Z";
+
+function timeRules({ issuedAt, expirationTime, notBefore }: SignInText, now: Date): Rule[] {
+  const issued = dateTimeOf(issuedAt.value);
+  const rules: Rule[] =
+    issued === undefined
+      ? [[false, inLine(`issued-at ${DATE_TIME_RULE}`, issuedAt)]]
+      : [
+          [
+            isFresh(issued, now),
+            inLine(`issued-at must be within the last ${SIGN_IN_MAX_AGE_SECONDS} seconds`, issuedAt),
+          ],
+        ];
+  if (expirationTime !== undefined) {
+    const expires = dateTimeOf(expirationTime.value);
+    rules.push([expires !== undefined, inLine(`expiration-time ${DATE_TIME_RULE}`, expirationTime)]);
+    if (expires !== undefined) rules.push([expires > now, `line ${expirationTime.line}: the message has expired`]);
+  }
+  if (notBefore !== undefined) {
+    const starts = dateTimeOf(notBefore.value);
+    rules.push([starts !== undefined, inLine(`not-before ${DATE_TIME_RULE}`, notBefore)]);
+    // A client whose clock is ahead sets both times from it, so both have the same tolerance.
+    const latest = new Date(now.getTime() + CLOCK_SKEW_SECONDS * 1_000);
+    if (starts !== undefined) rules.push([starts <= latest, `line ${notBefore.line}: the message is not valid yet`]);
+  }
+  return rules;
+}
+
+function extraRules({ requestId, resources }: SignInText): Rule[] {
+  const rules: Rule[] = resources.map((resource) => [
+    isUri(resource.value),
+    inLine("resource must be a URI", resource),
+  ]);
+  if (requestId !== undefined) {
+    rules.push([
+      isRequestId(requestId.value),
+      inLine("request id may only contain ASCII letters, digits, %XX and -._~!$&'()*+,;=:@", requestId),
+    ]);
+  }
+  return rules;
 }
 
 const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
@@ -95,11 +165,6 @@ function originsOf(service: URL): URL[] {
   });
 }
 
-function isOfOrigin(uri: string | undefined, origin: string): boolean {
-  return uri !== undefined && URL.canParse(uri) && new URL(uri).origin === origin;
-}
-
-/** An invalid date is never fresh: every comparison with it is false. */
 function isFresh(issuedAt: Date, now: Date): boolean {
   const ageSeconds = (now.getTime() - issuedAt.getTime()) / 1_000;
   return ageSeconds <= SIGN_IN_MAX_AGE_SECONDS && ageSeconds >= -CLOCK_SKEW_SECONDS;

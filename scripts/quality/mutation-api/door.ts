@@ -11,6 +11,7 @@ const PIPELINE = "http/pipeline.ts";
 const BUDGETS = "auth/budgets.test.ts";
 const LIMITS = "http/rate-limits.test.ts";
 const REGISTRATION = "auth/registration.test.ts";
+const SIGN_IN_TEXT = "auth/sign-in-text.test.ts";
 
 /** Faults in keys, limits, budgets, registration and the steps in front of every route. */
 export const DOOR_FAULTS: ApiMutant[] = [
@@ -255,9 +256,37 @@ export const DOOR_FAULTS: ApiMutant[] = [
   {
     fault: "a sign-in message for another service is accepted",
     file: SIGN_IN,
-    from: "[origins.some(({ host }) => host === domain?.toLowerCase()), `domain must be ${service.host}`],",
-    to: "",
+    from: "origins.some(({ host }) => host === domain.value.toLowerCase()),",
+    to: "true,",
     tests: [REGISTRATION],
+  },
+  {
+    fault: "a sign-in message may go on after its end",
+    file: "features/auth/sign-in-text.ts",
+    from: "if (next < lines.length) {",
+    to: "if (next < 0) {",
+    tests: [SIGN_IN_TEXT],
+  },
+  {
+    fault: "a sign-in message may have a user name in its URI",
+    file: "features/auth/sign-in-text.ts",
+    from: "WEB_URI.test(text) && URL.canParse(text)",
+    to: "URL.canParse(text)",
+    tests: [SIGN_IN_TEXT],
+  },
+  {
+    fault: "a registration may ask for a key as well",
+    file: SIGN_IN,
+    from: "NAMES_REGISTRATION.test(statement) && !MENTIONS_KEYS.test(statement)",
+    to: "NAMES_REGISTRATION.test(statement)",
+    tests: [SIGN_IN_TEXT],
+  },
+  {
+    fault: "Not Before has no tolerance for a clock that is ahead",
+    file: SIGN_IN,
+    from: "const latest = new Date(now.getTime() + CLOCK_SKEW_SECONDS * 1_000);",
+    to: "const latest = now;",
+    tests: [SIGN_IN_TEXT],
   },
   {
     fault: "an old sign-in message is accepted",

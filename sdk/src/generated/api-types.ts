@@ -1523,7 +1523,7 @@ export type PostApiV1AuthRegisterData = {
     agentName: string;
     walletAddress: string;
     /**
-     * EIP-4361 text: domain and URI of this service, chain id 84532 or 8453, a nonce used once, issued within the last 10 minutes, with a statement that names its purpose
+     * EIP-4361 text: domain and URI of this service, chain id 84532 or 8453, a nonce of letters and digits used once, issued within the last 10 minutes, with a statement that names its purpose; nothing else, and nothing after its end
      */
     message: string;
     signature: string;
@@ -1698,7 +1698,7 @@ export type DeleteApiV1AuthKeysResponse = DeleteApiV1AuthKeysResponses[keyof Del
 export type PostApiV1AuthKeysData = {
   body: {
     /**
-     * EIP-4361 text: domain and URI of this service, chain id 84532 or 8453, a nonce used once, issued within the last 10 minutes, with a statement that names its purpose
+     * EIP-4361 text: domain and URI of this service, chain id 84532 or 8453, a nonce of letters and digits used once, issued within the last 10 minutes, with a statement that names its purpose; nothing else, and nothing after its end
      */
     message: string;
     signature: string;

@@ -126,7 +126,7 @@ describe("registration", () => {
         { issuedAt: at(-601) },
         { issuedAt: at(120) },
         { issuedAt: at(-10), expirationTime: at(-1) },
-        { issuedAt: at(-10), notBefore: at(30) },
+        { issuedAt: at(-10), notBefore: at(90) },
       ];
       for (const times of fields) {
         const { body } = await bodyWith(times);
