@@ -4,36 +4,43 @@ import { z } from "zod";
 
 import { ApiError, validationError } from "../../http/errors.ts";
 
-/** The version that a request expects (decision 48). */
+/** Versions that a header names; `any` for `*`. */
+type Versions = readonly number[] | "any";
+
+/** What a request says about the version (decision 48). */
 export interface Condition {
-  /** Versions of `If-Match`; `any` for `*`. Undefined without the header. */
-  expected?: readonly number[] | "any" | undefined;
-  /** True with `If-None-Match: *`: the entry must not exist. */
-  mustBeNew: boolean;
+  /** Versions of `If-Match`: the entry must have one of them. Undefined without the header. */
+  expected?: Versions | undefined;
+  /** Versions of `If-None-Match`: the entry must have none of them. With `any` it must not exist. */
+  unwanted?: Versions | undefined;
 }
 
-const VERSION = String.raw`(?:"[1-9][0-9]{0,14}"|[1-9][0-9]{0,14})`;
-const LIST = String.raw`^(?:\*|${VERSION}(?: ?, ?${VERSION}){0,9})$`;
-const IF_MATCH = new RegExp(LIST);
-const IF_MATCH_MESSAGE = 'Must be a version such as "3", up to ten of them, or *';
+// A proxy that compresses an answer makes its ETag weak. RFC 9110 lets a weak one match nothing in `If-Match`, because
+// its bytes may differ; here it names a version, which is the same however it was encoded.
+const VERSION = String.raw`(?:(?:W/)?"[1-9][0-9]{0,14}"|[1-9][0-9]{0,14})`;
+const VERSIONS = new RegExp(String.raw`^(?:\*|${VERSION}(?:[ \t]*,[ \t]*${VERSION}){0,9})$`);
+const VERSIONS_MESSAGE = 'Must be a version such as "3", up to ten of them, or *';
 
 /** `If-Match`, for the API description. */
 export const ifMatchHeader = {
-  "If-Match": z.string().regex(IF_MATCH).optional().meta({
-    description:
-      'The version that the entry must have, as its `ETag` names it: `"3"` or `3`. `*` is any version. Otherwise 412 `version_mismatch`',
-  }),
+  "If-Match": z
+    .string()
+    .regex(VERSIONS)
+    .optional()
+    .meta({
+      description:
+        'The version that the entry must have, as its `ETag` names it: `"3"`, `W/"3"` or `3`, or a list of up to ten. `*` is any version. ' +
+        "Otherwise 412 `version_mismatch`",
+    }),
 };
 
 /** The headers of a write, for the API description. */
 export const writeHeaders = {
   ...ifMatchHeader,
-  // A pattern instead of a literal: generators of clients take a constant header for a mistake.
-  "If-None-Match": z
-    .string()
-    .regex(/^\*$/)
-    .optional()
-    .meta({ description: "`*`: the entry must not exist yet. Otherwise 412 `version_mismatch`" }),
+  "If-None-Match": z.string().regex(VERSIONS).optional().meta({
+    description:
+      "`*`: the entry must not exist yet. Versions as in `If-Match`: it must have none of them. Otherwise 412 `version_mismatch`",
+  }),
 };
 
 /** `ETag` of an answer with an entry, for the API description. */
@@ -46,36 +53,33 @@ export const etagHeader = {
 
 /** Reads the conditions of a request. @throws ApiError `validation_error` */
 export function conditionOf(headers: IncomingHttpHeaders): Condition {
-  const ifMatch = headers["if-match"];
-  const ifNoneMatch = headers["if-none-match"];
-  const issues = [
-    ...(ifMatch !== undefined && !IF_MATCH.test(ifMatch)
-      ? [{ path: "headers.if-match", message: IF_MATCH_MESSAGE }]
-      : []),
-    ...(ifNoneMatch !== undefined && ifNoneMatch !== "*"
-      ? [{ path: "headers.if-none-match", message: "Must be *" }]
-      : []),
-  ];
+  const given = { "if-match": headers["if-match"], "if-none-match": headers["if-none-match"] };
+  const issues = Object.entries(given)
+    .filter(([, value]) => value !== undefined && !VERSIONS.test(value))
+    .map(([name]) => ({ path: `headers.${name}`, message: VERSIONS_MESSAGE }));
   if (issues.length > 0) throw validationError(issues);
-  return { expected: expectedVersions(ifMatch), mustBeNew: ifNoneMatch !== undefined };
+  return { expected: versionsOf(given["if-match"]), unwanted: versionsOf(given["if-none-match"]) };
 }
 
-function expectedVersions(ifMatch: string | undefined): Condition["expected"] {
-  if (ifMatch === undefined) return undefined;
-  if (ifMatch === "*") return "any";
-  return ifMatch.split(",").map((version) => Number(version.replaceAll('"', "")));
+function versionsOf(header: string | undefined): Versions | undefined {
+  if (header === undefined) return undefined;
+  return header === "*" ? "any" : (header.match(/\d+/g) ?? []).map(Number);
 }
+
+const includes = (versions: Versions, current: number | null): boolean =>
+  current !== null && (versions === "any" || versions.includes(current));
 
 /**
  * Compares an entry's version with what the request expects.
  * @param current null if the entry doesn't exist
  * @throws ApiError `version_mismatch`
  */
-export function requireVersion({ expected, mustBeNew }: Condition, current: number | null): void {
-  const isExpected = expected === undefined || (current !== null && (expected === "any" || expected.includes(current)));
-  if (isExpected && !(mustBeNew && current !== null)) return;
+export function requireVersion({ expected, unwanted }: Condition, current: number | null): void {
+  const isExpected = expected === undefined || includes(expected, current);
+  const isUnwanted = unwanted !== undefined && includes(unwanted, current);
+  if (isExpected && !isUnwanted) return;
   throw new ApiError("version_mismatch", {
-    details: { expected: mustBeNew ? null : (expected ?? null), version: current },
+    details: { expected: unwanted === undefined ? (expected ?? null) : null, version: current },
   });
 }
 

@@ -108,4 +108,18 @@ export const MESSAGE_FAULTS: ApiMutant[] = [
     to: "return sum > bytes;",
     tests: ["messages/batches.test.ts"],
   },
+  {
+    fault: "a version that a compressing proxy made weak is refused",
+    file: "features/memory/conditions.ts",
+    from: '(?:(?:W/)?"[1-9]',
+    to: '(?:"[1-9]',
+    tests: [ENTRIES],
+  },
+  {
+    fault: "an entry at an unwanted version is written",
+    file: "features/memory/conditions.ts",
+    from: "const isUnwanted = unwanted !== undefined &&",
+    to: 'const isUnwanted = unwanted === "any" &&',
+    tests: [ENTRIES],
+  },
 ];

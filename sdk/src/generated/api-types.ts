@@ -5845,11 +5845,11 @@ export type PostApiV1MemoryData = {
      */
     "Idempotency-Key"?: string;
     /**
-     * The version that the entry must have, as its `ETag` names it: `"3"` or `3`. `*` is any version. Otherwise 412 `version_mismatch`
+     * The version that the entry must have, as its `ETag` names it: `"3"`, `W/"3"` or `3`, or a list of up to ten. `*` is any version. Otherwise 412 `version_mismatch`
      */
     "If-Match"?: string;
     /**
-     * `*`: the entry must not exist yet. Otherwise 412 `version_mismatch`
+     * `*`: the entry must not exist yet. Versions as in `If-Match`: it must have none of them. Otherwise 412 `version_mismatch`
      */
     "If-None-Match"?: string;
   };
@@ -6258,7 +6258,7 @@ export type DeleteApiV1MemoryByKeyData = {
      */
     "Idempotency-Key"?: string;
     /**
-     * The version that the entry must have, as its `ETag` names it: `"3"` or `3`. `*` is any version. Otherwise 412 `version_mismatch`
+     * The version that the entry must have, as its `ETag` names it: `"3"`, `W/"3"` or `3`, or a list of up to ten. `*` is any version. Otherwise 412 `version_mismatch`
      */
     "If-Match"?: string;
   };
@@ -6530,7 +6530,7 @@ export type PostApiV1MemoryByKeyRenewData = {
      */
     "Idempotency-Key"?: string;
     /**
-     * The version that the entry must have, as its `ETag` names it: `"3"` or `3`. `*` is any version. Otherwise 412 `version_mismatch`
+     * The version that the entry must have, as its `ETag` names it: `"3"`, `W/"3"` or `3`, or a list of up to ten. `*` is any version. Otherwise 412 `version_mismatch`
      */
     "If-Match"?: string;
   };

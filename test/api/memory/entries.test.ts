@@ -288,12 +288,38 @@ describe("memory entries", () => {
       assert.strictEqual((await memory.remove("plan", "", { "if-match": '"1"' })).status, 200);
     });
 
-    it("garbage in a condition is a validation error, and nothing is written", async () => {
-      for (const ifMatch of ["x", '"', '"0"', "0", "-1", "1.5", 'W/"1"', "1,,2", "$ne", "1".repeat(20), "* , 1"]) {
-        assertInvalid(await memory.write("plan", 1, {}, { "if-match": ifMatch }), "headers.if-match");
-        assertInvalid(await memory.remove("plan", "", { "if-match": ifMatch }), "headers.if-match");
+    it("[D48] a version counts as weak as a compressing proxy makes it, and a list takes any white space", async () => {
+      await memory.write("plan", 1);
+      const lists = ['W/"1"', '"9",W/"2"', '"3",  "9"', '"9"\t,\t W/"4"', "9 ,   5", 'W/"8",\t\t6 ,"9"'];
+      for (const [n, ifMatch] of lists.entries()) {
+        const { status, body } = await memory.write("plan", 1, {}, { "if-match": ifMatch });
+        assert.deepEqual([ifMatch, status, body.data?.version], [ifMatch, 200, n + 2]);
       }
-      assertInvalid(await memory.write("plan", 1, {}, { "if-none-match": '"1"' }), "headers.if-none-match");
+      mismatch(await memory.write("plan", 1, {}, { "if-match": 'W/"6",  W/"8"' }), 7);
+      mismatch(await memory.renew("plan", { "if-match": 'W/"6"' }), 7);
+      assert.strictEqual((await memory.renew("plan", { "if-match": 'W/"7"' })).status, 200);
+      mismatch(await memory.remove("plan", "", { "if-match": 'W/"6"' }), 7);
+      assert.strictEqual((await memory.remove("plan", "", { "if-match": 'W/"7"' })).status, 200);
+    });
+
+    it("[D48] If-None-Match with versions, spelled as in If-Match, goes through at none of them", async () => {
+      for (const version of [1, 2, 3]) {
+        const { status } = await memory.write("plan", version, {}, { "if-none-match": 'W/"4",\t "3"' });
+        assert.strictEqual(status, version === 1 ? 201 : 200);
+      }
+      for (const ifNoneMatch of ['"3"', 'W/"3"', "3", '"4" ,  W/"3"']) {
+        mismatch(await memory.write("plan", 4, {}, { "if-none-match": ifNoneMatch }), 3);
+      }
+    });
+
+    it("garbage in a condition is a validation error, and nothing is written", async () => {
+      const garbage = ["x", '"', '"0"', "0", "-1", "1.5", "1,,2", "$ne", "1".repeat(20), "* , 1"];
+      const weak = ['w/"1"', "W/1", 'W/ "1"', 'W"1"', "W/*", 'W/W/"1"', 'W/"1" "2"', '" 1"', '"1", W/'];
+      for (const condition of [...garbage, ...weak]) {
+        assertInvalid(await memory.write("plan", 1, {}, { "if-match": condition }), "headers.if-match");
+        assertInvalid(await memory.remove("plan", "", { "if-match": condition }), "headers.if-match");
+        assertInvalid(await memory.write("plan", 1, {}, { "if-none-match": condition }), "headers.if-none-match");
+      }
       assertError(await memory.read("plan"), 404, "not_found");
     });
   });

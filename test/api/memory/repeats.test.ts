@@ -94,7 +94,7 @@ describe("a repeated change of a memory entry", () => {
       service.renew(
         agent.agentId,
         { namespace: "default", key: "plan" },
-        { mustBeNew: false },
+        {},
         { isRepeat, isRepeatable: true, newId: () => id },
       );
     await Promise.all([renew(true), renew(true), renew(false)]);
