@@ -11,6 +11,10 @@ const EXPOSED_HEADERS = [
 const ALLOWED_HEADERS = [
   ...["Content-Type", "X-API-Key", "Authorization", "Idempotency-Key", "X-Request-Id", "If-Match", "If-None-Match"],
   ...["Last-Event-ID", "X-PAYMENT", "PAYMENT-SIGNATURE", "Signature", "Signature-Input", "Content-Digest"],
+  // The official x402 clients send this one, although it belongs to answers.
+  "Access-Control-Expose-Headers",
+  // Bodies may be compressed.
+  "Content-Encoding",
 ];
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 

@@ -323,4 +323,11 @@ export const DOOR_FAULTS: ApiMutant[] = [
     to: "if (given.length !== digest.length) {",
     tests: ["http/required-signatures.test.ts"],
   },
+  {
+    fault: "a preflight refuses what the official x402 clients send",
+    file: "http/middleware/browser-headers.ts",
+    from: '  "Access-Control-Expose-Headers",\n',
+    to: "",
+    tests: ["http/browser-payments.test.ts"],
+  },
 ];
