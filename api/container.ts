@@ -241,7 +241,9 @@ function createFeatures(platform: Platform, timings: Timings) {
     ...{ provider: env.embeddingProvider, indexUrl: env.searchIndexUrl, indexStore: env.searchIndexStore },
   });
   const { discovery, embedder } = search;
-  const listings = listingsModule.create({ connection, embedder, search: discovery, standings, etherPrice, clock });
+  const listings = listingsModule.create({
+    ...{ connection, chains, embedder, search: discovery, standings, etherPrice, clock },
+  });
   const { endpoints } = listings;
   const outbox = outboxModule.create({ connection, log, now, processId, timings });
   const subscriptions = subscriptionsOf(connection);

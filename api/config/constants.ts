@@ -37,6 +37,14 @@ export type Currency = (typeof CURRENCIES)[number];
 /** Decimal places that a price may have: those of the token that it settles in (section 1, decision 2). */
 export const CURRENCY_DECIMALS: Readonly<Record<Currency, number>> = { USDC: 6, USD: 6, ETH: 18, POL: 18 };
 
+/** The token that a currency settles in; undefined for one that no escrow can hold (decision 2). */
+export const ESCROW_TOKEN_OF: Readonly<Record<Currency, "USDC" | "WETH" | undefined>> = {
+  USDC: "USDC",
+  USD: "USDC",
+  ETH: "WETH",
+  POL: undefined,
+};
+
 /** Delivery types (section 2.2). */
 export const DELIVERY_TYPES = ["webhook", "api_response", "async"] as const;
 

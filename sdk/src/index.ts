@@ -81,6 +81,7 @@ export type {
   Action,
   DiscoverResult,
   FoundListing,
+  WrittenListing,
   Job,
   Listing,
   LoggedEvent,

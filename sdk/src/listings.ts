@@ -2,7 +2,7 @@ import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, CreateOptions, Http } from "./http.ts";
 import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
-import type { FoundListing, Listing } from "./records.ts";
+import type { FoundListing, Listing, WrittenListing } from "./records.ts";
 
 /** Fields of a new listing (specification 2.2). `price` is in units of `currency` per `priceUnit`. */
 export type NewListing = wire.PostApiV1ServicesData["body"];
@@ -22,11 +22,14 @@ export class Listings {
     this.#http = http;
   }
 
-  /** Offers a service. Search finds it within a minute. Errors: `validation_error`. */
-  async create(listing: NewListing, options: CreateOptions = {}): Promise<Listing> {
+  /**
+   * Offers a service. Search finds it within a minute. `warnings` of the result says why nobody can buy it as it is
+   * (decision 61). Errors: `validation_error`.
+   */
+  async create(listing: NewListing, options: CreateOptions = {}): Promise<WrittenListing> {
     const once = { idempotencyKey: crypto.randomUUID(), ...options };
-    const { data } = await this.#http.post<wire.PostApiV1ServicesResponse>(PATH, listing, once);
-    return data;
+    const { data, warnings } = await this.#http.post<wire.PostApiV1ServicesResponse>(PATH, listing, once);
+    return { ...data, warnings };
   }
 
   /** Errors: `not_found`. */
@@ -35,18 +38,19 @@ export class Listings {
   }
 
   /** Changes a listing of the agent. Errors: `not_found`, `wrong_role`, `service_archived`, `validation_error`. */
-  async update(id: string, changes: ListingChanges, options: CallOptions = {}): Promise<Listing> {
+  async update(id: string, changes: ListingChanges, options: CallOptions = {}): Promise<WrittenListing> {
     const request = { method: "PATCH", path: pathOf(id), body: changes, isIdempotent: true, ...options } as const;
-    return (await this.#http.send<wire.PatchApiV1ServicesByIdResponse>(request)).body.data;
+    const { data, warnings } = (await this.#http.send<wire.PatchApiV1ServicesByIdResponse>(request)).body;
+    return { ...data, warnings };
   }
 
   /** Hides a listing from search until `resume`. Same errors as `update`. */
-  pause(id: string, options: CallOptions = {}): Promise<Listing> {
+  pause(id: string, options: CallOptions = {}): Promise<WrittenListing> {
     return this.update(id, { status: "paused" }, options);
   }
 
   /** Shows a paused listing again. Same errors as `update`. */
-  resume(id: string, options: CallOptions = {}): Promise<Listing> {
+  resume(id: string, options: CallOptions = {}): Promise<WrittenListing> {
     return this.update(id, { status: "active" }, options);
   }
 

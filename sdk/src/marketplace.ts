@@ -115,17 +115,18 @@ export class Marketplace {
 
   /**
    * Finds services by meaning, best first; empty if nothing matches (specification row 12). Free of charge.
-   * @param options `explain` adds to each result how it came to its place
+   * @param options `explain` adds to each result how it came to its place; `limit` is 1 to 50, by default 50
    */
   async discover(
     query: string,
     filters?: DiscoverFilters,
-    { explain, ...options }: CallOptions & { explain?: boolean } = {},
+    { explain, limit, ...options }: CallOptions & { explain?: boolean; limit?: number } = {},
   ): Promise<DiscoverResult[]> {
     const body: wire.PostApiV1DiscoverData["body"] = {
       query,
       ...(filters === undefined ? {} : { filters }),
       ...(explain === undefined ? {} : { explain }),
+      ...(limit === undefined ? {} : { limit }),
     };
     return this.#http.post<DiscoverResult[]>("/api/v1/discover", body, { isIdempotent: true, ...options });
   }

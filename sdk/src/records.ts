@@ -57,6 +57,10 @@ export function parseRecord<Wire extends object>(record: Wire): Parsed<Wire> {
 export type Network = wire.Network;
 /** A listing (specification 2.2). `price` is in units of `currency` per `priceUnit`. */
 export type Listing = wire.Service;
+/** A listing as it was just written, and why nobody can buy it as it is (decision 61). */
+export interface WrittenListing extends Listing {
+  warnings: wire.ListingWarning[];
+}
 /** A listing of a list. A search with `q` and `explain: "true"` says how it came to its place. */
 export type FoundListing = wire.ListedService;
 /** How a search came to the place of a listing: the score and the parts that it is made of. */

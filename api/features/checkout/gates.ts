@@ -1,3 +1,5 @@
+import { formatUnits } from "viem";
+
 import type { ChainClient, EscrowLimits } from "../../chain/chain-client.ts";
 import { PriceUnavailableError, TokenNotListedError } from "../../chain/errors.ts";
 import {
@@ -23,6 +25,9 @@ export interface CheckoutParties {
 const MAX_AMOUNT = 2n ** 96n - 1n;
 const PRICE_RETRY_SECONDS = 60;
 const PAUSE_RETRY_SECONDS = 60;
+
+/** An amount with 6 decimals in whole dollars, for readers of an error who would take `10000000` for ten million. */
+const dollars = (amountUsd: bigint): string => formatUnits(amountUsd, USD_DECIMALS);
 
 /**
  * Mainnet checkout requires a testnet score of at least 10, read directly from the score contract (specification 3.4,
@@ -85,7 +90,10 @@ export async function requireWithinLimits(
   }
   if (capUsd !== null && valueUsd > capUsd) {
     throw new ApiError("job_value_cap_exceeded", {
-      details: { valueUsd: valueUsd.toString(), capUsd: capUsd.toString(), usdDecimals: 6, cappedWallet: cappedAgent },
+      details: {
+        ...{ valueUsd: valueUsd.toString(), capUsd: capUsd.toString(), usdDecimals: USD_DECIMALS },
+        ...{ valueDollars: dollars(valueUsd), capDollars: dollars(capUsd), cappedWallet: cappedAgent },
+      },
     });
   }
   const { minAmountUsd, minDeliverySeconds, paused } = sellerTerms;
@@ -93,7 +101,8 @@ export async function requireWithinLimits(
   if (paused || valueUsd < minAmountUsd || deliverySeconds < minDeliveryDeadlineSeconds) {
     throw new ApiError("seller_terms_not_met", {
       details: {
-        ...{ paused, minAmountUsd: minAmountUsd.toString(), usdDecimals: 6, minDeliverySeconds },
+        ...{ paused, minAmountUsd: minAmountUsd.toString(), usdDecimals: USD_DECIMALS, minDeliverySeconds },
+        ...{ minAmountDollars: dollars(minAmountUsd), valueDollars: dollars(valueUsd) },
         // The lowest deliveryDeadlineSeconds that works: the seller's minimum after the whole quote.
         minDeliveryDeadlineSeconds,
       },
@@ -118,7 +127,10 @@ export async function requireVerifiedBuyer(valueUsd: bigint, readLevel: () => Pr
   const kyaLevel = await readLevel();
   if (mayBuy(kyaLevel)) return;
   throw new ApiError("agent_not_verified", {
-    details: { valueUsd: valueUsd.toString(), usdDecimals: USD_DECIMALS, kyaLevel, requiredLevel },
+    details: {
+      ...{ valueUsd: valueUsd.toString(), usdDecimals: USD_DECIMALS, valueDollars: dollars(valueUsd) },
+      ...{ kyaLevel, requiredLevel },
+    },
   });
 }
 

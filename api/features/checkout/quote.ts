@@ -1,7 +1,7 @@
 import type { ChainClient, FeedPrice } from "../../chain/chain-client.ts";
 import type { DeployedToken } from "../../chain/deployment.ts";
 import { freshPrice } from "../../chain/fresh-price.ts";
-import { BPS_DENOMINATOR, PLATFORM_FEE_BPS } from "../../config/constants.ts";
+import { BPS_DENOMINATOR, ESCROW_TOKEN_OF, PLATFORM_FEE_BPS } from "../../config/constants.ts";
 import type { Currency } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
 
@@ -22,12 +22,6 @@ interface Decimal {
   scale: number;
 }
 
-const TOKEN_OF: Readonly<Record<Currency, string | undefined>> = {
-  USDC: "USDC",
-  USD: "USDC",
-  ETH: "WETH",
-  POL: undefined,
-};
 const USDC = "USDC";
 const WETH = "WETH";
 
@@ -93,7 +87,7 @@ export async function quoteListing(
   const { price, currency } = listing;
   const { quantity, paymentMethod } = order;
   const facts = { currency, paymentMethod, network: chain.network };
-  const native = TOKEN_OF[currency];
+  const native = ESCROW_TOKEN_OF[currency];
   if (native === undefined) throw new ApiError("currency_not_settleable", { details: facts });
   const token = chain.token(paymentMethod);
   if (token === undefined) {

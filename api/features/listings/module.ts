@@ -10,9 +10,12 @@ import { serviceRoutes } from "./routes.ts";
 import type { ServicesDeps } from "./routes.ts";
 import { createListingService } from "./service.ts";
 import type { ListingEmbedder } from "./service.ts";
+import { createListingWarnings } from "./warnings.ts";
+import type { ListingWarningsDeps } from "./warnings.ts";
 
 /** Dependencies of the listings feature. */
 export interface ListingsModuleDeps extends Pick<ListDeps, "search" | "standings" | "etherPrice"> {
+  chains: ListingWarningsDeps["chains"];
   connection: Connection;
   embedder: ListingEmbedder;
   clock: Clock;
@@ -21,11 +24,12 @@ export interface ListingsModuleDeps extends Pick<ListDeps, "search" | "standings
 /** The services that sellers offer. */
 export const listingsModule = defineFeature({
   routes: serviceRoutes,
-  create({ connection, embedder, search, standings, etherPrice, clock }: ListingsModuleDeps) {
+  create({ connection, chains, embedder, search, standings, etherPrice, clock }: ListingsModuleDeps) {
     const listings = listingModel(connection);
     const service = createListingService({ listings, embedder, clock });
     const services: ServicesDeps = {
       services: service,
+      warningsOf: createListingWarnings({ chains, standings, etherPrice }),
       listServices: (caller, query) => listListings(caller, query, { listings, search, standings, etherPrice }),
     };
     return { services, models: { listings }, listings: service, endpoints: createEndpointDirectory(listings) };

@@ -5,30 +5,48 @@ import { defineRoute } from "../../http/define-route.ts";
 import { encodeCursor } from "../../http/query-params.ts";
 import type { ListingPage, ListingQuery } from "./list.ts";
 import type { Caller } from "../../http/define-route.ts";
+import type { Listing } from "./listing.ts";
 import { presentListing } from "./presenter.ts";
 import { createListingBody, listedOutput, listingOutput, listListingsQuery, patchListingBody } from "./schemas.ts";
 import type { ListingService } from "./service.ts";
+import { listingWarning } from "./warnings.ts";
+import type { ListingWarnings } from "./warnings.ts";
 
 /** Dependencies of the service routes. */
 export interface ServicesDeps {
   services: ListingService;
+  warningsOf: ListingWarnings;
   listServices: (caller: Caller, query: ListingQuery) => Promise<ListingPage>;
 }
 
 const shared = { tag: "Services", auth: "apiKey", limitClass: "general", budget: "api" } as const;
 const serviceParams = z.strictObject({ id: z.string().min(1).max(64) });
 
+/** A written listing, and what keeps buyers from it. */
+const writtenAnswer = dataOf(listingOutput).extend({
+  warnings: z.array(listingWarning).meta({
+    description: "Why nobody, or only buyers with a callbackUrl, can buy the service as it is; usually empty",
+  }),
+});
+
+async function written(listing: Listing, caller: Caller, warningsOf: ListingWarnings) {
+  const data = presentListing(listing, caller.agentId);
+  return { success: true as const, data, warnings: await warningsOf(listing) };
+}
+
 const createService = defineRoute({
   ...shared,
   method: "POST",
   path: "/api/v1/services",
   summary: "Lists a service",
-  description: "The listing is active at once. Search finds it within 60 seconds.",
+  description:
+    "The listing is active at once. Search finds it within 60 seconds. A service that nobody can buy is listed all the " +
+    "same: `warnings` says so.",
   body: createListingBody,
-  responses: { 201: dataOf(listingOutput) },
-}).handle(async ({ body, caller, operation }, { services }: ServicesDeps) => ({
+  responses: { 201: writtenAnswer },
+}).handle(async ({ body, caller, operation }, { services, warningsOf }: ServicesDeps) => ({
   status: 201,
-  body: { success: true, data: presentListing(await services.create(caller, body, operation), caller.agentId) },
+  body: await written(await services.create(caller, body, operation), caller, warningsOf),
 }));
 
 const listServices = defineRoute({
@@ -75,14 +93,15 @@ const changeService = defineRoute({
   method: "PATCH",
   path: "/api/v1/services/{id}",
   summary: "Changes a service of the caller",
-  description: "`status` can be `active` or `paused`; DELETE archives a service. An archived service can't be changed.",
+  description:
+    "`status` can be `active` or `paused`; DELETE archives a service. An archived service can't be changed. `warnings` is as for a new one.",
   params: serviceParams,
   body: patchListingBody,
-  responses: { 200: dataOf(listingOutput) },
+  responses: { 200: writtenAnswer },
   errors: ["not_found", "wrong_role", "service_archived", "service_unavailable"],
-}).handle(async ({ params, body, caller }, { services }: ServicesDeps) => ({
+}).handle(async ({ params, body, caller }, { services, warningsOf }: ServicesDeps) => ({
   status: 200,
-  body: { success: true, data: presentListing(await services.change(caller, params.id, body), caller.agentId) },
+  body: await written(await services.change(caller, params.id, body), caller, warningsOf),
 }));
 
 const archiveService = defineRoute({

@@ -15,7 +15,7 @@ export interface DiscoverDeps {
   discovery: Pick<DiscoverService, "discover">;
 }
 
-/** Maximum number of results. A narrower query finds others. */
+/** Maximum and default number of results. A narrower query finds others. */
 const MAX_RESULTS = 50;
 const RELEVANCE_DIGITS = 4;
 
@@ -31,6 +31,7 @@ const discoverBody = z.strictObject({
         .meta({ description: `Maximum price of a unit. ${USD_BOUND}` }),
     })
     .optional(),
+  limit: z.int().min(1).max(MAX_RESULTS).default(MAX_RESULTS).meta({ description: "Maximum number of results" }),
   explain: z.boolean().optional().meta({ description: "Adds to each result how it came to its place" }),
 });
 
@@ -70,8 +71,8 @@ const discover = defineRoute({
   body: discoverBody,
   responses: { 200: z.array(discoverResult) },
   errors: ["search_unavailable", "chain_unavailable", "price_feed_unavailable", "service_unavailable"],
-}).handle(async ({ body: { query, filters = {}, explain = false } }, { discovery }: DiscoverDeps) => {
-  const matches = await discovery.discover(query, filters, MAX_RESULTS);
+}).handle(async ({ body: { query, filters = {}, limit, explain = false } }, { discovery }: DiscoverDeps) => {
+  const matches = await discovery.discover(query, filters, limit);
   return {
     status: 200,
     body: matches.map((match) => ({ ...present(match), ...(explain ? { explanation: match.explanation } : {}) })),

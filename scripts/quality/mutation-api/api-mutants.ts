@@ -6,6 +6,7 @@ import { DISPUTE_FAULTS } from "./disputes.ts";
 import { DOOR_FAULTS } from "./door.ts";
 import { EMBEDDING_FAULTS } from "./embeddings.ts";
 import { EVENT_FAULTS } from "./events.ts";
+import { FIRST_CONTACT_FAULTS } from "./first-contact.ts";
 import { FOLLOWER_FAULTS } from "./follower.ts";
 import { KEEPER_FAULTS } from "./keeper.ts";
 import { LIST_FAULTS } from "./lists.ts";
@@ -25,6 +26,7 @@ export const API_MUTANTS: readonly ApiMutant[] = [
   ...SEARCH_FAULTS,
   ...DEAL_FAULTS,
   ...BEFORE_FUNDING_FAULTS,
+  ...FIRST_CONTACT_FAULTS,
   ...MOVE_FAULTS,
   ...PAYMENT_FAULTS,
   ...DISPUTE_FAULTS,

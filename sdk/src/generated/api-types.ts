@@ -321,6 +321,14 @@ export type Service = {
   updatedAt: string;
 };
 
+export type ListingWarning = {
+  code: "currency_not_settleable" | "above_seller_cap" | "callback_required";
+  /**
+   * For people
+   */
+  text: string;
+};
+
 export type ListedService = {
   id: string;
   title: string;
@@ -3256,6 +3264,10 @@ export type PostApiV1ServicesResponses = {
   201: {
     success: true;
     data: Service;
+    /**
+     * Why nobody, or only buyers with a callbackUrl, can buy the service as it is; usually empty
+     */
+    warnings: Array<ListingWarning>;
   };
 };
 
@@ -3576,6 +3588,10 @@ export type PatchApiV1ServicesByIdResponses = {
   200: {
     success: true;
     data: Service;
+    /**
+     * Why nobody, or only buyers with a callbackUrl, can buy the service as it is; usually empty
+     */
+    warnings: Array<ListingWarning>;
   };
 };
 
@@ -3597,6 +3613,10 @@ export type PostApiV1DiscoverData = {
        */
       maxPrice?: number;
     };
+    /**
+     * Maximum number of results
+     */
+    limit?: number;
     /**
      * Adds to each result how it came to its place
      */

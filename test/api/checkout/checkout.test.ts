@@ -267,7 +267,10 @@ describe("checkout", () => {
       await setSellerTerms(own, 0n, 0, true);
       assertError(await ask(), 409, "seller_terms_not_met");
       await setSellerTerms(own, 2_500_001n, 0, false);
-      assertError(await ask(), 409, "seller_terms_not_met");
+      const tooSmall = await ask();
+      assertError(tooSmall, 409, "seller_terms_not_met");
+      const { minAmountDollars, valueDollars } = tooSmall.body.details;
+      assert.deepEqual([minAmountDollars, valueDollars], ["2.500001", "2.5"]);
       await setSellerTerms(own, 2_500_000n, 0, false);
       assert.strictEqual((await ask()).status, 200);
     });
@@ -328,6 +331,8 @@ describe("checkout", () => {
       assertError(answer, 403, "job_value_cap_exceeded");
       assert.strictEqual(answer.body.details.valueUsd, "10000001");
       assert.strictEqual(answer.body.details.capUsd, "10000000");
+      const { valueDollars, capDollars } = answer.body.details;
+      assert.deepEqual([valueDollars, capDollars], ["10.000001", "10"]);
       assert.strictEqual(await countRecords(), before);
       await checkOut(market, { serviceId: await listService(api, market.seller, { price: 10 }) });
     });

@@ -48,6 +48,7 @@ describe("high-value jobs", () => {
     assertError(answer, 403, "agent_not_verified");
     assert.strictEqual(answer.body.error, "Agent not verified for this operation");
     assert.strictEqual(answer.body.details.requiredLevel, requiredLevel);
+    assert.strictEqual(answer.body.details.valueDollars, String(price));
   }
 
   it("[D32] takes nothing away from level 0: a job of $1,000 is open", async () => {

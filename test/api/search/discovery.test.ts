@@ -297,6 +297,25 @@ describe("discovery", () => {
       );
     });
 
+    it("limit gives the first of the same answers, from 1 to 50, and 50 by default", async () => {
+      const ids: string[] = [];
+      for (const thing of ["mites", "queens", "honey", "wax", "swarms"]) {
+        ids.push(
+          await list({ title: `Beehive inspection for ${thing}`, description: `Inspects beehives for ${thing}.` }),
+        );
+      }
+      await until("beehive", (found) => ids.every((id) => found.includes(id)));
+      const all = idsOf(await discover({ query: "beehive" }));
+      assert.deepEqual(idsOf(await discover({ query: "beehive", limit: 50 })), all);
+      for (const limit of [1, 3]) {
+        assert.deepEqual(idsOf(await discover({ query: "beehive", limit })), all.slice(0, limit));
+      }
+      const { body } = await api.request("GET", "/openapi.json");
+      const { schema } = body.paths[PATH].post.requestBody.content["application/json"];
+      const { minimum, maximum, default: usual } = schema.properties.limit;
+      assert.deepEqual([minimum, maximum, usual], [1, 50, 50]);
+    });
+
     it("[D20] a score counts only on the listing's network", async () => {
       const agent = await ratedAgent("base", { score: 80n, distinctCounterparties: 10, settledCount: 10 });
       const text = { title: "Glacier sampling", description: "Drills ice cores." };
@@ -375,7 +394,10 @@ describe("discovery", () => {
         [{ category: "other" }, "body.filters.category"],
       ];
       for (const [filters, path] of wrong) assertInvalid(await discover({ query: "x", filters }), path);
-      assertInvalid(await discover({ query: "x", limit: 5 }), "body.limit");
+      for (const limit of [0, 51, -1, 2.5, "5", null]) {
+        assertInvalid(await discover({ query: "x", limit }), "body.limit");
+      }
+      assertInvalid(await discover({ query: "x", page: 2 }), "body.page");
       for (const explain of ["true", 1, null]) assertInvalid(await discover({ query: "x", explain }), "body.explain");
     });
 
