@@ -7,7 +7,7 @@ import getRawBody from "raw-body";
 
 import { MAX_BODY_BYTES } from "../config/constants.ts";
 import { ApiError, validationError } from "./errors.ts";
-import { repeatedFieldIssues, structureIssues } from "./validation.ts";
+import { lossIssues, structureIssues } from "./validation.ts";
 
 const DECOMPRESSORS = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress } as const;
 
@@ -43,7 +43,7 @@ export class RequestBody {
     const text = decodeUtf8(bytes);
     const json = parse(text);
     const issues = structureIssues(json);
-    if (issues.length === 0) issues.push(...repeatedFieldIssues(text));
+    if (issues.length === 0) issues.push(...lossIssues(text));
     if (issues.length > 0) throw validationError(issues);
     return json;
   }
@@ -89,7 +89,7 @@ function decodeUtf8(bytes: Buffer): string {
 }
 
 /** Only objects and arrays are accepted as bodies. A lone string or number is refused like malformed JSON. */
-function parse(text: string): unknown {
+function parse(text: string): object {
   let json: unknown;
   try {
     json = JSON.parse(text);

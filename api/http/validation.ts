@@ -1,5 +1,6 @@
 import type { z } from "zod";
 
+import { isExactNumber } from "../lib/exact-number.ts";
 import type { ValidationIssue } from "./errors.ts";
 
 /** Maximum nesting of objects and arrays in a body. */
@@ -19,19 +20,22 @@ export function issuesOf(part: string, error: z.ZodError): ValidationIssue[] {
  * text that isn't Unicode (a lone surrogate can't be stored or hashed unchanged), and `__proto__` as a field name
  * (assigning it would change the prototype). Doesn't recurse.
  */
-export function structureIssues(body: unknown): ValidationIssue[] {
-  const pending: { value: unknown; path: string; depth: number }[] = [{ value: body, path: "body", depth: 1 }];
+export function structureIssues(body: object): ValidationIssue[] {
+  const pending: { value: object; path: string; depth: number }[] = [{ value: body, path: "body", depth: 1 }];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const { value, path, depth } = next;
-    if (typeof value === "string" && !value.isWellFormed())
-      return [{ path, message: "Text isn't well-formed Unicode" }];
-    if (typeof value === "number" && !Number.isFinite(value)) return [{ path, message: "Number is too large" }];
-    if (typeof value !== "object" || value === null) continue;
     if (depth > MAX_BODY_DEPTH) return [{ path: "body", message: `Nested deeper than ${MAX_BODY_DEPTH} levels` }];
-    for (const [key, child] of Object.entries(value)) {
-      if (!key.isWellFormed()) return [{ path, message: "A field name isn't well-formed Unicode" }];
-      if (key === "__proto__") return [{ path: `${path}.${key}`, message: "This field name isn't allowed" }];
-      pending.push({ value: child, path: `${path}.${key}`, depth: depth + 1 });
+    // A list may have a hundred thousand numbers, which need neither a name nor a place in the queue.
+    const names = Array.isArray(value) ? undefined : Object.keys(value);
+    const children: unknown[] = Array.isArray(value) ? value : Object.values(value);
+    for (const [index, child] of children.entries()) {
+      const name = names?.[index];
+      if (name?.isWellFormed() === false) return [{ path, message: "A field name isn't well-formed Unicode" }];
+      if (name === "__proto__") return [{ path: `${path}.${name}`, message: "This field name isn't allowed" }];
+      if (typeof child === "string" && !child.isWellFormed())
+        return [{ path: `${path}.${name ?? index}`, message: "Text isn't well-formed Unicode" }];
+      if (typeof child === "object" && child !== null)
+        pending.push({ value: child, path: `${path}.${name ?? index}`, depth: depth + 1 });
     }
   }
   return [];
@@ -40,13 +44,21 @@ export function structureIssues(body: unknown): ValidationIssue[] {
 /** An object or array that the scan is inside of: the field names seen so far, or the index of the element. */
 type OpenValue = { names: Set<string>; awaitsName: boolean; at: string } | { names?: never; at: number };
 
+const INEXACT_NUMBER = "The number can't be kept exactly; send it as a string";
+/** At most so many numbers are reported: one body may have thousands, each deep in names of any length. */
+const MAX_REPORTED_NUMBERS = 20;
+const MAX_REPORTED_PATH = 1_000;
+
 /**
- * Finds the first field that an object has twice. JSON.parse keeps only the last one, so the stored value would differ
- * from what was sent.
+ * What JSON.parse drops or changes without a word, so that the stored value would differ from what was sent: the first field
+ * that an object has twice, or else the numbers that a double doesn't hold (decision 50). Reads the text once.
  * @param text well-formed JSON
  */
-export function repeatedFieldIssues(text: string): ValidationIssue[] {
+export function lossIssues(text: string): ValidationIssue[] {
   const open: OpenValue[] = [];
+  const inexact: ValidationIssue[] = [];
+  let reportsNumbers = true;
+  const path = () => ["body", ...open.map(({ at }) => at)].join(".");
   for (let index = 0; index < text.length; index += 1) {
     const current = open.at(-1);
     switch (text[index]) {
@@ -69,17 +81,41 @@ export function repeatedFieldIssues(text: string): ValidationIssue[] {
         if (current?.names !== undefined && current.awaitsName) {
           current.awaitsName = false;
           current.at = JSON.parse(text.slice(index, end + 1)) as string;
-          if (current.names.has(current.at)) {
-            return [{ path: ["body", ...open.map(({ at }) => at)].join("."), message: "The field is given twice" }];
-          }
+          if (current.names.has(current.at)) return [{ path: path(), message: "The field is given twice" }];
           current.names.add(current.at);
         }
         index = end;
         break;
       }
+      default: {
+        const end = endOfNumber(text, index);
+        if (end === index) break;
+        if (reportsNumbers && !isExactNumber(text.slice(index, end))) {
+          const issue = { path: path(), message: INEXACT_NUMBER };
+          inexact.push(issue);
+          reportsNumbers = inexact.length < MAX_REPORTED_NUMBERS && issue.path.length <= MAX_REPORTED_PATH;
+        }
+        index = end - 1;
+      }
     }
   }
-  return [];
+  return inexact;
+}
+
+const [CODE_0, CODE_9, MINUS] = [48, 57, 45];
+/** Beside digits, a number has these, as character codes: +, -, ., E and e. */
+const NUMBER_CODES: readonly number[] = [43, MINUS, 46, 69, 101];
+const isDigit = (code: number) => code >= CODE_0 && code <= CODE_9;
+
+/** Index after the number that starts at an index; the index itself if none does. */
+function endOfNumber(text: string, start: number): number {
+  const first = text.charCodeAt(start);
+  if (first !== MINUS && !isDigit(first)) return start;
+  let end = start + 1;
+  for (let code = text.charCodeAt(end); isDigit(code) || NUMBER_CODES.includes(code); code = text.charCodeAt(end)) {
+    end += 1;
+  }
+  return end;
 }
 
 /** Index of the quotation mark that ends the string starting at an index. */
