@@ -1,13 +1,16 @@
 import { sha256, stringToHex } from "viem";
 import type { Hex } from "viem";
 
+import { bigintAsText } from "./json.ts";
+
 /**
  * RFC 8785 canonical JSON: the same text for the same value, regardless of key order. Written here because the package
  * `canonicalize` requires Node 22. JSON.stringify already writes numbers and strings as the RFC requires.
- * @throws TypeError for a value without a JSON form (undefined, functions, bigint) and for half of a surrogate pair
+ * A `bigint` counts as its text, as in a request.
+ * @throws TypeError for a value without a JSON form (undefined, functions) and for half of a surrogate pair
  */
 export function canonicalJson(value: unknown): string {
-  const text = JSON.stringify(value) as string | undefined;
+  const text = JSON.stringify(value, bigintAsText) as string | undefined;
   if (text === undefined) throw new TypeError("The value has no JSON form");
   // Parsed again, so that the hash covers what a request body contains: dates as text, no undefined properties.
   return canonical(JSON.parse(text));

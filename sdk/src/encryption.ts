@@ -6,6 +6,7 @@ import type { Hex } from "viem";
 
 import { canonicalJson } from "./canonical-json.ts";
 import { MarketplaceError, RefusedError } from "./errors.ts";
+import { jsonText } from "./json.ts";
 
 /** How the content is encrypted (decision 28). */
 export const ENCRYPTION_ALGORITHM = "ECDH-secp256k1+HKDF-SHA256+A256GCM";
@@ -162,7 +163,11 @@ const isText = ({ contentType }: MessageBinding): boolean => contentType.startsW
 
 function plaintextOf(message: PlainMessage): Uint8Array<ArrayBuffer> {
   const { body, contentType } = message;
-  if (!isText(message)) return new Uint8Array(utf8ToBytes(JSON.stringify(body)));
+  if (!isText(message)) {
+    const text = jsonText(body);
+    if (text === undefined) throw new RefusedError("the body has no JSON form");
+    return new Uint8Array(utf8ToBytes(text));
+  }
   if (typeof body !== "string" || !body.isWellFormed()) throw new RefusedError(`${contentType} requires a text`);
   return new Uint8Array(utf8ToBytes(body));
 }

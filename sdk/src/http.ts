@@ -1,4 +1,5 @@
 import { ApiError, NetworkError, TimeoutError } from "./errors.ts";
+import { jsonText } from "./json.ts";
 import { RetryPolicy, retryAfterSecondsOf } from "./retry.ts";
 import type { RetryOptions } from "./retry.ts";
 import { pause } from "./waiting.ts";
@@ -34,8 +35,10 @@ export interface ApiRequest extends CreateOptions {
   method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   path: string;
   query?: object | undefined;
-  /** Sent as JSON. */
+  /** Sent as JSON, a `bigint` as text. */
   body?: object | undefined;
+  /** JSON text that is sent as it is, instead of `body`. */
+  bodyText?: string | undefined;
   /** Sent besides the headers of every request, such as `if-match`. */
   headers?: Readonly<Record<string, string>> | undefined;
   /**
@@ -80,13 +83,15 @@ export class Http {
    * @throws ApiError for every answer that isn't 2xx
    * @throws NetworkError if no answer arrived
    * @throws TimeoutError if an attempt took too long
+   * @throws RefusedError, before anything is sent, for a number that JSON would change, such as an integer beyond ±(2^53 - 1)
    */
   async send<Body>(request: ApiRequest): Promise<ApiResponse<Body>> {
     const policy = request.retry === undefined ? this.#retry : new RetryPolicy(request.retry);
     const { method, idempotencyKey, isIdempotent = method === "GET" || idempotencyKey !== undefined } = request;
+    const text = request.bodyText ?? (request.body === undefined ? undefined : jsonText(request.body));
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#attempt<Body>(request);
+        return await this.#attempt<Body>(request, text);
       } catch (error) {
         const delayMs = policy.delayMs(error, attempt, isIdempotent);
         if (delayMs === undefined) throw error;
@@ -122,7 +127,7 @@ export class Http {
     }, timeoutMs);
     try {
       const response = await fetch(addressOf(url, path, query), {
-        headers: { ...this.#headers({ method: "GET", path }), ...headers },
+        headers: { ...this.#headers({ method: "GET", path }, false), ...headers },
         signal: AbortSignal.any([signal, late.signal]),
         redirect: "error",
       });
@@ -138,38 +143,38 @@ export class Http {
     }
   }
 
-  async #attempt<Body>(request: ApiRequest): Promise<ApiResponse<Body>> {
+  async #attempt<Body>(request: ApiRequest, text: string | undefined): Promise<ApiResponse<Body>> {
     const { method, path, signal } = request;
     const { url, fetch = globalThis.fetch } = this.#options;
     const timeoutMs = Math.min(this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS, request.timeoutMs ?? Infinity);
     const timeout = AbortSignal.timeout(timeoutMs);
     let response: Response;
-    let text: string;
+    let answer: string;
     try {
       response = await fetch(addressOf(url, path, request.query), {
         method,
-        headers: this.#headers(request),
+        headers: this.#headers(request, text !== undefined),
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
         redirect: "error",
-        ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+        ...(text === undefined ? {} : { body: text }),
       });
-      text = await response.text();
+      answer = await response.text();
     } catch (cause) {
       signal?.throwIfAborted();
       if (timeout.aborted) throw new TimeoutError(`${method} ${path}`, timeoutMs, { cause });
       throw new NetworkError(`${method} ${path} got no answer: ${reasonOf(cause)}`, { cause });
     }
     const { status, headers } = response;
-    const body = parsed(text, headers);
+    const body = parsed(answer, headers);
     if (response.ok) return { status, headers, body: body as Body };
     throw failure(method, path, response, body);
   }
 
-  #headers({ path, body, headers, idempotencyKey }: ApiRequest): Record<string, string> {
+  #headers({ path, headers, idempotencyKey }: ApiRequest, hasBody: boolean): Record<string, string> {
     return {
       ...headers,
       accept: "application/json",
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(!hasBody ? {} : { "content-type": "application/json" }),
       ...(this.#apiKey === undefined ? {} : keyHeader(path, this.#apiKey)),
       ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
     };

@@ -130,7 +130,9 @@ export class Memory {
     for (const entries of portions(lines)) {
       const once = { idempotencyKey: crypto.randomUUID(), ...options };
       const path = `${PATH}/import`;
-      const { data } = await this.#http.post<wire.PostApiV1MemoryImportResponse>(path, { entries }, once);
+      const bodyText = `{"entries":[${entries.join(",")}]}`;
+      const request = { method: "POST", path, bodyText, ...once } as const;
+      const { data } = (await this.#http.send<wire.PostApiV1MemoryImportResponse>(request)).body;
       total.created += data.created;
       total.updated += data.updated;
       total.unchanged += data.unchanged;
@@ -142,19 +144,20 @@ export class Memory {
   }
 }
 
-/** Splits an export into what one request takes. */
-function* portions(lines: string): Generator<unknown[], void, undefined> {
-  let entries: unknown[] = [];
+/** Splits an export into what one request takes. Lines are sent as they are: parsing could change their numbers. */
+function* portions(lines: string): Generator<string[], void, undefined> {
+  let entries: string[] = [];
   let bytes = 0;
   for (const line of lines.split("\n")) {
     if (line.trim() === "") continue;
+    JSON.parse(line);
     const size = new TextEncoder().encode(line).length;
     if (entries.length > 0 && (entries.length === IMPORT_ENTRIES || bytes + size > IMPORT_BYTES)) {
       yield entries;
       entries = [];
       bytes = 0;
     }
-    entries.push(JSON.parse(line));
+    entries.push(line);
     bytes += size;
   }
   if (entries.length > 0) yield entries;

@@ -26,8 +26,12 @@ describe("canonical JSON of the client", () => {
     assert.strictEqual(canonicalJson({ b: undefined, a: new Date(0) }), '{"a":"1970-01-01T00:00:00.000Z"}');
   });
 
+  it("[D50] has a bigint as text, as a request body does", () => {
+    assert.strictEqual(canonicalJson({ b: 12345678901234567891n, a: [1n] }), '{"a":["1"],"b":"12345678901234567891"}');
+  });
+
   it("doesn't exist for what has no JSON form", () => {
-    for (const value of [undefined, () => 1, 1n, { a: 1n }, "\ud800", { "\ud800": 1 }]) {
+    for (const value of [undefined, () => 1, "\ud800", { "\ud800": 1 }]) {
       errorOf(() => canonicalJson(value), TypeError);
     }
   });

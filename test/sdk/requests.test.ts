@@ -3,7 +3,15 @@ import type { AddressInfo } from "node:net";
 
 import { assert } from "chai";
 
-import { ApiError, collect, isTransient, Marketplace, NetworkError, TimeoutError } from "../../sdk/src/index.ts";
+import {
+  ApiError,
+  collect,
+  isTransient,
+  Marketplace,
+  NetworkError,
+  RefusedError,
+  TimeoutError,
+} from "../../sdk/src/index.ts";
 import type { Agent, RetryOptions } from "../../sdk/src/index.ts";
 import { rejectionOf } from "../fixtures/rejection.ts";
 import { startScriptedServer } from "../fixtures/scripted-server.ts";
@@ -38,6 +46,45 @@ describe("a request of the client", () => {
     assert.strictEqual(seen?.path, "/api/v1/services?category=research");
     assert.strictEqual(seen?.headers["x-api-key"], KEY);
     assert.strictEqual(seen?.headers["content-type"], undefined);
+  });
+
+  it("[D50] carries a bigint as text, at any depth", async () => {
+    const agent = await agentOn([ok]);
+    const body = { amountWei: 12345678901234567891n, list: [{ n: 1n }], price: 0.1, large: Number.MAX_SAFE_INTEGER };
+    await agent.request({ method: "POST", path: "/api/v1/checkout", body });
+    const sent = { amountWei: "12345678901234567891", list: [{ n: "1" }], price: 0.1, large: 9007199254740991 };
+    assert.deepEqual(server?.seen[0]?.body, sent);
+  });
+
+  describe("isn't sent", () => {
+    for (const [what, body, named] of [
+      ["an integer beyond the safe ones", { a: [{ amountWei: 2 ** 60 }] }, "a.0.amountWei"],
+      ["a negative one", { amountWei: -(2 ** 53) }, "amountWei"],
+      ["an infinity, which JSON writes as null", { a: { b: Infinity } }, "a.b"],
+      ["a number that isn't one", { list: [0, NaN] }, "list.1"],
+    ] as const) {
+      it(`[D50] with ${what}: the error says where it is`, async () => {
+        const agent = await agentOn([ok]);
+        const error = await rejectionOf(
+          agent.request({ method: "POST", path: "/api/v1/checkout", body }),
+          RefusedError,
+        );
+        assert.match(error.message, new RegExp(`^${named} is `));
+        assert.strictEqual(count(), 0);
+      });
+    }
+  });
+
+  it("[D50] to import memory carries the lines as they are", async () => {
+    const data = { created: 1, updated: 0, unchanged: 0, skipped: [] };
+    const agent = await agentOn([{ status: 200, body: { success: true, data } }]);
+    await agent.memory.import('{"key":"a","value":9007199254740992}\n{"key":"b","value":1e21}\n');
+    const entries = [
+      { key: "a", value: 2 ** 53 },
+      { key: "b", value: 1e21 },
+    ];
+    assert.deepEqual(server?.seen[0]?.body, { entries });
+    assert.strictEqual(server?.seen[0]?.headers["content-type"], "application/json");
   });
 
   describe("is repeated", () => {
