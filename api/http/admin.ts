@@ -1,6 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 
 import { sha256Hex } from "../lib/ids.ts";
+import { keyRefused } from "./authenticate.ts";
 import { ApiError } from "./errors.ts";
 import type { Step } from "./pipeline.ts";
 
@@ -34,7 +35,7 @@ export function createAdminStep(adminApiKey: string, audit: AdminAudit): Step {
   return async (context, next) => {
     const presented = BEARER.exec(context.headers.authorization ?? "")?.[1];
     if (presented === undefined || !timingSafeEqual(digestOf(presented), expected)) {
-      throw new ApiError("invalid_api_key");
+      throw keyRefused("admin");
     }
     const { requestId, method, path, ip, log } = context;
     const entryId = await audit.begin({ requestId, method, path, ip });

@@ -68,8 +68,22 @@ export function rateHeaders({ limit, remaining, resetSeconds }: RateState): Reco
 }
 
 /** Classes that count by client address. */
-const CLIENT_CLASSES = ["developerAccess", "discover", "keyless"] as const satisfies readonly RateClass[];
+const CLIENT_CLASSES = [
+  "developerAccess",
+  "discover",
+  "keyless",
+  "registration",
+] as const satisfies readonly RateClass[];
 export type ClientClass = (typeof CLIENT_CLASSES)[number];
+
+/** Which limit an answer of 429 is about: `details` of each of them. */
+export interface FullWindow {
+  /** Class of the calls that share the window, such as `registration`. */
+  window: RateClass | "eventStreams";
+  /** Whose calls it counts. */
+  countedBy: "address" | "key" | "agent";
+  limit: number;
+}
 
 /** Whether a class counts by client address instead of by key. */
 export function isClientClass(rateClass: RateClass): rateClass is ClientClass {

@@ -2,6 +2,8 @@ import { API_KEY_HEX_LENGTH, API_KEY_PREFIX } from "../config/constants.ts";
 import { sha256Hex } from "../lib/ids.ts";
 import type { DistinctHeaders } from "./admission.ts";
 import type { AuthPolicy } from "./define-route.ts";
+import { ApiError } from "./errors.ts";
+import type { ApiErrorOptions } from "./errors.ts";
 
 const API_KEY = new RegExp(`^${API_KEY_PREFIX}[0-9a-fA-F]{${API_KEY_HEX_LENGTH}}$`);
 const BEARER = /^Bearer (.+)$/i;
@@ -35,6 +37,25 @@ export function keyFor(auth: AuthPolicy, headers: DistinctHeaders): ReturnType<t
   if (auth === "none" || auth === "admin") return "absent";
   if (auth !== "bearerKey") return presentedKey(headers);
   return presentedKeys(headers).size > 1 ? "invalid" : presentedKey({ authorization: headers["authorization"] });
+}
+
+/** How keys are sent (RFC 6750); the realm names what they open. */
+const CHALLENGE = 'Bearer realm="agent-marketplace"';
+const HINT =
+  "Send a key as X-API-Key or as Authorization: Bearer. POST /api/v1/auth/register registers a wallet and issues its first key; " +
+  "POST /api/v1/auth/keys issues another one for a registered wallet. Both take a text that the wallet signs.";
+const ADMIN_HINT = "Send the operator's ADMIN_API_KEY as Authorization: Bearer.";
+
+/** The 401 for a request without a valid key: it says how to get one. */
+export function keyRefused(
+  auth: AuthPolicy,
+  options: Pick<ApiErrorOptions, "headers" | "retryAfterSeconds"> = {},
+): ApiError {
+  return new ApiError(refusalOf(auth), {
+    ...options,
+    details: { hint: auth === "admin" ? ADMIN_HINT : HINT },
+    headers: { ...options.headers, "WWW-Authenticate": CHALLENGE },
+  });
 }
 
 /** Code of the 401 for a request without a valid key. */

@@ -19,8 +19,8 @@ export type HttpMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 export type AuthPolicy = "none" | "apiKey" | "bearerKey" | "optionalApiKey" | "admin";
 
 /**
- * Class of the per-minute limits (section 8.2, decision 34) that a route counts towards. `developerAccess`, `discover`
- * and `keyless` (every other route without a key) count by client address, the rest by key. `unlimited` is never
+ * Class of the per-minute limits (section 8.2, decision 34) that a route counts towards. `developerAccess`, `discover`,
+ * `registration` and `keyless` (every other route without a key) count by client address, the rest by key. `unlimited` is never
  * limited.
  */
 export type LimitClass = RateClass | "unlimited";

@@ -31,6 +31,7 @@ const replayed = header(
   z.literal("true").optional(),
   "The answer is that of an earlier request with the same Idempotency-Key",
 );
+const challenge = header("Challenge", z.string().optional(), "How a key is sent, if the key was missing or invalid");
 const RECEIPTS = {
   "X-PAYMENT-RESPONSE": header("PaymentResponseV1", encodedJson.clone(), "Receipt of an x402 v1 payment, base64 JSON"),
   "PAYMENT-RESPONSE": header("PaymentResponseV2", encodedJson.clone(), "Receipt of an x402 v2 payment, base64 JSON"),
@@ -41,10 +42,11 @@ const asked = header("PaymentRequired", encodedJson.clone(), "What x402 v2 clien
 
 const ACCEPTED = 202;
 const FIRST_ERROR = 400;
+const UNAUTHORIZED = 401;
 const PAYMENT_REQUIRED = 402;
 const TOO_MANY_REQUESTS = 429;
 /** Answers that may say when to try again. A suspended key is a 401 with the end of its suspension. */
-const TEMPORARY = [ACCEPTED, 401, PAYMENT_REQUIRED, 409, 503];
+const TEMPORARY = [ACCEPTED, UNAUTHORIZED, PAYMENT_REQUIRED, 409, 503];
 
 /** The headers that a route's answer of a status has besides those that every web server sends. */
 export function headersOf(route: RouteDefinition<never>, status: number, isPayable: boolean): z.ZodObject {
@@ -52,6 +54,7 @@ export function headersOf(route: RouteDefinition<never>, status: number, isPayab
     ...EVERY_ANSWER,
     ...(TEMPORARY.includes(status) ? { "Retry-After": sometimesRetryAfter } : {}),
     ...(status === TOO_MANY_REQUESTS ? { "Retry-After": alwaysRetryAfter } : {}),
+    ...(status === UNAUTHORIZED ? { "WWW-Authenticate": challenge } : {}),
     ...(status < FIRST_ERROR && takesIdempotencyKeys(route) ? { "Idempotency-Replayed": replayed } : {}),
     ...(status < FIRST_ERROR && isPayable ? RECEIPTS : {}),
     ...(status < FIRST_ERROR ? route.responseHeaders : {}),

@@ -1,13 +1,19 @@
 import { randomBytes } from "node:crypto";
 
 import { RATE_WINDOW_MS } from "../../config/constants.ts";
-import type { CallClass } from "../../config/constants.ts";
+import type { CallClass, RateClass } from "../../config/constants.ts";
 import type { Limits } from "../../config/limits.ts";
 import { isClientClass, rateHeaders } from "../../http/admission.ts";
-import type { Admission, AdmissionRequest, ClientClass, Doorkeeper, RateState } from "../../http/admission.ts";
-import { keyFor, refusalOf } from "../../http/authenticate.ts";
+import type {
+  Admission,
+  AdmissionRequest,
+  ClientClass,
+  Doorkeeper,
+  FullWindow,
+  RateState,
+} from "../../http/admission.ts";
+import { keyFor, keyRefused } from "../../http/authenticate.ts";
 import { ApiError } from "../../http/errors.ts";
-import type { ErrorCode } from "../../http/errors.ts";
 import type { BudgetState } from "../../http/payment-required.ts";
 import type { AccessModels, AccessRecord, CallRecord } from "./access-model.ts";
 import { admissionUpdate } from "./access-update.ts";
@@ -56,8 +62,7 @@ export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
   async function countClient(rateClass: ClientClass, ip: string): Promise<RateState> {
     const { times, admitted, at } = await windows.count(rateClass, ip);
     const state = stateOf(rateLimits[rateClass], times.length, times.at(-1), at);
-    if (!admitted)
-      throw tooMany(rateClass === "developerAccess" ? "too_many_attempts" : "rate_limit_exceeded", state, times[0], at);
+    if (!admitted) throw tooMany(rateClass, state, times[0], at);
     return state;
   }
 
@@ -82,7 +87,7 @@ export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
     retryAfterSeconds?: number,
   ): Promise<never> {
     const rate = counted ?? (await countClient("keyless", ip));
-    throw new ApiError(refusalOf(auth), {
+    throw keyRefused(auth, {
       headers: rateHeaders(rate),
       ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     });
@@ -176,7 +181,7 @@ export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
       }
       const limit = rateClass === undefined ? untouched.limit : rateLimits[rateClass];
       const rate = counted ?? stateOf(limit, call.counted, call.last ?? undefined, call.at);
-      if (call.outcome === "limited") throw tooMany("rate_limit_exceeded", rate, call.first ?? undefined, call.at);
+      if (call.outcome === "limited") throw tooMany(rateClass ?? "general", rate, call.first ?? undefined, call.at);
       const use = call.outcome === "reserved" && budget !== undefined ? { type: budget, day: call.day } : undefined;
       const reserved = { agentId, keyHash: presented.hash, callId: call.id, use };
       return {
@@ -222,9 +227,11 @@ function stateOf(limit: number, calls: number, last: Date | undefined, at: Date)
 }
 
 /** @param first the oldest call in the window: when it leaves, one call is free again */
-function tooMany(code: ErrorCode, state: RateState, first: Date | undefined, at: Date): ApiError {
+function tooMany(rateClass: RateClass, state: RateState, first: Date | undefined, at: Date): ApiError {
   const freeAt = new Date((first ?? at).getTime() + RATE_WINDOW_MS);
-  return new ApiError(code, {
+  const countedBy = isClientClass(rateClass) ? "address" : "key";
+  return new ApiError(rateClass === "developerAccess" ? "too_many_attempts" : "rate_limit_exceeded", {
+    details: { window: rateClass, countedBy, limit: state.limit } satisfies FullWindow,
     headers: rateHeaders(state),
     retryAfterSeconds: Math.max(1, secondsBetween(at, freeAt)),
   });

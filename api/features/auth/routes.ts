@@ -52,7 +52,7 @@ const register = defineRoute({
     'The statement of the signed message must contain the word "register" and not "API key". The public key is recovered ' +
     "from the signature. One wallet is one agent.",
   auth: "none",
-  limitClass: "keyless",
+  limitClass: "registration",
   budget: "none",
   body: z.strictObject({
     agentName: textSchema({ max: AGENT_NAME_MAX_LENGTH }),
@@ -93,7 +93,7 @@ const issueKey = defineRoute({
     'The statement of the signed message must contain the words "API key" and not "register". The agent\'s other keys end ' +
     "after `revokeOthersAfterSeconds`, which is 0 by default.",
   auth: "none",
-  limitClass: "keyless",
+  limitClass: "registration",
   budget: "none",
   body: z.strictObject({
     message: messageSchema,

@@ -102,7 +102,7 @@ export function createAuthService(deps: AuthServiceDeps): AuthService {
         createdAt: now,
       };
       const known = await knownScore(walletKey);
-      if ((await models.agents.exists({ walletKey })) !== null) throw new ApiError("wallet_already_registered");
+      if ((await models.agents.exists({ walletKey })) !== null) throw alreadyRegistered();
       try {
         const apiKey = await withTransaction(connection, async (session) => {
           await models.nonces.create([nonceRecord(accepted)], { session });
@@ -113,7 +113,7 @@ export function createAuthService(deps: AuthServiceDeps): AuthService {
         return { agent, apiKey };
       } catch (error) {
         // When one wallet registers twice at the same moment, the unique index accepts only one.
-        if (isDuplicateKey(error, "walletKey")) throw new ApiError("wallet_already_registered", { cause: error });
+        if (isDuplicateKey(error, "walletKey")) throw alreadyRegistered(error);
         if (isDuplicateKey(error)) throw new ApiError("nonce_already_used", { cause: error });
         throw error;
       }
@@ -139,6 +139,12 @@ export function createAuthService(deps: AuthServiceDeps): AuthService {
       }
     },
   };
+}
+
+function alreadyRegistered(cause?: unknown): ApiError {
+  const hint =
+    "POST /api/v1/auth/keys issues a new key for this wallet; the statement of its message contains the words API key";
+  return new ApiError("wallet_already_registered", { details: { hint }, cause });
 }
 
 /** The uncompressed public key (`0x04…`) behind an EIP-191 signature; undefined if no key can have made it. */

@@ -35,6 +35,8 @@ export function streamSlotsModel(connection: Connection): StreamSlotsModel {
  * a process that dies are free once their leases expire.
  */
 export interface StreamSlots {
+  /** Streams that an agent may have at once. */
+  readonly perAgent: number;
   /** Takes a slot. Otherwise returns in how many milliseconds the next lease expires. */
   take(agentId: string, streamId: string): Promise<{ taken: true } | { taken: false; retryInMs: number }>;
   /**
@@ -78,6 +80,7 @@ export function createStreamSlots({ slots, perAgent, leaseMs }: StreamSlotsOptio
   }
 
   return {
+    perAgent,
     async take(agentId, streamId) {
       let record: StreamSlotsRecord;
       try {

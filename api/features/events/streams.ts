@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { Readable } from "node:stream";
 
 import type { Caller } from "../../http/define-route.ts";
+import type { FullWindow } from "../../http/admission.ts";
+import { keyRefused } from "../../http/authenticate.ts";
 import { ApiError } from "../../http/errors.ts";
 import { ClientGoneError } from "../../lib/stopping.ts";
 import { EventStream } from "./event-stream.ts";
@@ -41,7 +43,8 @@ export function createEventStreams(log: EventLog, hub: StreamHub, slots: StreamS
       const slot = await slots.take(agentId, id);
       if (!slot.taken) {
         const retryAfterSeconds = Math.max(1, Math.ceil(slot.retryInMs / MS_PER_SECOND));
-        throw new ApiError("too_many_streams", { retryAfterSeconds });
+        const details = { window: "eventStreams", countedBy: "agent", limit: slots.perAgent } satisfies FullWindow;
+        throw new ApiError("too_many_streams", { details, retryAfterSeconds });
       }
       const stream = new EventStream({
         ...{ id, agentId, keyId, start, filter: { type, transactionId } },
@@ -53,7 +56,7 @@ export function createEventStreams(log: EventLog, hub: StreamHub, slots: StreamS
         },
       });
       try {
-        if (!(await hub.add(stream))) throw new ApiError("invalid_api_key");
+        if (!(await hub.add(stream))) throw keyRefused("apiKey");
         signal.throwIfAborted();
       } catch (error) {
         stream.cut();

@@ -5,7 +5,7 @@ import type { Middleware } from "koa";
 const EXPOSED_HEADERS = [
   ...["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After", "X-Request-Id", "ETag"],
   ...["Idempotency-Replayed", "PAYMENT-REQUIRED", "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE", "Location"],
-  "X-Event-Stream-Position",
+  ...["X-Event-Stream-Position", "WWW-Authenticate"],
 ];
 /** Headers of requests that scripts on other sites may set. */
 const ALLOWED_HEADERS = [

@@ -15,6 +15,9 @@ Programs should use \`code\`; texts may change. \`details\` of a \`validation_er
 \`{path, message}\`, with paths such as \`body.title\` or \`query.limit\`. A \`503\` has \`Retry-After\` in seconds if a retry
 may succeed.
 
+A 429 says in \`details\` which window is full: \`{window, countedBy, limit}\`, such as \`registration\` by \`address\`. A 401 without a valid
+key says in \`details.hint\` how to get one, and has \`WWW-Authenticate: Bearer\`.
+
 A 402 that asks for a payment has a body of its own, with \`budget\` and \`payment\`: see [paying per call](x402.md).
 
 **A 403 that is not JSON does not come from this service.** The bot protection of a content delivery network in front of it

@@ -16,6 +16,34 @@ const SIGN_IN_TEXT = "auth/sign-in-text.test.ts";
 /** Faults in keys, limits, budgets, registration and the steps in front of every route. */
 export const DOOR_FAULTS: ApiMutant[] = [
   {
+    fault: "a body may have numbers that change silently",
+    file: "http/validation.ts",
+    from: "if (reportsNumbers && !isExactNumber(text.slice(index, end))) {",
+    to: "if (reportsNumbers && !Number.isFinite(Number(text.slice(index, end)))) {",
+    tests: ["http/number-literals.test.ts"],
+  },
+  {
+    fault: "registrations share the window of other keyless calls",
+    file: DOORKEEPER,
+    from: "await windows.count(rateClass, ip);",
+    to: 'await windows.count(rateClass === "registration" ? "keyless" : rateClass, ip);',
+    tests: [LIMITS],
+  },
+  {
+    fault: "a 401 doesn't say how to get a key",
+    file: "http/authenticate.ts",
+    from: 'headers: { ...options.headers, "WWW-Authenticate": CHALLENGE },',
+    to: "headers: { ...options.headers },",
+    tests: ["http/every-route.test.ts"],
+  },
+  {
+    fault: "a number that becomes zero passes as kept",
+    file: "lib/exact-number.ts",
+    from: "(exponent ?? 0) <= SAFE_EXPONENT",
+    to: "(exponent ?? 0) <= 2 * SAFE_EXPONENT",
+    tests: ["http/number-literals.test.ts"],
+  },
+  {
     fault: "a key's window admits one call more",
     file: UPDATE,
     from: '{ case: { $gte: [{ $size: "$scratch.window" }, window.limit] }, then: "limited" }',

@@ -168,7 +168,9 @@ describe("registration", () => {
       const signature = await agent.account.signMessage({ message });
       const walletAddress = agent.walletAddress.toLowerCase();
       const body = { agentName: "Again", walletAddress, message, signature };
-      assertError(await api.request("POST", REGISTER, { body }), 409, "wallet_already_registered");
+      const answer = await api.request("POST", REGISTER, { body });
+      assertError(answer, 409, "wallet_already_registered");
+      assert.match(answer.body.details.hint, /POST \/api\/v1\/auth\/keys/);
       assert.strictEqual((await api.request("GET", "/api/v1/services", { key: agent.apiKey })).status, 200);
     });
 
@@ -185,6 +187,7 @@ describe("registration", () => {
       assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409]);
       for (const answer of answers.filter(({ status }) => status === 409)) {
         assertError(answer, 409, "wallet_already_registered");
+        assert.match(answer.body.details.hint, /POST \/api\/v1\/auth\/keys/);
       }
     });
   });

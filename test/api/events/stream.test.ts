@@ -200,6 +200,7 @@ describe("the event stream", () => {
       const sixth = await open();
       assert.strictEqual(sixth.status, 429);
       assert.strictEqual(JSON.parse(sixth.text).code, "too_many_streams");
+      assert.deepEqual(JSON.parse(sixth.text).details, { window: "eventStreams", countedBy: "agent", limit: 5 });
       assert.match(sixth.headers["retry-after"] ?? "", /^([1-9]|[12]\d|30)$/);
       const other = await api.registerAgent();
       assert.strictEqual((await open({ key: other.apiKey })).status, 200, "another agent's");

@@ -71,6 +71,8 @@ describe("every route", () => {
         const answer = await call(route, key());
         assertError(answer, 401, "invalid_api_key");
         assert.strictEqual(answer.body.error, "Invalid API key", route.path);
+        assert.match(answer.body.details.hint, /\/api\/v1\/auth\/register.*\/api\/v1\/auth\/keys/, route.path);
+        assert.match(answer.headers.get("www-authenticate") ?? "", /^Bearer realm="[^"]+"$/, route.path);
       }
     });
 
@@ -83,6 +85,17 @@ describe("every route", () => {
       }
     });
   }
+
+  it("that takes only a bearer key answers a wrong one with the body of the specification, and how to send a key", async () => {
+    const bearer = routes.filter(({ auth }) => auth === "bearerKey");
+    assert.isAtLeast(bearer.length, 2);
+    for (const route of bearer) {
+      const answer = await call(route, revoked);
+      assert.strictEqual(answer.status, 401, route.path);
+      assert.strictEqual(answer.text, '{"error":"Invalid or inactive API key"}');
+      assert.match(answer.headers.get("www-authenticate") ?? "", /^Bearer /, route.path);
+    }
+  });
 
   it("[S5.02] that needs a key accepts the right one", async () => {
     for (const route of KEYED) {

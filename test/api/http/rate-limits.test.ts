@@ -24,6 +24,7 @@ const LIMITS: [facts: string, rateClass: RateClass, limit: number][] = [
   ["[S8.2.12]", "memoryRead", 100],
   ["[S8.2.13]", "memorySearch", 10],
   ["[D34]", "keyless", 100],
+  ["[D34]", "registration", 100],
   ["[S8.2.04]", "checkout", 20],
   ["[S8.2.05]", "fund", 20],
   ["[S8.2.06]", "deliver", 20],
@@ -41,7 +42,6 @@ describe("limits per minute", () => {
   let api: TestApi;
 
   before(async () => {
-    // Registrations and refused requests share a window, which one test needs in full.
     api = await startTestApi({ search: true, clock, env: { limits: limitsWith() } });
   });
   after(() => api.close());
@@ -67,6 +67,8 @@ describe("limits per minute", () => {
       const refused = await send();
       const text = rateClass === "developerAccess" ? "Too Many Attempts" : "Rate limit exceeded";
       assert.deepInclude(refused.body, { success: false, error: text });
+      const countedBy = isClientClass(rateClass) ? "address" : "key";
+      assert.deepEqual(refused.body.details, { window: rateClass, countedBy, limit });
       assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d?$/);
       clock.pass(40 * SECOND);
       assert.strictEqual(await sendMany(3, send), 0);
@@ -177,6 +179,25 @@ describe("limits per minute", () => {
       assert.deepEqual(rateOf(await send()), ["10", "8", "60"]);
       assert.deepEqual(rateOf(await api.request("GET", "/health")), ["100", "100", "0"]);
     });
+  });
+
+  it("[D34] registration and new keys share a window that nothing else of the same address fills", async () => {
+    const unknown = () => api.request("GET", "/nothing");
+    const guess = () => api.request("GET", "/api/v1/services", { key: `svc_${"0".repeat(64)}` });
+    assert.strictEqual((await sendMany(60, unknown)) + (await sendMany(60, guess)), 100);
+    const refused = await unknown();
+    assertError(refused, 429, "rate_limit_exceeded");
+    assert.deepEqual(refused.body.details, { window: "keyless", countedBy: "address", limit: 100 });
+    await register();
+    const answers = [
+      await sendMany(60, () => api.request("POST", "/api/v1/auth/register", NO_BODY)),
+      await sendMany(60, () => api.request("POST", "/api/v1/auth/keys", NO_BODY)),
+    ];
+    assert.deepEqual(answers, [60, 39]);
+    assert.strictEqual((await api.request("POST", "/api/v1/auth/keys", NO_BODY)).body.details.window, "registration");
+    clock.pass(120 * SECOND);
+    assert.strictEqual(await sendMany(105, () => api.request("POST", "/api/v1/auth/keys", NO_BODY)), 100);
+    assert.strictEqual((await unknown()).status, 404);
   });
 
   describe("security", () => {
