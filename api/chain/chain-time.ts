@@ -16,6 +16,24 @@ export interface ChainTime {
   saw(timestamp: number): void;
 }
 
+/** A chain's time and ours at one moment, in unix seconds. `chainTime` is 0 if no block has been seen. */
+export interface Clocks {
+  chainTime: number;
+  wallTime: number;
+}
+
+/** From which difference on a chain's clock is ahead, in seconds. Blocks and clients are never exactly on time. */
+const TOLERATED_LEAD_SECONDS = 60;
+
+/**
+ * How many seconds a chain's clock is ahead of ours; 0 up to a minute. Clients sign by clocks such as ours, and contracts end
+ * what they have signed by the chain's. Only a local chain whose clock was moved is ahead.
+ */
+export function leadOf({ chainTime, wallTime }: Clocks): number {
+  const lead = chainTime - wallTime;
+  return lead > TOLERATED_LEAD_SECONDS ? lead : 0;
+}
+
 /** Settings and collaborators of a chain's time. */
 export interface ChainTimeOptions {
   chain: Pick<ChainClient, "head">;

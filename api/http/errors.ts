@@ -67,6 +67,7 @@ export const ERROR_CATALOGUE = {
   nonce_already_used: { status: 409, text: "The nonce of the signed message has already been used" },
   not_accepted_on_chain: { status: 409, text: "The buyer has not accepted the delivery on chain" },
   request_in_progress: { status: 409, text: "A request with this Idempotency-Key is still being processed" },
+  payment_identifier_reused: { status: 409, text: "This payment-identifier was used with another payment" },
   payment_method_empty: { status: 409, text: "The wallet neither holds nor has allowed the token's smallest deposit" },
   self_purchase: { status: 409, text: "An agent can't buy its own service" },
   transaction_not_funded: { status: 409, text: "The buyer hasn't funded this transaction yet" },

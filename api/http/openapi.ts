@@ -21,7 +21,12 @@ const KEY_ERRORS: readonly ErrorCode[] = [
 const IDEMPOTENCY_ERRORS: readonly ErrorCode[] = ["idempotency_key_reused", "request_in_progress"];
 const PAYMENT_ERRORS: readonly ErrorCode[] = ["payment_required", "payment_verification_failed", "settlement_pending"];
 /** What a call may answer that can be paid for. Verifying a payment needs the chain. */
-const PAYMENT_ROUTE_ERRORS: readonly ErrorCode[] = [...PAYMENT_ERRORS, "chain_unavailable", "facilitator_unavailable"];
+const PAYMENT_ROUTE_ERRORS: readonly ErrorCode[] = [
+  ...PAYMENT_ERRORS,
+  "payment_identifier_reused",
+  "chain_unavailable",
+  "facilitator_unavailable",
+];
 const LIMIT_ERRORS: readonly ErrorCode[] = ["rate_limit_exceeded", "service_unavailable"];
 const BODY_ERRORS: readonly ErrorCode[] = ["malformed_json", "payload_too_large", "unsupported_media_type"];
 

@@ -35,7 +35,7 @@ export interface ClaimTimings {
 
 export const CLAIM_TIMINGS: ClaimTimings = { x402LeaseMs: 15_000, x402PatienceMs: 5_000 };
 
-/** How long an answer is kept for a client that lost it. */
+/** How long an answer is kept for repeats of its call with the same payment. */
 const ANSWER_KEPT_MS = 24 * 3_600_000;
 const RANDOM_BYTES = 16;
 /** Times that a claim is tried if another process creates or deletes it in between. */
@@ -136,7 +136,8 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
           const record = await write(claim, owner);
           return record?.owner === owner ? record : undefined;
         } catch (error) {
-          // Either another process has created the same claim, or the transfer's authorisation was claimed by itself.
+          // Another process has created the same claim, the transfer's authorisation was claimed by itself, or the key has
+          // given the payment's id to another payment.
           if (!isDuplicateKey(error)) throw error;
           if (attempt === CLAIM_ATTEMPTS) return undefined;
         }
@@ -145,6 +146,10 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
 
     findByNonce: (network: Network, asset: string, payer: string, nonce: string) =>
       claims.findOne({ network, token: asset, payer, nonce }).lean<ClaimRecord | null>(),
+
+    /** The payment that a key has given an id. */
+    findByPaymentId: (keyId: string, paymentId: string) =>
+      claims.findOne({ keyId, paymentId }).lean<ClaimRecord | null>(),
 
     findByTransfer: (network: Network, txHash: string) => claims.find({ network, txHash }).lean<ClaimRecord[]>(),
 
@@ -266,7 +271,7 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
       return (await claims.exists({ _id, answerDue: true })) === null ? "sent" : "sending";
     },
 
-    /** Notes that the caller has been answered. From now on the payment counts for nothing. */
+    /** Notes that the caller has been answered. From now on the payment counts only for repeats of its call. */
     async noteSent({ _id, owner }: ClaimRecord): Promise<void> {
       await claims.updateOne({ _id, owner, state: "spent" }, { $unset: { answerDue: 1 } });
     },
@@ -279,9 +284,10 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
     /** Keeps the answer of a call that is paid for already. */
     keepAnswer,
 
-    /** The kept answer of the claim's request. */
+    /** The kept answer of the claim's request. MongoDB deletes it up to a minute after its end. */
     async answerOf({ _id, requestHash }: ClaimRecord): Promise<Answer | undefined> {
-      const kept = await answers.findOne({ _id, requestHash }).lean<KeptAnswerRecord | null>();
+      const alive = { _id, requestHash, expiresAt: { $gt: new Date() } };
+      const kept = await answers.findOne(alive).lean<KeptAnswerRecord | null>();
       return kept === null ? undefined : keptAnswer(kept);
     },
   };

@@ -1,6 +1,8 @@
 import { zeroAddress } from "viem";
 import type { Address } from "viem";
 
+import { leadOf } from "../../chain/chain-time.ts";
+import type { Clocks } from "../../chain/chain-time.ts";
 import { caip2Of, USDC_DOMAINS, X402_FAILED_MESSAGE } from "../../config/constants.ts";
 import type { X402Settings } from "../../config/x402.ts";
 import { paymentRequiredBody } from "../../http/payment-required.ts";
@@ -37,18 +39,41 @@ export type Desk = ReturnType<typeof createDesk>;
 const PAYMENT_REQUIRED = 402;
 const RETRY_SECONDS = 2;
 const PENDING_MESSAGE = "x402 payment settlement is not confirmed yet";
+const REPEAT_INSTRUCTIONS = "Repeat the request, with the same payment or without one. Don't pay again.";
+
+/** What a caller does whose payment is refused because it has paid, or is about to pay, for a call. */
+const INSTEAD_OF_PAYING: Partial<Record<Refusal, Pick<HoldOff, "instructions" | "retrySeconds">>> = {
+  proof_already_used: {
+    instructions:
+      "This payment has paid for a call. Make another call without it, and you are told how to pay for that.",
+  },
+  proof_in_use: {
+    instructions: "A request with this payment is running. Repeat this one with the same payment. Don't pay again.",
+    retrySeconds: 1,
+  },
+};
+
+/** What a 402 says that asks for no payment. */
+interface HoldOff {
+  code: PaymentCode;
+  message: string;
+  details: unknown;
+  instructions: string;
+  retrySeconds?: number;
+}
 
 /** Composes what callers are told about payments: one 402 serves the specification's proof and both official versions. */
 export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOptions) {
   const { network, payTo, facilitatorUrl } = settings;
 
   /** The terms of a charge; undefined if nothing can be paid. */
-  function termsOf(charge: Pick<Charge, "amount" | "description">, path: string): Terms | undefined {
+  function termsOf(charge: Pick<Charge, "amount" | "description">, path: string, clocks: Clocks): Terms | undefined {
     if (payTo === undefined || token === undefined) return undefined;
     return {
       ...{ network, payTo, amount: charge.amount, description: charge.description },
       token: { address: token, ...USDC_DOMAINS[network] },
       resource: publicUrl + path,
+      leadSeconds: leadOf(clocks),
     };
   }
 
@@ -86,6 +111,7 @@ export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOp
     details?: unknown;
   }
 
+  /** Asks for a payment. Official clients pay what they find in `accepts` or in the header. */
   function demand(charge: Charge, terms: Terms | undefined, { code, message, reason, details }: Demand): Answer {
     const signable = terms !== undefined && settlesSigned ? terms : undefined;
     const body = paymentRequiredBody({
@@ -101,7 +127,19 @@ export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOp
     };
   }
 
+  /** A 402 without `accepts` and without the header, so that no client pays again. */
+  function holdOff(charge: Charge, terms: Terms | undefined, { retrySeconds, instructions, ...says }: HoldOff): Answer {
+    const payment = offerOf(charge, terms, instructions);
+    const body = paymentRequiredBody({ ...says, budget: charge.budget, payment });
+    return {
+      ...{ status: PAYMENT_REQUIRED, code: says.code, type: "application/json", body: JSON.stringify(body) },
+      headers: retrySeconds === undefined ? {} : { "Retry-After": String(retrySeconds) },
+    };
+  }
+
   return {
+    /** What payments are made in; undefined if nothing can be paid. */
+    token,
     termsOf,
 
     /** Asks for a payment. */
@@ -109,25 +147,23 @@ export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOp
       demand(charge, terms, { code: "payment_required", message: messageOf(charge) }),
 
     /** Says that a proof doesn't count (section 7). */
-    refuse: (charge: Charge, terms: Terms | undefined, reason: Refusal): Answer =>
-      demand(charge, terms, {
-        ...{ code: "payment_verification_failed", message: X402_FAILED_MESSAGE, reason, details: { reason } },
-      }),
+    refuse(charge: Charge, terms: Terms | undefined, reason: Refusal, clocks: Clocks): Answer {
+      const [code, message] = ["payment_verification_failed", X402_FAILED_MESSAGE] as const;
+      const instead = INSTEAD_OF_PAYING[reason];
+      if (instead !== undefined) return holdOff(charge, terms, { code, message, details: { reason }, ...instead });
+      const isClockAhead = reason === "expired" && leadOf(clocks) > 0;
+      const { chainTime, wallTime } = clocks;
+      return demand(charge, terms, {
+        ...{ code, message, reason, details: isClockAhead ? { reason, chainTime, wallTime } : { reason } },
+      });
+    },
 
     /** Says that the outcome of a settlement is unknown. It asks for no other payment (decision 49). */
-    pending(charge: Charge, terms: Terms | undefined, txHash: string | undefined): Answer {
-      const instructions = "Repeat the request, with the same payment or without one. Don't pay again.";
-      const body = paymentRequiredBody({
-        ...{ code: "settlement_pending", message: PENDING_MESSAGE, budget: charge.budget },
-        payment: offerOf(charge, terms, instructions),
-        details: txHash === undefined ? {} : { txHash },
-      });
-      return {
-        ...{ status: PAYMENT_REQUIRED, code: "settlement_pending" as const },
-        ...{ type: "application/json", body: JSON.stringify(body) },
-        headers: { "Retry-After": String(RETRY_SECONDS) },
-      };
-    },
+    pending: (charge: Charge, terms: Terms | undefined, txHash: string | undefined): Answer =>
+      holdOff(charge, terms, {
+        ...{ code: "settlement_pending", message: PENDING_MESSAGE, instructions: REPEAT_INSTRUCTIONS },
+        ...{ details: txHash === undefined ? {} : { txHash }, retrySeconds: RETRY_SECONDS },
+      }),
 
     /** Adds the receipt of a payment to the answer that it paid for. */
     receipted(answer: Answer, { payment, network: paidOn, payer }: ClaimRecord, txHash: string): Answer {

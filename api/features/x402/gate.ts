@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
+import type { Clocks } from "../../chain/chain-time.ts";
 import type { X402Settings } from "../../config/x402.ts";
-import { takesIdempotencyKeys } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
-import { inputText } from "../../http/kept-answer.ts";
-import type { Answer, Next, ValidatedContext } from "../../http/pipeline.ts";
+import type { Answer, ValidatedContext } from "../../http/pipeline.ts";
 import type { PaymentGate } from "../../http/policies/x402.ts";
-import { sha256Hex } from "../../lib/ids.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { pauseAfter } from "../../lib/retry.ts";
 import type { Claims } from "./claims.ts";
@@ -16,11 +14,14 @@ import type { Charge, Desk } from "./desk.ts";
 import { FacilitatorUnavailableError } from "./facilitator.ts";
 import type { ClaimRecord } from "./model.ts";
 import type { Packs } from "./packs.ts";
-import { ProofRefusedError, readProof, requireSender } from "./proof.ts";
-import type { Proof, Refusal, TransferProof } from "./proof.ts";
-import type { createReservations } from "./reserve.ts";
+import { ProofRefusedError, readProof, requireSender, requireTerms } from "./proof.ts";
+import type { Presented, Proof, Refusal, SignedProof, TransferProof } from "./proof.ts";
+import { createRepeats } from "./repeats.ts";
+import type { createReservations, Purpose } from "./reserve.ts";
 import type { Settlement, Settlements, SignedClaim } from "./settlement.ts";
 import type { Terms } from "./terms.ts";
+import { callOf, isSamePayment, isSameRequest, purposeOf } from "./visit.ts";
+import type { Visit } from "./visit.ts";
 
 /** Dependencies of the gate. */
 export interface GateDeps {
@@ -34,19 +35,8 @@ export interface GateDeps {
   settlements: Settlements | undefined;
   /** @throws ConfigurationError, ChainUnavailableError */
   requirePayee: () => Promise<void>;
+  readClocks: () => Promise<Clocks>;
   log: Logger;
-}
-
-/** What one request has to do with payments. */
-interface Visit {
-  context: ValidatedContext;
-  charge: Charge;
-  terms: Terms;
-  agentId: string;
-  requestHash: string;
-  /** Undefined without an `Idempotency-Key`. */
-  operationId: string | undefined;
-  next: Next;
 }
 
 const FIRST_ERROR = 400;
@@ -62,6 +52,7 @@ const SENDING_PAUSE = { minMs: 20, maxMs: 200 };
  */
 export function createPaymentGate(deps: GateDeps): PaymentGate {
   const { settings, packs, desk, claims, reservations, settlements, log } = deps;
+  const repeats = createRepeats({ network: settings.network, desk, claims });
 
   function chargeFor({ route, input, budget }: ValidatedContext): Charge | undefined {
     const pack = packs.soldBy(route, input.params);
@@ -74,25 +65,69 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
   }
 
   async function admit(visit: Visit): Promise<Answer> {
-    const { context, terms, agentId, requestHash, operationId } = visit;
+    const { context, terms } = visit;
     // Before the proof is looked at: a client that lost the answer may have signed another payment.
     const earlier = await earlierAnswer(visit);
     if (earlier !== undefined) return earlier;
-    const proof = readProof(context.headers, terms);
-    if (proof === undefined) return (await dueAnswer(visit)) ?? desk.ask(visit.charge, terms);
+    const presented = readProof(context.headers, terms.network);
+    if (presented === undefined) return (await dueAnswer(visit)) ?? desk.ask(visit.charge, terms);
+    const { proof } = presented;
     requireSender(proof, context.caller?.walletAddress ?? "0x");
+    await requireOwnId(visit, presented);
     const known = await knownClaim(proof, visit);
-    if (known !== undefined) return useAgain(visit, known);
+    if (known !== undefined) return useAgain(visit, known, proof);
+    // Afterwards: a payment that was used for a call of another price asks for no other one.
+    requireTerms(presented, terms);
     await deps.requirePayee();
-    const { pack } = visit.charge;
-    const purpose = {
-      ...{ agentId, requestHash },
-      ...(operationId === undefined ? {} : { operationId }),
-      ...(pack === undefined ? {} : { pack }),
-    };
-    if (proof.kind === "signed") return runReserved(visit, await reservations.signed(proof, terms, purpose));
-    const claim = await reservations.transfer(proof, terms, purpose);
+    const purpose = purposeOf(visit, presented);
+    if (proof.kind === "signed") return paySigned(visit, { ...presented, proof }, purpose);
+    const claim = await transferClaim(visit, proof, purpose);
     return claim === undefined ? useTaken(visit, proof) : runReserved(visit, claim);
+  }
+
+  async function paySigned(
+    visit: Visit,
+    presented: Presented & { proof: SignedProof },
+    purpose: Purpose,
+  ): Promise<Answer> {
+    const { proof } = presented;
+    let claim: ClaimRecord | undefined;
+    try {
+      claim = await reservations.signed(proof, visit.terms, purpose, visit.clocks);
+    } catch (error) {
+      // Another request may have paid with it since it was looked up.
+      const isUsed = error instanceof ProofRefusedError && error.reason === "authorization_used";
+      const known = isUsed ? await knownClaim(proof, visit) : undefined;
+      if (known === undefined) throw error;
+      return useAgain(visit, known, proof);
+    }
+    if (claim !== undefined) return runReserved(visit, claim);
+    // The id may have been given to another payment since.
+    await requireOwnId(visit, presented);
+    throw new ProofRefusedError("proof_in_use");
+  }
+
+  /** @throws ApiError `payment_identifier_reused` if the key has given the payment's id to another payment */
+  async function requireOwnId({ keyId }: Visit, { proof, paymentId }: Presented): Promise<void> {
+    if (paymentId === undefined) return;
+    const owner = await claims.findByPaymentId(keyId, paymentId);
+    if (owner !== null && !isSamePayment(owner, proof)) throw new ApiError("payment_identifier_reused");
+  }
+
+  /** Reserves a transfer; undefined if all that pay the price have claims. */
+  async function transferClaim(
+    { agentId, terms }: Visit,
+    proof: TransferProof,
+    purpose: Purpose,
+  ): Promise<ClaimRecord | undefined> {
+    try {
+      return await reservations.transfer(proof, terms, purpose);
+    } catch (error) {
+      if (!(error instanceof ProofRefusedError)) throw error;
+      const taken = await claims.findByTransfer(terms.network, proof.txHash);
+      const hasPaid = taken.some((claim) => claim.agentId === agentId && claim.state !== "reserved");
+      throw hasPaid ? new ProofRefusedError("proof_already_used") : error;
+    }
   }
 
   /** The answer of an operation that ran earlier with a payment. No other payment is looked at, unless that one failed. */
@@ -128,25 +163,27 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
   }
 
   /** A proof that is past its reservation counts for the request that it was used for, if that has no answer yet. */
-  async function useAgain(visit: Visit, claim: ClaimRecord): Promise<Answer> {
+  async function useAgain(visit: Visit, claim: ClaimRecord, proof: Proof): Promise<Answer> {
     if (!isSameRequest(claim, visit)) throw new ProofRefusedError("proof_already_used");
     if (claim.state !== "spent") {
-      const resumed = await resume(visit, claim);
+      const resumed = await resume(visit, claim, proof);
       if ("failed" in resumed) throw new ProofRefusedError(resumed.failed);
       return resumed;
     }
     // The caller repeats an operation whose answer was lost on its way.
     const kept = visit.context.operation.isRepeat ? await claims.answerOf(claim) : undefined;
-    return kept === undefined ? handOver(visit, claim) : desk.receipted(kept, claim, claim.txHash ?? "");
+    return kept === undefined ? handOver(visit, claim, proof) : desk.receipted(kept, claim, claim.txHash ?? "");
   }
 
   /** A transaction all of whose payments have claims counts for the request whose answer it has paid for. */
-  async function useTaken(visit: Visit, { txHash }: TransferProof): Promise<Answer> {
-    const taken = await claims.findByTransfer(visit.terms.network, txHash);
+  async function useTaken(visit: Visit, proof: TransferProof): Promise<Answer> {
+    const taken = await claims.findByTransfer(visit.terms.network, proof.txHash);
     const due = taken.find(
       (claim) => claim.answerDue === true && claim.state === "spent" && isSameRequest(claim, visit),
     );
-    if (due !== undefined) return handOver(visit, due);
+    if (due !== undefined) return handOver(visit, due, proof);
+    const kept = await repeats.sentAnswer(visit, taken, proof);
+    if (kept !== undefined) return kept;
     throw new ProofRefusedError(
       taken.some(({ state }) => state === "reserved") ? "proof_in_use" : "proof_already_used",
     );
@@ -201,9 +238,9 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     claim.runs > 1 ? claims.yield(claim) : claims.release(claim);
 
   /** Continues with a payment whose call has been answered. One that has failed is free. */
-  async function resume(visit: Visit, due: ClaimRecord): Promise<Answer | Failed> {
+  async function resume(visit: Visit, due: ClaimRecord, proof?: Proof): Promise<Answer | Failed> {
     const { charge, terms } = visit;
-    if (due.state === "settled") return handOver(visit, due);
+    if (due.state === "settled") return handOver(visit, due, proof);
     const claim = await claims.takeOver(due._id);
     if (claim === undefined || !isSigned(claim)) return desk.pending(charge, terms, due.payment?.txHashes.at(-1));
     return withRenewal(claim, async () => {
@@ -215,14 +252,22 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
       if (settlement.kind === "pending") return stillPending(visit, claim, settlement.txHash);
       // Another process has taken the claim over. It notes the payment, and the next request gets the answer.
       if (!(await claims.confirm(claim, "settled", settlement))) return desk.pending(charge, terms, settlement.txHash);
-      return handOver(visit, { ...claim, txHash: settlement.txHash });
+      return handOver(visit, { ...claim, txHash: settlement.txHash }, proof);
     });
   }
 
-  /** Gives the caller the answer of a confirmed payment that nobody has given him. */
-  async function handOver(visit: Visit, due: ClaimRecord): Promise<Answer> {
+  /**
+   * Gives the caller the answer of a confirmed payment that nobody has given him.
+   * @param proof undefined if the request has none, or if it isn't the one that the answer was paid with
+   */
+  async function handOver(visit: Visit, due: ClaimRecord, proof?: Proof): Promise<Answer> {
     const kept = await claims.answerOf(due);
     const claim = await takeDelivery(due);
+    if (claim === undefined) {
+      const sent = proof === undefined ? undefined : await repeats.sentAnswer(visit, [due], proof);
+      if (sent === undefined) throw new ProofRefusedError("proof_already_used");
+      return sent;
+    }
     const { txHash = "" } = claim;
     if (kept !== undefined) return handed(claim, kept, txHash);
     // The answer couldn't be kept. Reading again is harmless; anything else is done.
@@ -231,13 +276,13 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     throw new ApiError("already_processed");
   }
 
-  /** Waits while another request sends the answer. @throws ProofRefusedError once it is sent, or if that takes long */
-  async function takeDelivery(due: ClaimRecord): Promise<ClaimRecord> {
+  /** Waits while another request sends the answer; undefined once it is sent. @throws ProofRefusedError if that takes long */
+  async function takeDelivery(due: ClaimRecord): Promise<ClaimRecord | undefined> {
     const end = performance.now() + claims.patienceMs;
     for (let looks = 0; ; looks += 1) {
       const taken = await claims.takeDelivery(due._id);
       if (typeof taken !== "string") return taken;
-      if (taken === "sent") throw new ProofRefusedError("proof_already_used");
+      if (taken === "sent") return undefined;
       if (performance.now() > end) throw new ProofRefusedError("proof_in_use");
       await sleep(pauseAfter(looks, SENDING_PAUSE));
     }
@@ -301,16 +346,18 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
   return {
     async pass(context, next) {
       const charge = chargeFor(context);
-      if (charge === undefined || context.caller === undefined) return next();
-      const terms = desk.termsOf(charge, context.path);
+      const { caller } = context;
+      if (caller === undefined) return next();
+      if (charge === undefined) return (await repeats.freeAnswer(context, caller)) ?? next();
+      if (settings.payTo === undefined) return desk.ask(charge, undefined);
+      const clocks = await deps.readClocks();
+      const terms = desk.termsOf(charge, context.path, clocks);
       if (terms === undefined) return desk.ask(charge, undefined);
-      const { agentId } = context.caller;
-      const requestHash = hashOf(context, agentId);
-      const visit = { context, charge, terms, agentId, requestHash, operationId: operationIdOf(context), next };
+      const visit = { ...callOf(context, caller), context, charge, terms, clocks, next };
       try {
         return await admit(visit);
       } catch (error) {
-        if (error instanceof ProofRefusedError) return desk.refuse(charge, terms, error.reason);
+        if (error instanceof ProofRefusedError) return desk.refuse(charge, terms, error.reason, clocks);
         if (error instanceof FacilitatorUnavailableError) {
           throw new ApiError("facilitator_unavailable", { retryAfterSeconds: OUTAGE_RETRY_SECONDS, cause: error });
         }
@@ -327,19 +374,6 @@ interface Failed {
 
 const answerOf = (resumed: Answer | Failed): Answer | undefined => ("failed" in resumed ? undefined : resumed);
 
-const isSameRequest = (claim: ClaimRecord, { agentId, requestHash }: Visit): boolean =>
-  claim.agentId === agentId && claim.requestHash === requestHash;
-
 function isSigned(claim: ClaimRecord): claim is SignedClaim {
   return claim.payment !== undefined && claim.nonce !== undefined;
-}
-
-/** A repeat gets the id of the first request, because it derives from the key's seed. */
-function operationIdOf({ route, headers, operation }: ValidatedContext): string | undefined {
-  const isKeyed = headers["idempotency-key"] !== undefined && takesIdempotencyKeys(route);
-  return isKeyed ? operation.newId("req", new Date()) : undefined;
-}
-
-function hashOf({ route, input }: ValidatedContext, agentId: string): string {
-  return sha256Hex(JSON.stringify([agentId, route.method, route.path, inputText(input)]));
 }

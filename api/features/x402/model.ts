@@ -46,6 +46,10 @@ export interface ClaimRecord {
   nonce?: string;
   payment?: StoredPayment;
   agentId: string;
+  /** Id of the API key that the request came with: only this key gets the answer again. Older claims have none. */
+  keyId?: string;
+  /** Id that the client has given the payment. A key gives each id to one payment. */
+  paymentId?: string;
   /** Hash of caller, route and input: a payment pays for one request. */
   requestHash: string;
   /** Id that the request's `Idempotency-Key` gives it: the same for all repeats, and for no other request. */
@@ -93,6 +97,8 @@ export function claimModel(connection: Connection): ClaimModel {
       nonce: String,
       payment: Schema.Types.Mixed,
       agentId: text,
+      keyId: String,
+      paymentId: String,
       requestHash: text,
       operationId: String,
       pack: { type: new Schema({ class: { ...text, enum: CALL_CLASSES }, calls: Number }, { _id: false }) },
@@ -116,6 +122,7 @@ export function claimModel(connection: Connection): ClaimModel {
     { network: 1, token: 1, payer: 1, nonce: 1 },
     { unique: true, partialFilterExpression: { nonce: { $exists: true } } },
   );
+  schema.index({ keyId: 1, paymentId: 1 }, { unique: true, partialFilterExpression: { paymentId: { $exists: true } } });
   schema.index({ agentId: 1, requestHash: 1 }, { partialFilterExpression: { answerDue: true } });
   schema.index({ operationId: 1 }, { partialFilterExpression: { operationId: { $exists: true } } });
   schema.index({ leaseEndsAt: 1 }, { partialFilterExpression: { state: "settling" } });

@@ -1,9 +1,11 @@
 import type { Connection } from "mongoose";
 
 import type { ChainClient } from "../../chain/chain-client.ts";
+import { createChainTime } from "../../chain/chain-time.ts";
 import { createPaymentChain } from "../../chain/payment-chain.ts";
 import type { Network } from "../../config/constants.ts";
 import type { Env } from "../../config/env.ts";
+import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Metrics } from "../../lib/metrics.ts";
@@ -31,10 +33,13 @@ import { finishSettlements } from "./unfinished.ts";
 export { CLAIM_TIMINGS } from "./claims.ts";
 export type { ClaimTimings } from "./claims.ts";
 
+/** How old the chain's time may be, in milliseconds. A local chain has a block each second. */
+const CHAIN_TIME_MAX_AGE_MS = 1_000;
+
 /** Dependencies of the payments. */
 export interface X402ModuleDeps {
   connection: Connection;
-  chains: Readonly<Record<Network, Pick<ChainClient, "deployment" | "token">>>;
+  chains: Readonly<Record<Network, Pick<ChainClient, "deployment" | "head" | "token">>>;
   env: Pick<Env, "x402" | "publicUrl" | "rpcUrls">;
   clock: Clock;
   log: Logger;
@@ -77,11 +82,13 @@ export const x402Module = defineFeature({
       settlesSigned: facilitator !== undefined,
     });
     const payee = payTo === undefined ? undefined : createPayeeCheck(chain, payTo);
+    const chainTime = createChainTime({ chain: chains[network], maxAgeMs: CHAIN_TIME_MAX_AGE_MS });
     const gate = createPaymentGate({
       ...{ settings, packs, desk, claims, settlements, log },
-      reservations: createReservations({ claims, chain, facilitator, clock }),
+      reservations: createReservations({ claims, chain, facilitator }),
       requireCover: createCover({ claims, network, chain, timings }),
       requirePayee: async () => payee?.require(),
+      readClocks: async () => ({ chainTime: await chainTime.latest(), wallTime: toUnixSeconds(clock.now()) }),
     });
     const unfinished = settlements === undefined ? undefined : finishSettlements({ claims, settlements, log });
     const services: X402Deps = { packs };

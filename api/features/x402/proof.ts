@@ -4,8 +4,10 @@ import { isAddressEqual } from "viem";
 import type { Address, Hash, Hex } from "viem";
 import { z } from "zod";
 
+import { leadOf } from "../../chain/chain-time.ts";
 import { caip2Of } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
+import { readPaymentId } from "./payment-identifier.ts";
 import { PAYMENT_VALIDITY_SECONDS } from "./terms.ts";
 import type { Terms } from "./terms.ts";
 
@@ -74,7 +76,16 @@ export interface SignedProof {
 
 export type Proof = TransferProof | SignedProof;
 
-/** Longest accepted header. An official proof has about 900 characters. */
+/** A proof with what else its header says. */
+export interface Presented {
+  proof: Proof;
+  /** The terms that a client of version 2 says that it accepts. */
+  accepted: Accepted | undefined;
+  /** Id that the client has given the payment by the extension `payment-identifier` of version 2. */
+  paymentId: string | undefined;
+}
+
+/** Longest accepted header. An official proof has about 900 characters, and 400 more with the extension. */
 const MAX_HEADER_LENGTH = 8_192;
 /** How far a client's clock may be ahead of the service's, in seconds. */
 const CLOCK_MARGIN_SECONDS = 60;
@@ -105,7 +116,7 @@ const signedPayload = z.object({
   }),
 });
 
-const accepted = z.object({
+const acceptedTerms = z.object({
   scheme: z.string(),
   network: z.string(),
   asset: address,
@@ -113,20 +124,23 @@ const accepted = z.object({
   payTo: address,
 });
 
+type Accepted = z.output<typeof acceptedTerms>;
+
 const envelope = z.object({
   x402Version: z.number(),
   scheme: z.string().optional(),
   network: z.string().optional(),
   accepted: z.unknown().optional(),
   payload: z.record(z.string(), z.unknown()),
+  extensions: z.unknown().optional(),
 });
 
 /**
- * Reads the proof of a request and compares what it says with the terms; undefined without a proof. Signatures and
- * transactions are left to be verified.
- * @throws ProofRefusedError
+ * Reads the proof of a request; undefined without one. Only its form and its network are checked: it may be a payment that
+ * was used for a call of another price.
+ * @throws ProofRefusedError, ApiError `validation_error` for an unusable payment identifier
  */
-export function readProof(headers: IncomingHttpHeaders, terms: Terms): Proof | undefined {
+export function readProof(headers: IncomingHttpHeaders, network: Network): Presented | undefined {
   const v2 = headers["payment-signature"];
   const v1 = headers["x-payment"];
   if (v2 === undefined && v1 === undefined) return undefined;
@@ -137,18 +151,22 @@ export function readProof(headers: IncomingHttpHeaders, terms: Terms): Proof | u
   const message = parse(envelope, decode(header));
   if (v2 !== undefined) {
     if (message.x402Version !== 2) throw new ProofRefusedError("unsupported_version");
-    checkAccepted(message.accepted, terms);
-    return signedProof(2, message.payload, terms);
+    const accepted = parse(acceptedTerms, message.accepted);
+    if (accepted.scheme !== "exact") throw new ProofRefusedError("unsupported_scheme");
+    if (accepted.network !== caip2Of(network)) throw new ProofRefusedError("wrong_network");
+    return { proof: signedProof(2, message.payload), accepted, paymentId: readPaymentId(message.extensions) };
   }
   if (message.x402Version !== 1) throw new ProofRefusedError("unsupported_version");
   if (message.scheme !== "exact") throw new ProofRefusedError("unsupported_scheme");
   if ("txHash" in message.payload) {
-    if (!namesOf(terms.network).includes(message.network ?? "")) throw new ProofRefusedError("wrong_network");
-    return { kind: "transfer", ...parse(transferPayload, message.payload) };
+    if (!namesOf(network).includes(message.network ?? "")) throw new ProofRefusedError("wrong_network");
+    return present({ kind: "transfer", ...parse(transferPayload, message.payload) });
   }
-  if (message.network !== terms.network) throw new ProofRefusedError("wrong_network");
-  return signedProof(1, message.payload, terms);
+  if (message.network !== network) throw new ProofRefusedError("wrong_network");
+  return present(signedProof(1, message.payload));
 }
+
+const present = (proof: Proof): Presented => ({ proof, accepted: undefined, paymentId: undefined });
 
 /** Both names of a network: the service's own, and CAIP-2. */
 function namesOf(network: Network): string[] {
@@ -173,21 +191,27 @@ function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.outp
   return parsed.data;
 }
 
-function checkAccepted(value: unknown, terms: Terms): void {
-  const { scheme, network, asset, amount, payTo } = parse(accepted, value);
-  if (scheme !== "exact") throw new ProofRefusedError("unsupported_scheme");
-  if (network !== caip2Of(terms.network)) throw new ProofRefusedError("wrong_network");
-  if (!isAddressEqual(asset, terms.token.address)) throw new ProofRefusedError("wrong_token");
-  if (!isAddressEqual(payTo, terms.payTo)) throw new ProofRefusedError("wrong_recipient");
-  if (amount !== terms.amount) throw new ProofRefusedError("wrong_amount");
-}
-
-function signedProof(version: 1 | 2, payload: Record<string, unknown>, terms: Terms): SignedProof {
+function signedProof(version: 1 | 2, payload: Record<string, unknown>): SignedProof {
   if ("permit2Authorization" in payload) throw new ProofRefusedError("unsupported_asset_transfer");
   const { signature, authorization } = parse(signedPayload, payload);
-  if (!isAddressEqual(authorization.to, terms.payTo)) throw new ProofRefusedError("wrong_recipient");
-  if (authorization.value !== terms.amount) throw new ProofRefusedError("wrong_amount");
   return { kind: "signed", version, authorization, signature };
+}
+
+/**
+ * Compares what a proof says with the terms. Signatures and transactions are left to be verified.
+ * @throws ProofRefusedError
+ */
+export function requireTerms({ proof, accepted }: Presented, terms: Terms): void {
+  if (accepted !== undefined) {
+    const { asset, amount, payTo } = accepted;
+    if (!isAddressEqual(asset, terms.token.address)) throw new ProofRefusedError("wrong_token");
+    if (!isAddressEqual(payTo, terms.payTo)) throw new ProofRefusedError("wrong_recipient");
+    if (amount !== terms.amount) throw new ProofRefusedError("wrong_amount");
+  }
+  if (proof.kind === "transfer") return;
+  const { to, value } = proof.authorization;
+  if (!isAddressEqual(to, terms.payTo)) throw new ProofRefusedError("wrong_recipient");
+  if (value !== terms.amount) throw new ProofRefusedError("wrong_amount");
 }
 
 /** A proof's payer must be the wallet that the caller has registered. @throws ProofRefusedError */
@@ -198,14 +222,19 @@ export function requireSender(proof: Proof, wallet: Address): void {
 
 /**
  * The end isn't too near, because the call runs before the payment is settled. It isn't too far either, because an
- * authorisation that can't be paid is tried again until it ends.
- * @throws ProofRefusedError if an authorisation isn't valid at this time (unix seconds) and half a minute from then, or is
- * valid for longer than the terms ask for
+ * authorisation that can't be paid is tried again until it ends. The token ends it by the chain's clock, and clients sign by
+ * clocks such as ours: a chain that is ahead takes nothing away from the time that the terms ask for.
+ * @param chainTime of the latest block in unix seconds, like `wallTime`
+ * @throws ProofRefusedError if an authorisation isn't valid now and half a minute from now, or is valid for longer than the
+ * terms ask for
  */
-export function requireValidity({ validAfter, validBefore }: Authorization, now: number): void {
-  if (validAfter > BigInt(now)) throw new ProofRefusedError("not_yet_valid");
-  if (validBefore <= BigInt(now + SETTLING_SECONDS)) throw new ProofRefusedError("expired");
-  if (validBefore > BigInt(now + PAYMENT_VALIDITY_SECONDS + CLOCK_MARGIN_SECONDS)) {
-    throw new ProofRefusedError("valid_too_long");
-  }
+export function requireValidity(
+  { validAfter, validBefore }: Authorization,
+  wallTime: number,
+  chainTime = wallTime,
+): void {
+  const latest = wallTime + leadOf({ chainTime, wallTime }) + PAYMENT_VALIDITY_SECONDS + CLOCK_MARGIN_SECONDS;
+  if (validAfter > BigInt(wallTime)) throw new ProofRefusedError("not_yet_valid");
+  if (validBefore <= BigInt(Math.max(wallTime, chainTime) + SETTLING_SECONDS)) throw new ProofRefusedError("expired");
+  if (validBefore > BigInt(latest)) throw new ProofRefusedError("valid_too_long");
 }

@@ -1,9 +1,8 @@
 import { isAddressEqual } from "viem";
 
+import type { Clocks } from "../../chain/chain-time.ts";
 import { transfersOf } from "../../chain/payment-chain.ts";
 import type { PaymentChain, TokenTransfer } from "../../chain/payment-chain.ts";
-import { toUnixSeconds } from "../../lib/clock.ts";
-import type { Clock } from "../../lib/clock.ts";
 import { untilYoungerBlock } from "./block-age.ts";
 import type { Claims, NewClaim } from "./claims.ts";
 import type { Facilitator } from "./facilitator.ts";
@@ -13,7 +12,7 @@ import type { Refusal, SignedProof, TransferProof } from "./proof.ts";
 import type { Terms } from "./terms.ts";
 
 /** What a payment is reserved for. */
-export type Purpose = Pick<NewClaim, "agentId" | "requestHash" | "operationId" | "pack">;
+export type Purpose = Pick<NewClaim, "agentId" | "keyId" | "paymentId" | "requestHash" | "operationId" | "pack">;
 
 /** Dependencies of reservations. */
 export interface ReservationDeps {
@@ -21,14 +20,13 @@ export interface ReservationDeps {
   chain: PaymentChain;
   /** Undefined if signed payments can't be settled. */
   facilitator: Facilitator | undefined;
-  clock: Clock;
 }
 
 /** Blocks before the current one in which the use of a new authorisation is searched for too. */
 const SEARCH_MARGIN_BLOCKS = 20;
 
 /** Verifies proofs and reserves their payments. Each function throws ProofRefusedError for a proof that doesn't count. */
-export function createReservations({ claims, chain, facilitator, clock }: ReservationDeps) {
+export function createReservations({ claims, chain, facilitator }: ReservationDeps) {
   const claimOf = (terms: Terms, payer: string, purpose: Purpose): Omit<NewClaim, "payment"> => ({
     network: terms.network,
     token: terms.token.address.toLowerCase(),
@@ -48,16 +46,24 @@ export function createReservations({ claims, chain, facilitator, clock }: Reserv
   }
 
   return {
-    /** A payment that an official client has signed (EIP-3009). */
-    async signed(proof: SignedProof, terms: Terms, purpose: Purpose): Promise<ClaimRecord> {
+    /**
+     * A payment that an official client has signed (EIP-3009).
+     * @returns undefined if it has a claim, or if its id belongs to another payment
+     */
+    async signed(
+      proof: SignedProof,
+      terms: Terms,
+      purpose: Purpose,
+      { chainTime, wallTime }: Clocks,
+    ): Promise<ClaimRecord | undefined> {
       if (facilitator === undefined) throw new ProofRefusedError("payments_unavailable");
       const { authorization, version, signature } = proof;
-      requireValidity(authorization, toUnixSeconds(clock.now()));
+      requireValidity(authorization, wallTime, chainTime);
       // The block first: no use of the authorisation that counts for this call is much older.
       const head = await chain.head();
       const refusal = await refusalOf(proof, terms, facilitator);
       if (refusal !== undefined) throw new ProofRefusedError(refusal);
-      const claim = await claims.reserve({
+      return claims.reserve({
         ...claimOf(terms, authorization.from, purpose),
         nonce: authorization.nonce,
         payment: {
@@ -67,8 +73,6 @@ export function createReservations({ claims, chain, facilitator, clock }: Reserv
           fromBlock: Math.max(0, head.number - SEARCH_MARGIN_BLOCKS),
         },
       });
-      if (claim === undefined) throw new ProofRefusedError("proof_in_use");
-      return claim;
     },
 
     /**

@@ -4,6 +4,7 @@ import { encodePaymentRequiredHeader } from "@x402/core/http";
 
 import { caip2Of, USDC_DECIMALS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
+import { PAYMENT_IDENTIFIER_EXTENSION } from "./payment-identifier.ts";
 
 /** A token that payments are made in. `name` and `version` are those of its EIP-712 domain. */
 export interface PaymentToken {
@@ -22,6 +23,8 @@ export interface Terms {
   /** Absolute URL of what is paid for. */
   resource: string;
   description: string;
+  /** How far the chain's clock is ahead of ours, in seconds, if that is far enough to matter. 0 by default. */
+  leadSeconds?: number;
 }
 
 /** How long a signed payment is valid, in seconds. */
@@ -33,6 +36,9 @@ const MIME_TYPE = "application/json";
 export function dollars(units: bigint): string {
   return `$${formatUnits(units, USDC_DECIMALS)}`;
 }
+
+/** Official clients sign by their own clocks, and the token ends an authorisation by the chain's. */
+const timeoutOf = ({ leadSeconds = 0 }: Terms): number => PAYMENT_VALIDITY_SECONDS + leadSeconds;
 
 const domainOf = ({ name, version }: PaymentToken) => ({ name, version });
 
@@ -46,7 +52,7 @@ export function requirementsV1(terms: Terms) {
     description: terms.description,
     mimeType: MIME_TYPE,
     payTo: terms.payTo,
-    maxTimeoutSeconds: PAYMENT_VALIDITY_SECONDS,
+    maxTimeoutSeconds: timeoutOf(terms),
     asset: terms.token.address,
     extra: domainOf(terms.token),
   } as const;
@@ -60,7 +66,7 @@ export function requirementsV2(terms: Terms) {
     amount: String(terms.amount),
     asset: terms.token.address,
     payTo: terms.payTo,
-    maxTimeoutSeconds: PAYMENT_VALIDITY_SECONDS,
+    maxTimeoutSeconds: timeoutOf(terms),
     extra: domainOf(terms.token),
   };
 }
@@ -72,6 +78,7 @@ export function paymentRequiredHeader(terms: Terms, error: string): string {
     error,
     resource: { url: terms.resource, description: terms.description, mimeType: MIME_TYPE },
     accepts: [requirementsV2(terms)],
+    extensions: PAYMENT_IDENTIFIER_EXTENSION,
   });
 }
 

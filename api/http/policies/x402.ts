@@ -27,8 +27,7 @@ export function x402(gate: PaymentGate, drainEnd: AbortSignal): Step<ValidatedCo
       await stopAfterDrain();
       return produced;
     });
-    const { route, operation } = context;
-    if (runs > 0 || !operation.isRepeat || !route.provisional.includes(answer.status)) return answer;
+    if (runs > 0 || !context.route.provisional.includes(answer.status)) return answer;
     // An earlier request has paid, and all it was told is "not yet".
     const current = await next();
     const { onSending } = answer;

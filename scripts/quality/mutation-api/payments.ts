@@ -6,9 +6,12 @@ const CLAIMS = "features/x402/claims.ts";
 const GATE = "features/x402/gate.ts";
 const PROOF = "features/x402/proof.ts";
 const RESERVE = "features/x402/reserve.ts";
+const VISIT = "features/x402/visit.ts";
+const DESK = "features/x402/desk.ts";
 const IDEMPOTENCY_TESTS = ["idempotency/idempotency.test.ts", "idempotency/idempotency-kill.test.ts"];
 const FACILITATOR = "features/x402/facilitator.ts";
 const SETTLEMENT = "features/x402/settlement.ts";
+const REPEAT_TESTS = ["x402/repeats.test.ts"];
 const PAYMENT_TESTS = ["x402/refusals.test.ts", "x402/payments.test.ts"];
 const SETTLEMENT_TESTS = ["x402/settlement.test.ts"];
 const AUTHORIZATION_TESTS = ["x402/facilitator-authorization.test.ts"];
@@ -191,11 +194,88 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     tests: SETTLEMENT_TESTS,
   },
   {
-    fault: "a kept answer is handed over twice",
+    fault: "a sent answer is given for any proof of its payment",
     file: GATE,
-    from: 'if (taken === "sent") throw new ProofRefusedError("proof_already_used");',
+    from: 'if (taken === "sent") return undefined;',
     to: 'if (taken === "sent") return due;',
-    tests: SETTLEMENT_TESTS,
+    tests: PAYMENT_TESTS,
+  },
+  {
+    fault: "a paid call's answer is given to another key of the agent",
+    file: VISIT,
+    from: "if (!isSameRequest(claim, call) || claim.keyId !== call.keyId) return false;",
+    to: "if (!isSameRequest(claim, call)) return false;",
+    tests: REPEAT_TESTS,
+  },
+  {
+    fault: "a paid call's answer is given under another Idempotency-Key",
+    file: VISIT,
+    from: "return !isOther && isSamePayment(claim, proof);",
+    to: "return isOther !== undefined && isSamePayment(claim, proof);",
+    tests: REPEAT_TESTS,
+  },
+  {
+    fault: "a paid call is the same under another If-Match",
+    file: VISIT,
+    from: "inputText(input), ...conditions]));",
+    to: "inputText(input), conditions.length]));",
+    tests: REPEAT_TESTS,
+  },
+  {
+    fault: "a payment that has paid asks to be paid again",
+    file: DESK,
+    from: "if (instead !== undefined) return holdOff(",
+    to: 'if (instead !== undefined && code !== "payment_verification_failed") return holdOff(',
+    tests: [...PAYMENT_TESTS, ...REPEAT_TESTS],
+  },
+  {
+    fault: "a spent payment for a call of another price asks to be paid again",
+    file: GATE,
+    from: 'throw hasPaid ? new ProofRefusedError("proof_already_used") : error;',
+    to: "throw hasPaid ? error : error;",
+    tests: REPEAT_TESTS,
+  },
+  {
+    fault: "a stored answer outlives its day",
+    file: CLAIMS,
+    from: "const alive = { _id, requestHash, expiresAt: { $gt: new Date() } };",
+    to: "const alive = { _id, requestHash };",
+    tests: REPEAT_TESTS,
+  },
+  {
+    fault: "a paid call runs again once there is budget",
+    file: GATE,
+    from: "if (charge === undefined) return (await repeats.freeAnswer(context, caller)) ?? next();",
+    to: "if (charge === undefined) return next();",
+    tests: REPEAT_TESTS,
+  },
+  {
+    fault: "a payment's id may come with another payment",
+    file: GATE,
+    from: "if (owner !== null && !isSamePayment(owner, proof))",
+    to: "if (owner !== null && owner._id.length < 0)",
+    tests: ["x402/payment-identifier.test.ts"],
+  },
+  {
+    fault: "a payment's id belongs to all keys",
+    file: CLAIMS,
+    from: "claims.findOne({ keyId, paymentId })",
+    to: "claims.findOne({ paymentId, state: { $ne: keyId } })",
+    tests: ["x402/payment-identifier.test.ts"],
+  },
+  {
+    fault: "two payments with one id are both taken",
+    file: "features/x402/model.ts",
+    from: "{ unique: true, partialFilterExpression: { paymentId: { $exists: true } } }",
+    to: "{ partialFilterExpression: { paymentId: { $exists: true } } }",
+    tests: ["x402/payment-identifier.test.ts"],
+  },
+  {
+    fault: "an unusable id of a payment is ignored",
+    file: "features/x402/payment-identifier.ts",
+    from: "if (parsed.success) return parsed.data.info.id;",
+    to: "if (parsed.success || !parsed.success) return parsed.data?.info.id;",
+    tests: ["x402/payment-identifier.test.ts"],
   },
   {
     fault: "somebody else's transfer pays",
@@ -207,21 +287,42 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "an expired authorisation pays",
     file: PROOF,
-    from: 'if (validBefore <= BigInt(now + SETTLING_SECONDS)) throw new ProofRefusedError("expired");',
-    to: "void validBefore;",
+    from: 'if (validBefore <= BigInt(Math.max(wallTime, chainTime) + SETTLING_SECONDS)) throw new ProofRefusedError("expired");',
+    to: "void SETTLING_SECONDS;",
     tests: ["x402/proof-validity.test.ts"],
+  },
+  {
+    fault: "an authorisation that has ended on chain pays",
+    file: PROOF,
+    from: "BigInt(Math.max(wallTime, chainTime) + SETTLING_SECONDS)",
+    to: "BigInt(wallTime + SETTLING_SECONDS)",
+    tests: ["x402/proof-validity.test.ts", "x402/clock-ahead.test.ts"],
+  },
+  {
+    fault: "clients that sign by the wall clock can't pay on a chain that is ahead",
+    file: "features/x402/terms.ts",
+    from: "PAYMENT_VALIDITY_SECONDS + leadSeconds;",
+    to: "PAYMENT_VALIDITY_SECONDS + 0 * leadSeconds;",
+    tests: ["x402/clock-ahead.test.ts"],
+  },
+  {
+    fault: "a refusal for a chain that is ahead doesn't show the clocks",
+    file: DESK,
+    from: 'const isClockAhead = reason === "expired" && leadOf(clocks) > 0;',
+    to: 'const isClockAhead = reason === "expired" && leadOf(clocks) < 0;',
+    tests: ["x402/clock-ahead.test.ts"],
   },
   {
     fault: "an authorisation may stay valid for ever",
     file: PROOF,
-    from: "if (validBefore > BigInt(now + PAYMENT_VALIDITY_SECONDS + CLOCK_MARGIN_SECONDS)) {",
-    to: "if (validBefore < 0n) {",
+    from: 'if (validBefore > BigInt(latest)) throw new ProofRefusedError("valid_too_long");',
+    to: "void latest;",
     tests: ["x402/proof-validity.test.ts"],
   },
   {
     fault: "a proof for another network pays",
     file: PROOF,
-    from: 'if (!namesOf(terms.network).includes(message.network ?? "")) throw new ProofRefusedError("wrong_network");',
+    from: 'if (!namesOf(network).includes(message.network ?? "")) throw new ProofRefusedError("wrong_network");',
     to: "void namesOf;",
     tests: PAYMENT_TESTS,
   },

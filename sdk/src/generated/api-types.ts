@@ -1658,6 +1658,8 @@ export type DeleteApiV1AuthKeysErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    */
   409: Error;
   /**
@@ -2016,6 +2018,10 @@ export type GetApiV1AgentsByIdDiscoveryScoreErrors = {
    */
   404: Error;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
+  /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
   429: Error;
@@ -2105,6 +2111,10 @@ export type GetApiV1AgentsErrors = {
    */
   402: PaymentRequired;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
+  /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
   429: Error;
@@ -2174,6 +2184,10 @@ export type GetApiV1AgentsByIdErrors = {
    * `not_found`: Not found
    */
   404: Error;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -2250,6 +2264,10 @@ export type GetApiV1AgentsByIdTrustErrors = {
    * `not_found`: Not found
    */
   404: Error;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -2348,6 +2366,8 @@ export type PostApiV1AgentsKyaPaymentMethodErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    *
    * `nonce_already_used`: The nonce of the signed message has already been used
    *
@@ -2613,6 +2633,8 @@ export type PostApiDeveloperVerifyErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    */
   409: Error;
   /**
@@ -2688,6 +2710,10 @@ export type GetApiV1AgentsFeeTierErrors = {
    * `settlement_pending`: The payment's settlement isn't confirmed yet
    */
   402: PaymentRequired;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -2799,6 +2825,10 @@ export type GetApiV1AgentsRebatesErrors = {
    */
   402: PaymentRequired;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
+  /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
   429: Error;
@@ -2877,6 +2907,10 @@ export type GetApiV1AgentsRebatesByStatementIdSettlementsErrors = {
    * `not_found`: Not found
    */
   404: Error;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -3085,6 +3119,10 @@ export type GetApiV1ServicesErrors = {
    */
   402: PaymentRequired;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
+  /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
   429: Error;
@@ -3227,6 +3265,8 @@ export type PostApiV1ServicesErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    */
   409: Error;
   /**
@@ -3326,6 +3366,8 @@ export type DeleteApiV1ServicesByIdErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `service_archived`: The service is archived and can't be changed
    */
   409: Error;
@@ -3403,6 +3445,10 @@ export type GetApiV1ServicesByIdErrors = {
    * `not_found`: Not found
    */
   404: Error;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -3550,6 +3596,8 @@ export type PatchApiV1ServicesByIdErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `service_archived`: The service is archived and can't be changed
    */
   409: Error;
@@ -3650,6 +3698,10 @@ export type PostApiV1DiscoverErrors = {
    * `settlement_pending`: The payment's settlement isn't confirmed yet
    */
   402: PaymentRequired;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
   /**
    * `payload_too_large`: The body is larger than 256 KB
    */
@@ -3788,6 +3840,8 @@ export type PostApiV1CheckoutErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    *
    * `service_not_active`: The service isn't active
    *
@@ -3947,6 +4001,10 @@ export type GetApiV1TransactionsErrors = {
    */
   402: PaymentRequired;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
+  /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
   429: Error;
@@ -4024,6 +4082,8 @@ export type GetApiV1TransactionsByIdErrors = {
    */
   404: Error;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    */
   409: Error;
@@ -4099,6 +4159,8 @@ export type GetApiV1TransactionsByIdCriteriaErrors = {
    */
   404: Error;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    */
   409: Error;
@@ -4200,6 +4262,8 @@ export type PostApiV1TransactionsByIdFundErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    *
    * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    *
@@ -4327,6 +4391,8 @@ export type PostApiV1TransactionsByIdDeliverErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    *
    * `escrow_state_conflict`: The escrow's state on chain doesn't allow this
@@ -4442,6 +4508,8 @@ export type PostApiV1TransactionsByIdConfirmErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    *
    * `not_accepted_on_chain`: The buyer has not accepted the delivery on chain
@@ -4530,6 +4598,8 @@ export type GetApiV1TransactionsByIdClaimAbandonedErrors = {
    */
   404: Error;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    */
   409: Error;
@@ -4622,6 +4692,8 @@ export type GetApiV1TransactionsByIdFinalizeErrors = {
    */
   404: Error;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    */
   409: Error;
@@ -4729,6 +4801,8 @@ export type PostApiV1TransactionsByIdCheckErrors = {
    */
   404: Error;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    *
    * `escrow_state_conflict`: The escrow's state on chain doesn't allow this
@@ -4856,6 +4930,8 @@ export type PostApiV1DisputesErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    *
    * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
@@ -4946,6 +5022,8 @@ export type GetApiV1DisputesByDisputeIdErrors = {
    */
   404: Error;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    */
   409: Error;
@@ -5022,6 +5100,8 @@ export type GetApiV1DisputesByDisputeIdRulingErrors = {
    */
   404: Error;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    */
   409: Error;
@@ -5139,6 +5219,8 @@ export type PostApiV1DisputesByDisputeIdEvidenceErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    *
    * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    *
@@ -5258,6 +5340,8 @@ export type PostApiV1TransactionsByIdDisputeEvidenceErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    *
    * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
@@ -5373,6 +5457,8 @@ export type PostApiV1DisputesByDisputeIdSettlementErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    *
    * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    *
@@ -5562,6 +5648,10 @@ export type GetApiV1JobsErrors = {
    */
   402: PaymentRequired;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
+  /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
   429: Error;
@@ -5649,6 +5739,10 @@ export type GetApiV1EventsErrors = {
    */
   402: PaymentRequired;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
+  /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
   429: Error;
@@ -5730,6 +5824,10 @@ export type GetApiV1EventsStreamErrors = {
    */
   402: PaymentRequired;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
+  /**
    * `rate_limit_exceeded`: Rate limit exceeded
    *
    * `too_many_streams`: The agent already has as many event streams as it may
@@ -5803,6 +5901,10 @@ export type GetApiV1MemoryErrors = {
    * `settlement_pending`: The payment's settlement isn't confirmed yet
    */
   402: PaymentRequired;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -5911,6 +6013,8 @@ export type PostApiV1MemoryErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    *
    * `memory_quota_exceeded`: The agent's memory is full
    */
@@ -6033,6 +6137,8 @@ export type PostApiV1MemoryBatchErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `memory_quota_exceeded`: The agent's memory is full
    */
   409: Error;
@@ -6109,6 +6215,10 @@ export type GetApiV1MemoryExportErrors = {
    * `settlement_pending`: The payment's settlement isn't confirmed yet
    */
   402: PaymentRequired;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -6213,6 +6323,8 @@ export type PostApiV1MemoryImportErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    *
    * `memory_quota_exceeded`: The agent's memory is full
    */
@@ -6331,6 +6443,8 @@ export type DeleteApiV1MemoryByKeyErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    */
   409: Error;
   /**
@@ -6425,6 +6539,10 @@ export type GetApiV1MemoryByKeyErrors = {
    */
   404: Error;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
+  /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
   429: Error;
@@ -6503,6 +6621,10 @@ export type GetApiV1MemoryByKeyHistoryErrors = {
    * `not_found`: Not found
    */
   404: Error;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -6604,6 +6726,8 @@ export type PostApiV1MemoryByKeyRenewErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `memory_renewal_limit_reached`: The entry's life can't be extended any further
    */
   409: Error;
@@ -6698,6 +6822,10 @@ export type PostApiV1MemorySearchErrors = {
    */
   402: PaymentRequired;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
+  /**
    * `payload_too_large`: The body is larger than 256 KB
    */
   413: Error;
@@ -6771,6 +6899,10 @@ export type GetApiV1WebhooksSecretErrors = {
    * `settlement_pending`: The payment's settlement isn't confirmed yet
    */
   402: PaymentRequired;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -6866,6 +6998,8 @@ export type PostApiV1WebhooksSecretRotateErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    */
   409: Error;
   /**
@@ -6973,6 +7107,8 @@ export type PostApiV1WebhooksSecretActivateErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    */
   409: Error;
   /**
@@ -7077,6 +7213,10 @@ export type GetApiV1WebhooksDeliveriesErrors = {
    */
   402: PaymentRequired;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
+  /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
   429: Error;
@@ -7147,6 +7287,10 @@ export type GetApiV1WebhooksDeliveriesByDeliveryIdErrors = {
    * `not_found`: Not found
    */
   404: Error;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -7231,6 +7375,8 @@ export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    *
    * `webhook_not_active`: The delivery's webhook was removed or is disabled
    */
@@ -7327,6 +7473,8 @@ export type PostApiV1WebhooksByWebhookIdPingErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    *
    * `webhook_not_active`: The delivery's webhook was removed or is disabled
    */
@@ -7427,6 +7575,8 @@ export type PostApiV1WebhooksByWebhookIdRedeliverErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `webhook_not_active`: The delivery's webhook was removed or is disabled
    */
   409: Error;
@@ -7518,6 +7668,10 @@ export type GetApiV1WebhooksErrors = {
    * `settlement_pending`: The payment's settlement isn't confirmed yet
    */
   402: PaymentRequired;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -7621,6 +7775,8 @@ export type PostApiV1WebhooksErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `webhook_limit_reached`: The agent has as many webhooks as it may have
    */
   409: Error;
@@ -7712,6 +7868,8 @@ export type DeleteApiV1WebhooksByWebhookIdErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    */
   409: Error;
   /**
@@ -7790,6 +7948,10 @@ export type GetApiV1WebhooksByWebhookIdErrors = {
    * `not_found`: Not found
    */
   404: Error;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -7900,6 +8062,8 @@ export type PatchApiV1WebhooksByWebhookIdErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    */
   409: Error;
   /**
@@ -7991,6 +8155,10 @@ export type GetApiV1MessagesErrors = {
    * `settlement_pending`: The payment's settlement isn't confirmed yet
    */
   402: PaymentRequired;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -8096,6 +8264,8 @@ export type PostApiV1MessagesErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    *
    * `inbox_full`: The recipient's inbox has no room for an unread message
@@ -8179,6 +8349,10 @@ export type GetApiV1MessagesByIdErrors = {
    * `not_found`: Not found
    */
   404: Error;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -8265,6 +8439,8 @@ export type PatchApiV1MessagesByIdErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    */
   409: Error;
   /**
@@ -8344,6 +8520,10 @@ export type GetApiV1UcpMessagesErrors = {
    * `settlement_pending`: The payment's settlement isn't confirmed yet
    */
   402: PaymentRequired;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
@@ -8439,6 +8619,8 @@ export type PostApiV1UcpMessagesErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    *
    * `inbox_full`: The recipient's inbox has no room for an unread message
@@ -8528,6 +8710,8 @@ export type DeleteApiV1MessagesSubscribeErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    */
   409: Error;
   /**
@@ -8620,6 +8804,8 @@ export type PostApiV1MessagesSubscribeErrors = {
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
    *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `subscription_limit_reached`: The agent is subscribed to as many topics as it may be
    */
   409: Error;
@@ -8702,6 +8888,10 @@ export type GetApiV1MessagesSubscriptionsErrors = {
    */
   402: PaymentRequired;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
+  /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
   429: Error;
@@ -8783,6 +8973,8 @@ export type PostApiV1MessagesWebhookErrors = {
    * `request_in_progress`: A request with this Idempotency-Key is still being processed
    *
    * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   *
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
    *
    * `webhook_limit_reached`: The agent has as many webhooks as it may have
    */
@@ -8873,6 +9065,8 @@ export type GetApiV1TransactionsByIdTimelineErrors = {
    */
   404: Error;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   *
    * `transaction_not_funded`: The buyer hasn't funded this transaction yet
    */
   409: Error;
@@ -9110,6 +9304,10 @@ export type GetApiV1AnalyticsFractalErrors = {
    */
   402: PaymentRequired;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
+  /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */
   429: Error;
@@ -9205,6 +9403,10 @@ export type PostApiV1AnalyticsFractalErrors = {
    */
   402: PaymentRequired;
   /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
+  /**
    * `payload_too_large`: The body is larger than 256 KB
    */
   413: Error;
@@ -9295,6 +9497,10 @@ export type GetApiV1AnalyticsMarketErrors = {
    * `settlement_pending`: The payment's settlement isn't confirmed yet
    */
   402: PaymentRequired;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
   /**
    * `rate_limit_exceeded`: Rate limit exceeded
    */

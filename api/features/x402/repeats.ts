@@ -1,0 +1,63 @@
+import type { Network } from "../../config/constants.ts";
+import type { Caller } from "../../http/define-route.ts";
+import { ApiError } from "../../http/errors.ts";
+import type { Answer, ValidatedContext } from "../../http/pipeline.ts";
+import type { Claims } from "./claims.ts";
+import type { Desk } from "./desk.ts";
+import type { ClaimRecord, ClaimState } from "./model.ts";
+import { ProofRefusedError, readProof } from "./proof.ts";
+import type { Proof } from "./proof.ts";
+import { callOf, isRepeat } from "./visit.ts";
+import type { Call } from "./visit.ts";
+
+/** Dependencies of repeats. */
+export interface RepeatsDeps {
+  network: Network;
+  desk: Pick<Desk, "token" | "receipted">;
+  claims: Pick<Claims, "findByNonce" | "findByTransfer" | "answerOf">;
+}
+
+const PAID_STATES: ReadonlySet<ClaimState> = new Set(["settled", "spent"]);
+
+/** Answers repeats of paid calls with the stored answers (decision 36). */
+export function createRepeats({ network, desk, claims }: RepeatsDeps) {
+  /**
+   * The answer that a payment has paid for; undefined if this is no repeat of its call, or if the answer isn't stored.
+   * @param all the claims of the payment: several transfers of one transaction may have paid for the same call
+   */
+  async function sentAnswer(call: Call, all: readonly ClaimRecord[], proof: Proof): Promise<Answer | undefined> {
+    const paid = all.filter((claim) => PAID_STATES.has(claim.state) && isRepeat(claim, call, proof));
+    const last = paid.sort((one, other) => timeOf(other) - timeOf(one))[0];
+    const stored = last === undefined ? undefined : await claims.answerOf(last);
+    return last === undefined || stored === undefined ? undefined : desk.receipted(stored, last, last.txHash ?? "");
+  }
+
+  return {
+    sentAnswer,
+
+    /** The same for a call that costs nothing, because there is budget again. Any other proof is left alone. */
+    async freeAnswer(context: ValidatedContext, caller: Caller): Promise<Answer | undefined> {
+      const proof = proofIn(context, network);
+      if (proof === undefined || desk.token === undefined) return undefined;
+      const call = callOf(context, caller);
+      if (proof.kind === "transfer") {
+        return sentAnswer(call, await claims.findByTransfer(network, proof.txHash), proof);
+      }
+      const { from, nonce } = proof.authorization;
+      const claim = await claims.findByNonce(network, desk.token.toLowerCase(), from, nonce);
+      return claim === null ? undefined : sentAnswer(call, [claim], proof);
+    },
+  };
+}
+
+const timeOf = ({ spentAt }: ClaimRecord): number => spentAt?.getTime() ?? 0;
+
+/** The proof of a request that costs nothing; undefined if it has none that can be used. */
+function proofIn({ headers }: ValidatedContext, network: Network): Proof | undefined {
+  try {
+    return readProof(headers, network)?.proof;
+  } catch (error) {
+    if (error instanceof ProofRefusedError || error instanceof ApiError) return undefined;
+    throw error;
+  }
+}

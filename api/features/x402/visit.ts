@@ -1,0 +1,94 @@
+import type { Clocks } from "../../chain/chain-time.ts";
+import { takesIdempotencyKeys } from "../../http/define-route.ts";
+import type { Caller } from "../../http/define-route.ts";
+import { inputText } from "../../http/kept-answer.ts";
+import type { Next, ValidatedContext } from "../../http/pipeline.ts";
+import { sha256Hex } from "../../lib/ids.ts";
+import type { Charge } from "./desk.ts";
+import type { ClaimRecord } from "./model.ts";
+import type { Presented, Proof, SignedProof } from "./proof.ts";
+import type { Purpose } from "./reserve.ts";
+import type { Terms } from "./terms.ts";
+
+/** Who calls what. */
+export interface Call {
+  agentId: string;
+  keyId: string;
+  /** Hash of caller, route and input. */
+  requestHash: string;
+  /** Undefined without an `Idempotency-Key`. */
+  operationId: string | undefined;
+}
+
+/** What one request has to do with payments. */
+export interface Visit extends Call {
+  context: ValidatedContext;
+  charge: Charge;
+  terms: Terms;
+  clocks: Clocks;
+  next: Next;
+}
+
+/** The call that a request makes. */
+export function callOf(context: ValidatedContext, { agentId, keyId }: Caller): Call {
+  return { agentId, keyId, requestHash: hashOf(context, agentId), operationId: operationIdOf(context) };
+}
+
+/** What a payment is reserved for. */
+export function purposeOf(
+  { agentId, keyId, requestHash, operationId, charge }: Visit,
+  { paymentId }: Presented,
+): Purpose {
+  return {
+    ...{ agentId, keyId, requestHash },
+    ...(paymentId === undefined ? {} : { paymentId }),
+    ...(operationId === undefined ? {} : { operationId }),
+    ...(charge.pack === undefined ? {} : { pack: charge.pack }),
+  };
+}
+
+/** Whether a payment is used for this request. */
+export function isSameRequest(claim: ClaimRecord, { agentId, requestHash }: Call): boolean {
+  return claim.agentId === agentId && claim.requestHash === requestHash;
+}
+
+/** Whether a request repeats a call: the same request by the same key with the same payment (decision 36). */
+export function isRepeat(claim: ClaimRecord, call: Call, proof: Proof): boolean {
+  if (!isSameRequest(claim, call) || claim.keyId !== call.keyId) return false;
+  // Another Idempotency-Key asks for another operation.
+  const isOther =
+    claim.operationId !== undefined && call.operationId !== undefined && claim.operationId !== call.operationId;
+  return !isOther && isSamePayment(claim, proof);
+}
+
+/** Whether a proof is what the payment of a claim came with. The transaction of an authorisation is another proof. */
+export function isSamePayment(claim: ClaimRecord, proof: Proof): boolean {
+  if (proof.kind === "signed") return isSameAuthorization(claim, proof);
+  return claim.payment === undefined && claim.txHash === proof.txHash;
+}
+
+function isSameAuthorization(claim: ClaimRecord, { version, signature, authorization }: SignedProof): boolean {
+  const { payment } = claim;
+  const { to, value, validAfter, validBefore, nonce } = authorization;
+  return (
+    payment?.version === version &&
+    payment.signature.toLowerCase() === signature.toLowerCase() &&
+    claim.nonce === nonce &&
+    claim.payTo === to &&
+    claim.amount === String(value) &&
+    payment.validAfter === String(validAfter) &&
+    payment.validBefore === String(validBefore)
+  );
+}
+
+/** A repeat gets the id of the first request, because it derives from the key's seed. */
+function operationIdOf({ route, headers, operation }: ValidatedContext): string | undefined {
+  const isKeyed = headers["idempotency-key"] !== undefined && takesIdempotencyKeys(route);
+  return isKeyed ? operation.newId("req", new Date()) : undefined;
+}
+
+function hashOf({ route, input, headers }: ValidatedContext, agentId: string): string {
+  // The same body under another condition, such as `If-Match`, is another call.
+  const conditions = Object.keys(route.requestHeaders ?? {}).map((name) => headers[name.toLowerCase()] ?? null);
+  return sha256Hex(JSON.stringify([agentId, route.method, route.path, inputText(input), ...conditions]));
+}
