@@ -24,8 +24,10 @@ export function hasDispute(record: TransactionRecord, { disputedAt }: Pick<Dispu
 function handoverOf(record: TransactionRecord, disputedAt: number): Handover {
   if (record.payloadReceivedAt === null || record.responsePayloadJson === null) return "none";
   const receivedAt = toUnixSeconds(record.payloadReceivedAt);
-  if (receivedAt <= handoverEnd(record)) return "in_time";
-  return receivedAt <= disputedAt ? "late" : "after_dispute";
+  const isByItsTime = receivedAt <= handoverEnd(record);
+  // A dispute about a missing payload must not be the reminder to hand it over.
+  if (receivedAt > disputedAt) return isByItsTime ? "late" : "after_dispute";
+  return isByItsTime ? "in_time" : "late";
 }
 
 function evidenceOf(by: Side, { evidence }: DisputeRecord): SubmittedEvidence[] {

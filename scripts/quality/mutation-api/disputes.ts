@@ -5,6 +5,8 @@ const RULER = "features/disputes/ruler.ts";
 const RULINGS = "features/disputes/rulings.ts";
 const SERVICE = "features/disputes/service.ts";
 const VERIFICATION = "features/disputes/verification.ts";
+const UNRELATED = "features/disputes/judging/unrelated.ts";
+const UNRELATED_TESTS = ["disputes/judging/unrelated.test.ts"];
 const JUDGE = "features/disputes/judging/judge.ts";
 const RULER_TESTS = ["disputes/ruler.test.ts"];
 const REORGANISATION_TESTS = ["disputes/ruler-reorganisation.test.ts"];
@@ -32,6 +34,41 @@ export const DISPUTE_FAULTS: ApiMutant[] = [
     from: "time <= end) {",
     to: "time < end) {",
     tests: RULER_TESTS,
+  },
+  {
+    fault: "a payload that the dispute called for counts as in time",
+    file: "features/disputes/case-of.ts",
+    from: 'if (receivedAt > disputedAt) return isByItsTime ? "late" : "after_dispute";',
+    to: 'if (receivedAt > disputedAt && !isByItsTime) return "after_dispute";',
+    tests: RULER_TESTS,
+  },
+  {
+    fault: "a result about something else is paid because it shares a word with the request",
+    file: UNRELATED,
+    from: "const CHANCE_TERMS = 2;",
+    to: "const CHANCE_TERMS = 0;",
+    tests: UNRELATED_TESTS,
+  },
+  {
+    fault: "a result is called unrelated to a request that leaves its subject open",
+    file: UNRELATED,
+    from: "if (leavesSubjectOpen(dispute)) return false;",
+    to: "",
+    tests: UNRELATED_TESTS,
+  },
+  {
+    fault: "a few words are enough to be called unrelated",
+    file: UNRELATED,
+    from: "words >= LEAST_WORDS &&",
+    to: "words >= 0 &&",
+    tests: UNRELATED_TESTS,
+  },
+  {
+    fault: "an honest result in other words is called unrelated",
+    file: UNRELATED,
+    from: "const PASSAGE_COSINE = 0.35;",
+    to: "const PASSAGE_COSINE = 2;",
+    tests: UNRELATED_TESTS,
   },
   {
     fault: "a ruling rests on less than the parties handed in",

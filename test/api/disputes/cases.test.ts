@@ -118,6 +118,14 @@ describe("the labelled disputes", () => {
       assert.deepEqual(namesOf(byFacts.filter(({ judgement }) => judgement.judge !== "facts")), []);
     });
 
+    it("are right as often as before in the kinds that have been there longest, and always in the two that joined them [D26]", () => {
+      const joined = ({ labelled: { kind } }: Ruled) => kind === "another-job" || kind === "after-an-early-dispute";
+      const counts = (some: readonly Ruled[]) =>
+        (["right", "accepted", "wrong"] as const).map((mark) => some.filter((one) => one.mark === mark).length);
+      assert.deepEqual(counts(ruled.filter((one) => !joined(one))), [131, 32, 2]);
+      assert.deepEqual(counts(ruled.filter(joined)), [19, 1, 0]);
+    });
+
     it("are never won by an injector", () => {
       assert.deepEqual(namesOf(ruled.filter(isWonByInjector)), []);
     });

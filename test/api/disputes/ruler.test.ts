@@ -97,7 +97,7 @@ describe("the ruler of disputes", () => {
     assert.strictEqual(scene.seen[0]?.handover, "none");
   });
 
-  it("tells a payload that came late from one that came after the dispute", async () => {
+  it("[D26] tells a payload that came late, or by its time but after the dispute, from one that came after both", async () => {
     const late = await disputed();
     const deliveredAt = late.escrow?.deliveredAt ?? 0;
     const at = async (receivedAt: number, disputedAt: number) => {
@@ -117,7 +117,10 @@ describe("the ruler of disputes", () => {
     assert.strictEqual(await at(end, end + 100), "in_time");
     assert.strictEqual(await at(end + 1, end + 100), "late");
     assert.strictEqual(await at(end + 101, end + 100), "after_dispute");
-    assert.strictEqual(await at(end, deliveredAt + 1), "in_time");
+    assert.strictEqual(await at(deliveredAt + 1, deliveredAt + 1), "in_time");
+    assert.strictEqual(await at(deliveredAt + 2, deliveredAt + 1), "late");
+    assert.strictEqual(await at(end, deliveredAt + 1), "late");
+    assert.strictEqual(await at(end + 1, deliveredAt + 1), "after_dispute");
   });
 
   it("never rules twice: two workers that judged the same dispute store one ruling", async () => {

@@ -10,14 +10,19 @@ import type { DisputeStory } from "./dispute-case.ts";
 
 /** Chain times of every case, in unix seconds. */
 const DELIVERED_AT = Date.UTC(2026, 10, 2, 12) / 1_000;
-const DISPUTED_AT = DELIVERED_AT + 3_600;
-const NOW = DISPUTED_AT + 7_200;
-const RECEIVED_AT: Record<Exclude<Handover, "none">, number> = {
-  in_time: DELIVERED_AT + PAYLOAD_GRACE_SECONDS / 2,
-  late: DELIVERED_AT + 2 * PAYLOAD_GRACE_SECONDS,
-  after_dispute: DISPUTED_AT + 60,
-};
+const NOW = DELIVERED_AT + 3 * 3_600;
 const OTHER_PROOF = `0x${"5e".repeat(32)}` as const;
+
+const disputedAt = ({ disputeAfterSeconds }: DisputeStory): number => DELIVERED_AT + disputeAfterSeconds;
+
+/** When the payload came, in unix seconds. */
+function receivedAt(story: DisputeStory, handover: Exclude<Handover, "none">): number {
+  const inTime = DELIVERED_AT + PAYLOAD_GRACE_SECONDS / 2;
+  if (handover === "in_time") return inTime;
+  if (handover === "after_dispute") return disputedAt(story) + 60;
+  // Before the dispute, or after a dispute that didn't wait until the seller's time was over.
+  return disputedAt(story) < inTime ? inTime : DELIVERED_AT + 2 * PAYLOAD_GRACE_SECONDS;
+}
 
 /** The terms as checkout fixes them. */
 function documentOf(story: DisputeStory): CriteriaDocument | null {
@@ -38,14 +43,15 @@ function transactionOf(story: DisputeStory): TransactionRecord {
     criteriaJson: document === null ? null : JSON.stringify(document),
     responsePayloadJson: payload === null ? null : JSON.stringify(payload),
     deliveryProof,
-    payloadReceivedAt: handover === "none" ? null : new Date(RECEIVED_AT[handover] * 1_000),
-    escrow: { deliveredAt: DELIVERED_AT, disputedAt: DISPUTED_AT, proofHash } as TransactionRecord["escrow"],
+    payloadReceivedAt: handover === "none" ? null : new Date(receivedAt(story, handover) * 1_000),
+    escrow: { deliveredAt: DELIVERED_AT, disputedAt: disputedAt(story), proofHash } as TransactionRecord["escrow"],
   };
   return record as TransactionRecord;
 }
 
 /** What the record of the dispute says about the parties' texts. */
-function disputeOf({ reason, evidence }: DisputeStory): DisputeRecord {
+function disputeOf(story: DisputeStory): DisputeRecord {
+  const { reason, evidence } = story;
   const submittedAt = new Date(NOW * 1_000);
   const of = (side: Side) =>
     evidence
@@ -55,7 +61,7 @@ function disputeOf({ reason, evidence }: DisputeStory): DisputeRecord {
       }));
   const record: Partial<DisputeRecord> = {
     _id: "dsp_bench",
-    disputedAt: DISPUTED_AT,
+    disputedAt: disputedAt(story),
     criteriaJson: null,
     reason: reason === null ? null : { text: reason, givenAt: submittedAt },
     evidence: { buyer: of("buyer"), seller: of("seller") },

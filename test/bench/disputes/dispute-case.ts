@@ -12,6 +12,8 @@ export const KINDS = [
   "other-languages",
   "sabotage-by-buyer",
   "silence",
+  "another-job",
+  "after-an-early-dispute",
   "injection",
 ] as const;
 export type Kind = (typeof KINDS)[number];
@@ -30,6 +32,8 @@ export interface DisputeStory {
   criteria: BuyerCriteria | "unknown" | null;
   payload: Record<string, unknown> | null;
   handover: Handover;
+  /** Seconds from the delivery on chain to the dispute. A late payload of an early dispute comes between both ends. */
+  disputeAfterSeconds: number;
   /** Whether the seller committed to the payload's own hash on chain. */
   proof: "matches" | "differs";
   reason: string | null;
@@ -70,6 +74,7 @@ export function disputeCase({ evidence = [], ...given }: Given): LabelledCase {
     request: null,
     criteria: null,
     handover: "in_time",
+    disputeAfterSeconds: 3_600,
     proof: "matches",
     attached: {},
     accepts: [],

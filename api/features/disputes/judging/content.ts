@@ -25,6 +25,11 @@ export function termsOf(text: string): Set<string> {
   return new Set(wordsOf(text).flatMap((word) => searchTerm(word) ?? []));
 }
 
+/** How many terms of a text are in another one. */
+export function sharedTerms(terms: ReadonlySet<string>, others: ReadonlySet<string>): number {
+  return [...terms].filter((term) => others.has(term)).length;
+}
+
 /** The sentences of a text. */
 function passagesOf(text: string): string[] {
   return text

@@ -3,12 +3,13 @@ import type { SentenceEncoder } from "../../search/embedding/encoder.ts";
 import { cosine } from "../../search/embedding/vectors.ts";
 import { searchTerm, wordsOf } from "../../search/embedding/words.ts";
 import type { DisputeCase } from "./case.ts";
-import { contentOf, ordersOnly, termsOf } from "./content.ts";
+import { contentOf, ordersOnly, sharedTerms, termsOf } from "./content.ts";
 import type { Content } from "./content.ts";
 import { addressesJudge } from "./directives.ts";
 import type { Question } from "./questions.ts";
 import type { SeenCase } from "./seen-case.ts";
 import { clip, quote } from "./texts.ts";
+import { isAboutSomethingElse, leavesSubjectOpen } from "./unrelated.ts";
 
 /** The embedded judge's answer to a question. */
 export interface EmbeddedAnswer {
@@ -106,15 +107,15 @@ export function createEmbeddedJudge(encoder: SentenceEncoder) {
       if (excuse !== undefined && !isAskedFor && content.others === 0 && content.words <= MOST_WORDS_OF_EXCUSE) {
         if (sharedTerms(content.terms, request.terms) <= 1) return `the payload is an excuse: ${quote(content.text)}`;
       }
-      return (await isUnrelated())
+      return (await sharesNothing()) || (await isAboutSomethingElse(dispute, content, { encode, isEnglish }))
         ? "the payload has nothing to do with title, description, request and checks"
         : undefined;
     }
 
-    async function isUnrelated(): Promise<boolean> {
+    /** Whether not a word of the payload is one of what was agreed, and nothing in it is close to that. */
+    async function sharesNothing(): Promise<boolean> {
       if (content.words < LEAST_WORDS_OF_PAYLOAD || request.terms.size < LEAST_TERMS_OF_REQUEST) return false;
-      // The subject may be what a link leads to.
-      if (/\bhttps?:|\bwww\./i.test(request.text)) return false;
+      if (leavesSubjectOpen(dispute)) return false;
       if (sharedTerms(content.terms, wanted.terms) > 0) return false;
       if (!(await isEnglish(content.text)) || !(await isEnglish(request.text))) return false;
       for (const text of sample(wanted.passages, content)) {
@@ -176,10 +177,6 @@ const UNVERIFIABLE_ABSENCE =
 /** The texts that say what the result should be about. */
 function agreedTexts({ criteria }: DisputeCase): unknown {
   return [criteria?.title, criteria?.description, criteria?.requestPayload, criteria?.criteria?.checks];
-}
-
-function sharedTerms(terms: ReadonlySet<string>, others: ReadonlySet<string>): number {
-  return [...terms].filter((term) => others.has(term)).length;
 }
 
 function isSubstantial(passage: string, terms: ReadonlySet<string>): boolean {

@@ -117,14 +117,18 @@ const RESULT_WORDS = { pass: "passes", fail: "fails", open: "is open" } as const
 const HANDOVER_LINES = {
   in_time: "The payload was handed over in time.",
   late: "The payload was handed over late, but before the dispute.",
+  overtaken:
+    "The payload was handed over within the seller's time for it, but only after the dispute, so it counts as late.",
   after_dispute: "The payload was handed over after the dispute.",
   none: "No payload was handed over.",
 } as const;
 
 /** A line for each fact and each check that code has evaluated, with its evidence. */
 function factLines({ handover, facts, checks }: DisputeCase): string[] {
+  const isOvertaken =
+    handover === "late" && facts.some(({ name, result }) => name === "payload_in_time" && result === "pass");
   return [
-    HANDOVER_LINES[handover],
+    HANDOVER_LINES[isOvertaken ? "overtaken" : handover],
     ...facts.map(({ name, result, detail }) => {
       const note =
         name === "proof_matches" && result === "open"

@@ -19,7 +19,7 @@ export const AGREEMENT_QUESTION: Question = {
 
 /** Why a result that meets everything isn't paid in full. */
 export const LATE_REASON =
-  "The payload was handed over late, after the time that follows the delivery on chain. The facts conflict: the result is right, but late. The outcome is Split.";
+  "The payload counts as late. The facts conflict: the result is right, but late. The outcome is Split.";
 
 /** The outcome for a result that meets all that was agreed. */
 export function outcomeIfMet(handover: Handover): DisputeOutcome {

@@ -1,0 +1,14 @@
+import { disputeCase } from "../../dispute-case.ts";
+
+export default disputeCase({
+  disputeAfterSeconds: 10,
+  handover: "late",
+  title: "Captions for videos",
+  category: "documentation",
+  request: { clips: 4 },
+  payload: {},
+  reason: "Nothing came, then an empty object.",
+  expected: "BuyerRefund",
+  decidedBy: "facts",
+  why: "An empty object isn't a delivery, however early the dispute was.",
+});
