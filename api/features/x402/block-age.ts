@@ -13,9 +13,10 @@ const MS_A_SECOND = 1_000;
  * Whether a block is younger than a moment. Then it has everything that anybody can have seen on chain by then. A server may
  * be some blocks behind, so that an older block says nothing about a wallet that has just been paid.
  * @param timestamp of the block, in unix seconds
+ * @param leadSeconds how far the chain's clock is ahead of ours: without it, all blocks of such a chain would be younger
  */
-export function isYounger(timestamp: number, moment: Date): boolean {
-  return timestamp * MS_A_SECOND > moment.getTime();
+export function isYounger(timestamp: number, moment: Date, leadSeconds = 0): boolean {
+  return (timestamp - leadSeconds) * MS_A_SECOND > moment.getTime();
 }
 
 /** The error for a server whose blocks are all older than what they should tell about. */
@@ -28,9 +29,10 @@ export function tooOldError(network: Network): ChainUnavailableError {
 export async function untilYoungerBlock(
   { chain, network, patienceMs }: { chain: Pick<PaymentChain, "head">; network: Network; patienceMs: number },
   moment: Date,
+  leadSeconds = 0,
 ): Promise<void> {
   const end = performance.now() + patienceMs;
-  for (let looks = 0; !isYounger((await chain.head()).timestamp, moment); looks += 1) {
+  for (let looks = 0; !isYounger((await chain.head()).timestamp, moment, leadSeconds); looks += 1) {
     if (performance.now() > end) throw tooOldError(network);
     await sleep(pauseAfter(looks, PAUSE));
   }

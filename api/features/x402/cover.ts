@@ -23,8 +23,9 @@ export interface CoverDeps {
  * Compares a payer's money with all of his signed payments that aren't on chain yet.
  * @throws ProofRefusedError `insufficient_balance` if it doesn't cover this one too, ChainUnavailableError if that can't be
  * told, because no block is young enough
+ * @param leadSeconds how far the chain's clock is ahead of ours
  */
-export type RequireCover = (claim: SignedClaim) => Promise<void>;
+export type RequireCover = (claim: SignedClaim, leadSeconds?: number) => Promise<void>;
 
 /** First and longest pause between two looks at the other payments. */
 const PAUSE = { minMs: 100, maxMs: 1_000 };
@@ -50,7 +51,7 @@ export function createCover({ claims, network, chain, timings }: CoverDeps): Req
     return valid.filter((_, index) => areUsed[index] === false);
   }
 
-  return async (claim) => {
+  return async (claim, leadSeconds = 0) => {
     const end = performance.now() + timings.x402PatienceMs;
     for (let looks = 0; ; looks += 1) {
       // The claims first: one that is settled in between is in the holding, and its authorisation is used.
@@ -60,7 +61,7 @@ export function createCover({ claims, network, chain, timings }: CoverDeps): Req
       const open = await outstanding(others, holding);
       if (holding.units >= sumOf([claim, ...open])) return;
       const isLate = performance.now() > end;
-      if (isYounger(holding.blockTimestamp, claim.startedAt)) {
+      if (isYounger(holding.blockTimestamp, claim.startedAt, leadSeconds)) {
         const earlier = open.filter((other) => isEarlier(other, claim));
         if (isLate || holding.units < sumOf([claim, ...earlier])) throw new ProofRefusedError("insufficient_balance");
       } else if (isLate) {

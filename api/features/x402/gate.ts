@@ -216,13 +216,13 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
   }
 
   /** Runs the call. Without an answer below 400 the payment is free again. */
-  async function run({ context, next }: Visit, claim: ClaimRecord): Promise<Answer> {
+  async function run({ context, terms, next }: Visit, claim: ClaimRecord): Promise<Answer> {
     if (context.headers["idempotency-key"] === undefined) {
       context.operation.recognise({ startedAt: claim.startedAt, seed: claim.seed, isRepeat: claim.runs > 1 });
     }
     try {
       // A call that ran before may have had its effect, so it isn't refused any more.
-      if (isSigned(claim) && claim.runs === 1) await deps.requireCover(claim);
+      if (isSigned(claim) && claim.runs === 1) await deps.requireCover(claim, terms.leadSeconds);
       return await next();
     } catch (error) {
       // If this fails too, the lease ends by itself.

@@ -41,7 +41,11 @@ export function createReservations({ claims, chain, facilitator }: ReservationDe
     const askedAt = new Date();
     const refusal = await by.verify(proof, terms);
     if (refusal !== "insufficient_balance") return refusal;
-    await untilYoungerBlock({ chain, network: terms.network, patienceMs: claims.patienceMs }, askedAt);
+    await untilYoungerBlock(
+      { chain, network: terms.network, patienceMs: claims.patienceMs },
+      askedAt,
+      terms.leadSeconds,
+    );
     return by.verify(proof, terms);
   }
 

@@ -306,6 +306,13 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     tests: ["x402/clock-ahead.test.ts"],
   },
   {
+    fault: "every block of a chain that is ahead is younger than a payment",
+    file: "features/x402/block-age.ts",
+    from: "(timestamp - leadSeconds) * MS_A_SECOND",
+    to: "(timestamp - 0 * leadSeconds) * MS_A_SECOND",
+    tests: ["x402/cover-reads.test.ts"],
+  },
+  {
     fault: "a refusal for a chain that is ahead doesn't show the clocks",
     file: DESK,
     from: 'const isClockAhead = reason === "expired" && leadOf(clocks) > 0;',

@@ -194,6 +194,15 @@ describe("the comparison of a wallet's money with its open payments", () => {
       await assert.isRejected(coverOf()(claim), ChainUnavailableError);
     });
 
+    it("can't tell on a chain whose clock is ahead either, where every block has a late time", async () => {
+      const LEAD_SECONDS = 3_600;
+      const timestamp = numberToHex(Math.floor(Date.now() / 1_000) + LEAD_SECONDS - 5);
+      oldBlock = { ...(await latestBlock()), timestamp };
+      const claim = await reserved(await signTransfer(paid, agent.account));
+      await assert.isRejected(coverOf()(claim, LEAD_SECONDS), ChainUnavailableError);
+      await rejectionOf(coverOf()(claim), ProofRefusedError);
+    });
+
     it("counts what has been paid since its latest block [D36]", async () => {
       await paid.chain.endow(agent.account, { usdc: CALL_UNITS.api });
       oldBlock = await latestBlock();
