@@ -9,7 +9,7 @@ const ID_PATTERN = /^[a-zA-Z0-9_-]+$/;
 
 /**
  * What `PAYMENT-REQUIRED` declares, as `@x402/extensions` does. That package isn't used: its reader compiles the JSON Schema
- * that the client sends, so that a client could make the service evaluate any regular expression, and it brings ten
+ * that the client sends, so that a client could make the service evaluate any regular expression, and it brings nine
  * packages for the sign-in of wallets, which have nothing to do with this.
  */
 export const PAYMENT_IDENTIFIER_EXTENSION = {
