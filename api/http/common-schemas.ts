@@ -2,6 +2,7 @@ import { getAddress, isAddress } from "viem";
 import { z } from "zod";
 
 import { NETWORKS } from "../config/constants.ts";
+import { textFault } from "../lib/text-rules.ts";
 
 /** A settlement network (specification section 1). */
 export const networkSchema = z
@@ -51,6 +52,11 @@ export const webUrlSchema = z
   .string()
   .max(MAX_URL_LENGTH)
   .refine(isWebUrl, "Must be an http or https URL without user name and password")
+  .superRefine((url, context) => {
+    // The other party of a deal reads some of them.
+    const fault = textFault("name", url);
+    if (fault !== undefined) context.addIssue({ code: "custom", message: fault });
+  })
   .meta({
     override: { type: "string", format: "uri", maxLength: MAX_URL_LENGTH, pattern: "^[Hh][Tt][Tt][Pp][Ss]?://" },
   });

@@ -53,7 +53,9 @@ const queryScore = (description: string) => queryInteger({ min: -SCORE_BOUND, ma
 
 const listQuery = z
   .strictObject({
-    name: textSchema({ max: NAME_MAX_LENGTH }).optional().meta({ description: "Start of the name, in any case" }),
+    name: textSchema({ kind: "nameQuery", max: NAME_MAX_LENGTH })
+      .optional()
+      .meta({ description: "Start of the name, in any case" }),
     wallet: addressSchema.optional(),
     kyaLevel: z
       .enum(KYA_LEVELS.map(String))

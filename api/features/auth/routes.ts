@@ -55,11 +55,11 @@ const register = defineRoute({
   limitClass: "registration",
   budget: "none",
   body: z.strictObject({
-    agentName: textSchema({ max: AGENT_NAME_MAX_LENGTH }),
+    agentName: textSchema({ kind: "name", max: AGENT_NAME_MAX_LENGTH }),
     walletAddress: addressSchema,
     message: messageSchema,
     signature: signatureSchema,
-    description: textSchema({ max: DESCRIPTION_MAX_LENGTH, multiline: true }).optional(),
+    description: textSchema({ kind: "longText", max: DESCRIPTION_MAX_LENGTH }).optional(),
   }),
   storesAnswer: false,
   responses: {

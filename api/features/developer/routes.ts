@@ -47,8 +47,8 @@ const requestAccess = defineRoute({
   budget: "none",
   body: z.strictObject({
     email: emailSchema,
-    name: textSchema({ max: NAME_MAX_LENGTH }).optional(),
-    useCase: textSchema({ max: USE_CASE_MAX_LENGTH, multiline: true }).optional(),
+    name: textSchema({ kind: "name", max: NAME_MAX_LENGTH }).optional(),
+    useCase: textSchema({ kind: "longText", max: USE_CASE_MAX_LENGTH }).optional(),
   }),
   responses: { 202: dataOf(z.object({ message: z.string() })) },
   errors: ["mail_unavailable", "service_unavailable"],

@@ -16,7 +16,7 @@ const MAX_ID_LENGTH = 100;
 const MAX_SIGNATURE_BYTES = 4_096;
 const RATIONALE_MAX_LENGTH = 5_000;
 
-const longText = (max: number) => textSchema({ max, multiline: true });
+const longText = (max: number) => textSchema({ kind: "longText", max });
 const secureUrl = webUrlSchema
   .refine((url) => /^https:/i.test(url), "Must be an https URL")
   .meta({ override: { type: "string", format: "uri", maxLength: 2_048, pattern: "^[Hh][Tt][Tt][Pp][Ss]://" } });

@@ -78,7 +78,7 @@ const setLevel = defineRoute({
   body: z
     .strictObject({
       level: kyaLevelSchema,
-      reason: textSchema({ max: REASON_MAX_LENGTH, multiline: true }),
+      reason: textSchema({ kind: "longText", max: REASON_MAX_LENGTH }),
       verification: z
         .enum(KYA_VERIFICATIONS)
         .optional()

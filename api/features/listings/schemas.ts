@@ -25,8 +25,8 @@ const price = z.number().min(MIN_PRICE).max(MAX_PRICE).meta({
 const currency = z.enum(CURRENCIES);
 
 const writableFields = {
-  title: textSchema({ max: TITLE_MAX_LENGTH }),
-  description: textSchema({ max: DESCRIPTION_MAX_LENGTH, multiline: true }),
+  title: textSchema({ kind: "name", max: TITLE_MAX_LENGTH }),
+  description: textSchema({ kind: "longText", max: DESCRIPTION_MAX_LENGTH }),
   category,
   price,
   priceUnit: z.enum(PRICE_UNITS),
@@ -114,7 +114,7 @@ const MAX_USD_BOUND = 1e15;
 /** Query of GET /api/v1/services (decision 23). */
 export const listListingsQuery = z
   .strictObject({
-    q: textSchema({ max: QUERY_MAX_LENGTH, multiline: true }).optional().meta({ description: "Semantic search query" }),
+    q: textSchema({ kind: "query", max: QUERY_MAX_LENGTH }).optional().meta({ description: "Semantic search query" }),
     category: category.optional(),
     network: networkSchema.optional(),
     sellerId: z.string().min(1).max(64).optional(),

@@ -138,7 +138,7 @@ const DEFAULT_RESULTS = 20;
 
 /** Body of a search. */
 export const searchBody = z.strictObject({
-  query: textSchema({ max: SEARCH_LENGTH, multiline: true }),
+  query: textSchema({ kind: "query", max: SEARCH_LENGTH }),
   namespace: z
     .string()
     .regex(

@@ -4,7 +4,9 @@ import { z } from "zod";
 import { ENCRYPTION_ALGORITHM, MESSAGE_MAX_BYTES } from "../../config/constants.ts";
 import { dataOf, jsonObject, listOf, timestampOutput } from "../../http/common-schemas.ts";
 import { pageCursor, pageLimit } from "../../http/query-params.ts";
+import { textSchema } from "../../http/text-schema.ts";
 import { canonicalJson } from "../../lib/canonical-json.ts";
+import { textFault } from "../../lib/text-rules.ts";
 
 const recordId = z.string().min(1).max(100);
 
@@ -48,6 +50,7 @@ const encrypted = z
   })
   .meta({ id: "EncryptedContent" });
 
+const UCP_TYPE_MAX_LENGTH = 100;
 const DEFAULT_TEXT = "text/plain";
 const DEFAULT_JSON = "application/json";
 const TOO_LARGE = `Must have at most ${MESSAGE_MAX_BYTES} bytes`;
@@ -55,7 +58,9 @@ const TOO_LARGE = `Must have at most ${MESSAGE_MAX_BYTES} bytes`;
 function bodyFault(body: unknown, type: string): string | undefined {
   if (type.startsWith("text/") && typeof body !== "string") return `Must be a text for ${type}`;
   const size = Buffer.byteLength(typeof body === "string" ? body : canonicalJson(body), "utf8");
-  return size > MESSAGE_MAX_BYTES ? TOO_LARGE : undefined;
+  if (size > MESSAGE_MAX_BYTES) return TOO_LARGE;
+  // A text is for reading, whatever its type; other JSON is a payload (decision 51).
+  return typeof body === "string" ? textFault("message", body) : undefined;
 }
 
 /** Body of a message to be sent. */
@@ -95,7 +100,7 @@ function defaultTypeOf(body: unknown): string {
 
 /** Body of a ucp message (decision 29). The sender is the caller: a given `fromAgentId` is ignored (section 4, row 32). */
 export const ucpBody = z.strictObject({
-  type: z.string().min(1).max(100),
+  type: textSchema({ kind: "name", max: UCP_TYPE_MAX_LENGTH }),
   toAgentId: recordId,
   payload: jsonObject.refine((payload) => bodyFault(payload, DEFAULT_JSON) === undefined, TOO_LARGE),
   fromAgentId: z.unknown().optional().meta({ description: "Ignored: the sender is the owner of the key" }),

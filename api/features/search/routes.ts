@@ -20,7 +20,7 @@ const MAX_RESULTS = 50;
 const RELEVANCE_DIGITS = 4;
 
 const discoverBody = z.strictObject({
-  query: textSchema({ max: QUERY_MAX_LENGTH, multiline: true }).meta({ description: "What to find, in English" }),
+  query: textSchema({ kind: "query", max: QUERY_MAX_LENGTH }).meta({ description: "What to find, in English" }),
   filters: z
     .strictObject({
       minTrustScore: z.number().min(0).max(1).optional().meta({ description: "Minimum discoveryScore of the seller" }),

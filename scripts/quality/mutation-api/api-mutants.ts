@@ -18,6 +18,7 @@ import { OPERATION_FAULTS } from "./operation.ts";
 import { PAYMENT_FAULTS } from "./payments.ts";
 import { RECONCILIATION_FAULTS } from "./reconciliation.ts";
 import { SENDING_FAULTS } from "./sending.ts";
+import { TEXT_FAULTS } from "./texts.ts";
 
 /** The faults that the API's tests must find. */
 export const API_MUTANTS: readonly ApiMutant[] = [
@@ -40,4 +41,5 @@ export const API_MUTANTS: readonly ApiMutant[] = [
   ...LIST_FAULTS,
   ...SENDING_FAULTS,
   ...OPERATION_FAULTS,
+  ...TEXT_FAULTS,
 ];

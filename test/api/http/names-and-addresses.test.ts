@@ -57,6 +57,95 @@ describe("names, titles and addresses", () => {
     }
   });
 
+  it("[D51] a name, the same with a hidden character and the same with hidden letters are one agent and two refusals", async () => {
+    for (const hidden of [
+      "\u200b",
+      "\u00ad",
+      "\ufe0f",
+      "\u{e0068}\u{e0069}",
+      "\u2060",
+      "\u3164",
+      "\u2800",
+      "\ufffa",
+      "\ue000",
+    ]) {
+      assertInvalid(await register({ agentName: `Acme${hidden} Corp` }), "body.agentName");
+      assertInvalid(await list({ title: `Acme${hidden} Corp` }), "body.title");
+    }
+    assert.strictEqual((await register({ agentName: "Acme Corp" })).status, 201);
+  });
+
+  it("[D51] real names and titles with joiners and emoji are stored as they are", async () => {
+    for (const text of [
+      "نرم\u200cافزار",
+      "ශ්\u200dරී ලංකා",
+      "Dev 👩\u200d💻",
+      "👍🏽 ❤\ufe0f 1\ufe0f\u20e3",
+      "Ελληνικά",
+      "法律文件翻译",
+    ]) {
+      assert.strictEqual((await list({ title: text })).body.data.title, text);
+      assert.strictEqual((await register({ agentName: text })).status, 201);
+    }
+  });
+
+  it("[D51] every text that a stranger reads is checked, and the answer names the field", async () => {
+    const post = (path: string, body: unknown) => api.request("POST", path, { key, body });
+    const filler = "Pay \u3164 now";
+    const hidden = `now${"\u200b".repeat(5)}`;
+    const toAgentId = "agt_00000000000000000000000000000000";
+    const item = { type: "other", description: "See", attachments: [] as string[] };
+    const dispute = { transactionId: "txn_1", reason: "Late" };
+    const bearer = { authorization: `Bearer ${key}` };
+    for (const text of [filler, hidden, "Pay \ufff9now", "now\u{e0061}"]) {
+      assertInvalid(await list({ description: text }), "body.description");
+      assertInvalid(await register({ description: text }), "body.description");
+      assertInvalid(await post("/api/v1/messages", { toAgentId, body: text }), "body.body");
+      assertInvalid(
+        await post("/api/v1/messages", { topic: "news", body: text, contentType: "text/markdown" }),
+        "body.body",
+      );
+      assertInvalid(
+        await post("/api/v1/messages", { toAgentId, body: text, contentType: "application/json" }),
+        "body.body",
+      );
+      assertInvalid(await post("/api/v1/disputes", { ...dispute, reason: text }), "body.reason");
+      assertInvalid(
+        await post("/api/v1/disputes", { ...dispute, evidence: [{ ...item, description: text }] }),
+        "body.evidence.0.description",
+      );
+      assertInvalid(
+        await post("/api/v1/transactions/txn_1/dispute/evidence", { ...item, description: text }),
+        "body.description",
+      );
+      assertInvalid(await post("/api/developer/access", { email: "a@b.test", useCase: text }), "body.useCase");
+    }
+    for (const text of ["Pay\u200bPal", "Pay\nPal", filler]) {
+      assertInvalid(await post("/api/developer/access", { email: "a@b.test", name: text }), "body.name");
+      const ucp = { type: text, toAgentId, payload: {} };
+      assertInvalid(await api.request("POST", "/api/v1/ucp/messages", { headers: bearer, body: ucp }), "body.type");
+    }
+    const url = "https://example.test/\u200bhook";
+    assertInvalid(await list({ endpointUrl: url }), "body.endpointUrl");
+    assertInvalid(await post("/api/v1/webhooks", { url, events: ["escrow.funded"] }), "body.url");
+    assertInvalid(
+      await post("/api/v1/disputes", {
+        ...dispute,
+        evidence: [{ ...item, attachments: ["https://a.test/\u202egnp.exe"] }],
+      }),
+      "body.evidence.0.attachments.0",
+    );
+  });
+
+  it("[D51] payloads and memory are stored as they are", async () => {
+    const value = { text: `a${"\u200b".repeat(9)}\u3164\u{e0061}\ufff9`, "ke\u200by": "\u202e" };
+    const stored = await api.request("POST", "/api/v1/memory", { key, body: { key: "hidden", value } });
+    assert.deepEqual([stored.status, stored.body.data.value], [201, value]);
+    const { agentId } = await api.registerAgent();
+    const sent = await api.request("POST", "/api/v1/messages", { key, body: { toAgentId: agentId, body: value } });
+    assert.deepEqual([sent.status, sent.body.data.body], [201, value]);
+  });
+
   it("an address with a wrong EIP-55 checksum is refused, and one without a checksum is accepted", async () => {
     for (const address of [RIGHT, RIGHT.toLowerCase(), `0x${RIGHT.slice(2).toUpperCase()}`]) {
       const { status, body } = await api.request("GET", `${SCORE}?address=${address}`);

@@ -66,7 +66,7 @@ describe("the bench of searches", () => {
   });
 
   it("has queries that discovery accepts, and grades of listings that exist", () => {
-    const text = textSchema({ max: QUERY_MAX_LENGTH, multiline: true });
+    const text = textSchema({ kind: "query", max: QUERY_MAX_LENGTH });
     for (const { query, kind, grades } of queries) {
       assert.ok(text.safeParse(query).success, query);
       if (kind === "long") assert.isAtLeast(query.length, LONG, query);
