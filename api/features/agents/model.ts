@@ -11,6 +11,8 @@ export interface AgentRecord {
   agentName: string;
   /** The name as the registry compares and sorts it: `nameKeyOf(agentName)`. */
   nameKey: string;
+  /** What the name is compared by: `nameSkeletons(agentName)`. Agents of earlier versions get theirs from a job. */
+  nameSkeletons?: string[];
   description: string | null;
   /** Checksum form. */
   walletAddress: `0x${string}`;
@@ -94,6 +96,7 @@ export function createAgentModels(connection: Connection): AgentModels {
       _id: { type: String, ...required },
       agentName: { type: String, ...required },
       nameKey: { type: String, ...required },
+      nameSkeletons: { type: [String], default: undefined },
       description: { type: String, default: null },
       walletAddress: { type: String, ...required },
       walletKey: { type: String, ...required },
@@ -112,6 +115,8 @@ export function createAgentModels(connection: Connection): AgentModels {
   agent.index({ kyaLevel: 1, _id: -1 });
   agent.index({ kyaLevel: 1, nameKey: 1, _id: 1, testnetScore: 1 });
   agent.index({ kyaLevel: 1, testnetScore: -1, _id: -1 });
+  // Ids rise with time: the oldest agents of a skeleton come first.
+  agent.index({ nameSkeletons: 1, _id: 1 });
 
   const nonce = new Schema<SignInNonceRecord>(
     { _id: { type: String, ...required }, expiresAt: { type: Date, ...required } },

@@ -13,6 +13,7 @@ import type { RegistryDeps } from "./registry-routes.ts";
 import { createAgentRegistry } from "./registry.ts";
 import { agentRoutes } from "./routes.ts";
 import type { AgentsDeps, ScoreReader } from "./routes.ts";
+import { createSimilarNames } from "./similar-names.ts";
 import { createStandingsSync } from "./standings-sync.ts";
 import { createStandings } from "./standings.ts";
 import type { ScoreListener } from "./standings.ts";
@@ -37,10 +38,11 @@ export const agentsModule = defineFeature({
     const directory = createAgentDirectory(models);
     const standings = createStandings({ models, indexers, clock, onScores });
     const syncStandings = createStandingsSync({ models, copies: standings, indexers, chains });
+    const similarNames = createSimilarNames(models);
     const services: AgentsDeps & RegistryDeps & TrustDeps = {
       ...{ agents: directory, standings, scoreReaders: chains, historyReaders: indexers },
-      agentRegistry: createAgentRegistry({ models, standings }),
+      agentRegistry: createAgentRegistry({ models, standings, similarNames }),
     };
-    return { services, jobs: agentJobs(syncStandings), models, directory, standings };
+    return { services, jobs: agentJobs(syncStandings, similarNames), models, directory, standings };
   },
 });

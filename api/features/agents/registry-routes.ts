@@ -11,6 +11,7 @@ import { kyaLevelSchema } from "./kya-status.ts";
 import { REGISTRY_ORDERS, registryOrderOf } from "./registry.ts";
 import type { AgentRegistry, RegistryEntry } from "./registry.ts";
 import { discoveryScoreOf } from "./score.ts";
+import { MOST_SIMILAR } from "./similar-names.ts";
 
 /** Dependencies of the registry routes. */
 export interface RegistryDeps {
@@ -39,6 +40,9 @@ const agentOutput = z
     scores: scoresOutput,
     discoveryScore: z.number().min(0).max(1),
     createdAt: timestampOutput,
+    similarTo: z.array(z.string()).max(MOST_SIMILAR).meta({
+      description: "Ids of older agents whose names can be taken for this one's, oldest first",
+    }),
   })
   .meta({ id: "Agent" });
 
@@ -121,13 +125,14 @@ const readAgent = defineRoute({
   return { status: 200, body: { success: true, data: presentAgent(entry) } };
 });
 
-function presentAgent({ record, scores }: RegistryEntry): z.input<typeof agentOutput> {
+function presentAgent({ record, scores, similarTo }: RegistryEntry): z.input<typeof agentOutput> {
   const { _id: agentId, agentName, description, walletAddress, publicKey, kyaLevel, createdAt } = record;
   const onChainScore = scores[TESTNET];
   return {
     ...{ agentId, agentName, description, walletAddress, publicKey, kyaLevel, onChainScore, scores },
     discoveryScore: discoveryScoreOf(onChainScore),
     createdAt: createdAt.toISOString(),
+    similarTo: [...similarTo],
   };
 }
 

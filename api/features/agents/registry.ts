@@ -3,6 +3,7 @@ import type { QueryFilter } from "mongoose";
 import { KYA_LEVELS, MAINNET, TESTNET } from "../../config/constants.ts";
 import type { KyaLevel, Network } from "../../config/constants.ts";
 import type { AgentModels, AgentRecord } from "./model.ts";
+import type { SimilarNames } from "./similar-names.ts";
 import { NEW_STANDING } from "./standings.ts";
 import type { Standings } from "./standings.ts";
 
@@ -30,17 +31,19 @@ export interface RegistryQuery {
   cursor?: RegistryPosition | undefined;
 }
 
-/** An agent with its scores. */
+/** An agent with its scores and the agents that it may be taken for. */
 export interface RegistryEntry {
   record: AgentRecord;
   scores: Record<Network, number>;
+  /** Ids of at most ten older agents whose names can be taken for this one's, oldest first (decision 51). */
+  similarTo: readonly string[];
 }
 
 /** The public record of every registered agent (specification row 17, decision 20). */
 export interface AgentRegistry {
   /** A page of agents, and the position after which the next one starts; null on the last page. */
   list(query: RegistryQuery): Promise<{ entries: RegistryEntry[]; next: RegistryPosition | null }>;
-  /** Adds the scores to a record. */
+  /** Adds scores and similar agents to a record. */
   entryOf(record: AgentRecord): Promise<RegistryEntry>;
 }
 
@@ -108,18 +111,18 @@ export function registryRanges(query: RegistryQuery): { filter: Filter; sort: So
 export interface AgentRegistryDeps {
   models: Pick<AgentModels, "agents">;
   standings: Pick<Standings, "of">;
+  similarNames: Pick<SimilarNames, "olderThan">;
 }
 
 /** The registry in the database. */
-export function createAgentRegistry({ models: { agents }, standings }: AgentRegistryDeps): AgentRegistry {
-  async function withScores(records: readonly AgentRecord[]): Promise<RegistryEntry[]> {
-    const onMainnet = await standings.of(
-      MAINNET,
-      records.map(({ walletKey }) => walletKey),
-    );
+export function createAgentRegistry({ models: { agents }, standings, similarNames }: AgentRegistryDeps): AgentRegistry {
+  async function entriesOf(records: readonly AgentRecord[]): Promise<RegistryEntry[]> {
+    const wallets = records.map(({ walletKey }) => walletKey);
+    const [onMainnet, similar] = await Promise.all([standings.of(MAINNET, wallets), similarNames.olderThan(records)]);
     return records.map((record) => {
       const { score } = onMainnet.get(record.walletKey) ?? NEW_STANDING;
-      return { record, scores: { [TESTNET]: record.testnetScore, [MAINNET]: score } as Record<Network, number> };
+      const scores = { [TESTNET]: record.testnetScore, [MAINNET]: score } as Record<Network, number>;
+      return { record, scores, similarTo: similar.get(record._id) ?? [] };
     });
   }
 
@@ -133,10 +136,10 @@ export function createAgentRegistry({ models: { agents }, standings }: AgentRegi
       const page = found.slice(0, query.limit);
       const last = page.at(-1);
       const hasMore = found.length > query.limit && last !== undefined;
-      return { entries: await withScores(page), next: hasMore ? positionOf(registryOrderOf(query), last) : null };
+      return { entries: await entriesOf(page), next: hasMore ? positionOf(registryOrderOf(query), last) : null };
     },
     async entryOf(record) {
-      const [entry] = await withScores([record]);
+      const [entry] = await entriesOf([record]);
       if (entry === undefined) throw new RangeError("unreachable: one record gives one entry");
       return entry;
     },

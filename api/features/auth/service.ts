@@ -8,6 +8,7 @@ import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { newId } from "../../lib/ids.ts";
+import { nameSkeletons } from "../../lib/name-skeleton.ts";
 import type { AgentModels, AgentRecord } from "../agents/model.ts";
 import { nameKeyOf } from "../agents/registry.ts";
 import type { Standings } from "../agents/standings.ts";
@@ -92,6 +93,7 @@ export function createAuthService(deps: AuthServiceDeps): AuthService {
         _id: newId("agt", now),
         agentName,
         nameKey: nameKeyOf(agentName),
+        nameSkeletons: nameSkeletons(agentName),
         description: description ?? null,
         walletAddress,
         walletKey,

@@ -1,9 +1,12 @@
 import type { ApiMutant } from "./api-mutant.ts";
 
 const RULES = "lib/text-rules.ts";
+const SKELETON = "lib/name-skeleton.ts";
+const SIMILAR = "features/agents/similar-names.ts";
 const RULE_TESTS = ["http/text-rules.test.ts"];
+const SIMILAR_TESTS = ["agents/similar-names.test.ts"];
 
-/** Faults in what texts may contain. */
+/** Faults in what texts may contain, and in the comparison of names. */
 export const TEXT_FAULTS: ApiMutant[] = [
   {
     fault: "a name may have a skin tone behind a letter",
@@ -39,5 +42,19 @@ export const TEXT_FAULTS: ApiMutant[] = [
     from: 'return typeof body === "string" ? textFault("message", body) : undefined;',
     to: "return undefined;",
     tests: ["http/names-and-addresses.test.ts"],
+  },
+  {
+    fault: "names are compared without their look",
+    file: SKELETON,
+    from: 'return unhomoglyph(visible).normalize("NFD");',
+    to: "return visible;",
+    tests: SIMILAR_TESTS,
+  },
+  {
+    fault: "a record names younger agents as similar",
+    file: SIMILAR,
+    from: ".filter((other) => other < id)",
+    to: "",
+    tests: SIMILAR_TESTS,
   },
 ];

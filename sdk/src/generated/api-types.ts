@@ -117,6 +117,10 @@ export type Agent = {
   };
   discoveryScore: number;
   createdAt: string;
+  /**
+   * Ids of older agents whose names can be taken for this one's, oldest first
+   */
+  similarTo: Array<string>;
 };
 
 export type AgentTrust = {
