@@ -31,7 +31,7 @@ import { reconciliationModule } from "./features/reconciliation/module.ts";
 import { searchModule } from "./features/search/module.ts";
 import { sellerQueueModule } from "./features/seller-queue/module.ts";
 import { timelineModule } from "./features/timeline/module.ts";
-import { transactionsModule } from "./features/transactions/module.ts";
+import { declineRecordsOf, transactionsModule } from "./features/transactions/module.ts";
 import { x402Module } from "./features/x402/module.ts";
 import { subscriptionsOf, webhooksModule } from "./features/webhooks/module.ts";
 import type { FeatureParts } from "./features/feature.ts";
@@ -208,7 +208,7 @@ function createFeatures(platform: Platform, timings: Timings) {
 
   const scores = scoreCopiesOf(connection);
   const agents = agentsModule.create({
-    ...{ connection, chains, indexers, clock },
+    ...{ connection, chains, indexers, clock, declinesOf: declineRecordsOf(connection) },
     onScores: (copied, options) => scores.take(copied, options),
   });
   const { standings } = agents;

@@ -95,6 +95,9 @@ export const JOB_VALUE_CAPS: readonly { minScore: number; capUsd: number | null 
   { minScore: Number.NEGATIVE_INFINITY, capUsd: 10 },
 ];
 
+/** Declines before the deadline count once they are of so many buyers: one or two can't lower a seller's rank (decision 6). */
+export const MIN_DECLINED_BUYERS = 3;
+
 /** Platform fee in basis points of the deposit, rounded up (sections 1 and 8.1, decision 1). */
 export const PLATFORM_FEE_BPS = 200;
 export const BPS_DENOMINATOR = 10_000;

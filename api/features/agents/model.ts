@@ -53,6 +53,8 @@ export interface StandingRecord {
   released: number;
   /** Escrows that it refunded as seller after the deadline. */
   lateDeclines: number;
+  /** Share of its escrows from a checkout that it refunded up to the deadline, as this service's records have it. */
+  earlyDeclineShare: number;
   /** Subgraph block at which the copy was read. */
   indexedBlock: number;
   syncedAt: Date;
@@ -133,9 +135,10 @@ export function createAgentModels(connection: Connection): AgentModels {
       distinctCounterparties: { type: Number, ...required },
       topCounterpartyCount: { type: Number, ...required },
       settledCount: { type: Number, ...required },
-      // Earlier versions stored copies without these two.
+      // Earlier versions stored copies without these three.
       released: { type: Number, default: 0 },
       lateDeclines: { type: Number, default: 0 },
+      earlyDeclineShare: { type: Number, default: 0 },
       indexedBlock: { type: Number, ...required },
       syncedAt: { type: Date, ...required },
     },

@@ -16,7 +16,7 @@ import type { AgentsDeps, ScoreReader } from "./routes.ts";
 import { createSimilarNames } from "./similar-names.ts";
 import { createStandingsSync } from "./standings-sync.ts";
 import { createStandings } from "./standings.ts";
-import type { ScoreListener } from "./standings.ts";
+import type { DeclinesOf, ScoreListener } from "./standings.ts";
 import { trustRoutes } from "./trust-routes.ts";
 import type { TrustDeps } from "./trust-routes.ts";
 
@@ -26,6 +26,7 @@ export interface AgentsModuleDeps {
   chains: Readonly<Record<Network, ScoreReader & Pick<ChainClient, "block">>>;
   indexers: Readonly<Record<Network, Indexer>>;
   clock: Clock;
+  declinesOf: DeclinesOf;
   /** Called with every score that is copied from a subgraph. */
   onScores: ScoreListener;
 }
@@ -33,14 +34,14 @@ export interface AgentsModuleDeps {
 /** Registered agents, their scores and their trading history. */
 export const agentsModule = defineFeature({
   routes: [...agentRoutes, ...registryRoutes, ...trustRoutes],
-  create({ connection, chains, indexers, clock, onScores }: AgentsModuleDeps) {
+  create({ connection, chains, indexers, clock, declinesOf, onScores }: AgentsModuleDeps) {
     const models = createAgentModels(connection);
     const directory = createAgentDirectory(models);
-    const standings = createStandings({ models, indexers, clock, onScores });
+    const standings = createStandings({ models, indexers, clock, declinesOf, onScores });
     const syncStandings = createStandingsSync({ models, copies: standings, indexers, chains });
     const similarNames = createSimilarNames(models);
     const services: AgentsDeps & RegistryDeps & TrustDeps = {
-      ...{ agents: directory, standings, scoreReaders: chains, historyReaders: indexers },
+      ...{ agents: directory, standings, scoreReaders: chains, historyReaders: indexers, declinesOf },
       agentRegistry: createAgentRegistry({ models, standings, similarNames }),
     };
     return { services, jobs: agentJobs(syncStandings, similarNames), models, directory, standings };

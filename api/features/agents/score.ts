@@ -45,6 +45,8 @@ export interface SellerRecord {
   released: number;
   /** Escrows that it refunded after the deadline. */
   lateDeclines: number;
+  /** Share of the escrows from a checkout that it refunded up to the deadline; 0 if they are of fewer than three buyers. */
+  earlyDeclineShare: number;
 }
 
 /** What the ranking knows about a seller. */
@@ -55,10 +57,11 @@ export interface TradingHistory extends Counterparties, SellerRecord {
 /**
  * The discovery score weighted for ranking. It counts less for a seller with few counterparties, or with one that
  * accounts for most deals, so two wallets can't climb by trading with each other (decision 23), and less for one that
- * declines jobs after their deadline (decision 6).
+ * declines jobs, most of all after their deadline (decision 6).
  */
 export function rankingTrustOf(history: TradingHistory): number {
-  return discoveryScoreOf(history.score) * counterpartyWeightOf(history) * lateDeclineWeightOf(history);
+  const declineWeight = lateDeclineWeightOf(history) * earlyDeclineWeightOf(history);
+  return discoveryScoreOf(history.score) * counterpartyWeightOf(history) * declineWeight;
 }
 
 /** From 0 for a wallet that has settled nothing to 1 for one with many counterparties, none of them large (decision 23). */
@@ -71,8 +74,19 @@ export function counterpartyWeightOf(history: Counterparties): number {
  * 1 less the share of late declines among a seller's released and late-declined escrows (decision 6): 1 without a late
  * decline, 0 for a seller that has done nothing else.
  */
-export function lateDeclineWeightOf({ released, lateDeclines }: SellerRecord): number {
+export function lateDeclineWeightOf({
+  released,
+  lateDeclines,
+}: Pick<SellerRecord, "released" | "lateDeclines">): number {
   return lateDeclines === 0 ? 1 : released / (released + lateDeclines);
+}
+
+/**
+ * From 1 for a seller that takes every order of a checkout to a half for one that declines them all in time (decision 6).
+ * Its buyers have their time back, but not their fee.
+ */
+export function earlyDeclineWeightOf({ earlyDeclineShare }: Pick<SellerRecord, "earlyDeclineShare">): number {
+  return 1 - earlyDeclineShare / 2;
 }
 
 /** Share of the settled deals that were with the most frequent counterparty, from 0 to 1. */

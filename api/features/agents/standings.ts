@@ -42,11 +42,19 @@ export type ScoreListener = (
   options: { overNewer: boolean },
 ) => Promise<void>;
 
+/** How sellers answer the orders of checkouts, by lower-case wallet; a wallet without declines may be missing. */
+export type DeclinesOf = (
+  network: Network,
+  wallets: readonly string[],
+) => Promise<ReadonlyMap<string, { earlyDeclines: number; earlyDeclineShare: number }>>;
+
 /** Dependencies of the standings. Scores are read in bulk from the subgraphs. */
 export interface StandingsDeps {
   models: Pick<AgentModels, "agents" | "standings">;
   indexers: Readonly<Record<Network, Pick<Indexer, "agents">>>;
   clock: Clock;
+  /** What this service's own records say of wallets, by lower-case wallet. */
+  declinesOf: DeclinesOf;
   onScores: ScoreListener;
 }
 
@@ -58,9 +66,12 @@ export function createStandings(deps: StandingsDeps): Standings & StandingCopies
   const write: StandingCopies["write"] = async (network, wallets, agents, indexedBlock, { overNewer = false } = {}) => {
     if (wallets.length === 0) return;
     const syncedAt = clock.now();
-    const copies = [...new Set(wallets.map((wallet) => wallet.toLowerCase()))].map((walletKey) =>
-      copyOf(network, walletKey, agents.get(walletKey), indexedBlock, syncedAt),
-    );
+    const walletKeys = [...new Set(wallets.map((wallet) => wallet.toLowerCase()))];
+    const declines = await deps.declinesOf(network, walletKeys);
+    const copies = walletKeys.map((walletKey): StandingRecord => {
+      const earlyDeclineShare = declines.get(walletKey)?.earlyDeclineShare ?? 0;
+      return { ...copyOf(network, walletKey, agents.get(walletKey)), earlyDeclineShare, indexedBlock, syncedAt };
+    });
     // Before the copies: if the process dies between the two, the sync repeats both.
     if (network === TESTNET) await writeScores(copies, overNewer);
     await standings.bulkWrite(
@@ -124,9 +135,7 @@ function copyOf(
   network: Network,
   walletKey: string,
   agent: IndexedAgent | undefined,
-  indexedBlock: number,
-  syncedAt: Date,
-): StandingRecord {
+): Omit<StandingRecord, "earlyDeclineShare" | "indexedBlock" | "syncedAt"> {
   return {
     _id: idOf(network, walletKey),
     network,
@@ -137,8 +146,6 @@ function copyOf(
     settledCount: agent?.settledCount ?? 0,
     released: agent?.released ?? 0,
     lateDeclines: agent?.lateDeclines ?? 0,
-    indexedBlock,
-    syncedAt,
   };
 }
 
@@ -149,7 +156,7 @@ function unlessNewer(copy: StandingRecord) {
 }
 
 /** What a copy lacks that an earlier version stored, until its wallet's next change. */
-const UNCOUNTED = { released: 0, lateDeclines: 0 } as const;
+const UNCOUNTED = { released: 0, lateDeclines: 0, earlyDeclineShare: 0 } as const;
 
 /** The standing of a wallet that has never settled anything. */
 export const NEW_STANDING = {

@@ -13,6 +13,7 @@ import type { AgentDirectory } from "./directory.ts";
 import { kyaOutput, kyaStatusOf } from "./kya-status.ts";
 import { scoresOutput } from "./registry-routes.ts";
 import type { AgentRegistry } from "./registry.ts";
+import type { DeclinesOf } from "./standings.ts";
 import { discoveryScoreOf, topCounterpartyShareOf } from "./score.ts";
 
 /** Dependencies of the trust route. */
@@ -20,6 +21,7 @@ export interface TrustDeps {
   agents: AgentDirectory;
   agentRegistry: AgentRegistry;
   historyReaders: Readonly<Record<Network, Pick<Indexer, "agentHistory">>>;
+  declinesOf: DeclinesOf;
 }
 
 /** Released deals that the median is taken of: the latest ones. */
@@ -58,8 +60,16 @@ const trustOutput = z
         abandoned: count.meta({ description: "Jobs that this seller never delivered" }),
         declined: count.meta({ description: "Jobs that this seller refunded" }),
         lateDeclines: count.meta({ description: "Those of them refunded after the deadline" }),
+        earlyDeclines: count.meta({
+          description:
+            "Those refunded up to the deadline, of escrows from a checkout that were funded within their quote",
+        }),
       })
       .meta({ description: "Counted on `network`" }),
+    earlyDeclineShare: z.number().min(0).max(1).meta({
+      description:
+        "Share of `earlyDeclines` in such escrows that have ended; 0 while they are of fewer than three buyers",
+    }),
     distinctCounterparties: count,
     topCounterpartyShare: z
       .number()
@@ -82,7 +92,7 @@ const readTrust = defineRoute({
   tag: "Agents",
   summary: "What an agent's past deals say about it",
   description:
-    "Read from the subgraph of `network` at one block. `cursor` pages through `scoreHistory`, which only lists changes.",
+    "Read from the subgraph of `network` at one block; early declines from this service's records. `cursor` pages through `scoreHistory`, which only lists changes.",
   auth: "apiKey",
   limitClass: "general",
   budget: "api",
@@ -110,17 +120,23 @@ const readTrust = defineRoute({
     }),
   },
   errors: ["not_found", "indexer_unavailable"],
-}).handle(async ({ params, query }, { agents, agentRegistry, historyReaders }: TrustDeps) => {
+}).handle(async ({ params, query }, { agents, agentRegistry, historyReaders, declinesOf }: TrustDeps) => {
   const { network, limit, cursor } = query;
   const record = await agents.byId(params.id);
-  const [{ scores }, history] = await Promise.all([
+  const [{ scores }, history, declines] = await Promise.all([
     agentRegistry.entryOf(record),
     historyReaders[network].agentHistory(record.walletAddress, {
       before: cursor === undefined ? undefined : BigInt(cursor.before),
       first: limit + 1,
       deals: MEDIAN_DEALS,
     }),
+    declinesOf(network, [record.walletKey]),
   ]);
+  const { earlyDeclines, earlyDeclineShare } = declines.get(record.walletKey) ?? {
+    earlyDeclines: 0,
+    earlyDeclineShare: 0,
+  };
+  const { outcomes, ...counts } = countsOf(history);
   const onChainScore = Number(history.agent?.score ?? 0n);
   const page = history.changes.slice(0, limit);
   const last = page.at(-1);
@@ -135,7 +151,9 @@ const readTrust = defineRoute({
         kya: kyaStatusOf(record.kyaLevel),
         scores: { ...scores, [network]: onChainScore },
         discoveryScore: discoveryScoreOf(onChainScore),
-        ...countsOf(history),
+        ...counts,
+        outcomes: { ...outcomes, earlyDeclines },
+        earlyDeclineShare,
         scoreHistory: page.map(presentChange),
       },
       nextCursor: hasMore ? encodeCursor({ network, before: last.ordinal.toString() }) : null,

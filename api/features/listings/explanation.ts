@@ -18,13 +18,17 @@ export const explanationOutput = z
       .number()
       .min(1)
       .max(1.3)
-      .meta({ description: "1 + 0.3 × discoveryScore × counterpartyWeight × lateDeclineWeight" }),
+      .meta({ description: "1 + 0.3 × discoveryScore × counterpartyWeight × lateDeclineWeight × earlyDeclineWeight" }),
     counterpartyWeight: share.meta({
       description: "min(1, distinctCounterparties / 10) × (1 - topCounterpartyShare / 2)",
     }),
     lateDeclineWeight: share.meta({
       description:
         "released / (released + lateDeclines): 1 unless the seller has refunded escrows after their deadline",
+    }),
+    earlyDeclineWeight: share.meta({
+      description:
+        "1 - earlyDeclineShare / 2, of the orders from a checkout that the seller refunded up to their deadline: 0.5 to 1",
     }),
     priceFit: z
       .number()

@@ -1,5 +1,11 @@
 import type { TradingHistory } from "../agents/score.ts";
-import { counterpartyWeightOf, discoveryScoreOf, lateDeclineWeightOf, rankingTrustOf } from "../agents/score.ts";
+import {
+  counterpartyWeightOf,
+  discoveryScoreOf,
+  earlyDeclineWeightOf,
+  lateDeclineWeightOf,
+  rankingTrustOf,
+} from "../agents/score.ts";
 import type { SearchExplanation } from "../listings/explanation.ts";
 import type { Listing } from "../listings/listing.ts";
 import { listingTextOf } from "./listing-text.ts";
@@ -75,6 +81,7 @@ function withScore(match: RatedMatch, variety: number): RankedMatch {
     ...{ relevance, meaning: Math.min(1, parts.meaning), words: parts.words },
     ...{ completeness, prose, categoryFit },
     ...{ trust, counterpartyWeight: counterpartyWeightOf(history), lateDeclineWeight: lateDeclineWeightOf(history) },
+    earlyDeclineWeight: earlyDeclineWeightOf(history),
     ...{ priceFit, variety },
   };
   return { ...match, explanation };

@@ -257,6 +257,19 @@ export const MARKET_INDEX: Readonly<Record<string, 1>> = {
 };
 schema.index({ ...MARKET_INDEX }, { name: "market", partialFilterExpression: { "escrow.settledAt": { $gt: 0 } } });
 
+/** How escrows from a checkout ended for their sellers, so that declines are counted without reading documents. */
+export const CHECKOUT_OUTCOMES_INDEX = "checkout-outcomes";
+schema.index(
+  {
+    ...{ network: 1, sellerAddress: 1, status: 1, "escrow.settledAt": 1, deadline: 1 },
+    ...{ "escrow.createdAt": 1, quoteExpiresAt: 1, buyerAddress: 1, unsolicited: 1 },
+  },
+  {
+    name: CHECKOUT_OUTCOMES_INDEX,
+    partialFilterExpression: { unsolicited: false, "escrow.settledAt": { $gt: 0 } },
+  },
+);
+
 // What the reconciliation walks through: what is open, in the order of the ids.
 export const OPEN_TRANSACTIONS_INDEX = "open";
 schema.index(

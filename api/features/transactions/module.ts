@@ -8,6 +8,8 @@ import type { Clock } from "../../lib/clock.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { defineFeature } from "../feature.ts";
 import type { WebhookSecrets } from "../webhooks/secrets.ts";
+import { createDeclineRecords } from "./declines.ts";
+import type { DeclineRecords } from "./declines.ts";
 import { createDelivery } from "./delivery.ts";
 import { createFunding } from "./funding.ts";
 import { createJobAccess } from "./job-access.ts";
@@ -48,6 +50,11 @@ export interface TransactionsModuleDeps {
   secrets: WebhookSecrets | undefined;
   publicUrl: string;
   timings: TransactionTimings;
+}
+
+/** How sellers answer the orders that checkouts sent them. */
+export function declineRecordsOf(connection: Connection): DeclineRecords {
+  return createDeclineRecords(transactionModel(connection));
 }
 
 /** Deals after checkout: funding, delivery, confirmation and reading. */

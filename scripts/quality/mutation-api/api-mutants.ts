@@ -2,6 +2,7 @@ import type { ApiMutant } from "./api-mutant.ts";
 import { ANALYTICS_FAULTS } from "./analytics.ts";
 import { BEFORE_FUNDING_FAULTS } from "./before-funding.ts";
 import { DEAL_FAULTS } from "./deals.ts";
+import { DECLINE_FAULTS } from "./declines.ts";
 import { DISPUTE_FAULTS } from "./disputes.ts";
 import { DOOR_FAULTS } from "./door.ts";
 import { EMBEDDING_FAULTS } from "./embeddings.ts";
@@ -28,6 +29,7 @@ export const API_MUTANTS: readonly ApiMutant[] = [
   ...DEAL_FAULTS,
   ...BEFORE_FUNDING_FAULTS,
   ...FIRST_CONTACT_FAULTS,
+  ...DECLINE_FAULTS,
   ...MOVE_FAULTS,
   ...PAYMENT_FAULTS,
   ...DISPUTE_FAULTS,

@@ -172,7 +172,15 @@ export type AgentTrust = {
      * Those of them refunded after the deadline
      */
     lateDeclines: number;
+    /**
+     * Those refunded up to the deadline, of escrows from a checkout that were funded within their quote
+     */
+    earlyDeclines: number;
   };
+  /**
+   * Share of `earlyDeclines` in such escrows that have ended; 0 while they are of fewer than three buyers
+   */
+  earlyDeclineShare: number;
   distinctCounterparties: number;
   /**
    * Share of the settled deals that were with the most frequent counterparty
@@ -389,7 +397,7 @@ export type SearchExplanation = {
    */
   categoryFit: number;
   /**
-   * 1 + 0.3 × discoveryScore × counterpartyWeight × lateDeclineWeight
+   * 1 + 0.3 × discoveryScore × counterpartyWeight × lateDeclineWeight × earlyDeclineWeight
    */
   trust: number;
   /**
@@ -400,6 +408,10 @@ export type SearchExplanation = {
    * released / (released + lateDeclines): 1 unless the seller has refunded escrows after their deadline
    */
   lateDeclineWeight: number;
+  /**
+   * 1 - earlyDeclineShare / 2, of the orders from a checkout that the seller refunded up to their deadline: 0.5 to 1
+   */
+  earlyDeclineWeight: number;
   /**
    * 1 + 0.05 × (1 - price / maxPrice); 1 without maxPrice
    */

@@ -7,7 +7,7 @@ import { NEW_STANDING } from "../../../api/features/agents/standings.ts";
 describe("the trust that ranks a seller", () => {
   const history: TradingHistory = {
     ...{ score: 100, distinctCounterparties: 10, topCounterpartyCount: 1, settledCount: 10 },
-    ...{ released: 10, lateDeclines: 0 },
+    ...{ released: 10, lateDeclines: 0, earlyDeclineShare: 0 },
   };
   const cases: [what: string, history: TradingHistory, trust: number][] = [
     ["[D23] is nearly the discoveryScore with ten counterparties", history, 0.95],
@@ -18,6 +18,13 @@ describe("the trust that ranks a seller", () => {
     ["[D6] falls by the share of the late declines", { ...history, released: 9, lateDeclines: 1 }, 0.95 * 0.9],
     ["[D6] falls further with each late decline", { ...history, released: 9, lateDeclines: 3 }, 0.95 * 0.75],
     ["[D6] is 0 for a buyer that only declines late as a seller", { ...history, released: 0, lateDeclines: 2 }, 0],
+    ["[D6] falls by half the share of the early declines", { ...history, earlyDeclineShare: 0.4 }, 0.95 * 0.8],
+    ["[D6] is a half for a seller that declines all orders in time", { ...history, earlyDeclineShare: 1 }, 0.95 * 0.5],
+    [
+      "[D6] falls by early and late declines together",
+      { ...history, released: 9, lateDeclines: 1, earlyDeclineShare: 0.4 },
+      0.95 * 0.9 * 0.8,
+    ],
     ["[D6] is whole for a buyer that has sold nothing and declined nothing", { ...history, released: 0 }, 0.95],
   ];
 

@@ -24,6 +24,8 @@ describe("the sync of standings", () => {
   let connection: Connection;
   let models: AgentModels;
   let testnet: FakeScores;
+  /** What this service's records say of sellers. */
+  let declines = new Map<string, { earlyDeclines: number; earlyDeclineShare: number }>();
   let mainnet: FakeScores;
 
   before(async () => {
@@ -36,6 +38,7 @@ describe("the sync of standings", () => {
   beforeEach(async () => {
     const { agents, standings, standingCursors } = models;
     await Promise.all([agents.deleteMany({}), standings.deleteMany({}), standingCursors.deleteMany({})]);
+    declines = new Map();
     testnet = new FakeScores("base-sepolia");
     mainnet = new FakeScores("base");
   });
@@ -47,7 +50,7 @@ describe("the sync of standings", () => {
   const parts = () => {
     const indexers = { "base-sepolia": testnet, base: mainnet };
     const standings = createStandings({
-      ...{ models, indexers, clock: systemClock },
+      ...{ models, indexers, clock: systemClock, declinesOf: () => Promise.resolve(declines) },
       onScores: () => Promise.resolve(),
     });
     return { standings, sync: createStandingsSync({ models, copies: standings, indexers, chains: indexers }) };
@@ -72,19 +75,21 @@ describe("the sync of standings", () => {
     assert.deepEqual(await scores("base-sepolia", 1), [4]);
   });
 
-  it("[D6] copies the late declines of a seller, and has none for a copy that an earlier version stored", async () => {
+  it("[D6] copies the late and early declines of a seller, and has none for a copy that an earlier version stored", async () => {
     const { standings } = parts();
     const wallets = [walletOf(1), walletOf(2)];
     const facts = { score: 3n, released: 4, lateDeclines: 2 };
     const agents = new Map(wallets.map((wallet) => [wallet, indexedAgent(wallet, facts)]));
+    declines = new Map(wallets.map((wallet) => [wallet, { earlyDeclines: 1, earlyDeclineShare: 0.25 }]));
     await standings.write("base", wallets, agents, 20);
     await models.standings.collection.updateOne(
       { _id: `base:${walletOf(2)}` as never },
-      { $unset: { released: 1, lateDeclines: 1 } },
+      { $unset: { released: 1, lateDeclines: 1, earlyDeclineShare: 1 } },
     );
     const found = await standings.of("base", wallets);
-    assert.deepInclude(found.get(walletOf(1)), { score: 3, released: 4, lateDeclines: 2 });
-    assert.deepInclude(found.get(walletOf(2)), { score: 3, released: 0, lateDeclines: 0 });
+    const share = { earlyDeclineShare: 0.25 };
+    assert.deepInclude(found.get(walletOf(1)), { score: 3, released: 4, lateDeclines: 2, ...share });
+    assert.deepInclude(found.get(walletOf(2)), { score: 3, released: 0, lateDeclines: 0, earlyDeclineShare: 0 });
   });
 
   it("first copies every agent page by page, registered or not", async () => {

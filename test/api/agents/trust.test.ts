@@ -15,7 +15,7 @@ describe("an agent's trust record", () => {
   let reader: TestAgent;
 
   before(async () => {
-    api = await startTestApi();
+    api = await startTestApi({ runsLoops: true });
     chain = await openChain("base-sepolia");
     market = await openMarket(api, chain);
     reader = await api.registerAgent();
@@ -43,9 +43,15 @@ describe("an agent's trust record", () => {
         escrows: { asBuyer: 0, asSeller: 0 },
         outcomes: {
           ...{ released: 0, settled: 0, disputesWon: 0, disputesLost: 0, disputesSplit: 0 },
-          ...{ abandoned: 0, declined: 0, lateDeclines: 0 },
+          ...{ abandoned: 0, declined: 0, lateDeclines: 0, earlyDeclines: 0 },
         },
-        ...{ distinctCounterparties: 0, topCounterpartyShare: 0, medianDealUsd: null, settledVolumeUsd: "0" },
+        ...{
+          earlyDeclineShare: 0,
+          distinctCounterparties: 0,
+          topCounterpartyShare: 0,
+          medianDealUsd: null,
+          settledVolumeUsd: "0",
+        },
         scoreHistory: [],
       });
       assert.strictEqual(body.nextCursor, null);
@@ -62,9 +68,11 @@ describe("an agent's trust record", () => {
       await fund(market, declined, transactionHash);
       await act(api, chain, market.seller, declined.transactionId, "refund");
 
-      const data = await until("the subgraph has every settlement", async () => {
+      const data = await until("every settlement is counted", async () => {
         const { body } = await read(market.seller);
-        return body.data.outcomes.declined === 1 && body.data;
+        // The subgraph counts all declines, and this service's copies those before the deadline.
+        const { declined: all, earlyDeclines } = body.data.outcomes;
+        return all === 1 && earlyDeclines === 1 && body.data;
       });
       assert.deepEqual(
         [data.onChainScore, data.scores["base-sepolia"], data.discoveryScore, data.escrows],
@@ -72,7 +80,7 @@ describe("an agent's trust record", () => {
       );
       assert.deepEqual(data.outcomes, {
         ...{ released: 3, settled: 3, disputesWon: 0, disputesLost: 0, disputesSplit: 0 },
-        ...{ abandoned: 0, declined: 1, lateDeclines: 0 },
+        ...{ abandoned: 0, declined: 1, lateDeclines: 0, earlyDeclines: 1 },
       });
       assert.deepEqual(
         [data.distinctCounterparties, data.topCounterpartyShare, data.medianDealUsd, data.settledVolumeUsd],

@@ -67,10 +67,14 @@ describe("explanations of a search", () => {
     const scores = results.map(({ explanation, relevance, discoveryScore }) => {
       assert.ok(explanation !== undefined);
       const { score = NaN, meaning = NaN, words = NaN, trust = NaN } = explanation;
-      const { counterpartyWeight = NaN, lateDeclineWeight = NaN } = explanation;
+      const { counterpartyWeight = NaN, lateDeclineWeight = NaN, earlyDeclineWeight = NaN } = explanation;
       assert.closeTo(scoreOf(explanation), score, 1e-9);
       assert.closeTo(Math.min(1, meaning + words), relevance, 1e-4);
-      assert.closeTo(1 + 0.3 * discoveryScore * counterpartyWeight * lateDeclineWeight, trust, 1e-9);
+      assert.closeTo(
+        1 + 0.3 * discoveryScore * counterpartyWeight * lateDeclineWeight * earlyDeclineWeight,
+        trust,
+        1e-9,
+      );
       return score;
     });
     assert.deepEqual(

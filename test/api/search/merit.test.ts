@@ -12,7 +12,7 @@ import { ratedMatch } from "../../fixtures/rated-matches.ts";
 const NEAR = 1e-9;
 const FULL: TradingHistory = {
   ...{ score: 100, distinctCounterparties: 1_000, topCounterpartyCount: 0, settledCount: 1_000 },
-  ...{ released: 1_000, lateDeclines: 0 },
+  ...{ released: 1_000, lateDeclines: 0, earlyDeclineShare: 0 },
 };
 
 describe("the merit of a listing", () => {
@@ -32,7 +32,7 @@ describe("the merit of a listing", () => {
       const released = upTo(settledCount);
       const history = {
         ...{ score: upTo(140) - 20, distinctCounterparties: upTo(12), topCounterpartyCount: upTo(settledCount) },
-        ...{ settledCount, released, lateDeclines: upTo(5) },
+        ...{ settledCount, released, lateDeclines: upTo(5), earlyDeclineShare: upTo(4) / 4 },
       };
       const description = "Reads contracts and writes reports on owners, rights, fees, traps and risks. ".slice(
         0,

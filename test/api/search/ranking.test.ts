@@ -10,11 +10,11 @@ import { COMPLETE_TEXT, ratedMatch } from "../../fixtures/rated-matches.ts";
 
 const FARMER: TradingHistory = {
   ...{ score: 100, distinctCounterparties: 1, topCounterpartyCount: 100, settledCount: 100 },
-  ...{ released: 50, lateDeclines: 0 },
+  ...{ released: 50, lateDeclines: 0, earlyDeclineShare: 0 },
 };
 const HONEST: TradingHistory = {
   ...{ score: 15, distinctCounterparties: 15, topCounterpartyCount: 1, settledCount: 15 },
-  ...{ released: 15, lateDeclines: 0 },
+  ...{ released: 15, lateDeclines: 0, earlyDeclineShare: 0 },
 };
 const NEAR = 1e-9;
 
@@ -54,7 +54,11 @@ describe("the ranking", () => {
           parts.variety,
         NEAR,
       );
-      const rankingTrust = Math.min(1, history.score / 100) * parts.counterpartyWeight * parts.lateDeclineWeight;
+      const rankingTrust =
+        Math.min(1, history.score / 100) *
+        parts.counterpartyWeight *
+        parts.lateDeclineWeight *
+        parts.earlyDeclineWeight;
       assert.closeTo(parts.trust, 1 + 0.3 * rankingTrust, NEAR);
     }
     const scores = ranked.map(({ explanation }) => explanation.score);
@@ -165,6 +169,24 @@ describe("the ranking", () => {
       assert.closeTo(farmed, 1 + 0.3 * 0.05, NEAR);
       assert.closeTo(counterpartyWeight, 0.05, NEAR);
       assert.closeTo(explained({ history: HONEST }).trust, 1 + 0.3 * 0.15 * (1 - 1 / 30), NEAR);
+    });
+
+    it("[D6] a seller gains less the larger the share of its orders that it declined in time", () => {
+      const seller = { ...HONEST, score: 100 };
+      const declining = (earlyDeclineShare: number) => explained({ history: { ...seller, earlyDeclineShare } });
+      assert.deepEqual(
+        [0, 0.25, 1].map((share) => declining(share).earlyDeclineWeight),
+        [1, 0.875, 0.5],
+      );
+      assert.closeTo(declining(1).trust - 1, (declining(0).trust - 1) / 2, NEAR);
+      const [choosy, reliable] = [
+        ratedMatch({ history: { ...seller, earlyDeclineShare: 0.5 } }),
+        ratedMatch({ history: seller }),
+      ];
+      assert.deepEqual(
+        rank([choosy, reliable]).map(({ listing }) => listing.id),
+        [reliable.listing.id, choosy.listing.id],
+      );
     });
 
     it("[D6] a seller gains less the larger the share of its jobs that it declined after their deadline", () => {

@@ -19,7 +19,7 @@ import { seededRandom } from "../../fixtures/random.ts";
 
 const TRUSTED: TradingHistory = {
   ...{ score: 100, distinctCounterparties: 10, topCounterpartyCount: 1, settledCount: 100 },
-  ...{ released: 100, lateDeclines: 0 },
+  ...{ released: 100, lateDeclines: 0, earlyDeclineShare: 0 },
 };
 const ENCODING: Encoding = { vector: new Float32Array([1, 0]), knownWordShare: 1 };
 

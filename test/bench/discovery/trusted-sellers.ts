@@ -33,7 +33,7 @@ export async function trustSellers(connection: Connection, sellers: readonly Sel
       return {
         ...{ _id: `${seller.network}:${keyOf(seller)}`, network: seller.network, walletKey: keyOf(seller), score },
         ...{ distinctCounterparties: FULL_WEIGHT_COUNTERPARTIES, topCounterpartyCount: 1, settledCount: score },
-        ...{ released: score, lateDeclines: 0, indexedBlock: 1, syncedAt: now },
+        ...{ released: score, lateDeclines: 0, earlyDeclineShare: 0, indexedBlock: 1, syncedAt: now },
       };
     }),
   );
