@@ -55,6 +55,15 @@ export const WRITABLE_SERVICE_STATUSES = ["active", "paused"] as const;
 
 /** Dispute window in seconds (sections 2.3 and 8.1). */
 export const DISPUTE_WINDOW_SECONDS = { min: 300, max: 86_400, default: 300 } as const;
+/**
+ * The dispute windows that a checkout advises, in seconds, by the deposit's value in whole US dollars: the more is at stake,
+ * the longer a buyer should have to look. The default stays the specification's.
+ */
+export const RECOMMENDED_DISPUTE_WINDOWS: readonly { upToUsd: number; seconds: number }[] = [
+  { upToUsd: 25, seconds: 300 },
+  { upToUsd: 1_000, seconds: 3_600 },
+  { upToUsd: Infinity, seconds: 86_400 },
+];
 /** Abandonment grace in seconds (sections 2.3 and 8.1). */
 export const ABANDONMENT_GRACE_SECONDS = { min: 3_600, max: 2_592_000, default: 172_800 } as const;
 /** Time that the seller has to deliver, in seconds (decision 4). */

@@ -8,8 +8,9 @@ import { termsOfCheckout, termsOfTransaction } from "./deal-terms.ts";
 import type { DealTerms } from "./deal-terms.ts";
 import { RefusedError } from "./errors.ts";
 import { EscrowContract } from "./escrow.ts";
-import type { WithdrawOptions } from "./escrow.ts";
+import type { NewSellerTerms, SellerTerms, WithdrawOptions } from "./escrow.ts";
 import { AgentEvents } from "./events.ts";
+import { MIN_GASLESS_DISPUTE_WINDOW, requireGaslessWindow } from "./gasless-safety.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { ApiRequest, ApiResponse, CallOptions, CreateOptions, Http } from "./http.ts";
 import { Listings } from "./listings.ts";
@@ -36,6 +37,12 @@ export type CheckoutRequest = Omit<wire.PostApiV1CheckoutData["body"], "paymentM
   /** `usdc` (default) or `weth`. */
   paymentMethod?: string;
 };
+/** Options of a checkout. */
+export interface CheckoutOptions extends CreateOptions {
+  /** The deal is to be funded by signature, so its dispute window is an hour unless the request has a longer one. */
+  gasless?: boolean | undefined;
+}
+
 /** Filters of an agent's transactions. */
 export type TransactionFilter = Omit<NonNullable<wire.GetApiV1TransactionsData["query"]>, "cursor">;
 /** Filters of the seller queue. */
@@ -79,19 +86,25 @@ export class Agent {
   }
 
   /**
-   * Checks out a service. The terms hold for 15 minutes (specification 2.3). `Deal.fund` then pays.
+   * Checks out a service. The terms hold for 15 minutes (specification 2.3). `Deal.fund` then pays, or, with `gasless`,
+   * `Deal.fundGasless`. `terms.recommendedDisputeWindow` is what the service advises for a deal of that value.
+   * @throws RefusedError for `gasless` with a dispute window under an hour
    * Errors: `service_not_active`, `self_purchase`, `callback_url_required`, `insufficient_token_balance`,
    * `job_value_cap_exceeded`, `testnet_graduation_required`, `seller_terms_not_met`, `currency_not_settleable`.
    */
-  async checkout(request: CheckoutRequest, options: CreateOptions = {}): Promise<Deal> {
+  async checkout(request: CheckoutRequest, { gasless = false, ...options }: CheckoutOptions = {}): Promise<Deal> {
     const wallet = this.#requireWallet();
     const body = { paymentMethod: "usdc", ...request };
+    if (gasless) {
+      body.disputeWindow ??= MIN_GASLESS_DISPUTE_WINDOW;
+      requireGaslessWindow({ disputeWindow: BigInt(body.disputeWindow) });
+    }
     const once = { idempotencyKey: crypto.randomUUID(), ...options };
     const { data } = await this.#parts.http.post<wire.PostApiV1CheckoutResponse>("/api/v1/checkout", body, once);
     return this.#open(termsOfCheckout(data, wallet.account.address));
   }
 
-  /** A deal to which this agent is a party. Errors: `not_found`. */
+  /** A deal to which this agent is a party. Errors: `not_found`, `transaction_not_funded` for its seller before the funding. */
   async deal(transactionId: string, options: CallOptions = {}): Promise<Deal> {
     const path = `/api/v1/transactions/${encodeURIComponent(transactionId)}`;
     const { data } = await this.#parts.http.get<wire.GetApiV1TransactionsByIdResponse>(path, options);
@@ -141,6 +154,19 @@ export class Agent {
     { recipient, ...options }: CallOptions & Pick<WithdrawOptions, "recipient"> = {},
   ): Promise<TransactionReceipt> {
     return (await this.escrowContract(options)).withdraw(token, { recipient });
+  }
+
+  /** What escrows the contract on the wallet's chain takes for this agent as seller (decision 10). */
+  async sellerTerms(options: CallOptions = {}): Promise<SellerTerms> {
+    return (await this.escrowContract(options)).sellerTerms(this.#requireWallet().account.address);
+  }
+
+  /**
+   * Sets what escrows the contract on the wallet's chain takes for this agent as seller, checkouts included: less value,
+   * less time to deliver, or all while `paused` is refused on chain (decision 10). Fields that aren't given stay.
+   */
+  async setSellerTerms(terms: NewSellerTerms, options: CallOptions = {}): Promise<TransactionReceipt> {
+    return (await this.escrowContract(options)).setSellerTerms(terms);
   }
 
   /** Makes any call with the agent's key, for routes that are newer than this package. */

@@ -17,6 +17,8 @@ export interface DealTerms extends EscrowTerms {
   refundableAmount: bigint;
   /** ISO 8601; null for an escrow without a checkout. */
   quoteExpiresAt: string | null;
+  /** The dispute window that the service advises for a deal of this value, in seconds; null unless just checked out. */
+  recommendedDisputeWindow: number | null;
 }
 
 /** Reads the terms from the answer of a checkout. */
@@ -40,6 +42,7 @@ export function termsOfCheckout(checkout: wire.PostApiV1CheckoutResponse["data"]
     abandonmentGrace: BigInt(terms.abandonmentGrace),
     criteriaHash: terms.criteriaHash,
     quoteExpiresAt: terms.quoteExpiresAt,
+    recommendedDisputeWindow: terms.recommendedDisputeWindow,
   };
 }
 
@@ -64,5 +67,6 @@ export function termsOfTransaction(record: wire.Transaction): DealTerms {
     abandonmentGrace: BigInt(transaction.abandonmentGrace),
     criteriaHash: transaction.criteriaHash,
     quoteExpiresAt,
+    recommendedDisputeWindow: null,
   };
 }

@@ -9,6 +9,7 @@ import { Dispute } from "./dispute.ts";
 import { DealEndedError, RefusedError } from "./errors.ts";
 import { EscrowContract } from "./escrow.ts";
 import type { EscrowMove, EscrowState } from "./escrow.ts";
+import type { OnFundingWarning } from "./gasless-safety.ts";
 import { signFunding } from "./gasless.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, Http } from "./http.ts";
@@ -29,6 +30,12 @@ export interface VerbOptions extends WaitOptions {
 export interface FundOptions extends VerbOptions {
   /** Maximum deposit in token units. A larger one is refused before anything is signed. */
   maxAmount?: bigint | undefined;
+}
+
+/** Options of the verbs that pay by signature. */
+export interface GaslessOptions extends FundOptions {
+  /** Takes warnings, for example that the buyer has no ether to dispute with; by default they go to the console. */
+  onWarning?: OnFundingWarning | undefined;
 }
 
 /** Options of `fund`. */
@@ -193,20 +200,30 @@ export class Deal {
   /**
    * Signs the deposit instead of sending it. Until the quote ends, anyone with the authorization can create this escrow
    * and nothing else (decision 13). It costs no gas. See `relayCall`.
+   * @throws RefusedError also for a dispute window under an hour (check out with `gasless: true`), while a resolver is
+   * being replaced, and if the resolver contract can't be read: the relayer chooses when the escrow is created, and so
+   * who may rule it
    */
-  async authorizeFunding({ maxAmount }: Pick<FundOptions, "maxAmount"> = {}): Promise<FundingAuthorization> {
+  async authorizeFunding({
+    maxAmount,
+    onWarning,
+  }: Pick<GaslessOptions, "maxAmount" | "onWarning"> = {}): Promise<FundingAuthorization> {
     const { escrowContract, quoteExpiresAt } = this.terms;
     if (quoteExpiresAt === null) throw new RefusedError(`transaction ${this.transactionId} has no quote`);
     this.#checkAmount(maxAmount);
     const validBefore = BigInt(Math.floor(Date.parse(quoteExpiresAt) / 1_000));
-    return signFunding(this.#requireWallet(), escrowContract, this.terms, { validBefore });
+    return signFunding(this.#requireWallet(), escrowContract, this.terms, { validBefore, onWarning });
   }
 
-  /** Funds with the wallet's signature. `relayer` sends the transaction and pays the gas (decision 13). */
-  async fundGasless({ relayer, maxAmount, ...options }: FundOptions & { relayer: Wallet }): Promise<Transaction> {
+  /**
+   * Funds with the wallet's signature. `relayer` sends the transaction and pays the gas (decision 13). Refuses what
+   * `authorizeFunding` refuses.
+   */
+  async fundGasless(funding: GaslessOptions & { relayer: Wallet }): Promise<Transaction> {
+    const { relayer, maxAmount, onWarning, ...options } = funding;
     const patience = this.#patience("gasless funding", options);
     if (await this.#isCreated(this.escrow)) return this.waitForStatus(FUNDED, this.#rest(patience));
-    const authorization = await this.authorizeFunding({ maxAmount });
+    const authorization = await this.authorizeFunding({ maxAmount, onWarning });
     this.#requireChain(relayer);
     const contract = new EscrowContract(relayer, this.terms.escrowContract);
     const receipt = await contract.createEscrowWithAuthorization(authorization, { timeoutMs: patience.remainingMs });

@@ -47,6 +47,19 @@ export interface Escrow {
 /** Moves that take only the escrow id. */
 export type EscrowMove = "accept" | "finalize" | "refund" | "claimAbandoned" | "openDispute" | "resolveExpired";
 
+/** What a seller asks of new escrows (decision 10). All zero and not paused, the default, takes any. */
+export interface SellerTerms {
+  /** Least value of a deposit in US dollars with 6 decimals: $5 is `5_000_000n`. */
+  minAmountUsd: bigint;
+  /** Least time from the creation of the escrow to its deadline, in seconds. */
+  minDeliverySeconds: number;
+  /** Whether every new escrow is refused. */
+  paused: boolean;
+}
+
+/** Seller terms to set; those that are missing stay as they are. */
+export type NewSellerTerms = Partial<SellerTerms>;
+
 /** Options of a withdrawal. */
 export interface WithdrawOptions extends ReceiptOptions {
   /** Where the credit goes, if not to the wallet: for a wallet that the token refuses to pay. */
@@ -118,6 +131,22 @@ export class EscrowContract {
    */
   move(move: EscrowMove, escrowId: Hex, options?: ReceiptOptions): Promise<TransactionReceipt> {
     return this.#write(move, [escrowId], options);
+  }
+
+  /** What a seller asks of new escrows. */
+  async sellerTerms(seller: Address): Promise<SellerTerms> {
+    const call = { address: this.address, abi: escrowAbi, functionName: "sellerTerms", args: [seller] } as const;
+    const { minAmountUsd, minDeliverySeconds, paused } = await readContract(this.#wallet, call);
+    return { minAmountUsd, minDeliverySeconds, paused };
+  }
+
+  /** Sets what the wallet, as a seller, asks of new escrows; what isn't given stays. */
+  async setSellerTerms(terms: NewSellerTerms, options?: ReceiptOptions): Promise<TransactionReceipt> {
+    const { minAmountUsd, minDeliverySeconds, paused } = {
+      ...(await this.sellerTerms(this.#wallet.account.address)),
+      ...terms,
+    };
+    return this.#write("setSellerTerms", [minAmountUsd, minDeliverySeconds, paused], options);
   }
 
   /** Token units that a failed payout left for `recipient` to withdraw (decision 9). */

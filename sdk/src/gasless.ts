@@ -3,6 +3,8 @@ import type { Address, Hex, TypedDataDomain } from "viem";
 import { readContract } from "viem/actions";
 
 import { RefusedError } from "./errors.ts";
+import { requireGaslessWindow, requireKnownResolvers, warnWithoutEther } from "./gasless-safety.ts";
+import type { OnFundingWarning } from "./gasless-safety.ts";
 import { escrowAbi } from "./generated/abis.ts";
 import type { EscrowTerms, FundingAuthorization } from "./terms.ts";
 import type { PreparedCall, Wallet } from "./wallet.ts";
@@ -56,18 +58,23 @@ export function authorizationNonce(chainId: number, escrowContract: Address, ter
 
 /**
  * Signs an EIP-3009 `ReceiveWithAuthorization` for the deposit. The buyer needs neither gas nor an approval.
- * @throws RefusedError if the wallet isn't the buyer's, or the token doesn't support EIP-3009 (WETH)
+ * @throws RefusedError if the wallet isn't the buyer's, the dispute window is under an hour, a resolver transfer is
+ * pending or the resolver contract can't be read, or the token doesn't support EIP-3009 (WETH)
  */
 export async function signFunding(
   wallet: Wallet,
   escrowContract: Address,
   terms: EscrowTerms,
-  { validAfter = 0n, validBefore }: { validAfter?: bigint; validBefore: bigint },
+  options: { validAfter?: bigint; validBefore: bigint; onWarning?: OnFundingWarning | undefined },
 ): Promise<FundingAuthorization> {
+  const { validAfter = 0n, validBefore, onWarning } = options;
   const { account, chain } = wallet;
   if (account.address.toLowerCase() !== terms.buyer.toLowerCase()) {
     throw new RefusedError(`the buyer ${terms.buyer} has to sign, not ${account.address}`);
   }
+  requireGaslessWindow(terms);
+  await requireKnownResolvers(wallet, escrowContract);
+  await warnWithoutEther(wallet, terms, onWarning);
   const signature = await wallet.signTypedData({
     account,
     domain: await tokenDomain(wallet, terms.token),

@@ -41,8 +41,10 @@ export {
   TransactionRevertedError,
 } from "./errors.ts";
 export { ESCROW_STATES, EscrowContract } from "./escrow.ts";
-export type { Escrow, EscrowMove, EscrowState, WithdrawOptions } from "./escrow.ts";
+export type { Escrow, EscrowMove, EscrowState, NewSellerTerms, SellerTerms, WithdrawOptions } from "./escrow.ts";
 export type { AgentEvents, EventFilter, EventStreamOptions } from "./events.ts";
+export { MIN_GASLESS_DISPUTE_WINDOW } from "./gasless-safety.ts";
+export type { FundingWarning, OnFundingWarning } from "./gasless-safety.ts";
 export { authorizationNonce, relayCall, signFunding } from "./gasless.ts";
 export { escrowAbi, resolverAbi } from "./generated/abis.ts";
 export type { ApiRequest, ApiResponse, CallOptions, CreateOptions, HttpOptions } from "./http.ts";

@@ -54,7 +54,15 @@ function requireAmountInRange({ amount }: Quote, minimum: bigint): void {
   });
 }
 
-async function limitsOf(chain: ChainClient, parties: CheckoutParties, quote: Quote): Promise<EscrowLimits> {
+/**
+ * What the contract says of a deposit.
+ * @throws ApiError `payment_method_not_supported`, `price_feed_unavailable`
+ */
+export async function limitsOf(
+  chain: ChainClient,
+  parties: CheckoutParties,
+  quote: { token: Pick<Quote["token"], "symbol" | "address">; amount: bigint },
+): Promise<EscrowLimits> {
   try {
     return await chain.escrowLimits({ ...parties, token: quote.token.address, amount: quote.amount });
   } catch (error) {

@@ -1,10 +1,9 @@
-import type { TokenDomain } from "../../chain/authorization.ts";
+import { DISPUTE_WINDOW_SECONDS, RECOMMENDED_DISPUTE_WINDOWS, USD_DECIMALS } from "../../config/constants.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import { fundingCalls } from "../transactions/actions.ts";
-import type { TransactionRecord } from "../transactions/model.ts";
 import { gaslessFunding } from "./gasless.ts";
 import { checkoutAnswer, checkoutBody } from "./schemas.ts";
-import type { CheckoutService } from "./service.ts";
+import type { CheckedOut, CheckoutService } from "./service.ts";
 
 /** Dependencies of the checkout route. */
 export interface CheckoutDeps {
@@ -16,7 +15,14 @@ const PLAIN_TRANSFER_WARNING =
   "Never send tokens to escrowContract by a plain transfer: it funds nothing, and the tokens are lost. Only createEscrow, " +
   "or createEscrowWithAuthorization, takes the deposit.";
 
-function paymentInstructions(record: TransactionRecord, tokenDomain: TokenDomain | null) {
+/** @param valueUsd value of the deposit with 6 decimals */
+export function recommendedDisputeWindow(valueUsd: bigint): number {
+  const isWithin = (upToUsd: number) =>
+    upToUsd === Infinity || valueUsd <= BigInt(upToUsd) * 10n ** BigInt(USD_DECIMALS);
+  return RECOMMENDED_DISPUTE_WINDOWS.find(({ upToUsd }) => isWithin(upToUsd))?.seconds ?? DISPUTE_WINDOW_SECONDS.max;
+}
+
+function paymentInstructions({ record, tokenDomain, valueUsd }: CheckedOut) {
   const { approve, createEscrow } = fundingCalls(record);
   return {
     escrowContract: record.escrowContract,
@@ -25,6 +31,7 @@ function paymentInstructions(record: TransactionRecord, tokenDomain: TokenDomain
     tokenAddress: record.token.address,
     amount: record.amount,
     disputeWindow: record.disputeWindow,
+    recommendedDisputeWindow: recommendedDisputeWindow(valueUsd),
     abandonmentGrace: record.abandonmentGrace,
     criteriaHash: record.criteriaHash,
     fundEndpoint: `/api/v1/transactions/${record._id}/fund`,
@@ -77,8 +84,8 @@ const checkout = defineRoute({
     "chain_unavailable",
   ],
 }).handle(async ({ body, caller, operation }, { checkout: service }: CheckoutDeps) => {
-  const { record, tokenDomain } = await service.checkout(caller, body, operation);
-  const data = { transactionId: record._id, paymentInstructions: paymentInstructions(record, tokenDomain) };
+  const checkedOut = await service.checkout(caller, body, operation);
+  const data = { transactionId: checkedOut.record._id, paymentInstructions: paymentInstructions(checkedOut) };
   return { status: 200, body: { success: true, data } };
 });
 

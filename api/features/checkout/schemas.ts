@@ -116,6 +116,11 @@ export const checkoutAnswer = dataOf(
       tokenAddress: address,
       amount: units.meta({ description: "Gross deposit in token units, the 2% fee included" }),
       disputeWindow: z.int(),
+      recommendedDisputeWindow: z.int().meta({
+        description:
+          "The dispute window that this service advises for a deposit of this value, in seconds: 300 up to $25, 3,600 up to " +
+          "$1,000, 86,400 above. It is only advice: check out again with `disputeWindow` to take it",
+      }),
       abandonmentGrace: z.int(),
       criteriaHash: bytes32,
       fundEndpoint: z.string(),

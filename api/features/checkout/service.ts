@@ -19,7 +19,7 @@ import { EvaluatorUnavailableError } from "../criteria/evaluator.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import type { Listing } from "../listings/listing.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
-import { requireBalance, requireGraduation, requireVerifiedBuyer, requireWithinLimits } from "./gates.ts";
+import { limitsOf, requireBalance, requireGraduation, requireVerifiedBuyer, requireWithinLimits } from "./gates.ts";
 import { quoteListing } from "./quote.ts";
 import type { checkoutBody } from "./schemas.ts";
 
@@ -31,6 +31,8 @@ export interface CheckedOut {
   record: TransactionRecord;
   /** EIP-712 domain of the token; null if the token doesn't support authorizations, so the deposit needs gas. */
   tokenDomain: TokenDomain | null;
+  /** Value of the deposit in US dollars with 6 decimals. */
+  valueUsd: bigint;
 }
 
 /** Dependencies of the checkout service. */
@@ -84,7 +86,13 @@ export function createCheckoutService(options: CheckoutOptions) {
   async function alreadyCreated(transactionId: string): Promise<CheckedOut | undefined> {
     const record = await transactions.findById(transactionId).lean<TransactionRecord | null>();
     if (record === null) return undefined;
-    return { record, tokenDomain: await chains[record.network].tokenDomain(record.token.address) };
+    const { buyerAddress: buyer, sellerAddress: seller, token } = record;
+    const chain = chains[record.network];
+    const [tokenDomain, { valueUsd }] = await Promise.all([
+      chain.tokenDomain(token.address),
+      limitsOf(chain, { buyer, seller }, { token, amount: BigInt(record.amount) }),
+    ]);
+    return { record, tokenDomain, valueUsd };
   }
 
   return {
@@ -147,7 +155,7 @@ export function createCheckoutService(options: CheckoutOptions) {
       };
       try {
         await transactions.create([record]);
-        return { record, tokenDomain };
+        return { record, tokenDomain, valueUsd };
       } catch (error) {
         // The same operation went on in another process while this one was paused.
         const other = isDuplicateKey(error, "_id") ? await alreadyCreated(transactionId) : undefined;

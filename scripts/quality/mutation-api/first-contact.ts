@@ -47,4 +47,11 @@ export const FIRST_CONTACT_FAULTS: ApiMutant[] = [
     to: "formatUnits(amountUsd, USD_DECIMALS - USD_DECIMALS);",
     tests: ["checkout/checkout.test.ts"],
   },
+  {
+    fault: "a deposit at a bound is advised the longer dispute window",
+    file: "features/checkout/routes.ts",
+    from: "valueUsd <= BigInt(upToUsd)",
+    to: "valueUsd < BigInt(upToUsd)",
+    tests: ["checkout/checkout.test.ts"],
+  },
 ];

@@ -3929,6 +3929,10 @@ export type PostApiV1CheckoutResponses = {
          */
         amount: string;
         disputeWindow: number;
+        /**
+         * The dispute window that this service advises for a deposit of this value, in seconds: 300 up to $25, 3,600 up to $1,000, 86,400 above. It is only advice: check out again with `disputeWindow` to take it
+         */
+        recommendedDisputeWindow: number;
         abandonmentGrace: number;
         criteriaHash: string;
         fundEndpoint: string;

@@ -63,6 +63,25 @@ describe("checkout", () => {
       assert.strictEqual((await checkOut(market)).paymentInstructions.amount, "2500000");
     });
 
+    it("[S2.3.09] with the dispute window that is advised for the deposit's value, while the default stays", async () => {
+      const buyer = await api.registerAgent();
+      const seller = await api.registerAgent();
+      await chain.endow(buyer.account, { usdc: 3_000n * ONE_USDC });
+      for (const { walletAddress } of [buyer, seller]) await chain.raiseScore(walletAddress, 100);
+      await api.container.features.agents.models.agents.updateOne({ _id: buyer.agentId }, { kyaLevel: 3 });
+      for (const [price, advised] of [
+        [0.01, 300],
+        [25, 300],
+        [25.000001, 3_600],
+        [1_000, 3_600],
+        [1_000.000001, 86_400],
+      ] as const) {
+        const serviceId = await listService(api, seller, { price });
+        const { paymentInstructions: terms } = await checkOut({ ...market, buyer, seller, serviceId });
+        assert.deepEqual([terms.recommendedDisputeWindow, terms.disputeWindow], [advised, 300], String(price));
+      }
+    });
+
     it("[S2.3.09] [S2.3.11] [S2.3.18] [S2.3.19] with the default windows or the requested ones", async () => {
       const { paymentInstructions: usual } = await checkOut(market);
       assert.deepEqual([usual.disputeWindow, usual.abandonmentGrace], [300, 172_800]);

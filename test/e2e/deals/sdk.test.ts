@@ -143,16 +143,25 @@ describe("the client", () => {
     const poor = await newWallet(10_000_000n);
     await chain.client.setBalance({ address: poor.account.address, value: 0n });
     const { agent } = await market.register({ agentName: "No gas", wallet: poor });
-    const deal = await agent.checkout({ serviceId });
+    await rejectionOf((await agent.checkout({ serviceId })).fundGasless({ relayer, ...PATIENT }), RefusedError);
+    const tooShort = { serviceId, disputeWindow: 3_599 };
+    await rejectionOf(agent.checkout(tooShort, { gasless: true }), RefusedError);
+    const deal = await agent.checkout({ serviceId }, { gasless: true });
+    assert.deepEqual([deal.terms.disputeWindow, deal.terms.recommendedDisputeWindow], [3_600n, 300]);
     const steps: string[] = [];
-    const funded = await deal.fundGasless({ relayer, onReceipt: (step) => steps.push(step), ...PATIENT });
+    const warnings: string[] = [];
+    const funded = await deal.fundGasless({
+      ...{ relayer, ...PATIENT, onReceipt: (step) => steps.push(step) },
+      onWarning: ({ code }) => warnings.push(code),
+    });
+    assert.deepEqual(warnings, ["no_ether_for_dispute"]);
     assert.deepEqual(
       [funded.status, funded.buyerAddress, steps],
       ["funded", poor.account.address, ["createEscrowWithAuthorization"]],
     );
 
-    const other = await agent.checkout({ serviceId });
-    const authorization = await other.authorizeFunding();
+    const other = await agent.checkout({ serviceId }, { gasless: true });
+    const authorization = await other.authorizeFunding({ onWarning: () => undefined });
     const changed = {
       ...authorization,
       terms: { ...authorization.terms, deadline: authorization.terms.deadline + 60n },
