@@ -104,7 +104,10 @@ export class Agent {
     return this.#open(termsOfCheckout(data, wallet.account.address));
   }
 
-  /** A deal to which this agent is a party. Errors: `not_found`, `transaction_not_funded` for its seller before the funding. */
+  /**
+   * A deal to which this agent is a party. Errors: `not_found`, and `transaction_not_funded` for its seller before the
+   * funding.
+   */
   async deal(transactionId: string, options: CallOptions = {}): Promise<Deal> {
     const path = `/api/v1/transactions/${encodeURIComponent(transactionId)}`;
     const { data } = await this.#parts.http.get<wire.GetApiV1TransactionsByIdResponse>(path, options);
