@@ -71,6 +71,13 @@ export const DISPUTE_FAULTS: ApiMutant[] = [
     tests: UNRELATED_TESTS,
   },
   {
+    fault: "a sentence is paid for saying that a check is answered",
+    file: "features/disputes/judging/substance.ts",
+    from: "!LABELS.has(term) && !TALK.has(term)",
+    to: "!LABELS.has(term)",
+    tests: ["disputes/judging/claims-about-checks.test.ts"],
+  },
+  {
     fault: "a ruling rests on less than the parties handed in",
     file: RULINGS,
     from: "basisOf(current, delivery) !== basisOf(dispute, record)",

@@ -1,13 +1,14 @@
 import { untilAborted } from "../../../lib/stopping.ts";
 import type { SentenceEncoder } from "../../search/embedding/encoder.ts";
 import { cosine } from "../../search/embedding/vectors.ts";
-import { searchTerm, wordsOf } from "../../search/embedding/words.ts";
+import { wordsOf } from "../../search/embedding/words.ts";
 import type { DisputeCase } from "./case.ts";
 import { contentOf, ordersOnly, sharedTerms, termsOf } from "./content.ts";
 import type { Content } from "./content.ts";
 import { addressesJudge } from "./directives.ts";
 import type { Question } from "./questions.ts";
 import type { SeenCase } from "./seen-case.ts";
+import { isSubstantial, LABELS } from "./substance.ts";
 import { clip, quote } from "./texts.ts";
 import { isAboutSomethingElse, leavesSubjectOpen } from "./unrelated.ts";
 
@@ -34,10 +35,6 @@ const LEAST_KNOWN_WORD_SHARE = 0.45;
 const LANGUAGE_SAMPLE = 4_000;
 /** A passage that is about a check is at least this close to it. */
 const MET_COSINE = 0.4;
-/** Share of a check's terms that a passage has at least. The payload as a whole has them all. */
-const MET_COVERAGE = 0.5;
-/** Terms that a passage has beside the check's own: a passage that only repeats the check says nothing. */
-const MET_SUBSTANCE = 4;
 /** A check with fewer terms of its own is about too little to be recognised. */
 const LEAST_TERMS = 2;
 /** A payload is about something else if no passage is closer than this to anything agreed, and no term is shared. */
@@ -53,16 +50,6 @@ const MOST_PASSAGES = 24;
 /** What a check has to be free of: the embedded judge can verify no number, negation, quantity or quality. */
 const UNVERIFIABLE =
   /\p{N}|\b(not?|never|none|nothing|nobody|neither|nor|without|cannot|\w+n't|avoids?|excludes?|excluding|free of|except|unless|only|just|fewer|less|more|most|least|exactly|every|each|all|both|any|entire|whole|full|fully|complete|completely|same|match(es)?|equals?|identical|consistent|correct|correctly|accurate|accurately|valid|true|truthful|real|actual|current|latest|working|works?|runs?|compiles?|passes|faithful|original|unique|professional|clear|clearly|readable|well|good|best|polite|concise|brief|short|long|simple|one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|english|german|french|spanish|italian|chinese|japanese|language|translated|translation|format|formatted|sorted|ordered|before|after|if|or|instead|rather|than|right|wrong|today|url|link|links|image)\b/iu;
-/** Words of a check that say that something is there, and not what. */
-const LABELS = new Set(
-  "summary result report text answer output payload document delivery response article paper note analysis review section part list page explain describe name mention state contain include say tell give list cover show present provide discuss identify specify detail address point set out clear buyer seller check require request must reader information content"
-    .split(" ")
-    .map((word) => searchTerm(word))
-    .filter((term) => term !== null),
-);
-/** A passage that denies, promises or praises instead of saying something. */
-const EMPTY_TALK =
-  /\b(no|not|never|none|nothing|without|cannot|\w+n't|unknown|unclear|unavailable|n\/a|tbd|todo|missing|omitted|skipped|will be|to be|coming soon|placeholder|lorem|requested|required|requirements?|criteri(a|on)|checks?|satisf\w+|fulfil\w*|compli\w+|confirmed|delivered|buyer|seller)\b/iu;
 const EXCUSE =
   /\b(lorem ipsum|placeholder|coming soon|to be (done|delivered|provided|added|announced)|tbd|not (yet )?(available|implemented|ready|finished|supported)|(service|temporarily) unavailable|internal (server )?error|quota exceeded|as an ai|i('m| am) (sorry|unable)|i can(not|'t)|we (are unable|can(not|'t)|were unable)|unable to|sorry,|apolog\w+|(try|order) again|overloaded|sample (text|data|output)|test(ing)? (data|123)|asdf\w*|foo ?bar)\b/iu;
 
@@ -177,13 +164,6 @@ const UNVERIFIABLE_ABSENCE =
 /** The texts that say what the result should be about. */
 function agreedTexts({ criteria }: DisputeCase): unknown {
   return [criteria?.title, criteria?.description, criteria?.requestPayload, criteria?.criteria?.checks];
-}
-
-function isSubstantial(passage: string, terms: ReadonlySet<string>): boolean {
-  if (EMPTY_TALK.test(passage)) return false;
-  const own = termsOf(passage);
-  const added = [...own].filter((term) => !terms.has(term) && !LABELS.has(term));
-  return added.length >= MET_SUBSTANCE && sharedTerms(terms, own) >= terms.size * MET_COVERAGE;
 }
 
 function mostRelated(passages: readonly string[], terms: ReadonlySet<string>): string[] {
