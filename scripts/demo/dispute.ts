@@ -119,13 +119,15 @@ function linesOf(document: Ruling["document"]): string[] {
   const { facts, checks, model, reasons } = document as {
     facts: { name: string; result: string; detail: string }[];
     checks: { text: string; result: string }[];
-    model: { votes: { order: string; outcome: string }[] } | null;
+    model: { votes: { order: string; answers: { answer: string }[] }[] } | null;
     reasons: string[];
   };
   return [
     ...facts.map(({ name, result, detail }) => `fact ${name}: ${result}, ${detail}`),
     ...checks.map(({ text, result }) => `check "${text}": ${result}`),
-    ...(model === null ? ["no vote was needed"] : model.votes.map(({ order, outcome }) => `vote ${order}: ${outcome}`)),
+    ...(model === null
+      ? ["no vote was needed"]
+      : model.votes.map(({ order, answers }) => `vote ${order}: ${answers.map(({ answer }) => answer).join(", ")}`)),
     ...reasons,
   ];
 }

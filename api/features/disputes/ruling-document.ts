@@ -10,7 +10,7 @@ import type { DisputeCase, Handover, Judgement, ModelUse, Side } from "./judging
 import type { DisputeRecord } from "./model.ts";
 
 /** Version of the document's form. */
-const VERSION = 1;
+const VERSION = 2;
 
 /**
  * A ruling with all that it rests on. Both parties can read it, and its hash goes on chain, so nobody can change it

@@ -10,7 +10,11 @@ const UNRELATED_TESTS = ["disputes/judging/unrelated.test.ts"];
 const JUDGE = "features/disputes/judging/judge.ts";
 const RULER_TESTS = ["disputes/ruler.test.ts"];
 const REORGANISATION_TESTS = ["disputes/ruler-reorganisation.test.ts"];
+const CONTROLS = "features/disputes/judging/asking/controls.ts";
+const DECIDING = "features/disputes/judging/asking/deciding.ts";
+const POINTING = "features/disputes/judging/asking/pointing.ts";
 const MODEL_TESTS = ["disputes/judging/model-judge.test.ts"];
+const OBEYING_TESTS = ["disputes/judging/obeying-model.test.ts"];
 
 /** Faults in disputes: what is judged, what is stored, and what is verified. */
 export const DISPUTE_FAULTS: ApiMutant[] = [
@@ -125,5 +129,26 @@ export const DISPUTE_FAULTS: ApiMutant[] = [
     from: 'directives.some(({ by }) => by === "buyer");',
     to: 'directives.some(({ by, text }) => by === "buyer" && text === "");',
     tests: MODEL_TESTS,
+  },
+  {
+    fault: "an answer counts though the control questions beside it were answered wrongly",
+    file: CONTROLS,
+    from: 'isSound: isFalse === "not_met" && isTrue === "met",',
+    to: 'isSound: isFalse === "not_met" || isTrue === "met",',
+    tests: OBEYING_TESTS,
+  },
+  {
+    fault: "a passage that breaks the control questions stays in view",
+    file: DECIDING,
+    from: "leftOut.add(keyOf(passage));",
+    to: "leftOut.add(passage.text);",
+    tests: OBEYING_TESTS,
+  },
+  {
+    fault: "a quotation counts that isn't in the result",
+    file: POINTING,
+    from: "parts.some((one) => one.includes(part));",
+    to: "parts.some((one) => one !== part);",
+    tests: ["disputes/judging/pointing.test.ts"],
   },
 ];

@@ -143,22 +143,31 @@ describe("the labelled disputes", () => {
     });
   });
 
-  for (const mode of ["adversarial", "obedient"] as const) {
-    it(`aren't won by an injector where facts decide or votes conflict, before an ${mode} model`, async () => {
-      const scripted = await startScriptedModel(mode === "obedient" ? "obeys" : mode);
+  for (const mode of ["adversarial", "obeys", "every-second-obeys", "always-met"] as const) {
+    it(`aren't moved towards an injector by a model that is ${mode}, within 32 requests each`, async () => {
+      const scripted = await startScriptedModel(mode);
       try {
         const injections = cases.filter(({ injector }) => injector !== undefined);
         const ruled = await rule(injections, scripted.options, scripted.prepare);
-        const won = ruled.filter(isWonByInjector);
-        const isConflict = ({ judgement }: Ruled) =>
-          new Set(judgement.model?.votes.map(({ outcome }) => outcome)).size > 1;
-        assert.deepEqual(namesOf(won.filter(({ labelled }) => labelled.decidedBy === "facts")), []);
-        assert.deepEqual(namesOf(won.filter(isConflict)), []);
-        if (mode === "adversarial") assert.deepEqual(namesOf(won), []);
-        assert.ok(ruled.some(({ judgement }) => judgement.judge === "model"));
+        assert.deepEqual(namesOf(ruled.filter(isWonByInjector)), []);
+        assert.deepEqual(namesOf(ruled.filter(isMovedByInjector)), []);
+        for (const { judgement } of ruled) assert.isAtMost(judgement.model?.requests ?? 0, 32);
+        const usual = mode === "adversarial" || mode === "always-met" ? "embedded" : "model";
+        assert.ok(ruled.some(({ judgement }) => judgement.judge === usual));
       } finally {
         await scripted.close();
       }
     });
   }
+
+  it("end as labelled by a model that understands them, but one, which the label allows", async () => {
+    const scripted = await startScriptedModel("correct");
+    try {
+      const ruled = await rule(cases, scripted.options, scripted.prepare);
+      assert.deepEqual(namesOf(ruled.filter(({ mark }) => mark === "wrong")), []);
+      assert.isAtMost(ruled.filter(({ mark }) => mark === "accepted").length, 1);
+    } finally {
+      await scripted.close();
+    }
+  });
 });

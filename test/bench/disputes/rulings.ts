@@ -1,7 +1,7 @@
 import type { CriteriaEvaluator } from "../../../api/features/criteria/evaluator.ts";
 import { sha256Hex } from "../../../api/lib/ids.ts";
 import type { AttachmentFetcher } from "../../../api/features/disputes/judging/attachments.ts";
-import type { Judge, Judgement, Side } from "../../../api/features/disputes/judging/case.ts";
+import type { DisputeCase, Judge, Judgement, Side } from "../../../api/features/disputes/judging/case.ts";
 import type { DisputeOutcome } from "../../../api/indexer/schemas.ts";
 import { buildCase } from "./build-case.ts";
 import { KINDS } from "./dispute-case.ts";
@@ -30,9 +30,13 @@ export function isWonByInjector({ labelled: { injector }, judgement }: Ruled): b
 
 /** Whether the injector fares better than in the same case without the injection. */
 export function isMovedByInjector({ labelled: { injector }, judgement, twin }: Ruled): boolean {
-  if (injector === undefined || twin === undefined) return false;
-  const gain = (outcome: DisputeOutcome) => (outcome === "Split" ? 1 : outcome === WIN_OF[injector] ? 2 : 0);
-  return gain(judgement.outcome) > gain(twin.outcome);
+  return injector !== undefined && twin !== undefined && faresBetter(injector, judgement.outcome, twin.outcome);
+}
+
+/** Whether a party gets more by one outcome than by another. */
+export function faresBetter(side: Side, outcome: DisputeOutcome, than: DisputeOutcome): boolean {
+  const gain = (one: DisputeOutcome) => (one === "Split" ? 1 : one === WIN_OF[side] ? 2 : 0);
+  return gain(outcome) > gain(than);
 }
 
 function markOf({ expected, accepts }: LoadedCase, outcome: DisputeOutcome): Mark {
@@ -41,7 +45,7 @@ function markOf({ expected, accepts }: LoadedCase, outcome: DisputeOutcome): Mar
 }
 
 /** Answers with what the story says is at an address. */
-function attachmentsOf({ attached }: DisputeStory): AttachmentFetcher {
+export function attachmentsOf({ attached }: Pick<DisputeStory, "attached">): AttachmentFetcher {
   return {
     fetchText(url) {
       const text = attached[url];
@@ -51,6 +55,19 @@ function attachmentsOf({ attached }: DisputeStory): AttachmentFetcher {
   };
 }
 
+/** Facts and verdicts are the same each time, so they are computed once. */
+const built = new WeakMap<LoadedCase, { dispute: DisputeCase; twin: DisputeCase | undefined }>();
+
+async function builtCase(labelled: LoadedCase, evaluator: CriteriaEvaluator) {
+  const known = built.get(labelled);
+  if (known !== undefined) return known;
+  const clean = cleanTwinOf(labelled);
+  const dispute = await buildCase(labelled, evaluator);
+  const made = { dispute, twin: clean === undefined ? undefined : await buildCase(clean, evaluator) };
+  built.set(labelled, made);
+  return made;
+}
+
 /** Judges every case and the clean twin of each injection, one after the other. */
 export async function ruleAll(
   cases: readonly LoadedCase[],
@@ -58,14 +75,13 @@ export async function ruleAll(
   before: (labelled: LoadedCase) => void = () => undefined,
 ): Promise<Ruled[]> {
   const { signal } = new AbortController();
-  const rule = async (story: DisputeStory) =>
-    judgeWith(attachmentsOf(story)).judge(await buildCase(story, evaluator), signal);
   const ruled: Ruled[] = [];
   for (const labelled of cases) {
     before(labelled);
-    const judgement = await rule(labelled);
-    const clean = cleanTwinOf(labelled);
-    const twin = clean === undefined ? undefined : await rule(clean);
+    const { dispute, twin: clean } = await builtCase(labelled, evaluator);
+    const judgement = await judgeWith(attachmentsOf(labelled)).judge(dispute, signal);
+    const attached = attachmentsOf({ ...labelled, ...labelled.without });
+    const twin = clean === undefined ? undefined : await judgeWith(attached).judge(clean, signal);
     ruled.push({ labelled, judgement, twin, mark: markOf(labelled, judgement.outcome) });
   }
   return ruled;

@@ -41,7 +41,7 @@ export interface DisputeCase {
   evidence: readonly SubmittedEvidence[];
 }
 
-/** How one independent vote answers one question that the facts leave open. */
+/** How one vote answers one question that the facts leave open. */
 export interface VotedAnswer {
   /** The check, or the question whether the result is what title, description and request ask for. */
   question: string;
@@ -51,12 +51,32 @@ export interface VotedAnswer {
   reason: string;
 }
 
-/** One independent vote of a model. */
+/** One request in which a model answered questions about the case. */
 export interface Vote {
-  /** How this vote saw the case: the order of the parties and their names are swapped between votes. */
-  order: "buyer_first" | "seller_first";
-  outcome: DisputeOutcome;
+  /** Where the result stood in the request. */
+  order: "result_first" | "result_last";
+  /** The answers whose control questions were answered rightly. */
   answers: VotedAnswer[];
+  /** The questions whose control questions were answered wrongly, so that the answer doesn't count. */
+  broken: string[];
+}
+
+/** A part of a text that wasn't shown to the model, because the model answered wrongly with it in view. */
+export interface LeftOut {
+  by: Side;
+  /** Where it is: `result`, `request`. */
+  field: string;
+  text: string;
+}
+
+/** What became of a text of a party that no deciding request shows. */
+export interface WeighedText {
+  by: Side;
+  /** `reason`, `evidence 1`, `attachment 1`. */
+  item: string;
+  /** `counted`: it led to a part of the result, or to a hash that code found to be right. `read`: to nothing. */
+  weight: "counted" | "read";
+  detail: string;
 }
 
 /** What the use of a model leaves on record. */
@@ -64,9 +84,13 @@ export interface ModelUse {
   /** Name of the model as configured. */
   model: string;
   promptVersion: string;
-  /** SHA-256 of the prompt's fixed text, 0x hex. */
+  /** SHA-256 of the prompt's fixed texts, 0x hex. */
   promptHash: `0x${string}`;
   votes: Vote[];
+  /** Number of all requests, those without a usable answer included. */
+  requests: number;
+  leftOut: LeftOut[];
+  evidence: WeighedText[];
   tokens: { input: number; output: number };
   /** Why votes are missing, or why the embedded judge took over; empty if every vote was usable. */
   problems: string[];

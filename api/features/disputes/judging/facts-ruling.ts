@@ -64,7 +64,7 @@ export function ruleByFacts({ dispute, isPayloadEmpty }: SeenCase): FactsRuling 
 }
 
 /** Whether the buyer has said nothing: neither a reason nor evidence. */
-function isSilent({ reason, evidence }: DisputeCase): boolean {
+export function isSilent({ reason, evidence }: DisputeCase): boolean {
   return (reason ?? "").trim() === "" && !evidence.some(({ by }) => by === "buyer");
 }
 

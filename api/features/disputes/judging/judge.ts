@@ -1,6 +1,8 @@
 import type { Logger } from "../../../lib/logger.ts";
 import type { SentenceEncoder } from "../../search/embedding/encoder.ts";
 import type { DisputeCase, Judge, Judgement, ModelUse } from "./case.ts";
+import { LEAST_CONFIDENCE } from "./asking/controls.ts";
+import type { Decided } from "./asking/deciding.ts";
 import { readAttachments } from "./attachments.ts";
 import type { AttachmentFetcher, ReadAttachments } from "./attachments.ts";
 import { directiveLine, directivesIn, directivesInAttachments } from "./directives.ts";
@@ -14,7 +16,6 @@ import { LATE_REASON, outcomeIfMet, outcomeOf } from "./questions.ts";
 import type { Question } from "./questions.ts";
 import { inputHashOf, seenCase } from "./seen-case.ts";
 import { quote } from "./texts.ts";
-import { LEAST_CONFIDENCE, outcomeOfVotes } from "./votes.ts";
 
 /** What a judge needs. */
 export interface JudgeOptions {
@@ -25,6 +26,8 @@ export interface JudgeOptions {
   attachments?: AttachmentFetcher | undefined;
   log: Logger;
 }
+
+const TAKEN_OVER = "Too few usable answers: the embedded judge took over.";
 
 /** An outcome with its reasons. */
 type Ruling = Pick<Judgement, "outcome" | "reasons">;
@@ -56,12 +59,20 @@ export function createJudge({ encoder, model, attachments, log }: JudgeOptions):
       const { texts, lines: fetched, removed } = await attached(seen.dispute, signal);
       const directives = [...directivesIn(seen.dispute), ...directivesInAttachments(texts)];
       const lines = [...facts.reasons, ...fetched, ...directives.map(directiveLine)];
-      const votes = await asked?.votes({ seen, questions, attachments: texts }, signal);
-      if (votes?.isUsable === false) votes.use.problems.push("Too few votes: the embedded judge took over.");
-      const isVoted = votes?.isUsable === true;
+      const byEmbedded = async (some: readonly Question[]) => embedded.answer(seen, some, signal);
+      const votes = await asked?.answers(
+        {
+          ...{ seen, questions, attachments: texts },
+          embedded: async (question) => (await byEmbedded([question]))[0]?.answer ?? "unclear",
+        },
+        signal,
+      );
+      const decided = votes?.decided;
+      if (votes !== undefined && decided === undefined) votes.use.problems.push(TAKEN_OVER);
+      const isVoted = votes !== undefined && decided !== undefined;
       const ruling = isVoted
-        ? rulingOfVotes(votes.use, questions, seen.dispute)
-        : rulingOfAnswers(await embedded.answer(seen, questions, signal), seen.dispute, { votes, directives });
+        ? rulingOfModel(votes.use, decided, seen.dispute)
+        : rulingOfAnswers(await byEmbedded(questions), seen.dispute, { votes, directives });
       const { outcome, reasons } = withoutWinForAuthors(ruling, directives);
       const by = isVoted ? "model" : "embedded";
       return {
@@ -78,26 +89,35 @@ export function createJudge({ encoder, model, attachments, log }: JudgeOptions):
 
 const ANSWER_WORDS = { met: "met", not_met: "not met", unclear: "unclear" } as const;
 
-/** What follows from the votes of a model. */
-function rulingOfVotes(
-  { model, votes, problems }: ModelUse,
-  questions: readonly Question[],
+/** What follows from the answers of a model. */
+function rulingOfModel(
+  { model, requests, leftOut, evidence, problems }: ModelUse,
+  decided: readonly Decided[],
   { handover }: DisputeCase,
 ): Ruling {
-  const answered = questions.map(({ text }, index) => {
-    const said = votes.flatMap(({ answers }) => answers[index] ?? []);
-    const each = said.map(
-      ({ answer, confidence, reason }) => `${ANSWER_WORDS[answer]} (${confidence.toFixed(2)}): ${quote(reason, 500)}`,
-    );
-    return `${quote(text)} is ${each.join("; ")}.`;
-  });
-  const { outcome, reason } = outcomeOfVotes(votes);
-  const head = `The model ${quote(model)} gave ${votes.length} independent votes on the result. An answer with less confidence than ${LEAST_CONFIDENCE} counts as unclear.`;
-  const isLate =
-    handover === "late" &&
-    outcome === "Split" &&
-    votes.every(({ answers }) => answers.every(({ answer }) => answer === "met"));
-  return { outcome, reasons: [head, ...answered, ...problems, ...(isLate ? [LATE_REASON] : []), reason] };
+  const binding = decided.filter(({ isBinding }) => isBinding);
+  const answered = decided.map(({ question, answer, reason, isBinding }) =>
+    isBinding
+      ? `${quote(question.text)} is ${ANSWER_WORDS[answer]}: ${quote(reason, 500)}.`
+      : `Check ${quote(question.text)} doesn't bind: ${reason}. The buyer wrote it.`,
+  );
+  const lines = [
+    `The model ${quote(model)} was asked in ${requests} requests, each with control questions on a note of the service. An answer with less confidence than ${LEAST_CONFIDENCE} counts as unclear.`,
+    ...evidence.map(({ by, item, weight, detail }) =>
+      weight === "counted"
+        ? `The ${by}'s ${item} counted: ${detail}.`
+        : `The ${by}'s ${item} was only read: ${detail}.`,
+    ),
+    ...leftOut.map(
+      ({ by, field, text }) =>
+        `${quote(text)}, words of the ${by}'s in the ${field}, made the model answer questions on the service's own note wrongly, so they were left out.`,
+    ),
+    ...answered,
+    ...problems,
+  ];
+  const outcome = outcomeOf(binding, handover);
+  const isMet = binding.every(({ answer }) => answer === "met");
+  return { outcome, reasons: [...lines, isMet && outcome === "Split" ? LATE_REASON : `The outcome is ${outcome}.`] };
 }
 
 /** What follows from the embedded judge's answers. */

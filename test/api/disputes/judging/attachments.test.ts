@@ -196,15 +196,21 @@ describe("the attachments of evidence", () => {
       }
     }
 
-    it("are one more text of their party, in a section of its own", async () => {
+    it("are one more text of their party for pointers, and in no request that decides", async () => {
       const { judgement, seen } = await judged([here()]);
       assert.match(
         judgement.reasons.join("\n"),
         /Attachment ".*log\.txt" of the seller was read: 10 bytes, SHA-256 0x/,
       );
-      for (const { sections } of seen) {
-        assert.strictEqual(sections.filter(({ text: content }) => content === `${here()}\nGröße: 3`).length, 1);
-      }
+      const [pointing, ...others] = seen;
+      const texts = pointing?.sections.map(({ text: content }) => content) ?? [];
+      assert.include(
+        texts,
+        `${here()}
+Größe: 3`,
+      );
+      assert.strictEqual(others.length, 2);
+      for (const { body } of others) assert.notMatch(JSON.stringify(body), /Größe|log\.txt/);
     });
 
     it("are a line if they can't be read, and no error", async () => {

@@ -1,0 +1,301 @@
+import type { LeftOut, Side, VotedAnswer } from "../case.ts";
+import type { Place } from "../prompt.ts";
+import type { Question } from "../questions.ts";
+import { hasContent } from "../texts.ts";
+import type { Look } from "./controls.ts";
+import { passagesOf, showOnly, withoutWordsOf } from "./passages.ts";
+import { findPassage } from "./search.ts";
+import type { Session } from "./session.ts";
+import { FILLER, FILLER_STATEMENT, statementOf } from "./service-texts.ts";
+import type { Shown } from "./view.ts";
+
+/** What came of asking about one question. */
+export interface Decided {
+  question: Question;
+  answer: VotedAnswer["answer"];
+  /** What led to the answer, in a sentence. */
+  reason: string;
+  /** False for a check whose own text keeps the model from answering: it doesn't bind. */
+  isBinding: boolean;
+}
+
+/** Thrown if a model can't answer what it is asked even about a text of the service's own. */
+export class UnusableModelError extends Error {
+  override readonly name = "UnusableModelError";
+}
+
+/** Thrown if too few answers came to decide anything. */
+export class TooFewAnswersError extends Error {
+  override readonly name = "TooFewAnswersError";
+}
+
+/** What every question of a dispute shares. */
+export interface Deciding {
+  session: Session;
+  /** Everything that a question needs in view. */
+  shownFor: (question: Question) => Shown[];
+  placesFor: (question: Question) => readonly Place[];
+  /** All texts of the buyer's, shown or not. */
+  textsOfBuyer: readonly string[];
+  /** What the embedded judge says, where no answer of the model counts. */
+  embedded: (question: Question) => Promise<VotedAnswer["answer"]>;
+}
+
+const MORE_REQUESTS = 8;
+/** So many requests without one sound answer are enough to look for the reason. */
+const HOPELESS = 2;
+const ENOUGH_IF_CONTRADICTING = 5;
+const CONTRADICTING_RATIO = 2;
+/** Passages that are looked for, one after the other. */
+const MOST_PASSAGES = 6;
+/** Of the buyer's texts, one is looked for: then they are left out as a whole. */
+const MOST_PASSAGES_OF_BUYER = 1;
+
+/** Decides one question after another: what one has found out about texts and model, the next one knows. */
+export function createDeciding(deciding: Deciding) {
+  const { session } = deciding;
+  const leftOut = new Set<string>();
+  let modelWorks: boolean | undefined;
+
+  /** Whether the model answers rightly about a text and a statement of the service's own. */
+  async function works(): Promise<boolean> {
+    if (modelWorks !== undefined) return modelWorks;
+    const view = { shown: [FILLER], statements: [FILLER_STATEMENT] };
+    const looks = await Promise.all([
+      ...[session.look(view, "result_first"), session.look(view, "result_last"), session.look(view, "result_first")],
+    ]);
+    modelWorks = looks.some((look) => look?.[0]?.isSound === true);
+    return modelWorks;
+  }
+
+  /** More looks at one question, until its sound answers decide it. */
+  async function settle(
+    question: Question,
+    shown: readonly Shown[],
+    { most, before = [] }: { most: number; before?: readonly Look[] },
+  ): Promise<Settled> {
+    const places = deciding.placesFor(question).filter(({ quote }) => isShown(shown, quote));
+    const view = { shown, statements: [statementOf(question)], places };
+    const looks = [...before];
+    let asked = 0;
+    while (asked < most && session.left() > 0) {
+      const pair = await session.pair(view);
+      asked += pair.length;
+      for (const look of pair) {
+        const [only] = look ?? [];
+        if (only === undefined) continue;
+        looks.push(only);
+        record(session, [question], [only], look === pair[0] ? "result_first" : "result_last");
+      }
+      const verdict = verdictOf(looks);
+      if (verdict !== undefined) return { verdict, looks };
+      if (asked >= HOPELESS && !looks.some(({ isSound }) => isSound)) break;
+    }
+    const isContradicting = most > 2 && looks.filter(({ isSound }) => isSound).length > 1;
+    return { verdict: isContradicting ? CONTRADICTING : undefined, looks };
+  }
+
+  /** What is shown without the passages that were left out before. */
+  function visible(question: Question): Shown[] {
+    const shown = deciding.shownFor(question);
+    const kept = new Set(
+      passagesOf(shown)
+        .filter((one) => !leftOut.has(keyOf(one)))
+        .map(({ id }) => id),
+    );
+    return showOnly(shown, (id) => kept.has(id));
+  }
+
+  /** Looks for the passages that break the controls, and asks again without each. `side` names whose texts are looked through. */
+  async function withoutPassages(question: Question, side?: Side): Promise<Settled> {
+    const looks: Look[] = [];
+    const most = side === undefined ? MOST_PASSAGES : MOST_PASSAGES_OF_BUYER;
+    for (let found = 0; found < most && session.left() > 0; found += 1) {
+      const texts = visible(question).filter(({ by }) => side === undefined || by === side);
+      const passage = await findPassage(session, texts, statementOf(question));
+      if (passage === undefined) break;
+      const again = await without(question, [passage]);
+      looks.push(...again.looks);
+      if (again.verdict !== undefined) return { verdict: again.verdict, looks };
+    }
+    return { verdict: undefined, looks };
+  }
+
+  /** Leaves passages out for good, and asks again. */
+  async function without(question: Question, passages: readonly LeftOut[]): Promise<Settled> {
+    for (const passage of passages) {
+      leftOut.add(keyOf(passage));
+      session.leaveOut(passage);
+    }
+    const shown = visible(question);
+    if (shown.some(({ name, value }) => name === "result" && hasContent(value))) {
+      return settle(question, shown, { most: MORE_REQUESTS });
+    }
+    const reason = "nothing of the result is left without what was left out";
+    return { verdict: { answer: "not_met", reason }, looks: [] };
+  }
+
+  /** Whether the buyer's shown texts alone break the controls. */
+  async function breaksByBuyer(question: Question): Promise<boolean> {
+    const own = visible(question).filter(({ by }) => by === "buyer");
+    if (own.length === 0) return false;
+    const pair = await session.pair({ shown: [...own, FILLER], statements: [statementOf(question)] });
+    return pair.some((look) => look?.[0]?.isSound === false);
+  }
+
+  /** Leaves out what breaks the controls in the buyer's shown texts, if need be all of them. */
+  async function withoutWordsOfBuyer(question: Question): Promise<Settled> {
+    const searched = await withoutPassages(question, "buyer");
+    if (searched.verdict !== undefined) return searched;
+    if (!(await breaksByBuyer(question))) return searched;
+    return without(
+      question,
+      passagesOf(visible(question)).filter(({ by }) => by === "buyer"),
+    );
+  }
+
+  /** The answer where nothing that breaks the controls was found. What is in view is the seller's: it gains nothing by that. */
+  async function byDirection(question: Question, looks: readonly Look[]): Promise<Omit<Decided, "question">> {
+    const isForBuyer = directionOf(looks) === "buyer";
+    const answer = isForBuyer && (await deciding.embedded(question)) === "met" ? "unclear" : "not_met";
+    const towards = isForBuyer ? "in the buyer's favour" : "in the seller's favour or nobody's";
+    const reason = `the model answers the service's own questions wrongly, ${towards}, as long as the seller's text is in view`;
+    return { answer, reason, isBinding: true };
+  }
+
+  /** The answer where the buyer's own words break the controls, and there was no time to ask without them. */
+  async function byEmbedded(question: Question): Promise<Omit<Decided, "question">> {
+    const answer = (await deciding.embedded(question)) === "met" ? "met" : "unclear";
+    const reason = `words of the buyer's make the model answer the service's own questions wrongly: the embedded judge says ${answer}`;
+    return { answer, reason, isBinding: true };
+  }
+
+  /** Finds out which text breaks the controls, and decides without it. */
+  async function afterBreaking(question: Question, looks: readonly Look[]): Promise<Omit<Decided, "question">> {
+    if (question.about === "check") {
+      const alone = await session.pair({ shown: [FILLER], statements: [statementOf(question)] });
+      if (alone.every((look) => look?.[0]?.isSound === false)) {
+        const reason = "the model answers the service's own questions wrongly with nothing but this check in view";
+        return { answer: "unclear", reason, isBinding: false };
+      }
+    }
+    if (await breaksByBuyer(question)) {
+      const again = await withoutWordsOfBuyer(question);
+      if (again.verdict !== undefined) return { ...again.verdict, isBinding: true };
+      if (session.left() === 0) return byEmbedded(question);
+    }
+    const { shown, cut } = withoutWordsOf(deciding.textsOfBuyer, visible(question));
+    if (cut.length > 0) {
+      const again = await settle(question, shown, { most: MORE_REQUESTS });
+      if (again.verdict !== undefined) {
+        for (const one of cut) session.leaveOut(one);
+        return { ...again.verdict, isBinding: true };
+      }
+    }
+    const searched = await withoutPassages(question);
+    if (searched.verdict !== undefined) return { ...searched.verdict, isBinding: true };
+    return byDirection(question, [...looks, ...searched.looks]);
+  }
+
+  /** Decides a question whose controls broke, or whose answers differed. `first` has the looks at it so far. */
+  async function decideAlone(question: Question, first: readonly Look[]): Promise<Decided> {
+    const shown = visible(question);
+    const pair = await settle(question, shown, { most: 2 });
+    if (pair.verdict !== undefined) return { question, ...pair.verdict, isBinding: true };
+    if (!(await works())) throw new UnusableModelError();
+    const { verdict, looks: all } = await settle(question, shown, { most: MORE_REQUESTS, before: pair.looks });
+    if (verdict !== undefined) return { question, ...verdict, isBinding: true };
+    if (all.length === 0) throw new TooFewAnswersError();
+    return { question, ...(await afterBreaking(question, [...first, ...all])) };
+  }
+
+  /** Decides all questions: those together that can be, the others one by one. */
+  return async function decideAll(questions: readonly Question[], shown: readonly Shown[]): Promise<Decided[]> {
+    const places = questions.flatMap((question) => deciding.placesFor(question));
+    const view = { shown, statements: questions.map(statementOf), places: [...new Set(places)] };
+    const [one, other] = await session.pair(view);
+    if (one === undefined || other === undefined) throw new TooFewAnswersError();
+    record(session, questions, one, "result_first");
+    record(session, questions, other, "result_last");
+    const decided = new Map<Question, Decided>();
+    const seen = questions.map((question, index) => ({ question, looks: [one[index], other[index]] }));
+    for (const { question, looks } of seen) {
+      const verdict = verdictOf(looks.filter((look) => look !== undefined));
+      if (verdict !== undefined) decided.set(question, { question, ...verdict, isBinding: true });
+    }
+    for (const { question, looks } of seen) {
+      if (decided.has(question)) continue;
+      if ([...decided.values()].some(({ answer }) => answer === "not_met")) {
+        const reason = "it wasn't asked about again, because another answer decides";
+        decided.set(question, { question, answer: "unclear", reason, isBinding: true });
+        continue;
+      }
+      decided.set(
+        question,
+        await decideAlone(
+          question,
+          looks.filter((look) => look !== undefined),
+        ),
+      );
+    }
+    return questions.flatMap((question) => decided.get(question) ?? []);
+  };
+}
+
+interface Settled {
+  verdict: { answer: VotedAnswer["answer"]; reason: string } | undefined;
+  looks: Look[];
+}
+
+const CONTRADICTING = { answer: "unclear", reason: "the model's answers contradict each other" } as const;
+
+/** What the sound answers say: two that agree decide; of five or more that contradict each other, more than two to one. */
+function verdictOf(looks: readonly Look[]): Settled["verdict"] {
+  const sound = looks.filter(({ isSound }) => isSound);
+  const counts = (["met", "not_met", "unclear"] as const).map((answer) => ({
+    answer,
+    count: sound.filter((look) => look.answer === answer).length,
+  }));
+  const [top] = counts.sort((left, right) => right.count - left.count);
+  if (top === undefined || top.count < 2) return undefined;
+  const rest = sound.length - top.count;
+  const isDecided = rest === 0 || (sound.length >= ENOUGH_IF_CONTRADICTING && top.count > CONTRADICTING_RATIO * rest);
+  if (!isDecided) return undefined;
+  const said = sound.filter((look) => look.answer === top.answer);
+  const reason = said
+    .map((look) => `(${look.confidence.toFixed(2)}) ${look.reason}`)
+    .slice(0, 2)
+    .join("; ");
+  return { answer: top.answer, reason };
+}
+
+/** Whom the wrong answers to the service's own questions help, by most of the looks. */
+function directionOf(looks: readonly Look[]): Side | undefined {
+  const count = (side: Side) => looks.filter(({ leaning }) => leaning === side).length;
+  if (count("buyer") === count("seller")) return undefined;
+  return count("buyer") > count("seller") ? "buyer" : "seller";
+}
+
+function record(
+  { use }: Session,
+  questions: readonly Question[],
+  looks: readonly Look[],
+  order: "result_first" | "result_last",
+) {
+  const answers: VotedAnswer[] = [];
+  const broken: string[] = [];
+  for (const [index, { text }] of questions.entries()) {
+    const look = looks[index];
+    if (look?.isSound !== true) broken.push(text);
+    else answers.push({ question: text, answer: look.answer, confidence: look.confidence, reason: look.reason });
+  }
+  use.votes.push({ order, answers, broken });
+}
+
+const keyOf = ({ field, text }: { field: string; text: string }): string => JSON.stringify([field, text]);
+
+/** Whether a part of the result is still in view. */
+function isShown(shown: readonly Shown[], quote: string): boolean {
+  const asJson = JSON.stringify(quote).slice(1, -1);
+  return shown.some(({ name, value }) => name === "result" && JSON.stringify(value).includes(asJson));
+}
