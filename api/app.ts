@@ -20,6 +20,7 @@ import { x402 } from "./http/policies/x402.ts";
 import { mountRoutes } from "./http/router.ts";
 import { IndexerBehindError, IndexerUnavailableError } from "./indexer/errors.ts";
 import { StoppingError } from "./lib/stopping.ts";
+import { DeadlineExceededError } from "./lib/timeout.ts";
 
 /** Version of the HTTP API in the API description. The path prefix is `v1` (specification section 9). */
 const API_VERSION = "1.0.0";
@@ -59,6 +60,10 @@ function translateError(error: unknown): ApiError | undefined {
   // Another process of the service, or this one after its restart, can answer the same request.
   if (error instanceof StoppingError) {
     return new ApiError("service_unavailable", { retryAfterSeconds: 1, cause: error });
+  }
+  // A call that waited longer than its limit may have had its effect, as after any outage.
+  if (error instanceof DeadlineExceededError) {
+    return new ApiError("service_unavailable", { retryAfterSeconds: 5, cause: error });
   }
   if (isDatabaseOutage(error)) return new ApiError("service_unavailable", { retryAfterSeconds: 5, cause: error });
   return undefined;
@@ -100,6 +105,7 @@ export function createApp(container: Container, steps = policySteps(container)):
     admin: container.admin,
     shutdown: container.shutdown,
     drainEnd: container.drainEnd,
+    answerLimitMs: container.answerLimitMs,
     steps,
   });
   for (const middleware of mounted) app.use(middleware);

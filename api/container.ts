@@ -118,6 +118,8 @@ export interface Container extends Platform {
   features: Features;
   /** Aborted when requests that are still under way have to be answered. */
   drainEnd: AbortSignal;
+  /** How long a request may wait for the service before it is answered 503, in milliseconds. */
+  answerLimitMs: number;
   /** Ends everything that waits or streams; call `endDrain` and `close` afterwards. */
   beginShutdown(): void;
   /** Answers the requests that wait for a system which doesn't answer. */
@@ -132,6 +134,8 @@ export interface ContainerOptions extends PlatformOptions {
 }
 
 const PROCESS_ID_BYTES = 4;
+/** What a paid call may take beside its settlement, in milliseconds. */
+const BESIDE_SETTLEMENT_MS = 10_000;
 
 /**
  * Wires the application: connections first, then the features in the order of their imports.
@@ -142,7 +146,8 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
   const draining = new AbortController();
   const platform = await connectPlatform(options, stopping.signal);
   const { env, connection, indexers } = platform;
-  const features = createFeatures(platform, { ...TIMINGS, followerPollMs: env.followerPollMs, ...options.timings });
+  const timings = { ...TIMINGS, followerPollMs: env.followerPollMs, ...options.timings };
+  const features = createFeatures(platform, timings);
   const { search } = features;
   const parts: readonly FeatureParts[] = Object.values(features);
   await Promise.all([createIndexes(connection), platform.jobs.ready]);
@@ -182,6 +187,8 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
     jobDefinitions: parts.flatMap(({ jobs = [] }) => jobs),
     loops: parts.flatMap(({ loops = [] }) => loops),
     drainEnd: draining.signal,
+    answerLimitMs:
+      options.timings?.answerLimitMs ?? Math.max(timings.answerLimitMs, env.x402.timeoutMs + BESIDE_SETTLEMENT_MS),
     beginShutdown() {
       stopping.abort(new StoppingError());
     },

@@ -24,6 +24,8 @@ import { TRANSACTION_TIMINGS } from "./features/transactions/module.ts";
 import type { TransactionTimings } from "./features/transactions/module.ts";
 import { CLAIM_TIMINGS } from "./features/x402/module.ts";
 import type { ClaimTimings } from "./features/x402/module.ts";
+import { PIPELINE_TIMINGS } from "./http/pipeline.ts";
+import type { PipelineTimings } from "./http/pipeline.ts";
 
 /** Durations for waits and background work. Tests shorten them. */
 export type Timings = TransactionTimings &
@@ -38,7 +40,8 @@ export type Timings = TransactionTimings &
   FanOutTimings &
   StreamTimings &
   MarketTimings &
-  StatementTimings;
+  StatementTimings &
+  PipelineTimings;
 
 /** The default timings. */
 export const TIMINGS: Timings = {
@@ -55,4 +58,5 @@ export const TIMINGS: Timings = {
   ...STREAM_TIMINGS,
   ...MARKET_TIMINGS,
   ...STATEMENT_TIMINGS,
+  ...PIPELINE_TIMINGS,
 };

@@ -1,6 +1,10 @@
 import {
   MongoBulkWriteError,
+  MongoError,
+  MongoErrorLabel,
+  MongoExpiredSessionError,
   MongoNetworkError,
+  MongoOperationTimeoutError,
   MongoServerSelectionError,
   MongoTopologyClosedError,
   WriteConcern,
@@ -124,12 +128,45 @@ function isUnansweredBulkWrite(error: unknown): boolean {
   return error instanceof MongoBulkWriteError && error.code === undefined;
 }
 
+/**
+ * Codes by which a server says that it can't do now what it may do a moment later: it is overloaded, changes its role, stops, or
+ * has ended what took too long.
+ */
+const PASSING_CODES: ReadonlySet<unknown> = new Set([
+  ...[6, 7, 89, 9001], // HostUnreachable, HostNotFound, NetworkTimeout, SocketException
+  ...[91, 189, 10107, 11600, 11602, 13435, 13436], // shuts down, or isn't the primary
+  ...[63, 133, 134, 150, 13388], // a shard or a member that isn't ready
+  ...[64, 79, 100], // the write concern isn't satisfied
+  ...[24, 46, 112, 365], // LockTimeout, LockBusy, WriteConflict, TemporarilyUnavailable
+  ...[50, 202, 262, 11601], // MaxTimeMSExpired, NetworkInterfaceExceededTimeLimit, ExceededTimeLimit, Interrupted
+  ...[225, 239, 246, 251, 290], // a transaction or its snapshot is too old
+  ...[43, 237, 391, 462], // CursorNotFound, CursorKilled, ReauthenticationRequired, IngressRequestRateLimitExceeded
+]);
+
+/** Labels by which server or driver say that the same may succeed later. */
+const PASSING_LABELS = [
+  MongoErrorLabel.RetryableWriteError,
+  MongoErrorLabel.TransientTransactionError,
+  MongoErrorLabel.UnknownTransactionCommitResult,
+] as const;
+
+/** Whether the server, or the driver for it, has refused for now. */
+function isPassingRefusal(error: unknown): boolean {
+  return (
+    error instanceof MongoError &&
+    (PASSING_CODES.has(error.code) || PASSING_LABELS.some((label) => error.hasErrorLabel(label)))
+  );
+}
+
 /** Whether an error means that the database is unavailable and a retry may succeed. */
 export function isDatabaseOutage(error: unknown): boolean {
   return (
     error instanceof MongoNetworkError ||
     error instanceof MongoServerSelectionError ||
     error instanceof MongoTopologyClosedError ||
+    error instanceof MongoOperationTimeoutError ||
+    error instanceof MongoExpiredSessionError ||
+    isPassingRefusal(error) ||
     isUnansweredBulkWrite(error) ||
     (error instanceof Error && "code" in error && CLOSED_SOCKET_CODES.includes(error.code))
   );

@@ -6,6 +6,7 @@ import type { Middleware, ParameterizedContext } from "koa";
 import type { Logger } from "../lib/logger.ts";
 import { ClientGoneError, untilAborted } from "../lib/stopping.ts";
 import type { WorkSignals } from "../lib/stopping.ts";
+import { DeadlineExceededError } from "../lib/timeout.ts";
 import { classesOf, rateHeaders } from "./admission.ts";
 import type { Admission, Doorkeeper } from "./admission.ts";
 import { RequestBody } from "./body.ts";
@@ -108,10 +109,37 @@ export interface PipelineOptions {
   /** Signals of the requests, aborted when the process begins to stop. */
   signals: WorkSignals;
   /**
-   * Aborted when the drain is nearly over: what is still under way is answered with the signal's reason, and begins no further
-   * step.
+   * Signals that are aborted when the drain is nearly over: what is still under way is answered with the signal's reason, and
+   * begins no further step.
    */
-  drainEnd: AbortSignal;
+  answers: WorkSignals;
+  /** How long a request may wait for the service, without the arrival of its body, before it is answered 503; in milliseconds. */
+  answerLimitMs: number;
+}
+
+/** Durations of the pipeline. */
+export interface PipelineTimings {
+  answerLimitMs: number;
+}
+
+/** Shorter than clients wait (the SDK's 30 seconds), longer than an index, a node and a settlement may take together. */
+export const PIPELINE_TIMINGS: PipelineTimings = { answerLimitMs: 25_000 };
+
+/** Aborts the signal of an answer once the service itself has taken too long; the time of the body isn't its own. */
+function createAnswerLimit(limitMs: number, due: AbortController, work: AbortController) {
+  let timer: NodeJS.Timeout | undefined;
+  const pause = () => {
+    clearTimeout(timer);
+  };
+  const start = () => {
+    pause();
+    timer = setTimeout(() => {
+      const overdue = new DeadlineExceededError("the service", limitMs);
+      due.abort(overdue);
+      work.abort(overdue);
+    }, limitMs);
+  };
+  return { start, pause };
 }
 
 type Context = ParameterizedContext<RequestState>;
@@ -123,45 +151,56 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
   return async (koaContext) => {
     const context = koaContext as unknown as Context;
     context.state.route = route.path;
-    const arrived = stepContext(route, context, options.signals);
-    const { drainEnd } = options;
+    const work = options.signals.begin();
+    const arrived = stepContext(route, context, work, options.signals);
+    const answer = options.answers.begin();
+    const due = answer.signal;
+    const limit = createAnswerLimit(options.answerLimitMs, answer, work);
     let admission: Admission | undefined;
     let produced: HandlerResult | undefined;
     const answering = async (): Promise<Answer> => {
-      drainEnd.throwIfAborted();
+      due.throwIfAborted();
+      limit.start();
       const { auth } = route;
       const { ip } = context;
       const classes = classesOf(route, context.query);
       const admitted = await options.doorkeeper.admit({ auth, ...classes, headers: context.req.headersDistinct, ip });
       admission = admitted;
+      // The request was answered while it was being admitted.
+      if (due.aborted) void admitted.settle(false);
       const { caller, budget } = admitted;
       context.set(rateHeaders(admitted.rate));
       context.state.agentId = caller?.agentId;
       const step = { ...arrived, caller, budget };
-      return runSteps([...guards, ...afterAdmission], step, drainEnd, async () => {
+      return runSteps([...guards, ...afterAdmission], step, due, async () => {
+        limit.pause();
         const requestBody = new RequestBody(context);
         await route.beforeParsing?.({ headers: context.headers, bytes: () => requestBody.bytes() }, deps);
         const validated = { ...step, ...(await parseInput(route, context, requestBody)) };
-        return runSteps(afterValidation, validated, drainEnd, async () => {
+        limit.start();
+        return runSteps(afterValidation, validated, due, async () => {
           produced = await route.handler({ ...validated, ...validated.input }, deps);
           return serialise(route, produced);
         });
       });
     };
-    /** The connections are cut soon after the drain, so no answer waits for the database then. */
-    const beforeDrainEnd = (write: Promise<void> | undefined) =>
-      untilAborted(Promise.resolve(write), drainEnd).catch(() => undefined);
+    /** An answer that is due, be it because the connections are cut soon, doesn't wait for the database. */
+    const whileTimeIsLeft = (write: Promise<void> | undefined) =>
+      untilAborted(Promise.resolve(write), due).catch(() => undefined);
     try {
-      // Chain, subgraph or database may never answer. The caller gets a 503 then instead of a connection that is cut.
-      const answer = await untilAborted(answering(), drainEnd);
-      if (isServed(answer.status)) await admission?.settle(true);
-      else await beforeDrainEnd(admission?.settle(false));
-      send(context, answer);
+      // Chain, subgraph or database may never answer. The caller gets a 503 then instead of no answer at all.
+      const answered = await untilAborted(answering(), due);
+      if (isServed(answered.status)) await admission?.settle(true);
+      else await whileTimeIsLeft(admission?.settle(false));
+      send(context, answered);
     } catch (error) {
       if (produced !== undefined && "raw" in produced && produced.raw instanceof Readable) produced.raw.destroy();
-      await beforeDrainEnd(admission?.settle(countsDespite(error)));
-      if (error instanceof ApiError && error.status === TOO_MANY) await beforeDrainEnd(admission?.countRefusal());
+      await whileTimeIsLeft(admission?.settle(countsDespite(error)));
+      if (error instanceof ApiError && error.status === TOO_MANY) await whileTimeIsLeft(admission?.countRefusal());
       throw error;
+    } finally {
+      limit.pause();
+      options.answers.end(answer);
     }
   };
 }
@@ -184,20 +223,24 @@ function requireAdmin(admin: Step | undefined): Step {
   return admin;
 }
 
-/** Runs steps, and begins none once the drain has answered the request. */
+/** Runs steps, and begins none once the request is to be answered. */
 async function runSteps<C extends StepContext>(
   steps: readonly Step<C>[],
   context: C,
-  drainEnd: AbortSignal,
+  due: AbortSignal,
   last: Next,
 ): Promise<Answer> {
-  drainEnd.throwIfAborted();
+  due.throwIfAborted();
   const [first, ...rest] = steps;
-  return first === undefined ? last() : first(context, () => runSteps(rest, context, drainEnd, last));
+  return first === undefined ? last() : first(context, () => runSteps(rest, context, due, last));
 }
 
-function stepContext(route: RouteDefinition<never>, context: Context, signals: WorkSignals): StepContext {
-  const work = signals.begin();
+function stepContext(
+  route: RouteDefinition<never>,
+  context: Context,
+  work: AbortController,
+  signals: WorkSignals,
+): StepContext {
   context.res.once("close", () => {
     signals.end(work);
     if (!context.res.writableFinished) work.abort(new ClientGoneError());

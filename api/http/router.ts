@@ -10,9 +10,11 @@ import { runRoute } from "./pipeline.ts";
 import type { PipelineOptions } from "./pipeline.ts";
 
 /** What routes are mounted with. */
-export type MountOptions = Omit<PipelineOptions, "signals"> & {
+export type MountOptions = Omit<PipelineOptions, "signals" | "answers"> & {
   /** Aborted when the process begins to stop. */
   shutdown: AbortSignal;
+  /** Aborted when the drain is nearly over: what is still under way is answered then. */
+  drainEnd: AbortSignal;
 };
 
 /**
@@ -22,9 +24,13 @@ export type MountOptions = Omit<PipelineOptions, "signals"> & {
 export function mountRoutes<Deps>(
   routes: readonly RouteDefinition<Deps>[],
   deps: Deps,
-  { shutdown, ...given }: MountOptions,
+  { shutdown, drainEnd, ...given }: MountOptions,
 ): Middleware[] {
-  const options: PipelineOptions = { ...given, signals: createWorkSignals(shutdown) };
+  const options: PipelineOptions = {
+    ...given,
+    signals: createWorkSignals(shutdown),
+    answers: createWorkSignals(drainEnd),
+  };
   const router = new Router({ sensitive: true });
   for (const route of bySpecificity(routes)) {
     if (route.auth === "admin" && options.admin === undefined) continue;

@@ -37,6 +37,27 @@ export const DOOR_FAULTS: ApiMutant[] = [
     tests: ["http/every-route.test.ts"],
   },
   {
+    fault: "what the database refuses for now is a fault of the service",
+    file: "db/connection.ts",
+    from: "    isPassingRefusal(error) ||\n",
+    to: "    (isPassingRefusal(error) && error instanceof MongoBulkWriteError) ||\n",
+    tests: ["db/outages.test.ts"],
+  },
+  {
+    fault: "a request waits for a hanging database as long as that hangs",
+    file: PIPELINE,
+    from: "      due.abort(overdue);\n",
+    to: "",
+    tests: ["http/answer-limit.test.ts"],
+  },
+  {
+    fault: "a slow body is taken for a slow service",
+    file: PIPELINE,
+    from: "        limit.pause();\n        const requestBody",
+    to: "        const requestBody",
+    tests: ["http/answer-limit.test.ts"],
+  },
+  {
     fault: "a number that becomes zero passes as kept",
     file: "lib/exact-number.ts",
     from: "(exponent ?? 0) <= SAFE_EXPONENT",

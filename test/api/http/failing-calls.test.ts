@@ -1,0 +1,198 @@
+// What every route that writes answers while one of the calls that it waits for fails or hangs.
+import { randomUUID } from "node:crypto";
+
+import { assert } from "chai";
+
+import { routes } from "../../../api/app.ts";
+import { signWebhook } from "../../../api/features/webhooks/signature.ts";
+import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
+import { listingBody, readStack, startTestApi } from "../../fixtures/api.ts";
+import type { Answer, RequestOptions, TestApi } from "../../fixtures/api.ts";
+import { createEscrow, fund } from "../../fixtures/deals.ts";
+import { AS_ADMIN } from "../../fixtures/environment.ts";
+import { faultyDatabase, faultyServer } from "../../fixtures/faults.ts";
+import type { FaultKind, FaultyRoute } from "../../fixtures/faults.ts";
+import { keyRequestBody } from "../../fixtures/sign-in.ts";
+import { bodyCases } from "./body-cases.ts";
+import { openScene, transactionPath } from "./body-scene.ts";
+import type { Scene } from "./body-scene.ts";
+
+const SECRET = "a-secret-that-only-the-rpc-provider-knows";
+const ANSWER_LIMIT_MS = 200;
+const FAILING = ["broken", "lost", "refused"] as const;
+const HANGING = ["hangs", "mute"] as const;
+/** No request waits for more calls. */
+const MANY_CALLS = 80;
+
+/** A request that is prepared while nothing fails. */
+interface Write {
+  name: string;
+  prepare: () => PreparedRequest | Promise<PreparedRequest>;
+}
+
+type PreparedRequest = [method: string, path: string, options: RequestOptions];
+
+describe("a write while one of the calls that it waits for", () => {
+  let database: FaultyRoute;
+  let chain: FaultyRoute;
+  let subgraph: FaultyRoute;
+  /** Takes its time, and prepares what is written. */
+  let api: TestApi;
+  /** The same service with a short limit, so that many calls can hang. */
+  let hurried: TestApi;
+  let scene: Scene;
+  let fundingHash: string;
+
+  before(async () => {
+    const { mongodbUri, networks } = await readStack();
+    database = await faultyDatabase(mongodbUri);
+    chain = await faultyServer(networks["base-sepolia"].rpcUrl);
+    subgraph = await faultyServer(networks["base-sepolia"].subgraphUrl);
+    const env = {
+      mongodbUri: database.url,
+      rpcUrls: { "base-sepolia": chain.url, base: networks.base.rpcUrl },
+      subgraphUrls: { "base-sepolia": subgraph.url, base: networks.base.subgraphUrl },
+      internalWebhookSecret: SECRET,
+      adminApiKey: ADMIN_KEY,
+    };
+    const options = { oneProcess: "the faults are between this process and its servers", env };
+    api = await startTestApi(options);
+    hurried = await startTestApi({
+      ...options,
+      databaseName: api.container.connection.name,
+      timings: { answerLimitMs: ANSWER_LIMIT_MS },
+    });
+    scene = await openScene(api);
+    const { transactionHash } = await createEscrow(scene.market, scene.pending);
+    fundingHash = transactionHash;
+    await fund(scene.market, scene.pending, fundingHash);
+  });
+  const failNone = () => {
+    for (const route of [database, chain, subgraph]) route.fail(0, "broken");
+  };
+  afterEach(failNone);
+  after(async () => {
+    await hurried.close();
+    await api.close();
+    await Promise.all([database.close(), chain.close(), subgraph.close()]);
+  });
+
+  /** Writes whose case in the other tests can't succeed more than once, or doesn't get far. */
+  const own: Record<string, Write["prepare"]> = {
+    "POST auth/keys": async () => {
+      const { account } = await api.registerAgent();
+      return ["POST", "/api/v1/auth/keys", { body: await keyRequestBody(account) }];
+    },
+    "DELETE auth/keys": async () => ["DELETE", "/api/v1/auth/keys", { key: (await api.registerAgent()).apiKey }],
+    "DELETE services/{id}": async () => {
+      const key = scene.market.seller.apiKey;
+      const { body } = await api.request("POST", "/api/v1/services", { key, body: listingBody() });
+      return ["DELETE", `/api/v1/services/${body.data.id}`, { key }];
+    },
+    "DELETE webhooks/{webhookId}": async () => {
+      const key = scene.stranger.apiKey;
+      const hook = { url: "https://agent.example/hook", events: ["escrow.funded"] };
+      const { body } = await api.request("POST", "/api/v1/webhooks", { key, body: hook });
+      return ["DELETE", `/api/v1/webhooks/${body.data.webhookId}`, { key }];
+    },
+    "POST webhooks": async () => {
+      const { apiKey: key } = await api.registerAgent();
+      return [
+        "POST",
+        "/api/v1/webhooks",
+        { key, body: { url: "https://agent.example/hook", events: ["escrow.funded"] } },
+      ];
+    },
+    "POST transactions/{id}/fund": () => {
+      const path = transactionPath(scene.pending, "/fund");
+      return ["POST", path, { key: scene.market.buyer.apiKey, body: { txHash: fundingHash } }];
+    },
+    "POST messages to a topic": () => {
+      const body = { topic: "prices", contentType: "text/plain", body: "3" };
+      return ["POST", "/api/v1/messages", { key: scene.market.buyer.apiKey, body }];
+    },
+    "PATCH messages/{id}": async () => {
+      const { buyer, seller } = scene.market;
+      const body = { toAgentId: seller.agentId, contentType: "text/plain", body: "Read me" };
+      const sent = await api.request("POST", "/api/v1/messages", { key: buyer.apiKey, body });
+      return ["PATCH", `/api/v1/messages/${sent.body.data.id}`, { key: seller.apiKey, body: { read: true } }];
+    },
+    "POST internal/webhooks/chain": () => {
+      const rawBody = "{}";
+      const signature = signWebhook(SECRET, rawBody, Math.floor(Date.now() / 1_000));
+      const headers = { "content-type": "application/json", "x-service-signature": signature };
+      return ["POST", "/internal/webhooks/chain", { rawBody, headers }];
+    },
+    "POST admin/agents/{id}/kya": () => {
+      const body = { level: 1, reason: "Checked by hand" };
+      return ["POST", `/api/v1/admin/agents/${scene.stranger.agentId}/kya`, { ...AS_ADMIN, body }];
+    },
+    "POST admin/disputes/{disputeId}/ruling": () => {
+      const body = { outcome: "SellerPaid", rationale: "It was delivered" };
+      return ["POST", `/api/v1/admin/disputes/dsp_${"0".repeat(32)}/ruling`, { ...AS_ADMIN, body }];
+    },
+  };
+  const cases = bodyCases(() => scene);
+  const writes: Write[] = [
+    ...Object.entries(own).map(([name, prepare]) => ({ name, prepare })),
+    ...cases
+      .filter(({ name }) => own[name] === undefined)
+      .map(({ name, method, path, key, body }): Write => ({
+        name,
+        prepare: async () => {
+          const presented = key();
+          const options = { body: await body(), ...(presented === undefined ? {} : { key: presented }) };
+          return [method, path(), options];
+        },
+      })),
+  ];
+
+  it("are all here", () => {
+    const named = new Set(writes.map(({ name }) => name.split(" ").slice(0, 2).join(" ")));
+    const missing = routes
+      .filter(({ method, readsOnly }) => method !== "GET" && !readsOnly)
+      .map(({ method, path }) => `${method} ${path.replace(/^\/(api\/)?(v1\/)?/, "")}`)
+      .filter((name) => !named.has(name));
+    assert.deepEqual(missing, []);
+  });
+
+  function assertOffered({ status, headers, text }: Answer, what: string): void {
+    if (status < 500) return;
+    assert.strictEqual(status, 503, `${what}: ${text}`);
+    assert.match(headers.get("retry-after") ?? "", /^\d+$/, `${what}: ${text}`);
+  }
+
+  /** Sends a write again and again, with another of its calls failed each time, in one of these ways, until all have been. */
+  async function failEach(write: Write, route: FaultyRoute, kinds: readonly FaultKind[]): Promise<void> {
+    const service = kinds === HANGING ? hurried : api;
+    for (let number = 1; ; number += 1) {
+      assert.isBelow(number, MANY_CALLS, write.name);
+      const kind = kinds[(writes.indexOf(write) + number) % kinds.length] ?? "broken";
+      route.fail(0, kind);
+      const [method, path, options] = await write.prepare();
+      const headers = { ...options.headers, "idempotency-key": randomUUID() };
+      route.fail(number, kind);
+      const answer = await service.request(method, path, { ...options, headers });
+      if (route.calls < number) return;
+      assertOffered(answer, `${write.name}, call ${number} ${kind}`);
+    }
+  }
+
+  for (const write of writes) {
+    it(`to the database fails, is answered by 503 or better: ${write.name}`, async () => {
+      await failEach(write, database, FAILING);
+    });
+    it(`to the database hangs, is answered within its limit: ${write.name}`, async () => {
+      await failEach(write, database, HANGING);
+    });
+    it(`to the chain or the subgraph fails or hangs, is answered by 503 or better: ${write.name}`, async () => {
+      const [method, path, options] = await write.prepare();
+      failNone();
+      await api.request(method, path, options);
+      for (const route of [chain, subgraph].filter(({ calls }) => calls > 0)) {
+        await failEach(write, route, FAILING);
+        await failEach(write, route, HANGING);
+      }
+    });
+  }
+});
