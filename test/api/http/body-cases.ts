@@ -183,7 +183,7 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
         ["query", texts(1_000)],
         ["filters", [7, null, "text", []]],
         ["explain", ["true", 1, null]],
-        ["limit", [5]],
+        ["limit", ["5", null, 0, 51, 1.5]],
       ],
     },
     {
