@@ -6,7 +6,8 @@ import { escrowAbi } from "./abis.ts";
 import type { Deployment } from "./deployment.ts";
 import { lookupReceipt } from "./receipt-lookup.ts";
 import type { ReceiptLookup } from "./receipt-lookup.ts";
-import { createRpc } from "./rpc.ts";
+import { createRpc, endingWith } from "./rpc.ts";
+import type { RpcCall } from "./rpc.ts";
 
 const usdcAbi = parseAbi([
   "event Transfer(address indexed from, address indexed to, uint256 value)",
@@ -53,7 +54,7 @@ export interface Holding {
 }
 
 /** Reads payments on one network. Every method throws ChainUnavailableError if its server is unreachable. */
-export interface PaymentChain {
+export interface PaymentReads {
   /** The latest block's number and time in unix seconds. */
   head(): Promise<{ number: number; timestamp: number }>;
   /** Recipient of the platform's fees. */
@@ -65,6 +66,12 @@ export interface PaymentChain {
   holding(token: Address, owner: Address): Promise<Holding>;
   /** Whether each of some authorisations was used or cancelled by a block. One call for all of them. */
   areAuthorizationsUsed(authorizations: readonly AuthorizationId[], blockNumber: number): Promise<boolean[]>;
+}
+
+/** The reads of payments, with and without an end. */
+export interface PaymentChain extends PaymentReads {
+  /** The same reads until a signal aborts; each throws ChainUnavailableError then. */
+  until(signal: AbortSignal): PaymentReads;
 }
 
 /** Settings of a payment chain. */
@@ -84,7 +91,13 @@ const SEARCHED_BLOCKS = 9_000;
 /** Creates a reader of payments. It holds no key and sends nothing. */
 export function createPaymentChain({ network, rpcUrl, deployment }: PaymentChainOptions): PaymentChain {
   const rpc = createRpc({ network, rpcUrl, timeoutMs: TIMEOUT_MS, attempts: ATTEMPTS });
+  return {
+    ...readsOf(rpc, deployment),
+    until: (signal) => readsOf(endingWith(rpc, network, signal), deployment),
+  };
+}
 
+function readsOf(rpc: RpcCall, deployment: Deployment): PaymentReads {
   const head = async (): Promise<{ number: number; timestamp: number }> => {
     const block = await rpc((client) => client.getBlock({ blockTag: "latest", includeTransactions: false }));
     return { number: Number(block.number), timestamp: Number(block.timestamp) };

@@ -16,6 +16,7 @@ import type { HttpTransport, PublicClient } from "viem";
 
 import type { Network } from "../config/constants.ts";
 import { retry } from "../lib/retry.ts";
+import { untilAborted } from "../lib/stopping.ts";
 import { ChainUnavailableError } from "./errors.ts";
 
 /** Limits for calls to one JSON-RPC server. */
@@ -58,11 +59,35 @@ export function isUnreachable(error: unknown): boolean {
   return found !== null;
 }
 
+/** `fetch` with a timeout in milliseconds that includes the answer's body: viem's own ends with the headers. */
+export function fetchWithin(timeoutMs: number): typeof fetch {
+  return (input, init) => fetch(input, { ...init, signal: AbortSignal.timeout(timeoutMs) });
+}
+
+/**
+ * The same calls, but each ends as soon as a signal aborts. A request that is under way then ends by its own limits.
+ * @throws ChainUnavailableError then
+ */
+export function endingWith(rpc: RpcCall, network: Network, signal: AbortSignal): RpcCall {
+  return async (call) => {
+    try {
+      signal.throwIfAborted();
+      return await untilAborted(rpc(call), signal);
+    } catch (error) {
+      if (signal.aborted && error === signal.reason) throw new ChainUnavailableError(network, error);
+      throw error;
+    }
+  };
+}
+
 /** A read-only JSON-RPC client. Calls made in the same tick share one HTTP request. */
 export function createRpc(options: RpcOptions): RpcCall {
   const client = createPublicClient({
     // viem's own retries have no jitter, so `retry` below is used instead.
-    transport: http(options.rpcUrl, { timeout: options.timeoutMs, retryCount: 0, batch: true }),
+    transport: http(options.rpcUrl, {
+      ...{ timeout: options.timeoutMs, fetchFn: fetchWithin(options.timeoutMs) },
+      ...{ retryCount: 0, batch: true },
+    }),
   });
   return async (call) => {
     try {

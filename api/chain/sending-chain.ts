@@ -166,7 +166,7 @@ function revertDataOf(error: BaseError): Hex | undefined {
 const MAX_REASON_LENGTH = 200;
 
 /** What the node said, without the request: it may hold the address of the server with a provider's key. */
-function reasonOf(error: BaseError): string {
+export function reasonOf(error: BaseError): string {
   const innermost = error.walk();
   const text = innermost instanceof BaseError ? innermost.details || innermost.shortMessage : innermost.message;
   return text.slice(0, MAX_REASON_LENGTH);

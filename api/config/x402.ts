@@ -23,7 +23,7 @@ export interface X402Settings {
   prices: Readonly<Record<CallClass, bigint>>;
   /** Sizes of the prepaid packs, in calls (decision 46). */
   packCalls: readonly number[];
-  /** How long a settlement may take before its outcome counts as unknown (decision 49), in milliseconds. */
+  /** How long verification and settlement may take before their outcome counts as unknown (decision 49), in milliseconds. */
   timeoutMs: number;
 }
 

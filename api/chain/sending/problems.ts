@@ -23,12 +23,25 @@ export type Obstacle<P extends string = string> =
   /** The chain has what the call is for. */
   | { kind: "done" };
 
-/** Answers that the chain explains at the next look. Nodes word them differently. */
-const EXPECTED_REFUSALS =
-  /already known|already imported|known transaction|nonce too low|underpriced|below base fee|less than block base fee/i;
+/** What nodes say that have the transaction already. It is sent then. */
+const KNOWN = /\balready ?known|already imported|\bknown transaction/i;
+/** What nodes say if another transaction has the nonce, in a block or waiting for one. */
+const NONCE_TAKEN = /nonce too low|replacement transaction underpriced/i;
+/** Further answers that the chain explains at the next look. Nodes word them differently. */
+const EXPECTED_REFUSALS = /underpriced|below base fee|less than block base fee/i;
+
+/** What a node's refusal of a signed transaction means. */
+export type RefusalMeaning = "known" | "nonce_taken" | "expected" | "other";
+
+/** Reads a node's refusal of a signed transaction. */
+export function meaningOf(reason: string): RefusalMeaning {
+  if (KNOWN.test(reason)) return "known";
+  if (NONCE_TAKEN.test(reason)) return "nonce_taken";
+  return EXPECTED_REFUSALS.test(reason) ? "expected" : "other";
+}
 
 /** Classifies a node's refusal of a signed transaction; undefined if only the chain can tell what it means. */
 export function refusalProblem(reason: string): SendingProblem | undefined {
   if (/insufficient funds/i.test(reason)) return "no_ether";
-  return EXPECTED_REFUSALS.test(reason) ? undefined : "unexpected";
+  return meaningOf(reason) === "other" ? "unexpected" : undefined;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { ChainUnavailableError } from "../../chain/errors.ts";
-import type { PaymentChain } from "../../chain/payment-chain.ts";
+import type { PaymentReads } from "../../chain/payment-chain.ts";
 import type { Network } from "../../config/constants.ts";
 import { pauseAfter } from "../../lib/retry.ts";
 
@@ -25,15 +25,24 @@ export function tooOldError(network: Network): ChainUnavailableError {
   return new ChainUnavailableError(network, undefined, message);
 }
 
+/** What to wait for a younger block with. */
+export interface BlockWait {
+  /** Its reads end with the signal. */
+  chain: Pick<PaymentReads, "head">;
+  network: Network;
+  patienceMs: number;
+  signal: AbortSignal;
+}
+
 /** Waits until the server has a block that is younger than a moment. @throws ChainUnavailableError */
 export async function untilYoungerBlock(
-  { chain, network, patienceMs }: { chain: Pick<PaymentChain, "head">; network: Network; patienceMs: number },
+  { chain, network, patienceMs, signal }: BlockWait,
   moment: Date,
   leadSeconds = 0,
 ): Promise<void> {
   const end = performance.now() + patienceMs;
   for (let looks = 0; !isYounger((await chain.head()).timestamp, moment, leadSeconds); looks += 1) {
-    if (performance.now() > end) throw tooOldError(network);
+    if (signal.aborted || performance.now() > end) throw tooOldError(network);
     await sleep(pauseAfter(looks, PAUSE));
   }
 }

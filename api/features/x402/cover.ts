@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Address, Hex } from "viem";
 
-import type { Holding, PaymentChain } from "../../chain/payment-chain.ts";
+import type { Holding, PaymentChain, PaymentReads } from "../../chain/payment-chain.ts";
 import type { Network } from "../../config/constants.ts";
 import { pauseAfter } from "../../lib/retry.ts";
 import { isYounger, tooOldError } from "./block-age.ts";
@@ -15,7 +15,7 @@ import type { SignedClaim } from "./settlement.ts";
 export interface CoverDeps {
   claims: Pick<Claims, "findRecentBeside">;
   network: Network;
-  chain: Pick<PaymentChain, "holding" | "areAuthorizationsUsed">;
+  chain: Pick<PaymentChain, "until">;
   timings: Pick<ClaimTimings, "x402PatienceMs">;
 }
 
@@ -25,7 +25,7 @@ export interface CoverDeps {
  * told, because no block is young enough
  * @param leadSeconds how far the chain's clock is ahead of ours
  */
-export type RequireCover = (claim: SignedClaim, leadSeconds?: number) => Promise<void>;
+export type RequireCover = (claim: SignedClaim, signal: AbortSignal, leadSeconds?: number) => Promise<void>;
 
 /** First and longest pause between two looks at the other payments. */
 const PAUSE = { minMs: 100, maxMs: 1_000 };
@@ -41,26 +41,31 @@ const PAUSE = { minMs: 100, maxMs: 1_000 };
  */
 export function createCover({ claims, network, chain, timings }: CoverDeps): RequireCover {
   /** The payments that will still take money after the block of the holding. */
-  async function outstanding(others: readonly ClaimRecord[], holding: Holding): Promise<ClaimRecord[]> {
+  async function outstanding(
+    reads: PaymentReads,
+    others: readonly ClaimRecord[],
+    holding: Holding,
+  ): Promise<ClaimRecord[]> {
     const { blockNumber, blockTimestamp } = holding;
     const valid = others.filter(({ payment }) => BigInt(payment?.validBefore ?? 0) > BigInt(blockTimestamp));
     const authorizations = valid.map(({ token, payer, nonce }) => ({
       ...{ token: token as Address, from: payer as Address, nonce: nonce as Hex },
     }));
-    const areUsed = await chain.areAuthorizationsUsed(authorizations, blockNumber);
+    const areUsed = await reads.areAuthorizationsUsed(authorizations, blockNumber);
     return valid.filter((_, index) => areUsed[index] === false);
   }
 
-  return async (claim, leadSeconds = 0) => {
+  return async (claim, signal, leadSeconds = 0) => {
+    const reads = chain.until(signal);
     const end = performance.now() + timings.x402PatienceMs;
     for (let looks = 0; ; looks += 1) {
       // The claims first: one that is settled in between is in the holding, and its authorisation is used.
       const others = await claims.findRecentBeside(claim);
-      const holding = await chain.holding(claim.token as Address, claim.payer as Address);
+      const holding = await reads.holding(claim.token as Address, claim.payer as Address);
       if (holding.units >= sumOf([claim, ...others])) return;
-      const open = await outstanding(others, holding);
+      const open = await outstanding(reads, others, holding);
       if (holding.units >= sumOf([claim, ...open])) return;
-      const isLate = performance.now() > end;
+      const isLate = signal.aborted || performance.now() > end;
       if (isYounger(holding.blockTimestamp, claim.startedAt, leadSeconds)) {
         const earlier = open.filter((other) => isEarlier(other, claim));
         if (isLate || holding.units < sumOf([claim, ...earlier])) throw new ProofRefusedError("insufficient_balance");

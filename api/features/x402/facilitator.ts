@@ -4,6 +4,7 @@ import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import type { Hash } from "viem";
 
 import type { FacilitatorKey } from "../../config/facilitator-key.ts";
+import { untilAborted } from "../../lib/stopping.ts";
 import { facilitatorAuthorization } from "./facilitator-authorization.ts";
 import type { Refusal, SignedProof } from "./proof.ts";
 import { requirementsV1, requirementsV2 } from "./terms.ts";
@@ -31,14 +32,21 @@ export type SettleAttempt =
 export interface Facilitator {
   /**
    * Undefined for a payment that can be settled now.
+   * @param signal ends the wait
    * @throws FacilitatorUnavailableError, ChainUnavailableError
    */
-  verify(proof: SignedProof, terms: Terms): Promise<Refusal | undefined>;
+  verify(proof: SignedProof, terms: Terms, signal: AbortSignal): Promise<Refusal | undefined>;
   /**
    * Settles, or tries to. Never throws.
+   * @param signal ends the wait. The outcome is unknown then
    * @param beforeSending called with the hash of a transaction before that is sent, if the facilitator tells
    */
-  settle(proof: SignedProof, terms: Terms, beforeSending: (txHash: Hash) => Promise<void>): Promise<SettleAttempt>;
+  settle(
+    proof: SignedProof,
+    terms: Terms,
+    signal: AbortSignal,
+    beforeSending: (txHash: Hash) => Promise<void>,
+  ): Promise<SettleAttempt>;
 }
 
 /** A proof and terms in the form that the official packages take. */
@@ -122,10 +130,10 @@ export function createHttpFacilitator({ url, key, timeoutMs }: HttpFacilitatorOp
   const authorization = key === undefined ? {} : { createAuthHeaders: facilitatorAuthorization(url, key) };
   const client = new HTTPFacilitatorClient({ url, timeoutMs, ...authorization });
   return {
-    async verify(proof, terms) {
+    async verify(proof, terms, signal) {
       const { payload, requirements } = officialPayment(proof, terms);
       try {
-        const { isValid, invalidReason } = await client.verify(payload, requirements);
+        const { isValid, invalidReason } = await untilAborted(client.verify(payload, requirements), signal);
         return isValid ? undefined : refusalOf(invalidReason);
       } catch (error) {
         if (error instanceof VerifyError && error.statusCode < 500) return refusalOf(error.invalidReason);
@@ -133,10 +141,10 @@ export function createHttpFacilitator({ url, key, timeoutMs }: HttpFacilitatorOp
       }
     },
 
-    async settle(proof, terms) {
+    async settle(proof, terms, signal) {
       const { payload, requirements } = officialPayment(proof, terms);
       try {
-        return attemptOf(await client.settle(payload, requirements));
+        return attemptOf(await untilAborted(client.settle(payload, requirements), signal));
       } catch (error) {
         if (!(error instanceof SettleError)) return { kind: "unknown", cause: error };
         const { transaction, errorReason } = error;

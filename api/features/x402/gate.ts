@@ -19,7 +19,7 @@ import type { Presented, Proof, Refusal, SignedProof, TransferProof } from "./pr
 import { createRepeats } from "./repeats.ts";
 import type { createReservations, Purpose } from "./reserve.ts";
 import type { Settlement, Settlements, SignedClaim } from "./settlement.ts";
-import type { Terms } from "./terms.ts";
+import { createTimeLimit } from "./time-limit.ts";
 import { callOf, isSamePayment, isSameRequest, purposeOf } from "./visit.ts";
 import type { Visit } from "./visit.ts";
 
@@ -34,7 +34,7 @@ export interface GateDeps {
   /** Undefined if signed payments can't be settled. */
   settlements: Settlements | undefined;
   /** @throws ConfigurationError, ChainUnavailableError */
-  requirePayee: () => Promise<void>;
+  requirePayee: (signal: AbortSignal) => Promise<void>;
   readClocks: () => Promise<Clocks>;
   log: Logger;
 }
@@ -78,7 +78,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     if (known !== undefined) return useAgain(visit, known, proof);
     // Afterwards: a payment that was used for a call of another price asks for no other one.
     requireTerms(presented, terms);
-    await deps.requirePayee();
+    await visit.time.within(deps.requirePayee);
     const purpose = purposeOf(visit, presented);
     if (proof.kind === "signed") return paySigned(visit, { ...presented, proof }, purpose);
     const claim = await transferClaim(visit, proof, purpose);
@@ -91,9 +91,10 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     purpose: Purpose,
   ): Promise<Answer> {
     const { proof } = presented;
+    const { terms, clocks, time } = visit;
     let claim: ClaimRecord | undefined;
     try {
-      claim = await reservations.signed(proof, visit.terms, purpose, visit.clocks);
+      claim = await time.within((signal) => reservations.signed(proof, terms, purpose, { clocks, signal }));
     } catch (error) {
       // Another request may have paid with it since it was looked up.
       const isUsed = error instanceof ProofRefusedError && error.reason === "authorization_used";
@@ -116,12 +117,12 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
 
   /** Reserves a transfer; undefined if all that pay the price have claims. */
   async function transferClaim(
-    { agentId, terms }: Visit,
+    { agentId, terms, time }: Visit,
     proof: TransferProof,
     purpose: Purpose,
   ): Promise<ClaimRecord | undefined> {
     try {
-      return await reservations.transfer(proof, terms, purpose);
+      return await time.within((signal) => reservations.transfer(proof, terms, purpose, signal));
     } catch (error) {
       if (!(error instanceof ProofRefusedError)) throw error;
       const taken = await claims.findByTransfer(terms.network, proof.txHash);
@@ -202,7 +203,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
       try {
         if (isSigned(claim)) {
           if (!(await claims.beginSettling(claim, storable))) throw new ProofRefusedError("proof_in_use");
-          return await conclude(visit, claim, await settle(claim, visit.terms, true), answer);
+          return await conclude(visit, claim, await settle(visit, claim, true), answer);
         }
         if (storable !== undefined) await claims.keepAnswer(claim, storable);
         const { txHash = "", position = 0 } = claim;
@@ -216,13 +217,15 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
   }
 
   /** Runs the call. Without an answer below 400 the payment is free again. */
-  async function run({ context, terms, next }: Visit, claim: ClaimRecord): Promise<Answer> {
+  async function run({ context, terms, time, next }: Visit, claim: ClaimRecord): Promise<Answer> {
     if (context.headers["idempotency-key"] === undefined) {
       context.operation.recognise({ startedAt: claim.startedAt, seed: claim.seed, isRepeat: claim.runs > 1 });
     }
     try {
       // A call that ran before may have had its effect, so it isn't refused any more.
-      if (isSigned(claim) && claim.runs === 1) await deps.requireCover(claim, terms.leadSeconds);
+      if (isSigned(claim) && claim.runs === 1) {
+        await time.within((signal) => deps.requireCover(claim, signal, terms.leadSeconds));
+      }
       return await next();
     } catch (error) {
       // If this fails too, the lease ends by itself.
@@ -244,7 +247,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     const claim = await claims.takeOver(due._id);
     if (claim === undefined || !isSigned(claim)) return desk.pending(charge, terms, due.payment?.txHashes.at(-1));
     return withRenewal(claim, async () => {
-      const settlement = await settle(claim, terms, false);
+      const settlement = await settle(visit, claim, false);
       if (settlement.kind === "failed") {
         await claims.release(claim);
         return { failed: settlement.reason };
@@ -262,7 +265,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
    */
   async function handOver(visit: Visit, due: ClaimRecord, proof?: Proof): Promise<Answer> {
     const kept = await claims.answerOf(due);
-    const claim = await takeDelivery(due);
+    const claim = await visit.time.within((signal) => takeDelivery(due, signal));
     if (claim === undefined) {
       const sent = proof === undefined ? undefined : await repeats.sentAnswer(visit, [due], proof);
       if (sent === undefined) throw new ProofRefusedError("proof_already_used");
@@ -277,13 +280,13 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
   }
 
   /** Waits while another request sends the answer; undefined once it is sent. @throws ProofRefusedError if that takes long */
-  async function takeDelivery(due: ClaimRecord): Promise<ClaimRecord | undefined> {
+  async function takeDelivery(due: ClaimRecord, signal: AbortSignal): Promise<ClaimRecord | undefined> {
     const end = performance.now() + claims.patienceMs;
     for (let looks = 0; ; looks += 1) {
       const taken = await claims.takeDelivery(due._id);
       if (typeof taken !== "string") return taken;
       if (taken === "sent") return undefined;
-      if (performance.now() > end) throw new ProofRefusedError("proof_in_use");
+      if (signal.aborted || performance.now() > end) throw new ProofRefusedError("proof_in_use");
       await sleep(pauseAfter(looks, SENDING_PAUSE));
     }
   }
@@ -302,10 +305,10 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     return { ...desk.receipted(answer, claim, txHash), onSending: (isSent) => void noteSent(isSent) };
   }
 
-  const settle = (claim: SignedClaim, terms: Terms, isFirst: boolean): Promise<Settlement> => {
-    if (settlements === undefined) return Promise.resolve({ kind: "pending", txHash: undefined });
-    return settlements.settle(claim, terms, isFirst);
-  };
+  async function settle({ terms, time }: Visit, claim: SignedClaim, isFirst: boolean): Promise<Settlement> {
+    if (settlements === undefined) return { kind: "pending", txHash: undefined };
+    return time.within((signal) => settlements.settle(claim, terms, isFirst, signal));
+  }
 
   async function conclude(visit: Visit, claim: ClaimRecord, settlement: Settlement, answer: Answer): Promise<Answer> {
     switch (settlement.kind) {
@@ -350,10 +353,11 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
       if (caller === undefined) return next();
       if (charge === undefined) return (await repeats.freeAnswer(context, caller)) ?? next();
       if (settings.payTo === undefined) return desk.ask(charge, undefined);
-      const clocks = await deps.readClocks();
+      const time = createTimeLimit(settings.timeoutMs);
+      const clocks = await time.within(deps.readClocks);
       const terms = desk.termsOf(charge, context.path, clocks);
       if (terms === undefined) return desk.ask(charge, undefined);
-      const visit = { ...callOf(context, caller), context, charge, terms, clocks, next };
+      const visit = { ...callOf(context, caller), context, charge, terms, clocks, time, next };
       try {
         return await admit(visit);
       } catch (error) {

@@ -71,7 +71,7 @@ export const x402Module = defineFeature({
       facilitator === undefined
         ? undefined
         : createSettlements({
-            ...{ chain, facilitator, log, timeoutMs },
+            ...{ chain, facilitator, log },
             noteTransaction: (claim, txHash) => claims.noteTransaction(claim, txHash),
             onOutcome: counters.settlement,
           });
@@ -87,10 +87,11 @@ export const x402Module = defineFeature({
       ...{ settings, packs, desk, claims, settlements, log },
       reservations: createReservations({ claims, chain, facilitator }),
       requireCover: createCover({ claims, network, chain, timings }),
-      requirePayee: async () => payee?.require(),
+      requirePayee: async (signal) => payee?.require(signal),
       readClocks: async () => ({ chainTime: await chainTime.latest(), wallTime: toUnixSeconds(clock.now()) }),
     });
-    const unfinished = settlements === undefined ? undefined : finishSettlements({ claims, settlements, log });
+    const unfinished =
+      settlements === undefined ? undefined : finishSettlements({ claims, settlements, log, timeoutMs });
     const services: X402Deps = { packs };
     return {
       ...{ services, models, gate },

@@ -7,7 +7,6 @@ import {
   defineChain,
   encodeFunctionData,
   http,
-  NonceTooLowError,
   publicActions,
   TransactionNotFoundError,
 } from "viem";
@@ -15,25 +14,29 @@ import type { Abi, Address, Hash, Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 
 import { ChainUnavailableError } from "../../chain/errors.ts";
-import { isUnreachable } from "../../chain/rpc.ts";
+import { fetchWithin, isUnreachable } from "../../chain/rpc.ts";
+import { reasonOf } from "../../chain/sending-chain.ts";
 import { gasLimit } from "../../chain/sending/fees.ts";
+import { meaningOf } from "../../chain/sending/problems.ts";
 import { createTransactionSigner } from "../../chain/signer.ts";
+import type { SignedTransaction } from "../../chain/signer.ts";
 import { CHAIN_IDS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import { createLease } from "../../jobs/lease.ts";
 import type { LeaseModel } from "../../jobs/lease.ts";
+import { untilAborted } from "../../lib/stopping.ts";
 import { attemptOf, officialPayment, refusalOf } from "./facilitator.ts";
 import type { Facilitator } from "./facilitator.ts";
 import type { LastTransactionModel } from "./model.ts";
 import type { SignedProof } from "./proof.ts";
-import { createSendingQueue, SENDING_LEASE_MS } from "./sending-queue.ts";
+import { createSendingQueue, SENDING_LEASE_MS, TurnOverError } from "./sending-queue.ts";
 
 /** Settings of the facilitator with the service's own key. */
 export interface OwnFacilitatorOptions {
   network: Network;
   rpcUrl: string;
   key: Hex;
-  /** How long to wait for a receipt, in milliseconds. */
+  /** How long to wait for a receipt at most, in milliseconds. */
   timeoutMs: number;
   /** What all processes with this key agree on. */
   lastTransactions: LastTransactionModel;
@@ -50,6 +53,8 @@ interface CallNotes {
   outage?: unknown;
   txHash?: Hash;
   beforeSending: (txHash: Hash) => Promise<void>;
+  /** Aborts when the call's time is over. Every wait ends with it. */
+  signal: AbortSignal;
 }
 
 function createClient({ network, rpcUrl, key }: OwnFacilitatorOptions) {
@@ -62,7 +67,7 @@ function createClient({ network, rpcUrl, key }: OwnFacilitatorOptions) {
   return createWalletClient({
     account: privateKeyToAccount(key),
     chain,
-    transport: http(rpcUrl, { timeout: RPC_TIMEOUT_MS, retryCount: 1 }),
+    transport: http(rpcUrl, { timeout: RPC_TIMEOUT_MS, fetchFn: fetchWithin(RPC_TIMEOUT_MS), retryCount: 1 }),
     pollingInterval: POLLING_MS,
   }).extend(publicActions);
 }
@@ -75,12 +80,13 @@ export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitato
   const transactions = createTransactionSigner(network, options.key);
   const id = `${network}:${sender.toLowerCase()}`;
   const queue = createSendingQueue({
-    ...{ id, isNonceTaken },
+    id,
     model: lastTransactions,
     lease: createLease(leases, `x402.settle:${id}`, processId, SENDING_LEASE_MS),
     node: {
       transactionCount: () => client.getTransactionCount({ address: sender, blockTag: "pending" }),
-      broadcast: (serializedTransaction) => client.sendRawTransaction({ serializedTransaction }),
+      broadcast: (raw) => client.request({ method: "eth_sendRawTransaction", params: [raw] }, { retryCount: 0 }),
+      meaningOf: (error) => (error instanceof BaseError ? meaningOf(reasonOf(error)) : "other"),
       async knows(hash) {
         try {
           await client.getTransaction({ hash });
@@ -94,18 +100,26 @@ export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitato
   });
 
   async function send(to: Address, data: Hex, notes: CallNotes): Promise<Hash> {
+    const { signal } = notes;
     const [estimate, { maxFeePerGas, maxPriorityFeePerGas }] = await Promise.all([
       client.estimateGas({ account: client.account, to, data }),
       client.estimateFeesPerGas(),
     ]);
-    return queue.send(async (nonce) => {
+    async function sign(nonce: number): Promise<SignedTransaction> {
       const transaction = { to, data, nonce, gas: gasLimit(estimate), maxFeePerGas, maxPriorityFeePerGas };
       const signed = await transactions.sign(transaction);
       // Noted first: after a crash or a lost answer the hash tells where to look.
       await notes.beforeSending(signed.hash);
       notes.txHash = signed.hash;
       return signed;
-    });
+    }
+    try {
+      return await queue.send(sign, signal);
+    } catch (error) {
+      // The node may have it, although it didn't say so: that shows in a block.
+      if (error instanceof TurnOverError && notes.txHash !== undefined) return notes.txHash;
+      throw error;
+    }
   }
 
   /**
@@ -116,9 +130,9 @@ export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitato
   function signer(notes: CallNotes): FacilitatorEvmSigner {
     const noting = async <T>(call: Promise<T>): Promise<T> => {
       try {
-        return await call;
+        return await untilAborted(call, notes.signal);
       } catch (error) {
-        if (isUnreachable(error)) notes.outage = error;
+        if (isUnreachable(error) || notes.signal.aborted) notes.outage = error;
         throw error;
       }
     };
@@ -149,8 +163,8 @@ export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitato
     version === 2 ? new ExactEvmScheme(signer(notes)) : new ExactEvmSchemeV1(signer(notes));
 
   return {
-    async verify(proof, terms) {
-      const notes: CallNotes = { beforeSending: () => Promise.resolve() };
+    async verify(proof, terms, signal) {
+      const notes: CallNotes = { signal, beforeSending: () => Promise.resolve() };
       const { payload, requirements } = officialPayment(proof, terms);
       try {
         const { isValid, invalidReason } = await scheme(proof, notes).verify(payload, requirements);
@@ -162,8 +176,8 @@ export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitato
       }
     },
 
-    async settle(proof, terms, beforeSending) {
-      const notes: CallNotes = { beforeSending };
+    async settle(proof, terms, signal, beforeSending) {
+      const notes: CallNotes = { signal, beforeSending };
       const known = () => (notes.txHash === undefined ? {} : { txHash: notes.txHash });
       const { payload, requirements } = officialPayment(proof, terms);
       try {
@@ -178,11 +192,4 @@ export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitato
       }
     },
   };
-}
-
-const NONCE_TAKEN = /nonce too low|already known|replacement transaction underpriced/i;
-
-function isNonceTaken(error: unknown): boolean {
-  if (!(error instanceof BaseError)) return false;
-  return error.walk((cause) => cause instanceof NonceTooLowError) !== null || NONCE_TAKEN.test(error.message);
 }

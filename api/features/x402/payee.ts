@@ -2,7 +2,7 @@ import { isAddressEqual } from "viem";
 import type { Address } from "viem";
 
 import { ChainUnavailableError } from "../../chain/errors.ts";
-import type { PaymentChain } from "../../chain/payment-chain.ts";
+import type { PaymentChain, PaymentReads } from "../../chain/payment-chain.ts";
 import { ConfigurationError } from "../../config/env.ts";
 
 /**
@@ -13,9 +13,9 @@ export function createPayeeCheck(chain: PaymentChain, payTo: Address) {
   let isChecked = false;
 
   /** @throws ConfigurationError, ChainUnavailableError */
-  async function require(): Promise<void> {
+  async function require(reads: PaymentReads): Promise<void> {
     if (isChecked) return;
-    const treasury = await chain.treasury();
+    const treasury = await reads.treasury();
     if (isAddressEqual(treasury, payTo)) {
       throw new ConfigurationError(["X402_PAY_TO is the treasury: payments need an address of their own"]);
     }
@@ -23,12 +23,13 @@ export function createPayeeCheck(chain: PaymentChain, payTo: Address) {
   }
 
   return {
-    require,
+    /** @throws ConfigurationError, ChainUnavailableError, also once the signal aborts */
+    require: (signal: AbortSignal) => require(chain.until(signal)),
 
     /** Fails the start for a wrong payee, but not for an unavailable server, which may come back. */
     async atStart(): Promise<void> {
       try {
-        await require();
+        await require(chain);
       } catch (error) {
         if (!(error instanceof ChainUnavailableError)) throw error;
       }

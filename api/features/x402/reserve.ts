@@ -25,7 +25,10 @@ export interface ReservationDeps {
 /** Blocks before the current one in which the use of a new authorisation is searched for too. */
 const SEARCH_MARGIN_BLOCKS = 20;
 
-/** Verifies proofs and reserves their payments. Each function throws ProofRefusedError for a proof that doesn't count. */
+/**
+ * Verifies proofs and reserves their payments. Each function throws ProofRefusedError for a proof that doesn't count, and
+ * FacilitatorUnavailableError or ChainUnavailableError if that can't be told before the signal aborts.
+ */
 export function createReservations({ claims, chain, facilitator }: ReservationDeps) {
   const claimOf = (terms: Terms, payer: string, purpose: Purpose): Omit<NewClaim, "payment"> => ({
     network: terms.network,
@@ -37,16 +40,19 @@ export function createReservations({ claims, chain, facilitator }: ReservationDe
   });
 
   /** What a facilitator has against a payment. It is asked again after the next block about a wallet without money. */
-  async function refusalOf(proof: SignedProof, terms: Terms, by: Facilitator): Promise<Refusal | undefined> {
+  async function refusalOf(
+    by: Facilitator,
+    proof: SignedProof,
+    terms: Terms,
+    signal: AbortSignal,
+  ): Promise<Refusal | undefined> {
     const askedAt = new Date();
-    const refusal = await by.verify(proof, terms);
+    const refusal = await by.verify(proof, terms, signal);
     if (refusal !== "insufficient_balance") return refusal;
-    await untilYoungerBlock(
-      { chain, network: terms.network, patienceMs: claims.patienceMs },
-      askedAt,
-      terms.leadSeconds,
-    );
-    return by.verify(proof, terms);
+    const { network, leadSeconds } = terms;
+    const { patienceMs } = claims;
+    await untilYoungerBlock({ chain: chain.until(signal), network, patienceMs, signal }, askedAt, leadSeconds);
+    return by.verify(proof, terms, signal);
   }
 
   return {
@@ -58,14 +64,14 @@ export function createReservations({ claims, chain, facilitator }: ReservationDe
       proof: SignedProof,
       terms: Terms,
       purpose: Purpose,
-      { chainTime, wallTime }: Clocks,
+      { clocks: { chainTime, wallTime }, signal }: { clocks: Clocks; signal: AbortSignal },
     ): Promise<ClaimRecord | undefined> {
       if (facilitator === undefined) throw new ProofRefusedError("payments_unavailable");
       const { authorization, version, signature } = proof;
       requireValidity(authorization, wallTime, chainTime);
       // The block first: no use of the authorisation that counts for this call is much older.
-      const head = await chain.head();
-      const refusal = await refusalOf(proof, terms, facilitator);
+      const head = await chain.until(signal).head();
+      const refusal = await refusalOf(facilitator, proof, terms, signal);
       if (refusal !== undefined) throw new ProofRefusedError(refusal);
       return claims.reserve({
         ...claimOf(terms, authorization.from, purpose),
@@ -83,8 +89,13 @@ export function createReservations({ claims, chain, facilitator }: ReservationDe
      * A transfer that the caller has sent (section 8.3). A transaction with several such transfers pays several calls.
      * @returns undefined if each of them has a claim
      */
-    async transfer({ txHash, from }: TransferProof, terms: Terms, purpose: Purpose): Promise<ClaimRecord | undefined> {
-      const lookup = await chain.lookupReceipt(txHash);
+    async transfer(
+      { txHash, from }: TransferProof,
+      terms: Terms,
+      purpose: Purpose,
+      signal: AbortSignal,
+    ): Promise<ClaimRecord | undefined> {
+      const lookup = await chain.until(signal).lookupReceipt(txHash);
       if (lookup.status === "unknown") throw new ProofRefusedError("transaction_not_found");
       if (lookup.status === "pending") throw new ProofRefusedError("transaction_unconfirmed");
       if (lookup.receipt.status !== "success") throw new ProofRefusedError("transaction_reverted");

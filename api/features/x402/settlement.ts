@@ -5,7 +5,7 @@ import type { Address, Hash, Hex } from "viem";
 
 import { ChainUnavailableError } from "../../chain/errors.ts";
 import { transfersOf } from "../../chain/payment-chain.ts";
-import type { PaymentChain } from "../../chain/payment-chain.ts";
+import type { PaymentChain, PaymentReads } from "../../chain/payment-chain.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Facilitator, SettleAttempt } from "./facilitator.ts";
 import type { ClaimRecord, StoredPayment } from "./model.ts";
@@ -28,8 +28,6 @@ export interface SettlementDeps {
   chain: PaymentChain;
   facilitator: Facilitator;
   log: Logger;
-  /** How long to wait for a transaction that the facilitator has sent, in milliseconds. */
-  timeoutMs: number;
   noteTransaction: (claim: ClaimRecord, txHash: Hash) => Promise<void>;
   /** Called with the outcome of every attempt. */
   onOutcome: (settlement: Settlement) => void;
@@ -38,19 +36,24 @@ export interface SettlementDeps {
 export type Settlements = ReturnType<typeof createSettlements>;
 
 const POLL_MS = 200;
+/** Time for a last look at the chain once the payment's own time is over, in milliseconds. */
+const LAST_LOOK_MS = 500;
 
 /** Settles payments. What the facilitator says is a hint; the chain alone decides whether tokens have moved. */
 export function createSettlements(deps: SettlementDeps) {
-  const { chain, facilitator, log, timeoutMs, noteTransaction, onOutcome } = deps;
+  const { chain, facilitator, log, noteTransaction, onOutcome } = deps;
 
   /** What the chain shows now; `unused` while no transaction has used the authorisation. */
-  async function onChain(claim: SignedClaim): Promise<Settlement | { kind: "unused"; blockTimestamp: number }> {
+  async function onChain(
+    claim: SignedClaim,
+    signal: AbortSignal,
+  ): Promise<Settlement | { kind: "unused"; blockTimestamp: number }> {
     const authorization = {
       token: claim.token as Address,
       from: claim.payer as Address,
       nonce: claim.nonce as Hex,
     };
-    const use = await chain.authorizationUse(authorization, claim.payment.fromBlock);
+    const use = await chain.until(signal).authorizationUse(authorization, claim.payment.fromBlock);
     if (use.status === "unused") return { kind: "unused", blockTimestamp: use.blockTimestamp };
     if (use.status === "void") return { kind: "failed", reason: "authorization_used" };
     const transfer = transfersOf(use.receipt).find(
@@ -69,38 +72,48 @@ export function createSettlements(deps: SettlementDeps) {
    * Waits until the chain shows what the facilitator says that it has sent. Only the refusal of the first attempt is certain: a
    * later one may be refused because an earlier one was sent, which this service's server may not show yet.
    */
-  async function confirmed(claim: SignedClaim, attempt: SettleAttempt, isFirst: boolean): Promise<Settlement> {
+  async function confirmed(
+    claim: SignedClaim,
+    attempt: SettleAttempt,
+    isFirst: boolean,
+    signal: AbortSignal,
+  ): Promise<Settlement> {
     const txHash = attempt.kind === "refused" ? lastOf(claim) : (attempt.txHash ?? lastOf(claim));
-    const end = performance.now() + timeoutMs;
     for (;;) {
-      const shown = await onChain(claim);
+      const isLate = signal.aborted;
+      const shown = await onChain(claim, isLate ? AbortSignal.timeout(LAST_LOOK_MS) : signal);
       if (shown.kind !== "unused") return shown;
       if (BigInt(shown.blockTimestamp) >= BigInt(claim.payment.validBefore))
         return { kind: "failed", reason: "expired" };
       if (attempt.kind === "refused" && isFirst) return { kind: "failed", reason: "settlement_failed" };
-      if (attempt.kind !== "sent" || performance.now() > end) return { kind: "pending", txHash };
+      if (attempt.kind !== "sent" || isLate) return { kind: "pending", txHash };
       await sleep(POLL_MS);
     }
   }
 
-  async function trySettling(claim: SignedClaim, terms: Terms, isFirst: boolean): Promise<Settlement> {
+  async function trySettling(
+    claim: SignedClaim,
+    terms: Terms,
+    isFirst: boolean,
+    signal: AbortSignal,
+  ): Promise<Settlement> {
     try {
       if (!isFirst) {
-        const shown = await onChain(claim);
+        const shown = await onChain(claim, signal);
         if (shown.kind !== "unused") return shown;
         if (BigInt(shown.blockTimestamp) >= BigInt(claim.payment.validBefore)) {
           return { kind: "failed", reason: "expired" };
         }
         // A transaction that is still on its way would only be joined by one that reverts.
-        if (await isUnderWay(chain, claim)) return { kind: "pending", txHash: lastOf(claim) };
+        if (await isUnderWay(chain.until(signal), claim)) return { kind: "pending", txHash: lastOf(claim) };
       }
-      const attempt = await facilitator.settle(proofOf(claim), terms, async (txHash) => {
+      const attempt = await facilitator.settle(proofOf(claim), terms, signal, async (txHash) => {
         await noteTransaction(claim, txHash);
         claim.payment.txHashes.push(txHash);
       });
       if (attempt.kind !== "sent") log.warn({ attempt, claim: claim._id }, "x402 settlement without a clear outcome");
       if (attempt.kind !== "refused" && attempt.txHash !== undefined) await noteTransaction(claim, attempt.txHash);
-      return await confirmed(claim, attempt, isFirst);
+      return await confirmed(claim, attempt, isFirst, signal);
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
       log.warn({ err: error, claim: claim._id }, "the chain is unavailable during an x402 settlement");
@@ -112,16 +125,17 @@ export function createSettlements(deps: SettlementDeps) {
     /**
      * Settles a claim's payment, or finds that it is settled already.
      * @param isFirst true if nothing can have been sent for this claim before
+     * @param signal aborts when the payment's time is over; the outcome is known, or pending, soon afterwards
      */
-    async settle(claim: SignedClaim, terms: Terms, isFirst: boolean): Promise<Settlement> {
-      const settlement = await trySettling(claim, terms, isFirst);
+    async settle(claim: SignedClaim, terms: Terms, isFirst: boolean, signal: AbortSignal): Promise<Settlement> {
+      const settlement = await trySettling(claim, terms, isFirst, signal);
       onOutcome(settlement);
       return settlement;
     },
   };
 }
 
-async function isUnderWay(chain: PaymentChain, claim: SignedClaim): Promise<boolean> {
+async function isUnderWay(chain: PaymentReads, claim: SignedClaim): Promise<boolean> {
   const txHash = lastOf(claim);
   return txHash !== undefined && (await chain.lookupReceipt(txHash)).status === "pending";
 }

@@ -14,23 +14,27 @@ const PAUSE_MS = 5_000;
 const RETRY = { minMs: 5_000, maxMs: 60_000 };
 /** Claims of one look. */
 const BATCH = 20;
+/** How long a look goes on to claims that it hasn't begun with, in milliseconds. */
+const LOOK_MS = 30_000;
 
 /** Dependencies of the loop. */
 export interface UnfinishedDeps {
   claims: Claims;
   settlements: Settlements;
   log: Logger;
+  /** How long one settlement may take, in milliseconds. */
+  timeoutMs: number;
 }
 
 /**
  * Finishes settlements whose process was killed or whose outcome was unknown, for callers who don't come back. The calls
  * of a pack that is paid for are credited here at the latest. Several workers may run it: a claim has one owner.
  */
-export function finishSettlements({ claims, settlements, log }: UnfinishedDeps) {
+export function finishSettlements({ claims, settlements, log, timeoutMs }: UnfinishedDeps) {
   async function finish(id: string): Promise<void> {
     const claim = await claims.takeOver(id);
     if (claim === undefined || !isSigned(claim)) return;
-    const settlement = await settlements.settle(claim, termsOf(claim), false);
+    const settlement = await settlements.settle(claim, termsOf(claim), false, AbortSignal.timeout(timeoutMs));
     if (settlement.kind === "pending") await claims.yield(claim);
     else if (settlement.kind === "settled") await claims.confirm(claim, "settled", settlement);
     else {
@@ -39,8 +43,13 @@ export function finishSettlements({ claims, settlements, log }: UnfinishedDeps) 
     }
   }
 
+  /** The claims that wait the longest, as many as there is time for: the next look goes on with the others. */
   async function look(): Promise<void> {
-    for (const { _id } of await claims.findAbandoned(BATCH)) await finish(_id);
+    const end = performance.now() + LOOK_MS;
+    for (const { _id } of await claims.findAbandoned(BATCH)) {
+      if (performance.now() > end) return;
+      await finish(_id);
+    }
   }
 
   const loop = repeat({

@@ -9,6 +9,7 @@ import type { ClaimRecord } from "./model.ts";
 import type { Presented, Proof, SignedProof } from "./proof.ts";
 import type { Purpose } from "./reserve.ts";
 import type { Terms } from "./terms.ts";
+import type { TimeLimit } from "./time-limit.ts";
 
 /** Who calls what. */
 export interface Call {
@@ -26,6 +27,8 @@ export interface Visit extends Call {
   charge: Charge;
   terms: Terms;
   clocks: Clocks;
+  /** Of everything but the call. */
+  time: TimeLimit;
   next: Next;
 }
 

@@ -385,8 +385,8 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "an unknown settlement counts as failed",
     file: SETTLEMENT,
-    from: 'if (attempt.kind !== "sent" || performance.now() > end) return { kind: "pending", txHash };',
-    to: 'if (attempt.kind !== "sent" || performance.now() > end) return { kind: "failed", reason: "settlement_failed" };',
+    from: 'if (attempt.kind !== "sent" || isLate) return { kind: "pending", txHash };',
+    to: 'if (attempt.kind !== "sent" || isLate) return { kind: "failed", reason: "settlement_failed" };',
     tests: SETTLEMENT_TESTS,
   },
   {
@@ -416,5 +416,19 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     from: "gas: gasLimit(estimate)",
     to: "gas: estimate",
     tests: ["x402/own-facilitator.test.ts"],
+  },
+  {
+    fault: "the own facilitator sends as long as the node says that the nonce is taken",
+    file: "features/x402/sending-queue.ts",
+    from: "round <= ROUNDS && sends < SENDS",
+    to: "sends < 1_000",
+    tests: ["x402/own-facilitator.test.ts"],
+  },
+  {
+    fault: "the verification and settlement of a payment take any time",
+    file: "features/x402/time-limit.ts",
+    from: "AbortSignal.timeout(Math.max(0, Math.ceil(leftMs)))",
+    to: "AbortSignal.timeout(600_000)",
+    tests: ["x402/node-answers.test.ts"],
   },
 ];

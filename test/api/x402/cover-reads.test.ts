@@ -71,8 +71,11 @@ describe("the comparison of a wallet's money with its open payments", () => {
     const { network, deployment } = paid.chain;
     return createPaymentChain({ network, rpcUrl: url, deployment });
   };
-  const coverOf = (x402PatienceMs = 0) =>
-    createCover({ claims: claimsOf(), chain: chainBehind(door), timings: { x402PatienceMs }, network: "base-sepolia" });
+  const coverOf = (x402PatienceMs = 0) => {
+    const timings = { x402PatienceMs };
+    const cover = createCover({ claims: claimsOf(), chain: chainBehind(door), timings, network: "base-sepolia" });
+    return (claim: SignedClaim, leadSeconds = 0) => cover(claim, new AbortController().signal, leadSeconds);
+  };
   /** Waits until the chain has a block that is younger than a claim. */
   const minedAfter = async ({ startedAt }: SignedClaim) =>
     until("a block is younger than the claim", async () => {

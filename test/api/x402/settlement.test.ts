@@ -31,7 +31,7 @@ describe("a settlement without a clear outcome", () => {
 
   before(async () => {
     facilitator = await startFacilitator("base-sepolia");
-    paid = await startPaidApi({ x402: { facilitatorUrl: facilitator.url, timeoutMs: 2_000 } });
+    paid = await startPaidApi({ x402: { facilitatorUrl: facilitator.url, timeoutMs: 5_000 } });
   });
   beforeEach(async () => {
     agent = await paid.richAgent();

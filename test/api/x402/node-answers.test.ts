@@ -1,0 +1,169 @@
+// Paid calls and the worker at a node that answers in a way of its own, or not at all.
+import { assert } from "chai";
+
+import { assertError, listingBody } from "../../fixtures/api.ts";
+import type { Answer, TestAgent } from "../../fixtures/api.ts";
+import { startFacilitator } from "../../fixtures/facilitator.ts";
+import { MOST_SENDS, oddNodeTo, onSending, SENDING_ANSWERS, sendsOf } from "../../fixtures/odd-node.ts";
+import type { OddNode } from "../../fixtures/odd-node.ts";
+import {
+  CALL_UNITS,
+  headerOfTransfer,
+  headerV1,
+  headerV2,
+  pay,
+  signTransfer,
+  startPaidApi,
+} from "../../fixtures/payments.ts";
+import type { PaidApi } from "../../fixtures/payments.ts";
+import { openChain } from "../../fixtures/stack.ts";
+import { until } from "../../fixtures/until.ts";
+
+const SERVICES = "/api/v1/services";
+const THOUSAND_USDC = 1_000_000_000n;
+const TIMEOUT_MS = 2_000;
+/** A payment may take a second longer than its timeout. The rest is for a loaded machine. */
+const ANSWERED_MS = TIMEOUT_MS + 1_000 + 11_000;
+
+describe("a paid call at a node that answers in a way of its own", () => {
+  let paid: PaidApi;
+  let node: OddNode;
+  let agent: TestAgent;
+
+  before(async () => {
+    node = await oddNodeTo((await openChain("base-sepolia")).rpcUrl);
+    paid = await startPaidApi({ rpcUrl: node.url, x402: { timeoutMs: TIMEOUT_MS } });
+  });
+  beforeEach(async () => {
+    agent = await paid.richAgent();
+    node.seen = [];
+  });
+  afterEach(() => {
+    node.odd = undefined;
+  });
+  after(async () => {
+    await paid.close();
+    await node.close();
+  });
+
+  /** The answer, and how long the caller waited for it. */
+  async function create(headers: Record<string, string>): Promise<Answer & { waitedMs: number }> {
+    const startedAt = performance.now();
+    const answer = await paid.api.request("POST", SERVICES, { key: agent.apiKey, body: listingBody(), headers });
+    return { ...answer, waitedMs: performance.now() - startedAt };
+  }
+  /** Repeats the call until it is answered: on a loaded machine the short timeout may be over once more. */
+  const counts = (proof: Record<string, string>) =>
+    until("the payment counts", async () => (await create(proof)).status === 201);
+  const finish = () => paid.api.container.features.x402.finish();
+  const spent = async () => THOUSAND_USDC - (await paid.chain.usdcOf(agent.walletAddress));
+  const claims = () => paid.api.container.connection.collection("x402_claims");
+  const signed = async (version: 1 | 2): Promise<Record<string, string>> => {
+    const payment = await signTransfer(paid, agent.account);
+    return version === 1 ? headerV1(payment) : headerV2(paid, payment);
+  };
+
+  for (const [index, { name, oddity }] of SENDING_ANSWERS.entries()) {
+    it(`to a settlement (${name}): is answered in time, the worker's look ends, and the money moves once [D36] [D49]`, async () => {
+      node.odd = onSending(oddity);
+      const proof = await signed(index % 2 === 0 ? 1 : 2);
+      const answer = await create(proof);
+      assert.isBelow(answer.waitedMs, ANSWERED_MS);
+      assert.isAtMost(sendsOf(node), MOST_SENDS);
+      if (oddity.kind === "error" && oddity.isDone === true) {
+        if (answer.status !== 201) await counts(proof);
+        assert.strictEqual(await spent(), CALL_UNITS.api);
+        return;
+      }
+      assert.deepEqual([answer.status, answer.body.code], [402, "settlement_pending"], answer.text);
+      assert.isUndefined(answer.body.accepts, "no other payment is asked for");
+      assert.match(answer.body.details.txHash, /^0x[0-9a-f]{64}$/);
+
+      node.seen = [];
+      const startedAt = performance.now();
+      await finish();
+      assert.isBelow(performance.now() - startedAt, ANSWERED_MS);
+      assert.isAtMost(sendsOf(node), MOST_SENDS);
+      assert.strictEqual((await claims().findOne({ agentId: agent.agentId }))?.["state"], "settling");
+      assert.strictEqual(await spent(), 0n);
+
+      node.odd = undefined;
+      await until("the worker settles it", async () => {
+        await finish();
+        return (await spent()) > 0n;
+      });
+      await counts(proof);
+      assert.strictEqual(await spent(), CALL_UNITS.api);
+    });
+  }
+
+  for (const method of ["eth_getBlockByNumber", "eth_getCode", "eth_call"] as const) {
+    for (const kind of ["silence", "beginning"] as const) {
+      it(`to its verification (${kind} for ${method}): is answered 503 in time, and nothing is reserved [D36]`, async () => {
+        node.odd = (asked) => (asked === method ? { kind } : undefined);
+        for (const version of [1, 2] as const) {
+          const proof = await signed(version);
+          const answer = await create(proof);
+          assertError(answer, 503, "chain_unavailable");
+          assert.isBelow(answer.waitedMs, ANSWERED_MS);
+          const { agentId } = agent;
+          assert.strictEqual(await claims().countDocuments({ agentId, state: { $ne: "spent" } }), 0);
+          node.odd = undefined;
+          await counts(proof);
+          node.odd = (asked) => (asked === method ? { kind } : undefined);
+        }
+      });
+    }
+  }
+
+  it("to the proof of a transfer (silence): is answered 503 in time, and the transfer still pays", async () => {
+    const proof = headerOfTransfer(await pay(paid, agent.account), agent.walletAddress);
+    node.odd = () => ({ kind: "silence" });
+    const answer = await create(proof);
+    assertError(answer, 503, "chain_unavailable");
+    assert.isBelow(answer.waitedMs, ANSWERED_MS);
+    node.odd = undefined;
+    // The same question to the node isn't asked again until the first has failed.
+    await counts(proof);
+  });
+
+  it("to everything after the call (silence): is pending in time, though nothing was sent [D49]", async () => {
+    // The estimate comes after the call that is paid for.
+    let isSilent = false;
+    node.odd = (method) => {
+      isSilent ||= /^eth_(fillTransaction|estimateGas)$/.test(method);
+      return isSilent ? { kind: "silence" } : undefined;
+    };
+    const proof = await signed(2);
+    const answer = await create(proof);
+    assert.deepEqual([answer.status, answer.body.code, answer.body.details], [402, "settlement_pending", {}]);
+    assert.isBelow(answer.waitedMs, ANSWERED_MS);
+    node.odd = undefined;
+    await counts(proof);
+    assert.strictEqual(await spent(), CALL_UNITS.api);
+  });
+});
+
+describe("a paid call at a facilitator that doesn't answer", () => {
+  it("is answered in time: 503 for the verification, pending for the settlement [D49]", async () => {
+    const facilitator = await startFacilitator("base-sepolia");
+    const paid = await startPaidApi({ x402: { facilitatorUrl: facilitator.url, timeoutMs: TIMEOUT_MS } });
+    try {
+      const agent = await paid.richAgent();
+      for (const [path, status, code] of [
+        ["/verify", 503, "facilitator_unavailable"],
+        ["/settle", 402, "settlement_pending"],
+      ] as const) {
+        facilitator.intercept = (asked) => (asked === path ? new Promise(() => undefined) : Promise.resolve(undefined));
+        const headers = headerV2(paid, await signTransfer(paid, agent.account));
+        const startedAt = performance.now();
+        const answer = await paid.api.request("POST", SERVICES, { key: agent.apiKey, body: listingBody(), headers });
+        assert.isBelow(performance.now() - startedAt, ANSWERED_MS);
+        assert.deepEqual([answer.status, answer.body.code], [status, code], answer.text);
+      }
+    } finally {
+      await paid.close();
+      await facilitator.close();
+    }
+  });
+});
