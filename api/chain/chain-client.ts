@@ -13,6 +13,7 @@ import { lookupReceipt } from "./receipt-lookup.ts";
 import type { ReceiptLookup } from "./receipt-lookup.ts";
 import { createRpc } from "./rpc.ts";
 import type { RpcCall } from "./rpc.ts";
+import { signsForTokens } from "./wallet-code.ts";
 
 /** A block of a chain. `timestamp` in unix seconds. */
 export interface ChainHead {
@@ -110,6 +111,8 @@ export interface ChainClient {
   tokenAllowance(token: Address, owner: Address): Promise<bigint>;
   /** The EIP-712 domain of a token that supports EIP-3009 authorizations, read once; null for a token that doesn't. */
   tokenDomain(token: Address): Promise<TokenDomain | null>;
+  /** Whether tokens accept what a wallet signs: it has no code, or ERC-1271. */
+  signsForTokens(wallet: Address): Promise<boolean>;
   /** The latest USD price of a token that has a feed. */
   price(token: DeployedToken): Promise<FeedPrice>;
   /** The state code of an escrow at the latest block; 0 if it was never created (specification 3.1). */
@@ -221,6 +224,8 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
           args: [owner, deployment.escrow],
         }),
       ),
+
+    signsForTokens: (wallet) => signsForTokens(rpc, wallet),
 
     async tokenDomain(token) {
       const known = tokenDomains.get(token);

@@ -8,6 +8,7 @@ import { lookupReceipt } from "./receipt-lookup.ts";
 import type { ReceiptLookup } from "./receipt-lookup.ts";
 import { createRpc, endingWith } from "./rpc.ts";
 import type { RpcCall } from "./rpc.ts";
+import { signsForTokens } from "./wallet-code.ts";
 
 const usdcAbi = parseAbi([
   "event Transfer(address indexed from, address indexed to, uint256 value)",
@@ -66,6 +67,8 @@ export interface PaymentReads {
   holding(token: Address, owner: Address): Promise<Holding>;
   /** Whether each of some authorisations was used or cancelled by a block. One call for all of them. */
   areAuthorizationsUsed(authorizations: readonly AuthorizationId[], blockNumber: number): Promise<boolean[]>;
+  /** Whether tokens accept what a wallet signs. */
+  signsForTokens(wallet: Address): Promise<boolean>;
 }
 
 /** The reads of payments, with and without an end. */
@@ -113,6 +116,7 @@ function readsOf(rpc: RpcCall, deployment: Deployment): PaymentReads {
 
   return {
     head,
+    signsForTokens: (wallet) => signsForTokens(rpc, wallet),
     lookupReceipt: (txHash) => lookupReceipt(rpc, txHash),
 
     treasury: () =>

@@ -1,5 +1,8 @@
+import type { Address } from "viem";
+
 import { createEscrowWithAuthorizationTemplate, receiveAuthorization } from "../../chain/authorization.ts";
 import type { TokenDomain } from "../../chain/authorization.ts";
+import type { ChainClient } from "../../chain/chain-client.ts";
 import { callTarget } from "../transactions/actions.ts";
 import type { TransactionRecord } from "../transactions/model.ts";
 import { termsOf } from "../transactions/snapshot.ts";
@@ -13,13 +16,40 @@ const RELAY_FUNCTION =
 /** The signature is valid at once and expires when the quote does (decision 13). */
 const VALID_AFTER = 0;
 
+/** Why an escrow can't be funded by a signature. */
+export const GASLESS_OBSTACLES = [
+  /** The token has no EIP-3009. */
+  "token_without_authorization",
+  /** The token takes no signature of the buyer's wallet, which has code and no ERC-1271. */
+  "wallet_has_code",
+] as const;
+
+/** What a buyer signs for: the EIP-712 domain of the token, or why no signature counts. */
+export type FundingSignature = { domain: TokenDomain } | { obstacle: (typeof GASLESS_OBSTACLES)[number] };
+
+/** Whether a wallet can fund escrows by its signature. @throws ChainUnavailableError */
+export async function signingOf(
+  chain: Pick<ChainClient, "tokenDomain" | "signsForTokens">,
+  token: Address,
+  wallet: Address,
+): Promise<FundingSignature> {
+  const [domain, canSign] = await Promise.all([chain.tokenDomain(token), chain.signsForTokens(wallet)]);
+  if (domain === null) return { obstacle: "token_without_authorization" };
+  return canSign ? { domain } : { obstacle: "wallet_has_code" };
+}
+
+/** Both fields of a checkout about funding without gas: what it needs, or why it isn't possible. */
+export function gaslessFunding(record: TransactionRecord, signing: FundingSignature) {
+  if ("obstacle" in signing) return { gasless: null, gaslessReason: signing.obstacle };
+  return { gasless: relayedFunding(record, signing.domain), gaslessReason: null };
+}
+
 /**
  * What funding without gas needs (decision 13): the buyer signs `typedData`, and anyone sends `relay` with the
  * signature. The signature covers every term, so a relayer can't change any.
- * @param domain of the token; null if it doesn't support authorizations
  */
-export function gaslessFunding(record: TransactionRecord, domain: TokenDomain | null) {
-  if (domain === null || record.quoteExpiresAt === null) return null;
+function relayedFunding(record: TransactionRecord, domain: TokenDomain) {
+  if (record.quoteExpiresAt === null) return null;
   const target = callTarget(record);
   const terms = termsOf(record);
   const validity = { validAfter: VALID_AFTER, validBefore: record.quoteExpiresAt };

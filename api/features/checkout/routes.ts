@@ -22,7 +22,7 @@ export function recommendedDisputeWindow(valueUsd: bigint): number {
   return RECOMMENDED_DISPUTE_WINDOWS.find(({ upToUsd }) => isWithin(upToUsd))?.seconds ?? DISPUTE_WINDOW_SECONDS.max;
 }
 
-function paymentInstructions({ record, tokenDomain, valueUsd }: CheckedOut) {
+function paymentInstructions({ record, signing, valueUsd }: CheckedOut) {
   const { approve, createEscrow } = fundingCalls(record);
   return {
     escrowContract: record.escrowContract,
@@ -42,7 +42,7 @@ function paymentInstructions({ record, tokenDomain, valueUsd }: CheckedOut) {
     platformFee: record.platformFee,
     refundableAmount: record.lockedAmount,
     calls: [approve, createEscrow],
-    gasless: gaslessFunding(record, tokenDomain),
+    ...gaslessFunding(record, signing),
     warning: PLAIN_TRANSFER_WARNING,
   };
 }

@@ -8,6 +8,7 @@ import {
 import { dataOf, jsonObject, networkSchema, webUrlSchema } from "../../http/common-schemas.ts";
 import { CHECK_LIMITS } from "../criteria/document.ts";
 import { contractCall } from "../transactions/schemas.ts";
+import { GASLESS_OBSTACLES } from "./gasless.ts";
 
 const MAX_QUANTITY = 1_000_000;
 
@@ -134,7 +135,11 @@ export const checkoutAnswer = dataOf(
       }),
       calls: z.array(contractCall).meta({ description: "approve and createEscrow, to be sent in this order" }),
       gasless: gaslessFunding.nullable().meta({
-        description: "An alternative to `calls`: a signature that anyone may relay. Null for a token without EIP-3009",
+        description: "An alternative to `calls`: a signature that anyone may relay. Null if none would count",
+      }),
+      gaslessReason: z.enum(GASLESS_OBSTACLES).nullable().meta({
+        description:
+          "Why `gasless` is null: the token has no EIP-3009, or the buyer's wallet has code (also by EIP-7702) and no ERC-1271",
       }),
       warning: z.string().meta({ description: "What loses the deposit, for people and language models" }),
     }),

@@ -3,7 +3,6 @@ import { randomBytes } from "node:crypto";
 import { getAddress } from "viem";
 import type { z } from "zod";
 
-import type { TokenDomain } from "../../chain/authorization.ts";
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { QUOTE_SECONDS } from "../../config/constants.ts";
 import { isDuplicateKey } from "../../db/connection.ts";
@@ -19,6 +18,8 @@ import { EvaluatorUnavailableError } from "../criteria/evaluator.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import type { Listing } from "../listings/listing.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
+import { signingOf } from "./gasless.ts";
+import type { FundingSignature } from "./gasless.ts";
 import { limitsOf, requireBalance, requireGraduation, requireVerifiedBuyer, requireWithinLimits } from "./gates.ts";
 import { quoteListing } from "./quote.ts";
 import type { checkoutBody } from "./schemas.ts";
@@ -29,8 +30,8 @@ export type Order = z.output<typeof checkoutBody>;
 /** A transaction that waits for its funding. */
 export interface CheckedOut {
   record: TransactionRecord;
-  /** EIP-712 domain of the token; null if the token doesn't support authorizations, so the deposit needs gas. */
-  tokenDomain: TokenDomain | null;
+  /** Whether the buyer can fund it by a signature. */
+  signing: FundingSignature;
   /** Value of the deposit in US dollars with 6 decimals. */
   valueUsd: bigint;
 }
@@ -88,11 +89,11 @@ export function createCheckoutService(options: CheckoutOptions) {
     if (record === null) return undefined;
     const { buyerAddress: buyer, sellerAddress: seller, token } = record;
     const chain = chains[record.network];
-    const [tokenDomain, { valueUsd }] = await Promise.all([
-      chain.tokenDomain(token.address),
+    const [signing, { valueUsd }] = await Promise.all([
+      signingOf(chain, token.address, buyer),
       limitsOf(chain, { buyer, seller }, { token, amount: BigInt(record.amount) }),
     ]);
-    return { record, tokenDomain, valueUsd };
+    return { record, signing, valueUsd };
   }
 
   return {
@@ -113,7 +114,7 @@ export function createCheckoutService(options: CheckoutOptions) {
       await requireVerifiedBuyer(valueUsd, () => options.kyaLevelOf(buyer.agentId));
       await requireBalance(chain, buyer.walletAddress, quote);
 
-      const tokenDomain = await chain.tokenDomain(quote.token.address);
+      const signing = await signingOf(chain, quote.token.address, getAddress(buyer.walletAddress));
       const document = criteriaDocument(listing, order);
       const record: TransactionRecord = {
         _id: transactionId,
@@ -155,7 +156,7 @@ export function createCheckoutService(options: CheckoutOptions) {
       };
       try {
         await transactions.create([record]);
-        return { record, tokenDomain, valueUsd };
+        return { record, signing, valueUsd };
       } catch (error) {
         // The same operation went on in another process while this one was paused.
         const other = isDuplicateKey(error, "_id") ? await alreadyCreated(transactionId) : undefined;

@@ -27,6 +27,7 @@ export type Refusal =
   | "expired"
   | "valid_too_long"
   | "invalid_signature"
+  | "wallet_has_code"
   | "insufficient_balance"
   | "authorization_used"
   | "transaction_not_found"

@@ -39,7 +39,10 @@ export function createReservations({ claims, chain, facilitator }: ReservationDe
     ...purpose,
   });
 
-  /** What a facilitator has against a payment. It is asked again after the next block about a wallet without money. */
+  /**
+   * What a facilitator has against a payment. It is asked again after the next block about a wallet without money. Of a
+   * signature it doesn't say whose fault it is: the token takes none of a wallet with code, unless that has ERC-1271.
+   */
   async function refusalOf(
     by: Facilitator,
     proof: SignedProof,
@@ -48,6 +51,10 @@ export function createReservations({ claims, chain, facilitator }: ReservationDe
   ): Promise<Refusal | undefined> {
     const askedAt = new Date();
     const refusal = await by.verify(proof, terms, signal);
+    if (refusal === "invalid_signature") {
+      const canSign = await chain.until(signal).signsForTokens(proof.authorization.from);
+      return canSign ? refusal : "wallet_has_code";
+    }
     if (refusal !== "insufficient_balance") return refusal;
     const { network, leadSeconds } = terms;
     const { patienceMs } = claims;

@@ -431,4 +431,11 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     to: "AbortSignal.timeout(600_000)",
     tests: ["x402/node-answers.test.ts"],
   },
+  {
+    fault: "a wallet with code counts as one that signs for tokens",
+    file: "chain/wallet-code.ts",
+    from: "return hasErc1271(rpc, wallet);",
+    to: "return true;",
+    tests: ["x402/wallet-code.test.ts", "checkout/gasless.test.ts"],
+  },
 ];

@@ -3956,9 +3956,13 @@ export type PostApiV1CheckoutResponses = {
          */
         calls: Array<ContractCall>;
         /**
-         * An alternative to `calls`: a signature that anyone may relay. Null for a token without EIP-3009
+         * An alternative to `calls`: a signature that anyone may relay. Null if none would count
          */
         gasless: GaslessFunding | null;
+        /**
+         * Why `gasless` is null: the token has no EIP-3009, or the buyer's wallet has code (also by EIP-7702) and no ERC-1271
+         */
+        gaslessReason: "token_without_authorization" | "wallet_has_code" | null;
         /**
          * What loses the deposit, for people and language models
          */

@@ -116,6 +116,17 @@ describe("funding without gas", () => {
     const { gasless } = (await checkOut(own)).paymentInstructions;
     assert.deepEqual([gasless?.typedData.domain.name, gasless?.typedData.domain.chainId], ["USD Coin", 8_453]);
     const inWeth = await checkOut(own, { paymentMethod: "weth" });
-    assert.strictEqual(inWeth.paymentInstructions.gasless, null);
+    const { gasless: none, gaslessReason } = inWeth.paymentInstructions;
+    assert.deepEqual([none, gaslessReason], [null, "token_without_authorization"]);
+  });
+
+  it("[D13] isn't offered to a wallet whose signatures the token doesn't take, and says so", async () => {
+    const address = market.buyer.walletAddress;
+    // Returns nothing whatever is called, as a wallet that delegates to a contract without ERC-1271 may.
+    await chain.client.setCode({ address, bytecode: "0x00" });
+    const { gasless, gaslessReason } = (await checkOut(market)).paymentInstructions;
+    assert.deepEqual([gasless, gaslessReason], [null, "wallet_has_code"]);
+    await chain.client.setCode({ address, bytecode: "0x" });
+    assert.isNull((await checkOut(market)).paymentInstructions.gaslessReason);
   });
 });
