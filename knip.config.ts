@@ -21,6 +21,8 @@ export default {
     "test/bench/api/floor.ts",
     // Started by `npm run bench:events`.
     "test/bench/events/processes/*.ts",
+    // Started by `npm run bench:sockets`.
+    "test/bench/sockets/hostile.ts",
     // Read by `npm run bench:disputes` and its test, folder by folder.
     "test/bench/disputes/cases/**/*.ts",
     // Run by `npm run lint`.

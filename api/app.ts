@@ -9,6 +9,7 @@ import { rateHeaders } from "./http/admission.ts";
 import type { RouteDefinition } from "./http/define-route.ts";
 import { ApiError } from "./http/errors.ts";
 import { crossOrigin, securityHeaders } from "./http/middleware/browser-headers.ts";
+import { drainBody } from "./http/middleware/drain-body.ts";
 import { requestContext } from "./http/middleware/request-context.ts";
 import { requireHost } from "./http/middleware/require-host.ts";
 import { describeApi } from "./http/openapi.ts";
@@ -97,6 +98,7 @@ export function createApp(container: Container, steps = policySteps(container)):
   const deps = { ...container.services, apiDescription };
   const { env, log, clock, metrics } = container;
   const defaultHeaders = defaultHeadersOf(container);
+  app.use(drainBody(container.drainEnd));
   app.use(requestContext({ log, clock, metrics, defaultHeaders, translate: translateError }) as Koa.Middleware);
   app.use(requireHost);
   if (env.corsOrigins.length > 0) app.use(crossOrigin(env.corsOrigins));

@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Server } from "node:http";
 import { Server as SocketServer } from "node:net";
 import type { Socket } from "node:net";
 import { pathToFileURL } from "node:url";
@@ -8,6 +8,8 @@ import process from "node:process";
 import { createApp, defaultHeadersOf } from "./app.ts";
 import { loadEnv } from "./config/env.ts";
 import { createContainer } from "./container.ts";
+import { CONNECTION_LIMITS, guardConnections } from "./http/connection-guard.ts";
+import type { ConnectionLimits } from "./http/connection-guard.ts";
 import { listenForScrapes } from "./http/metrics-server.ts";
 import { answerUnreadable } from "./http/unreadable-requests.ts";
 import type { Container } from "./container.ts";
@@ -49,25 +51,31 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** Starts listening. */
+/**
+ * Starts listening.
+ * @param bounds replaces some of the usual ones
+ */
 export async function listen(
   container: Container,
   host: string,
   port: number,
-  timeouts: Partial<ServerTimeouts> = {},
+  bounds: Partial<ServerTimeouts & ConnectionLimits> = {},
 ): Promise<RunningServer> {
-  const handle = createApp(container).callback();
-  const connections = createConnections();
-  const take = (request: IncomingMessage, response: ServerResponse): void => {
-    connections.take(request.socket, response);
-    // Koa handles every error itself; its promise never rejects.
-    void handle(request, response);
-  };
-  const server = createServer({ ...SERVER_TIMEOUTS, ...timeouts, requireHostHeader: false }, take);
+  const { clock, metrics, env } = container;
+  const server = createServer({ ...SERVER_TIMEOUTS, ...bounds, requireHostHeader: false });
+  const connections = guardConnections(server, {
+    handle: createApp(container).callback(),
+    limits: { ...CONNECTION_LIMITS, ...bounds },
+    perAddress: env.connectionsPerAddress,
+    metrics,
+  });
+  server.on("request", connections.take);
   // Otherwise Node answers an unknown `Expect` with a bare 417.
-  server.on("checkExpectation", take);
-  const { clock, metrics } = container;
-  server.on("clientError", answerUnreadable({ defaultHeaders: defaultHeadersOf(container), clock, metrics }));
+  server.on("checkExpectation", connections.take);
+  const answerUnread = answerUnreadable({ defaultHeaders: defaultHeadersOf(container), clock, metrics });
+  server.on("clientError", (error, socket: Socket) => {
+    if (!connections.isLateBehindOthers(error, socket)) answerUnread(error, socket);
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
@@ -80,34 +88,6 @@ export async function listen(
       stopServer(server, connections.closeWhenAnswered(), () => {
         container.endDrain();
       }),
-  };
-}
-
-/** Closes connections with their answers once the server stops; Node leaves them open for the client's next request. */
-function createConnections() {
-  /** The answer that each connection waits for; of pipelined requests the last one's. */
-  const awaited = new Map<Socket, ServerResponse>();
-  let isStopping = false;
-  const { promise: allAnswered, resolve: endWaiting } = Promise.withResolvers<undefined>();
-  return {
-    take(socket: Socket, response: ServerResponse): void {
-      awaited.set(socket, response);
-      if (isStopping) response.setHeader("Connection", "close");
-      response.once("close", () => {
-        if (awaited.get(socket) !== response) return;
-        awaited.delete(socket);
-        // The head of an answer that was on its way already said that the connection stays.
-        if (isStopping) socket.destroySoon();
-        if (isStopping && awaited.size === 0) endWaiting(undefined);
-      });
-    },
-    /** Resolves once no connection waits for an answer, nor for the rest of one. */
-    closeWhenAnswered(): Promise<undefined> {
-      isStopping = true;
-      if (awaited.size === 0) endWaiting(undefined);
-      for (const response of awaited.values()) if (!response.headersSent) response.setHeader("Connection", "close");
-      return allAnswered;
-    },
   };
 }
 

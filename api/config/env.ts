@@ -69,6 +69,7 @@ const variables = z.object({
   CORS_ORIGINS: commaSeparated.pipe(z.array(siteOrigin)).default([]),
   METRICS_PORT: wholeNumber(0, 65_535).optional(),
   TRUST_PROXY: wholeNumber(0, 10).default(0),
+  CONNECTIONS_PER_ADDRESS: wholeNumber(0, 1_000_000).default(200),
   MONGODB_URI: z.string().regex(/^mongodb(\+srv)?:\/\//, "must be a mongodb:// or mongodb+srv:// address"),
   RPC_URL_BASE_SEPOLIA: httpUrl,
   RPC_URL_BASE: httpUrl,
@@ -121,6 +122,8 @@ export interface Env {
   metricsPort: number | undefined;
   /** Number of proxies in front of the API; 0 means that the peer address is the client's. */
   trustedProxies: number;
+  /** Connections that one client address may have at an API process; undefined for any number. */
+  connectionsPerAddress: number | undefined;
   mongodbUri: string;
   rpcUrls: Readonly<Record<Network, string>>;
   /** Subgraph URLs to query. They are never shown, because a hosted gateway's URL contains its API key. */
@@ -183,6 +186,9 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     corsOrigins: env.CORS_ORIGINS,
     metricsPort: env.METRICS_PORT,
     trustedProxies: env.TRUST_PROXY,
+    // Behind a proxy, all connections have its address.
+    connectionsPerAddress:
+      env.TRUST_PROXY > 0 || env.CONNECTIONS_PER_ADDRESS === 0 ? undefined : env.CONNECTIONS_PER_ADDRESS,
     mongodbUri: env.MONGODB_URI,
     ...chainSettingsOf(env),
     subgraphUrls: { "base-sepolia": env.SUBGRAPH_URL_BASE_SEPOLIA, base: env.SUBGRAPH_URL_BASE },

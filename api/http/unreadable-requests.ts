@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import type { Duplex } from "node:stream";
+import type { Socket } from "node:net";
 
 import type { Clock } from "../lib/clock.ts";
 import { newId } from "../lib/ids.ts";
@@ -21,15 +21,20 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: "payload_too_large",
 };
 
+/** Something came behind a request with `Connection: close`. */
+const BEHIND_THE_LAST = "HPE_CLOSED_CONNECTION";
+
 /** The response that Node is writing to a socket, if any. */
-type WithResponse = Duplex & { _httpMessage?: { headersSent: boolean } | null };
+type WithResponse = Socket & { _httpMessage?: { headersSent: boolean } | null };
 
 /**
  * Answers what never became a request (not HTTP, headers too large, too slow) like every other error, and closes the
  * connection. Koa doesn't see it, and Node's own answer has neither a body nor the headers of section 8.2.
  */
 export function answerUnreadable({ defaultHeaders, clock, metrics }: UnreadableOptions) {
-  return (error: NodeJS.ErrnoException, socket: Duplex): void => {
+  return (error: NodeJS.ErrnoException, socket: Socket): void => {
+    // The connection ends with an answer that was given or will be, and what comes behind that is read for nothing.
+    if (socket.writableEnded || error.code === BEHIND_THE_LAST) return;
     // Part of another answer is already on its way, or nobody listens any more.
     if (!socket.writable || (socket as WithResponse)._httpMessage?.headersSent === true) {
       socket.destroy();
@@ -47,9 +52,7 @@ export function answerUnreadable({ defaultHeaders, clock, metrics }: UnreadableO
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     const { status, code } = answer;
     metrics.answered({ method: "other", route: "(none)", status, code, seconds: 0 });
-    // Destroyed at once when everything is written: a slow client doesn't get to keep the connection.
-    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${body}`, () => {
-      socket.destroy();
-    });
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${body}`);
+    socket.destroySoon();
   };
 }

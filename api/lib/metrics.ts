@@ -19,9 +19,13 @@ export type GaugeReader<Label extends string> = () => Promise<
 /** Adds to a counter: label values, and how much, by default 1. */
 export type Count<Label extends string> = (labels: Readonly<Record<Label, string>>, value?: number) => void;
 
+/** Why a connection was closed before its time: its address had too many, or its client took no answer. */
+const CLOSING_REASONS = ["address", "stalled"] as const;
+
 /** What the service counts, in the form of Prometheus. */
 export interface Metrics {
   answered(request: AnsweredRequest): void;
+  connectionClosed(reason: (typeof CLOSING_REASONS)[number]): void;
   /** Adds a counter of this process, which starts at 0. A combination of labels appears with its first count. */
   addCounter<Label extends string>(counter: { name: string; help: string; labels: readonly Label[] }): Count<Label>;
   /** Adds gauges that are read at each scrape. A failed read leaves them out of that scrape. */
@@ -63,7 +67,17 @@ export function createMetrics(): Metrics {
     labelNames: ["code"],
     registers,
   });
+  const closed = new Counter({
+    name: "http_connections_closed_total",
+    help: "Connections closed because they took more than their share, by reason",
+    labelNames: ["reason"],
+    registers,
+  });
+  for (const reason of CLOSING_REASONS) closed.inc({ reason }, 0);
   return {
+    connectionClosed(reason) {
+      closed.inc({ reason });
+    },
     answered({ method, route, status, code, seconds }) {
       requests.inc({ method, route, status: String(status) });
       durations.observe({ method, route }, seconds);

@@ -46,6 +46,15 @@ describe("configuration", () => {
     }
   });
 
+  it("bounds the connections of an address, unless they are a proxy's or the operator bounds none", () => {
+    const bound = (fields: Record<string, string>) => loadEnv({ ...complete, ...fields }).connectionsPerAddress;
+    assert.strictEqual(bound({}), 200);
+    assert.strictEqual(bound({ CONNECTIONS_PER_ADDRESS: "7" }), 7);
+    assert.isUndefined(bound({ CONNECTIONS_PER_ADDRESS: "0" }));
+    assert.isUndefined(bound({ CONNECTIONS_PER_ADDRESS: "7", TRUST_PROXY: "1" }));
+    assert.throws(() => bound({ CONNECTIONS_PER_ADDRESS: "-1" }), /CONNECTIONS_PER_ADDRESS/);
+  });
+
   it("publishes a subgraph's address only if it is on loopback or declared public", () => {
     const told = (fields: Record<string, string>) => loadEnv({ ...complete, ...fields }).publicSubgraphUrls;
     assert.deepEqual(told({}), { "base-sepolia": "http://127.0.0.1:8000/a", base: "http://127.0.0.1:8000/b" });

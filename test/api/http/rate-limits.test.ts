@@ -3,7 +3,7 @@ import { assert } from "chai";
 
 import type { RateClass } from "../../../api/config/constants.ts";
 import { isClientClass } from "../../../api/http/admission.ts";
-import { clientOf } from "../../../api/features/auth/client-windows.ts";
+import { clientOf } from "../../../api/lib/client-address.ts";
 import { assertError, startTestApi } from "../../fixtures/api.ts";
 import type { Answer, RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";
 import { RATE_CALLS } from "../../fixtures/class-calls.ts";
