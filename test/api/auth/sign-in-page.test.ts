@@ -1,4 +1,4 @@
-// The examples of docs/sign-in.md, run as they stand there.
+// The examples of docs/sign-in.md, run as they stand there. test/e2e/deals/python-client.test.ts runs the one that signs in Python.
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -12,20 +12,15 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { checkSignInMessage } from "../../../api/features/auth/sign-in-message.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
+import { exampleOf } from "../../fixtures/page-example.ts";
 
 const run = promisify(execFile);
-const PAGE = readFileSync("docs/sign-in.md", "utf8");
+const PAGE = "docs/sign-in.md";
 
-/** The code that the page marks with this name. */
-function example(name: string): string {
-  const [, code] = new RegExp(String.raw`<!-- run: ${name} -->\n\`\`\`\w+\n([\s\S]*?)\`\`\``).exec(PAGE) ?? [];
-  assert.ok(code !== undefined, `docs/sign-in.md has ${name}`);
-  return code;
-}
+const example = (name: string): string => exampleOf(PAGE, name);
 
-/** Whether Python runs a line. */
-async function pythonRuns(line: string): Promise<boolean> {
-  return run("python3", ["-c", line]).then(
+async function hasPython(): Promise<boolean> {
+  return run("python3", ["-c", ""]).then(
     () => true,
     () => false,
   );
@@ -69,7 +64,7 @@ describe("the page on signing in", () => {
   };
 
   it("[D21] shows a text that the service takes", () => {
-    const [, text] = /```\n(127\.0\.0\.1:3000 wants you[\s\S]*?)\n```/.exec(PAGE) ?? [];
+    const [, text] = /```\n(127\.0\.0\.1:3000 wants you[\s\S]*?)\n```/.exec(readFileSync(PAGE, "utf8")) ?? [];
     assert.ok(text !== undefined, "docs/sign-in.md has a text");
     const expected = { purpose: "register", publicUrl: "http://127.0.0.1:3000" } as const;
     const verdict = checkSignInMessage(text, { ...expected, now: new Date("2026-03-01T12:00:00Z") });
@@ -89,7 +84,7 @@ describe("the page on signing in", () => {
   });
 
   it("[D21] has an example in Python whose text is accepted (needs python3)", async function () {
-    if (!(await pythonRuns(""))) {
+    if (!(await hasPython())) {
       console.log("skipped: there is no python3");
       this.skip();
     }
@@ -100,15 +95,5 @@ describe("the page on signing in", () => {
     const body = { agentName: "Atlas", walletAddress: address, message, signature };
     const answer = await api.request("POST", "/api/v1/auth/register", { body });
     assert.strictEqual(answer.status, 201, answer.text);
-  });
-
-  it("[D21] has an example in Python that registers an agent (needs python3 and eth-account)", async function () {
-    if (!(await pythonRuns("import eth_account"))) {
-      console.log("skipped: eth-account isn't installed for python3");
-      this.skip();
-    }
-    const { env, address } = withNewWallet();
-    const { stdout } = await run("python3", ["-c", `${example("text.py")}\n${example("register.py")}`], { env });
-    await assertRegistered(stdout, address);
   });
 });

@@ -13,6 +13,7 @@ import { ONE_USDC } from "../../fixtures/deals.ts";
 import { openFullStack } from "../../fixtures/full-stack.ts";
 import type { FullStack } from "../../fixtures/full-stack.ts";
 import { outputOf } from "../../fixtures/output-of.ts";
+import { exampleOf } from "../../fixtures/page-example.ts";
 
 const ROOM = fileURLToPath(new URL("./python-client", import.meta.url));
 const WORK = resolve(".local", "python-client");
@@ -89,5 +90,15 @@ describe("a Python client generated from /openapi.json (needs Python 3.10, venv 
     assert.strictEqual(paid, BigInt(transaction.lockedAmount));
     assert.includeMembers(timeline, ["TimelineMove", "TimelineAuditEntry"]);
     assert.include(memory, "last-deal");
+  });
+
+  it("[D21] signs in by the example of docs/sign-in.md", async () => {
+    const key = generatePrivateKey();
+    const code = ["text.py", "register.py"].map((name) => exampleOf("docs/sign-in.md", name)).join("\n");
+    const env = { ...process.env, MARKETPLACE_URL: stack.url, PRIVATE_KEY: key };
+    const printed = await outputOf(join(VENV, "bin", "python"), ["-c", code], "", { timeoutMs: LIMIT_MS, env });
+    const { walletAddress, apiKey } = JSON.parse(printed) as { walletAddress: string; apiKey: string };
+    assert.strictEqual(walletAddress, privateKeyToAccount(key).address);
+    assert.match(apiKey, /^svc_[0-9a-f]{64}$/);
   });
 });
