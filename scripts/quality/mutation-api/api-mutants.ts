@@ -1,6 +1,7 @@
 import type { ApiMutant } from "./api-mutant.ts";
 import { ANALYTICS_FAULTS } from "./analytics.ts";
 import { BEFORE_FUNDING_FAULTS } from "./before-funding.ts";
+import { CONNECTION_FAULTS } from "./connections.ts";
 import { DEAL_FAULTS } from "./deals.ts";
 import { DECLINE_FAULTS } from "./declines.ts";
 import { DISPUTE_FAULTS } from "./disputes.ts";
@@ -16,6 +17,7 @@ import { SEARCH_FAULTS } from "./search.ts";
 import { MESSAGE_FAULTS } from "./messages.ts";
 import { MOVE_FAULTS } from "./moves.ts";
 import { OPERATION_FAULTS } from "./operation.ts";
+import { PAID_REPEAT_FAULTS } from "./paid-repeats.ts";
 import { PAYMENT_FAULTS } from "./payments.ts";
 import { RECONCILIATION_FAULTS } from "./reconciliation.ts";
 import { SENDING_FAULTS } from "./sending.ts";
@@ -24,6 +26,7 @@ import { TEXT_FAULTS } from "./texts.ts";
 /** The faults that the API's tests must find. */
 export const API_MUTANTS: readonly ApiMutant[] = [
   ...DOOR_FAULTS,
+  ...CONNECTION_FAULTS,
   ...MARKET_FAULTS,
   ...SEARCH_FAULTS,
   ...DEAL_FAULTS,
@@ -32,6 +35,7 @@ export const API_MUTANTS: readonly ApiMutant[] = [
   ...DECLINE_FAULTS,
   ...MOVE_FAULTS,
   ...PAYMENT_FAULTS,
+  ...PAID_REPEAT_FAULTS,
   ...DISPUTE_FAULTS,
   ...KEEPER_FAULTS,
   ...EVENT_FAULTS,
