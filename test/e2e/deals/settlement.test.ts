@@ -194,11 +194,11 @@ describe("a deal that time settles", () => {
     assert.match(post.body.notice, /refund/);
   });
 
-  it("[D15] expires when nobody funds it", async () => {
+  it("[D15] expires when nobody funds it, and offers to order again", async () => {
     const { buyer, serviceId } = await openShop(stack);
     const deal = await buyer.agent.checkout({ serviceId });
     await stack.chain.moveClockTo(Date.parse(deal.terms.quoteExpiresAt ?? "") / 1000 + 200);
     const { expiredBy, actions } = await deal.waitForStatus("expired", PATIENT);
-    assert.deepEqual([expiredBy, actions], ["quote", []]);
+    assert.deepEqual([expiredBy, actions.map(({ action }) => action)], ["quote", ["checkout"]]);
   });
 });
