@@ -171,7 +171,7 @@ describe("the conformance check", () => {
     assert.match(problem ?? "", /cites 5 ids; 4 at most/);
   });
 
-  it("needs a passing test for every decision", () => {
+  it("needs a passing test for every decision whose feature exists", () => {
     const result = (title: string, status: TestResult["status"]) => ({
       stage: STAGE,
       file: "a.test.ts",
@@ -184,9 +184,10 @@ describe("the conformance check", () => {
     assert.notInclude(missing, "The decision D1 is proven by no passing test.");
     assert.includeMembers(missing, [
       "The decision D2 is proven by no passing test.",
-      "The decision D49 is proven by no passing test.",
+      "The decision D51 is proven by no passing test.",
+      "The decision D61 is proven by no passing test.",
     ]);
-    assert.strictEqual(missing.length, 48);
+    assert.strictEqual(missing.length, 51);
   });
 
   it("refuses an id that doesn't exist", () => {
