@@ -1,5 +1,4 @@
 // Receivers that answer with 1xx before their final answer, as RFC 9110 (15.2) lets every server do.
-import { once } from "node:events";
 import type { Socket } from "node:net";
 
 import { assert } from "chai";
@@ -18,7 +17,9 @@ async function answeredWith(write: (socket: Socket) => void, timeoutMs = 30_000)
   const receiver = await startReceiver((_n, response) => {
     const { socket } = response;
     assert.ok(socket !== null);
-    closed = once(socket, "close");
+    // A connection that the sender resets ends as well as one that it closes.
+    socket.on("error", () => undefined);
+    closed = new Promise((resolve) => socket.once("close", resolve));
     write(socket);
     return undefined;
   });
@@ -39,7 +40,6 @@ function flood(socket: Socket, text: string, pauseMs: number): void {
     socket.write(text);
     setTimeout(more, pauseMs);
   };
-  socket.on("error", () => undefined);
   more();
 }
 
