@@ -123,13 +123,38 @@ describe("a payment that has paid for a call", () => {
   }
 
   it("gets its answer even if its authorisation has ended since [D36]", async () => {
-    const proof = await proofOf("v2");
-    const first = await create(proof);
-    const { connection } = paid.api.container;
-    await connection
-      .collection("x402_claims")
-      .updateMany({ agentId: agent.agentId }, { $set: { spentAt: new Date(Date.now() - 3_600_000) } });
-    assert.strictEqual((await create(proof)).text, first.text);
+    const later = await startPaidApi({
+      clock: { now: () => new Date(Date.now() + 3_600_000) },
+      databaseName: paid.api.container.connection.name,
+      x402: { payTo: paid.payTo },
+    });
+    try {
+      const proof = await proofOf("v2");
+      const first = await create(proof);
+      const repeat = { key: agent.apiKey, body: listingBody({ title: "Reconciles invoices" }), headers: proof };
+      const again = await later.api.request("POST", SERVICES, repeat);
+      assert.deepEqual([again.status, again.text], [201, first.text]);
+      const unused = await later.api.request("POST", SERVICES, { ...repeat, headers: await proofOf("v2") });
+      assert.strictEqual(unused.body.details.reason, "expired");
+    } finally {
+      await later.api.stop();
+    }
+  });
+
+  it("is another one with another signature or other times, although its nonce is the same [D36]", async () => {
+    const payload = await signTransfer(paid, agent.account);
+    const first = await create(headerV2(paid, payload));
+    assert.strictEqual(first.status, 201, first.text);
+    const { nonce, validBefore } = payload.authorization;
+    const longer = await signTransfer(paid, agent.account, { nonce, validBefore: Number(validBefore) + 1 });
+    const later = await signTransfer(paid, agent.account, { nonce, validAfter: 1, validBefore: Number(validBefore) });
+    const forged = { ...payload, signature: longer.signature };
+    const changed = [longer, later].map(({ authorization }) => ({ ...payload, authorization }));
+    for (const other of [longer, later, forged, ...changed])
+      await assertAlreadyUsed(await create(headerV2(paid, other)));
+    await assertAlreadyUsed(await create(headerV1(payload)));
+    assert.strictEqual((await create(headerV2(paid, payload))).text, first.text);
+    assert.strictEqual(await listings(), 1);
   });
 
   it("doesn't pay for another Idempotency-Key [D36] [D43]", async () => {
