@@ -99,6 +99,14 @@ describe("messages encrypted end to end", () => {
   });
 
   describe("error", () => {
+    it("[D50] aren't made of a number that JSON would change, and have a bigint as text", async () => {
+      for (const body of [{ amountWei: 2 ** 60 }, [Infinity]]) {
+        await rejectionOf(sealed({ ...plain, body }), RefusedError);
+      }
+      const exact = { ...plain, body: { amountWei: 12345678901234567891n } };
+      assert.deepEqual(await decrypt(privateKey, await sealed(exact)), { amountWei: "12345678901234567891" });
+    });
+
     it("need a private key: a wallet that only signs is refused, and so is a key off the curve", async () => {
       const message = await sealed();
       for (const wallet of [privateKeyToAccount(privateKey), "0x12", undefined, privateKey.slice(2)]) {
