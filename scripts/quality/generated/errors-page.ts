@@ -16,7 +16,8 @@ Programs should use \`code\`; texts may change. \`details\` of a \`validation_er
 may succeed.
 
 A 429 says in \`details\` which window is full: \`{window, countedBy, limit}\`, such as \`registration\` by \`address\`. A 401 without a valid
-key says in \`details.hint\` how to get one, and has \`WWW-Authenticate: Bearer\`.
+key says in \`details.hint\` how to get one, and has \`WWW-Authenticate: Bearer\`. The 401 of ucp messages has the header, and
+nothing but \`error\` in its body.
 
 A 402 that asks for a payment has a body of its own, with \`budget\` and \`payment\`: see [paying per call](x402.md).
 
@@ -50,6 +51,7 @@ const PIPELINE: Readonly<Partial<Record<ErrorCode, string>>> = {
   request_timestamp_expired: SIGNED,
   payment_required: PAID,
   payment_verification_failed: `${PAID}, for a payment that doesn't count`,
+  payment_identifier_reused: `${PAID}, for a payment whose id came with another one`,
   settlement_pending: `${PAID}, while the outcome of a settlement is unknown`,
   facilitator_unavailable: `${PAID}, for a payment that can't be verified now`,
   idempotency_key_reused: REPEATED,
