@@ -10,6 +10,7 @@ import { createNetworkSender } from "../../../api/chain/sending/network-sender.t
 import { addSendingIndexes, queuedFields, sendingFields } from "../../../api/chain/sending/record.ts";
 import type { SendingRecord } from "../../../api/chain/sending/record.ts";
 import { SENDING_PROBLEMS } from "../../../api/chain/sending/problems.ts";
+import type { SendingProblem } from "../../../api/chain/sending/problems.ts";
 import { createSendingStore } from "../../../api/chain/sending/store.ts";
 import { SENDING_TIMINGS } from "../../../api/chain/sending/timings.ts";
 import { createSendingChain } from "../../../api/chain/sending-chain.ts";
@@ -29,6 +30,11 @@ const NETWORK = "base-sepolia";
 const log = createLogger({ level: "silent", name: "test" });
 const TIMINGS = { ...SENDING_TIMINGS, confirmations: 1, pollMs: 0, watchMs: 0, retry: { minMs: 0, maxMs: 0 } };
 const RPC_TIMEOUT_MS = 500;
+/** What operators are told while a node answers so. Of the other answers, only the chain knows what they mean. */
+const PROBLEMS: Readonly<Record<string, SendingProblem>> = {
+  "insufficient funds": "no_ether",
+  "an internal error": "unexpected",
+};
 
 describe("the sender at a node that answers signed transactions in a way of its own", () => {
   let connection: Connection;
@@ -89,6 +95,8 @@ describe("the sender at a node that answers signed transactions in a way of its 
         });
         assert.isAtMost(sendsOf(node) - before, MOST_SENDS);
       }
+      const looked = await calls.findById("call_1").lean<SendingRecord | null>();
+      assert.strictEqual(looked?.problem, PROBLEMS[name] ?? null);
       node.odd = undefined;
       const record = await until("it is mined", async () => {
         await sender.step();
