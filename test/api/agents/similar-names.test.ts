@@ -37,6 +37,8 @@ describe("similar names", () => {
       ["PayPal", "Pay\u200bPal"],
       ["PayPal", "Pay\u{e0068}\u{e0069}Pal"],
       ["PayPal", "ＰａｙＰａｌ"],
+      ["Agent2", "Agent②"],
+      ["AcmeTM", "Acme™"],
       ["PayPal", "𝖯𝖺𝗒𝖯𝖺𝗅"],
       ["modern", "rnodern"],
       ["Agent 007", "Agent OO7"],

@@ -166,7 +166,10 @@ describe("the admin's KYA route", () => {
         { headers: { authorization: `Basic ${ADMIN_KEY}` } },
       ];
       for (const options of refused) {
-        assertError(await set(AUDITED, options), 401, "invalid_api_key");
+        const answer = await set(AUDITED, options);
+        assertError(answer, 401, "invalid_api_key");
+        assert.match(answer.body.details.hint, /ADMIN_API_KEY/);
+        assert.match(answer.headers.get("www-authenticate") ?? "", /^Bearer /);
       }
       assert.strictEqual(await levelOf(), 0);
       assert.strictEqual((await uses()).length, before);
