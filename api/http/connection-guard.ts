@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 
 import { clientOf } from "../lib/client-address.ts";
 import type { Metrics } from "../lib/metrics.ts";
-import { PipelineTurns } from "./pipeline-turns.ts";
+import { Turns } from "./turns.ts";
 
 /** What a connection may cost. docs/connections.md has the table. */
 export interface ConnectionLimits {
@@ -11,8 +11,12 @@ export interface ConnectionLimits {
   inFlight: number;
   /** Bytes of answers that a client hasn't read, beyond what the system's buffers hold. Above, nothing more is begun. */
   unreadBytes: number;
-  /** Requests of all connections that are handled although an earlier one of their connection isn't answered yet. */
+  /** Requests of one client address that are handled at once. Further ones wait, so that other addresses don't. */
+  atOnce: number;
+  /** Where addresses aren't told apart: those of all connections that were sent ahead, behind an unanswered one. */
   pipelined: number;
+  /** After this, further ones are begun although these are still being handled: what takes long waits for others, in milliseconds. */
+  turnMs: number;
   /** When a connection is closed whose client takes none of its answers, in milliseconds; at most half as long again. */
   stallMs: number;
   /** How long a client may take to read the last answer and to close, in milliseconds. */
@@ -22,7 +26,9 @@ export interface ConnectionLimits {
 export const CONNECTION_LIMITS: ConnectionLimits = {
   inFlight: 16,
   unreadBytes: 1024 * 1024,
+  atOnce: 2,
   pipelined: 4,
+  turnMs: 100,
   stallMs: 10_000,
   lingerMs: 5_000,
 };
@@ -76,6 +82,8 @@ class GuardedConnection {
   #hasPaused = false;
   /** Begun, and not yet sent to the end. */
   readonly inFlight = new Set<ServerResponse>();
+  /** Requests whose handlers haven't ended. They may outlive the connection. */
+  handled = 0;
   /** Parsed, and not begun. */
   readonly waiting: [IncomingMessage, ServerResponse][] = [];
   /** The latest request. A server that stops closes the connection after its answer. */
@@ -113,6 +121,11 @@ class GuardedConnection {
   /** Whether nothing of what has been read waits for an answer. */
   isAnswered(): boolean {
     return this.isIdle() && this.#unparsed.length === 0;
+  }
+
+  /** Whether it is closed, and nothing is being done for it any more. */
+  isGone(): boolean {
+    return this.socket.destroyed && this.handled === 0;
   }
 
   /** Whether the client's events are being streamed. */
@@ -190,25 +203,49 @@ class GuardedConnection {
   }
 }
 
+/** What a client address has at this process. */
+interface AddressEntry {
+  /** Open, or closed while a request of theirs is still being handled: who leaves before the answer gains nothing. */
+  connections: Set<GuardedConnection>;
+  turns: Turns<GuardedConnection>;
+}
+
 /** The connections of each client address. */
 class AddressBook {
-  readonly #byAddress = new Map<string, Set<GuardedConnection>>();
+  readonly #entries = new Map<string, AddressEntry>();
+  readonly #newTurns: () => Turns<GuardedConnection>;
+
+  constructor(newTurns: () => Turns<GuardedConnection>) {
+    this.#newTurns = newTurns;
+  }
 
   add(connection: GuardedConnection): void {
-    const siblings = this.#byAddress.get(connection.address) ?? new Set();
-    this.#byAddress.set(connection.address, siblings.add(connection));
+    this.#entryOf(connection).connections.add(connection);
   }
 
   remove(connection: GuardedConnection): void {
-    const siblings = this.#byAddress.get(connection.address);
-    if (siblings?.delete(connection) === true && siblings.size === 0) this.#byAddress.delete(connection.address);
+    const { connections } = this.#entryOf(connection);
+    connections.delete(connection);
+    if (connections.size === 0) this.#entries.delete(connection.address);
+  }
+
+  turnsOf(connection: GuardedConnection): Turns<GuardedConnection> {
+    return this.#entryOf(connection).turns;
   }
 
   /** Whether a socket's address has that many connections already. */
   isFull(socket: Socket, most: number): boolean {
-    const siblings = this.#byAddress.get(addressOf(socket)) ?? new Set();
+    const connections = this.#entries.get(addressOf(socket))?.connections ?? new Set();
     // Streams are only looked for where they may matter.
-    return siblings.size >= most && [...siblings].filter((sibling) => !sibling.isStreaming()).length >= most;
+    return connections.size >= most && [...connections].filter((one) => !one.isStreaming()).length >= most;
+  }
+
+  #entryOf({ address }: GuardedConnection): AddressEntry {
+    const known = this.#entries.get(address);
+    if (known !== undefined) return known;
+    const entry: AddressEntry = { connections: new Set(), turns: this.#newTurns() };
+    this.#entries.set(address, entry);
+    return entry;
   }
 }
 
@@ -248,14 +285,19 @@ function closeIdleAndStalled(
 export function guardConnections(server: Server, options: GuardOptions): ConnectionGuard {
   const { handle, limits, perAddress, metrics } = options;
   const connections = new Map<Socket, GuardedConnection>();
-  const addresses = new AddressBook();
-  const turns = new PipelineTurns<GuardedConnection>(limits.pipelined, (connection) => beginNext(connection));
+  const newTurns = (count: number) =>
+    new Turns<GuardedConnection>(count, limits.turnMs, (connection) => beginNext(connection));
+  const addresses = new AddressBook(() => newTurns(limits.atOnce));
+  const sharedTurns = newTurns(limits.pipelined);
+  const turnsOf = (connection: GuardedConnection) =>
+    perAddress === undefined ? sharedTurns : addresses.turnsOf(connection);
   let isStopping = false;
   const { promise: allAnswered, resolve: endWaiting } = Promise.withResolvers<undefined>();
   const isAnyAwaited = () => [...connections.values()].some((connection) => !connection.isAnswered());
 
-  function begin(connection: GuardedConnection, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function begin(connection: GuardedConnection, request: IncomingMessage, response: ServerResponse) {
     connection.inFlight.add(response);
+    connection.handled += 1;
     response.once("close", () => {
       connection.inFlight.delete(response);
       goOn(connection);
@@ -264,7 +306,10 @@ export function guardConnections(server: Server, options: GuardOptions): Connect
       connection.socket.destroySoon();
       if (isStopping && !isAnyAwaited()) endWaiting(undefined);
     });
-    return handle(request, response);
+    // Koa handles every error itself; its promise never rejects.
+    await handle(request, response);
+    connection.handled -= 1;
+    if (connection.isGone()) addresses.remove(connection);
   }
 
   /** Begins the next waiting request, unless the connection has no room. */
@@ -275,7 +320,7 @@ export function guardConnections(server: Server, options: GuardOptions): Connect
   }
 
   function goOn(connection: GuardedConnection): void {
-    if (connection.waiting.length > 0) turns.request(connection);
+    if (connection.waiting.length > 0) turnsOf(connection).request(connection);
     connection.goOn();
   }
 
@@ -298,7 +343,7 @@ export function guardConnections(server: Server, options: GuardOptions): Connect
     socket.once("close", () => {
       connection.forget();
       connections.delete(socket);
-      addresses.remove(connection);
+      if (connection.isGone()) addresses.remove(connection);
       if (isStopping && !isAnyAwaited()) endWaiting(undefined);
     });
   });
@@ -313,8 +358,7 @@ export function guardConnections(server: Server, options: GuardOptions): Connect
       }
       connection.last = response;
       connection.isEnding ||= isStopping;
-      // Koa handles every error itself; its promise never rejects.
-      if (connection.isIdle()) void begin(connection, request, response);
+      if (perAddress === undefined && connection.isIdle()) void begin(connection, request, response);
       else connection.waiting.push([request, response]);
       goOn(connection);
     },

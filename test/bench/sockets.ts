@@ -55,7 +55,7 @@ interface Latencies {
 }
 
 async function measure(url: string, duration: number): Promise<Latencies> {
-  const pool = new Pool(url, { connections: 1, pipelining: 1, connect: { localAddress: "127.0.0.2" } });
+  const pool = new Pool(url, { connections: 1, pipelining: 1, localAddress: "127.0.0.2" });
   const taken: number[] = [];
   const endsAt = performance.now() + duration * 1_000;
   while (performance.now() < endsAt) {
@@ -82,10 +82,14 @@ async function measureKind(url: string, kind: string) {
     },
   );
   const ended = once(hostile, "exit");
-  await sleep(WARM_UP_MS);
-  const beside = await measure(url, seconds);
-  hostile.kill("SIGKILL");
-  await ended;
+  let beside: Latencies;
+  try {
+    await sleep(WARM_UP_MS);
+    beside = await measure(url, seconds);
+  } finally {
+    hostile.kill("SIGKILL");
+    await ended;
+  }
   const after = await measure(url, seconds / 2);
   const alone = Number(((before.p95 + after.p95) / 2).toFixed(1));
   return { alone, beside, ratio: Number((beside.p95 / alone).toFixed(2)) };

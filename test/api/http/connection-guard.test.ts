@@ -14,6 +14,7 @@ import { until } from "../../fixtures/until.ts";
 const KB = 1024;
 const MB = 1024 * KB;
 const GET = headOf("GET", "/");
+const ENDLESS_MS = 600_000;
 
 /** A server behind the guard whose answers a test gives. */
 class GuardedServer {
@@ -85,8 +86,8 @@ describe("the guard of connections", () => {
     assert.deepEqual(guarded.closed, [reason]);
   };
   /** Another client gets an answer, so whatever else was to happen at once has happened. */
-  const isServed = async (path = "/other") => {
-    const client = await guarded.connect();
+  const isServed = async (path = "/other", options: Parameters<typeof RawClient.open>[1] = {}) => {
+    const client = await guarded.connect(options);
     await client.send(headOf("GET", path));
     const arrived = () => guarded.begun.find(([{ url }, response]) => url === path && !response.writableEnded);
     await until("it is begun", () => Promise.resolve(arrived() !== undefined));
@@ -98,7 +99,7 @@ describe("the guard of connections", () => {
 
   describe("for requests that a client sends ahead", () => {
     it("has at most 16 of a connection in flight, and answers all in their order", async () => {
-      await start({ pipelined: 1_000 });
+      await start({ pipelined: 1_000, turnMs: ENDLESS_MS });
       const client = await guarded.connect();
       const count = 500;
       for (let n = 0; n < count; n += 1) await client.send(headOf("GET", `/${n}`));
@@ -119,7 +120,7 @@ describe("the guard of connections", () => {
     });
 
     it("begins one of each connection, and of all further ones together a few", async () => {
-      await start({ pipelined: 4 });
+      await start({ pipelined: 4, turnMs: ENDLESS_MS });
       const clients = await Promise.all(Array.from({ length: 100 }, () => guarded.connect()));
       await Promise.all(clients.map((client) => client.send(GET.repeat(50))));
       await until("each has one", () => Promise.resolve(guarded.begun.length >= 104));
@@ -132,7 +133,7 @@ describe("the guard of connections", () => {
     });
 
     it("takes turns among the connections", async () => {
-      await start({ pipelined: 1 });
+      await start({ pipelined: 1, turnMs: ENDLESS_MS });
       const [greedy, modest] = [await guarded.connect(), await guarded.connect()];
       await greedy.send(headOf("GET", "/greedy").repeat(50));
       await until("one has its turn", () => Promise.resolve(guarded.begun.length === 2));
@@ -302,6 +303,44 @@ describe("the guard of connections", () => {
         await next.send(GET);
         return (await next.answer())?.status === 200;
       });
+    });
+
+    it("handles a few of their requests at once, and other addresses' beside them", async () => {
+      await start({ atOnce: 2, turnMs: ENDLESS_MS }, undefined, 200);
+      const clients = await Promise.all(Array.from({ length: 20 }, () => guarded.connect()));
+      await Promise.all(clients.map((client) => client.send(GET.repeat(3))));
+      const isNeighbourServed = async () => {
+        await isServed("/neighbour", { localAddress: "127.0.0.2" });
+        guarded.begun.splice(0, guarded.begun.length, ...guarded.begun.filter(([{ url }]) => url === "/"));
+      };
+      for (let begun = 2; begun < 60; begun += 1) {
+        await until("two have their turns", () => Promise.resolve(guarded.begun.length >= begun));
+        if (begun < 5) await isNeighbourServed();
+        assert.strictEqual(openOf(guarded).length, 2);
+        end(openOf(guarded)[0]?.[1] as ServerResponse);
+      }
+    });
+
+    it("counts one that was closed before its answer until nothing is done for it any more", async () => {
+      const { promise: handled, resolve: finish } = Promise.withResolvers<undefined>();
+      await start({}, () => handled, 2);
+      for (let n = 1; n <= 2; n += 1) {
+        const client = await guarded.connect();
+        await client.send(GET);
+        await until("it is begun", () => Promise.resolve(guarded.begun.length === n));
+        const { socket } = guarded.begun[n - 1]?.[0] ?? assert.fail();
+        client.socket.destroy();
+        await until("it is closed", () => Promise.resolve(socket.destroyed));
+      }
+      await (
+        await guarded.connect()
+      ).closed;
+      assert.deepEqual(guarded.closed, ["address"]);
+      finish(undefined);
+      await handled;
+      await guarded.connect();
+      await isServed("/other", { localAddress: "127.0.0.2" });
+      assert.deepEqual(guarded.closed, ["address"]);
     });
 
     it("doesn't count event streams", async () => {

@@ -1,20 +1,23 @@
-/** A turn ends after this, although its request is still being handled, in milliseconds. */
-const LONGEST_TURN_MS = 1_000;
-
 /**
- * Shares a few turns among the connections that have sent requests ahead, one request a turn, so that however many are sent
- * ahead, the requests of all others wait for a few of them at most.
+ * Shares a few turns among connections whose requests wait, one request a turn, so that however many requests wait, those of all
+ * others are handled beside a few of them at most.
  */
-export class PipelineTurns<Connection> {
-  readonly #turns: number;
+export class Turns<Connection> {
+  readonly #count: number;
+  readonly #longestMs: number;
   readonly #begin: (connection: Connection) => Promise<void> | undefined;
   /** Those that wait for a turn, in their order. */
   readonly #queue = new Set<Connection>();
   #taken = 0;
 
-  /** @param begin begins the connection's next request; undefined if it has none, or no room for one */
-  constructor(turns: number, begin: (connection: Connection) => Promise<void> | undefined) {
-    this.#turns = turns;
+  /**
+   * @param count requests that have a turn at once
+   * @param longestMs when a turn ends although its request is still being handled, in milliseconds
+   * @param begin begins the connection's next request; undefined if it has none, or no room for one
+   */
+  constructor(count: number, longestMs: number, begin: (connection: Connection) => Promise<void> | undefined) {
+    this.#count = count;
+    this.#longestMs = longestMs;
     this.#begin = begin;
   }
 
@@ -26,7 +29,7 @@ export class PipelineTurns<Connection> {
 
   #next(): void {
     for (const connection of this.#queue) {
-      if (this.#taken >= this.#turns) return;
+      if (this.#taken >= this.#count) return;
       this.#queue.delete(connection);
       const handled = this.#begin(connection);
       if (handled === undefined) continue;
@@ -37,7 +40,7 @@ export class PipelineTurns<Connection> {
 
   async #hold(connection: Connection, handled: Promise<void>): Promise<void> {
     const { promise: over, resolve } = Promise.withResolvers<undefined>();
-    const timer = setTimeout(resolve, LONGEST_TURN_MS, undefined);
+    const timer = setTimeout(resolve, this.#longestMs, undefined);
     await Promise.race([handled, over]);
     clearTimeout(timer);
     this.#taken -= 1;
