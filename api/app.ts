@@ -1,10 +1,11 @@
 import Koa from "koa";
 
 import { ChainUnavailableError, PriceUnavailableError } from "./chain/errors.ts";
-import { featureRoutes } from "./container.ts";
-import type { Container, Services } from "./container.ts";
+import type { Container } from "./container.ts";
 import { isDatabaseOutage } from "./db/connection.ts";
 import type { DocsDeps } from "./features/docs/module.ts";
+import { FEATURE_ROUTES } from "./features.ts";
+import type { FeatureServices } from "./features.ts";
 import { rateHeaders } from "./http/admission.ts";
 import type { RouteDefinition } from "./http/define-route.ts";
 import { ApiError } from "./http/errors.ts";
@@ -27,7 +28,7 @@ import { DeadlineExceededError } from "./lib/timeout.ts";
 const API_VERSION = "1.0.0";
 
 /** Every route of the API. The type checks that the application provides what their handlers need. */
-export const routes: readonly RouteDefinition<Services & DocsDeps>[] = featureRoutes;
+export const routes: readonly RouteDefinition<FeatureServices & DocsDeps>[] = FEATURE_ROUTES;
 
 let description: ApiDescription | undefined;
 

@@ -18,15 +18,25 @@ export interface FeatureParts {
  * A feature as declared in `features/<name>/module.ts`. Its routes are known before anything is connected, because the
  * API description needs them; `create` wires the rest.
  */
-export interface FeatureModule<Routes extends readonly RouteDefinition<never>[], Deps, Parts extends FeatureParts> {
+export interface FeatureModule<
+  Routes extends readonly RouteDefinition<never>[],
+  Timings extends object,
+  Deps,
+  Parts extends FeatureParts,
+> {
   routes: Routes;
+  /** Durations for its waits and its background work. Tests shorten them. */
+  timings?: Timings;
   /** @param deps what it needs from the platform and from other features, by name */
   create: (deps: Deps) => Parts;
 }
 
 /** Declares a feature. */
-export function defineFeature<Routes extends readonly RouteDefinition<never>[], Deps, Parts extends FeatureParts>(
-  feature: FeatureModule<Routes, Deps, Parts>,
-): FeatureModule<Routes, Deps, Parts> {
+export function defineFeature<
+  Routes extends readonly RouteDefinition<never>[],
+  Timings extends object,
+  Deps,
+  Parts extends FeatureParts,
+>(feature: FeatureModule<Routes, Timings, Deps, Parts>): FeatureModule<Routes, Timings, Deps, Parts> {
   return feature;
 }

@@ -17,7 +17,6 @@ import type { MarketDeps } from "./market-routes.ts";
 import { analyticsRoutes } from "./routes.ts";
 import type { AnalyticsDeps } from "./routes.ts";
 
-export { MARKET_TIMINGS };
 export type { MarketTimings };
 
 /** Dependencies of the analytics feature. */
@@ -38,6 +37,7 @@ export interface AnalyticsModuleDeps {
 /** Scaling exponents of hourly series (decision 30), and figures of the whole market. */
 export const analyticsModule = defineFeature({
   routes: [...analyticsRoutes, ...marketRoutes],
+  timings: MARKET_TIMINGS,
   create({ connection, chains, indexers, log, processId, timings, ...deps }: AnalyticsModuleDeps) {
     const figures = marketModel(connection);
     const leases = leaseModel(connection);

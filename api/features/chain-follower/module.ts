@@ -37,7 +37,7 @@ export interface FollowerTimings {
   expiryEveryMs: number;
 }
 
-export const FOLLOWER_TIMINGS: FollowerTimings = {
+const FOLLOWER_TIMINGS: FollowerTimings = {
   followerPollMs: 100,
   leaseMs: 5_000,
   expiryEveryMs: 5_000,
@@ -91,6 +91,7 @@ const QUARANTINED_COUNTED = 1_000;
 /** Follows the events of the chains into copies, events and outbox. */
 export const chainFollowerModule = defineFeature({
   routes: [],
+  timings: FOLLOWER_TIMINGS,
   create({ connection, chains, indexers, log, now, timings, transactions, ...options }: ChainFollowerModuleDeps) {
     const models = followerModels(connection);
     const leases = leaseModel(connection);

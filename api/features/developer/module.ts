@@ -8,13 +8,12 @@ import type { KyaLevels } from "../kya/levels.ts";
 import { createDeveloperAccess } from "./access.ts";
 import { logMailer, smtpMailer } from "./mailer.ts";
 import type { MailSettings } from "./mailer.ts";
-import { createSendDueMails } from "./mails.ts";
+import { createSendDueMails, MAIL_TIMINGS } from "./mails.ts";
 import type { MailTimings } from "./mails.ts";
 import { createDeveloperModels } from "./model.ts";
 import { developerRoutes } from "./routes.ts";
 import type { DeveloperDeps } from "./routes.ts";
 
-export { MAIL_TIMINGS } from "./mails.ts";
 export type { MailTimings } from "./mails.ts";
 
 /** Dependencies of the developer feature. */
@@ -34,6 +33,7 @@ const SEND_EVERY_MS = 2_000;
 /** Developer access by a verified mail address. */
 export const developerModule = defineFeature({
   routes: developerRoutes,
+  timings: MAIL_TIMINGS,
   create({ connection, levels, mail, publicUrl, clock, log, timings }: DeveloperModuleDeps) {
     const models = createDeveloperModels(connection);
     const access = createDeveloperAccess({ connection, models, levels, clock });

@@ -51,7 +51,7 @@ export function rulingVerification(
 /** Durations of rulings and of their way to the chain. Tests shorten them. */
 export type DisputeTimings = RulerTimings & { rulingSending: Partial<SendingTimings> };
 
-export const DISPUTE_TIMINGS: DisputeTimings = { ...RULER_TIMINGS, rulingSending: {} };
+const DISPUTE_TIMINGS: DisputeTimings = { ...RULER_TIMINGS, rulingSending: {} };
 
 /** Dependencies of the disputes feature. */
 export interface DisputesModuleDeps {
@@ -78,6 +78,7 @@ const OVERDUE_SECONDS = 600;
 /** Disputes: what the parties say, the ruling, and its way to the chain (decisions 8, 26 and 44). */
 export const disputesModule = defineFeature({
   routes: disputeRoutes,
+  timings: DISPUTE_TIMINGS,
   create({
     connection,
     chains,

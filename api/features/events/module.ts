@@ -12,14 +12,13 @@ import { eventModels } from "./model.ts";
 import { createEventRecorder } from "./recorder.ts";
 import { eventRoutes } from "./routes.ts";
 import type { EventDeps } from "./routes.ts";
-import { createStreamHub } from "./stream-hub.ts";
+import { createStreamHub, STREAM_TIMINGS } from "./stream-hub.ts";
 import type { StreamTimings } from "./stream-hub.ts";
 import type { StreamDeps } from "./stream-route.ts";
 import { createStreamSlots, streamSlotsModel } from "./stream-slots.ts";
 import { createEventStreams } from "./streams.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
-export { STREAM_TIMINGS } from "./stream-hub.ts";
 export type { StreamTimings } from "./stream-hub.ts";
 
 /** Dependencies of the events feature. */
@@ -44,6 +43,7 @@ export interface EventsModuleDeps {
 /** The public event log and its streams. */
 export const eventsModule = defineFeature({
   routes: eventRoutes,
+  timings: STREAM_TIMINGS,
   create({
     connection,
     outbox,

@@ -45,7 +45,7 @@ export interface StatementTimings {
   statementConfirmations: number;
 }
 
-export const STATEMENT_TIMINGS: StatementTimings = { statementConfirmations: SENDING_CONFIRMATIONS };
+const STATEMENT_TIMINGS: StatementTimings = { statementConfirmations: SENDING_CONFIRMATIONS };
 
 /** Dependencies of the fees feature. */
 export interface FeesModuleDeps {
@@ -64,6 +64,7 @@ const WRITE_LOCK_MS = 3_600_000;
 /** Fee tiers by settled volume, and the rebates that follow from them (decision 22). */
 export const feesModule = defineFeature({
   routes: [...feeRoutes, ...rebateRoutes],
+  timings: STATEMENT_TIMINGS,
   create({ connection, chain, indexer, clock, timings }: FeesModuleDeps) {
     const models = statementModels(connection);
     const payments = paymentModel(connection);

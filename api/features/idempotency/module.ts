@@ -2,11 +2,10 @@ import type { Connection } from "mongoose";
 
 import type { Logger } from "../../lib/logger.ts";
 import { defineFeature } from "../feature.ts";
-import { createIdempotencyKeys } from "./keys.ts";
+import { createIdempotencyKeys, IDEMPOTENCY_TIMINGS } from "./keys.ts";
 import type { IdempotencyTimings } from "./keys.ts";
 import { idempotencyModel } from "./model.ts";
 
-export { IDEMPOTENCY_TIMINGS } from "./keys.ts";
 export type { IdempotencyTimings } from "./keys.ts";
 
 /** Dependencies of the idempotency feature. */
@@ -19,6 +18,7 @@ export interface IdempotencyModuleDeps {
 /** `Idempotency-Key` (decision 43): remembers requests and their answers for a day. */
 export const idempotencyModule = defineFeature({
   routes: [],
+  timings: IDEMPOTENCY_TIMINGS,
   create({ connection, log, timings }: IdempotencyModuleDeps) {
     const model = idempotencyModel(connection);
     return { services: {}, models: { keys: model }, keys: createIdempotencyKeys({ model, log, timings }) };

@@ -29,7 +29,7 @@ import { createKeeperWork, keeperAbi } from "./work.ts";
 /** Durations of the keeper. Tests shorten them. */
 export type KeeperTimings = FinderTimings & { keeperSending: Partial<SendingTimings> };
 
-export const KEEPER_TIMINGS: KeeperTimings = { ...FINDER_TIMINGS, keeperSending: {} };
+const KEEPER_TIMINGS: KeeperTimings = { ...FINDER_TIMINGS, keeperSending: {} };
 
 /** Dependencies of the keeper. */
 export interface KeeperModuleDeps {
@@ -53,6 +53,7 @@ export interface KeeperModuleDeps {
 /** Makes the moves that are open to anyone, so that no deal waits for somebody to send the last call. */
 export const keeperModule = defineFeature({
   routes: [],
+  timings: KEEPER_TIMINGS,
   create({ connection, settings, now, processId, transactions, recorder, progress, ...deps }: KeeperModuleDeps) {
     const models = keeperModels(connection);
     const leases = leaseModel(connection);

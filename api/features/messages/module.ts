@@ -6,7 +6,7 @@ import type { Logger } from "../../lib/logger.ts";
 import type { EventModel } from "../events/model.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { defineFeature } from "../feature.ts";
-import { createFanOut } from "./fan-out.ts";
+import { createFanOut, FAN_OUT_TIMINGS } from "./fan-out.ts";
 import type { FanOutTimings } from "./fan-out.ts";
 import { messageModels } from "./model.ts";
 import { createMessageReader } from "./reader.ts";
@@ -21,7 +21,6 @@ import type { TopicDeps } from "./topic-routes.ts";
 import { createTopicService } from "./topics.ts";
 import { messageWebhookRoutes } from "./webhook-routes.ts";
 
-export { FAN_OUT_TIMINGS } from "./fan-out.ts";
 export type { FanOutTimings } from "./fan-out.ts";
 
 /** Dependencies of the messages feature. */
@@ -41,6 +40,7 @@ const EXPIRE_EVERY_MS = 3_600_000;
 /** Messages to agents and topics, and ucp messages. */
 export const messagesModule = defineFeature({
   routes: [...messageRoutes, ...topicRoutes, ...messageWebhookRoutes],
+  timings: FAN_OUT_TIMINGS,
   create({ connection, clock, log, recorder, events, timings, processId, ...lookups }: MessagesModuleDeps) {
     const models = messageModels(connection);
     const reader = createMessageReader(connection, models, clock);

@@ -34,6 +34,7 @@ export interface OutboxModuleDeps {
 /** Dispatches on their way to agents: one lane per agent, served in turns. Features define how theirs are sent. */
 export const outboxModule = defineFeature({
   routes: [],
+  timings: OUTBOX_TIMINGS,
   create({ connection, log, now, processId, timings }: OutboxModuleDeps) {
     const models = outboxModels(connection);
     return {

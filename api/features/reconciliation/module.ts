@@ -15,11 +15,10 @@ import type { ChainProgress } from "../transactions/ports.ts";
 import { createDifferences } from "./differences.ts";
 import { addReconciliationGauges } from "./gauges.ts";
 import { reconciliationModels } from "./model.ts";
-import { createDailyPass } from "./pass.ts";
+import { createDailyPass, RECONCILIATION_TIMINGS } from "./pass.ts";
 import type { DailyPass, ReconciliationTimings } from "./pass.ts";
 import { createSides } from "./sides.ts";
 
-export { RECONCILIATION_TIMINGS } from "./pass.ts";
 export type { ReconciliationTimings } from "./pass.ts";
 
 /** Dependencies of the reconciliation. */
@@ -45,6 +44,7 @@ const RUN_LOCK_MS = 900_000;
 /** Compares the copies of escrows and scores with the contracts once a day and has those that differ read again. */
 export const reconciliationModule = defineFeature({
   routes: [],
+  timings: RECONCILIATION_TIMINGS,
   create({ connection, chains, indexers, rereads, metrics, now, timings, ...deps }: ReconciliationModuleDeps) {
     const models = reconciliationModels(connection);
     const { transactions, standings, progress } = deps;

@@ -31,7 +31,7 @@ export interface TransactionTimings {
   chainTimeMaxAgeMs: number;
 }
 
-export const TRANSACTION_TIMINGS: TransactionTimings = {
+const TRANSACTION_TIMINGS: TransactionTimings = {
   indexWaitMs: 10_000,
   readWaitMs: 5_000,
   chainTimeMaxAgeMs: 500,
@@ -60,6 +60,7 @@ export function declineRecordsOf(connection: Connection): DeclineRecords {
 /** Deals after checkout: funding, delivery, confirmation and reading. */
 export const transactionsModule = defineFeature({
   routes: transactionRoutes,
+  timings: TRANSACTION_TIMINGS,
   create({ connection, chains, indexers, clock, recorder, progress, timings, ...options }: TransactionsModuleDeps) {
     const { endpoints, secrets, publicUrl } = options;
     const { indexWaitMs, readWaitMs, chainTimeMaxAgeMs } = timings;

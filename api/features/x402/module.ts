@@ -11,7 +11,7 @@ import type { Logger } from "../../lib/logger.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { leaseModel } from "../../jobs/lease.ts";
 import { defineFeature } from "../feature.ts";
-import { createClaims } from "./claims.ts";
+import { createClaims, CLAIM_TIMINGS } from "./claims.ts";
 import type { ClaimTimings, CreditCalls } from "./claims.ts";
 import { createPaymentCounters } from "./counters.ts";
 import { createCover } from "./cover.ts";
@@ -30,7 +30,6 @@ import type { X402Deps } from "./routes.ts";
 import { createSettlements } from "./settlement.ts";
 import { finishSettlements } from "./unfinished.ts";
 
-export { CLAIM_TIMINGS } from "./claims.ts";
 export type { ClaimTimings } from "./claims.ts";
 
 /** How old the chain's time may be, in milliseconds. A local chain has a block each second. */
@@ -52,6 +51,7 @@ export interface X402ModuleDeps {
 /** Payments per call and prepaid packs by x402 (section 8.3, decisions 36, 46 and 49). */
 export const x402Module = defineFeature({
   routes: x402Routes,
+  timings: CLAIM_TIMINGS,
   create({ connection, chains, env, clock, log, metrics, timings, credit, processId }: X402ModuleDeps) {
     const { x402: settings, publicUrl, rpcUrls } = env;
     const { network, payTo, timeoutMs } = settings;

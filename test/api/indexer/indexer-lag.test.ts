@@ -1,7 +1,7 @@
 import { assert } from "chai";
 
 import type { NETWORKS } from "../../../api/config/constants.ts";
-import { TIMINGS } from "../../../api/timings.ts";
+import { TIMINGS } from "../../../api/features.ts";
 import { IndexerBehindError } from "../../../api/indexer/errors.ts";
 import { createIndexer } from "../../../api/indexer/indexer-client.ts";
 import type { Indexer } from "../../../api/indexer/indexer-client.ts";
