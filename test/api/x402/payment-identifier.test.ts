@@ -151,8 +151,8 @@ describe("the id of an x402 payment", () => {
   it("is given by the official client's hook: a second payment with it isn't taken [D36]", async () => {
     const client = new x402Client().register("eip155:*", new ExactEvmScheme(agent.account));
     client.onBeforePaymentCreation(({ paymentRequired }) => {
-      const extension = paymentRequired.extensions?.[EXTENSION] as { info: { id?: string } };
-      extension.info.id = ID;
+      const extension = paymentRequired.extensions?.[EXTENSION] as { info: { id?: string } } | undefined;
+      if (extension !== undefined) extension.info.id = ID;
       return Promise.resolve();
     });
     const call = wrapFetchWithPayment(fetch, client);
