@@ -154,9 +154,11 @@ function ofJudgement({ ruledBy, inputHash, judge, outcome }: RulingDocument, fou
   const seen = seenCase(found);
   const recomputed = inputHashOf(seen);
   const input = { part: "input of the judge", holds: recomputed === inputHash, detail: recomputed };
-  const byFacts = ruleByFacts(seen).outcome;
-  // Nobody's opinion counts where the facts decide.
-  if (judge !== "facts" && byFacts === null)
+  const facts = ruleByFacts(seen);
+  const byFacts = facts.outcome;
+  // Nobody's opinion counts where the facts decide, except that a payload has nothing to do with the request.
+  const isOpen = facts.outcome === null || facts.unlessUnrelated !== undefined;
+  if (judge !== "facts" && isOpen)
     return [input, { part: "outcome", holds: null, detail: `${outcome}: the opinion of the judge` }];
   return [input, { part: "outcome", holds: byFacts === outcome, detail: `${byFacts ?? "none"} by the facts` }];
 }

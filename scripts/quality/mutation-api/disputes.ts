@@ -131,6 +131,27 @@ export const DISPUTE_FAULTS: ApiMutant[] = [
     tests: MODEL_TESTS,
   },
   {
+    fault: "a silent buyer pays for a result about something else",
+    file: JUDGE,
+    from: "if (unlessUnrelated !== undefined && (await",
+    to: "if (unlessUnrelated === facts.reasons && (await",
+    tests: UNRELATED_TESTS,
+  },
+  {
+    fault: "a silent buyer whose request addresses the judge wins",
+    file: JUDGE,
+    from: "withoutWinForAuthors(unrelated, directivesIn(seen.dispute));",
+    to: "withoutWinForAuthors(unrelated, directivesIn(seen.dispute).slice(9));",
+    tests: UNRELATED_TESTS,
+  },
+  {
+    fault: "the verification refuses a silent buyer's refund for a result about something else",
+    file: VERIFICATION,
+    from: "facts.outcome === null || facts.unlessUnrelated !== undefined;",
+    to: "facts.outcome === null || facts.unlessUnrelated === facts.reasons;",
+    tests: ["disputes/ruling.test.ts"],
+  },
+  {
     fault: "an answer counts though the control questions beside it were answered wrongly",
     file: CONTROLS,
     from: 'isSound: isFalse === "not_met" && isTrue === "met",',

@@ -4,6 +4,7 @@ import { keccak256, stringToBytes } from "viem";
 import { canonicalJson } from "../../../api/lib/canonical-json.ts";
 import { presentDispute } from "../../../api/features/disputes/presenter.ts";
 import { verifyRuling } from "../../../api/features/disputes/verification.ts";
+import UNRELATED from "../../bench/disputes/cases/another-job/wine-notes-for-a-penetration-test.ts";
 import type { TestAgent } from "../../fixtures/api.ts";
 import { BAD, Court, DECIDED, GOOD, settingsWithKey } from "../../fixtures/disputes.ts";
 import type { Disputed } from "../../fixtures/disputes.ts";
@@ -139,6 +140,19 @@ describe("a ruling by the system", () => {
     assert.isFalse((await claim({ escrowId: rationaleHash }))["escrow"]);
     assert.isFalse((await claim({ deliveryProof: rationaleHash }))["payload"]);
     assert.isFalse((await claim({ inputHash: null }))["input of the judge"]);
+  });
+
+  it("[D8] [D26] holds that refunds a silent buyer a result about something else", async () => {
+    const { request, payload } = UNRELATED;
+    const deal = await court.disputed(payload ?? {}, {}, request ?? {});
+    await court.complete(deal);
+    const resolved = await court.until("resolved", deal);
+    assert.include(resolved, { outcome: "BuyerRefund", model: null });
+    await followed(deal);
+    assert.strictEqual((await rulingOf(deal)).document.judge, "embedded");
+    const found = await verified(deal);
+    assert.notInclude(Object.values(found), false);
+    assert.isNull(found["outcome"]);
   });
 
   it("[D8] [D26] holds although the seller hands a payload over after it", async () => {

@@ -94,10 +94,13 @@ export function createEmbeddedJudge(encoder: SentenceEncoder) {
       if (excuse !== undefined && !isAskedFor && content.others === 0 && content.words <= MOST_WORDS_OF_EXCUSE) {
         if (sharedTerms(content.terms, request.terms) <= 1) return `the payload is an excuse: ${quote(content.text)}`;
       }
-      return (await sharesNothing()) || (await isAboutSomethingElse(dispute, content, { encode, isEnglish }))
+      return (await sharesNothing()) || (await isUnrelated())
         ? "the payload has nothing to do with title, description, request and checks"
         : undefined;
     }
+
+    const isUnrelated = async () =>
+      !isPayloadCut && (await isAboutSomethingElse(dispute, content, { encode, isEnglish }));
 
     /** Whether not a word of the payload is one of what was agreed, and nothing in it is close to that. */
     async function sharesNothing(): Promise<boolean> {
@@ -131,10 +134,13 @@ export function createEmbeddedJudge(encoder: SentenceEncoder) {
         reason: `the payload says ${quote(passage)} (closeness ${closeness.toFixed(2)}, every term of the check is in the payload)`,
       };
     }
-    return { worthless, check };
+    return { worthless, isUnrelated, check };
   }
 
   return {
+    /** Whether the payload is a text about something else than the request (decision 26). @throws EncoderUnavailableError */
+    isUnrelated: (seen: SeenCase, signal: AbortSignal): Promise<boolean> => about(seen, signal).isUnrelated(),
+
     /**
      * Answers each question. Whether the result is what was agreed as a whole it never calls met.
      * @throws EncoderUnavailableError

@@ -10,12 +10,18 @@ import { quote } from "./texts.ts";
 
 /** What the facts say: the outcome, or the questions that they leave to a judge. */
 export type FactsRuling =
-  { outcome: DisputeOutcome; reasons: string[] } | { outcome: null; reasons: string[]; questions: Question[] };
+  | {
+      outcome: DisputeOutcome;
+      reasons: string[];
+      /** Set if the buyer's silence decides: the reasons without it, for a payload that has nothing to do with the request. */
+      unlessUnrelated?: string[];
+    }
+  | { outcome: null; reasons: string[]; questions: Question[] };
 
 /** Rules what needs no judgement, by the table in docs/rulings.md (decisions 17 and 26). */
 export function ruleByFacts({ dispute, isPayloadEmpty }: SeenCase): FactsRuling {
   const lines = factLines(dispute);
-  const ruled = (outcome: DisputeOutcome, ...why: string[]): FactsRuling => ({ outcome, reasons: [...lines, ...why] });
+  const ruled = (outcome: DisputeOutcome, ...why: string[]) => ({ outcome, reasons: [...lines, ...why] });
   const { criteria, payload, handover, facts, checks } = dispute;
 
   if (payload === null || handover === "none") {
@@ -60,7 +66,7 @@ export function ruleByFacts({ dispute, isPayloadEmpty }: SeenCase): FactsRuling 
     return ruled("SellerPaid", `${why} The outcome is SellerPaid.`);
   }
   if (!isSilent(dispute)) return { outcome: null, reasons: lines, questions: [AGREEMENT_QUESTION] };
-  return ruledBySilence(dispute, ruled);
+  return { ...ruledBySilence(dispute, ruled), unlessUnrelated: lines };
 }
 
 /** Whether the buyer has said nothing: neither a reason nor evidence. */
@@ -69,10 +75,10 @@ export function isSilent({ reason, evidence }: DisputeCase): boolean {
 }
 
 /** The burden of proof is the buyer's, so a buyer who says nothing proves nothing (decision 26). */
-function ruledBySilence(
+function ruledBySilence<Ruled extends FactsRuling>(
   dispute: DisputeCase,
-  ruled: (outcome: DisputeOutcome, ...why: string[]) => FactsRuling,
-): FactsRuling {
+  ruled: (outcome: DisputeOutcome, ...why: string[]) => Ruled,
+): Ruled {
   const orders = ordersOnly(dispute);
   if (orders !== "no") {
     const outcome = orders === "asked" ? "Split" : "BuyerRefund";

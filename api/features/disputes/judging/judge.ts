@@ -29,6 +29,9 @@ export interface JudgeOptions {
 
 const TAKEN_OVER = "Too few usable answers: the embedded judge took over.";
 
+const UNRELATED =
+  "The payload has nothing to do with title, description and request, which shows although the buyer says nothing: the outcome is BuyerRefund.";
+
 /** An outcome with its reasons. */
 type Ruling = Pick<Judgement, "outcome" | "reasons">;
 
@@ -53,6 +56,12 @@ export function createJudge({ encoder, model, attachments, log }: JudgeOptions):
       const facts = ruleByFacts(seen);
       const common = { inputHash: inputHashOf(seen), removed: seen.removed };
       if (facts.outcome !== null) {
+        const { unlessUnrelated } = facts;
+        if (unlessUnrelated !== undefined && (await embedded.isUnrelated(seen, signal))) {
+          const unrelated: Ruling = { outcome: "BuyerRefund", reasons: [...unlessUnrelated, UNRELATED] };
+          const { outcome, reasons } = withoutWinForAuthors(unrelated, directivesIn(seen.dispute));
+          return { outcome, judge: "embedded", reasons, model: null, ...common };
+        }
         return { outcome: facts.outcome, judge: "facts", reasons: facts.reasons, model: null, ...common };
       }
       const { questions } = facts;
