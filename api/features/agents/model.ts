@@ -11,8 +11,8 @@ export interface AgentRecord {
   agentName: string;
   /** The name as the registry compares and sorts it: `nameKeyOf(agentName)`. */
   nameKey: string;
-  /** What the name is compared by: `nameSkeletons(agentName)`. Agents of earlier versions get theirs from a job. */
-  nameSkeletons?: string[];
+  /** What the name is compared by: `nameSkeletons(agentName)`. */
+  nameSkeletons: string[];
   description: string | null;
   /** Checksum form. */
   walletAddress: `0x${string}`;
@@ -98,7 +98,7 @@ export function createAgentModels(connection: Connection): AgentModels {
       _id: { type: String, ...required },
       agentName: { type: String, ...required },
       nameKey: { type: String, ...required },
-      nameSkeletons: { type: [String], default: undefined },
+      nameSkeletons: { type: [String], ...required },
       description: { type: String, default: null },
       walletAddress: { type: String, ...required },
       walletKey: { type: String, ...required },
@@ -135,10 +135,9 @@ export function createAgentModels(connection: Connection): AgentModels {
       distinctCounterparties: { type: Number, ...required },
       topCounterpartyCount: { type: Number, ...required },
       settledCount: { type: Number, ...required },
-      // Earlier versions stored copies without these three.
-      released: { type: Number, default: 0 },
-      lateDeclines: { type: Number, default: 0 },
-      earlyDeclineShare: { type: Number, default: 0 },
+      released: { type: Number, ...required },
+      lateDeclines: { type: Number, ...required },
+      earlyDeclineShare: { type: Number, ...required },
       indexedBlock: { type: Number, ...required },
       syncedAt: { type: Date, ...required },
     },

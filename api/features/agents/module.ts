@@ -44,6 +44,6 @@ export const agentsModule = defineFeature({
       ...{ agents: directory, standings, scoreReaders: chains, historyReaders: indexers, declinesOf },
       agentRegistry: createAgentRegistry({ models, standings, similarNames }),
     };
-    return { services, jobs: agentJobs(syncStandings, similarNames), models, directory, standings };
+    return { services, jobs: agentJobs(syncStandings), models, directory, standings };
   },
 });

@@ -5,8 +5,6 @@ import type { AgentModels, AgentRecord } from "./model.ts";
 export const MOST_SIMILAR = 10;
 /** Agents read at once. More than ten for each name of a page, so that each read completes at least one of them. */
 const READ_AT_ONCE = 2_100;
-/** Records that are given their skeletons at once. */
-const FILL_AT_ONCE = 1_000;
 
 type Named = Pick<AgentRecord, "_id" | "agentName">;
 
@@ -14,8 +12,6 @@ type Named = Pick<AgentRecord, "_id" | "agentName">;
 export interface SimilarNames {
   /** The ids of the oldest agents with a name like that of each record, older than the record, oldest first, by its id. */
   olderThan(records: readonly Named[]): Promise<Map<string, string[]>>;
-  /** Gives their skeletons to the agents of earlier versions. */
-  fill(signal: AbortSignal): Promise<void>;
 }
 
 /** Compares the names in the database. */
@@ -32,7 +28,7 @@ export function createSimilarNames({ agents }: Pick<AgentModels, "agents">): Sim
         .sort({ _id: 1 })
         .limit(READ_AT_ONCE)
         .lean<Pick<AgentRecord, "_id" | "nameSkeletons">[]>();
-      for (const { _id: id, nameSkeletons: keys = [] } of found) {
+      for (const { _id: id, nameSkeletons: keys } of found) {
         for (const key of keys) {
           if (!missing.has(key)) continue;
           const ids = oldest.get(key);
@@ -57,21 +53,6 @@ export function createSimilarNames({ agents }: Pick<AgentModels, "agents">): Sim
           .sort()
           .slice(0, MOST_SIMILAR);
       return new Map([...keys].map(([id, skeletons]) => [id, similarTo(id, skeletons)]));
-    },
-
-    async fill(signal) {
-      while (!signal.aborted) {
-        const without = await agents
-          .find({ nameSkeletons: { $exists: false } }, { agentName: 1 })
-          .limit(FILL_AT_ONCE)
-          .lean<Named[]>();
-        if (without.length === 0) return;
-        await agents.bulkWrite(
-          without.map(({ _id, agentName }) => ({
-            updateOne: { filter: { _id }, update: { $set: { nameSkeletons: nameSkeletons(agentName) } } },
-          })),
-        );
-      }
     },
   };
 }

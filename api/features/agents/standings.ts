@@ -116,7 +116,7 @@ export function createStandings(deps: StandingsDeps): Standings & StandingCopies
     async of(network, wallets) {
       const ids = wallets.map((wallet) => idOf(network, wallet));
       const found = await standings.find({ _id: { $in: ids } }).lean();
-      return new Map(found.map((standing) => [standing.walletKey, { ...UNCOUNTED, ...standing }]));
+      return new Map(found.map((standing) => [standing.walletKey, standing]));
     },
   };
 }
@@ -155,11 +155,13 @@ function unlessNewer(copy: StandingRecord) {
   return { $cond: [isNewer, "$$ROOT", { $literal: copy }] };
 }
 
-/** What a copy lacks that an earlier version stored, until its wallet's next change. */
-const UNCOUNTED = { released: 0, lateDeclines: 0, earlyDeclineShare: 0 } as const;
-
 /** The standing of a wallet that has never settled anything. */
 export const NEW_STANDING = {
-  ...{ score: 0, distinctCounterparties: 0, topCounterpartyCount: 0, settledCount: 0 },
-  ...UNCOUNTED,
+  score: 0,
+  distinctCounterparties: 0,
+  topCounterpartyCount: 0,
+  settledCount: 0,
+  released: 0,
+  lateDeclines: 0,
+  earlyDeclineShare: 0,
 } as const;

@@ -66,14 +66,14 @@ export interface AccessRecord {
   score: number;
   scoreBlock: number;
   keys: StoredKey[];
-  /** Rises with every change that may end a key, which open streams watch for; missing until the first. */
-  keysVersion?: number;
+  /** Rises with every change that may end a key, which open streams watch for. */
+  keysVersion: number;
   /** Midnight UTC of the day that `used` counts. */
   day: Date;
   /** Settled calls of the day that drew on its budget. */
   used: Record<CallClass, number>;
-  /** Settled calls of the day that didn't: prepaid calls, and calls after the budget. Missing until the first. */
-  beyondBudget?: number;
+  /** Settled calls of the day that didn't: prepaid calls, and calls after the budget. */
+  beyondBudget: number;
   /** Settled calls of the month's earlier days. */
   earlier: number;
   reservations: Reservation[];

@@ -53,7 +53,7 @@ function settle({ served, released }: Settled): Stage[] {
   const isOver = { $or: [hasExpired, isOneOf([...served, ...released])] };
   const unserved = all(isOver, { $not: [isOneOf(served)] });
   const reservations = "$scratch.before";
-  const beyondBudget = { $ifNull: ["$beyondBudget", 0] };
+  const beyondBudget = "$beyondBudget";
   return [
     {
       $set: {
@@ -132,7 +132,7 @@ const refusedKey = {
 };
 /** Stores the key. A suspension raises the version that open streams watch. */
 const withKey = (keyHash: string) => ({
-  keysVersion: { $add: [{ $ifNull: ["$keysVersion", 0] }, { $cond: [isNowSuspended, 1, 0] }] },
+  keysVersion: { $add: ["$keysVersion", { $cond: [isNowSuspended, 1, 0] }] },
   keys: {
     $map: {
       input: "$keys",

@@ -65,6 +65,7 @@ export function createApiKeys({ access }: Pick<AccessModels, "access">, clock: C
               ...initially("scoreBlock", known?.indexedBlock ?? -1),
               ...initially("day", dayOf(now)),
               ...initially("used", none),
+              ...initially("beyondBudget", 0),
               ...initially("earlier", 0),
               ...initially("reservations", []),
               ...initially("prepaid", none),

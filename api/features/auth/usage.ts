@@ -56,7 +56,7 @@ export function createUsageReader(
       (held) => held.exhausted !== true && held.until > at && held.day.getTime() === today.getTime(),
     );
     const prepaidUnderWay = underWay.filter((held) => held.prepaid).length;
-    const beyondBudget = found.beyondBudget ?? 0;
+    const beyondBudget = found.beyondBudget;
     const settled = [beyondBudget, ...CALL_CLASSES.map((type) => found.used[type])];
     const budgets = byCallClass((type) => {
       const drawn = underWay.filter((held) => held.type === type && !held.prepaid).length;

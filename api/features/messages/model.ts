@@ -158,8 +158,7 @@ export function messageModels(connection: Connection): MessageModels {
       readAt: { type: Date, default: null },
       isRead: flag,
     },
-    // The collection keeps the name that earlier versions gave it.
-    { ...options, collection: "message_deliveries" },
+    { ...options, collection: "message_entries" },
   );
   // A query gives `isRead` one value or both, and MongoDB merges the two ranges in order.
   entry.index({ agentId: 1, isRead: 1, seq: -1 });

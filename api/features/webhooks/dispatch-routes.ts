@@ -24,14 +24,14 @@ export interface DispatchDeps {
 const general = { tag: "Webhooks", auth: "apiKey", limitClass: "general", budget: "api" } as const;
 
 function presentDispatch(record: ListedDispatch) {
-  // Dispatches of an earlier version lack some fields.
-  const { webhookId = null, durable = false, redeliveryOf = null } = record as Partial<ListedDispatch>;
   return {
     deliveryId: record._id,
     eventId: record.eventId,
     event: record.eventType,
     transactionId: record.transactionId,
-    ...{ webhookId, durable, redeliveryOf },
+    webhookId: record.webhookId,
+    durable: record.durable,
+    redeliveryOf: record.redeliveryOf,
     url: record.url,
     kind: record.kind,
     status: record.status,

@@ -86,18 +86,6 @@ describe("similar names", () => {
     assert.deepEqual(await similarTo(named[3] as TestAgent), ids.slice(0, 3));
   });
 
-  it("[D51] an agent of an earlier version is compared once the worker has filled in its skeletons", async () => {
-    const old = await register("Legacy");
-    const later = await register("legacy");
-    await agents.updateOne({ _id: old.agentId }, { $unset: { nameSkeletons: true } });
-    assert.deepEqual(await similarTo(later), []);
-    const job = api.container.jobDefinitions.find(({ name }) => name === "agents.fill-skeletons");
-    assert.ok(job);
-    const run = { data: undefined as never, log: api.container.log, signal: new AbortController().signal };
-    await job.run(run);
-    assert.deepEqual(await similarTo(later), [old.agentId]);
-  });
-
   it("[D51] a page of a name that thousands have reads a bounded number of records, and names the right ones", async () => {
     const crowded = 5_000;
     const records = Array.from({ length: crowded }, (_, n) => ({

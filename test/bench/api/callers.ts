@@ -52,7 +52,15 @@ export async function grantAccess(connection: Connection, wallets: readonly `0x$
       _id: agentIdOf(key),
       walletAddress,
       walletKey: walletAddress.toLowerCase(),
-      ...{ score: 0, scoreBlock: -1, day: dayOf(now), used: none, earlier: 0, reservations: [], prepaid: none },
+      score: 0,
+      scoreBlock: -1,
+      keysVersion: 1,
+      day: dayOf(now),
+      used: none,
+      beyondBudget: 0,
+      earlier: 0,
+      reservations: [],
+      prepaid: none,
       keys: [
         {
           ...{ id: `key_bench_${hash}`, hash, createdAt: now, expiresAt: null, suspendedUntil: null },

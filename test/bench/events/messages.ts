@@ -116,7 +116,7 @@ class Messages {
         copies += 1;
       }
     }
-    const stored = () => this.#service.local.container.connection.collection("message_deliveries").countDocuments();
+    const stored = () => this.#service.local.container.connection.collection("message_entries").countDocuments();
     const storedBefore = await stored();
     const { url, pid } = this.#service.server;
     const cpuBefore = cpuMsOf(pid);
