@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { ChainClient } from "./chain-client.ts";
-
 /**
  * A chain's time as known to this process, in unix seconds. It never goes back: once a block has passed a deadline, the
  * deadline stays passed, even if another node or indexer that is behind answers next.
@@ -34,9 +32,18 @@ export function leadOf({ chainTime, wallTime }: Clocks): number {
   return lead > TOLERATED_LEAD_SECONDS ? lead : 0;
 }
 
+/**
+ * A moment of our clock as a chain's clock has it. A time that is compared with the chain's times is kept so, and it is the
+ * same moment unless the chain is ahead.
+ * @param leadSeconds of the chain, from `leadOf`
+ */
+export function byChainClock(moment: Date, leadSeconds: number): Date {
+  return leadSeconds === 0 ? moment : new Date(moment.getTime() + leadSeconds * 1_000);
+}
+
 /** Settings and collaborators of a chain's time. */
 export interface ChainTimeOptions {
-  chain: Pick<ChainClient, "head">;
+  chain: { head(): Promise<{ timestamp: number }> };
   /** Maximum age of the RPC server's answer, in milliseconds. */
   maxAgeMs: number;
   /** Milliseconds of a monotonic clock. */

@@ -1,6 +1,7 @@
 import type { AnyBulkWriteOperation, Document } from "mongodb";
 import type { ClientSession } from "mongoose";
 
+import { byChainClock } from "../../chain/chain-time.ts";
 import type { Network } from "../../config/constants.ts";
 import { writePlain } from "../../db/plain-writes.ts";
 import { disputeIdOf } from "../transactions/dispute-id.ts";
@@ -139,15 +140,22 @@ export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOption
       return opened;
     },
 
-    /** Disputes of a network whose ruling is overdue: not on chain so many seconds after the evidence period. */
-    async overdue(network: Network, graceSeconds: number): Promise<{ count: number; oldestSeconds: number | null }> {
-      const bound = new Date(now().getTime() - graceSeconds * MILLISECONDS);
+    /**
+     * Disputes of a network whose ruling is overdue: not on chain so many seconds after the evidence period.
+     * @param leadSeconds by how much the chain's clock, which ends the period, is ahead of ours
+     */
+    async overdue(
+      network: Network,
+      { graceSeconds, leadSeconds }: { graceSeconds: number; leadSeconds: number },
+    ): Promise<{ count: number; oldestSeconds: number | null }> {
+      const at = byChainClock(now(), leadSeconds).getTime();
+      const bound = new Date(at - graceSeconds * MILLISECONDS);
       const filter = { network, isOpen: true, evidenceEndsAt: { $lt: bound } };
       const [count, oldest] = await Promise.all([
         disputes.countDocuments(filter, { limit: MAX_COUNTED }),
         disputes.findOne(filter, { evidenceEndsAt: 1 }).sort({ evidenceEndsAt: 1 }).lean(),
       ]);
-      const ageMs = oldest === null ? null : now().getTime() - oldest.evidenceEndsAt.getTime();
+      const ageMs = oldest === null ? null : at - oldest.evidenceEndsAt.getTime();
       return { count, oldestSeconds: ageMs === null ? null : Math.floor(ageMs / MILLISECONDS) };
     },
   };

@@ -35,6 +35,7 @@ export interface Ruling {
   documentJson: string;
   /** keccak256 of `documentJson`, which goes on chain. */
   rationaleHash: `0x${string}`;
+  /** By the chain's time. */
   ruledAt: Date;
   /** Id that the `Idempotency-Key` of an admin's request gives it: the same for all its repeats. */
   operationId?: string;
@@ -57,16 +58,16 @@ export interface DisputeRecord {
   disputedAt: number | null;
   /** Whether the escrow is Disputed on chain. */
   isOpen: boolean;
-  /** End of the evidence period. */
+  /** End of the evidence period, by the chain's time. */
   evidenceEndsAt: Date;
   reason: { text: string; givenAt: Date } | null;
   evidence: BySide<EvidenceItem[]>;
-  /** When a party has marked its evidence complete. */
+  /** When a party has marked its evidence complete, by the chain's time. */
   complete: BySide<Date | null>;
   /** JSON text of the criteria document that a party has supplied for an escrow without a checkout (decision 26). */
   criteriaJson: string | null;
   offers: BySide<SettlementOffer | null>;
-  /** When the evidence was closed, because the ruling has begun. */
+  /** When the evidence was closed, by the chain's time, because the ruling has begun. */
   closedAt: Date | null;
   ruling: Ruling | null;
   /** When the ruling is due, by the chain's time; also the end of a judge's lease. Null while there is nothing to do. */

@@ -114,7 +114,7 @@ export const disputesModule = defineFeature({
       hasKey: (network, role) => settings.resolverKeys[network][role] !== undefined,
     };
     const book = createDisputeBook({ disputes, evidenceSeconds: settings.evidenceSeconds, now });
-    const store = createRulings({ connection, disputes, transactions, sending, now });
+    const store = createRulings({ connection, disputes, transactions, sending, reader, now });
     const withdrawIfGone = createWithdrawal({ connection, disputes, transactions, reader, now });
     const chainTimeOf = (network: Network) =>
       createChainTime({ chain: chains[network], maxAgeMs: timings.chainTimeMaxAgeMs });
@@ -135,8 +135,9 @@ export const disputesModule = defineFeature({
       loops: [...NETWORKS.map((network) => rulers[network].loop), ...sending.loops],
       /** What keeps disputes of a network from ending, for readiness and metrics. */
       async delays(network: Network) {
+        const leadSeconds = await reader.leadOn(network);
         const [overdue, waiting] = await Promise.all([
-          book.overdue(network, OVERDUE_SECONDS),
+          book.overdue(network, { graceSeconds: OVERDUE_SECONDS, leadSeconds }),
           sending.waiting(network),
         ]);
         return { overdue: overdue.count, oldestSeconds: overdue.oldestSeconds, held: waiting.problems };

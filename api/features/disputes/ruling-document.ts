@@ -48,7 +48,7 @@ export interface RulingDocument {
   model: ModelUse | null;
   inputHash: string | null;
   removed: string[];
-  /** ISO 8601. */
+  /** ISO 8601, by the chain's time. */
   ruledAt: string;
 }
 

@@ -1,8 +1,10 @@
 import type { Connection } from "mongoose";
 
+import { byChainClock } from "../../chain/chain-time.ts";
 import { withTransaction } from "../../db/connection.ts";
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
+import type { TransactionReader } from "../transactions/reader.ts";
 import type { DisputeModel, DisputeRecord, Ruling } from "./model.ts";
 import type { RulingQueue, RulingToSend } from "./ports.ts";
 import { rationaleHashOf, rulingDocument, submittedEvidence } from "./ruling-document.ts";
@@ -14,6 +16,7 @@ export interface RulingsOptions {
   disputes: DisputeModel;
   transactions: TransactionModel;
   sending: RulingQueue;
+  reader: Pick<TransactionReader, "leadOn">;
   now: () => Date;
 }
 
@@ -30,7 +33,7 @@ function basisOf(dispute: DisputeRecord, { deliveryProof }: Pick<TransactionReco
 }
 
 /** Stores rulings: one for each dispute, together with the order to send it. */
-export function createRulings({ connection, disputes, transactions, sending, now }: RulingsOptions) {
+export function createRulings({ connection, disputes, transactions, sending, reader, now }: RulingsOptions) {
   /**
    * Stores a ruling, unless the dispute has one or isn't open any more. An admin may replace a ruling by the system that
    * can't be put on chain. Two processes that rule at once write the same records, so one of them fails and looks again.
@@ -38,7 +41,9 @@ export function createRulings({ connection, disputes, transactions, sending, now
    */
   return async function store(subject: RulingSubject, decision: Decision): Promise<Stored> {
     const { dispute, record } = subject;
-    const ruledAt = now();
+    const updatedAt = now();
+    // Like every other time in the document.
+    const ruledAt = byChainClock(updatedAt, await reader.leadOn(record.network));
     const document = rulingDocument(subject, decision, ruledAt);
     const documentJson = canonicalJson(document);
     const { ruledBy, outcome, buyerPercent } = document;
@@ -66,7 +71,7 @@ export function createRulings({ connection, disputes, transactions, sending, now
       else if (ruledBy === "system" || !(await sending.replace({ ...toSend, role: ruledBy }, session)))
         return "refused";
       const closedAt = current.closedAt ?? ruledAt;
-      const change = { ruling, dueAt: null, lastError: null, updatedAt: ruledAt, closedAt };
+      const change = { ruling, dueAt: null, lastError: null, updatedAt, closedAt };
       await disputes.updateOne({ _id: dispute._id }, { $set: change }, { session });
       return "stored";
     });

@@ -1,5 +1,6 @@
 import { zeroHash } from "viem";
 
+import { byChainClock, leadOf } from "../../chain/chain-time.ts";
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { moveCall } from "../../chain/calldata.ts";
 import type { ContractCall } from "../../chain/calldata.ts";
@@ -7,6 +8,7 @@ import { EVIDENCE_LIMITS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
 import type { Operation } from "../../http/operation.ts";
+import { toUnixSeconds } from "../../lib/clock.ts";
 import { criteriaDocumentSchema, criteriaHashOf } from "../criteria/document.ts";
 import { callTarget } from "../transactions/actions.ts";
 import { windowEnd } from "../transactions/deadlines.ts";
@@ -54,6 +56,12 @@ function notOpen({ record, indexedBlock }: Reading, openDispute: ContractCall | 
 /** What parties do about their disputes (specification rows 21 to 23, decisions 26 and 44). */
 export function createDisputeService(options: DisputeServiceOptions) {
   const { disputes, book, reader, chains, progress, now } = options;
+
+  /** Now by the clock of the deal's chain, because the evidence period is the chain's. */
+  function chainMoment({ chainNow }: Pick<Reading, "chainNow">): Date {
+    const moment = now();
+    return byChainClock(moment, leadOf({ chainTime: chainNow, wallTime: toUnixSeconds(moment) }));
+  }
 
   /** The dispute of a transaction. */
   async function ofTransaction(reading: Reading): Promise<Opened> {
@@ -126,7 +134,7 @@ export function createDisputeService(options: DisputeServiceOptions) {
   async function add({ dispute, reading }: Opened, addition: Addition): Promise<DisputeRecord> {
     const { reason, items, isComplete, criteriaJson } = addition;
     const side = reading.role;
-    const at = now();
+    const at = chainMoment(reading);
     if (reading.record.status !== "disputed") throw notOpen(reading);
     if (reading.chainNow * MILLISECONDS > dispute.evidenceEndsAt.getTime())
       throw refusal(closed(dispute), reading, addition);
@@ -150,7 +158,7 @@ export function createDisputeService(options: DisputeServiceOptions) {
               ...(isComplete ? { [`complete.${side}`]: at } : {}),
               ...(reason === undefined ? {} : { reason: { $literal: { text: reason, givenAt: at } } }),
               ...(criteriaJson === undefined ? {} : { criteriaJson: { $literal: criteriaJson } }),
-              updatedAt: at,
+              updatedAt: now(),
             },
           },
           ...(isComplete || items.length > 0 ? [{ $set: { dueAt: DUE } }] : []),
@@ -163,9 +171,13 @@ export function createDisputeService(options: DisputeServiceOptions) {
     throw refusal(current ?? dispute, reading, addition);
   }
 
-  const newItem = (item: Pick<EvidenceItem, "type" | "description" | "attachments">, evidenceId: string) => {
+  const newItem = (
+    item: Pick<EvidenceItem, "type" | "description" | "attachments">,
+    evidenceId: string,
+    reading: Reading,
+  ): EvidenceItem => {
     const { type, description, attachments } = item;
-    return { evidenceId, type, description, attachments, submittedAt: now() };
+    return { evidenceId, type, description, attachments, submittedAt: chainMoment(reading) };
   };
 
   async function addEvidence(opened: Opened, body: EvidenceBody, operation: Operation): Promise<DisputeReading> {
@@ -181,7 +193,9 @@ export function createDisputeService(options: DisputeServiceOptions) {
     if (operation.isRepeat && isDone(dispute)) return present(dispute, reading);
     const criteriaJson = suppliedCriteria(criteria, reading);
     const items =
-      type === undefined || description === undefined ? [] : [newItem({ type, description, attachments }, evidenceId)];
+      type === undefined || description === undefined
+        ? []
+        : [newItem({ type, description, attachments }, evidenceId, reading)];
     const addition = { items, isComplete: complete === true, ...(criteriaJson === undefined ? {} : { criteriaJson }) };
     return present(await add(opened, addition), reading);
   }
@@ -202,7 +216,9 @@ export function createDisputeService(options: DisputeServiceOptions) {
       if (operation.isRepeat && opened.dispute.reason?.text === reason) return present(opened.dispute, opened.reading);
       const criteriaJson = suppliedCriteria(criteria, opened.reading);
       const firstId = operation.newId("evi", now());
-      const items = evidence.map((item, index) => newItem(item, `${firstId}${String(index).padStart(2, "0")}`));
+      const items = evidence.map((item, index) =>
+        newItem(item, `${firstId}${String(index).padStart(2, "0")}`, reading),
+      );
       const addition = { reason, items, isComplete: false, ...(criteriaJson === undefined ? {} : { criteriaJson }) };
       return present(await add(opened, addition), opened.reading);
     },

@@ -1,6 +1,7 @@
 import type { Connection } from "mongoose";
 import type { Hex } from "viem";
 
+import { byChainClock, leadOf } from "../../chain/chain-time.ts";
 import { PAYLOAD_GRACE_SECONDS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import { withTransaction } from "../../db/connection.ts";
@@ -35,7 +36,10 @@ interface Place {
   id: string;
 }
 
-/** Whether the payload of a delivery was handed over in time (decision 26); `open` while that may still happen. */
+/**
+ * Whether the payload of a delivery was handed over in time (decision 26); `open` while that may still happen.
+ * @param now by the clock that payloads are dated by
+ */
 export function handoverOf(
   { escrow, payloadReceivedAt }: Pick<TransactionRecord, "escrow" | "payloadReceivedAt">,
   now: Date,
@@ -49,11 +53,17 @@ export function handoverOf(
 export function createDeliveries({ network, connection, transactions, recorder, progress, now }: DeliveriesDeps) {
   const delivered = { network, status: "delivered", leftToBuyer: null } as const;
 
+  /** Now as the payloads are dated: by our clock, or by the chain's if that is ahead. */
+  function chainMoment(chainNow: number): Date {
+    const moment = now();
+    return byChainClock(moment, leadOf({ chainTime: chainNow, wallTime: toUnixSeconds(moment) }));
+  }
+
   /**
    * Leaves an escrow to its parties and tells the buyer, who may dispute the delivery while the window is open.
    * @returns false if it was told before, or has moved on
    */
-  async function tell({ _id, escrowId, escrow, payloadReceivedAt }: Delivered): Promise<boolean> {
+  async function tell({ _id, escrowId, escrow, payloadReceivedAt }: Delivered, at: Date): Promise<boolean> {
     const deliveredAt = escrow?.deliveredAt ?? null;
     if (deliveredAt === null) return false;
     return withTransaction(connection, async (session) => {
@@ -66,15 +76,15 @@ export function createDeliveries({ network, connection, transactions, recorder, 
         .lean<TransactionRecord | null>();
       if (record === null) return false;
       const delivery = await progress.appliedDelivery(network, record.escrowId, session);
-      await recorder.record([announceOverdue(record, delivery?.incarnation ?? 0, now())], session);
+      await recorder.record([announceOverdue(record, delivery?.incarnation ?? 0, at)], session);
       return true;
     });
   }
 
-  async function tellAll(deals: readonly Delivered[]): Promise<number> {
+  async function tellAll(deals: readonly Delivered[], at: Date): Promise<number> {
     let told = 0;
     for (const deal of deals) {
-      if (handoverOf(deal, now()) === "missed" && (await tell(deal))) told += 1;
+      if (handoverOf(deal, at) === "missed" && (await tell(deal, at))) told += 1;
     }
     return told;
   }
@@ -86,14 +96,15 @@ export function createDeliveries({ network, connection, transactions, recorder, 
      * @returns how many were told
      */
     async tellOverdue(chainNow: number): Promise<number> {
-      const latest = Math.min(chainNow, toUnixSeconds(now()));
+      const at = chainMoment(chainNow);
+      const latest = Math.min(chainNow, toUnixSeconds(at));
       const end = latest - PAYLOAD_GRACE_SECONDS - TELLING_MARGIN_SECONDS;
       const found = await transactions
         .find({ ...delivered, payloadReceivedAt: null, "escrow.deliveredAt": { $lt: end } })
         .sort({ "escrow.deliveredAt": 1 })
         .limit(TOLD)
         .lean<Delivered[]>();
-      return tellAll(found);
+      return tellAll(found, at);
     },
 
     /**
@@ -102,6 +113,7 @@ export function createDeliveries({ network, connection, transactions, recorder, 
      * @param chainNow unix seconds of the latest block
      */
     async *finalizable(chainNow: number): AsyncGenerator<{ escrowIds: Hex[]; told: number }> {
+      const at = chainMoment(chainNow);
       let after: Place | undefined;
       for (;;) {
         const page = await transactions
@@ -109,8 +121,8 @@ export function createDeliveries({ network, connection, transactions, recorder, 
           .sort({ "escrow.windowEnd": 1, _id: 1 })
           .limit(PAGE)
           .lean<Delivered[]>();
-        const told = await tellAll(page);
-        const inTime = page.filter((deal) => handoverOf(deal, now()) === "in_time");
+        const told = await tellAll(page, at);
+        const inTime = page.filter((deal) => handoverOf(deal, at) === "in_time");
         yield { escrowIds: inTime.map(({ escrowId }) => escrowId), told };
         const last = page.at(-1);
         if (last === undefined || page.length < PAGE) return;

@@ -1,6 +1,7 @@
 import type { Connection } from "mongoose";
 
 import type { ChainClient } from "../../chain/chain-client.ts";
+import { createChainTime, leadOf } from "../../chain/chain-time.ts";
 import { createNetworkSender } from "../../chain/sending/network-sender.ts";
 import { createSendingStore } from "../../chain/sending/store.ts";
 import { SENDING_TIMINGS } from "../../chain/sending/timings.ts";
@@ -30,6 +31,9 @@ import { createKeeperWork, keeperAbi } from "./work.ts";
 export type KeeperTimings = FinderTimings & { keeperSending: Partial<SendingTimings> };
 
 const KEEPER_TIMINGS: KeeperTimings = { ...FINDER_TIMINGS, keeperSending: {} };
+
+/** Maximum age of the chain's time by which a day's spending is shown, in milliseconds. */
+const CHAIN_TIME_MAX_AGE_MS = 1_000;
 
 /** Dependencies of the keeper. */
 export interface KeeperModuleDeps {
@@ -84,7 +88,8 @@ export const keeperModule = defineFeature({
         lease: createLease(leases, `keeper.find:${network}`, processId, FINDER_LEASE_MS),
         timings: deps.timings,
       });
-      return { finder, sender, spending, capWei };
+      const chainTime = createChainTime({ chain, maxAgeMs: CHAIN_TIME_MAX_AGE_MS });
+      return { finder, sender, spending, capWei, chainTime };
     }
 
     const networks = { "base-sepolia": createNetwork("base-sepolia"), base: createNetwork("base") };
@@ -96,11 +101,11 @@ export const keeperModule = defineFeature({
       networks,
       /** Moves that aren't on chain and what the day has cost, for readiness and metrics. */
       async state(network: Network) {
-        const { spending, capWei } = networks[network];
-        const [waiting, committedWei] = await Promise.all([
-          store.waiting(network),
-          spending.committedOn(toUnixSeconds(now())),
-        ]);
+        const { spending, capWei, chainTime } = networks[network];
+        const [waiting, latest] = await Promise.all([store.waiting(network), chainTime.latest()]);
+        const wallTime = toUnixSeconds(now());
+        // The cap's days are the chain's.
+        const committedWei = await spending.committedOn(wallTime + leadOf({ chainTime: latest, wallTime }));
         const ageMs = waiting.oldest === null ? null : now().getTime() - waiting.oldest.getTime();
         return {
           enabled: privateKey !== undefined,

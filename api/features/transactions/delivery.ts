@@ -1,6 +1,7 @@
 import type { Connection } from "mongoose";
 import type { Hash } from "viem";
 
+import { byChainClock } from "../../chain/chain-time.ts";
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { checkDelivery } from "../../chain/receipts.ts";
 import type { Network } from "../../config/constants.ts";
@@ -75,11 +76,13 @@ export function createDelivery(options: DeliveryOptions) {
   /**
    * Writes the payload once. If the delivery on chain has already been applied, it also records the event. A follower
    * that applies the delivery at the same moment writes the same document, so one of the two is retried and sees the
-   * other's work.
+   * other's work. The payload's time is the chain's, because it is compared with the times of the delivery and the dispute.
    */
   async function store(record: TransactionRecord, payload: Record<string, unknown>, proof: Hash): Promise<void> {
+    const leadSeconds = await reader.leadOn(record.network);
     await withTransaction(options.connection, async (session) => {
-      const receivedAt = clock.now();
+      const updatedAt = clock.now();
+      const receivedAt = byChainClock(updatedAt, leadSeconds);
       const stored = await transactions
         .findOneAndUpdate(
           { _id: record._id, network: record.network, escrowId: record.escrowId, responsePayloadJson: null },
@@ -88,7 +91,7 @@ export function createDelivery(options: DeliveryOptions) {
               responsePayloadJson: JSON.stringify(payload),
               deliveryProof: proof,
               payloadReceivedAt: receivedAt,
-              updatedAt: receivedAt,
+              updatedAt,
             },
           },
           { session, returnDocument: "after" },

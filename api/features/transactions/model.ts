@@ -114,7 +114,7 @@ export interface TransactionRecord {
   responsePayloadJson: string | null;
   /** SHA-256 of the canonical JSON of the response payload, 0x hex. */
   deliveryProof: `0x${string}` | null;
-  /** When the seller submitted the payload. */
+  /** When the seller submitted the payload, by the chain's clock where that is ahead of ours. */
   payloadReceivedAt: Date | null;
   /**
    * The delivery (its time in unix seconds) whose payload wasn't handed over in time, so that the service doesn't

@@ -1,3 +1,4 @@
+import { leadOf } from "../../chain/chain-time.ts";
 import type { ChainTime } from "../../chain/chain-time.ts";
 import type { Network } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -119,7 +120,13 @@ export function createTransactionReader(options: ReaderOptions) {
     await transactions.updateOne(ifOlder, { $max: { minBlock: shown } });
   }
 
-  return { find, current, read, remember };
+  /** How many seconds a network's clock is ahead of ours now; 0 unless it is far ahead. */
+  async function leadOn(network: Network): Promise<number> {
+    const chainTime = await chainTimes[network].latest();
+    return leadOf({ chainTime, wallTime: toUnixSeconds(clock.now()) });
+  }
+
+  return { find, current, read, remember, leadOn };
 }
 
 /** Reads transactions for their parties. */

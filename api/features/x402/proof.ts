@@ -224,7 +224,7 @@ export function requireSender(proof: Proof, wallet: Address): void {
 /**
  * The end isn't too near, because the call runs before the payment is settled. It isn't too far either, because an
  * authorisation that can't be paid is tried again until it ends. The token ends it by the chain's clock, and clients sign by
- * clocks such as ours: a chain that is ahead takes nothing away from the time that the terms ask for.
+ * clocks such as ours or by the chain's: a chain that is ahead takes nothing away from the time that the terms ask for.
  * @param chainTime of the latest block in unix seconds, like `wallTime`
  * @throws ProofRefusedError if an authorisation isn't valid now and half a minute from now, or is valid for longer than the
  * terms ask for
@@ -234,8 +234,9 @@ export function requireValidity(
   wallTime: number,
   chainTime = wallTime,
 ): void {
-  const latest = wallTime + leadOf({ chainTime, wallTime }) + PAYMENT_VALIDITY_SECONDS + CLOCK_MARGIN_SECONDS;
-  if (validAfter > BigInt(wallTime)) throw new ProofRefusedError("not_yet_valid");
+  const begun = wallTime + leadOf({ chainTime, wallTime });
+  const latest = begun + PAYMENT_VALIDITY_SECONDS + CLOCK_MARGIN_SECONDS;
+  if (validAfter > BigInt(begun)) throw new ProofRefusedError("not_yet_valid");
   if (validBefore <= BigInt(Math.max(wallTime, chainTime) + SETTLING_SECONDS)) throw new ProofRefusedError("expired");
   if (validBefore > BigInt(latest)) throw new ProofRefusedError("valid_too_long");
 }

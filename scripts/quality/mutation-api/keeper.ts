@@ -11,8 +11,8 @@ export const KEEPER_FAULTS: ApiMutant[] = [
   {
     fault: "an escrow without a payload in time is finalized",
     file: DELIVERIES,
-    from: 'handoverOf(deal, now()) === "in_time")',
-    to: 'handoverOf(deal, now()) !== "open")',
+    from: 'handoverOf(deal, at) === "in_time")',
+    to: 'handoverOf(deal, at) !== "open")',
     tests: KEEPER_TESTS,
   },
   {

@@ -1,7 +1,7 @@
 // The chain's time for deadlines: shared by all reads, and never going back.
 import { assert } from "chai";
 
-import { createChainTime } from "../../../api/chain/chain-time.ts";
+import { byChainClock, createChainTime, leadOf } from "../../../api/chain/chain-time.ts";
 
 const MAX_AGE_MS = 500;
 
@@ -66,5 +66,23 @@ describe("the time of a chain", () => {
     state.isDown = false;
     state.now = 1_000;
     assert.deepEqual([await time.latest(), state.calls], [1_000, 2]);
+  });
+});
+
+describe("a moment by a chain's clock", () => {
+  const WALL_TIME = 1_800_000_000;
+  const moment = new Date(WALL_TIME * 1_000 + 789);
+  const secondsLater = (chainTime: number) =>
+    (byChainClock(moment, leadOf({ chainTime, wallTime: WALL_TIME })).getTime() - moment.getTime()) / 1_000;
+
+  it("is the same where the chain is behind, isn't known or is ahead by up to a minute", () => {
+    for (const chainTime of [0, WALL_TIME - 3_600, WALL_TIME, WALL_TIME + 60]) {
+      assert.strictEqual(secondsLater(chainTime), 0);
+    }
+  });
+
+  it("is later by the whole lead of a chain that is further ahead", () => {
+    assert.strictEqual(secondsLater(WALL_TIME + 61), 61);
+    assert.strictEqual(secondsLater(WALL_TIME + 3_600), 3_600);
   });
 });

@@ -108,6 +108,31 @@ describe("the keeper", () => {
     assert.lengthOf(await eventsOf("agt_buyer"), 1);
   });
 
+  it("goes by the chain's clock where that is ahead of the service's, as payloads are dated there [D26]", async () => {
+    const { deliveredAt } = await bench.delivered({ payloadReceivedAt: null });
+    const keeper = bench.keeper();
+    const wallTime = bench.records.clock;
+    /** The service's clock stays. */
+    const passOnChainTo = async (unixSeconds: number) => {
+      await bench.passTo(unixSeconds);
+      bench.records.clock = wallTime;
+    };
+    await passOnChainTo(deliveredAt + 70);
+    assert.strictEqual((await bench.step(keeper)).told, 0);
+    await passOnChainTo(deliveredAt + 71);
+    assert.strictEqual((await bench.step(keeper)).told, 1);
+    const [event] = await eventsOf("agt_buyer");
+    assert.strictEqual(event?.occurredAt.getTime(), (deliveredAt + 71) * 1_000);
+
+    const inTime = await bench.chain.deliver();
+    const without = await bench.chain.deliver();
+    await bench.record(inTime, { payloadReceivedAt: new Date((inTime.deliveredAt + 60) * 1_000) });
+    await bench.record(without, { payloadReceivedAt: null });
+    await passOnChainTo(without.windowEnd + 1);
+    assert.include(await bench.step(keeper), { queued: 1, told: 1 });
+    assert.strictEqual((await bench.order(inTime.escrowId)).move, "finalize");
+  });
+
   it("counts a payload of the last second as in time", async () => {
     const delivery = await bench.chain.deliver();
     const { escrowId, deliveredAt, windowEnd } = delivery;

@@ -52,6 +52,17 @@ describe("the keeper's spending", () => {
     assert.strictEqual(await committed(keeper), paid);
   });
 
+  it("is shown for the chain's day where its clock is ahead of the service's", async () => {
+    const { escrowId } = await bench.delivered();
+    const { clock } = bench.records;
+    await bench.pass(2 * DAY_SECONDS);
+    bench.records.clock = clock;
+    const keeper = bench.keeper();
+    await bench.step(keeper);
+    await bench.finish(escrowId, "finalize", keeper);
+    assert.strictEqual(await committed(keeper), await bench.paidWei());
+  });
+
   it("stays within the cap with several workers at once", async () => {
     const one = await reservation();
     const spent = await bench.paidWei();

@@ -41,6 +41,9 @@ describe("the validity of a signed authorisation", () => {
     const LEAD = 3_600;
     const longest = NOW + LEAD + PAYMENT_VALIDITY_SECONDS + 60;
     check(NOW, longest, NOW + LEAD);
+    check(NOW + LEAD, longest, NOW + LEAD);
+    assert.strictEqual(reasonOf(NOW + LEAD + 1, longest, NOW + LEAD), "not_yet_valid");
+    assert.strictEqual(reasonOf(NOW + 1, longest, NOW + 60), "not_yet_valid");
     assert.strictEqual(reasonOf(NOW, longest + 1, NOW + LEAD), "valid_too_long");
     const afterAMinute = NOW + PAYMENT_VALIDITY_SECONDS + 60;
     check(NOW, afterAMinute + 61, NOW + 61);
