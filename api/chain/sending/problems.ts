@@ -10,6 +10,8 @@ export const SENDING_PROBLEMS = [
   "nonce_taken",
   /** An earlier nonce of the wallet is unused, and no transaction in flight has it. */
   "nonce_gap",
+  /** The node doesn't have the transaction, however often it was sent. */
+  "not_in_pool",
   /** The market's fees exceed what the sender may offer. */
   "fee_cap",
   /** A revert or an answer that the sender doesn't know. */

@@ -29,6 +29,17 @@ export interface SigningAttempt {
   signedAt: Date;
 }
 
+/** How often a transaction was sent in vain: no node has it, neither waiting nor in a block. */
+export interface Unseen {
+  /** When it was first sent so. */
+  since: Date;
+  sends: number;
+  /** When it may be sent again. */
+  nextAt: Date;
+  /** What the node said last; null if it took it. */
+  refusal: string | null;
+}
+
 /** A call that goes on chain once, with the transactions that carry it. Features add what the call is. */
 export interface SendingRecord {
   _id: string;
@@ -57,6 +68,8 @@ export interface SendingRecord {
   /** When the latest attempt was first sent, and the height of the chain then. */
   sentAt?: Date;
   sentAtBlock?: number;
+  /** Missing while the node has a transaction of this record, and before one was sent. */
+  unseen?: Unseen;
   /** The transaction that did what the call is for, of this sender or of another. */
   txHash?: `0x${string}`;
   blockNumber?: number;
@@ -79,6 +92,11 @@ const attemptSchema = new Schema<SigningAttempt>(
   { _id: false, strict: "throw" },
 );
 
+const unseenSchema = new Schema<Unseen>(
+  { since: date, sends: count, nextAt: date, refusal: { type: String, default: null } },
+  { _id: false, strict: "throw" },
+);
+
 /** The shared fields of a schema, for a sender with these problems. */
 export function sendingFields(problems: readonly string[]) {
   return {
@@ -98,6 +116,7 @@ export function sendingFields(problems: readonly string[]) {
     attempts: { type: [attemptSchema], ...required },
     sentAt: Date,
     sentAtBlock: Number,
+    unseen: unseenSchema,
     txHash: String,
     blockNumber: Number,
     reverts: count,

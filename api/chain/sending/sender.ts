@@ -9,7 +9,8 @@ import type { TransactionSigner } from "../signer.ts";
 import { firstOffer, gasLimit, nextOffer } from "./fees.ts";
 import type { Offer } from "./fees.ts";
 import { refusalProblem } from "./problems.ts";
-import type { SendingRecord, SendingState, SigningAttempt } from "./record.ts";
+import type { SendingProblem } from "./problems.ts";
+import type { SendingRecord, SendingState, SigningAttempt, Unseen } from "./record.ts";
 import type { Change, Extra, SendingStore } from "./store.ts";
 import type { SendingTimings } from "./timings.ts";
 import { BudgetSpentError } from "./work.ts";
@@ -32,6 +33,9 @@ export interface Sender<R extends SendingRecord> {
   /** Looks again later, after an error that isn't known. */
   postpone(record: R): Promise<void>;
 }
+
+/** The problem of a transaction that no node has. */
+const NOT_IN_POOL: SendingProblem = "not_in_pool";
 
 /** Times that a nonce is allocated again because another process took it. */
 const ALLOCATIONS = 5;
@@ -165,6 +169,8 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
       {
         ...{ state: "sending", problem: null, detail: null, failures: 0, dueAt: inMs(timings.pollMs) },
         ...(record.state === "sending" && record.problem === null ? {} : { since: now() }),
+        // A replacement is sent at once.
+        ...(record.unseen === undefined ? {} : { unseen: { ...record.unseen, nextAt: now() } }),
       },
       extra,
     );
@@ -174,7 +180,7 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
   }
 
   /** The chain has what the call is for: by one of our transactions, or otherwise. */
-  async function conclude(record: R, head: SendingHead): Promise<void> {
+  async function conclude(record: R, head: SendingHead, change: Change = {}): Promise<void> {
     const conclusion = await work.findConclusion(record, head.number);
     const isOurs =
       conclusion !== undefined && (conclusion.isOurs || record.attempts.some(({ hash }) => hash === conclusion.txHash));
@@ -188,6 +194,7 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
     await move(record, state, {
       ...{ txHash: conclusion?.txHash, blockNumber: conclusion?.blockNumber },
       dueAt: isSettled ? undefined : inMs(timings.watchMs),
+      ...change,
     });
   }
 
@@ -219,7 +226,8 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
     const blockNumber = Number(receipt.blockNumber);
     const isDeep = head.number - blockNumber >= timings.confirmations;
     if (receipt.status === "success") {
-      const change = { txHash, blockNumber, inFlight: !isDeep, dueAt: isDeep ? undefined : inMs(timings.watchMs) };
+      const dueAt = isDeep ? undefined : inMs(timings.watchMs);
+      const change = { txHash, blockNumber, inFlight: !isDeep, dueAt, unseen: undefined };
       await move(record, isDeep ? "final" : "mined", change, isDeep ? budget?.settle(record, receipt) : undefined);
       return;
     }
@@ -240,7 +248,8 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
   async function waitForDepth(record: Flight<R>, head: SendingHead, problem: string, detail: string): Promise<void> {
     const obstacle = await work.obstacle(record, {});
     if (obstacle?.kind === "done") return conclude(record, head);
-    await hold(record, problem, detail, { dueAt: inMs(timings.watchMs), txHash: undefined, blockNumber: undefined });
+    const unmined = { txHash: undefined, blockNumber: undefined, unseen: undefined };
+    await hold(record, problem, detail, { dueAt: inMs(timings.watchMs), ...unmined });
   }
 
   /** None of the signed transactions can carry the call any more. */
@@ -258,7 +267,7 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
       "queued",
       {
         ...{ inFlight: false, from: undefined, nonce: undefined, txHash: undefined, blockNumber: undefined },
-        ...{ sentAt: undefined, sentAtBlock: undefined, dueAt: now(), ...change },
+        ...{ sentAt: undefined, sentAtBlock: undefined, unseen: undefined, dueAt: now(), ...change },
       },
       budget?.settle(record, receipt),
     );
@@ -273,6 +282,7 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
     latest: ReceiptLookup | undefined,
   ): Promise<void> {
     const { from, nonce } = record;
+    const isPending = latest?.status === "pending";
     const obstacle = await work.obstacle(record, { from });
     // Higher nonces wait for this one, so it is sent even if it will revert.
     const isAwaited = await store.hasInFlightAbove({ network, from }, nonce);
@@ -282,15 +292,15 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
     }
     if (obstacle?.kind === "done" && !isAwaited) {
       // It will revert. Its nonce must be used up all the same, or the next call would wait for it.
-      if (latest?.status !== "pending") await broadcast(record);
-      return conclude(record, head);
+      return conclude(record, head, await sentAgain(record, isPending));
     }
     if (count < nonce && !(await store.hasInFlight({ network, from }, count))) {
-      if (latest?.status !== "pending") await broadcast(record);
-      return hold(record, "nonce_gap", `nonce ${count} of ${from} is unused, this one has ${nonce}`);
+      const change = await sentAgain(record, isPending);
+      return hold(record, "nonce_gap", `nonce ${count} of ${from} is unused, this one has ${nonce}`, change);
     }
-    // After a reorganisation or a problem it is sent unchanged first: its age says nothing about its fees.
-    const isResumed = record.state !== "sending" && latest?.status !== "pending";
+    // After a reorganisation or a problem it is sent unchanged first: its age says nothing about its fees. One that the node
+    // never had may need higher fees to take the place of another.
+    const isResumed = record.state !== "sending" && record.problem !== NOT_IN_POOL && !isPending;
     if (isResumed) {
       const resumed = { ...record };
       delete resumed.sentAt;
@@ -298,9 +308,9 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
       return send(resumed, head);
     }
     if (count === nonce && (obstacle === undefined || isAwaited) && isOverdue(record, head)) {
-      return raise(record, head, latest);
+      return raise(record, head, isPending);
     }
-    if (latest?.status === "pending") await move(record, "sending", pushed(record, head));
+    if (isPending) await move(record, "sending", { ...pushed(record, head), unseen: undefined });
     else await send(record, head);
   }
 
@@ -310,12 +320,12 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
   }
 
   /** Replaces the transaction by one with higher fees and the same nonce. Either may be mined. */
-  async function raise(record: Flight<R>, head: SendingHead, latest: ReceiptLookup | undefined): Promise<void> {
+  async function raise(record: Flight<R>, head: SendingHead, isPending: boolean): Promise<void> {
     const signer = work.signerOf(record);
     const last = record.attempts.at(-1);
     if (signer === undefined || last === undefined || !isAddressEqual(signer.address, record.from)) {
-      if (latest?.status !== "pending") await broadcast(record);
-      return hold(record, "no_key", `only the key of ${record.from} can raise the fees`);
+      const change = await sentAgain(record, isPending);
+      return hold(record, "no_key", `only the key of ${record.from} can raise the fees`, change);
     }
     const offered = {
       maxFeePerGas: BigInt(last.maxFeePerGas),
@@ -323,8 +333,8 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
     };
     const offer = nextOffer(offered, head.fees, timings.feeCapMultiple);
     if (offer === undefined) {
-      if (latest?.status !== "pending") await broadcast(record);
-      return hold(record, "fee_cap", `${last.maxFeePerGas} wei can't be raised within the cap`);
+      const change = await sentAgain(record, isPending);
+      return hold(record, "fee_cap", `${last.maxFeePerGas} wei can't be raised within the cap`, change);
     }
     const terms = { gas: BigInt(last.gas), nonce: record.nonce, ...offer };
     const raised = await withinBudget(record, () => addAttempt(record, signer, terms, head));
@@ -333,23 +343,51 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
 
   /** Sends the latest transaction and notes when. */
   async function send(record: Flight<R>, head: SendingHead): Promise<void> {
-    const reason = await broadcast(record);
-    const problem = reason === undefined ? undefined : refusalProblem(reason);
-    if (problem === undefined) await move(record, "sending", pushed(record, head));
-    else await hold(record, problem, reason ?? "", pushedAt(record, head));
+    const unseen = await broadcast(record);
+    const { since, sends, refusal } = unseen;
+    const problem = refusal === null ? undefined : refusalProblem(refusal);
+    if (problem !== undefined) {
+      await hold(record, problem, refusal ?? "", { ...pushedAt(record, head), ...lookingAgain(unseen) });
+    } else if (isStuck(unseen)) {
+      const said = refusal === null ? "the node took it" : `the node says: ${refusal}`;
+      const detail = `sent ${sends} times since ${since.toISOString()}; ${said}`;
+      await hold(record, NOT_IN_POOL, detail, { ...pushedAt(record, head), ...lookingAgain(unseen) });
+    } else {
+      await move(record, "sending", { ...pushed(record, head), unseen });
+    }
   }
 
-  /** @returns why the node refused it, if it did */
-  async function broadcast(record: Flight<R>): Promise<string | undefined> {
+  /** Sends a transaction that waits for something else, so that the node has it, unless it has. */
+  async function sentAgain(record: Flight<R>, isPending: boolean): Promise<Change> {
+    return isPending ? { unseen: undefined } : lookingAgain(await broadcast(record));
+  }
+
+  const isStuck = ({ sends, since }: Unseen): boolean =>
+    sends >= timings.unseen.sends || now().getTime() - since.getTime() >= timings.unseen.ms;
+
+  /** A stuck transaction is looked at when it may be sent again, and not before. */
+  const lookingAgain = (unseen: Unseen): Change => ({
+    unseen,
+    ...(isStuck(unseen) ? { dueAt: unseen.nextAt } : {}),
+  });
+
+  /**
+   * Sends the latest transaction, which the node doesn't have, unless it was sent a short while ago: the pause doubles each
+   * time. @returns how often that was in vain, if this is too
+   */
+  async function broadcast(record: Flight<R>): Promise<Unseen> {
+    const { unseen } = record;
+    if (unseen !== undefined && unseen.nextAt > now()) return unseen;
     const attempt = record.attempts.at(-1);
-    if (attempt === undefined) return undefined;
-    const answer = await chain.broadcast(attempt.raw);
-    if (answer.kind === "accepted") return undefined;
-    log.info(
-      { ...work.factsOf(record), network, txHash: attempt.hash, reason: answer.reason },
-      "the node refused the transaction",
-    );
-    return answer.reason;
+    const answer = attempt === undefined ? undefined : await chain.broadcast(attempt.raw);
+    const refusal = answer?.kind === "refused" ? answer.reason : null;
+    if (refusal !== null) {
+      const facts = { ...work.factsOf(record), network, txHash: attempt?.hash, reason: refusal };
+      log.info(facts, "the node refused the transaction");
+    }
+    const { since = now(), sends = 0 } = unseen ?? {};
+    const pauseMs = pauseAfter(sends, { minMs: timings.pollMs, maxMs: timings.retry.maxMs });
+    return { since, sends: sends + 1, nextAt: inMs(pauseMs), refusal };
   }
 
   const pushedAt = ({ sentAt, sentAtBlock }: Flight<R>, head: SendingHead): Change => ({

@@ -13,6 +13,7 @@ import { SENDING_PROBLEMS } from "../../../api/chain/sending/problems.ts";
 import type { SendingProblem } from "../../../api/chain/sending/problems.ts";
 import { createSendingStore } from "../../../api/chain/sending/store.ts";
 import { SENDING_TIMINGS } from "../../../api/chain/sending/timings.ts";
+import type { SendingTimings } from "../../../api/chain/sending/timings.ts";
 import { createSendingChain } from "../../../api/chain/sending-chain.ts";
 import { createTransactionSigner } from "../../../api/chain/signer.ts";
 import { connectDatabase, createIndexes } from "../../../api/db/connection.ts";
@@ -35,6 +36,14 @@ const PROBLEMS: Readonly<Record<string, SendingProblem>> = {
   "insufficient funds": "no_ether",
   "an internal error": "unexpected",
 };
+const HOUR_MS = 3_600_000;
+/** As in production, but for the pause between looks: a look each half minute is enough for a clock that the test moves. */
+const SLOW_TIMINGS = { ...SENDING_TIMINGS, confirmations: 1, pollMs: 30_000 };
+
+interface SenderFields {
+  timings?: SendingTimings;
+  now?: () => Date;
+}
 
 describe("the sender at a node that answers signed transactions in a way of its own", () => {
   let connection: Connection;
@@ -62,12 +71,12 @@ describe("the sender at a node that answers signed transactions in a way of its 
     node.seen = [];
   });
 
-  async function senderOf(processId: string) {
+  async function senderOf(processId: string, { timings = TIMINGS, now = () => new Date() }: SenderFields = {}) {
     const signer = createTransactionSigner(NETWORK, await gasKey(chain));
     return createNetworkSender<SendingRecord>({
-      ...{ name: "test.send", network: NETWORK, log, now: () => new Date(), timings: TIMINGS },
+      ...{ name: "test.send", network: NETWORK, log, now, timings },
       chain: createSendingChain({ network: NETWORK, rpcUrl: node.url, abi: [], timeoutMs: RPC_TIMEOUT_MS }),
-      store: createSendingStore(connection, calls, () => new Date()),
+      store: createSendingStore(connection, calls, now),
       lanes: [{ filter: {}, from: signer.address }],
       lease: createLease(leaseModel(connection), `test.${processId}`, processId, TIMINGS.leaseMs),
       work: {
@@ -106,6 +115,63 @@ describe("the sender at a node that answers signed transactions in a way of its 
       assert.lengthOf(record.attempts, 1);
       const [attempt] = record.attempts;
       assert.strictEqual(await chain.client.getTransactionCount({ address: attempt?.from ?? "0x" }), 1);
+    });
+  }
+
+  for (const { name, oddity } of SENDING_ANSWERS.filter(({ oddity: { kind } }) => kind === "error")) {
+    if (oddity.kind === "error" && oddity.isDone === true) continue;
+    it(`${name}, for hours: is sent less and less often, reported, and mined once the node is well`, async () => {
+      const { sends: mostSends, ms: mostMs } = SLOW_TIMINGS.unseen;
+      const startedAt = Date.now();
+      let elapsedMs = 0;
+      await calls.create({ _id: "call_1", network: NETWORK, ...queuedFields(new Date(startedAt)) });
+      const now = () => new Date(startedAt + elapsedMs);
+      const sender = await senderOf(randomBytes(4).toString("hex"), { timings: SLOW_TIMINGS, now });
+      const read = async () => {
+        const found = await calls.findById("call_1").lean<SendingRecord | null>();
+        assert.ok(found !== null);
+        return found;
+      };
+      /** Looks when the record is due. */
+      const look = async () => {
+        elapsedMs = Math.max(elapsedMs, ((await read()).dueAt?.getTime() ?? 0) - startedAt);
+        await sender.step();
+      };
+      node.odd = onSending(oddity);
+      const looks: { atMs: number; sent: number }[] = [];
+      while (elapsedMs < 4 * HOUR_MS) {
+        const before = sendsOf(node);
+        await look();
+        looks.push({ atMs: elapsedMs, sent: sendsOf(node) - before });
+        assert.isBelow(looks.length, 500);
+      }
+      const sends = looks.filter(({ sent }) => sent > 0).map(({ atMs }) => atMs);
+      assert.isAtMost(Math.max(...looks.map(({ sent }) => sent)), 1, "sends of a look");
+      // One more may be due at the end of the time.
+      assert.isAtMost(sends.filter((atMs) => atMs <= mostMs).length, mostSends);
+      const rare = looks.map(({ atMs }) => atMs).filter((atMs) => atMs > mostMs + SLOW_TIMINGS.retry.maxMs);
+      for (const [index, atMs] of rare.slice(1).entries()) {
+        const pauseMs = atMs - (rare[index] ?? 0);
+        assert.isAtLeast(pauseMs, SLOW_TIMINGS.retry.maxMs / 2);
+        assert.isAtMost(pauseMs, SLOW_TIMINGS.retry.maxMs);
+      }
+      assert.isAbove(
+        new Set(rare.slice(1).map((atMs, index) => atMs - (rare[index] ?? 0))).size,
+        1,
+        "the pause varies",
+      );
+      const stuck = await read();
+      assert.strictEqual(stuck.state, "held");
+      assert.include(["not_in_pool", "fee_cap", "no_ether", "unexpected"], stuck.problem);
+
+      node.odd = undefined;
+      const mined = await until("it is mined", async () => {
+        await look();
+        const found = await read();
+        return ["mined", "final"].includes(found.state) && found;
+      });
+      assert.isUndefined(mined.unseen);
+      assert.strictEqual(await chain.client.getTransactionCount({ address: mined.from ?? "0x" }), 1);
     });
   }
 });
