@@ -27,7 +27,7 @@ export interface RepeatedStep {
   failed: string;
   /** What to log when a step succeeds after a failure. */
   recovered?: string;
-  /** Released at the end. The step acquires it. */
+  /** Released at the end and after a failure. The step acquires it. */
   lease?: Pick<Lease, "release">;
   log: Logger;
 }
@@ -48,6 +48,8 @@ export function repeat({ name, step, retry, failed, recovered, lease, log }: Rep
           pauseMs = pauseAfter(failures, retry);
           failures += 1;
           log.error({ err: error, failures, pauseMs }, `${failed}; trying again`);
+          // Another worker may be able to.
+          await lease?.release().catch(() => undefined);
         }
         await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
       }

@@ -381,6 +381,8 @@ export function createFollower(options: FollowerOptions): Follower {
             { err: error, network },
             isRace ? "another follower was faster" : "follower step failed",
           );
+          // Another worker may be able to follow, for example with its own way to the subgraph.
+          if (!isRace) await options.lease.release().catch(() => undefined);
           const bound = Math.min(FAILURE_MAX_MS, FAILURE_BASE_MS * 2 ** Math.min(failures, 8));
           await pause(Math.random() * bound, signal);
         }

@@ -4,6 +4,7 @@ import { CursorMovedError } from "../../../api/features/chain-follower/quarantin
 import { createLease } from "../../../api/jobs/lease.ts";
 import type { EventRecorder } from "../../../api/features/events/recorder.ts";
 import { BUYER, bytes32, CALLBACK, created, ENDPOINT, followerBench, killed, moved } from "../../fixtures/follower.ts";
+import { until } from "../../fixtures/until.ts";
 
 /** Longer than the test takes on any machine, so that only the test ends a lease. */
 const LEASE_MS = 600_000;
@@ -136,6 +137,28 @@ describe("the follower of the chain", () => {
     await assert.isRejected(paused.step(), CursorMovedError);
     assert.deepEqual(await bench.cursor(), cursor);
     assert.deepEqual(await bench.eventTypes(), ["escrow.funded", "escrow.funded"]);
+  });
+
+  it("leaves what it can't write to another worker at once, however long its lease", async () => {
+    const record = await bench.checkout();
+    bench.indexer.mine([created(record)]);
+    const ending = new AbortController();
+    const leaseOf = (owner: string) => createLease(bench.models.leases, "leader", owner, LEASE_MS);
+    const { promise: hasFailed, resolve } = Promise.withResolvers<undefined>();
+    const recorder: EventRecorder = {
+      ...bench.recorder,
+      record() {
+        resolve(undefined);
+        return Promise.reject(killed());
+      },
+    };
+    const failing = bench.follower({ recorder, lease: leaseOf("failing") }).run(ending.signal);
+    await hasFailed;
+    const able = bench.follower({ lease: leaseOf("able") }).run(ending.signal);
+    await until("the other has written it", async () => (await bench.read(record)).status === "funded");
+    ending.abort();
+    await Promise.all([failing, able]);
+    assert.deepEqual(await bench.eventTypes(), ["escrow.funded"]);
   });
 
   it("has one leader at a time, and another one once that is gone", async () => {

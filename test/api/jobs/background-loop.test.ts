@@ -16,7 +16,7 @@ describe("a loop that repeats a step", () => {
     return { loop, lines, released: () => released };
   }
 
-  it("goes on after failures, with pauses within their bounds, and releases its lease at the end", async () => {
+  it("goes on after failures, with pauses within their bounds, and releases its lease after each and at the end", async () => {
     const ending = new AbortController();
     let steps = 0;
     const { loop, lines, released } = loopOf(() => {
@@ -37,7 +37,7 @@ describe("a loop that repeats a step", () => {
       assert.ok(pauseMs >= bound / 2 && pauseMs <= bound, `${pauseMs} ms after ${failed + 1} failures`);
     }
     assert.strictEqual(lines.filter(({ msg }) => msg === "counts again").length, 1);
-    assert.strictEqual(released(), 1);
+    assert.strictEqual(released(), 6);
   });
 
   it("ends a pause when it is told to stop", async () => {
