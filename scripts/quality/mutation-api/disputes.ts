@@ -8,6 +8,7 @@ const VERIFICATION = "features/disputes/verification.ts";
 const UNRELATED = "features/disputes/judging/unrelated.ts";
 const UNRELATED_TESTS = ["disputes/judging/unrelated.test.ts"];
 const JUDGE = "features/disputes/judging/judge.ts";
+const CLOCK_TESTS = ["disputes/clock-ahead.test.ts"];
 const RULER_TESTS = ["disputes/ruler.test.ts"];
 const REORGANISATION_TESTS = ["disputes/ruler-reorganisation.test.ts"];
 const CONTROLS = "features/disputes/judging/asking/controls.ts";
@@ -38,6 +39,20 @@ export const DISPUTE_FAULTS: ApiMutant[] = [
     from: "time <= end) {",
     to: "time < end) {",
     tests: RULER_TESTS,
+  },
+  {
+    fault: "a payload on a chain whose clock is ahead is dated by the wall clock",
+    file: "features/transactions/delivery.ts",
+    from: "const receivedAt = byChainClock(updatedAt, leadSeconds);",
+    to: "const receivedAt = byChainClock(updatedAt, 0 * leadSeconds);",
+    tests: CLOCK_TESTS,
+  },
+  {
+    fault: "a ruling on a chain whose clock is ahead is dated by the wall clock",
+    file: "features/disputes/rulings.ts",
+    from: "const ruledAt = byChainClock(updatedAt, await reader.leadOn(record.network));",
+    to: "const ruledAt = byChainClock(updatedAt, 0);",
+    tests: CLOCK_TESTS,
   },
   {
     fault: "a payload that the dispute called for counts as in time",

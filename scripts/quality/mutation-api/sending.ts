@@ -22,6 +22,13 @@ export const SENDING_FAULTS: ApiMutant[] = [
     tests: [IN_FLIGHT],
   },
   {
+    fault: "a transaction that the node refuses is sent at every look",
+    file: SENDER,
+    from: "if (unseen !== undefined && unseen.nextAt > now()) return unseen;",
+    to: "",
+    tests: ["chain/sending-answers.test.ts"],
+  },
+  {
     fault: "a sender that was paused overwrites what another has written",
     file: "chain/sending/store.ts",
     from: ".findOneAndUpdate({ _id, version }, change,",
