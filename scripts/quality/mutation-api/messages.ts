@@ -7,6 +7,7 @@ const WRITER = "features/memory/writer.ts";
 const TOPICS = "messages/topics.test.ts";
 const DIRECT = "messages/direct.test.ts";
 const ENTRIES = "memory/entries.test.ts";
+const CONDITIONS = "memory/conditions.test.ts";
 
 /** Faults in messages and memory. */
 export const MESSAGE_FAULTS: ApiMutant[] = [
@@ -113,13 +114,13 @@ export const MESSAGE_FAULTS: ApiMutant[] = [
     file: "features/memory/conditions.ts",
     from: '(?:(?:W/)?"[1-9]',
     to: '(?:"[1-9]',
-    tests: [ENTRIES],
+    tests: [CONDITIONS],
   },
   {
     fault: "an entry at an unwanted version is written",
     file: "features/memory/conditions.ts",
     from: "const isUnwanted = unwanted !== undefined &&",
     to: 'const isUnwanted = unwanted === "any" &&',
-    tests: [ENTRIES],
+    tests: [CONDITIONS],
   },
 ];

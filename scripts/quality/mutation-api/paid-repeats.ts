@@ -5,7 +5,7 @@ const GATE = "features/x402/gate.ts";
 const VISIT = "features/x402/visit.ts";
 const DESK = "features/x402/desk.ts";
 const REPEAT_TESTS = ["x402/repeats.test.ts"];
-const PAYMENT_TESTS = ["x402/refusals.test.ts", "x402/payments.test.ts"];
+const PAYMENT_TESTS = ["x402/refusals.test.ts", "x402/used-payments.test.ts", "x402/payments.test.ts"];
 const SETTLEMENT_TESTS = ["x402/settlement.test.ts"];
 
 /** Faults in the answers to repeated payments. */

@@ -10,7 +10,7 @@ const DESK = "features/x402/desk.ts";
 const IDEMPOTENCY_TESTS = ["idempotency/idempotency.test.ts", "idempotency/idempotency-kill.test.ts"];
 const FACILITATOR = "features/x402/facilitator.ts";
 const SETTLEMENT = "features/x402/settlement.ts";
-const PAYMENT_TESTS = ["x402/refusals.test.ts", "x402/payments.test.ts"];
+const PAYMENT_TESTS = ["x402/refusals.test.ts", "x402/used-payments.test.ts", "x402/payments.test.ts"];
 const SETTLEMENT_TESTS = ["x402/settlement.test.ts"];
 const AUTHORIZATION_TESTS = ["x402/facilitator-authorization.test.ts"];
 
@@ -112,14 +112,14 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     file: CLAIMS,
     from: "state: { $in: [...UNPAID_STATES] }, $expr: isLive };",
     to: "state: { $in: [...UNPAID_STATES] } };",
-    tests: ["x402/refusals.test.ts"],
+    tests: ["x402/used-payments.test.ts"],
   },
   {
     fault: "a reservation whose lease has ended is renewed",
     file: CLAIMS,
     from: "await claims.updateOne({ _id, owner, $expr: isLive }, [",
     to: "await claims.updateOne({ _id, owner }, [",
-    tests: ["x402/refusals.test.ts"],
+    tests: ["x402/used-payments.test.ts"],
   },
   {
     fault: "the same money covers many payments at once",

@@ -6,13 +6,13 @@ import { wrapFetchWithPayment } from "@x402/fetch";
 import { assert } from "chai";
 
 import { assertError, listingBody } from "../../fixtures/api.ts";
-import type { Answer, TestAgent } from "../../fixtures/api.ts";
+import type { TestAgent } from "../../fixtures/api.ts";
+import { paidCalls } from "../../fixtures/paid-calls.ts";
 import { CALL_UNITS, encodeHeader, headerV2, signTransfer, startPaidApi } from "../../fixtures/payments.ts";
 import type { PaidApi, SignedTransfer } from "../../fixtures/payments.ts";
 import { keyRequestBody } from "../../fixtures/sign-in.ts";
 
 const SERVICES = "/api/v1/services";
-const THOUSAND_USDC = 1_000_000_000n;
 const EXTENSION = "payment-identifier";
 const ID = "pay_7d5d747be160e280504c099d984bcfe0";
 
@@ -35,13 +35,7 @@ describe("the id of an x402 payment", () => {
     return { "payment-signature": encodeHeader({ ...(JSON.parse(content) as object), extensions }) };
   }
   const signed = async (id = ID) => identified(await signTransfer(paid, agent.account), { required: false, id });
-  const create = (headers: Record<string, string>, title?: string, key = agent.apiKey): Promise<Answer> =>
-    paid.api.request("POST", SERVICES, {
-      ...{ key, headers, body: listingBody(title === undefined ? {} : { title }) },
-    });
-  const listings = () =>
-    paid.api.container.connection.collection("listings").countDocuments({ sellerAgentId: agent.agentId });
-  const spent = async () => THOUSAND_USDC - (await paid.chain.usdcOf(agent.walletAddress));
+  const { create, listings, spent } = paidCalls(() => ({ paid, agent }));
 
   it("is declared by the 402, optional and with its schema [D36]", async () => {
     const { headers } = await create({});

@@ -6,6 +6,7 @@ import { assert } from "chai";
 import { paymentRequiredOutput } from "../../../api/http/payment-required.ts";
 import { listingBody } from "../../fixtures/api.ts";
 import type { Answer, TestAgent } from "../../fixtures/api.ts";
+import { paidCalls } from "../../fixtures/paid-calls.ts";
 import {
   CALL_UNITS,
   headerOfTransfer,
@@ -19,7 +20,6 @@ import type { PaidApi } from "../../fixtures/payments.ts";
 import { keyRequestBody } from "../../fixtures/sign-in.ts";
 
 const SERVICES = "/api/v1/services";
-const THOUSAND_USDC = 1_000_000_000n;
 const KINDS = ["transfer", "v1", "v2"] as const;
 
 describe("a payment that has paid for a call", () => {
@@ -39,11 +39,7 @@ describe("a payment that has paid for a call", () => {
     const payload = await signTransfer(paid, agent.account, { value });
     return kind === "v1" ? headerV1(payload) : headerV2(paid, payload);
   }
-  const create = (headers: Record<string, string>, title = "Reconciles invoices", key = agent.apiKey) =>
-    paid.api.request("POST", SERVICES, { key, body: listingBody({ title }), headers });
-  const listings = () =>
-    paid.api.container.connection.collection("listings").countDocuments({ sellerAgentId: agent.agentId });
-  const spent = async () => THOUSAND_USDC - (await paid.chain.usdcOf(agent.walletAddress));
+  const { create, listings, spent } = paidCalls(() => ({ paid, agent }));
   const receiptOf = ({ headers }: Answer) => headers.get("x-payment-response") ?? headers.get("payment-response");
 
   /** Asserts the 402 that asks for nothing, and that nothing was paid for it. */
@@ -131,7 +127,7 @@ describe("a payment that has paid for a call", () => {
     try {
       const proof = await proofOf("v2");
       const first = await create(proof);
-      const repeat = { key: agent.apiKey, body: listingBody({ title: "Reconciles invoices" }), headers: proof };
+      const repeat = { key: agent.apiKey, body: listingBody(), headers: proof };
       const again = await later.api.request("POST", SERVICES, repeat);
       assert.deepEqual([again.status, again.text], [201, first.text]);
       const unused = await later.api.request("POST", SERVICES, { ...repeat, headers: await proofOf("v2") });
