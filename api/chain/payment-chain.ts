@@ -13,6 +13,7 @@ import { signsForTokens } from "./wallet-code.ts";
 const usdcAbi = parseAbi([
   "event Transfer(address indexed from, address indexed to, uint256 value)",
   "event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)",
+  "event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)",
   "function authorizationState(address authorizer, bytes32 nonce) view returns (bool)",
   "function balanceOf(address account) view returns (uint256)",
 ]);
@@ -35,6 +36,8 @@ export type AuthorizationUse =
   | { status: "unused"; blockTimestamp: number }
   /** A transaction used it for a transfer. */
   | { status: "used"; txHash: Hash; receipt: TransactionReceipt }
+  /** It was used or cancelled, and the server doesn't show yet by which transaction: its logs may lag behind its state. */
+  | { status: "unseen" }
   /** It was cancelled, or used before the block that was given. */
   | { status: "void" };
 
@@ -127,16 +130,25 @@ function readsOf(rpc: RpcCall, deployment: Deployment): PaymentReads {
       const { number, timestamp } = await head();
       if (!(await isAuthorizationUsed({ token, from, nonce }, number)))
         return { status: "unused", blockTimestamp: timestamp };
-      const [log] = await rpc((client) =>
-        client.getContractEvents({
-          ...{ address: token, abi: usdcAbi, eventName: "AuthorizationUsed", args: { authorizer: from, nonce } },
-          fromBlock: BigInt(fromBlock),
-          toBlock: BigInt(Math.min(number, fromBlock + SEARCHED_BLOCKS)),
-        }),
-      );
-      if (log === undefined) return { status: "void" };
+      const lastBlock = fromBlock + SEARCHED_BLOCKS;
+      const logOf = async (eventName: "AuthorizationUsed" | "AuthorizationCanceled") => {
+        const [log] = await rpc((client) =>
+          client.getContractEvents({
+            ...{ address: token, abi: usdcAbi, eventName, args: { authorizer: from, nonce } },
+            fromBlock: BigInt(fromBlock),
+            toBlock: BigInt(Math.min(number, lastBlock)),
+          }),
+        );
+        return log;
+      };
+      const log = await logOf("AuthorizationUsed");
+      if (log === undefined) {
+        // Missing logs alone prove nothing: a server may answer with the state of a block before it has the block's logs.
+        const isOver = number > lastBlock || (await logOf("AuthorizationCanceled")) !== undefined;
+        return { status: isOver ? "void" : "unseen" };
+      }
       const lookup = await lookupReceipt(rpc, log.transactionHash);
-      if (lookup.status !== "mined") return { status: "unused", blockTimestamp: timestamp };
+      if (lookup.status !== "mined") return { status: "unseen" };
       return { status: "used", txHash: log.transactionHash, receipt: lookup.receipt };
     },
 

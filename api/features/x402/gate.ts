@@ -40,6 +40,7 @@ export interface GateDeps {
 }
 
 const FIRST_ERROR = 400;
+const FIRST_SERVER_ERROR = 500;
 const OUTAGE_RETRY_SECONDS = 5;
 /** First and longest pause between two looks whether another request has sent an answer, in milliseconds. */
 const SENDING_PAUSE = { minMs: 20, maxMs: 200 };
@@ -221,15 +222,19 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     if (context.headers["idempotency-key"] === undefined) {
       context.operation.recognise({ startedAt: claim.startedAt, seed: claim.seed, isRepeat: claim.runs > 1 });
     }
+    let hasBegun = false;
     try {
       // A call that ran before may have had its effect, so it isn't refused any more.
       if (isSigned(claim) && claim.runs === 1) {
         await time.within((signal) => deps.requireCover(claim, signal, terms.leadSeconds));
       }
+      hasBegun = true;
       return await next();
     } catch (error) {
+      // Only a refusal says that the call had no effect. After an outage, the next run must find what there is of it.
+      const isUndone = !hasBegun || (error instanceof ApiError && error.status < FIRST_SERVER_ERROR);
       // If this fails too, the lease ends by itself.
-      await giveBack(claim).catch((failure: unknown) => {
+      await (isUndone ? giveBack(claim) : claims.yield(claim)).catch((failure: unknown) => {
         log.warn({ err: failure }, "couldn't release an x402 payment");
       });
       throw error;

@@ -43,11 +43,11 @@ const LAST_LOOK_MS = 500;
 export function createSettlements(deps: SettlementDeps) {
   const { chain, facilitator, log, noteTransaction, onOutcome } = deps;
 
-  /** What the chain shows now; `unused` while no transaction has used the authorisation. */
+  /** What the chain shows now; `unused` while no transaction has used the authorisation, `unseen` while the one that has isn't shown. */
   async function onChain(
     claim: SignedClaim,
     signal: AbortSignal,
-  ): Promise<Settlement | { kind: "unused"; blockTimestamp: number }> {
+  ): Promise<Settlement | { kind: "unused"; blockTimestamp: number } | { kind: "unseen" }> {
     const authorization = {
       token: claim.token as Address,
       from: claim.payer as Address,
@@ -55,6 +55,7 @@ export function createSettlements(deps: SettlementDeps) {
     };
     const use = await chain.until(signal).authorizationUse(authorization, claim.payment.fromBlock);
     if (use.status === "unused") return { kind: "unused", blockTimestamp: use.blockTimestamp };
+    if (use.status === "unseen") return { kind: "unseen" };
     if (use.status === "void") return { kind: "failed", reason: "authorization_used" };
     const transfer = transfersOf(use.receipt).find(
       ({ token, from, to, value, nonce }) =>
@@ -82,11 +83,13 @@ export function createSettlements(deps: SettlementDeps) {
     for (;;) {
       const isLate = signal.aborted;
       const shown = await onChain(claim, isLate ? AbortSignal.timeout(LAST_LOOK_MS) : signal);
-      if (shown.kind !== "unused") return shown;
-      if (BigInt(shown.blockTimestamp) >= BigInt(claim.payment.validBefore))
-        return { kind: "failed", reason: "expired" };
-      if (attempt.kind === "refused" && isFirst) return { kind: "failed", reason: "settlement_failed" };
-      if (attempt.kind !== "sent" || isLate) return { kind: "pending", txHash };
+      if (shown.kind === "unused") {
+        if (BigInt(shown.blockTimestamp) >= BigInt(claim.payment.validBefore))
+          return { kind: "failed", reason: "expired" };
+        if (attempt.kind === "refused" && isFirst) return { kind: "failed", reason: "settlement_failed" };
+        if (attempt.kind !== "sent") return { kind: "pending", txHash };
+      } else if (shown.kind !== "unseen") return shown;
+      if (isLate) return { kind: "pending", txHash };
       await sleep(POLL_MS);
     }
   }
@@ -100,6 +103,7 @@ export function createSettlements(deps: SettlementDeps) {
     try {
       if (!isFirst) {
         const shown = await onChain(claim, signal);
+        if (shown.kind === "unseen") return { kind: "pending", txHash: lastOf(claim) };
         if (shown.kind !== "unused") return shown;
         if (BigInt(shown.blockTimestamp) >= BigInt(claim.payment.validBefore)) {
           return { kind: "failed", reason: "expired" };

@@ -127,6 +127,21 @@ describe("a paid call at a node that answers in a way of its own", () => {
     await counts(proof);
   });
 
+  it("to the search for the settlement (it has the block's state, and not its logs yet): is pending, and still counts", async () => {
+    node.odd = (method) => (method === "eth_getLogs" ? { kind: "result", result: [] } : undefined);
+    const proof = await signed(2);
+    for (let call = 1; call <= 2; call += 1) {
+      const answer = await create(proof);
+      assert.deepEqual([answer.status, answer.body.code], [402, "settlement_pending"], answer.text);
+      assert.isBelow(answer.waitedMs, ANSWERED_MS);
+    }
+    await finish();
+    assert.strictEqual(await spent(), CALL_UNITS.api);
+    node.odd = undefined;
+    await counts(proof);
+    assert.strictEqual(await spent(), CALL_UNITS.api);
+  });
+
   it("to everything after the call (silence): is pending in time, though nothing was sent [D49]", async () => {
     // The estimate comes after the call that is paid for.
     let isSilent = false;
