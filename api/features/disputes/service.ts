@@ -149,6 +149,10 @@ export function createDisputeService(options: DisputeServiceOptions) {
           closedAt: null,
           [`complete.${side}`]: null,
           [`${list}.${room}`]: { $exists: false },
+          // A repeat may have added them while this run was paused.
+          ...(items.length === 0
+            ? {}
+            : { [`${list}.evidenceId`]: { $nin: items.map(({ evidenceId }) => evidenceId) } }),
           ...(reason === undefined ? {} : { reason: null }),
         },
         [
@@ -167,8 +171,9 @@ export function createDisputeService(options: DisputeServiceOptions) {
       )
       .lean<DisputeRecord | null>();
     if (added !== null) return added;
-    const current = await disputes.findById(dispute._id).lean<DisputeRecord | null>();
-    throw refusal(current ?? dispute, reading, addition);
+    const current = (await disputes.findById(dispute._id).lean<DisputeRecord | null>()) ?? dispute;
+    if (items.some(({ evidenceId }) => hasEvidence(current, side, evidenceId))) return current;
+    throw refusal(current, reading, addition);
   }
 
   const newItem = (
@@ -189,7 +194,7 @@ export function createDisputeService(options: DisputeServiceOptions) {
         ? complete === true
           ? record.complete[reading.role] !== null
           : record.criteriaJson !== null
-        : record.evidence[reading.role].some((item) => item.evidenceId === evidenceId);
+        : hasEvidence(record, reading.role, evidenceId);
     if (operation.isRepeat && isDone(dispute)) return present(dispute, reading);
     const criteriaJson = suppliedCriteria(criteria, reading);
     const items =
@@ -299,6 +304,10 @@ export function createDisputeService(options: DisputeServiceOptions) {
       };
     },
   };
+}
+
+function hasEvidence({ evidence }: DisputeRecord, side: Reading["role"], evidenceId: string): boolean {
+  return evidence[side].some((item) => item.evidenceId === evidenceId);
 }
 
 /** A record as it is once the evidence period has ended. */

@@ -127,7 +127,7 @@ export function createMemoryService({ connection, models, reader, quota, embedde
       const at = now();
       const [written] = await writer.write({
         ...{ agentId, drafts: [draftOf(input, at, embedding)], condition, now: at },
-        ...{ writeId: operation.newId("mem", at), isRepeat: operation.isRepeat },
+        ...{ writeId: operation.newId("mem", at), mayHaveRun: operation.isRepeatable },
       });
       const { record, outcome } = written as Written;
       return { entry: presentEntry(record), isNew: outcome === "created" };
@@ -140,7 +140,7 @@ export function createMemoryService({ connection, models, reader, quota, embedde
       const at = now();
       const written = await writer.write({
         ...{ agentId, drafts: inputs.map((input) => draftOf(input, at)), now: at },
-        ...{ writeId: operation.newId("mem", at), isRepeat: operation.isRepeat },
+        ...{ writeId: operation.newId("mem", at), mayHaveRun: operation.isRepeatable },
       });
       return written.map(({ record }) => presentEntry(record));
     },
@@ -162,7 +162,7 @@ export function createMemoryService({ connection, models, reader, quota, embedde
         skipped.push({ index, key, namespace, reason: isAudit ? "audit" : "expired" });
         return [];
       });
-      const order = { agentId, drafts, now: at, isRepeat: operation.isRepeat, skipsEqual: true };
+      const order = { agentId, drafts, now: at, mayHaveRun: operation.isRepeatable, skipsEqual: true };
       const written = drafts.length === 0 ? [] : await writer.write({ ...order, writeId: operation.newId("mem", at) });
       const countOf = (wanted: Written["outcome"]) => written.filter(({ outcome }) => outcome === wanted).length;
       return { created: countOf("created"), updated: countOf("updated"), unchanged: countOf("unchanged"), skipped };

@@ -31,7 +31,7 @@ export interface WriteOrder {
   /** Id of the request; the same for its repeat. */
   writeId: string;
   /** True if the request may have written already. */
-  isRepeat: boolean;
+  mayHaveRun: boolean;
   /** Leaves an entry alone that has the draft's value, tags and life. */
   skipsEqual?: boolean;
   now: Date;
@@ -95,7 +95,7 @@ export function createWriter({ connection, models, quota }: WriterDeps) {
     const ids = drafts.map((draft) => entryIdOf(agentId, draft));
     const found = await entries.find({ _id: { $in: ids } }, { embedding: 0 }, { session }).lean<EntryRecord[]>();
     const stored = new Map(found.map((record) => [record._id, record]));
-    if (order.isRepeat) {
+    if (order.mayHaveRun) {
       const before = await writtenBefore(order, stored, session);
       if (before !== undefined) return before;
     }

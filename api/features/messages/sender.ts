@@ -122,9 +122,11 @@ export function createMessageSender(deps: MessageSenderDeps): MessageSender {
         return message;
       });
     } catch (error) {
-      if (isDuplicateKey(error, "encryptionId")) throw new ApiError("encrypted_message_repeated");
+      if (!isDuplicateKey(error)) throw error;
       // The same operation went on in another process while this one was paused.
-      if (isDuplicateKey(error, "_id") && operation.isRepeat) return messages.findById(_id).lean().orFail();
+      const sent = await messages.findById(_id).lean();
+      if (sent !== null) return sent;
+      if (isDuplicateKey(error, "encryptionId")) throw new ApiError("encrypted_message_repeated");
       throw error;
     }
   }

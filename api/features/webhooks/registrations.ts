@@ -107,7 +107,8 @@ export function createRegistrations(deps: RegistrationsDeps): Registrations {
       const createdAt = now();
       const _id = operation.newId("whk", createdAt);
       for (let attempt = 1; attempt <= SLOT_ATTEMPTS; attempt += 1) {
-        const earlier = operation.isRepeat ? await model.findOne({ _id, agentId }).lean<WebhookRecord | null>() : null;
+        const mayExist = operation.isRepeat || attempt > 1;
+        const earlier = mayExist ? await model.findOne({ _id, agentId }).lean<WebhookRecord | null>() : null;
         if (earlier !== null) return earlier;
         const record: WebhookRecord = {
           ...{ _id, agentId, slot: await freeSlot(agentId), url, events: [...events], durable },
@@ -173,7 +174,14 @@ export function createRegistrations(deps: RegistrationsDeps): Registrations {
       return withTransaction(connection, async (session) => {
         const filter = { _id: webhookId, agentId };
         const webhook = await model.findOneAndDelete(filter, { session }).lean<WebhookRecord | null>();
-        if (webhook === null) throw notFound(webhookId);
+        if (webhook === null) {
+          // A repeat may have removed it while this run was paused.
+          const removed = await removals
+            .findOne({ _id, agentId }, null, { session })
+            .lean<WebhookRemovalRecord | null>();
+          if (removed === null) throw notFound(webhookId);
+          return removed.webhook;
+        }
         await removals.create([{ _id, agentId, webhook, expiresAt }], { session });
         return webhook;
       });
