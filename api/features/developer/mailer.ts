@@ -1,4 +1,5 @@
 import type { Logger } from "../../lib/logger.ts";
+import { withTimeout } from "../../lib/timeout.ts";
 
 /** A mail in plain text. */
 export interface Mail {
@@ -18,20 +19,30 @@ export interface MailSettings {
   from: string;
 }
 
-/** Each phase of a delivery ends after this long, so a silent server doesn't hold a worker. */
-const PHASE_TIMEOUT_MS = 10_000;
+/** Durations of a delivery. Tests shorten them. */
+export interface DeliveryTimings {
+  /** How long a server may be silent in each phase of a delivery, in milliseconds. */
+  mailPhaseMs: number;
+  /** How long a delivery takes at most, in milliseconds: a server that is never silent for long may never end. */
+  mailDeliveryMs: number;
+}
 
-/** Sends mails by SMTP. */
-export function smtpMailer({ smtpUrl, from }: MailSettings): SendMail {
+export const DELIVERY_TIMINGS: DeliveryTimings = { mailPhaseMs: 10_000, mailDeliveryMs: 30_000 };
+
+/** Sends mails by SMTP. No server holds a worker for long. */
+export function smtpMailer(
+  { smtpUrl, from }: MailSettings,
+  { mailPhaseMs, mailDeliveryMs }: DeliveryTimings = DELIVERY_TIMINGS,
+): SendMail {
   // Most processes send no mail, so the first one loads the package.
   const load = async () => {
     const { createTransport } = await import("nodemailer");
     return createTransport({
       url: smtpUrl,
-      connectionTimeout: PHASE_TIMEOUT_MS,
-      greetingTimeout: PHASE_TIMEOUT_MS,
-      dnsTimeout: PHASE_TIMEOUT_MS,
-      socketTimeout: PHASE_TIMEOUT_MS,
+      connectionTimeout: mailPhaseMs,
+      greetingTimeout: mailPhaseMs,
+      dnsTimeout: mailPhaseMs,
+      socketTimeout: mailPhaseMs,
       disableFileAccess: true,
       disableUrlAccess: true,
     });
@@ -40,7 +51,8 @@ export function smtpMailer({ smtpUrl, from }: MailSettings): SendMail {
   return async ({ to, subject, text }) => {
     const transport = await (loading ??= load());
     // An address object isn't parsed, so it can't become a second recipient.
-    await transport.sendMail({ from, to: { name: "", address: to }, subject, text });
+    const mail = { from, to: { name: "", address: to }, subject, text };
+    await withTimeout("the mail server", mailDeliveryMs, () => transport.sendMail(mail));
   };
 }
 

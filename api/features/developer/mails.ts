@@ -3,17 +3,18 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { SendMail } from "./mailer.ts";
+import { DELIVERY_TIMINGS } from "./mailer.ts";
+import type { DeliveryTimings, SendMail } from "./mailer.ts";
 import type { AccessRequestRecord, DeveloperModels } from "./model.ts";
 
 /** Durations of developer access. Tests shorten them. */
-export interface MailTimings {
+export interface MailTimings extends DeliveryTimings {
   /** Pause after the first failed mail in milliseconds; it doubles with each. Also the lease of a try. */
   mailRetryMs: number;
 }
 
 /** The default timings. */
-export const MAIL_TIMINGS: MailTimings = { mailRetryMs: 60_000 };
+export const MAIL_TIMINGS: MailTimings = { mailRetryMs: 60_000, ...DELIVERY_TIMINGS };
 
 /** Tries of a mail before it has failed. */
 export const MAIL_ATTEMPTS = 6;

@@ -39,7 +39,7 @@ export const developerModule = defineFeature({
     const access = createDeveloperAccess({ connection, models, levels, clock });
     const services: DeveloperDeps = { developerAccess: mail === "none" ? undefined : access };
     if (mail === "none") return { services, models, jobs: [], sendDueMails: undefined };
-    const sendMail = mail === "log" ? logMailer(log) : smtpMailer(mail);
+    const sendMail = mail === "log" ? logMailer(log) : smtpMailer(mail, timings);
     const sendDueMails = createSendDueMails({ models, sendMail, publicUrl, clock, timings });
     const jobs: JobDefinition[] = [
       {
