@@ -85,6 +85,13 @@ export const EVENT_FAULTS: ApiMutant[] = [
     tests: [FAILING],
   },
   {
+    fault: "a message that its own repeat has sent is answered 500",
+    file: "features/messages/sender.ts",
+    from: "if (sent !== null) return sent;",
+    to: "if (sent !== null && operation.isRepeat) return sent;",
+    tests: ["idempotency/overtaken-writes.test.ts"],
+  },
+  {
     fault: "a disabled webhook gets new events",
     file: "features/webhooks/registrations.ts",
     from: '{ $in: [...agentIds] }, status: "active" as const, events:',

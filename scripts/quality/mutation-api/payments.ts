@@ -159,7 +159,7 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "a call that throws keeps the payment",
     file: GATE,
-    from: 'await giveBack(claim).catch((failure: unknown) => {\n        log.warn({ err: failure }, "couldn\'t release an x402 payment");\n      });',
+    from: 'await (isUndone ? giveBack(claim) : claims.yield(claim)).catch((failure: unknown) => {\n        log.warn({ err: failure }, "couldn\'t release an x402 payment");\n      });',
     to: "void log;",
     tests: PAYMENT_TESTS,
   },
@@ -285,9 +285,23 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "an unknown settlement counts as failed",
     file: SETTLEMENT,
-    from: 'if (attempt.kind !== "sent" || isLate) return { kind: "pending", txHash };',
-    to: 'if (attempt.kind !== "sent" || isLate) return { kind: "failed", reason: "settlement_failed" };',
+    from: 'if (attempt.kind !== "sent") return { kind: "pending", txHash };',
+    to: 'if (attempt.kind !== "sent") return { kind: "failed", reason: "settlement_failed" };',
     tests: SETTLEMENT_TESTS,
+  },
+  {
+    fault: "a payment whose transaction isn't shown yet counts as cancelled",
+    file: "chain/payment-chain.ts",
+    from: 'isOver ? "void" : "unseen"',
+    to: '"void"',
+    tests: ["x402/node-answers.test.ts"],
+  },
+  {
+    fault: "a call that may have had its effect is forgotten by its payment",
+    file: GATE,
+    from: "const isUndone = !hasBegun || (error",
+    to: "const isUndone = hasBegun || !hasBegun || (error",
+    tests: ["http/failing-payments.test.ts"],
   },
   {
     fault: "the worker takes the answer of a caller who comes back",

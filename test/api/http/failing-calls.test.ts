@@ -7,30 +7,21 @@ import { routes } from "../../../api/app.ts";
 import { signWebhook } from "../../../api/features/webhooks/signature.ts";
 import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { listingBody, readStack, startTestApi } from "../../fixtures/api.ts";
-import type { Answer, RequestOptions, TestApi } from "../../fixtures/api.ts";
+import type { TestApi } from "../../fixtures/api.ts";
 import { createEscrow, fund } from "../../fixtures/deals.ts";
+import { failEachCall, FAILING, HANGING } from "../../fixtures/each-call.ts";
+import type { Write } from "../../fixtures/each-call.ts";
 import { AS_ADMIN } from "../../fixtures/environment.ts";
 import { faultyDatabase, faultyServer } from "../../fixtures/faults.ts";
 import type { FaultKind, FaultyRoute } from "../../fixtures/faults.ts";
 import { keyRequestBody } from "../../fixtures/sign-in.ts";
+import { until } from "../../fixtures/until.ts";
 import { bodyCases } from "./body-cases.ts";
 import { openScene, transactionPath } from "./body-scene.ts";
 import type { Scene } from "./body-scene.ts";
 
 const SECRET = "a-secret-that-only-the-rpc-provider-knows";
 const ANSWER_LIMIT_MS = 200;
-const FAILING = ["broken", "lost", "refused"] as const;
-const HANGING = ["hangs", "mute"] as const;
-/** No request waits for more calls. */
-const MANY_CALLS = 80;
-
-/** A request that is prepared while nothing fails. */
-interface Write {
-  name: string;
-  prepare: () => PreparedRequest | Promise<PreparedRequest>;
-}
-
-type PreparedRequest = [method: string, path: string, options: RequestOptions];
 
 describe("a write while one of the calls that it waits for", () => {
   let database: FaultyRoute;
@@ -66,6 +57,13 @@ describe("a write while one of the calls that it waits for", () => {
     const { transactionHash } = await createEscrow(scene.market, scene.pending);
     fundingHash = transactionHash;
     await fund(scene.market, scene.pending, fundingHash);
+    // The first text of a process takes longer: it loads what embeds it.
+    await until("texts are embedded", async () => {
+      const discovered = await hurried.request("POST", "/api/v1/discover", { body: { query: "risk" } });
+      const { apiKey: key } = scene.market.seller;
+      const listed = await hurried.request("POST", "/api/v1/services", { key, body: listingBody() });
+      return discovered.status === 200 && listed.status === 201;
+    });
   });
   const failNone = () => {
     for (const route of [database, chain, subgraph]) route.fail(0, "broken");
@@ -110,6 +108,21 @@ describe("a write while one of the calls that it waits for", () => {
     "POST messages to a topic": () => {
       const body = { topic: "prices", contentType: "text/plain", body: "3" };
       return ["POST", "/api/v1/messages", { key: scene.market.buyer.apiKey, body }];
+    },
+    "POST memory/{key}/renew": async () => {
+      const key = scene.market.buyer.apiKey;
+      await api.request("POST", "/api/v1/memory", { key, body: { key: "plan", value: 1 } });
+      return ["POST", "/api/v1/memory/plan/renew", { key, body: {} }];
+    },
+    "DELETE memory/{key}": async () => {
+      const key = scene.market.buyer.apiKey;
+      await api.request("POST", "/api/v1/memory", { key, body: { key: "gone", value: 1 } });
+      return ["DELETE", "/api/v1/memory/gone", { key, body: {} }];
+    },
+    "DELETE messages/subscribe": async () => {
+      const [key, body] = [scene.market.buyer.apiKey, { topic: "prices" }];
+      await api.request("POST", "/api/v1/messages/subscribe", { key, body });
+      return ["DELETE", "/api/v1/messages/subscribe", { key, body }];
     },
     "PATCH messages/{id}": async () => {
       const { buyer, seller } = scene.market;
@@ -156,27 +169,16 @@ describe("a write while one of the calls that it waits for", () => {
     assert.deepEqual(missing, []);
   });
 
-  function assertOffered({ status, headers, text }: Answer, what: string): void {
-    if (status < 500) return;
-    assert.strictEqual(status, 503, `${what}: ${text}`);
-    assert.match(headers.get("retry-after") ?? "", /^\d+$/, `${what}: ${text}`);
-  }
-
-  /** Sends a write again and again, with another of its calls failed each time, in one of these ways, until all have been. */
-  async function failEach(write: Write, route: FaultyRoute, kinds: readonly FaultKind[]): Promise<void> {
-    const service = kinds === HANGING ? hurried : api;
-    for (let number = 1; ; number += 1) {
-      assert.isBelow(number, MANY_CALLS, write.name);
-      const kind = kinds[(writes.indexOf(write) + number) % kinds.length] ?? "broken";
-      route.fail(0, kind);
-      const [method, path, options] = await write.prepare();
-      const headers = { ...options.headers, "idempotency-key": randomUUID() };
-      route.fail(number, kind);
-      const answer = await service.request(method, path, { ...options, headers });
-      if (route.calls < number) return;
-      assertOffered(answer, `${write.name}, call ${number} ${kind}`);
-    }
-  }
+  /** Another operation each time. */
+  const keyed = ({ name, prepare }: Write): Write => ({
+    name,
+    async prepare() {
+      const [method, path, options] = await prepare();
+      return [method, path, { ...options, headers: { ...options.headers, "idempotency-key": randomUUID() } }];
+    },
+  });
+  const failEach = (write: Write, route: FaultyRoute, kinds: readonly FaultKind[]) =>
+    failEachCall(keyed(write), { api: kinds === HANGING ? hurried : api, route, kinds });
 
   for (const write of writes) {
     it(`to the database fails, is answered by 503 or better: ${write.name}`, async () => {
