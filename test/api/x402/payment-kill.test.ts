@@ -65,6 +65,8 @@ const MOMENTS: readonly Moment[] = [
 ];
 /** Processes that start at the same time. */
 const AT_ONCE = 4;
+/** A lease takes a quarter of a minute, and a machine may be loaded many times over. */
+const PATIENCE_MS = 180_000;
 
 interface CreateBody {
   code?: string;
@@ -153,6 +155,17 @@ describe("a paid call whose process is killed", () => {
     return { route, api: await start({ X402_FACILITATOR_URL: healthy.url, MONGODB_URI: direct.href }) };
   }
 
+  async function endLeases(agentId: string): Promise<void> {
+    await connection.collection("x402_claims").updateMany({ agentId }, { $set: { leaseEndsAt: new Date(0) } });
+  }
+
+  /** Waits at the database, so that the API has nothing to do meanwhile. */
+  async function leasesEnd(agentId: string): Promise<void> {
+    const held = { agentId, $expr: { $gt: ["$leaseEndsAt", "$$NOW"] } };
+    const count = () => connection.collection("x402_claims").countDocuments(held);
+    await until("the dead process's lease has ended", async () => (await count()) === 0, PATIENCE_MS);
+  }
+
   async function proofOf(kind: ProofKind, account: PrivateKeyAccount): Promise<Record<string, string>> {
     const shop = { chain, usdc, payTo };
     if (kind === "transfer") return headerOfTransfer(await pay(shop, account), account.address);
@@ -178,17 +191,19 @@ describe("a paid call whose process is killed", () => {
     api.kill();
     await assert.isRejected(lost);
     await close();
-    if (endsLease) {
-      await connection.collection("x402_claims").updateMany({ agentId }, { $set: { leaseEndsAt: new Date(0) } });
-    }
-
     // Another process may only take over once the dead one's lease has ended. Until then no other payment is asked for.
-    const answer = await until(`the proof counts: ${name}`, async () => {
+    const repeat = async () => {
       const result = await create(survivor.url, apiKey, proof);
       if (result.status !== 402) return result;
       assert.include(["proof_in_use", "settlement_pending"], result.body.details?.reason ?? result.body.code, name);
       return undefined;
-    });
+    };
+    let answer = await repeat();
+    if (answer === undefined) {
+      if (endsLease) await endLeases(agentId);
+      else await leasesEnd(agentId);
+      answer = await until(`the proof counts: ${name}`, repeat, PATIENCE_MS);
+    }
     assert.strictEqual(answer.status, 201, name);
     const again = await create(survivor.url, apiKey, proof);
     assert.deepEqual([again.status, again.body], [201, answer.body], name);
