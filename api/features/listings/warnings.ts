@@ -71,7 +71,6 @@ export function createListingWarnings(deps: ListingWarningsDeps): ListingWarning
   }
 
   return async (listing) => {
-    if (listing.status === "archived") return [];
     const warnings: ListingWarning[] = [];
     if (!isSettleable(listing)) {
       const text =
