@@ -15,25 +15,36 @@ export interface RetryOptions {
   random?: () => number;
 }
 
-/**
- * A pause after so many failures in a row, for work that is never given up: the bound doubles with each failure, with
- * jitter over its upper half.
- */
-export function pauseAfter(failures: number, { minMs, maxMs }: { minMs: number; maxMs: number }): number {
-  const bound = Math.min(maxMs, minMs * 2 ** Math.min(failures, 30));
-  return bound / 2 + (Math.random() * bound) / 2;
+/** Bounds of a pause that doubles with each failure, in milliseconds. */
+export interface PauseBounds {
+  minMs: number;
+  maxMs: number;
+}
+
+/** The longest pause after so many failures in a row: it doubles with each of them, in milliseconds. */
+export function doubled(failures: number, { minMs, maxMs }: PauseBounds): number {
+  return Math.min(maxMs, minMs * 2 ** Math.min(failures, 30));
+}
+
+/** A pause after so many failures in a row, for work that is never given up: with jitter over the upper half. */
+export function pauseAfter(failures: number, bounds: PauseBounds): number {
+  const longest = doubled(failures, bounds);
+  return longest / 2 + (Math.random() * longest) / 2;
+}
+
+/** A pause after so many failures in a row, from nothing to the longest, so that those who failed together spread out. */
+export function fullJitter(failures: number, bounds: PauseBounds, random = Math.random): number {
+  return random() * doubled(failures, bounds);
 }
 
 /** Calls `run` until it succeeds, fails permanently or runs out of attempts; throws the last error. */
 export async function retry<T>(run: (attempt: number) => Promise<T>, options: RetryOptions): Promise<T> {
-  const random = options.random ?? Math.random;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await run(attempt);
     } catch (error) {
       if (attempt >= options.attempts || !options.isRetryable(error)) throw error;
-      const bound = Math.min(options.maxDelayMs, options.baseDelayMs * 2 ** (attempt - 1));
-      await sleep(random() * bound);
+      await sleep(fullJitter(attempt - 1, { minMs: options.baseDelayMs, maxMs: options.maxDelayMs }, options.random));
     }
   }
 }

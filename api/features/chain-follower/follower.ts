@@ -5,6 +5,7 @@ import type { IndexedBlock, Indexer } from "../../indexer/indexer-client.ts";
 import type { ReadEvent } from "../../indexer/schemas.ts";
 import type { Lease } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { fullJitter } from "../../lib/retry.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 import type { Applied, Applier, CursorPosition } from "./applier.ts";
 import { confirmedOf, isUnconfirmed, waitingMoves } from "./confirmations.ts";
@@ -29,8 +30,7 @@ const LEADER_RETRY_MS = 500;
 /** After a wake, the subgraph may need some seconds to index what has happened: it is read more often for a while. */
 const WOKEN_POLL_MS = 250;
 const WOKEN_FOR_MS = 15_000;
-const FAILURE_BASE_MS = 250;
-const FAILURE_MAX_MS = 5_000;
+const FAILURE_PAUSE = { minMs: 250, maxMs: 5_000 };
 
 /** Settings and dependencies of a network's follower. */
 export interface FollowerOptions {
@@ -383,8 +383,7 @@ export function createFollower(options: FollowerOptions): Follower {
           );
           // Another worker may be able to follow, for example with its own way to the subgraph.
           if (!isRace) await options.lease.release().catch(() => undefined);
-          const bound = Math.min(FAILURE_MAX_MS, FAILURE_BASE_MS * 2 ** Math.min(failures, 8));
-          await pause(Math.random() * bound, signal);
+          await pause(fullJitter(failures, FAILURE_PAUSE), signal);
         }
       }
       await options.lease.release().catch((error: unknown) => {

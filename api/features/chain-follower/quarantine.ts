@@ -2,6 +2,7 @@ import { MongoError, MongoInvalidArgumentError } from "mongodb";
 import mongoose from "mongoose";
 
 import { isDatabaseOutage } from "../../db/connection.ts";
+import { doubled } from "../../lib/retry.ts";
 import type { QuarantineRecord } from "./model.ts";
 
 /** Another process has moved the cursor, so this one's state is outdated. */
@@ -20,8 +21,7 @@ const DOCUMENT_ERROR_CODES: ReadonlySet<unknown> = new Set([2, 9, 14, 121, 10_33
 /** Due before everything else, regardless of the clocks of this machine and of the follower. */
 export const AT_ONCE = new Date(0);
 
-const RETRY_BASE_MS = 5_000;
-const RETRY_MAX_MS = 3_600_000;
+const RETRY = { minMs: 5_000, maxMs: 3_600_000 };
 const MESSAGE_MAX_LENGTH = 2_000;
 const STACK_MAX_LENGTH = 8_000;
 
@@ -46,7 +46,7 @@ export function isPoison(error: unknown): boolean {
 
 /** When an escrow is tried again after this many failures. */
 export function retryAfter(attempts: number, now: Date): Date {
-  return new Date(now.getTime() + Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** Math.min(attempts - 1, 20)));
+  return new Date(now.getTime() + doubled(attempts - 1, RETRY));
 }
 
 /** The part of an error that is stored for the operator. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Logger } from "../../lib/logger.ts";
+import { untilAborted } from "../../lib/stopping.ts";
 import { FULL_WIDTH, NARROW_WIDTH } from "./lanes.ts";
 import type { Lanes } from "./lanes.ts";
 import type { AttemptResult, DispatchRecord, LaneRecord } from "./model.ts";
@@ -72,20 +73,6 @@ const LOOK_AGAIN_MS = 1_000;
 /** How long a stopping worker waits for running attempts, and then for the database to take them back. */
 const STOP_PATIENCE_MS = 3_000;
 const HAND_BACK_PATIENCE_MS = 2_000;
-
-/** Waits for work until the signal aborts; undefined if it does. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  const aborted = Promise.withResolvers<undefined>();
-  const end = (): void => {
-    aborted.resolve(undefined);
-  };
-  signal.addEventListener("abort", end);
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", end);
-  }
-}
 
 /** The worker side of the outbox. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
@@ -274,11 +261,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         wakeUp = new AbortController();
         try {
           // A database that doesn't answer must not delay the stop. A check that still succeeds starts no attempt.
-          const begun = (await untilAborted(look(), signal)) ?? 0;
+          const begun = await untilAborted(look(), signal);
           // The check took as many as it may, so more may be waiting.
           if (begun >= CLAIMS_PER_LOOK) pauseMs = 0;
         } catch (error) {
-          log.error({ err: error }, "can't read the outbox");
+          if (error !== signal.reason) log.error({ err: error }, "can't read the outbox");
           pauseMs = FAILURE_PAUSE_MS;
         }
         await sleep(pauseMs, undefined, { signal: AbortSignal.any([signal, wakeUp.signal]) }).catch(() => undefined);

@@ -2,6 +2,7 @@ import type { PipelineStage } from "mongoose";
 
 import { DURABLE_RETRIES, FUNDED_BACKUP_DELAY_MS, WEBHOOK_RETRIES } from "../../config/constants.ts";
 import { BY_ID } from "../../db/plain-writes.ts";
+import { fullJitter } from "../../lib/retry.ts";
 import { createChains, isChained } from "./chains.ts";
 import type { ChainLink } from "./chains.ts";
 import { fromNow, INTERRUPTED, isDue, isScheduled } from "./due.ts";
@@ -92,7 +93,7 @@ function durableStatusAfter({ outcome }: AttemptResult): DispatchStatus {
 
 /** The random pause before a durable dispatch's next attempt: full jitter up to a limit that doubles, in milliseconds. */
 export function durablePauseMs(attempts: number, { firstPauseMs, maxPauseMs }: OutboxOptions["durable"]): number {
-  return Math.random() * Math.min(maxPauseMs, firstPauseMs * 2 ** (attempts - 1));
+  return fullJitter(attempts - 1, { minMs: firstPauseMs, maxMs: maxPauseMs });
 }
 
 /** The outbox stored in its collections. */

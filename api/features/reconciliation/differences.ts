@@ -2,6 +2,7 @@ import type { Network } from "../../config/constants.ts";
 import { isDuplicateKey } from "../../db/connection.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { doubled } from "../../lib/retry.ts";
 import type { StandingRecord } from "../agents/model.ts";
 import type { EscrowRereads } from "../chain-follower/rereads.ts";
 import type { TransactionRecord } from "../transactions/model.ts";
@@ -43,7 +44,7 @@ export function createDifferences(deps: DifferencesDeps) {
   const { network, differences, copies, sides, indexer } = deps;
 
   const nextCheck = (looks: number) =>
-    new Date(deps.now().getTime() + Math.min(RECHECK_MAX_MS, deps.recheckAfterMs * 2 ** Math.min(looks - 1, 20)));
+    new Date(deps.now().getTime() + doubled(looks - 1, { minMs: deps.recheckAfterMs, maxMs: RECHECK_MAX_MS }));
 
   async function compareAgain(
     { kind, subject }: DifferenceRecord,

@@ -6,6 +6,7 @@ import {
   STANDARD_HEADERS,
   WEBHOOK_ATTEMPT_TIMEOUT_MS,
 } from "../../config/constants.ts";
+import { untilAborted } from "../../lib/stopping.ts";
 import type { AttemptResult } from "../outbox/model.ts";
 import { checkAddress } from "./address-check.ts";
 import { createHostResolver } from "./host-resolver.ts";
@@ -86,7 +87,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
 
   async function post(webhook: OutgoingWebhook, signal: AbortSignal, onStatus: () => void): Promise<Outcome> {
     const url = new URL(webhook.url);
-    const verdict = await abortable(checkAddress(url, resolve, options.allowedPrivateHosts, signal), signal);
+    const verdict = await untilAborted(checkAddress(url, resolve, options.allowedPrivateHosts, signal), signal);
     if (!verdict.allowed) return { outcome: "dropped", statusCode: null, error: verdict.reason, answer: null };
     const posting: PinnedRequest = {
       method: "POST",
@@ -132,21 +133,4 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       }
     },
   };
-}
-
-/** Waits for work that can't be stopped, but only until the signal aborts. */
-async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  return Promise.race([
-    work,
-    new Promise<never>((_, reject) => {
-      signal.addEventListener(
-        "abort",
-        () => {
-          reject(signal.reason as Error);
-        },
-        { once: true },
-      );
-    }),
-  ]);
 }

@@ -93,8 +93,8 @@ export const MOVE_FAULTS: ApiMutant[] = [
   {
     fault: "a retry from quarantine waits no longer each time",
     file: QUARANTINE,
-    from: "RETRY_BASE_MS * 2 ** Math.min(attempts - 1, 20)",
-    to: "RETRY_BASE_MS * 2 ** Math.min(0, attempts)",
+    from: "doubled(attempts - 1, RETRY)",
+    to: "doubled(attempts * 0, RETRY)",
     tests: ["chain-follower/quarantine.test.ts"],
   },
   {

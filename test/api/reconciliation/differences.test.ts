@@ -128,7 +128,13 @@ describe("a difference between a copy and its contract", () => {
       bench.standings.insertMany(
         copies.map(({ score, indexedBlock }, index) => ({
           ...{ _id: `${network}:${walletOf(index)}`, network, walletKey: walletOf(index), score, indexedBlock },
-          ...{ distinctCounterparties: 0, topCounterpartyCount: 0, settledCount: 0, syncedAt: bench.clock },
+          distinctCounterparties: 0,
+          topCounterpartyCount: 0,
+          settledCount: 0,
+          released: 0,
+          lateDeclines: 0,
+          earlyDeclineShare: 0,
+          syncedAt: bench.clock,
         })),
       );
 
