@@ -116,13 +116,23 @@ function createFeatures(platform: Platform, timings: Timings) {
 
   const scores = scoreCopiesOf(connection);
   const agents = FEATURES.agents.create({
-    ...{ connection, chains, indexers, clock, declinesOf: declineRecordsOf(connection) },
+    connection,
+    chains,
+    indexers,
+    clock,
+    declinesOf: declineRecordsOf(connection),
     onScores: (copied, options) => scores.take(copied, options),
   });
   const { standings } = agents;
   const auth = FEATURES.auth.create({
-    ...{ connection, clock, log, publicUrl, standings, models: agents.models },
-    ...{ limits: env.limits, metrics: platform.metrics },
+    connection,
+    clock,
+    log,
+    publicUrl,
+    standings,
+    models: agents.models,
+    limits: env.limits,
+    metrics: platform.metrics,
     onRegistered: async (agent, session) => {
       await newcomersOf(connection).add(agent, session);
       await standings.adopt(agent.agentId, agent.wallet, session);
@@ -131,64 +141,114 @@ function createFeatures(platform: Platform, timings: Timings) {
   const admin = FEATURES.admin.create({ connection, clock, adminApiKey: env.adminApiKey });
   const kya = FEATURES.kya.create({ connection, chains, clock, agents: agents.models.agents });
   const developer = FEATURES.developer.create({
-    ...{ connection, publicUrl, clock, log, timings, mail: env.mail, levels: kya.levels },
+    connection,
+    publicUrl,
+    clock,
+    log,
+    timings,
+    mail: env.mail,
+    levels: kya.levels,
   });
   const fees = FEATURES.fees.create({ connection, chain: chains[MAINNET], indexer: indexers[MAINNET], clock, timings });
   const etherPrice = createEtherPrice(chains, clock);
   const search = FEATURES.search.create({
-    ...{
-      connection,
-      standings,
-      directory: agents.directory,
-      etherPrice,
-      now,
-      log,
-      processId,
-      metrics: platform.metrics,
-    },
-    ...{ provider: env.embeddingProvider, indexUrl: env.searchIndexUrl, indexStore: env.searchIndexStore },
+    connection,
+    standings,
+    directory: agents.directory,
+    etherPrice,
+    now,
+    log,
+    processId,
+    metrics: platform.metrics,
+    provider: env.embeddingProvider,
+    indexUrl: env.searchIndexUrl,
+    indexStore: env.searchIndexStore,
   });
   const { discovery, embedder } = search;
   const listings = FEATURES.listings.create({
-    ...{ connection, chains, embedder, search: discovery, standings, etherPrice, clock },
+    connection,
+    chains,
+    embedder,
+    search: discovery,
+    standings,
+    etherPrice,
+    clock,
   });
   const { endpoints } = listings;
   const outbox = FEATURES.outbox.create({ connection, log, now, processId, timings });
   const subscriptions = subscriptionsOf(connection);
   const memory = FEATURES.memory.create({
-    ...{ connection, now, log, encoders: search.encoders, embedder: search.embedder, indexes: search.indexes },
+    connection,
+    now,
+    log,
+    encoders: search.encoders,
+    embedder: search.embedder,
+    indexes: search.indexes,
     quota: env.memoryQuota,
   });
   const events = FEATURES.events.create({
-    ...{ connection, outbox: outbox.writer, subscriptions, audit: memory.audit, now, timings, log },
-    ...{ keys: auth.keyStates, metrics: platform.metrics, shutdown: platform.shutdown },
+    connection,
+    outbox: outbox.writer,
+    subscriptions,
+    audit: memory.audit,
+    now,
+    timings,
+    log,
+    keys: auth.keyStates,
+    metrics: platform.metrics,
+    shutdown: platform.shutdown,
   });
   const { recorder } = events;
   const webhooks = FEATURES.webhooks.create({
-    ...{ connection, now, outbox, recorder, eventLog: events.services.eventLog },
+    connection,
+    now,
+    outbox,
+    recorder,
+    eventLog: events.services.eventLog,
     signingSecrets: env.webhookSigningSecrets,
     allowedPrivateHosts: env.webhookAllowPrivateHosts,
   });
   const transactions = FEATURES.transactions.create({
-    ...{ connection, chains, indexers, clock, recorder, endpoints, publicUrl, timings },
+    connection,
+    chains,
+    indexers,
+    clock,
+    recorder,
+    endpoints,
+    publicUrl,
+    timings,
     progress: chainProgress(connection),
     secrets: env.webhookSigningSecrets.length === 0 ? undefined : webhooks.secrets,
   });
   const messages = FEATURES.messages.create({
-    ...{ connection, clock, log, recorder, timings, processId },
+    connection,
+    clock,
+    log,
+    recorder,
+    timings,
+    processId,
     events: events.models.events,
     findAgent: (agentId) => agents.directory.byId(agentId),
     findTransaction: (transactionId, agentId) => transactions.reader.read(transactionId, agentId),
   });
   const criteria = FEATURES.criteria.create({ reader: transactions.reader });
   const checkout = FEATURES.checkout.create({
-    ...{ connection, chains, clock },
+    connection,
+    chains,
+    clock,
     findListing: (serviceId) => listings.listings.get(serviceId),
     kyaLevelOf: (agentId) => kya.levels.levelOf(agentId),
     evaluator: criteria.evaluator,
   });
   const disputes = FEATURES.disputes.create({
-    ...{ connection, chains, now, log, timings, processId, settings: env.disputes, rpcUrls: env.rpcUrls },
+    connection,
+    chains,
+    now,
+    log,
+    timings,
+    processId,
+    settings: env.disputes,
+    rpcUrls: env.rpcUrls,
     allowedPrivateHosts: env.webhookAllowPrivateHosts,
     transactions: transactions.models.transactions,
     reader: transactions.reader,
@@ -197,11 +257,21 @@ function createFeatures(platform: Platform, timings: Timings) {
     encoder: search.encoders.embedded,
   });
   const timeline = FEATURES.timeline.create({
-    ...{ reader: transactions.reader, audit: memory.audit, dispatches: outbox.models.dispatches },
+    reader: transactions.reader,
+    audit: memory.audit,
+    dispatches: outbox.models.dispatches,
     messagesOf: messages.messagesOf,
   });
   const chainFollower = FEATURES.chainFollower.create({
-    ...{ connection, chains, indexers, log, now, processId, timings, recorder, endpoints },
+    connection,
+    chains,
+    indexers,
+    log,
+    now,
+    processId,
+    timings,
+    recorder,
+    endpoints,
     transactions: transactions.models.transactions,
     wallets: agents.directory,
     disputes: disputes.book,
@@ -214,7 +284,15 @@ function createFeatures(platform: Platform, timings: Timings) {
     },
   });
   const keeper = FEATURES.keeper.create({
-    ...{ connection, indexers, recorder, now, log, processId, timings, settings: env.keeper, rpcUrls: env.rpcUrls },
+    connection,
+    indexers,
+    recorder,
+    now,
+    log,
+    processId,
+    timings,
+    settings: env.keeper,
+    rpcUrls: env.rpcUrls,
     deployments: { "base-sepolia": chains["base-sepolia"].deployment, base: chains.base.deployment },
     transactions: transactions.models.transactions,
     progress: chainProgress(connection),
@@ -223,29 +301,55 @@ function createFeatures(platform: Platform, timings: Timings) {
     },
   });
   const reconciliation = FEATURES.reconciliation.create({
-    ...{ connection, chains, indexers, now, timings, metrics: platform.metrics, standings: agents.models.standings },
+    connection,
+    chains,
+    indexers,
+    now,
+    timings,
+    metrics: platform.metrics,
+    standings: agents.models.standings,
     transactions: transactions.models.transactions,
     progress: chainProgress(connection),
     rereads: rereadsOf(connection),
     syncScores: (network, wallets) => standings.sync(network, wallets),
   });
   const internal = FEATURES.internal.create({
-    ...{ secret: env.internalWebhookSecret, clock },
+    secret: env.internalWebhookSecret,
+    clock,
     wake: (changed) => chainFollower.wake(changed),
   });
   const idempotency = FEATURES.idempotency.create({ connection, log, timings });
   const x402 = FEATURES.x402.create({
-    ...{ connection, chains, env, clock, log, timings, processId, metrics: platform.metrics },
+    connection,
+    chains,
+    env,
+    clock,
+    log,
+    timings,
+    processId,
+    metrics: platform.metrics,
     credit: (agentId, kind, calls, session) => auth.credit(agentId, kind, calls, session),
   });
   const analytics = FEATURES.analytics.create({
-    ...{ connection, chains, indexers, standings, log, processId, timings },
+    connection,
+    chains,
+    indexers,
+    standings,
+    log,
+    processId,
+    timings,
     transactions: transactions.models.transactions,
     reached: () => chainProgress(connection).reached(),
   });
   const networks = FEATURES.networks.create({ chains, indexers, publicSubgraphUrls });
   const health = FEATURES.health.create({
-    ...{ connection, chains, indexers, log, now, search: search.state, encoders: search.encoders },
+    connection,
+    chains,
+    indexers,
+    log,
+    now,
+    search: search.state,
+    encoders: search.encoders,
     reached: () => chainProgress(connection).reached(),
     quarantined: (network) => chainFollower.quarantined(network),
     disputeDelays: (network) => disputes.delays(network),

@@ -151,6 +151,8 @@ async function run(command: Command): Promise<number> {
 }
 
 await runCommand({
-  ...{ help: HELP, read: readCommand, run },
+  help: HELP,
+  read: readCommand,
+  run,
   expected: [CommandError, ConfigurationError, DatabaseUnusableError],
 });

@@ -124,7 +124,10 @@ async function run(command: Command): Promise<number> {
   const connection = await connectDatabase(mongodbUri, log);
   try {
     const payments = rebatePayments(connection, {
-      ...{ rpcUrl, log, now: () => new Date(), processId: `${hostname()}:${process.pid}` },
+      rpcUrl,
+      log,
+      now: () => new Date(),
+      processId: `${hostname()}:${process.pid}`,
       confirmations,
     });
     // A unique index is what keeps two runs from using one nonce.
@@ -153,6 +156,8 @@ function bigintAsText(_name: string, value: unknown): unknown {
 }
 
 await runCommand({
-  ...{ help: HELP, read: readCommand, run },
+  help: HELP,
+  read: readCommand,
+  run,
   expected: [ChainUnavailableError, CommandError, ConfigurationError, DatabaseUnusableError, PayingStoppedError],
 });

@@ -55,7 +55,9 @@ async function run({ disputeId, asJson }: { disputeId: string; asJson: boolean }
 }
 
 await runCommand({
-  ...{ help: HELP, read: readCommand, run },
+  help: HELP,
+  read: readCommand,
+  run,
   expected: [
     ChainUnavailableError,
     ConfigurationError,

@@ -167,7 +167,8 @@ interface Beside {
 async function runContracts(testFiles: string[], resultsPath: string, beside: Beside): Promise<Recorded> {
   const { capture, hasBindings } = beside;
   const env = {
-    ...{ TEST_STAGE: "contracts", TEST_RESULTS: resultsPath },
+    TEST_STAGE: "contracts",
+    TEST_RESULTS: resultsPath,
     ...(hasBindings ? { HARDHAT_NO_TYPECHAIN: "true" } : {}),
   };
   const { code, output } = await run("node", ["scripts/testing/contracts.ts", ...testFiles], { env, capture });

@@ -68,7 +68,9 @@ export async function isSignedBy(
   try {
     const answer = await rpc((client) =>
       client.readContract({
-        ...{ address: wallet, abi: ERC1271_ABI, functionName: "isValidSignature" },
+        address: wallet,
+        abi: ERC1271_ABI,
+        functionName: "isValidSignature",
         args: [digest, signature],
       }),
     );

@@ -194,8 +194,10 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
     scoreAt: (wallet, blockNumber) =>
       rpc((client) =>
         client.readContract({
-          ...{ ...score, functionName: "scoreOf" },
-          ...{ args: [getAddress(wallet)], blockNumber: BigInt(blockNumber) },
+          ...score,
+          functionName: "scoreOf",
+          args: [getAddress(wallet)],
+          blockNumber: BigInt(blockNumber),
         }),
       ),
 
@@ -220,7 +222,9 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
     tokenAllowance: (token, owner) =>
       rpc((client) =>
         client.readContract({
-          ...{ address: token, abi: erc20Abi, functionName: "allowance" },
+          address: token,
+          abi: erc20Abi,
+          functionName: "allowance",
           args: [owner, deployment.escrow],
         }),
       ),
@@ -254,8 +258,10 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
     async escrowAt(escrowId, blockNumber) {
       const record = await rpc((client) =>
         client.readContract({
-          ...{ ...escrow, functionName: "getEscrow" },
-          ...{ args: [escrowId], blockNumber: BigInt(blockNumber) },
+          ...escrow,
+          functionName: "getEscrow",
+          args: [escrowId],
+          blockNumber: BigInt(blockNumber),
         }),
       );
       return record.state === 0 ? null : record;

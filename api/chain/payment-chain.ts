@@ -112,7 +112,10 @@ function readsOf(rpc: RpcCall, deployment: Deployment): PaymentReads {
   const isAuthorizationUsed = ({ token, from, nonce }: AuthorizationId, blockNumber: number): Promise<boolean> =>
     rpc((client) =>
       client.readContract({
-        ...{ address: token, abi: usdcAbi, functionName: "authorizationState", args: [from, nonce] },
+        address: token,
+        abi: usdcAbi,
+        functionName: "authorizationState",
+        args: [from, nonce],
         blockNumber: BigInt(blockNumber),
       }),
     );
@@ -134,7 +137,10 @@ function readsOf(rpc: RpcCall, deployment: Deployment): PaymentReads {
       const logOf = async (eventName: "AuthorizationUsed" | "AuthorizationCanceled") => {
         const [log] = await rpc((client) =>
           client.getContractEvents({
-            ...{ address: token, abi: usdcAbi, eventName, args: { authorizer: from, nonce } },
+            address: token,
+            abi: usdcAbi,
+            eventName,
+            args: { authorizer: from, nonce },
             fromBlock: BigInt(fromBlock),
             toBlock: BigInt(Math.min(number, lastBlock)),
           }),
@@ -155,7 +161,10 @@ function readsOf(rpc: RpcCall, deployment: Deployment): PaymentReads {
     async areAuthorizationsUsed(authorizations, blockNumber) {
       if (authorizations.length === 0) return [];
       const contracts = authorizations.map(({ token, from, nonce }) => ({
-        ...{ address: token, abi: usdcAbi, functionName: "authorizationState" as const, args: [from, nonce] as const },
+        address: token,
+        abi: usdcAbi,
+        functionName: "authorizationState" as const,
+        args: [from, nonce] as const,
       }));
       return rpc((client) =>
         client.multicall({
@@ -173,7 +182,10 @@ function readsOf(rpc: RpcCall, deployment: Deployment): PaymentReads {
       const { number, timestamp } = await head();
       const units = await rpc((client) =>
         client.readContract({
-          ...{ address: token, abi: usdcAbi, functionName: "balanceOf", args: [owner] },
+          address: token,
+          abi: usdcAbi,
+          functionName: "balanceOf",
+          args: [owner],
           blockNumber: BigInt(number),
         }),
       );

@@ -85,8 +85,10 @@ export function createRpc(options: RpcOptions): RpcCall {
   const client = createPublicClient({
     // viem's own retries have no jitter, so `retry` below is used instead.
     transport: http(options.rpcUrl, {
-      ...{ timeout: options.timeoutMs, fetchFn: fetchWithin(options.timeoutMs) },
-      ...{ retryCount: 0, batch: true },
+      timeout: options.timeoutMs,
+      fetchFn: fetchWithin(options.timeoutMs),
+      retryCount: 0,
+      batch: true,
     }),
   });
   return async (call) => {

@@ -80,10 +80,7 @@ export function paymentRequiredBody(demand: PaymentDemand): z.infer<typeof payme
     ...(budget === undefined
       ? {}
       : {
-          budget: {
-            ...{ type: budget.type, used: budget.used, limit: budget.limit },
-            resetAt: budget.resetsAt.toISOString(),
-          },
+          budget: { type: budget.type, used: budget.used, limit: budget.limit, resetAt: budget.resetsAt.toISOString() },
         }),
     payment,
     ...(details === undefined ? {} : { details }),

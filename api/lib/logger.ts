@@ -61,8 +61,11 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
  */
 function bufferedOutput(): DestinationStream {
   return pino.destination({
-    ...{ dest: 1, sync: false },
-    ...{ minLength: FLUSH_BYTES, maxLength: MAX_WAITING_BYTES, periodicFlush: FLUSH_MS },
+    dest: 1,
+    sync: false,
+    minLength: FLUSH_BYTES,
+    maxLength: MAX_WAITING_BYTES,
+    periodicFlush: FLUSH_MS,
   });
 }
 

@@ -84,14 +84,16 @@ export function createMetrics(): Metrics {
       if (code !== undefined) errors.inc({ code });
     },
     addCounter({ name, help, labels }) {
-      const counter = new Counter({ ...{ name, help, registers }, labelNames: labels });
+      const counter = new Counter({ name, help, registers, labelNames: labels });
       return (values, value = 1) => {
         counter.inc(values, value);
       };
     },
     addGauge({ name, help, labels, read }) {
       new Gauge({
-        ...{ name, help, registers },
+        name,
+        help,
+        registers,
         labelNames: labels,
         async collect() {
           this.reset();

@@ -2,9 +2,14 @@ import type { ClientOptions } from "openai";
 
 // What isn't given here the client would read from the environment, such as the key of another model.
 const DEFAULTS = {
-  ...{ organization: null, project: null, webhookSecret: null, adminAPIKey: null },
+  organization: null,
+  project: null,
+  webhookSecret: null,
+  adminAPIKey: null,
   // The callers retry, because they count what each attempt costs.
-  ...{ maxRetries: 0, logLevel: "off", fetchOptions: { redirect: "error" } },
+  maxRetries: 0,
+  logLevel: "off",
+  fetchOptions: { redirect: "error" },
 } as const satisfies ClientOptions;
 
 /**

@@ -56,8 +56,14 @@ export class BareDeal {
     const contract = deal.contractOf(buyer);
     await contract.approve(usdc, PRICE);
     await contract.createEscrow({
-      ...{ escrowId, seller: seller.account.address, amount: PRICE, token: usdc, deadline, criteriaHash },
-      ...{ disputeWindow: DISPUTE_WINDOW_SECONDS, abandonmentGrace: ABANDONMENT_GRACE_SECONDS },
+      escrowId,
+      seller: seller.account.address,
+      amount: PRICE,
+      token: usdc,
+      deadline,
+      criteriaHash,
+      disputeWindow: DISPUTE_WINDOW_SECONDS,
+      abandonmentGrace: ABANDONMENT_GRACE_SECONDS,
     });
     const { escrow } = await deal.untilIndexed("Funded");
     expectAgreed("criteriaHash", escrow.criteriaHash, criteriaHash);

@@ -44,7 +44,9 @@ async function signAgreement({ escrowId, parties }: BareDeal, wallet: Wallet, de
 /** Every ending that needs no role of the service. */
 export const ENDINGS: readonly Ending[] = [
   {
-    ...{ name: "accepted", state: "Released", buyerPercent: 0 },
+    name: "accepted",
+    state: "Released",
+    buyerPercent: 0,
     title: "the buyer accepts the delivery",
     async settle(deal) {
       await deal.deliver();
@@ -52,7 +54,9 @@ export const ENDINGS: readonly Ending[] = [
     },
   },
   {
-    ...{ name: "finalized", state: "Released", buyerPercent: 0 },
+    name: "finalized",
+    state: "Released",
+    buyerPercent: 0,
     title: "the buyer is silent, and a stranger finalizes after the dispute window",
     async settle(deal) {
       await deal.deliver();
@@ -61,14 +65,18 @@ export const ENDINGS: readonly Ending[] = [
     },
   },
   {
-    ...{ name: "refunded", state: "Refunded", buyerPercent: 100 },
+    name: "refunded",
+    state: "Refunded",
+    buyerPercent: 100,
     title: "the seller declines",
     async settle(deal) {
       await deal.contractOf(deal.parties.seller).move("refund", deal.escrowId);
     },
   },
   {
-    ...{ name: "abandoned", state: "Abandoned", buyerPercent: 100 },
+    name: "abandoned",
+    state: "Abandoned",
+    buyerPercent: 100,
     title: "the seller never delivers, and the buyer reclaims after deadline and grace",
     async settle(deal) {
       await moveClockTo(deal.parties.network, deal.graceEnd + 1n);
@@ -76,7 +84,9 @@ export const ENDINGS: readonly Ending[] = [
     },
   },
   {
-    ...{ name: "agreed", state: "Resolved", buyerPercent: AGREED_PERCENT },
+    name: "agreed",
+    state: "Resolved",
+    buyerPercent: AGREED_PERCENT,
     title: "the buyer disputes, both sign a division, and a stranger submits it",
     async settle(deal) {
       await openDispute(deal);
@@ -87,14 +97,17 @@ export const ENDINGS: readonly Ending[] = [
         await signAgreement(deal, seller, deadline),
       ] as const;
       const data = encodeFunctionData({
-        ...{ abi: resolverAbi, functionName: "resolveByAgreement" },
+        abi: resolverAbi,
+        functionName: "resolveByAgreement",
         args: [deal.escrowId, BigInt(AGREED_PERCENT), deadline, signatures],
       });
       await sendCall(stranger, { to: network.resolver, data });
     },
   },
   {
-    ...{ name: "expired", state: "Resolved", buyerPercent: 50 },
+    name: "expired",
+    state: "Resolved",
+    buyerPercent: 50,
     title: "the buyer disputes, nobody rules for 30 days, and a stranger divides it in half",
     async settle(deal) {
       await openDispute(deal);

@@ -115,7 +115,9 @@ export async function encryptWith(
     await crypto.subtle.encrypt(parametersOf(iv, associatedData(message, header)), key, plaintext),
   );
   return {
-    ...{ v: VERSION, alg: ENCRYPTION_ALGORITHM, ...header },
+    v: VERSION,
+    alg: ENCRYPTION_ALGORITHM,
+    ...header,
     ciphertext: toBase64(sealed.subarray(0, -TAG_BYTES)),
     tag: toBase64(sealed.subarray(-TAG_BYTES)),
   };

@@ -188,7 +188,10 @@ function keyHeader(path: string, apiKey: string): Record<string, string> {
 
 function failure(method: string, path: string, { status, headers }: Response, body: unknown): ApiError {
   return new ApiError({
-    ...{ method, path, status, body },
+    method,
+    path,
+    status,
+    body,
     retryAfterSeconds: retryAfterSecondsOf(headers.get("retry-after")),
   });
 }

@@ -74,9 +74,7 @@ class ApiBench {
   }
 
   #loadFloor(): Promise<Measured> {
-    const next = () => ({
-      ...{ method: "GET", path: `/services/${this.#market.listingId()}`, headers: {}, status: 200 },
-    });
+    const next = () => ({ method: "GET", path: `/services/${this.#market.listingId()}`, headers: {}, status: 200 });
     return load(this.#floor, { seconds: seconds / 2, connections: CONNECTIONS.floor, next: next as never });
   }
 
@@ -98,7 +96,8 @@ class ApiBench {
     const mean = (key: keyof Measured) => (before[key] + after[key]) / 2;
     const floor = { callsPerSecond: mean("callsPerSecond"), p99Ms: mean("p99Ms"), cpuMsPerCall: mean("cpuMsPerCall") };
     return {
-      ...{ measured, floor },
+      measured,
+      floor,
       perFloor: measured.callsPerSecond / floor.callsPerSecond,
       cpuPerFloor: measured.cpuMsPerCall / floor.cpuMsPerCall,
     };
@@ -166,7 +165,8 @@ try {
     cores: availableParallelism(),
     /** Processes that ran or waited to, averaged over the last minute; this command and what it starts are among them. */
     load: two(loadavg()[0] ?? 0),
-    ...{ rounds, seconds },
+    rounds,
+    seconds,
     floor: summaryOf(subjects.flatMap((subject) => taken[subject].map((round) => round.floor))),
     ...Object.fromEntries(
       subjects.map((subject) => [

@@ -133,7 +133,11 @@ const isWhole = mode === undefined && model === undefined && wanted.length === K
 const goals =
   isWhole && seeds > 0
     ? await measureGoals({
-        ...{ cases, evaluator, encoder, log, seeds },
+        cases,
+        evaluator,
+        encoder,
+        log,
+        seeds,
         progress: (part) => {
           if (!values.json) process.stderr.write(`${part}\n`);
         },

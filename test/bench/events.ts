@@ -86,12 +86,15 @@ async function take(name: string, bench: EventsBench, measure: (bench: EventsBen
   results[name] = { ...result, load: loadavg()[0] ?? 0 };
 }
 
-const bench = { ...{ scale, dir, say }, profile: values.profile, mongodbUri: "" };
+const bench = { scale, dir, say, profile: values.profile, mongodbUri: "" };
 if (wanted.includes(BLOCK_TO_WEBHOOK)) await take(BLOCK_TO_WEBHOOK, bench, measureBlockToWebhook);
 const others = Object.entries(MEASURES).filter(([name]) => wanted.includes(name));
 if (others.length > 0) {
   const stack = await startStack({
-    ...{ dir, portBase: await findFreePorts(PORTS_PER_STACK), only: ["chains", "mongo"], fresh: true },
+    dir,
+    portBase: await findFreePorts(PORTS_PER_STACK),
+    only: ["chains", "mongo"],
+    fresh: true,
   });
   process.env["TEST_STACK"] = writeBenchFacts(stack.facts);
   try {

@@ -43,8 +43,11 @@ describe("a stack with a keeper", () => {
   const releasesOf = async (deal: Deal) => {
     const { client, deployment } = users.chain;
     const logs = await client.getContractEvents({
-      ...{ address: deployment.escrow, abi: escrowAbi, eventName: "EscrowReleased" },
-      ...{ args: { escrowId: deal.terms.escrowId }, fromBlock: 0n },
+      address: deployment.escrow,
+      abi: escrowAbi,
+      eventName: "EscrowReleased",
+      args: { escrowId: deal.terms.escrowId },
+      fromBlock: 0n,
     });
     return Promise.all(
       logs.map(async ({ transactionHash: hash, args: { automatic } }) => {
@@ -67,7 +70,8 @@ describe("a stack with a keeper", () => {
       "the buyer is told that the payload is overdue",
       async () => {
         const { body } = await shop.buyer.agent.request<{ data: { event: string; transactionId: string }[] }>({
-          ...{ method: "GET", path: `/api/v1/events?transactionId=${bare.transactionId}` },
+          method: "GET",
+          path: `/api/v1/events?transactionId=${bare.transactionId}`,
         });
         return body.data.some(({ event }) => event === "delivery.overdue");
       },

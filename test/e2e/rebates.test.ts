@@ -119,7 +119,10 @@ describe("rebates on a stack of its own", () => {
   it("nothing is written while the blocks to be read are older than the contracts", async () => {
     const { connection, chains, indexers, clock } = api.container;
     const young = feesModule.create({
-      ...{ connection, chain: chains.base, indexer: indexers.base, clock },
+      connection,
+      chain: chains.base,
+      indexer: indexers.base,
+      clock,
       timings: { statementConfirmations: 1_000_000 },
     });
     assert.deepEqual(await young.statementWriter.writeDue(log), []);
@@ -226,8 +229,19 @@ describe("rebates on a stack of its own", () => {
       const { network, wallet, token, tier, effectiveRateBps, windowStart, windowEnd, block } = statement;
       const { settledVolumeUsd, settlementCount, settlementsHash, fee, rebate } = statement;
       const terms = {
-        ...{ network, month: month.name, wallet: wallet.toLowerCase(), token: token.address.toLowerCase() },
-        ...{ tier, effectiveRateBps, windowStart, windowEnd, block, settlementCount, settlementsHash, fee, rebate },
+        network,
+        month: month.name,
+        wallet: wallet.toLowerCase(),
+        token: token.address.toLowerCase(),
+        tier,
+        effectiveRateBps,
+        windowStart,
+        windowEnd,
+        block,
+        settlementCount,
+        settlementsHash,
+        fee,
+        rebate,
         settledVolumeUsdUnits: settledVolumeUsd.replace(/\.(\d+)$/, (_: string, part: string) => part.padEnd(6, "0")),
       };
       assert.strictEqual(sha256(canonicalJson(terms)), statement.hash);
@@ -307,29 +321,30 @@ describe("rebates on a stack of its own", () => {
       const records = wallets.map((address): StatementRecord => {
         const wallet = address.toLowerCase() as Address;
         const terms = {
-          ...{
-            network: "base" as const,
-            month: month.name,
-            wallet,
-            token,
-            tier: "Growth" as const,
-            effectiveRateBps: 150,
-          },
-          ...{
-            ...windowOf(month),
-            settledVolumeUsdUnits: "100000000000",
-            block: { number: 1, hash: keccak256("0x01") },
-          },
-          ...{
-            settlementCount: 0,
-            settlementsHash: keccak256("0x02"),
-            fee: String(rebate * 4n),
-            rebate: String(rebate),
-          },
+          network: "base" as const,
+          month: month.name,
+          wallet,
+          token,
+          tier: "Growth" as const,
+          effectiveRateBps: 150,
+
+          ...windowOf(month),
+          settledVolumeUsdUnits: "100000000000",
+          block: { number: 1, hash: keccak256("0x01") },
+
+          settlementCount: 0,
+          settlementsHash: keccak256("0x02"),
+          fee: String(rebate * 4n),
+          rebate: String(rebate),
         };
         return {
-          ...{ _id: statementIdOf("base", month.name, wallet, token), ...terms, hash: hashStatement(terms) },
-          ...{ tokenSymbol: "USDC", tokenDecimals: 6, isPayable: true, createdAt: new Date() },
+          _id: statementIdOf("base", month.name, wallet, token),
+          ...terms,
+          hash: hashStatement(terms),
+          tokenSymbol: "USDC",
+          tokenDecimals: 6,
+          isPayable: true,
+          createdAt: new Date(),
         };
       });
       await statements.insertMany(records);
@@ -373,7 +388,10 @@ describe("rebates on a stack of its own", () => {
       const { code, stdout, stderr } = await pay(["--month", MONTH.name]);
       assert.strictEqual(code, 0, stderr + stdout);
       const transfers = await chain.client.getContractEvents({
-        ...{ address: market.usdc, abi: erc20Abi, eventName: "Transfer", args: { from: payer.address } },
+        address: market.usdc,
+        abi: erc20Abi,
+        eventName: "Transfer",
+        args: { from: payer.address },
         fromBlock: from,
       });
       assert.deepEqual(

@@ -125,9 +125,13 @@ describe("free ports", () => {
 describe("the environment of the API", () => {
   const networks = (value: string) => ({ "base-sepolia": value, base: value });
   const options = {
-    ...{ port: 3_000, mongodbUri: "mongodb://mongo", rpcUrls: networks("http://chain") },
-    ...{ subgraphUrls: networks("http://graph"), deployments: networks("deployment.json") },
-    ...{ searchDir: "search", secrets: { webhookSigningSecret: "the stack's own" } },
+    port: 3_000,
+    mongodbUri: "mongodb://mongo",
+    rpcUrls: networks("http://chain"),
+    subgraphUrls: networks("http://graph"),
+    deployments: networks("deployment.json"),
+    searchDir: "search",
+    secrets: { webhookSigningSecret: "the stack's own" },
   };
   const names = ["NODE_ENV", "PUBLIC_URL", "WEBHOOK_SIGNING_SECRET", "WEBHOOK_ALLOW_PRIVATE_HOSTS"];
   const told = (env: Record<string, string>) => names.map((name) => apiService(options, env).env?.[name]);

@@ -33,7 +33,10 @@ describe("without API, worker and MongoDB", () => {
   before(async () => {
     dir = mkdtempSync(join(".local", "without-api-"));
     stack = await startStack({
-      ...{ dir, portBase: await findFreePorts(PORTS_PER_STACK), fresh: true, disposable: true },
+      dir,
+      portBase: await findFreePorts(PORTS_PER_STACK),
+      fresh: true,
+      disposable: true,
       only: ["chains", "graph"],
     });
     facts = JSON.parse(readFileSync(stack.factsPath, "utf8")) as StackFacts;
@@ -68,7 +71,10 @@ describe("without API, worker and MongoDB", () => {
     const client = createPublicClient({ transport: http(rpcUrl) });
     for (const { escrowId, state } of endings) {
       const stored = await client.readContract({
-        ...{ address: escrow as `0x${string}`, abi: escrowAbi, functionName: "getEscrow", args: [escrowId] },
+        address: escrow as `0x${string}`,
+        abi: escrowAbi,
+        functionName: "getEscrow",
+        args: [escrowId],
       });
       assert.strictEqual(ESCROW_STATES[stored.state], state);
     }

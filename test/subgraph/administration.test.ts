@@ -60,7 +60,10 @@ describe("the subgraph follows who runs the contracts", () => {
     return (await market.query<Answer>(query, { tx: transactionHash }, blockNumber)).administrationEvents;
   }
   const change = (name: string, type: string, previous: string | null, current: string | null): Change => ({
-    ...{ type, contract: { name }, previous, current },
+    type,
+    contract: { name },
+    previous,
+    current,
     role: null,
   });
 
@@ -95,7 +98,10 @@ describe("the subgraph follows who runs the contracts", () => {
         id: deployment?.contracts[key].proxy.toLowerCase() ?? "",
         name: { escrow: "EscrowV2", score: "ScoreV2", resolver: "ResolverV2" }[key],
         implementation: deployment?.contracts[key].implementation.toLowerCase() ?? "",
-        ...{ owner: lower(owner), pendingOwner: null, upgrades: 0, version: "1" },
+        owner: lower(owner),
+        pendingOwner: null,
+        upgrades: 0,
+        version: "1",
       })),
     );
   });
@@ -174,7 +180,10 @@ describe("the subgraph follows who runs the contracts", () => {
       treasuries(orderBy: escrows) { treasury escrows fees feesUsd } } }`;
     assert.deepEqual(await market.query(query, {}, receipt.blockNumber), {
       token: {
-        ...{ created: 3, deposited: "6000001", fees: "120001", locked: "5880000" },
+        created: 3,
+        deposited: "6000001",
+        fees: "120001",
+        locked: "5880000",
         treasuries: [
           { treasury: lower(former), escrows: 1, fees: "20001", feesUsd: "20001" },
           { treasury: lower(next), escrows: 2, fees: "100000", feesUsd: "100000" },

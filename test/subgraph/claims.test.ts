@@ -61,16 +61,26 @@ describe("the subgraph follows disputes, credits, failed scores and sellers' ter
     assert.deepEqual(await dispute(id, opened), {
       ...opening,
       ...none,
-      ...{ resolvedAt: null, resolvedTxHash: null, resolutionMethod: null, rationaleHash: null, submitter: null },
+      resolvedAt: null,
+      resolvedTxHash: null,
+      resolutionMethod: null,
+      rationaleHash: null,
+      submitter: null,
     });
     const system = market.role("systemResolver");
     const ruled = await market.confirmed(market.resolverAs(system).write.resolveBySystem([id, 1, RATIONALE]));
     assert.deepEqual(await dispute(id, ruled), {
       ...opening,
       resolvedAt: String(await market.timeOf(ruled.blockNumber)),
-      ...{ resolvedTxHash: ruled.transactionHash, outcome: "SellerPaid", buyerPercent: 0 },
-      ...{ buyerAmount: "0", sellerAmount: "4900000", resolvedBy: "System", resolutionMethod: "Ruling" },
-      ...{ rationaleHash: RATIONALE, submitter: lower(system) },
+      resolvedTxHash: ruled.transactionHash,
+      outcome: "SellerPaid",
+      buyerPercent: 0,
+      buyerAmount: "0",
+      sellerAmount: "4900000",
+      resolvedBy: "System",
+      resolutionMethod: "Ruling",
+      rationaleHash: RATIONALE,
+      submitter: lower(system),
     });
   });
 
@@ -83,8 +93,13 @@ describe("the subgraph follows disputes, credits, failed scores and sellers' ter
     const signatures = [await buyer.sign({ hash }), await seller.sign({ hash })] as const;
     const agreed = await market.confirmed(resolver.write.resolveByAgreement([id, 40n, FAR_DEADLINE, signatures]));
     assert.deepInclude(await dispute(id, agreed), {
-      ...{ outcome: "Split", buyerPercent: 40, buyerAmount: "1960000", sellerAmount: "2940000" },
-      ...{ resolutionMethod: "Agreement", rationaleHash: zeroHash, submitter: lower(relayer) },
+      outcome: "Split",
+      buyerPercent: 40,
+      buyerAmount: "1960000",
+      sellerAmount: "2940000",
+      resolutionMethod: "Agreement",
+      rationaleHash: zeroHash,
+      submitter: lower(relayer),
     });
   });
 
@@ -98,7 +113,9 @@ describe("the subgraph follows disputes, credits, failed scores and sellers' ter
     const other = await market.confirmed(market.escrowAs(buyer).write.accept([second.id]));
     const credited = await readCredit(seller, other);
     assert.deepEqual(credited, {
-      ...{ balance: "6860000", credited: "6860000", withdrawn: "0" },
+      balance: "6860000",
+      credited: "6860000",
+      withdrawn: "0",
       events: [
         { type: "PayoutCredited", amount: "4900000", escrowId: first.id, recipient: null, txHash: one.transactionHash },
         {
@@ -115,8 +132,11 @@ describe("the subgraph follows disputes, credits, failed scores and sellers' ter
     const { events, ...sums } = await readCredit(seller, drawn);
     assert.deepEqual(sums, { balance: "0", credited: "6860000", withdrawn: "6860000" });
     assert.deepEqual(events.at(-1), {
-      ...{ type: "CreditWithdrawn", amount: "6860000", escrowId: null },
-      ...{ recipient: lower(friend), txHash: drawn.transactionHash },
+      type: "CreditWithdrawn",
+      amount: "6860000",
+      escrowId: null,
+      recipient: lower(friend),
+      txHash: drawn.transactionHash,
     });
     await assertHoldings(drawn);
   });

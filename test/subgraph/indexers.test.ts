@@ -102,7 +102,9 @@ describe("what the README tells indexers", () => {
       buyer: { id: lower(buyer) },
       seller: { id: lower(seller) },
       token: { symbol: "USDC", decimals: 6 },
-      ...{ amount: "5000000", fee: "100000", sellerAmount: "4900000" },
+      amount: "5000000",
+      fee: "100000",
+      sellerAmount: "4900000",
     });
     assert.deepEqual(
       events.map(({ type }) => type),
@@ -150,8 +152,13 @@ describe("what the README tells indexers", () => {
   it("5: whether to trade with an agent", async () => {
     assert.deepEqual(await ask("Trust", { agent: lower(seller) }), {
       agent: {
-        ...{ score: "2", settledCount: 1, distinctCounterparties: 1, topCounterpartyCount: 1 },
-        ...{ disputesWon: 1, disputesLost: 0, lateDeclines: 0 },
+        score: "2",
+        settledCount: 1,
+        distinctCounterparties: 1,
+        topCounterpartyCount: 1,
+        disputesWon: 1,
+        disputesLost: 0,
+        lateDeclines: 0,
         scoreChanges: [
           { outcome: "SellerPaid", delta: "1", score: "2" },
           { outcome: "Released", delta: "1", score: "1" },
@@ -168,7 +175,10 @@ describe("what the README tells indexers", () => {
     assert.isAtLeast(Number(resolvedAt), Number(openedAt));
     assert.deepEqual(fields, {
       escrow: { id: disputed.id, valueUsd: "5000000" },
-      ...{ outcome: "SellerPaid", buyerPercent: 0, resolutionMethod: "Ruling", rationaleHash: RATIONALE },
+      outcome: "SellerPaid",
+      buyerPercent: 0,
+      resolutionMethod: "Ruling",
+      rationaleHash: RATIONALE,
       submitter: lower(market.role("systemResolver")),
     });
   });
@@ -176,10 +186,7 @@ describe("what the README tells indexers", () => {
   it("7 and 8: the network by hour, an agent by day", async () => {
     assert.deepEqual(await ask("Hours", { since: hour }), {
       networkVolumes: [
-        {
-          ...{ timestamp: hour, created: "4", released: "1", disputed: "1" },
-          ...{ settledUsd: "10000000", feeUsd: "300000" },
-        },
+        { timestamp: hour, created: "4", released: "1", disputed: "1", settledUsd: "10000000", feeUsd: "300000" },
       ],
     });
     const timestamp = String(BigInt(hour) - (BigInt(hour) % (86_400n * MICROSECONDS)));
@@ -194,14 +201,12 @@ describe("what the README tells indexers", () => {
     assert.deepEqual(await ask("Money"), {
       tokens: [
         {
-          ...{
-            symbol: "USDC",
-            deposited: "15000000",
-            locked: "4900000",
-            paid: "9800000",
-            returned: "0",
-            credited: "0",
-          },
+          symbol: "USDC",
+          deposited: "15000000",
+          locked: "4900000",
+          paid: "9800000",
+          returned: "0",
+          credited: "0",
           treasuries: [{ treasury, fees: "300000" }],
         },
       ],

@@ -15,8 +15,15 @@ type Row = Readonly<Record<string, unknown>>;
 const FIELDS = `timestamp created released refunded abandoned disputed resolved depositedUsd feeUsd settledUsd`;
 /** A row in which nothing happened, but for the time. */
 const NOTHING = {
-  ...{ created: "0", released: "0", refunded: "0", abandoned: "0", disputed: "0", resolved: "0" },
-  ...{ depositedUsd: "0", feeUsd: "0", settledUsd: "0" },
+  created: "0",
+  released: "0",
+  refunded: "0",
+  abandoned: "0",
+  disputed: "0",
+  resolved: "0",
+  depositedUsd: "0",
+  feeUsd: "0",
+  settledUsd: "0",
 };
 
 // These tests move the chain's clock and roll it back, so they start a stack of their own.
@@ -68,8 +75,15 @@ describe("the subgraph's hourly and daily series", () => {
     assert.deepEqual(await rows("networkVolumes", FIELDS, { since: first }), [
       {
         ...NOTHING,
-        ...{ timestamp: first, created: "4", released: "1", refunded: "1", disputed: "1", resolved: "1" },
-        ...{ depositedUsd: "15000001", feeUsd: "300001", settledUsd: "8500001" },
+        timestamp: first,
+        created: "4",
+        released: "1",
+        refunded: "1",
+        disputed: "1",
+        resolved: "1",
+        depositedUsd: "15000001",
+        feeUsd: "300001",
+        settledUsd: "8500001",
       },
     ]);
 
@@ -149,20 +163,25 @@ describe("the subgraph's hourly and daily series", () => {
       [
         {
           token: { symbol: "USDC" },
-          ...{ created: "1", deposited: "1000000", fee: "20000", paid: "980000", returned: "0" },
-          ...{ depositedUsd: "1000000", settledUsd: "1000000" },
+          created: "1",
+          deposited: "1000000",
+          fee: "20000",
+          paid: "980000",
+          returned: "0",
+          depositedUsd: "1000000",
+          settledUsd: "1000000",
         },
         {
           token: { symbol: "WETH" },
           created: "1",
-          ...{
-            deposited: String(amount),
-            fee: String(amount / 50n),
-            paid: "0",
-            returned: String((amount * 49n) / 50n),
-          },
+
+          deposited: String(amount),
+          fee: String(amount / 50n),
+          paid: "0",
+          returned: String((amount * 49n) / 50n),
           // The local feed says $2,500.
-          ...{ depositedUsd: "5000000", settledUsd: "0" },
+          depositedUsd: "5000000",
+          settledUsd: "0",
         },
       ],
     );

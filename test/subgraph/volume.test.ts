@@ -40,11 +40,19 @@ describe("the subgraph adds up what settles each day", () => {
       {
         id: idOf(seller, day),
         day,
-        ...{ soldCount: 2, soldUsd: "8000001", soldFeeUsd: "160001", boughtCount: 0, boughtUsd: "0" },
+        soldCount: 2,
+        soldUsd: "8000001",
+        soldFeeUsd: "160001",
+        boughtCount: 0,
+        boughtUsd: "0",
         tokens: [
           {
             id: concat([idOf(seller, day), market.usdc.toLowerCase() as Hex]),
-            ...{ token: usdc, day, sold: "7840000", soldFee: "160001", bought: "0" },
+            token: usdc,
+            day,
+            sold: "7840000",
+            soldFee: "160001",
+            bought: "0",
           },
         ],
       },

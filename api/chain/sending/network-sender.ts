@@ -98,7 +98,10 @@ export function createNetworkSender<R extends SendingRecord>(deps: NetworkSender
     },
     // After an outage a sender is back soon after another process could have taken its lease.
     retry: { ...timings.retry, maxMs: Math.min(timings.retry.maxMs, timings.leaseMs * 2) },
-    ...{ failed: `couldn't send any ${noun}`, recovered: `each ${noun} is sent again`, lease, log },
+    failed: `couldn't send any ${noun}`,
+    recovered: `each ${noun} is sent again`,
+    lease,
+    log,
   });
   return { step, loop };
 }

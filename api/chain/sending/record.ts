@@ -86,8 +86,14 @@ const count = { type: Number, ...required } as const;
 
 const attemptSchema = new Schema<SigningAttempt>(
   {
-    ...{ hash: text, raw: text, from: text, nonce: count },
-    ...{ gas: text, maxFeePerGas: text, maxPriorityFeePerGas: text, signedAt: date },
+    hash: text,
+    raw: text,
+    from: text,
+    nonce: count,
+    gas: text,
+    maxFeePerGas: text,
+    maxPriorityFeePerGas: text,
+    signedAt: date,
   },
   { _id: false, strict: "throw" },
 );
@@ -148,6 +154,9 @@ export function addSendingIndexes<R extends SendingRecord>(schema: Schema<R>, la
 export function queuedFields(at: Date) {
   return {
     ...({ state: "queued", problem: null, detail: null, since: at, queuedAt: at, dueAt: at, failures: 0 } as const),
-    ...{ version: 0, inFlight: false, attempts: [], reverts: 0 },
+    version: 0,
+    inFlight: false,
+    attempts: [],
+    reverts: 0,
   };
 }

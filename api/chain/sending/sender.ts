@@ -67,7 +67,9 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
     const written = await store.write(
       record,
       {
-        ...{ state, problem, detail },
+        state,
+        problem,
+        detail,
         failures: problem === null ? 0 : record.failures + 1,
         ...(hasChanged ? { since: now() } : {}),
         ...change,
@@ -160,14 +162,22 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
     const extra = await budget?.reserve(record, { wei: gas * maxFeePerGas, raw: signed.raw, head });
     const attempt: SigningAttempt = {
       ...signed,
-      ...{ from: signer.address, nonce, gas: String(gas), signedAt: now() },
-      ...{ maxFeePerGas: String(maxFeePerGas), maxPriorityFeePerGas: String(maxPriorityFeePerGas) },
+      from: signer.address,
+      nonce,
+      gas: String(gas),
+      signedAt: now(),
+      maxFeePerGas: String(maxFeePerGas),
+      maxPriorityFeePerGas: String(maxPriorityFeePerGas),
     };
     const stored = await store.addAttempt(
       record,
       attempt,
       {
-        ...{ state: "sending", problem: null, detail: null, failures: 0, dueAt: inMs(timings.pollMs) },
+        state: "sending",
+        problem: null,
+        detail: null,
+        failures: 0,
+        dueAt: inMs(timings.pollMs),
         ...(record.state === "sending" && record.problem === null ? {} : { since: now() }),
         // A replacement is sent at once.
         ...(record.unseen === undefined ? {} : { unseen: { ...record.unseen, nextAt: now() } }),
@@ -192,7 +202,8 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
     // While its nonce may still be used, the record holds it.
     const isSettled = isDeep && !record.inFlight;
     await move(record, state, {
-      ...{ txHash: conclusion?.txHash, blockNumber: conclusion?.blockNumber },
+      txHash: conclusion?.txHash,
+      blockNumber: conclusion?.blockNumber,
       dueAt: isSettled ? undefined : inMs(timings.watchMs),
       ...change,
     });
@@ -266,8 +277,16 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
       record,
       "queued",
       {
-        ...{ inFlight: false, from: undefined, nonce: undefined, txHash: undefined, blockNumber: undefined },
-        ...{ sentAt: undefined, sentAtBlock: undefined, unseen: undefined, dueAt: now(), ...change },
+        inFlight: false,
+        from: undefined,
+        nonce: undefined,
+        txHash: undefined,
+        blockNumber: undefined,
+        sentAt: undefined,
+        sentAtBlock: undefined,
+        unseen: undefined,
+        dueAt: now(),
+        ...change,
       },
       budget?.settle(record, receipt),
     );
@@ -391,8 +410,10 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
   }
 
   const pushedAt = ({ sentAt, sentAtBlock }: Flight<R>, head: SendingHead): Change => ({
-    ...{ sentAt: sentAt ?? now(), sentAtBlock: sentAtBlock ?? head.number },
-    ...{ txHash: undefined, blockNumber: undefined },
+    sentAt: sentAt ?? now(),
+    sentAtBlock: sentAtBlock ?? head.number,
+    txHash: undefined,
+    blockNumber: undefined,
   });
   const pushed = (record: Flight<R>, head: SendingHead): Change => ({
     ...pushedAt(record, head),

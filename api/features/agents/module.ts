@@ -41,7 +41,11 @@ export const agentsModule = defineFeature({
     const syncStandings = createStandingsSync({ models, copies: standings, indexers, chains });
     const similarNames = createSimilarNames(models);
     const services: AgentsDeps & RegistryDeps & TrustDeps = {
-      ...{ agents: directory, standings, scoreReaders: chains, historyReaders: indexers, declinesOf },
+      agents: directory,
+      standings,
+      scoreReaders: chains,
+      historyReaders: indexers,
+      declinesOf,
       agentRegistry: createAgentRegistry({ models, standings, similarNames }),
     };
     return { services, jobs: agentJobs(syncStandings), models, directory, standings };

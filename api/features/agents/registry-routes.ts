@@ -129,7 +129,14 @@ function presentAgent({ record, scores, similarTo }: RegistryEntry): z.input<typ
   const { _id: agentId, agentName, description, walletAddress, publicKey, kyaLevel, createdAt } = record;
   const onChainScore = scores[TESTNET];
   return {
-    ...{ agentId, agentName, description, walletAddress, publicKey, kyaLevel, onChainScore, scores },
+    agentId,
+    agentName,
+    description,
+    walletAddress,
+    publicKey,
+    kyaLevel,
+    onChainScore,
+    scores,
     discoveryScore: discoveryScoreOf(onChainScore),
     createdAt: createdAt.toISOString(),
     similarTo: [...similarTo],

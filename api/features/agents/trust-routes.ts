@@ -146,7 +146,10 @@ const readTrust = defineRoute({
     body: {
       success: true,
       data: {
-        ...{ agentId: record._id, walletAddress: record.walletAddress, network, onChainScore },
+        agentId: record._id,
+        walletAddress: record.walletAddress,
+        network,
+        onChainScore,
         indexedBlock: history.block.number,
         kya: kyaStatusOf(record.kyaLevel),
         scores: { ...scores, [network]: onChainScore },
@@ -193,7 +196,12 @@ function medianOf(values: readonly bigint[]): bigint | null {
 function presentChange(change: IndexedScoreChange): z.input<typeof scoreChangeOutput> {
   const { escrowId, outcome, delta, score, timestamp, blockNumber, txHash } = change;
   return {
-    ...{ escrowId, outcome, blockNumber, txHash, delta: Number(delta), score: Number(score) },
+    escrowId,
+    outcome,
+    blockNumber,
+    txHash,
+    delta: Number(delta),
+    score: Number(score),
     at: new Date(timestamp * 1_000).toISOString(),
   };
 }

@@ -108,7 +108,13 @@ export class MarketTally {
     const { dealUsd, unitPriceUsd, secondsToDeliver, secondsToRelease } = this.#values;
     const deals = released + resolved;
     return {
-      ...{ deals, released, resolved, refunded, abandoned, volumeUsd: toUsd(volumeUsd), disputed },
+      deals,
+      released,
+      resolved,
+      refunded,
+      abandoned,
+      volumeUsd: toUsd(volumeUsd),
+      disputed,
       disputeRate: deals < LEAST_DEALS ? null : Number((disputed / deals).toFixed(RATE_DECIMALS)),
       medianDealUsd: usdOrNull(medianOf(dealUsd)),
       medianUnitPriceUsd: usdOrNull(medianOf(unitPriceUsd)),

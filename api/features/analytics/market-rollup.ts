@@ -161,8 +161,15 @@ export function createMarketRollup(deps: MarketRollupDeps) {
     const records = Object.entries(MARKET_WINDOWS).map(([name, seconds]): MarketRecord => {
       const window = name as MarketWindow;
       return {
-        ...{ _id: marketIdOf(network, window), network, window, indexedBlock: block.number, computedAt, tookMs },
-        ...{ start: secondAfter(block.timestamp - seconds), end: secondAfter(block.timestamp), ...windows[window] },
+        _id: marketIdOf(network, window),
+        network,
+        window,
+        indexedBlock: block.number,
+        computedAt,
+        tookMs,
+        start: secondAfter(block.timestamp - seconds),
+        end: secondAfter(block.timestamp),
+        ...windows[window],
       };
     });
     return (await store(records)) ? "computed" : "overtaken";
@@ -174,7 +181,10 @@ export function createMarketRollup(deps: MarketRollupDeps) {
       await step(signal);
       return timings.marketPollMs;
     },
-    ...{ retry: RETRY, failed: "couldn't compute the market figures", lease, log },
+    retry: RETRY,
+    failed: "couldn't compute the market figures",
+    lease,
+    log,
   });
   return { step, loop };
 }
@@ -185,8 +195,15 @@ const secondAfter = (unixSeconds: number): Date => new Date((unixSeconds + 1) * 
 function toDeal({ lockedAmount, escrow, ...deal }: Omit<StoredDeal, "buyerAddress" | "sellerAddress">): EndedDeal {
   const { valueUsd, sellerAmount, createdAt, deliveredAt, disputedAt, settledAt } = escrow;
   return {
-    ...{ status: deal.status, category: deal.category, quantity: deal.quantity },
-    ...{ valueUsd: BigInt(valueUsd), locked: BigInt(lockedAmount), sellerAmount: BigInt(sellerAmount) },
-    ...{ createdAt, deliveredAt, disputedAt, settledAt },
+    status: deal.status,
+    category: deal.category,
+    quantity: deal.quantity,
+    valueUsd: BigInt(valueUsd),
+    locked: BigInt(lockedAmount),
+    sellerAmount: BigInt(sellerAmount),
+    createdAt,
+    deliveredAt,
+    disputedAt,
+    settledAt,
   };
 }

@@ -43,7 +43,11 @@ export const analyticsModule = defineFeature({
     const leases = leaseModel(connection);
     const createNetwork = (network: Network) =>
       createMarketRollup({
-        ...{ network, connection, figures, timings, ...deps },
+        network,
+        connection,
+        figures,
+        timings,
+        ...deps,
         chain: chains[network],
         lease: createLease(leases, `analytics.market:${network}`, processId, timings.marketLeaseMs),
         log: log.child({ network }),

@@ -40,7 +40,9 @@ export function commonAdmission(asking: CommonAsking) {
     filter: {
       keys: {
         $elemMatch: {
-          ...{ hash: keyHash, expiresAt: null, suspendedUntil: null },
+          hash: keyHash,
+          expiresAt: null,
+          suspendedUntil: null,
           // Counts the calls that have left the window too: never too few.
           [`${path}.${window.limit - 1}`]: { $exists: false },
         },
@@ -50,12 +52,19 @@ export function commonAdmission(asking: CommonAsking) {
     },
     update: [{ $set: { keys: countedKeys(asking), ...settledAndReserved(asking) } }] as Stage[],
     projection: {
-      ...{ walletAddress: 1, "keys.id": 1, "keys.hash": 1, [`keys.${path}`]: 1 },
+      walletAddress: 1,
+      "keys.id": 1,
+      "keys.hash": 1,
+      [`keys.${path}`]: 1,
       ...(budget === undefined
         ? {}
         : {
-            ...{ score: 1, used: 1, "reservations.type": 1, "reservations.day": 1 },
-            ...{ "reservations.prepaid": 1, "reservations.exhausted": 1 },
+            score: 1,
+            used: 1,
+            "reservations.type": 1,
+            "reservations.day": 1,
+            "reservations.prepaid": 1,
+            "reservations.exhausted": 1,
           }),
     },
   };

@@ -141,10 +141,18 @@ export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
       throw new Error("An admitted call is missing in its window");
     const { _id, walletAddress } = record;
     return {
-      ...{ _id, walletAddress },
+      _id,
+      walletAddress,
       call: {
-        ...{ id: callId, keyId: key.id, outcome: budget === undefined ? "free" : "reserved" },
-        ...{ at: last, counted: times.length, first, last, day, suspendedUntil: null },
+        id: callId,
+        keyId: key.id,
+        outcome: budget === undefined ? "free" : "reserved",
+        at: last,
+        counted: times.length,
+        first,
+        last,
+        day,
+        suspendedUntil: null,
         ...(budget === undefined ? { used: 0, limit: 0 } : budgetOfRecord(record, budget, day)),
       },
     };
@@ -202,7 +210,8 @@ export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
 }
 
 const NO_CALLER = {
-  ...{ caller: undefined, budget: undefined },
+  caller: undefined,
+  budget: undefined,
   settle: () => Promise.resolve(),
   countRefusal: () => Promise.resolve(),
 };

@@ -44,8 +44,13 @@ export function createApiKeys({ access }: Pick<AccessModels, "access">, clock: C
       const apiKey = API_KEY_PREFIX + randomBytes(API_KEY_HEX_LENGTH / 2).toString("hex");
       const now = clock.now();
       const key: StoredKey = {
-        ...{ id: newId("key", now), hash: hashApiKey(apiKey), createdAt: now },
-        ...{ expiresAt: null, suspendedUntil: null, windows: {}, refusals: [] },
+        id: newId("key", now),
+        hash: hashApiKey(apiKey),
+        createdAt: now,
+        expiresAt: null,
+        suspendedUntil: null,
+        windows: {},
+        refusals: [],
       };
       const endOf = { $min: [{ $ifNull: ["$$key.expiresAt", othersEndAt] }, othersEndAt] };
       const others = {
@@ -60,7 +65,8 @@ export function createApiKeys({ access }: Pick<AccessModels, "access">, clock: C
         [
           {
             $set: {
-              ...{ walletAddress, walletKey },
+              walletAddress,
+              walletKey,
               ...initially("score", known?.score ?? 0),
               ...initially("scoreBlock", known?.indexedBlock ?? -1),
               ...initially("day", dayOf(now)),

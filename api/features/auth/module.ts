@@ -54,11 +54,13 @@ export const authModule = defineFeature({
       log.warn({ err: error }, message);
     };
     const settlements = createSettlements({
-      ...{ models: access, offsetMs },
+      models: access,
+      offsetMs,
       onFailure: warn("couldn't settle calls; they are settled later"),
     });
     const countRefusal = createRefusals({
-      ...{ models: access, offsetMs },
+      models: access,
+      offsetMs,
       onFailure: warn("couldn't count a refusal towards a suspension"),
     });
     const windows = createClientWindows(access, limits.rateLimits, offsetMs);
@@ -68,19 +70,25 @@ export const authModule = defineFeature({
       labels: ["class"],
     });
     const doorkeeper = createDoorkeeper({
-      ...{ models: access, windows, settlements, countRefusal, limits, offsetMs },
+      models: access,
+      windows,
+      settlements,
+      countRefusal,
+      limits,
+      offsetMs,
       onPrepaid: (type) => {
         countPrepaid({ class: type });
       },
     });
     const apiKeys = createApiKeys(access, clock);
-    const auth = createAuthService({
-      ...{ connection, models, standings, keys: apiKeys, clock, publicUrl, onRegistered },
-    });
+    const auth = createAuthService({ connection, models, standings, keys: apiKeys, clock, publicUrl, onRegistered });
     const readUsage = createUsageReader({ ...models, ...access }, limits, () => clock.now());
     const services: AuthDeps = { auth, apiKeys, readUsage };
     return {
-      ...{ services, models: access, doorkeeper, signatureNonces: createSignatureNonces(models) },
+      services,
+      models: access,
+      doorkeeper,
+      signatureNonces: createSignatureNonces(models),
       keyStates: createKeyStates(access, offsetMs),
       flush: () => settlements.flush(),
       credit: createCredits(access),

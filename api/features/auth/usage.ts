@@ -69,11 +69,12 @@ export function createUsageReader(
     const earlier = isThisMonth ? found.earlier + (isToday ? 0 : sum(settled)) : 0;
     const dailyLimit = sum(CALL_CLASSES.map((type) => budgets[type].limit));
     return {
-      ...{ agentId, agentName: agent.agentName, tier, onChainScore: found.score, budgets },
-      abuse: {
-        ...{ dailyUsage, monthlyUsage: earlier + dailyUsage },
-        ...{ dailyLimit, monthlyLimit: DAYS_A_MONTH * dailyLimit },
-      },
+      agentId,
+      agentName: agent.agentName,
+      tier,
+      onChainScore: found.score,
+      budgets,
+      abuse: { dailyUsage, monthlyUsage: earlier + dailyUsage, dailyLimit, monthlyLimit: DAYS_A_MONTH * dailyLimit },
       prepaid: found.prepaid,
     };
   };

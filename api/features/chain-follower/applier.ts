@@ -141,8 +141,16 @@ export function createApplier(options: ApplierOptions) {
     const announced = await options.recorder.recorded(candidates, session);
     const { chainId, escrowContract } = options;
     const draft = createDraft({
-      ...{ network, chainId, escrowContract, epoch, now: options.now() },
-      ...{ records, applied, agentIds, endpointUrls, announced },
+      network,
+      chainId,
+      escrowContract,
+      epoch,
+      now: options.now(),
+      records,
+      applied,
+      agentIds,
+      endpointUrls,
+      announced,
     });
     return { draft, applied, quarantined: new Set<string>(held.map(({ escrowId }) => escrowId)) };
   }

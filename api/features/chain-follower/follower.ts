@@ -108,7 +108,8 @@ export function createFollower(options: FollowerOptions): Follower {
     appliedTime: number | null = null,
   ): FollowerStep {
     return {
-      ...{ head, appliedTime },
+      head,
+      appliedTime,
       applied: done.reduce((sum, { freshCount }) => sum + freshCount, 0),
       withdrawn: done.reduce((sum, { withdrawnCount }) => sum + withdrawnCount, 0),
       settledWallets: [...new Set(done.flatMap(({ settledWallets }) => [...settledWallets]))],

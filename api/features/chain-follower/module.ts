@@ -100,7 +100,11 @@ export const chainFollowerModule = defineFeature({
       let expiredAt = 0;
       const chain = chains[network];
       const applier = createApplier({
-        ...{ network, connection, transactions, models, now },
+        network,
+        connection,
+        transactions,
+        models,
+        now,
         chainId: chain.chainId,
         escrowContract: chain.deployment.escrow,
         recorder: options.recorder,
@@ -109,7 +113,12 @@ export const chainFollowerModule = defineFeature({
         disputes: options.disputes,
       });
       return createFollower({
-        ...{ network, transactions, models, applier, log, now },
+        network,
+        transactions,
+        models,
+        applier,
+        log,
+        now,
         indexer: indexers[network],
         chainHeight: async () => (await chain.head()).number,
         lease: createLease(leases, `follower:${network}`, options.processId, timings.leaseMs),

@@ -99,8 +99,12 @@ export async function requireWithinLimits(
   if (capUsd !== null && valueUsd > capUsd) {
     throw new ApiError("job_value_cap_exceeded", {
       details: {
-        ...{ valueUsd: valueUsd.toString(), capUsd: capUsd.toString(), usdDecimals: USD_DECIMALS },
-        ...{ valueDollars: dollars(valueUsd), capDollars: dollars(capUsd), cappedWallet: cappedAgent },
+        valueUsd: valueUsd.toString(),
+        capUsd: capUsd.toString(),
+        usdDecimals: USD_DECIMALS,
+        valueDollars: dollars(valueUsd),
+        capDollars: dollars(capUsd),
+        cappedWallet: cappedAgent,
       },
     });
   }
@@ -109,8 +113,12 @@ export async function requireWithinLimits(
   if (paused || valueUsd < minAmountUsd || deliverySeconds < minDeliveryDeadlineSeconds) {
     throw new ApiError("seller_terms_not_met", {
       details: {
-        ...{ paused, minAmountUsd: minAmountUsd.toString(), usdDecimals: USD_DECIMALS, minDeliverySeconds },
-        ...{ minAmountDollars: dollars(minAmountUsd), valueDollars: dollars(valueUsd) },
+        paused,
+        minAmountUsd: minAmountUsd.toString(),
+        usdDecimals: USD_DECIMALS,
+        minDeliverySeconds,
+        minAmountDollars: dollars(minAmountUsd),
+        valueDollars: dollars(valueUsd),
         // The lowest deliveryDeadlineSeconds that works: the seller's minimum after the whole quote.
         minDeliveryDeadlineSeconds,
       },
@@ -136,8 +144,11 @@ export async function requireVerifiedBuyer(valueUsd: bigint, readLevel: () => Pr
   if (mayBuy(kyaLevel)) return;
   throw new ApiError("agent_not_verified", {
     details: {
-      ...{ valueUsd: valueUsd.toString(), usdDecimals: USD_DECIMALS, valueDollars: dollars(valueUsd) },
-      ...{ kyaLevel, requiredLevel },
+      valueUsd: valueUsd.toString(),
+      usdDecimals: USD_DECIMALS,
+      valueDollars: dollars(valueUsd),
+      kyaLevel,
+      requiredLevel,
     },
   });
 }

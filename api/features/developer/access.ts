@@ -49,7 +49,10 @@ export function createDeveloperAccess({ connection, models, levels, clock }: Dev
         _id: email.toLowerCase(),
         name: name ?? null,
         useCase: useCase ?? null,
-        ...{ status: "pending", attempts: 0, dueAt: now, requestedAt: now },
+        status: "pending",
+        attempts: 0,
+        dueAt: now,
+        requestedAt: now,
       };
       // The same single write for every address, so that its time reveals nothing either.
       const isRecent = { $gt: ["$requestedAt", new Date(now.getTime() - PAUSE_MS)] };

@@ -64,11 +64,25 @@ export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOption
     const at = now();
     const evidenceEndsAt = new Date((disputedAt + evidenceSeconds) * MILLISECONDS);
     return {
-      ...{ _id: disputeIdOf(record), transactionId: record._id, network: record.network, escrowId: record.escrowId },
-      ...{ disputedAt, isOpen, evidenceEndsAt, dueAt: isOpen ? evidenceEndsAt : null },
-      ...{ reason: null, evidence: { buyer: [], seller: [] }, complete: { buyer: null, seller: null } },
-      ...{ criteriaJson: null, offers: { buyer: null, seller: null }, closedAt: null, ruling: null },
-      ...{ attempts: 0, lastError: null, createdAt: at, updatedAt: at },
+      _id: disputeIdOf(record),
+      transactionId: record._id,
+      network: record.network,
+      escrowId: record.escrowId,
+      disputedAt,
+      isOpen,
+      evidenceEndsAt,
+      dueAt: isOpen ? evidenceEndsAt : null,
+      reason: null,
+      evidence: { buyer: [], seller: [] },
+      complete: { buyer: null, seller: null },
+      criteriaJson: null,
+      offers: { buyer: null, seller: null },
+      closedAt: null,
+      ruling: null,
+      attempts: 0,
+      lastError: null,
+      createdAt: at,
+      updatedAt: at,
     };
   }
 
@@ -85,7 +99,13 @@ export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOption
         update: [
           {
             $set: {
-              ...{ transactionId, network, escrowId, disputedAt, isOpen, updatedAt, ...kept },
+              transactionId,
+              network,
+              escrowId,
+              disputedAt,
+              isOpen,
+              updatedAt,
+              ...kept,
               // A period that has begun keeps its length. A dispute that was opened again begins another.
               evidenceEndsAt: { $cond: [isSame, "$evidenceEndsAt", evidenceEndsAt] },
               closedAt: { $cond: [{ $or: [isSame, isRuled] }, { $ifNull: ["$closedAt", null] }, null] },

@@ -93,7 +93,9 @@ export const disputesModule = defineFeature({
   }: DisputesModuleDeps) {
     const disputes = disputeModel(connection);
     const judge = createJudge({
-      ...{ encoder: options.encoder, model: settings.model, log },
+      encoder: options.encoder,
+      model: settings.model,
+      log,
       attachments: settings.fetchesAttachments
         ? createAttachmentFetcher({
             resolve: createHostResolver({ systemHosts: options.allowedPrivateHosts }),
@@ -102,7 +104,11 @@ export const disputesModule = defineFeature({
         : undefined,
     });
     const sending = createRulingSending({
-      ...{ connection, log, now, processId: options.processId, rpcUrls: options.rpcUrls },
+      connection,
+      log,
+      now,
+      processId: options.processId,
+      rpcUrls: options.rpcUrls,
       deployments: { "base-sepolia": chains["base-sepolia"].deployment, base: chains.base.deployment },
       keys: settings.resolverKeys,
       timings: timings.rulingSending,
@@ -121,7 +127,16 @@ export const disputesModule = defineFeature({
     const chainTimes = { "base-sepolia": chainTimeOf("base-sepolia"), base: chainTimeOf("base") };
     const rulerOf = (network: Network) =>
       createRuler({
-        ...{ network, disputes, transactions, evaluator, judge, store, withdrawIfGone, now, log, timings },
+        network,
+        disputes,
+        transactions,
+        evaluator,
+        judge,
+        store,
+        withdrawIfGone,
+        now,
+        log,
+        timings,
         chainTime: chainTimes[network],
       });
     const rulers = { "base-sepolia": rulerOf("base-sepolia"), base: rulerOf("base") };
@@ -130,7 +145,9 @@ export const disputesModule = defineFeature({
       adminRuling: createAdminRuling({ disputes, transactions, evaluator, store, progress, chains, chainTimes, now }),
     };
     return {
-      ...{ services, book, rulers },
+      services,
+      book,
+      rulers,
       models: { disputes },
       loops: [...NETWORKS.map((network) => rulers[network].loop), ...sending.loops],
       /** What keeps disputes of a network from ending, for readiness and metrics. */

@@ -48,14 +48,23 @@ export function createRulings({ connection, disputes, transactions, sending, rea
     const documentJson = canonicalJson(document);
     const { ruledBy, outcome, buyerPercent } = document;
     const ruling: Ruling = {
-      ...{ ruledBy, outcome, buyerPercent, documentJson, ruledAt },
+      ruledBy,
+      outcome,
+      buyerPercent,
+      documentJson,
+      ruledAt,
       rationaleHash: rationaleHashOf(documentJson),
     };
     if (decision.ruledBy === "admin" && decision.operationId !== undefined) ruling.operationId = decision.operationId;
     const { rationaleHash } = ruling;
     const toSend: RulingToSend = {
-      ...{ disputeId: dispute._id, network: record.network, escrowId: record.escrowId },
-      ...{ role: ruledBy, outcome, buyerPercent, rationaleHash },
+      disputeId: dispute._id,
+      network: record.network,
+      escrowId: record.escrowId,
+      role: ruledBy,
+      outcome,
+      buyerPercent,
+      rationaleHash,
     };
     return withTransaction(connection, async (session) => {
       const current = await disputes

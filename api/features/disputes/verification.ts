@@ -102,11 +102,21 @@ function subjectIn(dispute: DisputeRecord, record: TransactionRecord, document: 
   const { ruledBy, outcome } = dispute.ruling ?? document;
   const buyerPercent = ruledBy === "system" ? SYSTEM_PERCENT[outcome] : (dispute.ruling ?? document).buyerPercent;
   return {
-    ...{ disputeId: dispute._id, transactionId: record._id, network: record.network, chainId: record.chainId },
-    ...{ escrowContract: record.escrowContract, escrowId: record.escrowId, criteriaHash: record.criteriaHash },
-    ...{ buyer: record.buyerAddress, seller: record.sellerAddress, proofHash: record.escrow?.proofHash ?? null },
+    disputeId: dispute._id,
+    transactionId: record._id,
+    network: record.network,
+    chainId: record.chainId,
+    escrowContract: record.escrowContract,
+    escrowId: record.escrowId,
+    criteriaHash: record.criteriaHash,
+    buyer: record.buyerAddress,
+    seller: record.sellerAddress,
+    proofHash: record.escrow?.proofHash ?? null,
     disputedAt: record.escrow?.disputedAt ?? 0,
-    ...{ ruledBy, outcome, buyerPercent, sellerPercent: ALL_PERCENT - buyerPercent },
+    ruledBy,
+    outcome,
+    buyerPercent,
+    sellerPercent: ALL_PERCENT - buyerPercent,
   };
 }
 

@@ -63,9 +63,7 @@ export const eventsModule = defineFeature({
       perAgent: EVENT_STREAMS_PER_AGENT,
       leaseMs: timings.streamLeaseMs,
     });
-    const hub = createStreamHub({
-      ...{ connection, events: models.events, log, slots, keys, timings, shutdown, logger },
-    });
+    const hub = createStreamHub({ connection, events: models.events, log, slots, keys, timings, shutdown, logger });
     metrics.addGauge({
       name: "event_streams",
       help: "Open event streams of this process",

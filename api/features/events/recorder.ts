@@ -183,7 +183,13 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         const { orderKey, ...subject } = subjectOf(record);
         records.push({
           _id: entryId,
-          ...{ eventId: id, agentId, seq, type, bodyJson: JSON.stringify(body), occurredAt, createdAt },
+          eventId: id,
+          agentId,
+          seq,
+          type,
+          bodyJson: JSON.stringify(body),
+          occurredAt,
+          createdAt,
           ...subject,
         });
         const { transactionId } = subject;

@@ -51,7 +51,9 @@ export const streamEvents = defineRoute({
 }).handle(async ({ caller, query, headers, signal }, { eventStreams }: StreamDeps) => {
   const { after, ...filter } = query;
   const { body, position } = await eventStreams.open({
-    ...{ caller, ...filter, signal },
+    caller,
+    ...filter,
+    signal,
     after: resumedFrom(headers[HEADER]) ?? (after === undefined ? undefined : { eventId: after, path: "query.after" }),
   });
   return {

@@ -47,7 +47,11 @@ export function createEventStreams(log: EventLog, hub: StreamHub, slots: StreamS
         throw new ApiError("too_many_streams", { details, retryAfterSeconds });
       }
       const stream = new EventStream({
-        ...{ id, agentId, keyId, start, filter: { type, transactionId } },
+        id,
+        agentId,
+        keyId,
+        start,
+        filter: { type, transactionId },
         onDemand: (behind) => {
           hub.resume(behind);
         },

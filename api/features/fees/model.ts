@@ -52,12 +52,26 @@ const options = { versionKey: false, strict: "throw" } as const;
 
 const statementSchema = new Schema<StatementRecord>(
   {
-    ...{ _id: text, network, month: text, wallet: text, token: text, tokenSymbol: text, tokenDecimals: count },
-    ...{ tier: { ...text, enum: FEE_TIERS.map(({ tier }) => tier) }, effectiveRateBps: count },
-    ...{ windowStart: text, windowEnd: text, settledVolumeUsdUnits: text },
+    _id: text,
+    network,
+    month: text,
+    wallet: text,
+    token: text,
+    tokenSymbol: text,
+    tokenDecimals: count,
+    tier: { ...text, enum: FEE_TIERS.map(({ tier }) => tier) },
+    effectiveRateBps: count,
+    windowStart: text,
+    windowEnd: text,
+    settledVolumeUsdUnits: text,
     block: { type: new Schema({ number: count, hash: text }, { _id: false }), required: true },
-    ...{ settlementCount: count, settlementsHash: text, fee: text, rebate: text },
-    ...{ hash: text, isPayable: { type: Boolean, required: true }, createdAt: date },
+    settlementCount: count,
+    settlementsHash: text,
+    fee: text,
+    rebate: text,
+    hash: text,
+    isPayable: { type: Boolean, required: true },
+    createdAt: date,
   },
   { ...options, collection: "rebate_statements" },
 );
@@ -71,9 +85,18 @@ statementSchema.index({ network: 1, month: 1, isPayable: 1, _id: 1 });
 
 const lineSchema = new Schema<StatementLineRecord>(
   {
-    ...{ _id: text, statementId: text, position: count, escrowId: text, settledAt: text },
-    ...{ amount: text, fee: text, locked: text, sellerAmount: text },
-    ...{ valueUsdUnits: text, volumeUsdUnits: text, countedFee: text },
+    _id: text,
+    statementId: text,
+    position: count,
+    escrowId: text,
+    settledAt: text,
+    amount: text,
+    fee: text,
+    locked: text,
+    sellerAmount: text,
+    valueUsdUnits: text,
+    volumeUsdUnits: text,
+    countedFee: text,
   },
   { ...options, collection: "rebate_settlements" },
 );

@@ -69,7 +69,11 @@ export const feesModule = defineFeature({
     const models = statementModels(connection);
     const payments = paymentModel(connection);
     const statementWriter = createStatementWriter({
-      ...{ connection, models, chain, indexer, now: () => clock.now() },
+      connection,
+      models,
+      chain,
+      indexer,
+      now: () => clock.now(),
       confirmations: timings.statementConfirmations,
     });
     const services: FeesDeps & RebateDeps = {

@@ -29,7 +29,8 @@ export function createPaymentWork(chain: SendingChain, signer: TransactionSigner
     data: encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args: [to, BigInt(amount)] }),
   });
   const refused = ({ name, args }: Revert): Obstacle => ({
-    ...{ kind: "problem", problem: TRANSFER_REFUSED },
+    kind: "problem",
+    problem: TRANSFER_REFUSED,
     detail: [name, ...args].map(String).join(" "),
   });
 

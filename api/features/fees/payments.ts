@@ -149,7 +149,13 @@ export function createRebatePayments({ connection, rpcUrl, log, now, processId, 
   async function work(payerKey: `0x${string}`): Promise<void> {
     const signer = createTransactionSigner(MAINNET, payerKey);
     const sender = createNetworkSender({
-      ...{ name: "fees.pay-rebates", network: MAINNET, chain, lease, log, now, timings },
+      name: "fees.pay-rebates",
+      network: MAINNET,
+      chain,
+      lease,
+      log,
+      now,
+      timings,
       store: createSendingStore(connection, payments, now),
       work: createPaymentWork(chain, signer),
       lanes: [{ filter: {}, from: signer.address }],
@@ -233,7 +239,11 @@ export function createRebatePayments({ connection, rpcUrl, log, now, processId, 
 function presentRebate(statement: StatementRecord, payment: PaymentRecord | undefined): ListedRebate {
   const { _id, wallet, tier, token: address, tokenSymbol: symbol, tokenDecimals: decimals, rebate } = statement;
   return {
-    ...{ statementId: _id, wallet, tier, token: { address, symbol, decimals }, rebate: BigInt(rebate) },
+    statementId: _id,
+    wallet,
+    tier,
+    token: { address, symbol, decimals },
+    rebate: BigInt(rebate),
     state: paymentStateOf(payment),
     txHash: payment?.txHash,
     problem: payment?.detail ?? payment?.problem ?? undefined,

@@ -111,18 +111,34 @@ export function createStatementWriter({ connection, models, chain, indexer, ...d
       const fee = listed.reduce((sum, line) => sum + BigInt(line.countedFee), 0n);
       const rebate = rebateOn(fee, effectiveRateBps);
       const terms = {
-        ...{ network, month: month.name, wallet, token: token.id, tier, effectiveRateBps, ...windowOf(month) },
-        ...{ settledVolumeUsdUnits: String(volumeUsd), block, settlementCount: listed.length },
+        network,
+        month: month.name,
+        wallet,
+        token: token.id,
+        tier,
+        effectiveRateBps,
+        ...windowOf(month),
+        settledVolumeUsdUnits: String(volumeUsd),
+        block,
+        settlementCount: listed.length,
         settlementsHash: hashSettlements(listed),
-        ...{ fee: String(fee), rebate: String(rebate) },
+        fee: String(fee),
+        rebate: String(rebate),
       } satisfies StatementTerms;
       const statementId = statementIdOf(network, month.name, wallet, token.id);
       const record: StatementRecord = {
-        ...{ _id: statementId, ...terms, tokenSymbol: token.symbol, tokenDecimals: token.decimals },
-        ...{ hash: hashStatement(terms), isPayable: rebate > 0n, createdAt: deps.now() },
+        _id: statementId,
+        ...terms,
+        tokenSymbol: token.symbol,
+        tokenDecimals: token.decimals,
+        hash: hashStatement(terms),
+        isPayable: rebate > 0n,
+        createdAt: deps.now(),
       };
       const records = listed.map((line, position) => ({
-        ...{ _id: `${statementId}|${String(position).padStart(POSITION_DIGITS, "0")}`, statementId, position },
+        _id: `${statementId}|${String(position).padStart(POSITION_DIGITS, "0")}`,
+        statementId,
+        position,
         ...line,
       }));
       if ((await statements.exists({ _id: statementId })) !== null) continue;

@@ -6,7 +6,9 @@ import type { NetworkState, Readiness } from "./readiness.ts";
 export function addReadinessGauges(metrics: Pick<Metrics, "addGauge">, readiness: () => Promise<Readiness>): void {
   const perNetwork = (name: string, help: string, valueOf: (state: NetworkState) => number | null) => {
     metrics.addGauge({
-      ...{ name, help, labels: ["network"] },
+      name,
+      help,
+      labels: ["network"],
       read: async () => {
         const { networks } = await readiness();
         return NETWORKS.map((network) => ({ labels: { network }, value: valueOf(networks[network]) }));
@@ -15,7 +17,9 @@ export function addReadinessGauges(metrics: Pick<Metrics, "addGauge">, readiness
   };
   const ofOutbox = (name: string, help: string, valueOf: (outbox: NonNullable<Readiness["outbox"]>) => number) => {
     metrics.addGauge({
-      ...{ name, help, labels: [] },
+      name,
+      help,
+      labels: [],
       read: async () => {
         const { outbox } = await readiness();
         return outbox === null ? [] : [{ labels: {}, value: valueOf(outbox) }];

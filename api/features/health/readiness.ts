@@ -110,7 +110,9 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
     const disputes = probe(`disputes:${network}`, log, () => sources.disputeDelays(network));
     const keeper = probe(`keeper:${network}`, log, () => sources.keeper(network));
     const state = {
-      ...{ rpc: await rpc, subgraph: await subgraph, follower: await follower },
+      rpc: await rpc,
+      subgraph: await subgraph,
+      follower: await follower,
       disputes: (await disputes).facts ?? null,
       keeper: (await keeper).facts ?? null,
     };

@@ -41,7 +41,13 @@ export function createIdempotencyKeys({ model, log, timings }: IdempotencyKeysDe
       $and: [{ $eq: ["$state", "open"] }, { $eq: ["$fingerprint", fingerprint] }, { $lte: ["$leaseEndsAt", "$$NOW"] }],
     };
     const fresh = {
-      ...{ _id: id, fingerprint, state: "open", owner, leaseEndsAt: leaseEnd, runs: 1, answer: null },
+      _id: id,
+      fingerprint,
+      state: "open",
+      owner,
+      leaseEndsAt: leaseEnd,
+      runs: 1,
+      answer: null,
       startedAt: "$$NOW",
       seed: randomBytes(SEED_BYTES).toString("hex"),
       expiresAt: { $add: ["$$NOW", KEPT_MS] },

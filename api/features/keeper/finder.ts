@@ -109,7 +109,10 @@ export function createFinder(deps: FinderDeps): { step(): Promise<Found>; loop: 
       if (await lease.acquire()) await step();
       return timings.keeperPollMs;
     },
-    ...{ retry: RETRY, failed: "couldn't search for escrows to end", lease, log },
+    retry: RETRY,
+    failed: "couldn't search for escrows to end",
+    lease,
+    log,
   });
   const loop: BackgroundLoop = {
     name: searching.name,

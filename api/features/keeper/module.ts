@@ -73,13 +73,23 @@ export const keeperModule = defineFeature({
       const capWei = settings.dailyCapWei[network];
       const spending = createSpending({ network, chain, model: models.spending, capWei });
       const sender = createNetworkSender({
-        ...{ name: "keeper.send", network, chain, store, log, now, timings },
+        name: "keeper.send",
+        network,
+        chain,
+        store,
+        log,
+        now,
+        timings,
         work: createKeeperWork({ chain, deployment, signer, budget: spending }),
         lanes: [{ filter: {}, from: signer?.address }],
         lease: createLease(leases, `keeper.send:${network}`, processId, timings.leaseMs),
       });
       const finder = createFinder({
-        ...{ network, chain, deployment, log, cursors: models.cursors },
+        network,
+        chain,
+        deployment,
+        log,
+        cursors: models.cursors,
         indexer: deps.indexers[network],
         deliveries: createDeliveries({ network, connection, transactions, recorder, progress, now }),
         orders: createKeeperOrders(models.orders, network, now),

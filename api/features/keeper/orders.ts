@@ -32,10 +32,7 @@ export function createKeeperOrders(
           updateOne: {
             filter: { _id: orderId(network, move, escrowId) },
             update: {
-              $setOnInsert: {
-                ...{ network, move, escrowId: escrowId.toLowerCase() as Hex },
-                ...queuedFields(now()),
-              },
+              $setOnInsert: { network, move, escrowId: escrowId.toLowerCase() as Hex, ...queuedFields(now()) },
             },
             upsert: true,
           },

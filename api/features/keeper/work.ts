@@ -38,7 +38,8 @@ const EVENT_OF = {
  */
 export function obstacleOf(move: KeeperMove, { name, args }: Revert): Obstacle<KeeperProblem> {
   const problem = (found: KeeperProblem): Obstacle<KeeperProblem> => ({
-    ...{ kind: "problem", problem: found },
+    kind: "problem",
+    problem: found,
     detail: `${name}(${args.map(String).join(", ")})`,
   });
   if (move === "retryScore") {
@@ -78,7 +79,10 @@ export function createKeeperWork({ chain, deployment, signer, budget }: KeeperWo
   async function hasEnded(escrowId: Hex, blockNumber: number | undefined): Promise<boolean> {
     const { state } = await chain.read((client) =>
       client.readContract({
-        ...{ address: escrow, abi: escrowAbi, functionName: "getEscrow", args: [escrowId] },
+        address: escrow,
+        abi: escrowAbi,
+        functionName: "getEscrow",
+        args: [escrowId],
         ...(blockNumber === undefined ? {} : { blockNumber: BigInt(blockNumber) }),
       }),
     );
@@ -105,7 +109,10 @@ export function createKeeperWork({ chain, deployment, signer, budget }: KeeperWo
     async findConclusion({ move, escrowId }, head) {
       const [log] = await chain.read((client) =>
         client.getContractEvents({
-          ...{ address: escrow, abi: escrowAbi, eventName: EVENT_OF[move], args: { escrowId } },
+          address: escrow,
+          abi: escrowAbi,
+          eventName: EVENT_OF[move],
+          args: { escrowId },
           fromBlock: BigInt(Math.max(0, head - EVENT_SEARCH_BLOCKS)),
           toBlock: "latest",
         }),
@@ -124,8 +131,11 @@ export async function failedScoreUpdates(
 ): Promise<Hex[]> {
   const logs = await chain.read((client) =>
     client.getContractEvents({
-      ...{ address: escrow, abi: escrowAbi, eventName: "ScoreUpdateFailed" },
-      ...{ fromBlock: BigInt(fromBlock), toBlock: BigInt(toBlock) },
+      address: escrow,
+      abi: escrowAbi,
+      eventName: "ScoreUpdateFailed",
+      fromBlock: BigInt(fromBlock),
+      toBlock: BigInt(toBlock),
     }),
   );
   return logs.flatMap(({ args: { escrowId } }) => escrowId ?? []);

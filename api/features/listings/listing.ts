@@ -29,8 +29,21 @@ export function toListing(record: Omit<ListingRecord, "embedding">): Listing {
   const { _id: id, price, sellerAgentId, sellerAddress, title, description, category, priceUnit, currency } = record;
   const { deliveryType, callbackRequired, endpointUrl, network, status, createdAt, updatedAt } = record;
   return {
-    ...{ id, sellerAgentId, sellerAddress, title, description, category, priceUnit, currency, deliveryType },
-    ...{ callbackRequired, endpointUrl, network, status, createdAt, updatedAt },
+    id,
+    sellerAgentId,
+    sellerAddress,
+    title,
+    description,
+    category,
+    priceUnit,
+    currency,
+    deliveryType,
+    callbackRequired,
+    endpointUrl,
+    network,
+    status,
+    createdAt,
+    updatedAt,
     price: new BigNumber(price.toString()).toFixed(),
   };
 }

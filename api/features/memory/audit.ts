@@ -68,7 +68,13 @@ export function createAuditMemory(
         const valueJson = valueOf(event);
         return agentIds.map((agentId): AuditRecord => ({
           _id: entryIdOf(agentId, { namespace: AUDIT_NAMESPACE, key }),
-          ...{ agentId, key, eventId, seq: position, valueJson, tags: [type], createdAt },
+          agentId,
+          key,
+          eventId,
+          seq: position,
+          valueJson,
+          tags: [type],
+          createdAt,
         }));
       });
       await insertPlain(audit, records, session);

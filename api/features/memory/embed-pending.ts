@@ -48,7 +48,9 @@ export async function embedEntries(deps: EmbedEntriesDeps, signal: AbortSignal):
   /** Agents that have no tokens left: their entries wait for the next day. */
   const unpaid = new Set<string>();
   return await embedAll<PendingEntry>({
-    ...{ encoder, signal, pending: pendingInTurns(models, encoder.model, unpaid) },
+    encoder,
+    signal,
+    pending: pendingInTurns(models, encoder.model, unpaid),
     skip: (items) => {
       for (const { agentId } of items) unpaid.add(agentId);
     },

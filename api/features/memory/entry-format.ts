@@ -40,7 +40,11 @@ export function indexedEntryOf(record: Omit<EntryRecord, "embedding">): IndexedE
 export const entryFormat: TableFormat<IndexedEntry, EntryFilter> = {
   columns: { agentId: "key", namespace: "choice", key: "key", tags: "labels", expiresAt: "number" },
   valuesOf: ({ agentId, namespace, key, tags, expiresAt }) => ({
-    ...{ agentId, namespace, key, tags, expiresAt: expiresAt.getTime() },
+    agentId,
+    namespace,
+    key,
+    tags,
+    expiresAt: expiresAt.getTime(),
   }),
   wordsOf: ({ key, tags, text }) => [key, tags.join(" "), text].join("\n"),
   wordScore: "same",

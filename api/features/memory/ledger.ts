@@ -70,7 +70,10 @@ export async function removeEntries(
   const expiresAt = new Date(now.getTime() + REMOVALS_KEPT_MS);
   const removals = ids.map((entryId, position): RemovalRecord => ({
     _id: `${totals._id}|${totals.changes}|${position}`,
-    ...{ agentId: totals._id, change: totals.changes, entryId, expiresAt },
+    agentId: totals._id,
+    change: totals.changes,
+    entryId,
+    expiresAt,
   }));
   await insertPlain(models.removals, removals, session);
   const bytes = records.reduce((sum, record) => sum + record.bytes + record.earlierBytes, 0);

@@ -182,10 +182,7 @@ const indexedChangeSchema = new Schema<IndexedChangeRecord>(
 );
 
 const auditSchema = new Schema<AuditRecord>(
-  {
-    ...{ _id: text, agentId: text, key: text, eventId: text, seq: count, valueJson: text, tags: [text] },
-    createdAt: date,
-  },
+  { _id: text, agentId: text, key: text, eventId: text, seq: count, valueJson: text, tags: [text], createdAt: date },
   { ...options, collection: "memory_audit" },
 );
 auditSchema.index({ agentId: 1, key: 1 });

@@ -25,8 +25,15 @@ export type PresentedEntry = ReturnType<typeof presentEntry>;
 export function presentAudit({ key, valueJson, tags, createdAt }: AuditRecord): PresentedEntry {
   const at = createdAt.toISOString();
   return {
-    ...{ key, namespace: AUDIT_NAMESPACE, value: parsed(valueJson), tags, version: 1 },
-    ...{ ttlSeconds: null, expiresAt: null, createdAt: at, updatedAt: at },
+    key,
+    namespace: AUDIT_NAMESPACE,
+    value: parsed(valueJson),
+    tags,
+    version: 1,
+    ttlSeconds: null,
+    expiresAt: null,
+    createdAt: at,
+    updatedAt: at,
   };
 }
 

@@ -126,8 +126,12 @@ export function createMemoryService({ connection, models, reader, quota, embedde
       const embedding = await embedder.embed(meaningOf(input.key, input.value), { owner: agentId });
       const at = now();
       const [written] = await writer.write({
-        ...{ agentId, drafts: [draftOf(input, at, embedding)], condition, now: at },
-        ...{ writeId: operation.newId("mem", at), mayHaveRun: operation.isRepeatable },
+        agentId,
+        drafts: [draftOf(input, at, embedding)],
+        condition,
+        now: at,
+        writeId: operation.newId("mem", at),
+        mayHaveRun: operation.isRepeatable,
       });
       const { record, outcome } = written as Written;
       return { entry: presentEntry(record), isNew: outcome === "created" };
@@ -139,8 +143,11 @@ export function createMemoryService({ connection, models, reader, quota, embedde
       requireDistinct(inputs);
       const at = now();
       const written = await writer.write({
-        ...{ agentId, drafts: inputs.map((input) => draftOf(input, at)), now: at },
-        ...{ writeId: operation.newId("mem", at), mayHaveRun: operation.isRepeatable },
+        agentId,
+        drafts: inputs.map((input) => draftOf(input, at)),
+        now: at,
+        writeId: operation.newId("mem", at),
+        mayHaveRun: operation.isRepeatable,
       });
       return written.map(({ record }) => presentEntry(record));
     },

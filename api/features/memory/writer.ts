@@ -65,7 +65,13 @@ const outcomeOf = (version: number) => (version === 1 ? "created" : "updated");
 function earlierVersion({ _id, version, valueJson, tags, bytes, writeId, updatedAt }: EntryRecord) {
   const earlier: EarlierVersionRecord = {
     _id: `${_id}|${version}`,
-    ...{ entryId: _id, version, valueJson, tags, bytes, writeId, updatedAt },
+    entryId: _id,
+    version,
+    valueJson,
+    tags,
+    bytes,
+    writeId,
+    updatedAt,
   };
   return earlier;
 }
@@ -126,11 +132,22 @@ export function createWriter({ connection, models, quota }: WriterDeps) {
       const earlierBytes =
         current === undefined ? 0 : current.earlierBytes + current.bytes - (trimmedBytes.get(_id) ?? 0);
       const record: EntryRecord = {
-        ...{ _id, agentId, namespace: draft.namespace, key: draft.key },
-        ...{ valueJson: draft.valueJson, tags: draft.tags, bytes: bytesOf(draft), earlierBytes },
-        ...{ version: (current?.version ?? 0) + 1, writeId: order.writeId },
-        ...{ ttlSeconds: draft.ttlSeconds, expiresAt: draft.expiresAt, embedding: draft.embedding },
-        ...{ change: totals.changes, createdAt: current?.createdAt ?? now, updatedAt: now },
+        _id,
+        agentId,
+        namespace: draft.namespace,
+        key: draft.key,
+        valueJson: draft.valueJson,
+        tags: draft.tags,
+        bytes: bytesOf(draft),
+        earlierBytes,
+        version: (current?.version ?? 0) + 1,
+        writeId: order.writeId,
+        ttlSeconds: draft.ttlSeconds,
+        expiresAt: draft.expiresAt,
+        embedding: draft.embedding,
+        change: totals.changes,
+        createdAt: current?.createdAt ?? now,
+        updatedAt: now,
       };
       added.entries += known === undefined ? 1 : 0;
       added.bytes += record.bytes + earlierBytes - (known === undefined ? 0 : known.bytes + known.earlierBytes);

@@ -278,7 +278,9 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
     name: "messages.fan-out",
     step: async (signal) => ((await step(signal)) ? 0 : timings.fanOutPollMs),
     // The lease of a topic expires by itself, and then it is served again.
-    ...{ retry: RETRY, failed: "can't hand out messages of a topic", log },
+    retry: RETRY,
+    failed: "can't hand out messages of a topic",
+    log,
   });
   return { step, loop };
 }

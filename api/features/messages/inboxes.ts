@@ -7,8 +7,14 @@ import type { InboxEntry, MessageModels, MessageRecord } from "./model.ts";
 export function inboxEntryOf(message: MessageRecord, agentId: string, seq: number): InboxEntry {
   const { _id, fromAgentId, topic } = message;
   return {
-    ...{ _id: inboxEntryId(_id, agentId), messageId: _id, agentId, seq },
-    ...{ fromAgentId, topic, readAt: null, isRead: false },
+    _id: inboxEntryId(_id, agentId),
+    messageId: _id,
+    agentId,
+    seq,
+    fromAgentId,
+    topic,
+    readAt: null,
+    isRead: false,
   };
 }
 

@@ -50,7 +50,8 @@ export const messagesModule = defineFeature({
     const fanOut = createFanOut({ connection, models, recorder, clock, log, timings, processId });
     const expireMessages = createExpireMessages({ connection, models, events, clock });
     const services: MessageDeps & TopicDeps = {
-      ...{ messageSender: sender, messageReader: reader },
+      messageSender: sender,
+      messageReader: reader,
       messageTopics: createTopicService(connection, models, clock),
     };
     const jobs: JobDefinition[] = [

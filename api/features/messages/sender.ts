@@ -47,7 +47,10 @@ export function receivedBy(message: MessageRecord, recipients: readonly string[]
     type: "message.received",
     record: { recordId: message._id, transactionId: message.transactionId, orderKey },
     body: eventBodyOf(message),
-    ...{ incarnation: 0, recipients, targets: [], occurredAt: message.createdAt },
+    incarnation: 0,
+    recipients,
+    targets: [],
+    occurredAt: message.createdAt,
   };
 }
 
@@ -134,8 +137,14 @@ export function createMessageSender(deps: MessageSenderDeps): MessageSender {
   const base = (fromAgentId: string, operation: Operation) => {
     const createdAt = clock.now();
     return {
-      ...{ _id: operation.newId("msg", createdAt), fromAgentId, createdAt },
-      ...{ topic: null, topicSeq: null, encrypted: null, replyTo: null, transactionId: null },
+      _id: operation.newId("msg", createdAt),
+      fromAgentId,
+      createdAt,
+      topic: null,
+      topicSeq: null,
+      encrypted: null,
+      replyTo: null,
+      transactionId: null,
     };
   };
 
@@ -144,7 +153,11 @@ export function createMessageSender(deps: MessageSenderDeps): MessageSender {
       const { contentType, replyTo = null, transactionId = null } = fields;
       const message: MessageRecord = {
         ...base(fromAgentId, operation),
-        ...{ toAgentId, topic, contentType, replyTo, transactionId },
+        toAgentId,
+        topic,
+        contentType,
+        replyTo,
+        transactionId,
         bodyJson: body === undefined ? null : JSON.stringify(body),
         encrypted: encrypted ?? null,
       };
@@ -158,8 +171,11 @@ export function createMessageSender(deps: MessageSenderDeps): MessageSender {
     sendUcp(fromAgentId, { toAgentId, type, payload }, operation) {
       const message: MessageRecord = {
         ...base(fromAgentId, operation),
-        ...{ toAgentId, contentType: UCP_CONTENT_TYPE, bodyJson: JSON.stringify({ type, payload }) },
-        ...{ ucpType: type, ucpParties: [...new Set([fromAgentId, toAgentId])] },
+        toAgentId,
+        contentType: UCP_CONTENT_TYPE,
+        bodyJson: JSON.stringify({ type, payload }),
+        ucpType: type,
+        ucpParties: [...new Set([fromAgentId, toAgentId])],
       };
       return store(message, operation);
     },

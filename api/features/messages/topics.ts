@@ -47,8 +47,13 @@ export function createTopicService(connection: Connection, models: MessageModels
       }
       const reached = await topics.findById(topic, null, { session }).lean();
       const record: SubscriptionRecord = {
-        ...{ _id, topic, agentId, deliveredSeq: reached?.seq ?? 0 },
-        ...{ isBlocked: false, missed: 0, createdAt },
+        _id,
+        topic,
+        agentId,
+        deliveredSeq: reached?.seq ?? 0,
+        isBlocked: false,
+        missed: 0,
+        createdAt,
       };
       await subscriptions.create([record], { session });
       return record;

@@ -172,9 +172,18 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   function beginTurn({ _id, holder, isSlow, width }: LaneRecord): void {
     const running: Turn["running"] = new Map();
     const turn: Turn = {
-      ...{ agentId: _id, holder: holder ?? "", isSlow, width, running },
-      ...{ wasPrompt: false, hasHung: false, isEmpty: false, changes: 0, arrivedAt: 0 },
-      ...{ startedAt: elapsedMs(), lookedAt: elapsedMs() },
+      agentId: _id,
+      holder: holder ?? "",
+      isSlow,
+      width,
+      running,
+      wasPrompt: false,
+      hasHung: false,
+      isEmpty: false,
+      changes: 0,
+      arrivedAt: 0,
+      startedAt: elapsedMs(),
+      lookedAt: elapsedMs(),
       startTimes: { [Symbol.iterator]: () => running.values().map(({ startedAt }) => startedAt) },
       more: Promise.withResolvers(),
     };

@@ -48,7 +48,9 @@ export const outboxModule = defineFeature({
         createDispatcher({
           outbox: createOutbox(models, timings.outbox),
           lanes: createLanes(models, timings.outbox.leaseMs),
-          ...{ send, log, owner: processId },
+          send,
+          log,
+          owner: processId,
           elapsedMs: () => performance.now(),
           pollMs: timings.outboxPollMs,
           slots: SLOT_LIMITS,

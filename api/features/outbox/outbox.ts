@@ -125,8 +125,13 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
   /** Starts an attempt, or records that there were too many. Null if another turn was first. */
   function beginAttempt(agentId: string, waiting: Waiting, holder: string): Promise<DispatchRecord | null> {
     const begun = {
-      ...{ startedAt: "$$NOW", finishedAt: null, outcome: "running", statusCode: null, error: null },
-      ...{ latencyMs: null, answer: null },
+      startedAt: "$$NOW",
+      finishedAt: null,
+      outcome: "running",
+      statusCode: null,
+      error: null,
+      latencyMs: null,
+      answer: null,
     };
     const maxAttempts = waiting.durable ? MAX_DURABLE_ATTEMPTS : MAX_ATTEMPTS;
     // A worker that dies during an attempt can't record that. The next one does.
@@ -148,7 +153,11 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
     for (let look = 1; ; look += 1) {
       const waiting = await model
         .find(waitingInLane(agentId), {
-          ...{ durable: 1, webhookId: 1, orderKey: 1, seq: 1, attemptCount: { $size: "$attempts" } },
+          durable: 1,
+          webhookId: 1,
+          orderKey: 1,
+          seq: 1,
+          attemptCount: { $size: "$attempts" },
           isDue: { $lte: ["$dueAt", "$$NOW"] },
         })
         .sort({ dueAt: 1 })

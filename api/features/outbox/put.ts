@@ -121,8 +121,17 @@ export function redeliveryOf(
 ): DispatchRecord {
   return {
     ...original,
-    ...{ _id, url, durable: false, kind: "redelivery", redeliveryOf: original._id },
-    ...{ status: "pending", dueAt: now, attempts: [], holder: null, waits: 0, createdAt: now },
+    _id,
+    url,
+    durable: false,
+    kind: "redelivery",
+    redeliveryOf: original._id,
+    status: "pending",
+    dueAt: now,
+    attempts: [],
+    holder: null,
+    waits: 0,
+    createdAt: now,
   };
 }
 
@@ -132,10 +141,26 @@ export function pingOf(
   { _id, eventId, now }: { _id: string; eventId: string; now: Date },
 ): DispatchRecord {
   return {
-    ...{ _id, eventId, eventType: PING, transactionId: null, orderKey: null, seq: 0 },
-    ...{ agentId, url, webhookId, durable: false, direct: false, kind: "ping", redeliveryOf: null },
+    _id,
+    eventId,
+    eventType: PING,
+    transactionId: null,
+    orderKey: null,
+    seq: 0,
+    agentId,
+    url,
+    webhookId,
+    durable: false,
+    direct: false,
+    kind: "ping",
+    redeliveryOf: null,
     bodyJson: JSON.stringify({ event: PING, webhookId, sentAt: now.toISOString() }),
-    ...{ status: "pending", dueAt: now, attempts: [], holder: null, waits: 0, createdAt: now },
+    status: "pending",
+    dueAt: now,
+    attempts: [],
+    holder: null,
+    waits: 0,
+    createdAt: now,
   };
 }
 

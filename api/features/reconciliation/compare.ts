@@ -41,8 +41,13 @@ export function escrowDifferences(record: TransactionRecord, escrow: ChainEscrow
     ]);
   }
   const terms = compareTerms(termsOf(record), {
-    ...{ buyer: escrow.buyer, seller: escrow.seller, token: escrow.token, amount: escrow.amount },
-    ...{ deadline: escrow.deadline, disputeWindow: escrow.disputeWindow, abandonmentGrace: escrow.abandonmentGrace },
+    buyer: escrow.buyer,
+    seller: escrow.seller,
+    token: escrow.token,
+    amount: escrow.amount,
+    deadline: escrow.deadline,
+    disputeWindow: escrow.disputeWindow,
+    abandonmentGrace: escrow.abandonmentGrace,
     criteriaHash: escrow.criteriaHash,
   });
   if (terms.length > 0) {

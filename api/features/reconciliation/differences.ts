@@ -122,7 +122,12 @@ export function createDifferences(deps: DifferencesDeps) {
           update: {
             $setOnInsert: {
               _id: `${network}:${kind}:${subject}:${String(seenAt.getTime())}`,
-              ...{ state: "suspected" as const, fields, looks: 1, checkAt: nextCheck(1), seenAt, repairedAt: null },
+              state: "suspected" as const,
+              fields,
+              looks: 1,
+              checkAt: nextCheck(1),
+              seenAt,
+              repairedAt: null,
             },
           },
           upsert: true,

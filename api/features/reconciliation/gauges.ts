@@ -13,7 +13,9 @@ export function addReconciliationGauges(
 ): void {
   const countOf = (name: string, help: string, states: DifferenceRecord["state"][]) => {
     metrics.addGauge({
-      ...{ name, help, labels: ["network", "kind"] },
+      name,
+      help,
+      labels: ["network", "kind"],
       read: () =>
         Promise.all(
           NETWORKS.flatMap((network) =>
@@ -31,7 +33,8 @@ export function addReconciliationGauges(
     "repaired",
   ]);
   metrics.addGauge({
-    ...{ name: "reconciliation_age_seconds", labels: ["network"] },
+    name: "reconciliation_age_seconds",
+    labels: ["network"],
     help: "Seconds since the last comparison with the contracts ended",
     read: async () => {
       const found = await passes.find({}, { finished: 1 }).lean();

@@ -52,7 +52,12 @@ export const reconciliationModule = defineFeature({
     function createNetwork(network: Network): DailyPass {
       const sides = createSides({ network, chain: chains[network], rereads });
       const differences = createDifferences({
-        ...{ network, differences: models.differences, sides, rereads, now, indexer: indexers[network] },
+        network,
+        differences: models.differences,
+        sides,
+        rereads,
+        now,
+        indexer: indexers[network],
         copies: {
           transaction: (transactionId) => transactions.findById(transactionId).lean(),
           standing: (wallet) => standings.findById(`${network}:${wallet}`).lean(),
@@ -61,7 +66,14 @@ export const reconciliationModule = defineFeature({
         recheckAfterMs: timings.recheckAfterMs,
       });
       return createDailyPass({
-        ...{ network, passes: models.passes, transactions, standings, sides, differences, now, timings },
+        network,
+        passes: models.passes,
+        transactions,
+        standings,
+        sides,
+        differences,
+        now,
+        timings,
         chain: chains[network],
         reached: () => progress.reached(),
       });

@@ -89,10 +89,7 @@ export function createDailyPass(deps: PassDeps) {
 
   const closedFrom = (escrowId: string, limit: number) =>
     transactions
-      .find({
-        ...{ network, escrowId: { $gte: escrowId as `0x${string}` } },
-        status: { $in: [...CLOSED_STATUSES] },
-      })
+      .find({ network, escrowId: { $gte: escrowId as `0x${string}` }, status: { $in: [...CLOSED_STATUSES] } })
       .sort({ escrowId: 1 })
       .limit(limit)
       .hint(BY_ESCROW_ID)

@@ -30,7 +30,9 @@ export async function embedPending(deps: EmbedPendingDeps, log: Logger, signal: 
     .lean<Pending[]>()
     .cursor();
   return await embedAll<Pending>({
-    ...{ encoder, pending, signal },
+    encoder,
+    pending,
+    signal,
     textOf: (record) => ({ text: searchTextOf(toListing(record)), spender: record.sellerAgentId }),
     async store(embedded) {
       const { modifiedCount } = await listings.bulkWrite(

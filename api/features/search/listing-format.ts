@@ -64,7 +64,12 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
   valuesOf(listing) {
     const { category, network, currency, deliveryType, sellerAgentId, price } = listing;
     return {
-      ...{ category, network, currency, deliveryType, sellerAgentId, price: Number(price) },
+      category,
+      network,
+      currency,
+      deliveryType,
+      sellerAgentId,
+      price: Number(price),
       ...rankingValuesOf(listing, 1, NEW_SELLER),
     };
   },

@@ -78,11 +78,18 @@ function withScore(match: RatedMatch, variety: number): RankedMatch {
   const priceFit = 1 + PRICE_WEIGHT * (1 - priceShare);
   const explanation = {
     score: relevance * qualityOf(listing, categoryFit) * trust * priceFit * variety,
-    ...{ relevance, meaning: Math.min(1, parts.meaning), words: parts.words },
-    ...{ completeness, prose, categoryFit },
-    ...{ trust, counterpartyWeight: counterpartyWeightOf(history), lateDeclineWeight: lateDeclineWeightOf(history) },
+    relevance,
+    meaning: Math.min(1, parts.meaning),
+    words: parts.words,
+    completeness,
+    prose,
+    categoryFit,
+    trust,
+    counterpartyWeight: counterpartyWeightOf(history),
+    lateDeclineWeight: lateDeclineWeightOf(history),
     earlyDeclineWeight: earlyDeclineWeightOf(history),
-    ...{ priceFit, variety },
+    priceFit,
+    variety,
   };
   return { ...match, explanation };
 }

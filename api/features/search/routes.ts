@@ -82,17 +82,15 @@ const discover = defineRoute({
 function present({ listing, relevance, history }: RankedMatch): z.input<typeof discoverResult> {
   const { id, title, description, category, price, priceUnit, currency, network, deliveryType } = listing;
   return {
-    ...{
-      serviceId: id,
-      title,
-      description,
-      category,
-      price: Number(price),
-      priceUnit,
-      currency,
-      network,
-      deliveryType,
-    },
+    serviceId: id,
+    title,
+    description,
+    category,
+    price: Number(price),
+    priceUnit,
+    currency,
+    network,
+    deliveryType,
     sellerAgentId: listing.sellerAgentId,
     sellerAddress: listing.sellerAddress,
     discoveryScore: discoveryScoreOf(history.score),

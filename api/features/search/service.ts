@@ -78,7 +78,9 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     const { category, network, sellerId, currency, deliveryType, minTrustScore = 0, maxPrice } = filter;
     const prices = await priceRanges(filter, currency === undefined ? CURRENCIES : [currency], etherPrice);
     const request: Request = {
-      ...{ text, limit, minScore: leastOnChainScoreOf(minTrustScore) },
+      text,
+      limit,
+      minScore: leastOnChainScoreOf(minTrustScore),
       filter: { category, network, sellerId, currency, deliveryType, prices },
       budgets: maxPrice === undefined ? [] : (prices ?? []),
     };
@@ -118,7 +120,10 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     }
 
     return await rankBest(search, {
-      ...{ limit, enough, hasBudget: budgets.length > 0, knowsMerit: knowsSellers },
+      limit,
+      enough,
+      hasBudget: budgets.length > 0,
+      knowsMerit: knowsSellers,
       isWanted: ({ history }) => minScore === null || history.score >= minScore,
       // A search for one seller's listings is for all of them.
       enoughOfSeller: filter.sellerId === undefined ? enough : Infinity,

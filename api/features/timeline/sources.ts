@@ -23,7 +23,10 @@ const TITLE_OF: Readonly<Record<ChainMove["type"], string>> = {
 /** The moves of an escrow on chain. The contract's states bound their number. */
 export function movesOf({ network, escrowId, escrow }: TransactionRecord): TimelineEntry[] {
   return (escrow?.moves ?? []).map(({ type, at, txHash, blockNumber }, position) => ({
-    ...{ at: at * 1_000, kind: "move", title: TITLE_OF[type], order: orderOf(position) },
+    at: at * 1_000,
+    kind: "move",
+    title: TITLE_OF[type],
+    order: orderOf(position),
     proof: { network, escrowId, event: type, txHash, blockNumber },
   }));
 }
@@ -34,8 +37,11 @@ export function auditSource(auditOf: AuditMemory["auditOf"]): TimelineSource {
     async entriesOf(transactionId, agentId) {
       const found = await auditOf(transactionId, agentId);
       return found.map(({ namespace, key, tags, createdAt }, position) => ({
-        ...{ at: Date.parse(createdAt), kind: "audit", title: `Audit entry: ${tags.join(", ")}` },
-        ...{ proof: { namespace, key }, order: orderOf(position) },
+        at: Date.parse(createdAt),
+        kind: "audit",
+        title: `Audit entry: ${tags.join(", ")}`,
+        proof: { namespace, key },
+        order: orderOf(position),
       }));
     },
   };
@@ -61,7 +67,9 @@ export function webhookSource(dispatches: DispatchModel): TimelineSource {
         .lean<DispatchFacts[]>();
       return found.flatMap(({ _id, eventId, eventType, attempts }) =>
         attempts.map(({ startedAt, outcome, statusCode }, index): TimelineEntry => ({
-          ...{ at: startedAt.getTime(), kind: "webhook", order: `${_id}/${orderOf(index)}` },
+          at: startedAt.getTime(),
+          kind: "webhook",
+          order: `${_id}/${orderOf(index)}`,
           title: `Webhook ${eventType}, attempt ${index + 1}: ${outcome}`,
           proof: { deliveryId: _id, eventId, attempt: index + 1, outcome, statusCode },
         })),
@@ -76,7 +84,10 @@ export function messageSource(messagesOf: MessageReader["messagesOf"]): Timeline
     async entriesOf(transactionId, agentId) {
       const found = await messagesOf(transactionId, agentId, MAX_MESSAGES);
       return found.map(({ _id, fromAgentId, createdAt }) => ({
-        ...{ at: createdAt.getTime(), kind: "message", order: _id, proof: { messageId: _id } },
+        at: createdAt.getTime(),
+        kind: "message",
+        order: _id,
+        proof: { messageId: _id },
         title: fromAgentId === agentId ? "Message to the other party" : "Message from the other party",
       }));
     },

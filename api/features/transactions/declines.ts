@@ -31,8 +31,11 @@ const times = (...conditions: object[]) => ({ $sum: { $cond: [{ $and: conditions
 
 function endedBy(network: Network, sellers: readonly string[], statuses: readonly TransactionStatus[]) {
   return {
-    ...{ network, sellerAddress: { $in: [...sellers] }, status: { $in: [...statuses] } },
-    ...{ unsolicited: false, "escrow.settledAt": { $gt: 0 } },
+    network,
+    sellerAddress: { $in: [...sellers] },
+    status: { $in: [...statuses] },
+    unsolicited: false,
+    "escrow.settledAt": { $gt: 0 },
   };
 }
 

@@ -251,9 +251,19 @@ schema.index({ network: 1, leftToBuyer: 1, "escrow.windowEnd": 1, _id: 1 }, whil
 schema.index({ network: 1, leftToBuyer: 1, payloadReceivedAt: 1, "escrow.deliveredAt": 1 }, whileDelivered);
 /** What the market figures read of an ended escrow, so that they read no documents. An escrow gets its entry when it ends. */
 export const MARKET_INDEX: Readonly<Record<string, 1>> = {
-  ...{ network: 1, "escrow.settledAt": 1, category: 1, status: 1, buyerAddress: 1, sellerAddress: 1, quantity: 1 },
-  ...{ lockedAmount: 1, "escrow.valueUsd": 1, "escrow.sellerAmount": 1 },
-  ...{ "escrow.createdAt": 1, "escrow.deliveredAt": 1, "escrow.disputedAt": 1 },
+  network: 1,
+  "escrow.settledAt": 1,
+  category: 1,
+  status: 1,
+  buyerAddress: 1,
+  sellerAddress: 1,
+  quantity: 1,
+  lockedAmount: 1,
+  "escrow.valueUsd": 1,
+  "escrow.sellerAmount": 1,
+  "escrow.createdAt": 1,
+  "escrow.deliveredAt": 1,
+  "escrow.disputedAt": 1,
 };
 schema.index({ ...MARKET_INDEX }, { name: "market", partialFilterExpression: { "escrow.settledAt": { $gt: 0 } } });
 
@@ -261,8 +271,15 @@ schema.index({ ...MARKET_INDEX }, { name: "market", partialFilterExpression: { "
 export const CHECKOUT_OUTCOMES_INDEX = "checkout-outcomes";
 schema.index(
   {
-    ...{ network: 1, sellerAddress: 1, status: 1, "escrow.settledAt": 1, deadline: 1 },
-    ...{ "escrow.createdAt": 1, quoteExpiresAt: 1, buyerAddress: 1, unsolicited: 1 },
+    network: 1,
+    sellerAddress: 1,
+    status: 1,
+    "escrow.settledAt": 1,
+    deadline: 1,
+    "escrow.createdAt": 1,
+    quoteExpiresAt: 1,
+    buyerAddress: 1,
+    unsolicited: 1,
   },
   {
     name: CHECKOUT_OUTCOMES_INDEX,

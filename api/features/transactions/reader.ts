@@ -78,7 +78,8 @@ export function createTransactionReader(options: ReaderOptions) {
     const chainTime = chainTimes[record.network];
     const [{ block, escrows }] = await Promise.all([
       indexers[record.network].escrows([record.escrowId], {
-        ...{ minBlock, signal },
+        minBlock,
+        signal,
         ...(moveWaitMs === undefined ? { waitMs: options.waitMs } : { waitMs: moveWaitMs, lane: "moves" }),
       }),
       chainTime.latest(),

@@ -17,8 +17,11 @@ export interface WebhookSendOptions {
 }
 
 const dropped = (error: string): AttemptResult => ({
-  ...{ outcome: "dropped", statusCode: null, error },
-  ...{ latencyMs: null, answer: null },
+  outcome: "dropped",
+  statusCode: null,
+  error,
+  latencyMs: null,
+  answer: null,
 });
 
 /**

@@ -36,7 +36,6 @@ function presentDispatch(record: ListedDispatch) {
     kind: record.kind,
     status: record.status,
     attempts: record.attempts.map((attempt) => ({
-      ...{ latencyMs: null, answer: null },
       ...attempt,
       startedAt: attempt.startedAt.toISOString(),
       finishedAt: attempt.finishedAt?.toISOString() ?? null,

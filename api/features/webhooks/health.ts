@@ -41,7 +41,10 @@ export function createWebhookHealth({ connection, webhooks, recorder, now }: Web
         // The same webhook can be enabled and fail again.
         record: { recordId: `${_id}:${since}`, transactionId: null, orderKey: null },
         body: { ...body, disabledAt: disabledAt.toISOString() },
-        ...{ incarnation: 0, recipients: [agentId], targets: [], occurredAt: disabledAt },
+        incarnation: 0,
+        recipients: [agentId],
+        targets: [],
+        occurredAt: disabledAt,
       };
       await recorder.record([announcement], session);
     });

@@ -57,7 +57,9 @@ type Position = Pick<DispatchRecord, "_id" | "createdAt">;
 /** Selects the dispatches of a webhook that have failed, after a position. Redeliveries are found by their event. */
 export function missedFilter(agentId: string, webhookId: string, after: Position) {
   return {
-    ...{ agentId, webhookId, status: { $in: ["failed", "dropped"] as ("failed" | "dropped")[] } },
+    agentId,
+    webhookId,
+    status: { $in: ["failed", "dropped"] as ("failed" | "dropped")[] },
     // The first condition is redundant, but it bounds the index range however MongoDB plans the second one.
     createdAt: { $gte: after.createdAt },
     $or: [{ createdAt: { $gt: after.createdAt } }, { createdAt: after.createdAt, _id: { $gt: after._id } }],

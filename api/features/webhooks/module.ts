@@ -59,7 +59,9 @@ export const webhooksModule = defineFeature({
     const redeliveries = createRedeliveries({ ...queueing, log: dispatchLog, health });
     const services: SecretDeps & DispatchDeps & RegistrationDeps = {
       webhookSecrets: secrets,
-      ...{ dispatchLog, redeliveries, registrations },
+      dispatchLog,
+      redeliveries,
+      registrations,
       missedEvents: createMissedEvents(queueing),
     };
     return {

@@ -21,7 +21,11 @@ const general = { tag: "Webhooks", auth: "apiKey", limitClass: "general", budget
 /** A registered webhook as the API answers it. */
 export function presentWebhook({ _id, url, events, durable, status, ...record }: WebhookRecord) {
   return {
-    ...{ webhookId: _id, url, events, durable, status },
+    webhookId: _id,
+    url,
+    events,
+    durable,
+    status,
     failingSince: record.failingSince?.toISOString() ?? null,
     disabledAt: record.disabledAt?.toISOString() ?? null,
     createdAt: record.createdAt.toISOString(),

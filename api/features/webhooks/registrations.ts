@@ -111,8 +111,17 @@ export function createRegistrations(deps: RegistrationsDeps): Registrations {
         const earlier = mayExist ? await model.findOne({ _id, agentId }).lean<WebhookRecord | null>() : null;
         if (earlier !== null) return earlier;
         const record: WebhookRecord = {
-          ...{ _id, agentId, slot: await freeSlot(agentId), url, events: [...events], durable },
-          ...{ status: "active", failingSince: null, disabledAt: null, createdAt, updatedAt: createdAt },
+          _id,
+          agentId,
+          slot: await freeSlot(agentId),
+          url,
+          events: [...events],
+          durable,
+          status: "active",
+          failingSince: null,
+          disabledAt: null,
+          createdAt,
+          updatedAt: createdAt,
         };
         try {
           await model.create([record]);

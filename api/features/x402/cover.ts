@@ -49,7 +49,9 @@ export function createCover({ claims, network, chain, timings }: CoverDeps): Req
     const { blockNumber, blockTimestamp } = holding;
     const valid = others.filter(({ payment }) => BigInt(payment?.validBefore ?? 0) > BigInt(blockTimestamp));
     const authorizations = valid.map(({ token, payer, nonce }) => ({
-      ...{ token: token as Address, from: payer as Address, nonce: nonce as Hex },
+      token: token as Address,
+      from: payer as Address,
+      nonce: nonce as Hex,
     }));
     const areUsed = await reads.areAuthorizationsUsed(authorizations, blockNumber);
     return valid.filter((_, index) => areUsed[index] === false);

@@ -70,7 +70,10 @@ export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOp
   function termsOf(charge: Pick<Charge, "amount" | "description">, path: string, clocks: Clocks): Terms | undefined {
     if (payTo === undefined || token === undefined) return undefined;
     return {
-      ...{ network, payTo, amount: charge.amount, description: charge.description },
+      network,
+      payTo,
+      amount: charge.amount,
+      description: charge.description,
       token: { address: token, ...USDC_DOMAINS[network] },
       resource: publicUrl + path,
       leadSeconds: leadOf(clocks),
@@ -115,12 +118,16 @@ export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOp
   function demand(charge: Charge, terms: Terms | undefined, { code, message, reason, details }: Demand): Answer {
     const signable = terms !== undefined && settlesSigned ? terms : undefined;
     const body = paymentRequiredBody({
-      ...{ code, message, budget: charge.budget, details },
+      code,
+      message,
+      budget: charge.budget,
+      details,
       payment: offerOf(charge, terms, instructionsOf(charge, terms)),
       accepts: signable === undefined ? undefined : [requirementsV1(signable)],
     });
     return {
-      ...{ status: PAYMENT_REQUIRED, code },
+      status: PAYMENT_REQUIRED,
+      code,
       type: "application/json",
       headers: signable === undefined ? {} : { "PAYMENT-REQUIRED": paymentRequiredHeader(signable, reason ?? message) },
       body: JSON.stringify(body),
@@ -132,7 +139,10 @@ export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOp
     const payment = offerOf(charge, terms, instructions);
     const body = paymentRequiredBody({ ...says, budget: charge.budget, payment });
     return {
-      ...{ status: PAYMENT_REQUIRED, code: says.code, type: "application/json", body: JSON.stringify(body) },
+      status: PAYMENT_REQUIRED,
+      code: says.code,
+      type: "application/json",
+      body: JSON.stringify(body),
       headers: retrySeconds === undefined ? {} : { "Retry-After": String(retrySeconds) },
     };
   }
@@ -154,15 +164,21 @@ export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOp
       const isClockAhead = reason === "expired" && leadOf(clocks) > 0;
       const { chainTime, wallTime } = clocks;
       return demand(charge, terms, {
-        ...{ code, message, reason, details: isClockAhead ? { reason, chainTime, wallTime } : { reason } },
+        code,
+        message,
+        reason,
+        details: isClockAhead ? { reason, chainTime, wallTime } : { reason },
       });
     },
 
     /** Says that the outcome of a settlement is unknown. It asks for no other payment (decision 49). */
     pending: (charge: Charge, terms: Terms | undefined, txHash: string | undefined): Answer =>
       holdOff(charge, terms, {
-        ...{ code: "settlement_pending", message: PENDING_MESSAGE, instructions: REPEAT_INSTRUCTIONS },
-        ...{ details: txHash === undefined ? {} : { txHash }, retrySeconds: RETRY_SECONDS },
+        code: "settlement_pending",
+        message: PENDING_MESSAGE,
+        instructions: REPEAT_INSTRUCTIONS,
+        details: txHash === undefined ? {} : { txHash },
+        retrySeconds: RETRY_SECONDS,
       }),
 
     /** Adds the receipt of a payment to the answer that it paid for. */

@@ -25,7 +25,9 @@ export function facilitatorAuthorization(url: string, key: FacilitatorKey): Crea
     const token = await new SignJWT({ uris: [`POST ${base}/${endpoint}`] })
       .setProtectedHeader({
         alg: key.privateKey.asymmetricKeyType === "ed25519" ? "EdDSA" : "ES256",
-        ...{ kid: key.id, typ: "JWT", nonce: randomBytes(NONCE_BYTES).toString("hex") },
+        kid: key.id,
+        typ: "JWT",
+        nonce: randomBytes(NONCE_BYTES).toString("hex"),
       })
       .setSubject(key.id)
       .setIssuer("cdp")

@@ -64,8 +64,12 @@ export function officialPayment({ version, authorization, signature }: SignedPro
   const payload = {
     signature,
     authorization: {
-      ...{ from, to, nonce, value: String(value) },
-      ...{ validAfter: String(validAfter), validBefore: String(validBefore) },
+      from,
+      to,
+      nonce,
+      value: String(value),
+      validAfter: String(validAfter),
+      validBefore: String(validBefore),
     },
   };
   if (version === 2) {

@@ -91,7 +91,10 @@ export function claimModel(connection: Connection): ClaimModel {
     {
       _id: text,
       network: { ...text, enum: NETWORKS },
-      ...{ token: text, payer: text, payTo: text, amount: text },
+      token: text,
+      payer: text,
+      payTo: text,
+      amount: text,
       txHash: String,
       position: Number,
       nonce: String,

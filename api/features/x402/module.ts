@@ -62,29 +62,34 @@ export const x402Module = defineFeature({
     };
     const counters = createPaymentCounters(metrics);
     const claims = createClaims({ connection, ...models, credit, onPaid: counters.paid, timings });
-    const chain = createPaymentChain({
-      ...{ network, rpcUrl: rpcUrls[network] },
-      deployment: chains[network].deployment,
-    });
+    const chain = createPaymentChain({ network, rpcUrl: rpcUrls[network], deployment: chains[network].deployment });
     const facilitator = facilitatorOf(env, { ...models, leases: leaseModel(connection), processId });
     const settlements =
       facilitator === undefined
         ? undefined
         : createSettlements({
-            ...{ chain, facilitator, log },
+            chain,
+            facilitator,
+            log,
             noteTransaction: (claim, txHash) => claims.noteTransaction(claim, txHash),
             onOutcome: counters.settlement,
           });
     const packs = createPacks(settings);
     const desk = createDesk({
-      ...{ settings, publicUrl },
+      settings,
+      publicUrl,
       token: chains[network].token("USDC")?.address,
       settlesSigned: facilitator !== undefined,
     });
     const payee = payTo === undefined ? undefined : createPayeeCheck(chain, payTo);
     const chainTime = createChainTime({ chain: chains[network], maxAgeMs: CHAIN_TIME_MAX_AGE_MS });
     const gate = createPaymentGate({
-      ...{ settings, packs, desk, claims, settlements, log },
+      settings,
+      packs,
+      desk,
+      claims,
+      settlements,
+      log,
       reservations: createReservations({ claims, chain, facilitator }),
       requireCover: createCover({ claims, network, chain, timings }),
       requirePayee: async (signal) => payee?.require(signal),
@@ -94,7 +99,9 @@ export const x402Module = defineFeature({
       settlements === undefined ? undefined : finishSettlements({ claims, settlements, log, timeoutMs });
     const services: X402Deps = { packs };
     return {
-      ...{ services, models, gate },
+      services,
+      models,
+      gate,
       loops: unfinished === undefined ? [] : [unfinished.loop],
       /** Finishes what is unfinished now. For tests, which don't run the loop. */
       finish: async () => unfinished?.look(),

@@ -22,7 +22,9 @@ export type Packs = ReturnType<typeof createPacks>;
 export function createPacks({ prices, packCalls }: Pick<X402Settings, "prices" | "packCalls">) {
   const all = CALL_CLASSES.flatMap((kind) =>
     packCalls.map((calls): Pack => ({
-      ...{ packId: `${kind}-${calls}`, class: kind, calls },
+      packId: `${kind}-${calls}`,
+      class: kind,
+      calls,
       amount: prices[kind] * BigInt(calls),
     })),
   );

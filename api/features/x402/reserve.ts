@@ -84,7 +84,9 @@ export function createReservations({ claims, chain, facilitator }: ReservationDe
         ...claimOf(terms, authorization.from, purpose),
         nonce: authorization.nonce,
         payment: {
-          ...{ version, signature, txHashes: [] },
+          version,
+          signature,
+          txHashes: [],
           validAfter: String(authorization.validAfter),
           validBefore: String(authorization.validBefore),
           fromBlock: Math.max(0, head.number - SEARCH_MARGIN_BLOCKS),
@@ -112,7 +114,8 @@ export function createReservations({ claims, chain, facilitator }: ReservationDe
       for (const { position, nonce } of paying) {
         const claim = await claims.reserve({
           ...claimOf(terms, from, purpose),
-          ...{ txHash, position },
+          txHash,
+          position,
           ...(nonce === undefined ? {} : { nonce: nonce.toLowerCase() }),
         });
         if (claim !== undefined) return claim;

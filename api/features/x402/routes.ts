@@ -23,7 +23,10 @@ const packOutput = z.object({
 });
 
 const present = ({ packId, class: kind, calls, amount }: Pack) => ({
-  ...{ packId, class: kind, calls, price: dollars(amount) },
+  packId,
+  class: kind,
+  calls,
+  price: dollars(amount),
 });
 
 const listPacks = defineRoute({

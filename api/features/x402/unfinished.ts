@@ -58,7 +58,9 @@ export function finishSettlements({ claims, settlements, log, timeoutMs }: Unfin
       await look();
       return PAUSE_MS;
     },
-    ...{ retry: RETRY, failed: "couldn't finish x402 settlements", log },
+    retry: RETRY,
+    failed: "couldn't finish x402 settlements",
+    log,
   });
   return { look, loop };
 }
@@ -70,7 +72,11 @@ function isSigned(claim: ClaimRecord): claim is SignedClaim {
 /** The terms that a claim was made for. What was bought doesn't matter any more. */
 function termsOf({ network, token, payTo, amount }: SignedClaim): Terms {
   return {
-    ...{ network, payTo: payTo as Address, amount: BigInt(amount), resource: "", description: "" },
+    network,
+    payTo: payTo as Address,
+    amount: BigInt(amount),
+    resource: "",
+    description: "",
     token: { address: token as Address, ...USDC_DOMAINS[network] },
   };
 }

@@ -43,7 +43,9 @@ export function purposeOf(
   { paymentId }: Presented,
 ): Purpose {
   return {
-    ...{ agentId, keyId, requestHash },
+    agentId,
+    keyId,
+    requestHash,
     ...(paymentId === undefined ? {} : { paymentId }),
     ...(operationId === undefined ? {} : { operationId }),
     ...(charge.pack === undefined ? {} : { pack: charge.pack }),

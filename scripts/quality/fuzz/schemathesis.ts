@@ -97,7 +97,10 @@ export async function fuzz({ url, facts, examples, seed, only }: FuzzOptions): P
   const { output } = await run(join(VENV, "bin", "schemathesis"), args, { capture: true, env });
   const raw = readReport(report, output);
   return {
-    ...{ operations: raw.operations.tested, cases: raw.test_cases.generated, complete: raw.complete, output },
+    operations: raw.operations.tested,
+    cases: raw.test_cases.generated,
+    complete: raw.complete,
+    output,
     failures: raw.failures.map(({ title, operations }) => ({
       title,
       operations: operations.map(({ label }) => label ?? ""),

@@ -30,8 +30,8 @@ export const DECLINE_FAULTS: ApiMutant[] = [
   {
     fault: "an escrow without a checkout counts as an order",
     file: DECLINES,
-    from: '...{ unsolicited: false, "escrow.settledAt": { $gt: 0 } },',
-    to: '...{ "escrow.settledAt": { $gt: 0 } },',
+    from: 'unsolicited: false,\n    "escrow.settledAt": { $gt: 0 },',
+    to: '"escrow.settledAt": { $gt: 0 },',
     tests: TESTS,
   },
   {

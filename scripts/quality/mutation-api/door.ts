@@ -81,15 +81,15 @@ export const DOOR_FAULTS: ApiMutant[] = [
   {
     fault: "a common admission ignores the end of a key",
     file: COMMON,
-    from: "...{ hash: keyHash, expiresAt: null, suspendedUntil: null },",
-    to: "...{ hash: keyHash, suspendedUntil: null },",
+    from: "hash: keyHash,\n          expiresAt: null,\n          suspendedUntil: null,",
+    to: "hash: keyHash, suspendedUntil: null,",
     tests: ["auth/keys.test.ts"],
   },
   {
     fault: "a common admission ignores a suspension",
     file: COMMON,
-    from: "...{ hash: keyHash, expiresAt: null, suspendedUntil: null },",
-    to: "...{ hash: keyHash, expiresAt: null },",
+    from: "hash: keyHash,\n          expiresAt: null,\n          suspendedUntil: null,",
+    to: "hash: keyHash, expiresAt: null,",
     tests: ["auth/suspension.test.ts"],
   },
   {

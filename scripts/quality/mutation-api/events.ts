@@ -143,8 +143,8 @@ export const EVENT_FAULTS: ApiMutant[] = [
   {
     fault: "a redelivery of a durable webhook is durable",
     file: PUT,
-    from: '...{ _id, url, durable: false, kind: "redelivery"',
-    to: '...{ _id, url, kind: "redelivery"',
+    from: '_id,\n    url,\n    durable: false,\n    kind: "redelivery"',
+    to: '_id, url, kind: "redelivery"',
     tests: REDELIVERY_TESTS,
   },
   {

@@ -39,9 +39,13 @@ stack.failure.catch(() => {
 
 async function runFile(lane: string, file: string): Promise<FileOutcome> {
   const outcome = await runMochaFile({
-    ...{ stage: "api", file: join("test", "api", file), cwd: resolve(lane), bail: true },
+    stage: "api",
+    file: join("test", "api", file),
+    cwd: resolve(lane),
+    bail: true,
     env: { TEST_STACK: stack.factsPath },
-    ...{ limitMs: FILE_LIMIT_MS, signal: lost.signal },
+    limitMs: FILE_LIMIT_MS,
+    signal: lost.signal,
   });
   // Without the stack every test fails, and that finds no fault.
   if (lost.signal.aborted) throw new Error("a service of the stack has ended");

@@ -130,7 +130,9 @@ async function judge<M extends Mutant>(campaign: Campaign<M>, lane: string, muta
   const original = readFileSync(path, "utf8");
   writeFileSync(path, withFault(original, mutant));
   const verdict = (result: Pick<Verdict, "foundBy" | "crash">): Verdict => ({
-    ...{ fault: mutant.fault, file: mutant.file, ...result },
+    fault: mutant.fault,
+    file: mutant.file,
+    ...result,
     seconds: (performance.now() - started) / 1_000,
   });
   const restore = (): void => {

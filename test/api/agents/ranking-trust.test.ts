@@ -6,8 +6,13 @@ import { NEW_STANDING } from "../../../api/features/agents/standings.ts";
 
 describe("the trust that ranks a seller", () => {
   const history: TradingHistory = {
-    ...{ score: 100, distinctCounterparties: 10, topCounterpartyCount: 1, settledCount: 10 },
-    ...{ released: 10, lateDeclines: 0, earlyDeclineShare: 0 },
+    score: 100,
+    distinctCounterparties: 10,
+    topCounterpartyCount: 1,
+    settledCount: 10,
+    released: 10,
+    lateDeclines: 0,
+    earlyDeclineShare: 0,
   };
   const cases: [what: string, history: TradingHistory, trust: number][] = [
     ["[D23] is nearly the discoveryScore with ten counterparties", history, 0.95],

@@ -54,8 +54,16 @@ describe("the agent registry", () => {
       const { body } = await get(`${AGENTS}/${agentId}`, agents.beta.apiKey);
       const { createdAt, ...data } = body.data;
       assert.deepEqual(data, {
-        ...{ agentId, agentName: "Alpha Works", description: null, walletAddress, publicKey, kyaLevel: 0 },
-        ...{ onChainScore: 37, scores: { "base-sepolia": 37, base: 4 }, discoveryScore: 0.37, similarTo: [] },
+        agentId,
+        agentName: "Alpha Works",
+        description: null,
+        walletAddress,
+        publicKey,
+        kyaLevel: 0,
+        onChainScore: 37,
+        scores: { "base-sepolia": 37, base: 4 },
+        discoveryScore: 0.37,
+        similarTo: [],
       });
       assert.ok(Date.parse(createdAt) > 0);
       assert.deepEqual((await list(`wallet=${walletAddress}`)).body.data, [body.data]);

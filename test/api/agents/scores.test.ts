@@ -46,8 +46,12 @@ describe("scores", () => {
       const answer = await api.request("GET", `${SCORE}?address=${address.toLowerCase()}`);
       assert.deepEqual(answer.body, {
         address,
-        ...{ network: "base-sepolia", onChainScore: 0, discoveryScore: 0, graduated: false },
-        ...{ graduationScore: 10, maxJobValueUsd: 10 },
+        network: "base-sepolia",
+        onChainScore: 0,
+        discoveryScore: 0,
+        graduated: false,
+        graduationScore: 10,
+        maxJobValueUsd: 10,
       });
     });
 

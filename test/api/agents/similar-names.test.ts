@@ -90,11 +90,10 @@ describe("similar names", () => {
     const crowded = 5_000;
     const records = Array.from({ length: crowded }, (_, n) => ({
       _id: `agt_${String(n).padStart(32, "0")}`,
-      ...{
-        agentName: "Herd",
-        nameSkeletons: nameSkeletons("Herd"),
-        walletKey: `0x${n.toString(16).padStart(40, "0")}`,
-      },
+
+      agentName: "Herd",
+      nameSkeletons: nameSkeletons("Herd"),
+      walletKey: `0x${n.toString(16).padStart(40, "0")}`,
     }));
     const rare = {
       _id: "agt_00000000000000000000000000004999a",

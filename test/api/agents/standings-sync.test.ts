@@ -50,7 +50,10 @@ describe("the sync of standings", () => {
   const parts = () => {
     const indexers = { "base-sepolia": testnet, base: mainnet };
     const standings = createStandings({
-      ...{ models, indexers, clock: systemClock, declinesOf: () => Promise.resolve(declines) },
+      models,
+      indexers,
+      clock: systemClock,
+      declinesOf: () => Promise.resolve(declines),
       onScores: () => Promise.resolve(),
     });
     return { standings, sync: createStandingsSync({ models, copies: standings, indexers, chains: indexers }) };

@@ -37,21 +37,31 @@ describe("an agent's trust record", () => {
       const { indexedBlock, ...data } = body.data;
       assert.ok(indexedBlock > 0);
       assert.deepEqual(data, {
-        ...{ agentId: reader.agentId, walletAddress: reader.walletAddress, network: "base-sepolia" },
+        agentId: reader.agentId,
+        walletAddress: reader.walletAddress,
+        network: "base-sepolia",
         kya: { level: 0, name: "Unverified", maxJobValueUsd: 1_000 },
-        ...{ onChainScore: 0, scores: { "base-sepolia": 0, base: 0 }, discoveryScore: 0 },
+        onChainScore: 0,
+        scores: { "base-sepolia": 0, base: 0 },
+        discoveryScore: 0,
         escrows: { asBuyer: 0, asSeller: 0 },
         outcomes: {
-          ...{ released: 0, settled: 0, disputesWon: 0, disputesLost: 0, disputesSplit: 0 },
-          ...{ abandoned: 0, declined: 0, lateDeclines: 0, earlyDeclines: 0 },
+          released: 0,
+          settled: 0,
+          disputesWon: 0,
+          disputesLost: 0,
+          disputesSplit: 0,
+          abandoned: 0,
+          declined: 0,
+          lateDeclines: 0,
+          earlyDeclines: 0,
         },
-        ...{
-          earlyDeclineShare: 0,
-          distinctCounterparties: 0,
-          topCounterpartyShare: 0,
-          medianDealUsd: null,
-          settledVolumeUsd: "0",
-        },
+
+        earlyDeclineShare: 0,
+        distinctCounterparties: 0,
+        topCounterpartyShare: 0,
+        medianDealUsd: null,
+        settledVolumeUsd: "0",
         scoreHistory: [],
       });
       assert.strictEqual(body.nextCursor, null);
@@ -79,8 +89,15 @@ describe("an agent's trust record", () => {
         [3, 3, 0.03, { asBuyer: 0, asSeller: 4 }],
       );
       assert.deepEqual(data.outcomes, {
-        ...{ released: 3, settled: 3, disputesWon: 0, disputesLost: 0, disputesSplit: 0 },
-        ...{ abandoned: 0, declined: 1, lateDeclines: 0, earlyDeclines: 1 },
+        released: 3,
+        settled: 3,
+        disputesWon: 0,
+        disputesLost: 0,
+        disputesSplit: 0,
+        abandoned: 0,
+        declined: 1,
+        lateDeclines: 0,
+        earlyDeclines: 1,
       });
       assert.deepEqual(
         [data.distinctCounterparties, data.topCounterpartyShare, data.medianDealUsd, data.settledVolumeUsd],

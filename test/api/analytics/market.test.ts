@@ -221,7 +221,10 @@ describe("the workers that compute market figures", () => {
     /** A worker that is paused while it looks up its page's wallets, as often as there are pages. */
     function paused(processId: string, onPause: () => Promise<unknown>) {
       return createMarketRollup({
-        ...{ network: NETWORK, connection, figures: figures(), chain: chains[NETWORK] },
+        network: NETWORK,
+        connection,
+        figures: figures(),
+        chain: chains[NETWORK],
         transactions: features.transactions.models.transactions,
         standings: {
           of: async (network, wallets) => {

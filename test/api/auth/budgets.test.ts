@@ -58,7 +58,10 @@ describe("daily budgets", () => {
   };
   const admit = ({ apiKey }: TestAgent, budget: CallClass): Promise<Admission> =>
     api.container.doorkeeper.admit({
-      ...{ auth: "apiKey", rateClass: "general", budget, ip: "192.0.2.1" },
+      auth: "apiKey",
+      rateClass: "general",
+      budget,
+      ip: "192.0.2.1",
       headers: { "x-api-key": [apiKey] },
     });
 
@@ -298,7 +301,8 @@ describe("daily budgets", () => {
       const agent = await register();
       const other = await startTestApi({
         search: true,
-        ...{ clock, env: { limits: limitsWith(RAISED, SMALL) } },
+        clock,
+        env: { limits: limitsWith(RAISED, SMALL) },
         databaseName: api.container.connection.name,
       });
       await other.request("GET", SERVICE, { key: agent.apiKey });

@@ -31,10 +31,15 @@ describe("a common admission", () => {
   /** Asks for a call of the budget `api` as a process whose day is this one. */
   async function isAdmitted(day: Date): Promise<boolean> {
     const { filter, update } = commonAdmission({
-      ...{ callId: "call", keyHash: hashApiKey(agent.apiKey), day, servedType: undefined },
+      callId: "call",
+      keyHash: hashApiKey(agent.apiKey),
+      day,
+      servedType: undefined,
       window: { rateClass: "general", limit: 2 },
       budget: { type: "api", base: 2 },
-      ...{ settled: { served: [], released: [] }, leaseMs: 60 * SECOND, offsetMs: 0 },
+      settled: { served: [], released: [] },
+      leaseMs: 60 * SECOND,
+      offsetMs: 0,
     });
     return (await access().findOneAndUpdate(filter, update)) !== null;
   }

@@ -53,7 +53,9 @@ describe("the text of a sign-in", () => {
       [
         "with every optional field",
         text({
-          ...{ expirationTime: at(60), notBefore: at(-60), requestId: "deal-1%20" },
+          expirationTime: at(60),
+          notBefore: at(-60),
+          requestId: "deal-1%20",
           resources: [
             "https://market.test/terms",
             "ipfs://bafybeiemxf5abjwjbikoz4mc3a3dla6ual3jsgpdr4cjr3oz3evfyavhwq/",

@@ -27,7 +27,10 @@ describe("a key that doesn't wait", () => {
 
   const search = ({ apiKey }: TestAgent) =>
     api.container.doorkeeper.admit({
-      ...{ auth: "apiKey", rateClass: "search", budget: undefined, ip: "::1" },
+      auth: "apiKey",
+      rateClass: "search",
+      budget: undefined,
+      ip: "::1",
       headers: { "x-api-key": [apiKey] },
     });
 

@@ -33,7 +33,10 @@ describe("the usage of an agent", () => {
       });
     const admit = () =>
       api.container.doorkeeper.admit({
-        ...{ auth: "apiKey", rateClass: "general", budget: "search", ip: "192.0.2.1" },
+        auth: "apiKey",
+        rateClass: "general",
+        budget: "search",
+        ip: "192.0.2.1",
         headers: { "x-api-key": [agent.apiKey] },
       });
     const callBy = async (served: boolean) => {

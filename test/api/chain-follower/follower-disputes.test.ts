@@ -28,7 +28,9 @@ describe("the follower of the chain", () => {
       const { disputeId, ...body } = (await bodies()).at(-1);
       assert.match(disputeId, /^dsp_[0-9a-f]{32}$/);
       const facts = {
-        ...{ transactionId: record._id, escrowId: record.escrowId, serviceId: record.serviceId },
+        transactionId: record._id,
+        escrowId: record.escrowId,
+        serviceId: record.serviceId,
         network: "base-sepolia",
       };
       assert.deepEqual(body, { event: "dispute.created", ...facts, reason: null });

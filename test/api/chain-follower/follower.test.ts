@@ -92,7 +92,9 @@ describe("the follower of the chain", () => {
         bench.indexer.mine(
           Array.from({ length: 300 }, () => ({
             type: "EscrowCreated" as const,
-            ...{ escrowId: bytes32(), buyer: BUYER, seller: BUYER },
+            escrowId: bytes32(),
+            buyer: BUYER,
+            seller: BUYER,
           })),
         );
       }

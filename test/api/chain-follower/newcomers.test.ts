@@ -14,13 +14,23 @@ const NEW_BUYER: Hex = `0x${"ab".repeat(20)}`;
 const NEW_SELLER: Hex = `0x${"cd".repeat(20)}`;
 
 const createdBetween = (escrowId: Hex, buyer: Hex = NEW_BUYER, seller: Hex = NEW_SELLER): Move => ({
-  ...{ type: "EscrowCreated", escrowId, buyer, seller },
+  type: "EscrowCreated",
+  escrowId,
+  buyer,
+  seller,
 });
 const submitted = (escrowId: Hex, buyer: Hex = NEW_BUYER, seller: Hex = NEW_SELLER): Move => ({
-  ...{ type: "DeliverySubmitted", escrowId, buyer, seller, proofHash: bytes32() },
+  type: "DeliverySubmitted",
+  escrowId,
+  buyer,
+  seller,
+  proofHash: bytes32(),
 });
 const released = (escrowId: Hex, buyer: Hex = NEW_BUYER, seller: Hex = NEW_SELLER): Move => ({
-  ...{ type: "EscrowReleased", escrowId, buyer, seller },
+  type: "EscrowReleased",
+  escrowId,
+  buyer,
+  seller,
 });
 
 describe("a wallet that registers after its escrows were created", () => {
@@ -28,7 +38,9 @@ describe("a wallet that registers after its escrows were created", () => {
 
   const logOf = async (agentId: string) =>
     (await bench.models.events.find({ agentId }).sort({ seq: 1 }).lean()).map(({ type, escrowId, seq }) => ({
-      ...{ type, escrowId, seq },
+      type,
+      escrowId,
+      seq,
     }));
   const typesOf = async (agentId: string) => (await logOf(agentId)).map(({ type }) => type);
 

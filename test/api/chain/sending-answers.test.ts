@@ -74,7 +74,11 @@ describe("the sender at a node that answers signed transactions in a way of its 
   async function senderOf(processId: string, { timings = TIMINGS, now = () => new Date() }: SenderFields = {}) {
     const signer = createTransactionSigner(NETWORK, await gasKey(chain));
     return createNetworkSender<SendingRecord>({
-      ...{ name: "test.send", network: NETWORK, log, now, timings },
+      name: "test.send",
+      network: NETWORK,
+      log,
+      now,
+      timings,
       chain: createSendingChain({ network: NETWORK, rpcUrl: node.url, abi: [], timeoutMs: RPC_TIMEOUT_MS }),
       store: createSendingStore(connection, calls, now),
       lanes: [{ filter: {}, from: signer.address }],

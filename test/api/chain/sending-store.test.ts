@@ -15,8 +15,14 @@ import { readStack } from "../../fixtures/api.ts";
 const NETWORK = "base-sepolia";
 const ID = "call_1";
 const ATTEMPT: SigningAttempt = {
-  ...{ hash: "0x01", raw: "0x02", from: "0x03", nonce: 0, gas: "21000" },
-  ...{ maxFeePerGas: "2", maxPriorityFeePerGas: "1", signedAt: new Date() },
+  hash: "0x01",
+  raw: "0x02",
+  from: "0x03",
+  nonce: 0,
+  gas: "21000",
+  maxFeePerGas: "2",
+  maxPriorityFeePerGas: "1",
+  signedAt: new Date(),
 };
 
 describe("the store of calls that go on chain", () => {

@@ -50,9 +50,15 @@ describe("the client's signature for a gasless deal", () => {
   function termsWith(disputeWindow: bigint): EscrowTerms {
     const bytes = () => `0x${randomBytes(32).toString("hex")}` as const;
     return {
-      ...{ escrowId: bytes(), buyer: buyer.address, seller: privateKeyToAddress(generatePrivateKey()) },
-      ...{ amount: 1_000_000n, token: chain.deployment.tokens[0]?.address ?? "0x", deadline: 2_000_000_000n },
-      ...{ disputeWindow, abandonmentGrace: HOUR, criteriaHash: bytes() },
+      escrowId: bytes(),
+      buyer: buyer.address,
+      seller: privateKeyToAddress(generatePrivateKey()),
+      amount: 1_000_000n,
+      token: chain.deployment.tokens[0]?.address ?? "0x",
+      deadline: 2_000_000_000n,
+      disputeWindow,
+      abandonmentGrace: HOUR,
+      criteriaHash: bytes(),
     };
   }
   function sign(disputeWindow = HOUR) {

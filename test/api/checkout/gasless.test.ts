@@ -70,7 +70,9 @@ describe("funding without gas", () => {
     assert.strictEqual(data, relay.dataTemplate.replace("{signature}", signature.slice(2)));
     const address = chain.deployment.escrow;
     const nonce = await chain.client.readContract({
-      ...{ address, abi: escrowAbi, functionName: "authorizationNonce" as const },
+      address,
+      abi: escrowAbi,
+      functionName: "authorizationNonce" as const,
       args: [terms as never],
     });
     assert.strictEqual(typedData.message.nonce, nonce);

@@ -98,8 +98,13 @@ describe("configuration", () => {
       of({ OPENAI_API_KEY: "sk-judge", OPENAI_MODEL: "judge", OPENAI_BASE_URL: "https://judge.example" }),
     );
     assert.deepEqual(of({ EMBEDDING_MODEL: "text-embedding-3-small", EMBEDDING_API_KEY: "sk-1" }), {
-      ...{ baseUrl: "https://api.openai.com/v1", apiKey: "sk-1", model: "text-embedding-3-small" },
-      ...{ dimensions: 512, sendsDimensions: true, maxTextBytes: 8_192, dailyTokens: 10_000_000 },
+      baseUrl: "https://api.openai.com/v1",
+      apiKey: "sk-1",
+      model: "text-embedding-3-small",
+      dimensions: 512,
+      sendsDimensions: true,
+      maxTextBytes: 8_192,
+      dailyTokens: 10_000_000,
     });
     const own = {
       EMBEDDING_MODEL: "e5",

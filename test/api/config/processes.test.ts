@@ -32,7 +32,9 @@ describe("processes", () => {
     uri.pathname = `/${databaseName}`;
     return {
       PATH: process.env["PATH"] ?? "",
-      ...{ PORT: String(await findFreePorts(1)), MONGODB_URI: uri.href, WEBHOOK_SIGNING_SECRET: STRONG_SECRET },
+      PORT: String(await findFreePorts(1)),
+      MONGODB_URI: uri.href,
+      WEBHOOK_SIGNING_SECRET: STRONG_SECRET,
       ...networkVariables(stack),
     };
   }

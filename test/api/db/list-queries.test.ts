@@ -82,13 +82,25 @@ describe("lists in the database", () => {
       const now = new Date();
       const records = Array.from({ length: LISTINGS }, (_, n): ListingRecord => ({
         _id: `lst_${String(n).padStart(32, "0")}`,
-        ...{ sellerAgentId: `agt_${n}`, sellerAddress: walletOf(n), sellerKey: walletOf(n) },
-        ...{ title: "Title", description: "Description", category: isRare(n) ? "pkm" : "accounting" },
+        sellerAgentId: `agt_${n}`,
+        sellerAddress: walletOf(n),
+        sellerKey: walletOf(n),
+        title: "Title",
+        description: "Description",
+        category: isRare(n) ? "pkm" : "accounting",
         // Pages start and end among equals.
         price: Types.Decimal128.fromString(String(1 + Math.floor(n / SAME_PRICE))),
-        ...{ priceUnit: "flat", currency: "USDC", deliveryType: "webhook", callbackRequired: false, endpointUrl: null },
-        ...{ network: "base-sepolia", status: n % RARE === 1 ? "paused" : "active", revision: 1, embedding: null },
-        ...{ createdAt: now, updatedAt: now },
+        priceUnit: "flat",
+        currency: "USDC",
+        deliveryType: "webhook",
+        callbackRequired: false,
+        endpointUrl: null,
+        network: "base-sepolia",
+        status: n % RARE === 1 ? "paused" : "active",
+        revision: 1,
+        embedding: null,
+        createdAt: now,
+        updatedAt: now,
       }));
       await listings.collection.insertMany(records as never[]);
     });
@@ -158,7 +170,8 @@ describe("lists in the database", () => {
         ...(seq % RARE === 0
           ? { type: "escrow.reorged", transactionId: "txn_rare" }
           : { type: "escrow.funded", transactionId: `txn_${seq}` }),
-        ...{ seq, agentId: "agt_seller" },
+        seq,
+        agentId: "agt_seller",
       }));
       await events.collection.insertMany(records as never[]);
       const agents = Array.from({ length: AGENTS }, (_, n) => ({ _id: `agt_${n}`, length: n + 1 }));
@@ -226,7 +239,10 @@ describe("lists in the database", () => {
         ...(n % RARE === 0
           ? { status: "failed", transactionId: "txn_rare", webhookId: "whk_rare" }
           : { status: "acknowledged", transactionId: `txn_${n}`, webhookId: "whk_busy" }),
-        ...{ agentId: "agt_seller", createdAt: timeOf(n), kind: "immediate", eventId: `evt_${n % (STORED / 2)}` },
+        agentId: "agt_seller",
+        createdAt: timeOf(n),
+        kind: "immediate",
+        eventId: `evt_${n % (STORED / 2)}`,
       }));
       await dispatches.collection.insertMany(records as never[]);
     });
@@ -289,8 +305,12 @@ describe("lists in the database", () => {
       await createIndexes(connection);
       const records = Array.from({ length: STORED }, (_, n) => ({
         _id: `agt_${String(n).padStart(32, "0")}`,
-        ...{ agentName: nameOf(n), nameKey: nameKeyOf(nameOf(n)), walletKey: `0x${n.toString(16).padStart(40, "0")}` },
-        ...{ kyaLevel: n % RARE === 0 ? 3 : n % 3, testnetScore: scoreOf(n), testnetScoreBlock: 1 },
+        agentName: nameOf(n),
+        nameKey: nameKeyOf(nameOf(n)),
+        walletKey: `0x${n.toString(16).padStart(40, "0")}`,
+        kyaLevel: n % RARE === 0 ? 3 : n % 3,
+        testnetScore: scoreOf(n),
+        testnetScoreBlock: 1,
       }));
       await agents.collection.insertMany(records as never[]);
     });

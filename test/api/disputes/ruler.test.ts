@@ -73,8 +73,13 @@ describe("the ruler of disputes", () => {
     assert.strictEqual(rationaleHashOf(dispute.ruling?.documentJson ?? ""), dispute.ruling?.rationaleHash);
     const expected: RulingToSend[] = [
       {
-        ...{ disputeId: dispute._id, network: "base-sepolia", escrowId: record.escrowId, role: "system" },
-        ...{ outcome: "Split", buyerPercent: 50, rationaleHash: dispute.ruling?.rationaleHash ?? "0x" },
+        disputeId: dispute._id,
+        network: "base-sepolia",
+        escrowId: record.escrowId,
+        role: "system",
+        outcome: "Split",
+        buyerPercent: 50,
+        rationaleHash: dispute.ruling?.rationaleHash ?? "0x",
       },
     ];
     assert.deepEqual(await sent(), expected);
@@ -188,7 +193,11 @@ describe("the ruler of disputes", () => {
 
   describe("with a case that isn't what it was", () => {
     const item = (evidenceId: string) => ({
-      ...{ evidenceId, type: "other" as const, description: "So it is", attachments: [], submittedAt: bench.now() },
+      evidenceId,
+      type: "other" as const,
+      description: "So it is",
+      attachments: [],
+      submittedAt: bench.now(),
     });
     /** Judges after something has happened. */
     const meanwhile = (happens: () => Promise<unknown>): Judge => ({

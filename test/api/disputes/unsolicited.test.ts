@@ -24,9 +24,17 @@ describe("a dispute about an escrow without a checkout", () => {
   after(() => court.close());
 
   const document = (): CriteriaDocument => ({
-    ...{ serviceId: court.market.serviceId, sellerAgentId: court.seller.agentId, title: "Agreed by chat" },
-    ...{ description: "A summary of three words", category: "research", price: 1, priceUnit: "flat" },
-    ...{ currency: "USDC", quantity: 1, requestPayload: { topic: "bridges" }, criteria: DECIDED },
+    serviceId: court.market.serviceId,
+    sellerAgentId: court.seller.agentId,
+    title: "Agreed by chat",
+    description: "A summary of three words",
+    category: "research",
+    price: 1,
+    priceUnit: "flat",
+    currency: "USDC",
+    quantity: 1,
+    requestPayload: { topic: "bridges" },
+    criteria: DECIDED,
   });
 
   /** An escrow of 1 USDC whose seller hands over a payload that breaks the criteria. */
@@ -39,8 +47,14 @@ describe("a dispute about an escrow without a checkout", () => {
     const escrowId: Hex = `0x${randomBytes(32).toString("hex")}`;
     await chain.send(buyer.account, approveCall(target, usdc.address, ONE_USDC));
     const terms = {
-      ...{ escrowId, seller: seller.walletAddress, amount: ONE_USDC, token: usdc.address, criteriaHash },
-      ...{ deadline: Number(timestamp) + DAY_SECONDS, disputeWindow: 3_600, abandonmentGrace: DAY_SECONDS },
+      escrowId,
+      seller: seller.walletAddress,
+      amount: ONE_USDC,
+      token: usdc.address,
+      criteriaHash,
+      deadline: Number(timestamp) + DAY_SECONDS,
+      disputeWindow: 3_600,
+      abandonmentGrace: DAY_SECONDS,
     };
     await chain.send(buyer.account, createEscrowCall(target, terms));
     const seenBy = ({ apiKey }: TestAgent) =>

@@ -18,8 +18,11 @@ describe("the description of the API", () => {
       assert.ok(operation, `${method} ${path}`);
       const keys = [{ apiKey: [] }, { bearer: [] }];
       const security = {
-        ...{ none: [], apiKey: keys, bearerKey: [{ bearer: [] }] },
-        ...{ optionalApiKey: [...keys, {}], admin: [{ admin: [] }] },
+        none: [],
+        apiKey: keys,
+        bearerKey: [{ bearer: [] }],
+        optionalApiKey: [...keys, {}],
+        admin: [{ admin: [] }],
       };
       assert.deepEqual(operation.security, security[auth], path);
       assert.ok(operation.summary !== "" && Object.keys(operation.responses).length > 1, path);

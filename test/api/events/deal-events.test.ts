@@ -76,7 +76,9 @@ describe("the events of a deal", () => {
     /** What each step transferred of the token, and what had been sent before it. */
     const steps: Record<"funding" | "release", Map<`0x${string}`, bigint>> = { funding: new Map(), release: new Map() };
     const sentBefore: Record<"funding" | "submission" | "acceptance", string[]> = {
-      ...{ funding: [], submission: [], acceptance: [] },
+      funding: [],
+      submission: [],
+      acceptance: [],
     };
     let [funded, delivered, released]: ReceivedPost[] = [];
 

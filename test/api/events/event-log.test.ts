@@ -16,11 +16,17 @@ describe("the event logs of agents", () => {
     return {
       type: "escrow.funded",
       record: {
-        ...{ _id: transactionId, network: "base-sepolia", escrowContract: ESCROW_CONTRACT },
-        ...{ escrowId: bytes32(), unsolicited: false },
+        _id: transactionId,
+        network: "base-sepolia",
+        escrowContract: ESCROW_CONTRACT,
+        escrowId: bytes32(),
+        unsolicited: false,
       },
       body: { event: "escrow.funded", transactionId },
-      ...{ incarnation: 0, recipients, targets: [], occurredAt: bench.clock },
+      incarnation: 0,
+      recipients,
+      targets: [],
+      occurredAt: bench.clock,
     };
   };
   const record = (...announcements: Announcement[]) =>

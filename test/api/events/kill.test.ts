@@ -55,16 +55,24 @@ describe("agents whose API processes and workers are killed", () => {
     ({ dispatches } = outboxModels(connection));
     const { escrow: escrowContract } = await readDeployment(stack.deployments["base-sepolia"], "base-sepolia");
     load = await AgentsUnderLoad.open({
-      ...{ escrowContract, random, seconds: SECONDS },
+      escrowContract,
+      random,
+      seconds: SECONDS,
       fetch: (input, init) => processes.fetch(input, init),
     });
     servers.push(await serveIndexer(load.indexer), await serveIndexer(new FakeIndexer(START)));
     const [testnet, mainnet] = servers.map(({ url }) => url);
     processes = new KilledProcesses({
-      ...{ mongodbUri, connection, random, endsLeases: IS_SHORT, progress: () => load.progress },
+      mongodbUri,
+      connection,
+      random,
+      endsLeases: IS_SHORT,
+      progress: () => load.progress,
       variables: {
-        ...{ SUBGRAPH_URL_BASE_SEPOLIA: testnet ?? "", SUBGRAPH_URL_BASE: mainnet ?? "" },
-        ...{ BUDGET_API: MOST, BUDGET_MESSAGE: MOST },
+        SUBGRAPH_URL_BASE_SEPOLIA: testnet ?? "",
+        SUBGRAPH_URL_BASE: mainnet ?? "",
+        BUDGET_API: MOST,
+        BUDGET_MESSAGE: MOST,
       },
     });
   });

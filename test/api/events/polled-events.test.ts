@@ -50,8 +50,13 @@ describe("events that an agent polls", () => {
     const receipt = await chain.send(
       own.buyer.account,
       createEscrowCall(target, {
-        ...{ escrowId, seller: own.seller.walletAddress, amount: 1_000_000n, token },
-        ...{ deadline: Number(timestamp) + 10_000, disputeWindow: 300, abandonmentGrace: 3_600 },
+        escrowId,
+        seller: own.seller.walletAddress,
+        amount: 1_000_000n,
+        token,
+        deadline: Number(timestamp) + 10_000,
+        disputeWindow: 300,
+        abandonmentGrace: 3_600,
         criteriaHash: `0x${"00".repeat(32)}`,
       }),
     );

@@ -44,7 +44,11 @@ describe("a stream hub", () => {
     let reads = 0;
     let isFollowing = false;
     const hub = createStreamHub({
-      ...{ connection, events: models.events, timings: STREAM_TIMINGS, shutdown: stop.signal, logger },
+      connection,
+      events: models.events,
+      timings: STREAM_TIMINGS,
+      shutdown: stop.signal,
+      logger,
       // The second stream learns where the log ends only after it has been announced another event.
       log: {
         ...log,
@@ -65,7 +69,11 @@ describe("a stream hub", () => {
     });
     const open = (id: string, start: LogPosition) =>
       new EventStream({
-        ...{ id, agentId: agent.agentId, keyId, filter: {}, start },
+        id,
+        agentId: agent.agentId,
+        keyId,
+        filter: {},
+        start,
         onDemand: (stream) => {
           hub.resume(stream);
         },

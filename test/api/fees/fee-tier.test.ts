@@ -69,14 +69,22 @@ describe("fee tier", () => {
       days = [];
       const { indexedBlock, ...data } = await read();
       assert.deepEqual(data, {
-        ...{ tier: "Standard", effectiveRate: "2.0%", effectiveRateBps: 200, windowDays: 30 },
-        ...{ windowStart: "2026-10-24T00:00:00.000Z", windowEnd: "2026-11-23T00:00:00.000Z" },
+        tier: "Standard",
+        effectiveRate: "2.0%",
+        effectiveRateBps: 200,
+        windowDays: 30,
+        windowStart: "2026-10-24T00:00:00.000Z",
+        windowEnd: "2026-11-23T00:00:00.000Z",
         settledVolumeUsd: "0",
         nextTier: {
-          ...{ tier: "Growth", effectiveRate: "1.5%", effectiveRateBps: 150, fromUsd: 100_000 },
+          tier: "Growth",
+          effectiveRate: "1.5%",
+          effectiveRateBps: 150,
+          fromUsd: 100_000,
           remainingUsd: "100000",
         },
-        ...{ rebateAccruedUsd: "0", network: "base" },
+        rebateAccruedUsd: "0",
+        network: "base",
       });
       assert.ok(indexedBlock > 0);
       assert.deepEqual(asked, { wallet: getAddress(agent.walletAddress), fromDay: dayOf("2026-10-24") });
@@ -102,7 +110,10 @@ describe("fee tier", () => {
     it("says what the next tier takes, and that there is none above Enterprise", async () => {
       days = [sold("2026-11-22", 400_000n * ONE_USD + 1n)];
       assert.deepEqual((await read()).nextTier, {
-        ...{ tier: "Scale", effectiveRate: "1.0%", effectiveRateBps: 100, fromUsd: 500_000 },
+        tier: "Scale",
+        effectiveRate: "1.0%",
+        effectiveRateBps: 100,
+        fromUsd: 500_000,
         remainingUsd: "99999.999999",
       });
       days = [sold("2026-11-22", 1_000_000n * ONE_USD)];

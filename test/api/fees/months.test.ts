@@ -42,9 +42,14 @@ describe("a month of rebates", () => {
 
   /** A settlement of 10 USDC that paid its seller a share. */
   const settlement = (settledAt: string, share = 100n): PaidSettlement => ({
-    ...{ id: `0x${"11".repeat(32)}`, token: { id: `0x${"22".repeat(20)}`, symbol: "USDC", decimals: 6 } },
-    ...{ amount: 10_000_000n, fee: 200_000n, locked: 9_800_000n, valueUsd: 10_000_000n },
-    ...{ sellerAmount: (9_800_000n * share) / 100n, settledAt: unix(settledAt) },
+    id: `0x${"11".repeat(32)}`,
+    token: { id: `0x${"22".repeat(20)}`, symbol: "USDC", decimals: 6 },
+    amount: 10_000_000n,
+    fee: 200_000n,
+    locked: 9_800_000n,
+    valueUsd: 10_000_000n,
+    sellerAmount: (9_800_000n * share) / 100n,
+    settledAt: unix(settledAt),
   });
 
   it("[D22] counts the last days of January towards February's tier, and not towards its fees", () => {

@@ -46,12 +46,26 @@ describe("statements of rebates", () => {
     const { address, decimals } = tokenOf(symbol);
     const token = address.toLowerCase() as `0x${string}`;
     const record: StatementRecord = {
-      ...{ _id: statementIdOf("base", month, wallet, token), network: "base", month, wallet, token },
-      ...{ tokenSymbol: symbol, tokenDecimals: decimals, tier: "Growth", effectiveRateBps: 150 },
-      ...{ windowStart: "2026-09-01T00:00:00.000Z", windowEnd: "2026-10-01T00:00:00.000Z" },
-      ...{ settledVolumeUsdUnits: "100000000000", block: { number: 1, hash: BYTES32 }, settlementCount: 3 },
-      ...{ settlementsHash: BYTES32, fee: String(4n * rebate), rebate: String(rebate), hash: BYTES32 },
-      ...{ isPayable: rebate > 0n, createdAt: new Date() },
+      _id: statementIdOf("base", month, wallet, token),
+      network: "base",
+      month,
+      wallet,
+      token,
+      tokenSymbol: symbol,
+      tokenDecimals: decimals,
+      tier: "Growth",
+      effectiveRateBps: 150,
+      windowStart: "2026-09-01T00:00:00.000Z",
+      windowEnd: "2026-10-01T00:00:00.000Z",
+      settledVolumeUsdUnits: "100000000000",
+      block: { number: 1, hash: BYTES32 },
+      settlementCount: 3,
+      settlementsHash: BYTES32,
+      fee: String(4n * rebate),
+      rebate: String(rebate),
+      hash: BYTES32,
+      isPayable: rebate > 0n,
+      createdAt: new Date(),
     };
     await api.container.features.fees.models.statements.create([record]);
     return record._id;
@@ -98,9 +112,18 @@ describe("statements of rebates", () => {
     const statementId = await stored(seller, MONTH, "USDC", REBATE);
     const escrowIds = [1, 2, 3].map((n) => `0x${String(n).repeat(64)}` as const);
     const lines = escrowIds.map((escrowId, position): StatementLineRecord => ({
-      ...{ _id: `${statementId}|${position}`, statementId, position, escrowId },
-      ...{ settledAt: "2026-09-10T00:00:00.000Z", amount: "10", fee: "1", locked: "9", sellerAmount: "9" },
-      ...{ valueUsdUnits: "10", volumeUsdUnits: "10", countedFee: "1" },
+      _id: `${statementId}|${position}`,
+      statementId,
+      position,
+      escrowId,
+      settledAt: "2026-09-10T00:00:00.000Z",
+      amount: "10",
+      fee: "1",
+      locked: "9",
+      sellerAmount: "9",
+      valueUsdUnits: "10",
+      volumeUsdUnits: "10",
+      countedFee: "1",
     }));
     await api.container.features.fees.models.lines.insertMany(lines);
     const path = `${PATH}/${statementId}/settlements`;
@@ -124,7 +147,11 @@ describe("statements of rebates", () => {
     /** As each run of the command does. */
     async function pay(): Promise<void> {
       const payments = rebatePayments(api.container.connection, {
-        ...{ rpcUrl: chain.rpcUrl, log, now: () => new Date(), processId: "test", confirmations: 1 },
+        rpcUrl: chain.rpcUrl,
+        log,
+        now: () => new Date(),
+        processId: "test",
+        confirmations: 1,
       });
       await payments.takeTurn();
       try {

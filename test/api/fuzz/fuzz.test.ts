@@ -75,10 +75,16 @@ describe("generated requests", () => {
     };
     const started = performance.now();
     const report = await fuzz({
-      ...{ url: api.url, examples: EXAMPLES, seed: SEED, only: ONLY },
+      url: api.url,
+      examples: EXAMPLES,
+      seed: SEED,
+      only: ONLY,
       facts: {
-        ...{ key: market.buyer.apiKey, revocableKey: revocable.apiKey, adminKey: ADMIN_KEY },
-        ...{ serviceId: market.serviceId, ids },
+        key: market.buyer.apiKey,
+        revocableKey: revocable.apiKey,
+        adminKey: ADMIN_KEY,
+        serviceId: market.serviceId,
+        ids,
       },
     });
     const seconds = (performance.now() - started) / 1_000;

@@ -103,7 +103,9 @@ describe("health and readiness", () => {
       const { dispatches } = faked.container.features.outbox.models;
       const dueAt = (secondsAgo: number) => new Date(Date.now() - secondsAgo * 1_000);
       const due = Array.from({ length: 10_100 }, (_, n) => ({
-        ...{ _id: `dlv_${n}`, status: "pending", dueAt: dueAt(n === 7 ? 3_600 : 60) },
+        _id: `dlv_${n}`,
+        status: "pending",
+        dueAt: dueAt(n === 7 ? 3_600 : 60),
       }));
       const others = [
         { _id: "dlv_later", status: "pending", dueAt: dueAt(-3_600) },
@@ -120,7 +122,12 @@ describe("health and readiness", () => {
       const { connection, chains, indexers, log } = faked.container;
       let elapsed = 0;
       const read = createReadiness({
-        ...{ connection, chains, indexers, log, elapsedMs: () => elapsed, now: () => new Date() },
+        connection,
+        chains,
+        indexers,
+        log,
+        elapsedMs: () => elapsed,
+        now: () => new Date(),
         search: { listings: () => Promise.resolve(0), lagMs: () => Promise.resolve(0) },
         encoders: { state: () => Promise.reject(new Error("not asked for")) },
         reached: () => Promise.resolve(new Map()),

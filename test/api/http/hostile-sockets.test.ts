@@ -17,10 +17,7 @@ const TRIED = 60;
 const AHEAD = 100;
 const LARGE = headOf("GET", "/openapi.json");
 const BODY_HEAD = { "Content-Type": "application/json", "Content-Length": "100" };
-const BOUNDS = {
-  ...{ keepAliveTimeout: 300, connectionsCheckingInterval: 50 },
-  ...{ stallMs: 500, lingerMs: 300 },
-};
+const BOUNDS = { keepAliveTimeout: 300, connectionsCheckingInterval: 50, stallMs: 500, lingerMs: 300 };
 /** For those that never end a request. The honest client has to be faster. */
 const SHORT = { requestTimeout: 3_000, headersTimeout: 2_000 };
 
@@ -49,7 +46,9 @@ const KINDS: readonly Kind[] = [
   { name: "closes its half behind a request", sends: headOf("GET", "/health"), isHalfClosed: true, mostRequests: 1 },
   {
     name: "closes its half behind many requests and reads no answer",
-    ...{ sends: LARGE.repeat(AHEAD), isHalfClosed: true, mostRequests: AHEAD },
+    sends: LARGE.repeat(AHEAD),
+    isHalfClosed: true,
+    mostRequests: AHEAD,
   },
 ];
 

@@ -155,7 +155,8 @@ export function messageCases(scene: () => Scene): BodyCase[] {
       path: () => "/api/v1/messages",
       key: buyerKey,
       body: () => ({
-        ...{ toAgentId: scene().market.seller.agentId, contentType: "text/plain" },
+        toAgentId: scene().market.seller.agentId,
+        contentType: "text/plain",
         body: "Is the invoice ready?",
       }),
       required: ["toAgentId", "body"],

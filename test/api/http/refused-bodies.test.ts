@@ -59,7 +59,9 @@ describe("an answer that comes before the body was read", () => {
     { name: "413 payload_too_large", status: 413, method: "POST", path: DISCOVER, headers: () => JSON_TYPE },
     ...["gzip", "deflate"].map((encoding) => ({
       name: `400 malformed_json for what isn't ${encoding}`,
-      ...{ status: 400, method: "POST", path: DISCOVER },
+      status: 400,
+      method: "POST",
+      path: DISCOVER,
       headers: () => ({ ...JSON_TYPE, "Content-Encoding": encoding }),
     })),
     { name: "401 invalid_api_key", status: 401, method: "POST", path: SERVICES, headers: () => JSON_TYPE },
@@ -68,14 +70,18 @@ describe("an answer that comes before the body was read", () => {
     { name: "415 for a content type", status: 415, method: "POST", path: DISCOVER },
     {
       name: "415 for a content encoding",
-      ...{ status: 415, method: "POST", path: DISCOVER },
+      status: 415,
+      method: "POST",
+      path: DISCOVER,
       headers: () => ({ ...JSON_TYPE, "Content-Encoding": "zstd" }),
     },
     { name: "200 of a route that takes no body", status: 200, method: "GET", path: "/health" },
     { name: "429 rate_limit_exceeded", status: 429, method: "POST", path: DISCOVER, headers: () => JSON_TYPE },
     {
       name: "402 payment_required",
-      ...{ status: 402, method: "GET", path: SERVICES },
+      status: 402,
+      method: "GET",
+      path: SERVICES,
       headers: () => ({ "X-API-Key": agent.apiKey }),
     },
   ];

@@ -129,12 +129,26 @@ describe("a stranger", () => {
     const _id = "reb_of_the_seller";
     const hash = `0x${"22".repeat(32)}` as const;
     await court.api.container.features.fees.models.statements.create({
-      ...{ _id, network: "base", month: "2026-01", wallet: walletAddress.toLowerCase() as `0x${string}` },
-      ...{ token: `0x${"33".repeat(20)}` as const, tokenSymbol: "USDC", tokenDecimals: 6 },
-      ...{ tier: "Standard", effectiveRateBps: 200, settledVolumeUsdUnits: "0", settlementCount: 0 },
-      ...{ windowStart: "2026-01-02T00:00:00.000Z", windowEnd: "2026-02-01T00:00:00.000Z" },
-      ...{ block: { number: 1, hash }, settlementsHash: hash, fee: "0", rebate: "0", hash },
-      ...{ isPayable: false, createdAt: new Date() },
+      _id,
+      network: "base",
+      month: "2026-01",
+      wallet: walletAddress.toLowerCase() as `0x${string}`,
+      token: `0x${"33".repeat(20)}` as const,
+      tokenSymbol: "USDC",
+      tokenDecimals: 6,
+      tier: "Standard",
+      effectiveRateBps: 200,
+      settledVolumeUsdUnits: "0",
+      settlementCount: 0,
+      windowStart: "2026-01-02T00:00:00.000Z",
+      windowEnd: "2026-02-01T00:00:00.000Z",
+      block: { number: 1, hash },
+      settlementsHash: hash,
+      fee: "0",
+      rebate: "0",
+      hash,
+      isPayable: false,
+      createdAt: new Date(),
     });
     return _id;
   }

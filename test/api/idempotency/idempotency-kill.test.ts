@@ -101,7 +101,8 @@ describe("a request with an Idempotency-Key whose process is killed", () => {
     await killAt(DONE, path, key, body);
     await endLeases();
     return api.request(body === undefined ? "DELETE" : "POST", path, {
-      ...{ key, headers: { "Idempotency-Key": KEY } },
+      key,
+      headers: { "Idempotency-Key": KEY },
       ...(body === undefined ? {} : { body }),
     });
   }

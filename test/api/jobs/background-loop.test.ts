@@ -8,8 +8,11 @@ describe("a loop that repeats a step", () => {
     const lines: { msg: string; failures?: number; pauseMs?: number }[] = [];
     let released = 0;
     const loop = repeat({
-      ...{ name: "test.repeat", step, retry: { minMs: 2, maxMs: 8 } },
-      ...{ failed: "couldn't count", recovered: "counts again" },
+      name: "test.repeat",
+      step,
+      retry: { minMs: 2, maxMs: 8 },
+      failed: "couldn't count",
+      recovered: "counts again",
       lease: { release: () => Promise.resolve(void (released += 1)) },
       log: pino({ base: null }, { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[number]) }),
     });

@@ -35,13 +35,11 @@ describe("a lease", () => {
     const loopOf = (owner: string, work: () => void) => {
       const lease = createLease(leases, "tests.failing", owner, AN_HOUR_MS);
       return repeat({
-        ...{
-          name: `tests.${owner}`,
-          retry: { minMs: AN_HOUR_MS, maxMs: AN_HOUR_MS },
-          failed: "couldn't work",
-          lease,
-          log,
-        },
+        name: `tests.${owner}`,
+        retry: { minMs: AN_HOUR_MS, maxMs: AN_HOUR_MS },
+        failed: "couldn't work",
+        lease,
+        log,
         async step() {
           if (!(await lease.acquire())) return 5;
           worked.push(owner);

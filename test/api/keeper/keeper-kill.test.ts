@@ -45,14 +45,21 @@ describe("keepers that are killed", () => {
     const { chain, records, key } = bench;
     const aheadMs = records.clock.getTime() - startedMs;
     const options: KeeperProcessOptions = {
-      ...{ mongodbUri: (await readStack()).mongodbUri, databaseName: records.connection.name },
-      ...{ privateKey: key, capWei: String(parseEther("1")), aheadMs },
+      mongodbUri: (await readStack()).mongodbUri,
+      databaseName: records.connection.name,
+      privateKey: key,
+      capWei: String(parseEther("1")),
+      aheadMs,
       rpcUrls: { "base-sepolia": chain.rpcUrl, base: chain.rpcUrl },
       deployments: { "base-sepolia": chain.deployment, base: chain.deployment },
       timings: {
         keeperPollMs: 20,
         keeperSending: {
-          ...{ ...KEEPER_TEST_TIMINGS, leaseMs: 300, pollMs: 20, watchMs: 20, maxInFlight: 3 },
+          ...KEEPER_TEST_TIMINGS,
+          leaseMs: 300,
+          pollMs: 20,
+          watchMs: 20,
+          maxInFlight: 3,
           // However long a loaded machine takes, no fee is raised: each escrow has one signature.
           bumpAfterMs: 3_600_000,
           retry: { minMs: 20, maxMs: 20 },

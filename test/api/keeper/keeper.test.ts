@@ -177,7 +177,9 @@ describe("the keeper", () => {
     await bench.walletOf(other).sendTransaction({
       to: bench.chain.deployment.escrow,
       data: encodeFunctionData({ abi: escrowAbi, functionName: "finalize", args: [escrowId] }),
-      ...{ gas: 500_000n, maxFeePerGas: 90n * 10n ** 9n, maxPriorityFeePerGas: 80n * 10n ** 9n },
+      gas: 500_000n,
+      maxFeePerGas: 90n * 10n ** 9n,
+      maxPriorityFeePerGas: 80n * 10n ** 9n,
     });
     await bench.chain.mine();
     await bench.chain.client.setAutomine(true);
@@ -222,7 +224,10 @@ describe("the keeper", () => {
     const { deployment, client } = bench.chain;
     for (const { address } of agents) {
       const score = await client.readContract({
-        ...{ address: deployment.score, abi: scoreAbi, functionName: "scoreOf", args: [address] },
+        address: deployment.score,
+        abi: scoreAbi,
+        functionName: "scoreOf",
+        args: [address],
       });
       assert.strictEqual(score, expected);
     }

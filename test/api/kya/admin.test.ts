@@ -77,9 +77,9 @@ describe("the admin's KYA route", () => {
 
       assert.strictEqual(await link(), 0);
       const token = sha256Hex(agentId);
-      await api.container.connection.collection<MailTokenRecord>("mail_tokens").insertOne({
-        ...{ _id: sha256Hex(token), email: "dev@example.test", expiresAt: new Date(Date.now() + 600_000) },
-      });
+      await api.container.connection
+        .collection<MailTokenRecord>("mail_tokens")
+        .insertOne({ _id: sha256Hex(token), email: "dev@example.test", expiresAt: new Date(Date.now() + 600_000) });
       const verified = await api.request("POST", "/api/developer/verify", { key, body: { token } });
       assert.deepEqual([verified.status, verified.body.data?.kya.level], [200, 0], verified.text);
       await set({ level: 0, reason: "Still so." });

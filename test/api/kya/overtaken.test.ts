@@ -76,7 +76,8 @@ describe("a change of a KYA level that its own repeat has overtaken", () => {
     const agent = await api.registerAgent();
     await chain.endow(agent.account, { usdc: ONE_USDC });
     const { repeat, late } = await overtaken({
-      ...{ moment: USE_OF_NONCE, path: "/api/v1/agents/kya/payment-method" },
+      moment: USE_OF_NONCE,
+      path: "/api/v1/agents/kya/payment-method",
       body: await paymentMethodBody(agent, chain),
       headers: { "x-api-key": agent.apiKey },
     });
@@ -91,7 +92,9 @@ describe("a change of a KYA level that its own repeat has overtaken", () => {
     const { tokens } = api.container.features.developer.models;
     await tokens.create({ _id: sha256Hex(token), email: "dev@example.test", expiresAt });
     const { repeat, late } = await overtaken({
-      ...{ moment: USE_OF_TOKEN, path: "/api/developer/verify", body: { token } },
+      moment: USE_OF_TOKEN,
+      path: "/api/developer/verify",
+      body: { token },
       headers: { "x-api-key": apiKey },
     });
     assert.strictEqual(late, repeat);

@@ -35,7 +35,8 @@ describe("lists of services in the database", () => {
   let listings: ListingModel;
   const etherPrice = () => Promise.resolve(ETHER_USD);
   const deps = () => ({
-    ...{ listings, etherPrice },
+    listings,
+    etherPrice,
     search: { find: () => Promise.reject(new Error("nothing is searched")) },
     standings: { of: () => Promise.reject(new Error("nobody is rated")) },
   });
@@ -44,16 +45,25 @@ describe("lists of services in the database", () => {
     const rare = n % RARE;
     return {
       _id: `lst_${String(n).padStart(32, "0")}`,
-      ...{ sellerAgentId: n % 2 === 0 ? "agt_busy" : `agt_${n}`, sellerAddress: "0x0", sellerKey: "0x0" },
-      ...{ title: "Title", description: "Description", category: rare === 1 || rare === 12 ? "pkm" : "accounting" },
+      sellerAgentId: n % 2 === 0 ? "agt_busy" : `agt_${n}`,
+      sellerAddress: "0x0",
+      sellerKey: "0x0",
+      title: "Title",
+      description: "Description",
+      category: rare === 1 || rare === 12 ? "pkm" : "accounting",
       // Half of all listings have the same price. The other prices rise, so the newest listings are the most expensive.
       price: Types.Decimal128.fromString(n % 4 < 2 ? "1" : String(2 + n)),
-      ...{ priceUnit: "flat", callbackRequired: false, endpointUrl: null, revision: 1, embedding: null },
+      priceUnit: "flat",
+      callbackRequired: false,
+      endpointUrl: null,
+      revision: 1,
+      embedding: null,
       currency: rare === 3 || rare === 4 ? "ETH" : rare === 5 ? "POL" : rare % 2 === 0 ? "USDC" : "USD",
       deliveryType: rare === 7 || rare === 8 ? "async" : "webhook",
       network: rare === 9 || rare === 10 ? "base" : "base-sepolia",
       status: rare === 13 || rare === 14 ? "paused" : "active",
-      ...{ createdAt: new Date(0), updatedAt: new Date(0) },
+      createdAt: new Date(0),
+      updatedAt: new Date(0),
     };
   };
   const stored = Array.from({ length: STORED }, (_, n) => recordOf(n));

@@ -28,8 +28,13 @@ describe("services", () => {
       assert.deepEqual(
         { title, category, price, priceUnit, currency, deliveryType, status },
         {
-          ...{ title: "Invoice reconciliation", category: "accounting", price: 2.5, priceUnit: "per_request" },
-          ...{ currency: "USDC", deliveryType: "webhook", status: "active" },
+          title: "Invoice reconciliation",
+          category: "accounting",
+          price: 2.5,
+          priceUnit: "per_request",
+          currency: "USDC",
+          deliveryType: "webhook",
+          status: "active",
         },
       );
       assert.strictEqual(answer.body.data.sellerAgentId, seller.agentId);
@@ -225,9 +230,17 @@ describe("services", () => {
     it("changes every writable field", async () => {
       const id = await create();
       const change = {
-        ...{ title: "New title", description: "New description", category: "trading", price: 0.5, priceUnit: "flat" },
-        ...{ currency: "ETH", deliveryType: "async", callbackRequired: false, endpointUrl: "https://new.example/" },
-        ...{ network: "base", status: "paused" },
+        title: "New title",
+        description: "New description",
+        category: "trading",
+        price: 0.5,
+        priceUnit: "flat",
+        currency: "ETH",
+        deliveryType: "async",
+        callbackRequired: false,
+        endpointUrl: "https://new.example/",
+        network: "base",
+        status: "paused",
       };
       const { data } = (await patch(id, change)).body;
       for (const [field, value] of Object.entries(change)) assert.strictEqual(data[field], value, field);

@@ -35,14 +35,25 @@ describe("a list by age with a price filter", () => {
     await createIndexes(connection);
     const stored = Array.from({ length: STORED }, (_, n) => ({
       _id: idOf(n),
-      ...{ sellerAgentId: "agt_busy", sellerAddress: "0x0", sellerKey: "0x0", title: "Title", description: "D" },
-      ...{
-        category: n % 2 === 0 ? "accounting" : "pkm",
-        price: Types.Decimal128.fromString(n < STORED / 2 ? "1" : "9"),
-      },
-      ...{ priceUnit: "flat", callbackRequired: false, endpointUrl: null, revision: 1, embedding: null },
-      ...{ currency: "USDC", deliveryType: "webhook", network: "base-sepolia", status: "active" },
-      ...{ createdAt: new Date(0), updatedAt: new Date(0) },
+      sellerAgentId: "agt_busy",
+      sellerAddress: "0x0",
+      sellerKey: "0x0",
+      title: "Title",
+      description: "D",
+
+      category: n % 2 === 0 ? "accounting" : "pkm",
+      price: Types.Decimal128.fromString(n < STORED / 2 ? "1" : "9"),
+      priceUnit: "flat",
+      callbackRequired: false,
+      endpointUrl: null,
+      revision: 1,
+      embedding: null,
+      currency: "USDC",
+      deliveryType: "webhook",
+      network: "base-sepolia",
+      status: "active",
+      createdAt: new Date(0),
+      updatedAt: new Date(0),
     }));
     await listings.collection.insertMany(stored as never[]);
     await connection.db?.command({ profile: 2 });

@@ -120,7 +120,7 @@ describe("the warnings of a listing", () => {
     const failing = () => Promise.reject(new Error("unreachable"));
     const hanging = () => new Promise<never>(() => undefined);
     const listing = (fields: Partial<Listing>) =>
-      ({ ...{ currency: "USDC", network: "base", price: "20", status: "active" }, ...fields }) as Listing;
+      ({ currency: "USDC", network: "base", price: "20", status: "active", ...fields }) as Listing;
     const network = (scoreOf: () => Promise<bigint>) => ({ token: () => ({}) as never, scoreOf });
     const warningsWith = (scoreOf: () => Promise<bigint>, deps: Partial<ListingWarningsDeps> = {}) =>
       createListingWarnings({

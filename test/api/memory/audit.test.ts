@@ -44,7 +44,9 @@ describe("audit trails", () => {
     assert.ok(entry !== undefined && event !== undefined);
     const { body, ...value } = entry.value as { body: Record<string, unknown> };
     assert.deepEqual(value, {
-      ...{ event: "escrow.funded", eventId: event.eventId, transactionId: record._id },
+      event: "escrow.funded",
+      eventId: event.eventId,
+      transactionId: record._id,
       occurredAt: event.occurredAt.toISOString(),
     });
     const { requestPayload, ...sent } = JSON.parse(event.bodyJson) as Record<string, unknown>;
@@ -56,7 +58,9 @@ describe("audit trails", () => {
     const payloads = { requestPayload: { q: 1 }, responsePayload: { a: 1 } };
     const event = {
       ...({ eventId: "evt_both", type: "service.delivered", transactionId: "txn_both" } as const),
-      ...{ occurredAt: bench.now(), agentIds: ["agt_buyer"], body: { ...payloads, deliveryProof: "0x01" } },
+      occurredAt: bench.now(),
+      agentIds: ["agt_buyer"],
+      body: { ...payloads, deliveryProof: "0x01" },
     };
     await withTransaction(bench.connection, (session) => trails().write([event], session));
     const [entry] = await trails().auditOf("txn_both", "agt_buyer");
@@ -141,8 +145,12 @@ describe("audit trails", () => {
   it("[D27] many events of one escrow at once get one position each", async () => {
     const transactionId = "txn_busy";
     const events = Array.from({ length: 20 }, (_, n) => ({
-      ...{ eventId: `evt_${n}`, type: "escrow.reorged", transactionId, occurredAt: bench.clock },
-      ...{ agentIds: n % 2 === 0 ? ["agt_one"] : ["agt_one", "agt_two"], body: { n } },
+      eventId: `evt_${n}`,
+      type: "escrow.reorged",
+      transactionId,
+      occurredAt: bench.clock,
+      agentIds: n % 2 === 0 ? ["agt_one"] : ["agt_one", "agt_two"],
+      body: { n },
     }));
     const write = (event: (typeof events)[number]) =>
       withTransaction(bench.connection, (session) => trails().write([event], session));

@@ -87,7 +87,9 @@ describe("the client's memory", () => {
     ];
     const report = await agent.memory.import(entries.map((entry) => JSON.stringify(entry)).join("\n"));
     assert.deepEqual(report, {
-      ...{ created: 1, updated: 0, unchanged: 0 },
+      created: 1,
+      updated: 0,
+      unchanged: 0,
       skipped: [
         { index: 0, key: "escrow/txn_1/1-escrow.funded", namespace: "audit", reason: "audit" },
         { index: 1, key: "old", namespace: "default", reason: "expired" },

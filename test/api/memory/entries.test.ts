@@ -42,7 +42,11 @@ describe("memory entries", () => {
       assert.strictEqual(written.status, 201, written.text);
       const { createdAt, updatedAt, expiresAt, ...entry } = written.body.data;
       assert.deepEqual(entry, {
-        ...{ key: "plan", namespace: "default", tags: [], version: 1, ttlSeconds: 7_776_000 },
+        key: "plan",
+        namespace: "default",
+        tags: [],
+        version: 1,
+        ttlSeconds: 7_776_000,
         value: { steps: [1, { b: null, a: "ä" }], "$set.x": { $gt: 1 } },
       });
       assert.strictEqual(createdAt, updatedAt);
@@ -184,7 +188,8 @@ describe("memory entries", () => {
       await features.memory.models.entries.collection.insertMany(
         Array.from({ length: 20 }, (_, n) => ({
           ...record,
-          ...{ _id: entryIdOf(roomy.agentId, { namespace: "default", key: `m${n}` }), key: `m${n}` },
+          _id: entryIdOf(roomy.agentId, { namespace: "default", key: `m${n}` }),
+          key: `m${n}`,
         })) as never[],
       );
       const first = await roomy.call("GET", "?limit=100");

@@ -13,8 +13,14 @@ const NOW = new Date("2026-01-01T00:00:00Z");
 const ENCODING = { vector: new Float32Array([1, 0]), knownWordShare: 1 };
 
 const entryOf = (agentId: string, key: string, fields: Partial<IndexedEntry> = {}): IndexedEntry => ({
-  ...{ id: `${agentId}|default|${key}`, agentId, namespace: "default", key, tags: [] },
-  ...{ expiresAt: new Date(NOW.getTime() + 1), text: "quorblex", ...fields },
+  id: `${agentId}|default|${key}`,
+  agentId,
+  namespace: "default",
+  key,
+  tags: [],
+  expiresAt: new Date(NOW.getTime() + 1),
+  text: "quorblex",
+  ...fields,
 });
 const FILTER: EntryFilter = { agentId: "a", tags: [], now: NOW };
 

@@ -39,8 +39,15 @@ describe("lists of a memory in the database", () => {
           const [namespace, key] = [n % 3 === 0 ? "notes" : "plans", keyOf(n)];
           return {
             ...version,
-            ...{ _id: `${agentId}|${namespace}|${key}`, agentId, namespace, key, tags: tagsOf(n), ttlSeconds: 3_600 },
-            ...{ expiresAt: new Date(now.getTime() + 3_600_000), earlierBytes: 0, embedding: null },
+            _id: `${agentId}|${namespace}|${key}`,
+            agentId,
+            namespace,
+            key,
+            tags: tagsOf(n),
+            ttlSeconds: 3_600,
+            expiresAt: new Date(now.getTime() + 3_600_000),
+            earlierBytes: 0,
+            embedding: null,
             change: n,
           };
         }),
@@ -48,8 +55,14 @@ describe("lists of a memory in the database", () => {
     );
     await models.audit.collection.insertMany(
       numbers.map((n) => ({
-        ...{ _id: `agt_1|audit|${keyOf(n)}`, agentId: "agt_1", key: keyOf(n), eventId: `evt_${n}`, seq: n },
-        ...{ valueJson: "1", tags: tagsOf(n), createdAt: now },
+        _id: `agt_1|audit|${keyOf(n)}`,
+        agentId: "agt_1",
+        key: keyOf(n),
+        eventId: `evt_${n}`,
+        seq: n,
+        valueJson: "1",
+        tags: tagsOf(n),
+        createdAt: now,
       })) as never[],
     );
     reader = createReader(models, () => now);

@@ -32,8 +32,13 @@ describe("messages between agents", () => {
       assert.match(message.id, /^msg_[0-9a-f]{32}$/);
       const { id, createdAt, ...fields } = message;
       assert.deepEqual(fields, {
-        ...{ fromAgentId: alice.id, toAgentId: bob.id, contentType: "text/plain", body: "Is the report ready?" },
-        ...{ replyTo: null, transactionId: null, readAt: null },
+        fromAgentId: alice.id,
+        toAgentId: bob.id,
+        contentType: "text/plain",
+        body: "Is the report ready?",
+        replyTo: null,
+        transactionId: null,
+        readAt: null,
       });
       assert.deepEqual(await bob.list(), { success: true, data: [message], nextCursor: null } as never);
       assert.deepEqual((await alice.list("?box=sent")).data, [message]);
@@ -80,8 +85,14 @@ describe("messages between agents", () => {
       const [event, ...others] = await bob.events();
       assert.deepEqual(others, []);
       assert.deepEqual(event?.payload, {
-        ...{ event: "message.received", messageId: id, fromAgentId: alice.id, toAgentId: bob.id },
-        ...{ contentType: "text/plain", body: "Hello", replyTo: null, createdAt },
+        event: "message.received",
+        messageId: id,
+        fromAgentId: alice.id,
+        toAgentId: bob.id,
+        contentType: "text/plain",
+        body: "Hello",
+        replyTo: null,
+        createdAt,
       });
       assert.deepEqual(await alice.events(), []);
     });
@@ -211,8 +222,14 @@ describe("messages between agents", () => {
       const { inboxEntries } = api.container.features.messages.models;
       await inboxEntries.insertMany(
         Array.from({ length: INBOX_LIMITS.unreadPerSender - 1 }, (_, n) => ({
-          ...{ _id: `${alice.id}:${n}`, messageId: `msg_${n}`, agentId: bob.id, fromAgentId: alice.id, seq: -n },
-          ...{ topic: null, readAt: null, isRead: false },
+          _id: `${alice.id}:${n}`,
+          messageId: `msg_${n}`,
+          agentId: bob.id,
+          fromAgentId: alice.id,
+          seq: -n,
+          topic: null,
+          readAt: null,
+          isRead: false,
         })),
       );
       await alice.sent(bob);

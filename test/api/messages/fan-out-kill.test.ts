@@ -57,8 +57,13 @@ describe("a worker that is killed while it hands out a topic's messages", () => 
     await models.inboxes.insertMany(crowd.map((_id) => ({ _id, unread: 0, length: 0, subscriptions: 1 })));
     await models.subscriptions.insertMany(
       crowd.map((agentId) => ({
-        ...{ _id: `${TOPIC}:${agentId}`, topic: TOPIC, agentId, deliveredSeq: 0 },
-        ...{ isBlocked: false, missed: 0, createdAt: new Date() },
+        _id: `${TOPIC}:${agentId}`,
+        topic: TOPIC,
+        agentId,
+        deliveredSeq: 0,
+        isBlocked: false,
+        missed: 0,
+        createdAt: new Date(),
       })),
     );
 

@@ -30,8 +30,13 @@ describe("a topic with many subscribers", () => {
     await inboxes.insertMany(agentIds.map((_id) => ({ _id, unread, length: unread, subscriptions: 1 })));
     await subscriptions.insertMany(
       agentIds.map((agentId) => ({
-        ...{ _id: `${topic}:${agentId}`, topic, agentId, deliveredSeq: 0 },
-        ...{ isBlocked: false, missed: 0, createdAt: clock.now() },
+        _id: `${topic}:${agentId}`,
+        topic,
+        agentId,
+        deliveredSeq: 0,
+        isBlocked: false,
+        missed: 0,
+        createdAt: clock.now(),
       })),
     );
   }

@@ -23,7 +23,9 @@ describe("pages of large messages", () => {
     // A ucp message is also in the lists of other messages.
     for (let n = 0; n < SENT; n += 1) {
       const { status, body, text } = await alice.call("POST", UCP, {
-        ...{ type: "offer", toAgentId: bob.id, payload: { text: TEXT } },
+        type: "offer",
+        toAgentId: bob.id,
+        payload: { text: TEXT },
       });
       assert.strictEqual(status, 201, text);
       ids.unshift(body.data.id);

@@ -18,15 +18,23 @@ describe("lists of messages in the database", () => {
     const idOf = (n: number) => `msg_${String(n).padStart(8, "0")}`;
     await inboxEntries.collection.insertMany(
       numbers.map((n) => ({
-        ...{ _id: `${idOf(n)}:agt_reader` as never, messageId: idOf(n), agentId: "agt_reader", seq: n + 1 },
-        ...{ fromAgentId: `agt_${n % 50}`, topic: n % 3 === 0 ? `topic-${n % 10}` : null },
-        ...{ isRead: n % 100 !== 0, readAt: null },
+        _id: `${idOf(n)}:agt_reader` as never,
+        messageId: idOf(n),
+        agentId: "agt_reader",
+        seq: n + 1,
+        fromAgentId: `agt_${n % 50}`,
+        topic: n % 3 === 0 ? `topic-${n % 10}` : null,
+        isRead: n % 100 !== 0,
+        readAt: null,
       })),
     );
     await messages.collection.insertMany(
       numbers.map((n) => ({
-        ...{ _id: idOf(n) as never, fromAgentId: `agt_${n % 2}`, toAgentId: n % 3 === 0 ? null : "agt_reader" },
-        ...{ topic: n % 3 === 0 ? `topic-${n % 10}` : null, ...(n % 3 === 0 ? { topicSeq: n } : {}) },
+        _id: idOf(n) as never,
+        fromAgentId: `agt_${n % 2}`,
+        toAgentId: n % 3 === 0 ? null : "agt_reader",
+        topic: n % 3 === 0 ? `topic-${n % 10}` : null,
+        ...(n % 3 === 0 ? { topicSeq: n } : {}),
         ...(n % 30 === 1 ? { transactionId: "txn_1" } : {}),
         ...(n % 3 === 1 ? { ucpType: "offer", ucpParties: [`agt_${n % 2}`, "agt_reader"] } : {}),
         createdAt: new Date(),
@@ -87,8 +95,13 @@ describe("lists of messages in the database", () => {
     const { subscriptions } = api.container.features.messages.models;
     await subscriptions.collection.insertMany(
       Array.from({ length: 300 }, (_, n) => ({
-        ...{ _id: `t:${n}` as never, topic: "t", agentId: `agt_${n}`, deliveredSeq: n % 3 === 0 ? 1 : 2 },
-        ...{ isBlocked: n % 10 === 1, missed: 0, createdAt: new Date() },
+        _id: `t:${n}` as never,
+        topic: "t",
+        agentId: `agt_${n}`,
+        deliveredSeq: n % 3 === 0 ? 1 : 2,
+        isBlocked: n % 10 === 1,
+        missed: 0,
+        createdAt: new Date(),
       })),
     );
     const lagging = subscriptions.find({ topic: "t", isBlocked: false, deliveredSeq: { $lt: 2 } });

@@ -143,8 +143,13 @@ describe("topics", () => {
       await inboxes.insertMany(agentIds.map((_id) => ({ _id, unread: 0, length: 0, subscriptions: 1 })));
       await subscriptions.insertMany(
         agentIds.map((agentId) => ({
-          ...{ _id: `${topic}:${agentId}`, topic, agentId, deliveredSeq: 0 },
-          ...{ isBlocked: false, missed: 0, createdAt: clock.now() },
+          _id: `${topic}:${agentId}`,
+          topic,
+          agentId,
+          deliveredSeq: 0,
+          isBlocked: false,
+          missed: 0,
+          createdAt: clock.now(),
         })),
       );
       await publishMany(topic, upTo(9));

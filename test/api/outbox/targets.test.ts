@@ -5,13 +5,18 @@ import { dispatchesOf } from "../../../api/features/outbox/put.ts";
 import type { DispatchTarget, OutgoingEvent } from "../../../api/features/outbox/put.ts";
 
 const EVENT: OutgoingEvent = {
-  ...{ eventId: "evt_1", eventType: "delivery.submitted", transactionId: "txn_1", orderKey: "txn_1", seq: 1 },
+  eventId: "evt_1",
+  eventType: "delivery.submitted",
+  transactionId: "txn_1",
+  orderKey: "txn_1",
+  seq: 1,
   bodyJson: "{}",
 };
 const NOW = new Date("2026-01-01T00:00:00Z");
 const URL_A = "https://agent.example/hook";
 const registered = (webhookId: string, durable: boolean, url = URL_A): DispatchTarget => ({
-  ...{ agentId: "agt_1", url },
+  agentId: "agt_1",
+  url,
   webhook: { webhookId, durable },
 });
 const direct = (url = URL_A): DispatchTarget => ({ agentId: "agt_1", url });
@@ -19,7 +24,11 @@ const direct = (url = URL_A): DispatchTarget => ({ agentId: "agt_1", url });
 /** What is put into the outbox, without what all dispatches have. */
 const put = (targets: readonly DispatchTarget[], event: Partial<OutgoingEvent> = {}) =>
   dispatchesOf({ ...EVENT, ...event }, targets, NOW).map(({ kind, url, webhookId, durable, direct: isDirect }) => ({
-    ...{ kind, url, webhookId, durable, direct: isDirect },
+    kind,
+    url,
+    webhookId,
+    durable,
+    direct: isDirect,
   }));
 
 describe("the targets of an event", () => {

@@ -20,10 +20,18 @@ const FUNDED = 1;
 /** The funded escrow of a checkout, with some fields replaced. */
 function escrowOf(record: TransactionRecord, fields: Partial<ChainEscrow> = {}): ChainEscrow {
   return {
-    ...{ buyer: record.buyerAddress, seller: record.sellerAddress, token: record.token.address },
-    ...{ amount: BigInt(record.amount), state: FUNDED, createdAt: BigInt(START), deadline: BigInt(record.deadline) },
-    ...{ deliveredAt: 0n, disputedAt: 0n, disputeWindow: BigInt(record.disputeWindow) },
-    ...{ abandonmentGrace: BigInt(record.abandonmentGrace), criteriaHash: record.criteriaHash },
+    buyer: record.buyerAddress,
+    seller: record.sellerAddress,
+    token: record.token.address,
+    amount: BigInt(record.amount),
+    state: FUNDED,
+    createdAt: BigInt(START),
+    deadline: BigInt(record.deadline),
+    deliveredAt: 0n,
+    disputedAt: 0n,
+    disputeWindow: BigInt(record.disputeWindow),
+    abandonmentGrace: BigInt(record.abandonmentGrace),
+    criteriaHash: record.criteriaHash,
     ...fields,
   };
 }
@@ -127,7 +135,11 @@ describe("a difference between a copy and its contract", () => {
     const store = (network: "base-sepolia" | "base", copies: { score: number; indexedBlock: number }[]) =>
       bench.standings.insertMany(
         copies.map(({ score, indexedBlock }, index) => ({
-          ...{ _id: `${network}:${walletOf(index)}`, network, walletKey: walletOf(index), score, indexedBlock },
+          _id: `${network}:${walletOf(index)}`,
+          network,
+          walletKey: walletOf(index),
+          score,
+          indexedBlock,
           distinctCounterparties: 0,
           topCounterpartyCount: 0,
           settledCount: 0,

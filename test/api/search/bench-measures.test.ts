@@ -9,12 +9,22 @@ const GRADES = { best: 3, good: 2, related: 1 };
 const NEAR = 1e-6;
 
 const listingOf = (slug: string, fields: Partial<BenchListing> = {}): BenchListing => ({
-  ...{ slug, seller: "seller", kind: "genuine", title: "Title", description: "Text", category: "other" },
-  ...{ price: 1, priceUnit: "flat" },
+  slug,
+  seller: "seller",
+  kind: "genuine",
+  title: "Title",
+  description: "Text",
+  category: "other",
+  price: 1,
+  priceUnit: "flat",
   ...fields,
 });
 const queryOf = (query: string, fields: Partial<BenchQuery> = {}): BenchQuery => ({
-  ...{ query, kind: "paraphrase", half: "held-out", grades: GRADES, category: "other" },
+  query,
+  kind: "paraphrase",
+  half: "held-out",
+  grades: GRADES,
+  category: "other",
   ...fields,
 });
 
@@ -79,9 +89,7 @@ describe("measures of the bench of searches", () => {
     assert.strictEqual(report.recall20, 1);
     assert.hasAllKeys(report.byKind, ["paraphrase", "vague"]);
     assert.strictEqual(report.byKind.paraphrase, 1);
-    assert.deepEqual(report.intruders, {
-      ...{ "hard-negative": 0, vague: 2, stuffed: 1, squatting: 1, "near-duplicate": 1 },
-    });
+    assert.deepEqual(report.intruders, { "hard-negative": 0, vague: 2, stuffed: 1, squatting: 1, "near-duplicate": 1 });
     // A copy repeats only what stands above it.
     assert.strictEqual(report.repeats, 1);
     const first = await reportOf(() => Promise.resolve(["copy", "good"]), queries.slice(0, 1), listings);

@@ -96,15 +96,18 @@ describe("discovery", () => {
       const { relevance, ...result } = results.find(({ serviceId }) => serviceId === id) ?? { relevance: 0 };
       assert.deepEqual(result, {
         serviceId: id,
-        ...{ title: "Astrology readings", description: "Horoscopes for cats.", category: "other" },
-        ...{
-          price: 0.25,
-          priceUnit: "per_request",
-          currency: "USDC",
-          network: "base-sepolia",
-          deliveryType: "webhook",
-        },
-        ...{ sellerAgentId: seller.agentId, sellerAddress: seller.walletAddress, discoveryScore: 0 },
+        title: "Astrology readings",
+        description: "Horoscopes for cats.",
+        category: "other",
+
+        price: 0.25,
+        priceUnit: "per_request",
+        currency: "USDC",
+        network: "base-sepolia",
+        deliveryType: "webhook",
+        sellerAgentId: seller.agentId,
+        sellerAddress: seller.walletAddress,
+        discoveryScore: 0,
       });
       assert.ok(relevance > 0.28 && relevance <= 1, String(relevance));
     });
@@ -147,7 +150,9 @@ describe("discovery", () => {
   describe("queries of every kind", () => {
     it("a real description comes before a vague one of the same category", async () => {
       const vague = await list({
-        ...{ title: "Security", description: "We do security auditing.", category: "security_auditing" },
+        title: "Security",
+        description: "We do security auditing.",
+        category: "security_auditing",
       });
       const audit = await list({
         title: "Solidity audit",
@@ -163,7 +168,8 @@ describe("discovery", () => {
 
     it("one of 1,000 characters finds what its text is about", async () => {
       const id = await list({
-        ...{ title: "Bridge inspection by drone", category: "hardware_iot" },
+        title: "Bridge inspection by drone",
+        category: "hardware_iot",
         description:
           "Flies along girders and cables, photographs cracks and rust, and marks each on a model of the bridge.",
       });
@@ -177,7 +183,8 @@ describe("discovery", () => {
       const text = { title: "Translation of any document", description: "Translates letters and papers into English." };
       const translator = await list({ ...text, category: "translation" });
       const bakery = await list({
-        ...{ title: "Emplacement de boulangerie", category: "research" },
+        title: "Emplacement de boulangerie",
+        category: "research",
         description: "Compare les quartiers où ouvrir une boulangerie, avec les loyers et la concurrence.",
       });
       await until("translate my letters", (ids) => ids.includes(translator));

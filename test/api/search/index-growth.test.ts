@@ -62,10 +62,22 @@ describe("the writer of a growing search index", () => {
   const random = seededRandom();
   const storedOf = (n: number) => ({
     document: {
-      ...{ id: `lst_${n}`, sellerAgentId: `agt_${n}`, sellerAddress: `0x${n.toString(16).padStart(40, "0")}` },
-      ...{ title: "Title", description: "Text", category: "other", price: "1", priceUnit: "flat", currency: "USDC" },
-      ...{ deliveryType: "webhook", callbackRequired: false, endpointUrl: null, network: "base", status: "active" },
-      ...{ createdAt: new Date(0), updatedAt: new Date(0) },
+      id: `lst_${n}`,
+      sellerAgentId: `agt_${n}`,
+      sellerAddress: `0x${n.toString(16).padStart(40, "0")}`,
+      title: "Title",
+      description: "Text",
+      category: "other",
+      price: "1",
+      priceUnit: "flat",
+      currency: "USDC",
+      deliveryType: "webhook",
+      callbackRequired: false,
+      endpointUrl: null,
+      network: "base",
+      status: "active",
+      createdAt: new Date(0),
+      updatedAt: new Date(0),
     } as Listing,
     revision: 1,
     vector: Float32Array.from({ length: DIMENSIONS }, () => random() - 0.5),
@@ -73,7 +85,11 @@ describe("the writer of a growing search index", () => {
 
   function source(loaded = 0): IndexSource<NumberRecord> {
     return {
-      ...{ name: NAME, format: 1, layout: listingFormat, connection, isEmbedded: () => Promise.resolve(true) },
+      name: NAME,
+      format: 1,
+      layout: listingFormat,
+      connection,
+      isEmbedded: () => Promise.resolve(true),
       watch: (from) => watchFrom<NumberRecord>(numbers(), from),
       async load({ table }, beforeWrite) {
         await beforeWrite();
@@ -96,8 +112,13 @@ describe("the writer of a growing search index", () => {
   function startWriter(owner: string, from: IndexSource<NumberRecord>, its: SearchTables = tables): void {
     const log = createLogger({ level: "info", name: owner, destination: { write: (line) => void lines.push(line) } });
     const writer = createIndexWriter({
-      ...{ loop: owner, source: from, states: states(), tables: its, now: () => new Date(), log },
-      ...{ lease: createLease(leases(), `${NAME}-index`, owner, LEASE_MS) },
+      loop: owner,
+      source: from,
+      states: states(),
+      tables: its,
+      now: () => new Date(),
+      log,
+      lease: createLease(leases(), `${NAME}-index`, owner, LEASE_MS),
       encoder: { model: "test", dimensions: DIMENSIONS },
     });
     const ending = new AbortController();
@@ -232,7 +253,11 @@ describe("the writer of a growing search index", () => {
     } as unknown as SearchTable;
     const log = createLogger({ level: "info", name: "a", destination: { write: (line) => void lines.push(line) } });
     const upkeep = createTableUpkeep({
-      ...{ index: NAME, target: { name: "worn", table }, states: states(), log, elapsedMs: () => elapsedMs },
+      index: NAME,
+      target: { name: "worn", table },
+      states: states(),
+      log,
+      elapsedMs: () => elapsedMs,
     });
     const untilIndexed = (times: number) =>
       until(`${times} indexed`, () =>
@@ -318,8 +343,14 @@ describe("the writer of a growing search index", () => {
     await tables.create(table, listingFormat, DIMENSIONS);
     const { operationTime } = await connection.getClient().db("admin").command({ ping: 1 });
     await states().create({
-      ...{ _id: NAME, table, format: 1, model: "test", resume: { operationTime }, indexedVectors: 0 },
-      ...{ followedAt: new Date(), retired: [] },
+      _id: NAME,
+      table,
+      format: 1,
+      model: "test",
+      resume: { operationTime },
+      indexedVectors: 0,
+      followedAt: new Date(),
+      retired: [],
     });
     release();
     await until("its own is dropped", async () => (await tables.names()).length === 1);

@@ -76,7 +76,8 @@ describe("two API processes and two workers that share a search index", () => {
       }
       async function call(api: number, method: string, path: string, body: object, key?: string) {
         const answer = await fetch(`${apis[api]?.url ?? ""}${path}`, {
-          ...{ method, body: JSON.stringify(body) },
+          method,
+          body: JSON.stringify(body),
           headers: {
             "content-type": "application/json",
             ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),

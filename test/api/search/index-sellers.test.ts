@@ -159,8 +159,14 @@ describe("the sellers in the search index", () => {
       operationTime: Timestamp;
     };
     const state: IndexState = {
-      ...{ _id: LISTING_INDEX, table: name, format: 1, model, resume: { operationTime }, indexedVectors: 0 },
-      ...{ followedAt: new Date(), retired: [] },
+      _id: LISTING_INDEX,
+      table: name,
+      format: 1,
+      model,
+      resume: { operationTime },
+      indexedVectors: 0,
+      followedAt: new Date(),
+      retired: [],
     };
     await indexStateModel(connection).create(state);
     const discovered = async (filters: object = {}) => {

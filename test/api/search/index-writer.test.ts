@@ -138,7 +138,11 @@ describe("the writer of the search index", () => {
     const { encoders } = features.search;
     const categoryFitOf = createCategoryFits(encoders, api.container.log);
     const source = createListingSource({
-      ...{ listings: listingModel(connection), standings, directory, categoryFitOf, model: encoders.current.model },
+      listings: listingModel(connection),
+      standings,
+      directory,
+      categoryFitOf,
+      model: encoders.current.model,
     });
     const stopping = new AbortController();
     const running = features.search.indexes.writer(LOOP, { ...source, ...change(source) }).run(stopping.signal);

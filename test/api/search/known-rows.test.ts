@@ -15,10 +15,22 @@ const VECTOR = new Float32Array([0.6, 0.8]);
 const QUERY = { text: "zebra", encoding: { vector: VECTOR, knownWordShare: 1 } };
 
 const listingOf = (n: number, title = "Zebra"): Listing => ({
-  ...{ id: `lst_${n}`, sellerAgentId: "agt_1", sellerAddress: "0x0000000000000000000000000000000000000001" },
-  ...{ title, description: "Text", category: "other", price: "1", priceUnit: "flat", currency: "USDC" },
-  ...{ deliveryType: "webhook", callbackRequired: false, endpointUrl: null, network: "base", status: "active" },
-  ...{ createdAt: new Date(0), updatedAt: new Date(0) },
+  id: `lst_${n}`,
+  sellerAgentId: "agt_1",
+  sellerAddress: "0x0000000000000000000000000000000000000001",
+  title,
+  description: "Text",
+  category: "other",
+  price: "1",
+  priceUnit: "flat",
+  currency: "USDC",
+  deliveryType: "webhook",
+  callbackRequired: false,
+  endpointUrl: null,
+  network: "base",
+  status: "active",
+  createdAt: new Date(0),
+  updatedAt: new Date(0),
 });
 const storedOf = (document: Listing, revision = 1) => ({ document, revision, vector: VECTOR });
 

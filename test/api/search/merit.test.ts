@@ -11,8 +11,13 @@ import { ratedMatch } from "../../fixtures/rated-matches.ts";
 
 const NEAR = 1e-9;
 const FULL: TradingHistory = {
-  ...{ score: 100, distinctCounterparties: 1_000, topCounterpartyCount: 0, settledCount: 1_000 },
-  ...{ released: 1_000, lateDeclines: 0, earlyDeclineShare: 0 },
+  score: 100,
+  distinctCounterparties: 1_000,
+  topCounterpartyCount: 0,
+  settledCount: 1_000,
+  released: 1_000,
+  lateDeclines: 0,
+  earlyDeclineShare: 0,
 };
 
 describe("the merit of a listing", () => {
@@ -31,8 +36,13 @@ describe("the merit of a listing", () => {
       const settledCount = upTo(40);
       const released = upTo(settledCount);
       const history = {
-        ...{ score: upTo(140) - 20, distinctCounterparties: upTo(12), topCounterpartyCount: upTo(settledCount) },
-        ...{ settledCount, released, lateDeclines: upTo(5), earlyDeclineShare: upTo(4) / 4 },
+        score: upTo(140) - 20,
+        distinctCounterparties: upTo(12),
+        topCounterpartyCount: upTo(settledCount),
+        settledCount,
+        released,
+        lateDeclines: upTo(5),
+        earlyDeclineShare: upTo(4) / 4,
       };
       const description = "Reads contracts and writes reports on owners, rights, fees, traps and risks. ".slice(
         0,

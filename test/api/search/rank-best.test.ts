@@ -27,7 +27,11 @@ function indexOf(all: readonly RatedMatch[]) {
 }
 
 const wanted = (fields: Partial<Wanted> = {}): Wanted => ({
-  ...{ limit: LIMIT, enough: FIRST, hasBudget: false, knowsMerit: true, enoughOfSeller: FIRST },
+  limit: LIMIT,
+  enough: FIRST,
+  hasBudget: false,
+  knowsMerit: true,
+  enoughOfSeller: FIRST,
   isWanted: () => true,
   ...fields,
 });

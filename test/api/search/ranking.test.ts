@@ -9,12 +9,22 @@ import type { RatedMatch } from "../../../api/features/search/ranking.ts";
 import { COMPLETE_TEXT, ratedMatch } from "../../fixtures/rated-matches.ts";
 
 const FARMER: TradingHistory = {
-  ...{ score: 100, distinctCounterparties: 1, topCounterpartyCount: 100, settledCount: 100 },
-  ...{ released: 50, lateDeclines: 0, earlyDeclineShare: 0 },
+  score: 100,
+  distinctCounterparties: 1,
+  topCounterpartyCount: 100,
+  settledCount: 100,
+  released: 50,
+  lateDeclines: 0,
+  earlyDeclineShare: 0,
 };
 const HONEST: TradingHistory = {
-  ...{ score: 15, distinctCounterparties: 15, topCounterpartyCount: 1, settledCount: 15 },
-  ...{ released: 15, lateDeclines: 0, earlyDeclineShare: 0 },
+  score: 15,
+  distinctCounterparties: 15,
+  topCounterpartyCount: 1,
+  settledCount: 15,
+  released: 15,
+  lateDeclines: 0,
+  earlyDeclineShare: 0,
 };
 const NEAR = 1e-9;
 

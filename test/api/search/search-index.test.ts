@@ -18,17 +18,34 @@ import { LISTING_TABLE, openListingTable, UNASKED_DATABASE } from "../../fixture
 import { seededRandom } from "../../fixtures/random.ts";
 
 const TRUSTED: TradingHistory = {
-  ...{ score: 100, distinctCounterparties: 10, topCounterpartyCount: 1, settledCount: 100 },
-  ...{ released: 100, lateDeclines: 0, earlyDeclineShare: 0 },
+  score: 100,
+  distinctCounterparties: 10,
+  topCounterpartyCount: 1,
+  settledCount: 100,
+  released: 100,
+  lateDeclines: 0,
+  earlyDeclineShare: 0,
 };
 const ENCODING: Encoding = { vector: new Float32Array([1, 0]), knownWordShare: 1 };
 
 const walletOf = (n: number) => `0x${n.toString(16).padStart(40, "0")}` as const;
 const listingOf = (n: number, fields: Partial<Listing> = {}): Listing => ({
-  ...{ id: `lst_${String(n).padStart(8, "0")}`, sellerAgentId: `agt_${n}`, sellerAddress: walletOf(n) },
-  ...{ title: "Title", description: "Text", category: "other", price: "1", priceUnit: "flat", currency: "USDC" },
-  ...{ deliveryType: "webhook", callbackRequired: false, endpointUrl: null, network: "base", status: "active" },
-  ...{ createdAt: new Date(0), updatedAt: new Date(0) },
+  id: `lst_${String(n).padStart(8, "0")}`,
+  sellerAgentId: `agt_${n}`,
+  sellerAddress: walletOf(n),
+  title: "Title",
+  description: "Text",
+  category: "other",
+  price: "1",
+  priceUnit: "flat",
+  currency: "USDC",
+  deliveryType: "webhook",
+  callbackRequired: false,
+  endpointUrl: null,
+  network: "base",
+  status: "active",
+  createdAt: new Date(0),
+  updatedAt: new Date(0),
   ...fields,
 });
 /** A unit vector with this cosine to the query's. */
@@ -236,8 +253,13 @@ describe("the search index", () => {
 describe("the ranking of search results", () => {
   it("[S1.01] handles 200,000 matches", () => {
     const matches = Array.from({ length: 200_000 }, (_, n) => ({
-      ...{ listing: listingOf(n), relevance: n === 7 ? 0.9 : 0.6, parts: { meaning: 0.6, words: 0 }, vector: null },
-      ...{ history: NEW_STANDING, categoryFit: 1, priceShare: undefined },
+      listing: listingOf(n),
+      relevance: n === 7 ? 0.9 : 0.6,
+      parts: { meaning: 0.6, words: 0 },
+      vector: null,
+      history: NEW_STANDING,
+      categoryFit: 1,
+      priceShare: undefined,
     }));
     const ranked = rank(matches);
     assert.deepEqual([ranked.length, ranked[0]?.listing.id], [200_000, listingOf(7).id]);

@@ -20,10 +20,22 @@ const [FAR_SELLER, RARE] = ["agt_far", 5];
 const QUERY = { text: "zebra", encoding: { vector: new Float32Array(DIMENSIONS).fill(1, 0, 1), knownWordShare: 1 } };
 
 const listingOf = (n: number, sellerAgentId: string): Listing => ({
-  ...{ id: `lst_${n}`, sellerAgentId, sellerAddress: "0x0000000000000000000000000000000000000001" },
-  ...{ title: "Title", description: "Text", category: "other", price: "1", priceUnit: "flat", currency: "USDC" },
-  ...{ deliveryType: "webhook", callbackRequired: false, endpointUrl: null, network: "base", status: "active" },
-  ...{ createdAt: new Date(0), updatedAt: new Date(0) },
+  id: `lst_${n}`,
+  sellerAgentId,
+  sellerAddress: "0x0000000000000000000000000000000000000001",
+  title: "Title",
+  description: "Text",
+  category: "other",
+  price: "1",
+  priceUnit: "flat",
+  currency: "USDC",
+  deliveryType: "webhook",
+  callbackRequired: false,
+  endpointUrl: null,
+  network: "base",
+  status: "active",
+  createdAt: new Date(0),
+  updatedAt: new Date(0),
 });
 
 describe("a search in an index of vectors with many parts", () => {
@@ -42,10 +54,14 @@ describe("a search in an index of vectors with many parts", () => {
   before(async () => {
     const random = seededRandom();
     const far = Array.from({ length: RARE }, (_, n) => ({
-      ...{ document: listingOf(n, FAR_SELLER), revision: 1, vector: vectorOf(0.4, random) },
+      document: listingOf(n, FAR_SELLER),
+      revision: 1,
+      vector: vectorOf(0.4, random),
     }));
     const others = Array.from({ length: INDEXED_FROM }, (_, n) => ({
-      ...{ document: listingOf(RARE + n, "agt_near"), revision: 1, vector: vectorOf(0.35 + 0.65 * random(), random) },
+      document: listingOf(RARE + n, "agt_near"),
+      revision: 1,
+      vector: vectorOf(0.35 + 0.65 * random(), random),
     }));
     index = await openListingTable([...far, ...others], DIMENSIONS);
     engine = await openEngineTable(index.dir, LISTING_TABLE);

@@ -22,7 +22,9 @@ describe("a seller's queue with more jobs than a page", () => {
     const { transactions } = api.container.features.transactions.models;
     const template = await transactions.findById(transactionId).lean().orFail();
     const made = Array.from({ length: JOBS }, () => ({
-      ...{ ...template, _id: `txn_${randomBytes(16).toString("hex")}`, status: "funded" as const },
+      ...template,
+      _id: `txn_${randomBytes(16).toString("hex")}`,
+      status: "funded" as const,
       escrowId: `0x${randomBytes(32).toString("hex")}` as const,
     }));
     await transactions.insertMany(made);

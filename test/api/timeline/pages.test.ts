@@ -59,7 +59,10 @@ describe("a timeline with entries of one moment", () => {
 
   it("[D47] says of a message whether the reader has sent it", async () => {
     const message = (_id: string, fromAgentId: string, toAgentId: string) => ({
-      ...{ _id, fromAgentId, toAgentId, createdAt: new Date(AT) },
+      _id,
+      fromAgentId,
+      toAgentId,
+      createdAt: new Date(AT),
     });
     const messages = [message("msg_1", READER, "agt_other"), message("msg_2", "agt_other", READER)];
     const entries = await messageSource(() => Promise.resolve(messages)).entriesOf("txn_1", READER);

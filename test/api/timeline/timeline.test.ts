@@ -79,14 +79,17 @@ describe("the timeline of a deal", () => {
       ...(moves as any[])
         .filter(({ txHash }) => txHash !== null)
         .map(({ event, at, txHash, blockNumber }) => ({
-          ...{ at, kind: "move", proof: { network, escrowId, event, txHash, blockNumber } },
+          at,
+          kind: "move",
+          proof: { network, escrowId, event, txHash, blockNumber },
         })),
       ...audit.map(({ namespace, key, createdAt }) => ({ at: createdAt, kind: "audit", proof: { namespace, key } })),
       ...deliveries
         .sort((one, other) => (one.deliveryId < other.deliveryId ? -1 : 1))
         .flatMap(({ deliveryId, eventId, attempts }) =>
           (attempts as any[]).map(({ startedAt, outcome, statusCode }, index) => ({
-            ...{ at: startedAt, kind: "webhook" },
+            at: startedAt,
+            kind: "webhook",
             proof: { deliveryId, eventId, attempt: index + 1, outcome, statusCode },
           })),
         ),

@@ -93,8 +93,12 @@ describe("a checkout before its funding", () => {
     const namesOf = (actions: { action: string }[]) => actions.map(({ action }) => action);
     const confirm = (checkout: CheckoutData) => call(market.buyer, "POST", pathOf(checkout, "/confirm"));
     const order = {
-      ...{ quantity: 2, requestPayload: { token: "0x42" }, criteria: { checks: ["cel:true"] } },
-      ...{ disputeWindow: 600, abandonmentGrace: 7_200, deliveryDeadlineSeconds: 86_400 },
+      quantity: 2,
+      requestPayload: { token: "0x42" },
+      criteria: { checks: ["cel:true"] },
+      disputeWindow: 600,
+      abandonmentGrace: 7_200,
+      deliveryDeadlineSeconds: 86_400,
     };
 
     /** Sends the offered order as it is, and asserts that it is the same order with another escrow id. */
@@ -139,9 +143,14 @@ describe("a checkout before its funding", () => {
         createEscrowCall(
           { chainId: 84_532, escrowContract: chain.deployment.escrow },
           {
-            ...{ escrowId: terms.escrowId, seller: terms.sellerAddress, amount: BigInt(terms.amount) - 1n },
-            ...{ token: terms.tokenAddress, deadline: terms.deadline, disputeWindow: terms.disputeWindow },
-            ...{ abandonmentGrace: terms.abandonmentGrace, criteriaHash: terms.criteriaHash },
+            escrowId: terms.escrowId,
+            seller: terms.sellerAddress,
+            amount: BigInt(terms.amount) - 1n,
+            token: terms.tokenAddress,
+            deadline: terms.deadline,
+            disputeWindow: terms.disputeWindow,
+            abandonmentGrace: terms.abandonmentGrace,
+            criteriaHash: terms.criteriaHash,
           },
         ),
       );
@@ -196,7 +205,10 @@ describe("a checkout before its funding", () => {
       const { why, ...facts } = answer.body.details;
       assert.match(why, /no function that sends them back/);
       assert.deepEqual(facts, {
-        ...{ txHash, network: "base-sepolia", escrowId, escrowContract },
+        txHash,
+        network: "base-sepolia",
+        escrowId,
+        escrowContract,
         transfers: [{ token: tokenAddress, from: payer.buyer.walletAddress, amount: "2500000" }],
       });
       assert.deepEqual(await stored(checkout), before);

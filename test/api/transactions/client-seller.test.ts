@@ -42,12 +42,15 @@ describe("the client's seller", () => {
     const { timestamp } = await chain.client.getBlock();
     const escrowId = `0x${randomBytes(32).toString("hex")}` as const;
     const terms = {
-      ...{ escrowId, seller: market.seller.walletAddress, amount: ONE_USDC, token, disputeWindow: 300 },
-      ...{
-        deadline: Number(timestamp) + 10_000,
-        abandonmentGrace: 3_600,
-        criteriaHash: `0x${"5c".repeat(32)}` as const,
-      },
+      escrowId,
+      seller: market.seller.walletAddress,
+      amount: ONE_USDC,
+      token,
+      disputeWindow: 300,
+
+      deadline: Number(timestamp) + 10_000,
+      abandonmentGrace: 3_600,
+      criteriaHash: `0x${"5c".repeat(32)}` as const,
     };
     await chain.send(market.buyer.account, approveCall(target, token, ONE_USDC));
     assert.strictEqual((await chain.send(market.buyer.account, createEscrowCall(target, terms))).status, "success");

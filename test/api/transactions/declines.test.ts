@@ -47,8 +47,13 @@ describe("declines before the deadline", () => {
       return {
         _id: `txn_${randomBytes(12).toString("hex")}`,
         escrowId: `0x${randomBytes(32).toString("hex")}`,
-        ...{ network, unsolicited, status, sellerAddress: seller.walletAddress, buyerAddress: walletOf(buyer) },
-        ...{ deadline: DEADLINE, quoteExpiresAt: unsolicited ? null : QUOTE_END },
+        network,
+        unsolicited,
+        status,
+        sellerAddress: seller.walletAddress,
+        buyerAddress: walletOf(buyer),
+        deadline: DEADLINE,
+        quoteExpiresAt: unsolicited ? null : QUOTE_END,
         escrow: { createdAt, settledAt },
       };
     });

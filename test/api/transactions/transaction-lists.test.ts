@@ -186,8 +186,11 @@ describe("lists of transactions", () => {
     const payload = JSON.stringify({ text: "x".repeat(250_000) });
     const made = Array.from({ length: 12 }, () => ({
       ...template,
-      ...{ _id: `txn_${randomBytes(16).toString("hex")}`, escrowId: `0x${randomBytes(32).toString("hex")}` as const },
-      ...{ requestPayloadJson: payload, responsePayloadJson: payload, criteriaJson: payload },
+      _id: `txn_${randomBytes(16).toString("hex")}`,
+      escrowId: `0x${randomBytes(32).toString("hex")}` as const,
+      requestPayloadJson: payload,
+      responsePayloadJson: payload,
+      criteriaJson: payload,
       status: "funded" as const,
     }));
     await transactions.insertMany(made);

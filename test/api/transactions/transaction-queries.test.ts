@@ -37,7 +37,10 @@ describe("lists of transactions in the database", () => {
     // Many unfunded checkouts, with one deal in a hundred between them.
     const records = Array.from({ length: STORED }, (_, n) => ({
       _id: idOf(n),
-      ...{ buyerAgentId: "agt_buyer", sellerAgentId: "agt_seller", escrowId: `0x${n}`, unsolicited: false },
+      buyerAgentId: "agt_buyer",
+      sellerAgentId: "agt_seller",
+      escrowId: `0x${n}`,
+      unsolicited: false,
       network: n % RARE === 1 || n % (10 * RARE) === 0 ? "base" : "base-sepolia",
       serviceId: n % RARE === 2 || n % (10 * RARE) === 0 ? "lst_rare" : "lst_flooded",
       status: isFunded(n) ? (n % (2 * RARE) === 0 ? "funded" : "released") : "pending_funding",
@@ -47,7 +50,9 @@ describe("lists of transactions in the database", () => {
     const foreign = records.map((record) => ({
       ...record,
       _id: record._id.replace("txn_0", "txn_1"),
-      ...{ buyerAgentId: "agt_other", sellerAgentId: "agt_foreign", escrowId: `${record.escrowId}f` },
+      buyerAgentId: "agt_other",
+      sellerAgentId: "agt_foreign",
+      escrowId: `${record.escrowId}f`,
     }));
     await model.collection.insertMany([...records, ...foreign] as never[]);
   });

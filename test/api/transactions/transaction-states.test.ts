@@ -64,8 +64,13 @@ describe("the states of a transaction", () => {
     await chain.send(market.buyer.account, approveCall(target(), token, ONE_USDC));
     const escrowId = `0x${randomBytes(32).toString("hex")}` as const;
     const terms = {
-      ...{ escrowId, seller: market.seller.walletAddress, amount: ONE_USDC, token },
-      ...{ deadline: Number(timestamp) + 10_000, disputeWindow: 300, abandonmentGrace: 3_600 },
+      escrowId,
+      seller: market.seller.walletAddress,
+      amount: ONE_USDC,
+      token,
+      deadline: Number(timestamp) + 10_000,
+      disputeWindow: 300,
+      abandonmentGrace: 3_600,
       criteriaHash: `0x${"5c".repeat(32)}` as const,
     };
     const { status } = await chain.send(market.buyer.account, createEscrowCall(target(), terms));
@@ -177,7 +182,8 @@ describe("the states of a transaction", () => {
     laterMs = () => (paymentInstructions.deadline + 1) * 1_000;
     await changesNothing(ahead, [transactionId], async () => {
       const answer = await ahead.request("POST", `/api/v1/transactions/${transactionId}/deliver`, {
-        ...{ key: market.seller.apiKey, body: { responsePayload: { late: true } } },
+        key: market.seller.apiKey,
+        body: { responsePayload: { late: true } },
       });
       assertError(answer, 409, "escrow_state_conflict");
       assert.strictEqual(answer.body.details.reason, "deadline_passed");

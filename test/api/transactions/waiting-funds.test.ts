@@ -63,7 +63,8 @@ describe("a burst of fund calls that wait for the subgraph", () => {
   /** Sends a request; `taken` resolves when the server has taken it, before it reads the body. */
   function send(method: string, url: string, { apiKey }: { apiKey: string }, body = "") {
     const call = request(url, {
-      ...{ method, agent: false },
+      method,
+      agent: false,
       headers: { "content-type": "application/json", "x-api-key": apiKey, expect: "100-continue" },
     });
     const taken = once(call, "continue").then(() => call.end(body));

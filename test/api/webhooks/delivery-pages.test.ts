@@ -21,8 +21,12 @@ describe("pages of deliveries", () => {
     const made = [earlier, earlier, earlier, later, later, later, later].flatMap((createdAt, n) =>
       dispatchesOf(
         {
-          ...{ eventId: `evt_${n}`, eventType: "message.received", transactionId: null },
-          ...{ orderKey: null, seq: n, bodyJson: null },
+          eventId: `evt_${n}`,
+          eventType: "message.received",
+          transactionId: null,
+          orderKey: null,
+          seq: n,
+          bodyJson: null,
         },
         [{ agentId, url: "https://agent.example/" }],
         createdAt,

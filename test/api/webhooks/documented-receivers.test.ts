@@ -51,8 +51,12 @@ for (const { language, file, command } of RECEIVERS) {
     const nowSeconds = () => Math.floor(Date.now() / 1_000);
     const send = (fields: Partial<{ secret: string; timestamp: number; eventId: string }> = {}) =>
       createWebhookSender({ allowedPrivateHosts: ["127.0.0.1"] }).send({
-        ...{ url, eventId: "evt_1", bodyJson: '{"event":"escrow.funded","text":"é"}' },
-        ...{ secret: SECRET, timestamp: nowSeconds(), ...fields },
+        url,
+        eventId: "evt_1",
+        bodyJson: '{"event":"escrow.funded","text":"é"}',
+        secret: SECRET,
+        timestamp: nowSeconds(),
+        ...fields,
       });
     const received = () => printed.filter((line) => line === "received escrow.funded").length;
 

@@ -51,9 +51,13 @@ describe("a registered webhook", () => {
     const { connection, features } = api.container;
     const recordId = newId("req", new Date());
     const announcement = {
-      ...{ type: "message.received" as const, body: { event: "message.received", recordId } },
-      ...{ record: { recordId, transactionId: null, orderKey: null }, incarnation: 0 },
-      ...{ recipients: [agent.agentId], targets, occurredAt: new Date() },
+      type: "message.received" as const,
+      body: { event: "message.received", recordId },
+      record: { recordId, transactionId: null, orderKey: null },
+      incarnation: 0,
+      recipients: [agent.agentId],
+      targets,
+      occurredAt: new Date(),
     };
     await withTransaction(connection, (session) => features.events.recorder.record([announcement], session));
     await features.webhooks.dispatcher.drain();
@@ -118,7 +122,9 @@ describe("a registered webhook", () => {
       const first = new Date("2026-01-01T00:00:00Z");
       const reportAt = (msLater: number) =>
         createWebhookHealth({
-          ...{ connection, webhooks: webhooks(), recorder: features.events.recorder },
+          connection,
+          webhooks: webhooks(),
+          recorder: features.events.recorder,
           now: () => new Date(first.getTime() + msLater),
         }).report(agent.agentId, webhookId, false);
       const state = async () => (await get(`${PATH}/${webhookId}`)).status;

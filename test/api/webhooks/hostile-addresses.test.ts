@@ -115,7 +115,8 @@ describe("a hostile webhook address", () => {
 
   const senderAllowing = (allowedPrivateHosts: string[] = []) =>
     createWebhookSender({
-      ...{ allowedPrivateHosts, timeoutMs: 2_000 },
+      allowedPrivateHosts,
+      timeoutMs: 2_000,
       resolve: createHostResolver({ systemHosts: allowedPrivateHosts, servers: [dns.address] }),
     });
   function send(url: string, allowed?: string[]) {

@@ -213,7 +213,9 @@ describe("a registered webhook", () => {
       const at = (n: number) => new Date(base + n);
       const more = Array.from({ length: 1_150 }, (_, n) => ({
         ...model,
-        ...{ _id: `dlv_more_${agent.agentId}_${n}`, eventId: `evt_more_${agent.agentId}_${n}`, createdAt: at(n) },
+        _id: `dlv_more_${agent.agentId}_${n}`,
+        eventId: `evt_more_${agent.agentId}_${n}`,
+        createdAt: at(n),
       }));
       await dispatches.collection.insertMany(more as never[]);
       const first = (await sendMissed()).body.data;

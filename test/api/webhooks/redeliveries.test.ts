@@ -119,7 +119,9 @@ describe("deliveries of webhooks", () => {
     assert.ok(attempt !== undefined);
     const attempts = Array.from({ length: 100 }, () => ({ ...attempt, answer: "x".repeat(1_000) }));
     const made = Array.from({ length: 20 }, (_, n) => ({
-      ...{ ...template, _id: `dlv_large_${agent.agentId}_${n}`, attempts },
+      ...template,
+      _id: `dlv_large_${agent.agentId}_${n}`,
+      attempts,
       createdAt: new Date(template.createdAt.getTime() + 1 + n),
     }));
     await dispatches.insertMany(made);

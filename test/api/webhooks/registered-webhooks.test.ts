@@ -43,8 +43,13 @@ describe("registered webhooks", () => {
   async function announce(type: EventType, { agentId }: TestAgent, targets: DispatchTarget[] = []): Promise<string> {
     const recordId = newId("req", new Date());
     const announcement = {
-      ...{ type, record: { recordId, transactionId: null, orderKey: null }, body: { event: type, recordId } },
-      ...{ incarnation: 0, recipients: [agentId], targets, occurredAt: new Date() },
+      type,
+      record: { recordId, transactionId: null, orderKey: null },
+      body: { event: type, recordId },
+      incarnation: 0,
+      recipients: [agentId],
+      targets,
+      occurredAt: new Date(),
     };
     const { connection, features } = api.container;
     await withTransaction(connection, (session) => features.events.recorder.record([announcement], session));
@@ -60,8 +65,13 @@ describe("registered webhooks", () => {
       const webhookId = idOf(answer);
       const { createdAt, updatedAt, ...data } = answer.body.data;
       assert.deepEqual(data, {
-        ...{ webhookId, url: WEBHOOK.url, events, durable: false },
-        ...{ status: "active", failingSince: null, disabledAt: null },
+        webhookId,
+        url: WEBHOOK.url,
+        events,
+        durable: false,
+        status: "active",
+        failingSince: null,
+        disabledAt: null,
       });
       assert.strictEqual(createdAt, updatedAt);
       const other = idOf(await register({ ...WEBHOOK, durable: true }));

@@ -12,7 +12,10 @@ import { startReceiver, startReceiversOnOnePort } from "../../fixtures/receiver.
 import { rejectionOf } from "../../fixtures/rejection.ts";
 
 const webhook = (url: string) => ({
-  ...{ url, eventId: "evt_1", bodyJson: '{"event":"escrow.funded"}', secret: "whsec_of-the-test" },
+  url,
+  eventId: "evt_1",
+  bodyJson: '{"event":"escrow.funded"}',
+  secret: "whsec_of-the-test",
   timestamp: Math.floor(Date.now() / 1000),
 });
 

@@ -41,10 +41,7 @@ describe("the configuration of x402", () => {
     const { payTo, facilitatorUrl, settlementKey, network } = loadEnv(required).x402;
     assert.deepEqual(
       { payTo, facilitatorUrl, settlementKey, network },
-      {
-        ...{ payTo: undefined, facilitatorUrl: null, settlementKey: undefined },
-        network: "base-sepolia",
-      },
+      { payTo: undefined, facilitatorUrl: null, settlementKey: undefined, network: "base-sepolia" },
     );
   });
 

@@ -62,8 +62,10 @@ describe("the comparison of a wallet's money with its open payments", () => {
   const claimsOf = () => {
     const { connection, features } = paid.api.container;
     return createClaims({
-      ...{ connection, ...features.x402.models },
-      ...{ credit: () => assert.fail("no pack was bought"), onPaid: () => undefined },
+      connection,
+      ...features.x402.models,
+      credit: () => assert.fail("no pack was bought"),
+      onPaid: () => undefined,
       timings: { ...CLAIM_TIMINGS, x402LeaseMs: LEASE_MS },
     });
   };

@@ -25,7 +25,8 @@ describe("signed payments of one wallet at once", () => {
       const answers = await Promise.all(
         payments.map((payment, index) =>
           paid.api.request("POST", SERVICES, {
-            ...{ key: agent.apiKey, body: listingBody({ title: `Listing ${index}` }) },
+            key: agent.apiKey,
+            body: listingBody({ title: `Listing ${index}` }),
             headers: index % 2 === 0 ? headerV1(payment) : headerV2(paid, payment),
           }),
         ),

@@ -59,7 +59,11 @@ describe("a facilitator that wants authorisation", () => {
     facilitator.authorize = async (path, authorization) => {
       const [scheme, token = ""] = authorization.split(" ");
       const { payload, protectedHeader } = await jwtVerify(token, publicKey, {
-        ...{ algorithms: [algorithm], issuer: "cdp", subject: KEY_ID, typ: "JWT", maxTokenAge: 5 },
+        algorithms: [algorithm],
+        issuer: "cdp",
+        subject: KEY_ID,
+        typ: "JWT",
+        maxTokenAge: 5,
         requiredClaims: ["iat", "nbf", "exp"],
       });
       assert.strictEqual(scheme, "Bearer");
@@ -111,13 +115,19 @@ describe("a facilitator that wants authorisation", () => {
     const chain = await openChain("base-sepolia");
     const usdc = chain.deployment.tokens.find(({ symbol }) => symbol === "USDC")?.address ?? "0x";
     const api = await startApiProcess(`test_authorization_${randomBytes(6).toString("hex")}`, {
-      ...{ X402_PAY_TO: payTo, X402_FACILITATOR_URL: facilitator.url, BUDGET_API: "1", LOG_LEVEL: "trace" },
-      ...{ X402_FACILITATOR_KEY_ID: KEY_ID, X402_FACILITATOR_KEY_SECRET: secret.replaceAll("\n", "\\n") },
+      X402_PAY_TO: payTo,
+      X402_FACILITATOR_URL: facilitator.url,
+      BUDGET_API: "1",
+      LOG_LEVEL: "trace",
+      X402_FACILITATOR_KEY_ID: KEY_ID,
+      X402_FACILITATOR_KEY_SECRET: secret.replaceAll("\n", "\\n"),
     });
     try {
       const { account, body } = await registrationBody();
       const registered = await fetch(`${api.url}/api/v1/auth/register`, {
-        ...{ method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) },
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
       });
       const { apiKey } = (await registered.json()) as { apiKey: string };
       await chain.endow(account, { usdc: 1_000_000n });

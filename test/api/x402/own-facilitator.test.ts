@@ -58,8 +58,13 @@ describe("the service's own facilitator", () => {
 
   const facilitatorOf = (key: Hex, fields: Partial<OwnFacilitatorOptions> = {}) =>
     createOwnFacilitator({
-      ...{ network: "base-sepolia", rpcUrl: chain.rpcUrl, key, timeoutMs: 60_000 },
-      ...{ ...shared, processId: "test", ...fields },
+      network: "base-sepolia",
+      rpcUrl: chain.rpcUrl,
+      key,
+      timeoutMs: 60_000,
+      ...shared,
+      processId: "test",
+      ...fields,
     });
 
   /** Signs a payment and settles it. */
@@ -74,8 +79,12 @@ describe("the service's own facilitator", () => {
     return facilitator.settle(
       { kind: "signed", version, signature, authorization: { ...names, ...times, value: BigInt(value) } },
       {
-        ...{ network: "base-sepolia", token: { address: usdc, ...USDC_DOMAINS["base-sepolia"] } },
-        ...{ payTo, amount: BigInt(value), resource: "https://market.test/", description: "A call" },
+        network: "base-sepolia",
+        token: { address: usdc, ...USDC_DOMAINS["base-sepolia"] },
+        payTo,
+        amount: BigInt(value),
+        resource: "https://market.test/",
+        description: "A call",
       },
       signal,
       beforeSending,

@@ -152,7 +152,8 @@ describe("the id of an x402 payment", () => {
     const call = wrapFetchWithPayment(fetch, client);
     const request = () =>
       call(paid.url + SERVICES, {
-        ...{ method: "POST", body: JSON.stringify(listingBody()) },
+        method: "POST",
+        body: JSON.stringify(listingBody()),
         headers: { "x-api-key": agent.apiKey, "content-type": "application/json" },
       });
     assert.strictEqual((await request()).status, 201);

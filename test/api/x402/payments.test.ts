@@ -202,9 +202,7 @@ describe("a call that is paid for", () => {
 
   it("that is invalid is refused before any payment is looked at", async () => {
     const signed = await signTransfer(paid, agent.account);
-    const answer = await paid.api.request("POST", SERVICES, {
-      ...{ key: agent.apiKey, headers: headerV1(signed), body: {} },
-    });
+    const answer = await paid.api.request("POST", SERVICES, { key: agent.apiKey, headers: headerV1(signed), body: {} });
     assert.strictEqual(answer.status, 400);
     assert.strictEqual((await get(headerV1(signed))).status, 200);
   });
@@ -246,9 +244,7 @@ describe("a call that is paid for", () => {
   it("with an Idempotency-Key is paid for once and creates once [D43]", async () => {
     const headers = { "idempotency-key": randomUUID() };
     const create = (proof: Record<string, string>) =>
-      paid.api.request("POST", SERVICES, {
-        ...{ key: agent.apiKey, body: listingBody(), headers: { ...headers, ...proof } },
-      });
+      paid.api.request("POST", SERVICES, { key: agent.apiKey, body: listingBody(), headers: { ...headers, ...proof } });
     const had = await paid.chain.usdcOf(agent.walletAddress);
     const first = await create(headerV1(await signTransfer(paid, agent.account)));
     assert.strictEqual(first.status, 201, first.text);

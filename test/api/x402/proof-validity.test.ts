@@ -10,8 +10,12 @@ describe("the validity of a signed authorisation", () => {
   const check = (validAfter: number, validBefore: number | bigint, chainTime = NOW) => {
     requireValidity(
       {
-        ...{ from: `0x${"11".repeat(20)}`, to: `0x${"22".repeat(20)}`, value: 1n, nonce: `0x${"33".repeat(32)}` },
-        ...{ validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) },
+        from: `0x${"11".repeat(20)}`,
+        to: `0x${"22".repeat(20)}`,
+        value: 1n,
+        nonce: `0x${"33".repeat(32)}`,
+        validAfter: BigInt(validAfter),
+        validBefore: BigInt(validBefore),
       },
       NOW,
       chainTime,

@@ -198,7 +198,9 @@ describe("a settlement without a clear outcome", () => {
     assert.strictEqual(other.body.details.reason, "proof_already_used");
     const stranger = await paid.api.registerAgent();
     const foreign = await paid.api.request("POST", SERVICES, {
-      ...{ key: stranger.apiKey, body: listingBody(), headers: proof },
+      key: stranger.apiKey,
+      body: listingBody(),
+      headers: proof,
     });
     assert.strictEqual(foreign.body.details.reason, "wrong_sender");
   });

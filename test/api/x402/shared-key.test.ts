@@ -36,7 +36,9 @@ describe("processes that share a settlement key", () => {
     usdc = chain.deployment.tokens.find(({ symbol }) => symbol === "USDC")?.address ?? "0x";
     key = await gasKey(chain);
     const variables = {
-      ...{ X402_PAY_TO: payTo, X402_SETTLEMENT_KEY: key, BUDGET_API: "1" },
+      X402_PAY_TO: payTo,
+      X402_SETTLEMENT_KEY: key,
+      BUDGET_API: "1",
       // On a loaded machine a settlement may take longer than the usual limit, and isn't lost then.
       X402_TIMEOUT_MS: "60000",
     };
@@ -81,9 +83,13 @@ describe("processes that share a settlement key", () => {
     const { maxFeePerGas, maxPriorityFeePerGas } = await chain.client.estimateFeesPerGas();
     const raw = await account.signTransaction({
       type: "eip1559",
-      ...{ chainId: chain.deployment.chainId, to: account.address, gas: 21_000n, nonce },
+      chainId: chain.deployment.chainId,
+      to: account.address,
+      gas: 21_000n,
+      nonce,
       // Enough while the base fee of the shared chain rises.
-      ...{ maxFeePerGas: 10n * maxFeePerGas, maxPriorityFeePerGas },
+      maxFeePerGas: 10n * maxFeePerGas,
+      maxPriorityFeePerGas,
     });
     const { modifiedCount } = await connection
       .collection("x402_last_transactions")

@@ -101,9 +101,7 @@ describe("an x402 proof that was used before", () => {
 
   describe("by a request whose process still runs or was killed", () => {
     const create = (proof: Record<string, string>, title: string) =>
-      paid.api.request("POST", PATH, {
-        ...{ key: agent.apiKey, headers: proof, body: listingBody({ title }) },
-      });
+      paid.api.request("POST", PATH, { key: agent.apiKey, headers: proof, body: listingBody({ title }) });
     /** Leaves a used payment as a process does that has run the call and hasn't marked the payment as spent. */
     const unmark = (txHash: string, leaseEndsAt: Date) =>
       paid.api.container.connection
@@ -133,8 +131,11 @@ describe("an x402 proof that was used before", () => {
       await unmark(txHash, inAMinute());
       const { connection, features } = paid.api.container;
       const claims = createClaims({
-        ...{ connection, ...features.x402.models },
-        ...{ credit: () => assert.fail("no pack was bought"), timings: CLAIM_TIMINGS, onPaid: () => undefined },
+        connection,
+        ...features.x402.models,
+        credit: () => assert.fail("no pack was bought"),
+        timings: CLAIM_TIMINGS,
+        onPaid: () => undefined,
       });
       const [taken] = await claims.findByTransfer("base-sepolia", txHash);
       assert.ok(taken !== undefined);

@@ -63,8 +63,13 @@ export async function grantAccess(connection: Connection, wallets: readonly `0x$
       prepaid: none,
       keys: [
         {
-          ...{ id: `key_bench_${hash}`, hash, createdAt: now, expiresAt: null, suspendedUntil: null },
-          ...{ windows: {}, refusals: [] },
+          id: `key_bench_${hash}`,
+          hash,
+          createdAt: now,
+          expiresAt: null,
+          suspendedUntil: null,
+          windows: {},
+          refusals: [],
         },
       ],
       call: null,

@@ -51,23 +51,32 @@ export async function openMarket(api: TestApi): Promise<Market> {
 
   const calls: Record<Subject, (caller: string) => Call> = {
     read: (key) => ({
-      ...{ method: "GET", path: `/api/v1/services/${listingId()}`, status: 200 },
+      method: "GET",
+      path: `/api/v1/services/${listingId()}`,
+      status: 200,
       headers: { "x-api-key": key },
     }),
     search: (key) => ({
-      ...{ method: "GET", path: `/api/v1/services?q=${encodeURIComponent(query())}`, status: 200 },
+      method: "GET",
+      path: `/api/v1/services?q=${encodeURIComponent(query())}`,
+      status: 200,
       headers: { "x-api-key": key },
     }),
     discover: (address) => ({
-      ...{ method: "POST", path: "/api/v1/discover", status: 200 },
+      method: "POST",
+      path: "/api/v1/discover",
+      status: 200,
       headers: { ...json, "x-forwarded-for": address },
       body: JSON.stringify({ query: query() }),
     }),
     checkout: (key) => ({
-      ...{ method: "POST", path: "/api/v1/checkout", status: 200 },
+      method: "POST",
+      path: "/api/v1/checkout",
+      status: 200,
       headers: { ...json, "x-api-key": key },
       body: JSON.stringify({
-        ...{ serviceId: listingId(), paymentMethod: "usdc" },
+        serviceId: listingId(),
+        paymentMethod: "usdc",
         requestPayload: { document: "invoice-2026-11.pdf" },
       }),
     }),

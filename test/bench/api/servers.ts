@@ -46,8 +46,15 @@ async function productionEnvironment(databaseUri: string, variables: Record<stri
   const given = Object.entries(testVariables(await readStack()));
   const kept = Object.fromEntries(given.filter(([name]) => !name.startsWith("RATE_LIMIT_")));
   return {
-    ...{ PATH: process.env["PATH"], ...kept, NODE_ENV: "production", PUBLIC_URL },
-    ...{ LOG_LEVEL: "info", HOST: "127.0.0.1", TRUST_PROXY: "1", MONGODB_URI: databaseUri, ...variables },
+    PATH: process.env["PATH"],
+    ...kept,
+    NODE_ENV: "production",
+    PUBLIC_URL,
+    LOG_LEVEL: "info",
+    HOST: "127.0.0.1",
+    TRUST_PROXY: "1",
+    MONGODB_URI: databaseUri,
+    ...variables,
   };
 }
 

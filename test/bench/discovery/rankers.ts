@@ -36,7 +36,9 @@ export async function createRankers(
   const vectors = new Map<string, Float32Array>();
   for (const listing of listings) vectors.set(listing.slug, (await cached.encode(searchTextOf(listing))).vector);
   const documents = listings.map((listing) => ({
-    ...{ document: storedListing(listing), revision: 1, vector: vectors.get(listing.slug) ?? null },
+    document: storedListing(listing),
+    revision: 1,
+    vector: vectors.get(listing.slug) ?? null,
   }));
   const index = await openListingTable(documents, encoder.dimensions);
   const table = await openEngineTable(index.dir, LISTING_TABLE);
@@ -92,7 +94,11 @@ function discoverRanker(index: ListingTable, encoder: SentenceEncoder): Ranker {
   const etherPrice = () => Promise.reject(new Error("The bench has no price feed"));
   const log = createLogger({ level: "silent", name: "bench" });
   const discovery = createDiscoverService({
-    ...{ encoders: { of: () => encoder }, stored: index.stored, standings, etherPrice, log },
+    encoders: { of: () => encoder },
+    stored: index.stored,
+    standings,
+    etherPrice,
+    log,
     database: UNASKED_DATABASE,
     index: {
       search: index.search,
@@ -107,19 +113,24 @@ function discoverRanker(index: ListingTable, encoder: SentenceEncoder): Ranker {
 export function storedListing({ slug, seller, price, currency = "USDC", ...rest }: BenchListing): Listing {
   const { title, description, category, priceUnit } = rest;
   return {
-    ...{ id: slug, title, description, category, price: String(price), priceUnit, currency },
-    ...{
-      sellerAgentId: seller,
-      sellerAddress: `0x${Buffer.from(seller).toString("hex").padStart(40, "0").slice(-40)}`,
-    },
-    ...{
-      deliveryType: "webhook",
-      callbackRequired: true,
-      endpointUrl: null,
-      network: "base-sepolia",
-      status: "active",
-    },
-    ...{ createdAt: new Date(0), updatedAt: new Date(0) },
+    id: slug,
+    title,
+    description,
+    category,
+    price: String(price),
+    priceUnit,
+    currency,
+
+    sellerAgentId: seller,
+    sellerAddress: `0x${Buffer.from(seller).toString("hex").padStart(40, "0").slice(-40)}`,
+
+    deliveryType: "webhook",
+    callbackRequired: true,
+    endpointUrl: null,
+    network: "base-sepolia",
+    status: "active",
+    createdAt: new Date(0),
+    updatedAt: new Date(0),
   };
 }
 

@@ -11,7 +11,10 @@ export function recordOf(
   model: string,
 ): ListingRecord {
   return {
-    ...{ ...fields, _id, sellerKey: fields.sellerAddress.toLowerCase(), revision: 1 },
+    ...fields,
+    _id,
+    sellerKey: fields.sellerAddress.toLowerCase(),
+    revision: 1,
     price: Types.Decimal128.fromString(price),
     embedding: vector === null ? null : { model, vector: toBytes(vector) },
   };

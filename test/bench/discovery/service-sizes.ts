@@ -122,7 +122,10 @@ export async function measureServiceSize(size: number, seeds: readonly Seed[], b
   async function searchesPerSecond(...servers: BenchServer[]): Promise<number> {
     let turn = 0;
     const next = (): Call => ({
-      ...{ method: "POST", path: PATH, status: 200, headers: { "content-type": "application/json" } },
+      method: "POST",
+      path: PATH,
+      status: 200,
+      headers: { "content-type": "application/json" },
       body: JSON.stringify({ query: queryOf(turn++) }),
     });
     const measured = await Promise.all(
@@ -201,8 +204,14 @@ export async function measureServiceSize(size: number, seeds: readonly Seed[], b
       (query) => answersOf(one, query),
     );
     return {
-      ...{ listings: size, trustedSellers, buildSeconds, diskMb },
-      ...{ search: searches, searchesPerSecond: perSecond, shown, withoutIndex },
+      listings: size,
+      trustedSellers,
+      buildSeconds,
+      diskMb,
+      search: searches,
+      searchesPerSecond: perSecond,
+      shown,
+      withoutIndex,
       ...memory,
     };
   } finally {

@@ -57,8 +57,10 @@ export function generate(seeds: readonly Seed[], n: number, random: () => number
   return {
     document: {
       ...storedListing(seed.listing),
-      ...{ id: `lst_${String(n).padStart(8, "0")}`, description: other.listing.description },
-      ...{ price: String(1 + Math.floor(random() * PRICES)), currency: "USDC" as const },
+      id: `lst_${String(n).padStart(8, "0")}`,
+      description: other.listing.description,
+      price: String(1 + Math.floor(random() * PRICES)),
+      currency: "USDC" as const,
       sellerAgentId: `agt_${Math.floor(random() * 1_000_000)}`,
     },
     revision: 1,

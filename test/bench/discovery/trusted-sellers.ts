@@ -31,9 +31,18 @@ export async function trustSellers(connection: Connection, sellers: readonly Sel
     sellers.map((seller, index): StandingRecord => {
       const score = 1 + (index % FULL_DISCOVERY_SCORE);
       return {
-        ...{ _id: `${seller.network}:${keyOf(seller)}`, network: seller.network, walletKey: keyOf(seller), score },
-        ...{ distinctCounterparties: FULL_WEIGHT_COUNTERPARTIES, topCounterpartyCount: 1, settledCount: score },
-        ...{ released: score, lateDeclines: 0, earlyDeclineShare: 0, indexedBlock: 1, syncedAt: now },
+        _id: `${seller.network}:${keyOf(seller)}`,
+        network: seller.network,
+        walletKey: keyOf(seller),
+        score,
+        distinctCounterparties: FULL_WEIGHT_COUNTERPARTIES,
+        topCounterpartyCount: 1,
+        settledCount: score,
+        released: score,
+        lateDeclines: 0,
+        earlyDeclineShare: 0,
+        indexedBlock: 1,
+        syncedAt: now,
       };
     }),
   );

@@ -57,7 +57,11 @@ function disputeOf(story: DisputeStory): DisputeRecord {
     evidence
       .filter(({ by }) => by === side)
       .map(({ type, description, attachments }, index) => ({
-        ...{ evidenceId: `evd_${side}_${index}`, type, description, attachments: [...attachments], submittedAt },
+        evidenceId: `evd_${side}_${index}`,
+        type,
+        description,
+        attachments: [...attachments],
+        submittedAt,
       }));
   const record: Partial<DisputeRecord> = {
     _id: "dsp_bench",

@@ -52,7 +52,9 @@ export function scriptedModel(mode: AnsweringMode, seed = 1) {
   const judge: ScriptedJudge = { answer: () => "met", confidence: CONFIDENCE, orders: [], random };
   let requests = 0;
   const options: ModelOptions = {
-    ...{ apiKey: "scripted", baseUrl: "http://scripted.invalid/v1", name: `scripted-${mode}` },
+    apiKey: "scripted",
+    baseUrl: "http://scripted.invalid/v1",
+    name: `scripted-${mode}`,
     random: (below) => Math.floor(random() * below),
     fetch: (_url, request) => {
       const { messages } = JSON.parse(request?.body as string) as { messages: { content: string }[] };

@@ -58,7 +58,8 @@ async function measure(bench: EventsBench, stack: FullStack): Promise<PartResult
   const [delays, floor] = [delaysOf(toWebhook), delaysOf(toSubgraph)];
   return {
     /** From the receipt of `createEscrow` to the arrival of the seller's `escrow.funded`. */
-    ...{ deals, delays },
+    deals,
+    delays,
     /** From the same receipt to the subgraph that shows its block: nothing can be sent earlier. */
     floor,
     p95PerFloor: delays.p95Ms / floor.p95Ms,

@@ -196,12 +196,16 @@ export async function measureDeliveries(bench: EventsBench): Promise<PartResult>
     const healthyReceipts = beside.receipts.filter(({ receiver }) => receiver < HEALTHY);
     const secondsAfterLast = (at: number) => Math.max(0, (at - beside.lastRecordedAt) / 1_000);
     return {
-      ...{ events: events.length, receivers: BEHAVIOURS.length, sick: BEHAVIOURS.length - HEALTHY },
+      events: events.length,
+      receivers: BEHAVIOURS.length,
+      sick: BEHAVIOURS.length - HEALTHY,
       recordedPerSecond: beside.recordedPerSecond,
       requests: beside.receipts.length,
       dispatches: Object.fromEntries(ends.map(({ status, count }) => [status, count])),
       /** From an event's commit to its arrival at a healthy receiver. */
-      ...{ alone, beside: healthyBeside, floor: floorDelays },
+      alone,
+      beside: healthyBeside,
+      floor: floorDelays,
       /** The goal is at most 2. */
       p95PerAlone: healthyBeside.p95Ms / alone.p95Ms,
       p95PerFloor: alone.p95Ms / floorDelays.p95Ms,

@@ -22,8 +22,13 @@ const INDEXED_WITHIN_MS = 600_000;
 const MANY = "1000000";
 /** The bench searches more often than the specification allows one agent. */
 const RAISED = {
-  ...{ RATE_LIMIT_MEMORY_SEARCH: MANY, RATE_LIMIT_MEMORY_WRITE: MANY, RATE_LIMIT_MEMORY_READ: MANY },
-  ...{ BUDGET_SEARCH: MANY, BUDGET_API: MANY, MEMORY_MAX_ENTRIES: MANY, MEMORY_MAX_BYTES: String(2 ** 31) },
+  RATE_LIMIT_MEMORY_SEARCH: MANY,
+  RATE_LIMIT_MEMORY_WRITE: MANY,
+  RATE_LIMIT_MEMORY_READ: MANY,
+  BUDGET_SEARCH: MANY,
+  BUDGET_API: MANY,
+  MEMORY_MAX_ENTRIES: MANY,
+  MEMORY_MAX_BYTES: String(2 ** 31),
 };
 
 const textOf = (entry: number): string =>
@@ -35,7 +40,9 @@ const keyOf = (entry: number): string => KEY_PREFIX + String(entry);
 async function fill(service: BenchService, agent: BenchAgent, size: number): Promise<void> {
   for (let start = 0; start < size; start += MEMORY_BATCH_ENTRIES) {
     const entries = Array.from({ length: Math.min(MEMORY_BATCH_ENTRIES, size - start) }, (_, index) => ({
-      ...{ key: keyOf(start + index), value: textOf(start + index), tags: [`client-${(start + index) % 50}`] },
+      key: keyOf(start + index),
+      value: textOf(start + index),
+      tags: [`client-${(start + index) % 50}`],
     }));
     await service.call(agent, "POST", "/api/v1/memory/batch", 200, { entries });
   }
@@ -118,7 +125,9 @@ export async function measureMemorySearch(bench: EventsBench): Promise<PartResul
     for (const { agent } of memories) {
       let turn = 0;
       const next = (): Call => ({
-        ...{ method: "POST", path: PATH, status: 200 },
+        method: "POST",
+        path: PATH,
+        status: 200,
         headers: { "x-api-key": agent.key, "content-type": "application/json" },
         body: JSON.stringify({ query: queries[turn++ % queries.length], limit: RESULTS }),
       });

@@ -42,7 +42,8 @@ async function sendAll({ url, first, count, keyOf, addressOf }: Batch): Promise<
       const mark = next++;
       sentAt.set(mark, now());
       const answer = await pool.request({
-        ...{ method: "POST", path: "/api/v1/messages" },
+        method: "POST",
+        path: "/api/v1/messages",
         headers: { "content-type": "application/json", "x-api-key": keyOf(connection) },
         body: JSON.stringify({ ...addressOf(mark), body: { mark, text: CONTENT } }),
       });
@@ -192,12 +193,10 @@ export async function measureMessages(bench: EventsBench): Promise<PartResult> {
     const floorAfter = await measureFloor(service, bench.mongodbUri, directCount);
     const floorPerSecond = (floorBefore + floorAfter) / 2;
     return {
-      ...{
-        connections: CONNECTIONS,
-        recipients: RECIPIENTS,
-        topics: TOPICS,
-        subscribersPerTopic: SUBSCRIBERS_PER_TOPIC,
-      },
+      connections: CONNECTIONS,
+      recipients: RECIPIENTS,
+      topics: TOPICS,
+      subscribersPerTopic: SUBSCRIBERS_PER_TOPIC,
       floorPerSecond,
       direct: { ...direct, perFloor: direct.messagesPerSecond / floorPerSecond },
       topic: { ...topic, perFloor: topic.arrivalsPerSecond / floorPerSecond },

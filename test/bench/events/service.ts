@@ -71,7 +71,9 @@ export async function startService(
   const server = await startApiServer({ ...started, variables: options.variables ?? {} });
   const worker = options.worker ? await startWorkerProcess(started) : undefined;
   return {
-    ...{ local, server, worker },
+    local,
+    server,
+    worker,
     async agents(count) {
       const keys = await grantAccess(local.container.connection, madeUpWallets(count));
       return keys.map((key) => ({ agentId: agentIdOf(key), key }));

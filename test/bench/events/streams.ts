@@ -81,7 +81,9 @@ async function measureFloor(agents: readonly BenchAgent[], events: number): Prom
   const [floor, clients] = [new BenchProcess("stream-floor"), new BenchProcess("stream-clients")];
   const url = await floor.ask<string>("listen");
   await clients.ask("open", {
-    ...{ url, keys: agents.map(({ key }) => key), perKey: EVENT_STREAMS_PER_AGENT },
+    url,
+    keys: agents.map(({ key }) => key),
+    perKey: EVENT_STREAMS_PER_AGENT,
   } satisfies StreamsToOpen);
   const sentAt = new Map<number, number>();
   await paced(events, EVENTS_PER_SECOND, async (mark) => {
@@ -107,7 +109,9 @@ export async function measureStreams(bench: EventsBench): Promise<PartResult> {
     bench.say(`streams: opening ${streams} streams`);
     const openingAt = performance.now();
     await clients.ask("open", {
-      ...{ url, keys: agents.map(({ key }) => key), perKey: EVENT_STREAMS_PER_AGENT },
+      url,
+      keys: agents.map(({ key }) => key),
+      perKey: EVENT_STREAMS_PER_AGENT,
     } satisfies StreamsToOpen);
     const openingMs = performance.now() - openingAt;
     const openMb = memoryOf(pid).rssMb;
@@ -135,11 +139,15 @@ export async function measureStreams(bench: EventsBench): Promise<PartResult> {
     const delays = delaysOf(arrivalDelays(reports, sentAt));
     const floor = delaysOf(await measureFloor(agents, Math.max(500, Math.round(events / 4))));
     return {
-      ...{ streams, events, frames: reports.reduce((sum, { marks }) => sum + marks.length, 0) },
+      streams,
+      events,
+      frames: reports.reduce((sum, { marks }) => sum + marks.length, 0),
       recordedPerSecond: batchesPerSecond * BATCH,
       openedPerSecond: (streams / openingMs) * 1_000,
       /** From the start of the transaction that records an event to its arrival in a stream. */
-      ...{ delays, floor, p95PerFloor: delays.p95Ms / floor.p95Ms },
+      delays,
+      floor,
+      p95PerFloor: delays.p95Ms / floor.p95Ms,
       api: { startMb, openMb, rssMb, peakMb, kbPerStream: ((openMb - startMb) / streams) * 1_024 },
       faults,
     };

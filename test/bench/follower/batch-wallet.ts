@@ -72,10 +72,14 @@ export async function deployBatchWallet(chain: TestChain, account: PrivateKeyAcc
     async submit(transactions) {
       if (transactions.length === 0) return;
       const requests = transactions.map((data, id) => ({
-        ...{ jsonrpc: "2.0", id, method: "eth_sendTransaction" },
+        jsonrpc: "2.0",
+        id,
+        method: "eth_sendTransaction",
         params: [
           {
-            ...{ from: account.address, to: address, data },
+            from: account.address,
+            to: address,
+            data,
             gas: `0x${(GAS_PER_CALL * BigInt(CALLS_PER_TRANSACTION)).toString(16)}`,
             gasPrice: `0x${GAS_PRICE.toString(16)}`,
           },

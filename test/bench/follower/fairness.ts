@@ -74,7 +74,9 @@ export async function measureFairness(bench: FollowerBench, hangingSellers: numb
       sender.send({ url, eventId, bodyJson: bodyJson ?? "", secret: "secret", timestamp: 0 }, signal),
     log: createLogger({ level: "silent", name: "bench" }),
     elapsedMs: () => performance.now(),
-    ...{ owner: "bench", pollMs: outboxPollMs, slots: SLOT_LIMITS },
+    owner: "bench",
+    pollMs: outboxPollMs,
+    slots: SLOT_LIMITS,
   });
 
   let events = 0;
@@ -84,7 +86,8 @@ export async function measureFairness(bench: FollowerBench, hangingSellers: numb
       eventId,
       eventType: "escrow.funded",
       transactionId: `txn_${eventId}`,
-      ...{ orderKey: null, seq: 1 },
+      orderKey: null,
+      seq: 1,
       bodyJson: "{}",
     };
     const dispatches = dispatchesOf(event, targets, new Date());

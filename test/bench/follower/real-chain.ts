@@ -96,8 +96,12 @@ export class RealChainBench {
     const blocks = Math.ceil(seconds / BLOCK_SECONDS);
     const { timestamp } = await client.getBlock();
     const records = await storeCheckouts(this.#bench, perBlock * blocks, {
-      ...{ buyerAddress: this.#buyer.address, sellerAddress: this.#seller.address, token: this.#token },
-      ...{ amount: String(AMOUNT), platformFee: String(FEE), lockedAmount: String(AMOUNT - FEE) },
+      buyerAddress: this.#buyer.address,
+      sellerAddress: this.#seller.address,
+      token: this.#token,
+      amount: String(AMOUNT),
+      platformFee: String(FEE),
+      lockedAmount: String(AMOUNT - FEE),
       escrowContract: this.#chain.deployment.escrow,
       deadline: Number(timestamp) + DELIVERY_SECONDS,
       quoteExpiresAt: Number(timestamp) + QUOTE_SECONDS,
@@ -143,10 +147,7 @@ export class RealChainBench {
     const target = { chainId: this.#chain.client.chain.id, escrowContract: this.#chain.deployment.escrow };
     const of = (block: number) => (block < 0 ? [] : records.slice(block * perBlock, (block + 1) * perBlock));
     const fund = (record: TransactionRecord): PreparedCall =>
-      createEscrowCall(target, {
-        ...record,
-        ...{ seller: this.#seller.address, token: this.#token.address, amount: AMOUNT },
-      });
+      createEscrowCall(target, { ...record, seller: this.#seller.address, token: this.#token.address, amount: AMOUNT });
     return Array.from({ length: blocks }, (_, block) => ({
       ofBuyer: this.#buyer.prepare([
         ...of(block).map(fund),

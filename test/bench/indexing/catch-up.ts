@@ -40,9 +40,19 @@ async function storeCheckouts(transactions: Collection<TransactionRecord>, deals
       const { escrowId, criteriaHash, deadline, disputeWindow, abandonmentGrace } = deal;
       return {
         ...made,
-        ...{ _id: `txn_${randomBytes(16).toString("hex")}`, escrowId, criteriaHash, deadline },
-        ...{ disputeWindow, abandonmentGrace, ...AMOUNTS, buyerAddress: deal.buyer, sellerAddress: deal.seller },
-        ...{ status: "pending_funding", escrow: null, minBlock: 0, quoteExpiresAt: deadline },
+        _id: `txn_${randomBytes(16).toString("hex")}`,
+        escrowId,
+        criteriaHash,
+        deadline,
+        disputeWindow,
+        abandonmentGrace,
+        ...AMOUNTS,
+        buyerAddress: deal.buyer,
+        sellerAddress: deal.seller,
+        status: "pending_funding",
+        escrow: null,
+        minBlock: 0,
+        quoteExpiresAt: deadline,
       };
     });
     await transactions.insertMany(records);
@@ -112,7 +122,8 @@ export async function measureCatchUp(bench: IndexingBench): Promise<PartResult> 
     return {
       downtime: { seconds: downtimeSeconds, deals: deals.length, events, blocks: Number(head - before), miningSeconds },
       /** From the start of graph-node to the downtime's last block in the subgraph, and in the API's records. */
-      ...{ indexedSeconds, followedSeconds: (followedAt - startedAt) / 1_000 },
+      indexedSeconds,
+      followedSeconds: (followedAt - startedAt) / 1_000,
       eventsPerSecond: events / indexedSeconds,
       /** Live moves that were mined before the subgraph had caught up. */
       whileCatchingUp: summaryOf(moves.filter(({ minedAt }) => minedAt < indexedAt)),

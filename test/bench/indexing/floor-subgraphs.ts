@@ -72,7 +72,10 @@ export async function buildFloorSubgraph(floor: Floor, deployment: Deployment, r
     writeFileSync(join(dir, path), source);
   }
   await run({
-    ...{ name: `subgraph-build-${floor}`, command: process.execPath, args: [SCRIPTS.graph, "build"], cwd: dir },
+    name: `subgraph-build-${floor}`,
+    command: process.execPath,
+    args: [SCRIPTS.graph, "build"],
+    cwd: dir,
     env: { GRAPH_SKIP_NEW_VERSION_CHECK: "true" },
   });
   return join(dir, "build");

@@ -135,7 +135,8 @@ export class IndexingStack {
       const ports = this.ports.graph[network];
       const dummyManifest = renderDummySubgraph(this.#compiled, network, outDir);
       const service = graphNodeService({
-        ...{ network, ports },
+        network,
+        ports,
         rpcPort: this.ports.chains[network],
         ipfsPort: this.ports.ipfs,
         postgresUrl: this.postgres.url,
@@ -185,7 +186,9 @@ export class IndexingStack {
       NETWORKS.map((network) => [
         network,
         {
-          ...{ rpcUrl: this.#rpcUrl(network), chainId: CHAIN_IDS[network], subgraphUrl: this.#subgraphUrlOf(network) },
+          rpcUrl: this.#rpcUrl(network),
+          chainId: CHAIN_IDS[network],
+          subgraphUrl: this.#subgraphUrlOf(network),
           ...contractFacts(this.deployments[network]),
         },
       ]),

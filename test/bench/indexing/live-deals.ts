@@ -35,10 +35,14 @@ const GAS = 1_000_000n;
 export const MOVES = ["createEscrow", "submitDelivery", "accept"] as const;
 export type DealMove = (typeof MOVES)[number];
 const STATUS: Readonly<Record<DealMove, TransactionStatus>> = {
-  ...{ createEscrow: "funded", submitDelivery: "delivered", accept: "released" },
+  createEscrow: "funded",
+  submitDelivery: "delivered",
+  accept: "released",
 };
 const EVENT: Readonly<Record<DealMove, DealEvent>> = {
-  ...{ createEscrow: "escrow.funded", submitDelivery: "delivery.submitted", accept: "escrow.released" },
+  createEscrow: "escrow.funded",
+  submitDelivery: "delivery.submitted",
+  accept: "escrow.released",
 };
 
 /** A move that was seen everywhere. Times are milliseconds from the moment at which its block existed at the node. */

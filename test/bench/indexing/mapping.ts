@@ -89,7 +89,11 @@ export async function measureMapping(bench: IndexingBench): Promise<PartResult> 
     const rate = (kind: keyof typeof sources) => events / percentile(seconds[kind], 0.5);
     const [ours, floor, row] = [rate("ours"), rate("empty"), rate("row")];
     return {
-      ...{ deals: mappedDeals, blocks: Number(head - before), events, miningSeconds, seconds },
+      deals: mappedDeals,
+      blocks: Number(head - before),
+      events,
+      miningSeconds,
+      seconds,
       /** Medians of the rounds. */
       eventsPerSecond: ours,
       floor: { eventsPerSecond: floor },

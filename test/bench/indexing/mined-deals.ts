@@ -72,11 +72,15 @@ export class MinedDeals {
   async plan(count: number): Promise<MinedDeal[]> {
     const { timestamp } = await this.#chain.client.getBlock();
     return Array.from({ length: count }, (_, index) => ({
-      ...{ escrowId: bytes32(), criteriaHash: bytes32(), token: this.#token, amount: AMOUNT },
+      escrowId: bytes32(),
+      criteriaHash: bytes32(),
+      token: this.#token,
+      amount: AMOUNT,
       buyer: this.#of(this.#buyers, index).address,
       seller: this.#of(this.#sellers, index).address,
       deadline: Number(timestamp) + DELIVERY_SECONDS,
-      ...{ disputeWindow: DISPUTE_WINDOW_SECONDS, abandonmentGrace: 172_800 },
+      disputeWindow: DISPUTE_WINDOW_SECONDS,
+      abandonmentGrace: 172_800,
     }));
   }
 

@@ -66,7 +66,8 @@ async function fill(bench: IndexingBench, stack: IndexingStack) {
     ((await ask(stack.subgraphUrl, META, {})) as { _meta: { block: { number: number } } })._meta.block.number;
   while ((await indexed()) < Number(head.number)) await sleep(HEAD_POLL_MS);
   const history: IndexedHistory = {
-    ...{ network: NETWORK, deals },
+    network: NETWORK,
+    deals,
     from: { block: Number(before.number), time: Number(before.timestamp) },
     to: { block: Number(head.number), time: Number(head.timestamp), hash: head.hash },
   };
@@ -147,7 +148,9 @@ export async function measureQueries(bench: IndexingBench): Promise<PartResult> 
     }
 
     return {
-      ...{ escrows: history.deals.length, indexing, bigTables: Object.fromEntries(bigTables) },
+      escrows: history.deals.length,
+      indexing,
+      bigTables: Object.fromEntries(bigTables),
       /** An escrow by its key, straight from Postgres. */
       floor,
       byQuery,

@@ -62,54 +62,66 @@ export function apiQueries({ deals, from, to }: IndexedHistory): QueryCase[] {
   return [
     { name: "Meta", text: META_QUERY, variables: () => ({ minBlock: to.block }) },
     {
-      ...{ name: "Escrows, one", text: ESCROWS_QUERY },
+      name: "Escrows, one",
+      text: ESCROWS_QUERY,
       variables: (turn) => ({ ids: ids(turn, 1), minBlock: to.block, first: 1 }),
     },
     {
-      ...{ name: "Escrows, a hundred", text: ESCROWS_QUERY },
+      name: "Escrows, a hundred",
+      text: ESCROWS_QUERY,
       variables: (turn) => ({ ids: ids(turn, JOINED), minBlock: to.block, first: JOINED }),
     },
     {
-      ...{ name: "Events", text: EVENTS_QUERY },
+      name: "Events",
+      text: EVENTS_QUERY,
       variables: (turn) => ({ from: String(blockAt(turn) * ORDINALS_PER_BLOCK), first: PAGE }),
     },
     {
-      ...{ name: "Events, at the head", text: EVENTS_QUERY },
+      name: "Events, at the head",
+      text: EVENTS_QUERY,
       variables: () => ({ from: String((to.block + 1) * ORDINALS_PER_BLOCK), first: PAGE }),
     },
     {
-      ...{ name: "DisputedBefore", text: DISPUTED_BEFORE_QUERY },
+      name: "DisputedBefore",
+      text: DISPUTED_BEFORE_QUERY,
       variables: (turn) => ({ before: String(timeAt(turn)), after: ZERO_ID, first: PAGE }),
     },
     {
-      ...{ name: "Agents", text: AGENTS_QUERY },
+      name: "Agents",
+      text: AGENTS_QUERY,
       variables: () => ({ ids: wallets.slice(0, JOINED), minBlock: to.block, first: PAGE }),
     },
     {
-      ...{ name: "ChangedAgents", text: CHANGED_AGENTS_QUERY },
+      name: "ChangedAgents",
+      text: CHANGED_AGENTS_QUERY,
       variables: (turn) => ({ block: String(blockAt(turn)), id: seller(turn), first: PAGE }),
     },
     {
-      ...{ name: "AgentDays", text: AGENT_DAYS_QUERY },
+      name: "AgentDays",
+      text: AGENT_DAYS_QUERY,
       variables: (turn) => ({ agent: seller(turn), from: days.from, first: PAGE }),
     },
     {
-      ...{ name: "SellerVolumes", text: SELLER_VOLUMES_QUERY },
+      name: "SellerVolumes",
+      text: SELLER_VOLUMES_QUERY,
       variables: () => ({ ...days, id: ZERO_ID, first: PAGE, hash: to.hash }),
     },
     {
-      ...{ name: "PaidSettlements", text: PAID_SETTLEMENTS_QUERY },
+      name: "PaidSettlements",
+      text: PAID_SETTLEMENTS_QUERY,
       variables: (turn) => ({ ...paid(turn), first: PAGE, hash: to.hash }),
     },
     { name: "FirstPaid", text: FIRST_PAID_QUERY, variables: () => ({ hash: to.hash }) },
     {
-      ...{ name: "AgentRecord", text: AGENT_RECORD_QUERY },
+      name: "AgentRecord",
+      text: AGENT_RECORD_QUERY,
       variables: (turn) => ({ ...record(turn), first: SCORE_CHANGES, deals: LATEST_DEALS }),
     },
     ...metrics.flatMap((metric): QueryCase[] => [
       { name: `hourly ${metric}, all`, text: hourlyQuery(metric, false), variables: () => hours },
       {
-        ...{ name: `hourly ${metric}, a wallet`, text: hourlyQuery(metric, true) },
+        name: `hourly ${metric}, a wallet`,
+        text: hourlyQuery(metric, true),
         variables: (turn) => ({ ...hours, wallet: seller(turn) }),
       },
     ]),

@@ -36,7 +36,10 @@ describe("the tokens that a deployment lists", function () {
     expect(await listed()).to.deep.equal([...ofFile, later]);
     const check = () =>
       runCheck({
-        ...{ targetName: "base", provider: ethers.provider, deploymentsDir: chain.dir, write: false },
+        targetName: "base",
+        provider: ethers.provider,
+        deploymentsDir: chain.dir,
+        write: false,
         log: (line) => chain.lines.push(line),
       });
     const refusal: unknown = await check().catch((error: unknown) => error);

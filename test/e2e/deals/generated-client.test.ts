@@ -81,7 +81,12 @@ describe("a client generated from /openapi.json", () => {
     const { data: known } = await stranger("getApiV1Networks");
     const [{ chainId }] = known.data as [{ chainId: number }];
     const message = createSiweMessage({
-      ...{ domain: new URL(stack.url).host, uri: stack.url, version: "1", chainId, address, issuedAt: new Date() },
+      domain: new URL(stack.url).host,
+      uri: stack.url,
+      version: "1",
+      chainId,
+      address,
+      issuedAt: new Date(),
       nonce: randomBytes(12).toString("hex"),
       statement: "I register this wallet.",
     });
@@ -112,8 +117,13 @@ describe("a client generated from /openapi.json", () => {
     const seller = await register(sellerWallet, "A stranger who sells");
     const { data: listed } = await seller("postApiV1Services", {
       body: {
-        ...{ title: "Haiku", description: "Writes a haiku about a block.", category: "multimodal_generation" },
-        ...{ price: 0.5, priceUnit: "flat", callbackRequired: false, deliveryType: "async" },
+        title: "Haiku",
+        description: "Writes a haiku about a block.",
+        category: "multimodal_generation",
+        price: 0.5,
+        priceUnit: "flat",
+        callbackRequired: false,
+        deliveryType: "async",
       },
     });
 

@@ -151,7 +151,9 @@ describe("the client", () => {
     const steps: string[] = [];
     const warnings: string[] = [];
     const funded = await deal.fundGasless({
-      ...{ relayer, ...PATIENT, onReceipt: (step) => steps.push(step) },
+      relayer,
+      ...PATIENT,
+      onReceipt: (step) => steps.push(step),
       onWarning: ({ code }) => warnings.push(code),
     });
     assert.deepEqual(warnings, ["no_ether_for_dispute"]);

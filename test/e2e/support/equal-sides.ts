@@ -49,11 +49,15 @@ export async function readChain({ client, deployment }: TestChain): Promise<Chai
     [...byEscrow].map(async ([escrowId, found]) => {
       const args = [escrowId] as const;
       const { state } = await client.readContract({
-        ...{ address, abi: escrowAbi, functionName: "getEscrow", args },
+        address,
+        abi: escrowAbi,
+        functionName: "getEscrow",
+        args,
         blockNumber: head,
       });
       const moves = found.map(({ eventName, transactionHash, args: fields }) => ({
-        ...{ type: eventName, txHash: transactionHash },
+        type: eventName,
+        txHash: transactionHash,
         automatic: "automatic" in fields && fields.automatic,
       }));
       return [escrowId, { state: ESCROW_STATES[state] ?? "None", moves }] as const;
@@ -107,7 +111,10 @@ export async function subgraphDifferences(
   for (const { id, score } of data.agents) {
     const args = [id] as const;
     const onChain = await chain.client.readContract({
-      ...{ address: chain.deployment.score, abi: scoreAbi, functionName: "scoreOf", args },
+      address: chain.deployment.score,
+      abi: scoreAbi,
+      functionName: "scoreOf",
+      args,
       blockNumber: BigInt(side.head),
     });
     if (onChain !== BigInt(score)) {

@@ -85,7 +85,8 @@ export async function beginDeal(pair: Pair, random: () => number): Promise<Rando
   const network = pick(NETWORKS);
   const ending = pick(ENDINGS);
   const deal = await pair.buyer[network].checkout({
-    ...{ serviceId: pair.serviceId[network], network },
+    serviceId: pair.serviceId[network],
+    network,
     // A reorganisation may remove a dispute, and the parties may come back after minutes: the keeper must not end it by then.
     disputeWindow: ending === "dispute" ? DISPUTE_WINDOW_SECONDS.max : DISPUTE_WINDOW_SECONDS.min,
   });

@@ -35,8 +35,12 @@ describe("messages encrypted end to end", () => {
   const [privateKey, otherKey] = [generatePrivateKey(), generatePrivateKey()];
   const { publicKey } = privateKeyToAccount(privateKey);
   const plain: PlainMessage = {
-    ...{ fromAgentId: "agt_alice", toAgentId: "agt_bob", contentType: "application/json" },
-    ...{ body: { price: "2.50", note: "für dich" }, replyTo: "msg_1", transactionId: "txn_1" },
+    fromAgentId: "agt_alice",
+    toAgentId: "agt_bob",
+    contentType: "application/json",
+    body: { price: "2.50", note: "für dich" },
+    replyTo: "msg_1",
+    transactionId: "txn_1",
   };
   const sealed = async (message = plain, id = "msg_2"): Promise<SealedMessage> => {
     const { body, ...bound } = message;

@@ -71,7 +71,9 @@ export function createJudge({ encoder, model, attachments, log }: JudgeOptions):
       const byEmbedded = async (some: readonly Question[]) => embedded.answer(seen, some, signal);
       const votes = await asked?.answers(
         {
-          ...{ seen, questions, attachments: texts },
+          seen,
+          questions,
+          attachments: texts,
           embedded: async (question) => (await byEmbedded([question]))[0]?.answer ?? "unclear",
         },
         signal,

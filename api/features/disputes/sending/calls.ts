@@ -22,12 +22,10 @@ export function rulingCall(
   const code = DISPUTE_OUTCOMES.indexOf(outcome);
   const data =
     role === "system"
-      ? encodeFunctionData({
-          ...{ abi: resolverAbi, functionName: "resolveBySystem" },
-          args: [escrowId, code, rationaleHash],
-        })
+      ? encodeFunctionData({ abi: resolverAbi, functionName: "resolveBySystem", args: [escrowId, code, rationaleHash] })
       : encodeFunctionData({
-          ...{ abi: resolverAbi, functionName: "resolveByAdmin" },
+          abi: resolverAbi,
+          functionName: "resolveByAdmin",
           args: [escrowId, code, BigInt(buyerPercent), BigInt(PERCENT - buyerPercent), rationaleHash],
         });
   return { to: resolver, data };
@@ -49,7 +47,10 @@ export async function findResolution(
 ): Promise<Resolution | undefined> {
   const [log] = await chain.read((client) =>
     client.getContractEvents({
-      ...{ address: escrow, abi: escrowAbi, eventName: "EscrowResolved", args: { escrowId } },
+      address: escrow,
+      abi: escrowAbi,
+      eventName: "EscrowResolved",
+      args: { escrowId },
       fromBlock: BigInt(Math.max(0, head - EVENT_SEARCH_BLOCKS)),
       toBlock: "latest",
     }),

@@ -8,7 +8,11 @@ import type { Ruling, RulingTransactionModel, RulingTransactionRecord } from "./
 export function createRulingQueue(model: RulingTransactionModel, now: () => Date) {
   /** Fields of a ruling. */
   const termsOf = ({ network, escrowId, role, outcome, buyerPercent, rationaleHash }: Ruling) => ({
-    ...{ network, role, outcome, buyerPercent, rationaleHash },
+    network,
+    role,
+    outcome,
+    buyerPercent,
+    rationaleHash,
     escrowId: escrowId.toLowerCase() as `0x${string}`,
   });
 
@@ -27,11 +31,10 @@ export function createRulingQueue(model: RulingTransactionModel, now: () => Date
     async replace(ruling: Ruling, session: ClientSession): Promise<boolean> {
       const replaceable = {
         _id: ruling.disputeId,
-        ...{
-          network: ruling.network,
-          escrowId: ruling.escrowId.toLowerCase() as `0x${string}`,
-          role: "system" as const,
-        },
+
+        network: ruling.network,
+        escrowId: ruling.escrowId.toLowerCase() as `0x${string}`,
+        role: "system" as const,
         state: { $in: ["queued", "held"] as SendingState[] },
         inFlight: false,
       };

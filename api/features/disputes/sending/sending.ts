@@ -64,7 +64,13 @@ export function createRulingSending(deps: RulingSendingDeps) {
       key === undefined ? undefined : createTransactionSigner(network, key);
     const signers = { system: signerOf(system), admin: signerOf(admin) };
     const sender = createNetworkSender({
-      ...{ name: "disputes.send-rulings", network, chain, store, log, now, timings },
+      name: "disputes.send-rulings",
+      network,
+      chain,
+      store,
+      log,
+      now,
+      timings,
       work: createRulingWork({ chain, deployment: deployments[network], signers }),
       lanes: RESOLVED_BY.map((role) => ({ filter: { role }, from: signers[role]?.address })),
       lease: createLease(leases, `disputes.send-rulings:${network}`, processId, timings.leaseMs),

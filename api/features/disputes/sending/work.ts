@@ -23,7 +23,10 @@ export function createRulingWork({ chain, deployment, signers }: RulingWorkDeps)
   async function escrowState(escrowId: Hex, blockNumber?: number): Promise<number> {
     const { state } = await chain.read((client) =>
       client.readContract({
-        ...{ address: deployment.escrow, abi: escrowAbi, functionName: "getEscrow", args: [escrowId] },
+        address: deployment.escrow,
+        abi: escrowAbi,
+        functionName: "getEscrow",
+        args: [escrowId],
         ...(blockNumber === undefined ? {} : { blockNumber: BigInt(blockNumber) }),
       }),
     );

@@ -61,7 +61,8 @@ export function createEncoders(options: EncodersOptions): Encoders {
   const embedded = createThreadEncoder(log);
   if (provider === undefined) {
     return {
-      ...{ current: embedded, embedded },
+      current: embedded,
+      embedded,
       of: (model) => (model === embedded.model ? embedded : undefined),
       state: () => Promise.resolve({ model: embedded.model, server: null }),
       close: () => embedded.close(),
@@ -79,7 +80,15 @@ export function createEncoders(options: EncodersOptions): Encoders {
     const server = createEmbeddingServer({ ...provider, model, dimensions } as EmbeddingProvider);
     const outage = createOutage(fullName, log, pauses);
     const encoder = createServerEncoder({
-      ...{ model: fullName, dimensions, server, cache, budget, outage, maxTextBytes, now, paces },
+      model: fullName,
+      dimensions,
+      server,
+      cache,
+      budget,
+      outage,
+      maxTextBytes,
+      now,
+      paces,
     });
     known.set(fullName, encoder);
     return { encoder, outage };
@@ -87,7 +96,8 @@ export function createEncoders(options: EncodersOptions): Encoders {
 
   const { encoder: current, outage } = encoderOf(provider.model, provider.dimensions);
   return {
-    ...{ current, embedded },
+    current,
+    embedded,
     of(model) {
       if (model === embedded.model) return embedded;
       const { groups } = /^(?<provider>[^:]+):(?<model>.+):(?<dimensions>\d{2,4})$/.exec(model) ?? {};

@@ -103,7 +103,9 @@ export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
       return answer;
     };
     return retry(attempt, {
-      ...{ attempts: pace.attempts, baseDelayMs: pace.baseDelayMs, maxDelayMs: pace.maxDelayMs },
+      attempts: pace.attempts,
+      baseDelayMs: pace.baseDelayMs,
+      maxDelayMs: pace.maxDelayMs,
       isRetryable: (error) =>
         error instanceof EmbeddingServerError &&
         error.kind === "passing" &&
@@ -247,7 +249,8 @@ export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
 
   const queueOf = (kind: Kind): TextQueue =>
     createTextQueue({
-      ...{ ...QUEUES[kind], maxTokens: MAX_TOKENS },
+      ...QUEUES[kind],
+      maxTokens: MAX_TOKENS,
       run: (batch) => run(batch, { ...PACES[kind], ...paces[kind] }),
     });
   const queues = { query: queueOf("query"), document: queueOf("document") };
@@ -268,7 +271,8 @@ export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
   }
 
   return {
-    ...{ model, dimensions },
+    model,
+    dimensions,
     atOnce: AT_ONCE,
     async encode(text, { as = "document", owner, spender = owner, patienceMs = PATIENCE_MS[as] } = {}) {
       if (closing.signal.aborted) throw closed();

@@ -105,7 +105,12 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
     const indexedVectors = await table.vectorsToIndex(0);
     if (indexedVectors > 0) await table.indexVectors();
     const state: IndexState = {
-      ...{ _id: source.name, table: name, format: source.format, model: encoder.model, resume, indexedVectors },
+      _id: source.name,
+      table: name,
+      format: source.format,
+      model: encoder.model,
+      resume,
+      indexedVectors,
       followedAt: now(),
       retired: [...(before?.retired ?? []), ...(before === null ? [] : [{ table: before.table, at: now() }])],
     };

@@ -58,7 +58,9 @@ describe("what the parties submit", () => {
     const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
     const url = "https://files.example/log.txt";
     const judge = createJudge({
-      ...{ encoder, log, model: scriptedModel("correct").options },
+      encoder,
+      log,
+      model: scriptedModel("correct").options,
       attachments: attachmentsOf({ attached: { [url]: "the log" } }),
     });
     const { model } = await judge.judge(

@@ -86,7 +86,8 @@ describe("a sender of rulings that is killed", () => {
   function start(mongodbUri: string, rpcUrl: string): ChildProcess {
     const { chain, databaseName, keys } = bench;
     const options: SenderOptions = {
-      ...{ mongodbUri, databaseName },
+      mongodbUri,
+      databaseName,
       rpcUrls: { "base-sepolia": rpcUrl, base: rpcUrl },
       deployments: { "base-sepolia": chain.deployment, base: chain.deployment },
       keys: { "base-sepolia": keys, base: { system: undefined, admin: undefined } },

@@ -316,7 +316,9 @@ describe("a ruling's transaction", () => {
     const receipt = await bench.chain.client.getTransactionReceipt({ hash: txHash ?? "0x" });
     assert.isAbove(Number(attempts[0]?.gas), Number(receipt.gasUsed));
     const failures = await bench.chain.client.getContractEvents({
-      ...{ address: bench.chain.deployment.escrow, abi: escrowAbi, eventName: "ScoreUpdateFailed" },
+      address: bench.chain.deployment.escrow,
+      abi: escrowAbi,
+      eventName: "ScoreUpdateFailed",
       args: { escrowId: ruling.escrowId },
       fromBlock: 0n,
     });

@@ -54,11 +54,25 @@ describe("what waits to be embedded", () => {
     await listings.collection.insertMany(
       numbers.map((number): ListingRecord => {
         return {
-          ...{ _id: `lst_${String(number).padStart(6, "0")}`, sellerAgentId: "agt_1", sellerKey: "0x1" },
-          ...{ sellerAddress: "0x1", title: `Airship ${number}`, description: "Rents airships.", category: "booking" },
-          ...{ price: Types.Decimal128.fromString("1"), priceUnit: "flat", currency: "USDC", deliveryType: "async" },
-          ...{ callbackRequired: false, endpointUrl: null, network: "base", status: "active", revision: 1 },
-          ...{ embedding: null, createdAt: now, updatedAt: now },
+          _id: `lst_${String(number).padStart(6, "0")}`,
+          sellerAgentId: "agt_1",
+          sellerKey: "0x1",
+          sellerAddress: "0x1",
+          title: `Airship ${number}`,
+          description: "Rents airships.",
+          category: "booking",
+          price: Types.Decimal128.fromString("1"),
+          priceUnit: "flat",
+          currency: "USDC",
+          deliveryType: "async",
+          callbackRequired: false,
+          endpointUrl: null,
+          network: "base",
+          status: "active",
+          revision: 1,
+          embedding: null,
+          createdAt: now,
+          updatedAt: now,
           ...fields,
         };
       }) as never[],
@@ -71,10 +85,22 @@ describe("what waits to be embedded", () => {
     await models.entries.collection.insertMany(
       numbers.map((number): EntryRecord => {
         return {
-          ...{ _id: `${agentId}|default|${number}`, agentId, namespace: "default", key: String(number), tags: [] },
-          ...{ version: 1, valueJson: JSON.stringify(`diary of day ${number}`), bytes: 1, writeId: "w" },
-          ...{ ttlSeconds: 3_600, expiresAt: new Date(now.getTime() + 3_600_000), earlierBytes: 0 },
-          ...{ embedding: null, change: 0, createdAt: now, updatedAt: now },
+          _id: `${agentId}|default|${number}`,
+          agentId,
+          namespace: "default",
+          key: String(number),
+          tags: [],
+          version: 1,
+          valueJson: JSON.stringify(`diary of day ${number}`),
+          bytes: 1,
+          writeId: "w",
+          ttlSeconds: 3_600,
+          expiresAt: new Date(now.getTime() + 3_600_000),
+          earlierBytes: 0,
+          embedding: null,
+          change: 0,
+          createdAt: now,
+          updatedAt: now,
         };
       }) as never[],
     );

@@ -124,7 +124,9 @@ export function sellers(name: string, place: Place, text: string, more: More = {
   const isAgreement = place === "title" || place === "description";
   const parts = place === "words" ? [JSON.stringify(text.split(" ")).slice(1, -1)] : [text];
   return {
-    ...{ name, by: "seller", right: "not_met" },
+    name,
+    by: "seller",
+    right: "not_met",
     story: policy(bySeller(text, place)),
     twin: isAgreement ? CLEAN.seller.agreement : CLEAN.seller.doubtful,
     orders: [{ parts, wants: "met", ...more }],

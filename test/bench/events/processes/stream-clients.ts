@@ -59,7 +59,8 @@ answerTasks({
     arrived = 0;
     return reports.map((report): StreamReport => ({
       ...report,
-      ...{ marks: report.marks.splice(0), times: report.times.splice(0) },
+      marks: report.marks.splice(0),
+      times: report.times.splice(0),
     }));
   },
 });
