@@ -33,6 +33,10 @@ export default tseslint.config(
       "no-restricted-syntax": [
         "error",
         { selector: "ExportAllDeclaration", message: "No barrels: import from the file that defines the name." },
+        {
+          selector: "SpreadElement > ObjectExpression",
+          message: "Write the properties out: TypeScript doesn't look for excess properties in a spread literal.",
+        },
       ],
     },
   },
