@@ -1,8 +1,9 @@
-/** Imports run one way: lib ← config ← {db, chain, indexer, http, jobs} ← features, platform ← features.ts ← container ← app ← {server, worker, quarantine, rebates-pay, verify-ruling}. */
+/** Imports run one way: lib ← config ← {db, chain, indexer, http, jobs} ← search ← features, platform ← features.ts ← container ← app ← {server, worker, quarantine, rebates-pay, verify-ruling}. */
 const layers = [
   ["lib", "^api/lib/"],
   ["config", "^api/config/"],
   ["technology", "^api/(db|chain|indexer|http|jobs)/"],
+  ["search", "^api/search/"],
   ["features", "^api/features/"],
   ["platform", "^api/platform\\.ts$"],
   ["list of features", "^api/features\\.ts$"],
@@ -75,7 +76,7 @@ module.exports = {
       comment:
         "Everything else uses the interfaces of search/engine/search-table.ts, so that another engine can take its place.",
       severity: "error",
-      from: { path: "^(api|scripts|deploy|sdk)/", pathNot: "^api/features/search/engine/" },
+      from: { path: "^(api|scripts|deploy|sdk)/", pathNot: "^api/search/engine/" },
       to: { path: "^node_modules/(@lancedb|apache-arrow)/" },
     },
     {

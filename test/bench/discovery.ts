@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 
-import { createThreadEncoder } from "../../api/features/search/embedding/encoder.ts";
+import { createThreadEncoder } from "../../api/search/embedding/encoder.ts";
 import { createLogger } from "../../api/lib/logger.ts";
 import { readArguments, refuseArguments, wholeNumber } from "../../scripts/command/arguments.ts";
 import { findFreePorts } from "../../scripts/local/ports.ts";

@@ -4,7 +4,7 @@ import { createCriteriaEvaluator } from "../../api/features/criteria/evaluator.t
 import type { AttachmentFetcher } from "../../api/features/disputes/judging/attachments.ts";
 import type { ModelOptions } from "../../api/features/disputes/judging/model-judge.ts";
 import { createJudge } from "../../api/features/disputes/judging/judge.ts";
-import { createThreadEncoder } from "../../api/features/search/embedding/encoder.ts";
+import { createThreadEncoder } from "../../api/search/embedding/encoder.ts";
 import { createLogger } from "../../api/lib/logger.ts";
 import { KINDS } from "./disputes/dispute-case.ts";
 import { measureGoals } from "./disputes/goals.ts";

@@ -9,7 +9,7 @@ import type { Logger } from "../../lib/logger.ts";
 import { createCriteriaEvaluator } from "../criteria/evaluator.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import { defineFeature } from "../feature.ts";
-import type { SentenceEncoder } from "../search/embedding/encoder.ts";
+import type { SentenceEncoder } from "../../search/embedding/encoder.ts";
 import { transactionModel } from "../transactions/model.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 import type { TransactionReader } from "../transactions/reader.ts";

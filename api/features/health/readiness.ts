@@ -5,7 +5,7 @@ import type { Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { OutboxState } from "../outbox/state.ts";
-import type { EncoderState } from "../search/embedding/encoders.ts";
+import type { EncoderState } from "../../search/embedding/encoders.ts";
 import { probe } from "./probe.ts";
 import type { Probe } from "./probe.ts";
 

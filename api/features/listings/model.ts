@@ -3,18 +3,12 @@ import type { Connection, Model } from "mongoose";
 
 import { CURRENCIES, DELIVERY_TYPES, NETWORKS, PRICE_UNITS, SERVICE_STATUSES } from "../../config/constants.ts";
 import type { Currency, Network } from "../../config/constants.ts";
+import { embeddingSchema } from "../../search/embedding/stored-embedding.ts";
+import type { StoredEmbedding } from "../../search/embedding/stored-embedding.ts";
 
 export type PriceUnit = (typeof PRICE_UNITS)[number];
 export type DeliveryType = (typeof DELIVERY_TYPES)[number];
 export type ServiceStatus = (typeof SERVICE_STATUSES)[number];
-
-/** The embedding of a text, for semantic search. */
-export interface StoredEmbedding {
-  /** The encoder that made it. */
-  model: string;
-  /** Unit vector, 32-bit floats, little endian. */
-  vector: Buffer;
-}
 
 /** A listing as it is stored (specification 2.2, decisions 3 and 24). */
 export interface ListingRecord {
@@ -49,12 +43,6 @@ export interface ListingRecord {
 export type ListingModel = Model<ListingRecord>;
 
 const required = { required: true } as const;
-
-/** Part of a record that has an embedding. */
-export const embeddingSchema = new Schema<StoredEmbedding>(
-  { model: { type: String, ...required }, vector: { type: Buffer, ...required } },
-  { _id: false },
-);
 
 const listing = new Schema<ListingRecord>(
   {

@@ -9,7 +9,8 @@ import type { Operation } from "../../http/operation.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { searchTextOf, toListing } from "./listing.ts";
 import type { Listing } from "./listing.ts";
-import type { ListingModel, ListingRecord, StoredEmbedding } from "./model.ts";
+import type { ListingModel, ListingRecord } from "./model.ts";
+import type { StoredEmbedding } from "../../search/embedding/stored-embedding.ts";
 import { exactDecimal, priceFault } from "./price.ts";
 import type { createListingBody, patchListingBody } from "./schemas.ts";
 

@@ -1,5 +1,5 @@
-import { quoted } from "../search/engine/table-format.ts";
-import type { TableFormat } from "../search/engine/table-format.ts";
+import { quoted } from "../../search/engine/table-format.ts";
+import type { TableFormat } from "../../search/engine/table-format.ts";
 import type { EntryRecord } from "./model.ts";
 import { afterPrefix } from "./names.ts";
 import { textOfValue } from "./search-text.ts";

@@ -1,8 +1,8 @@
 import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
-import { embeddingSchema } from "../listings/model.ts";
-import type { StoredEmbedding } from "../listings/model.ts";
+import { embeddingSchema } from "../../search/embedding/stored-embedding.ts";
+import type { StoredEmbedding } from "../../search/embedding/stored-embedding.ts";
 
 /** What every version of an entry has. */
 export interface EntryVersion {

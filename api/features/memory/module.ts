@@ -2,9 +2,9 @@ import type { Connection } from "mongoose";
 
 import type { Logger } from "../../lib/logger.ts";
 import { defineFeature } from "../feature.ts";
-import type { Embedder } from "../search/embedding/embedder.ts";
-import type { Encoders } from "../search/embedding/encoders.ts";
-import type { SearchIndexes } from "../search/index/search-indexes.ts";
+import type { Embedder } from "../../search/embedding/embedder.ts";
+import type { Encoders } from "../../search/embedding/encoders.ts";
+import type { SearchIndexes } from "../../search/index/search-indexes.ts";
 import { createAuditMemory } from "./audit.ts";
 import { entryFormat, MEMORY_INDEX } from "./entry-format.ts";
 import { createEntryIndex } from "./entry-index.ts";

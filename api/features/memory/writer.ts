@@ -3,7 +3,7 @@ import type { ClientSession, Connection } from "mongoose";
 import { MEMORY_VERSIONS } from "../../config/constants.ts";
 import { withTransaction } from "../../db/connection.ts";
 import { BY_ID, insertPlain, writePlain } from "../../db/plain-writes.ts";
-import type { StoredEmbedding } from "../listings/model.ts";
+import type { StoredEmbedding } from "../../search/embedding/stored-embedding.ts";
 import { requireVersion } from "./conditions.ts";
 import type { Condition } from "./conditions.ts";
 import { beginChange, count } from "./ledger.ts";

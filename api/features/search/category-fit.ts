@@ -1,9 +1,9 @@
 import type { Logger } from "../../lib/logger.ts";
 import { CATEGORY_TOPICS } from "./category-topics.ts";
-import { NoVectorError } from "./embedding/encoder.ts";
-import type { SentenceEncoder } from "./embedding/encoder.ts";
-import type { Encoders } from "./embedding/encoders.ts";
-import { cosine } from "./embedding/vectors.ts";
+import { NoVectorError } from "../../search/embedding/encoder.ts";
+import type { SentenceEncoder } from "../../search/embedding/encoder.ts";
+import type { Encoders } from "../../search/embedding/encoders.ts";
+import { cosine } from "../../search/embedding/vectors.ts";
 
 /**
  * How well a listing's text belongs in its category, LEAST_FIT to 1. 1 without a vector, and in a category without a topic.

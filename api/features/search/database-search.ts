@@ -9,11 +9,11 @@ import { toListing } from "../listings/listing.ts";
 import type { Listing } from "../listings/listing.ts";
 import type { ListingModel, ListingRecord } from "../listings/model.ts";
 import { pricesWithin } from "../listings/price-filter.ts";
-import type { SentenceEncoder } from "./embedding/encoder.ts";
-import { vectorOf } from "./embedding/vectors.ts";
-import { encodeUnderstood } from "./encode-query.ts";
-import type { Match } from "./engine/match.ts";
-import { matcherOf, wantedWords } from "./engine/unindexed.ts";
+import type { SentenceEncoder } from "../../search/embedding/encoder.ts";
+import { vectorOf } from "../../search/embedding/vectors.ts";
+import { encodeUnderstood } from "../../search/encode-query.ts";
+import type { Match } from "../../search/engine/match.ts";
+import { matcherOf, wantedWords } from "../../search/engine/unindexed.ts";
 import { listingFormat } from "./listing-format.ts";
 import type { ListingFilter } from "./listing-format.ts";
 

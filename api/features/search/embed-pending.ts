@@ -1,9 +1,9 @@
 import type { Logger } from "../../lib/logger.ts";
 import { searchTextOf, toListing } from "../listings/listing.ts";
 import type { ListingModel, ListingRecord } from "../listings/model.ts";
-import { embedAll } from "./embedding/embed-batch.ts";
-import type { SentenceEncoder } from "./embedding/encoder.ts";
-import { toBytes } from "./embedding/vectors.ts";
+import { embedAll } from "../../search/embedding/embed-batch.ts";
+import type { SentenceEncoder } from "../../search/embedding/encoder.ts";
+import { toBytes } from "../../search/embedding/vectors.ts";
 
 /** Dependencies of the job that embeds pending listings. */
 export interface EmbedPendingDeps {

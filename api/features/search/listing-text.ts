@@ -1,6 +1,6 @@
 import { categoryWords } from "../listings/listing.ts";
 import type { Listing } from "../listings/listing.ts";
-import { searchTerm, wordsOf } from "./embedding/words.ts";
+import { searchTerm, wordsOf } from "../../search/embedding/words.ts";
 
 /** What the ranking knows of a listing's own text, whatever the query. */
 export interface ListingText {

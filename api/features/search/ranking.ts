@@ -9,7 +9,7 @@ import {
 import type { SearchExplanation } from "../listings/explanation.ts";
 import type { Listing } from "../listings/listing.ts";
 import { listingTextOf } from "./listing-text.ts";
-import type { Match } from "./engine/match.ts";
+import type { Match } from "../../search/engine/match.ts";
 import { qualityOf, trustFactorOf } from "./merit.ts";
 import { varietyOf } from "./variety.ts";
 

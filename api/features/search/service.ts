@@ -11,10 +11,10 @@ import type { PriceRange } from "../listings/price-filter.ts";
 import { createCategoryFits } from "./category-fit.ts";
 import type { CategoryFit } from "./category-fit.ts";
 import type { DatabaseSearch, StoredFilter } from "./database-search.ts";
-import { encodeUnderstood, withinLimit } from "./encode-query.ts";
-import type { Encoders } from "./embedding/encoders.ts";
-import { IndexUnavailableError } from "./index/index-reader.ts";
-import type { IndexReader } from "./index/index-reader.ts";
+import { encodeUnderstood, withinLimit } from "../../search/encode-query.ts";
+import type { Encoders } from "../../search/embedding/encoders.ts";
+import { IndexUnavailableError } from "../../search/index/index-reader.ts";
+import type { IndexReader } from "../../search/index/index-reader.ts";
 import { LISTING_FORMAT, listingFormat } from "./listing-format.ts";
 import type { ListingFilter } from "./listing-format.ts";
 import { scoreStepOf } from "./merit.ts";
@@ -23,7 +23,7 @@ import type { RankedMatch, RatedMatch } from "./ranking.ts";
 import { MOST_CANDIDATES, rankBest } from "./rank-best.ts";
 import type { Round } from "./rank-best.ts";
 import { sellerHistoriesOf } from "./seller-histories.ts";
-import type { Match } from "./engine/match.ts";
+import type { Match } from "../../search/engine/match.ts";
 import type { StoredListings } from "./stored-listings.ts";
 
 /** Semantic search for active services (specification row 12). */

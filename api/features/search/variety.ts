@@ -1,6 +1,6 @@
 import type { Listing } from "../listings/listing.ts";
 import { listingTextOf } from "./listing-text.ts";
-import { cosine } from "./embedding/vectors.ts";
+import { cosine } from "../../search/embedding/vectors.ts";
 
 /** What a listing counts, for each better one of its seller that offers nearly the same. */
 const REPEAT_FACTOR = 0.5;

@@ -1,10 +1,10 @@
 import type { ApiMutant } from "./api-mutant.ts";
 
-const SERVER = "features/search/embedding/embedding-server.ts";
+const SERVER = "search/embedding/embedding-server.ts";
 const CLIENT = "lib/openai.ts";
-const ENCODER = "features/search/embedding/server-encoder.ts";
-const CACHE = "features/search/embedding/vector-cache.ts";
-const BUDGET = "features/search/embedding/token-budget.ts";
+const ENCODER = "search/embedding/server-encoder.ts";
+const CACHE = "search/embedding/vector-cache.ts";
+const BUDGET = "search/embedding/token-budget.ts";
 const JOB = "features/search/embed-pending.ts";
 const REQUEST_TESTS = ["search/embedding/requests.test.ts"];
 const PROCESS_TESTS = ["search/embedding/processes.test.ts"];

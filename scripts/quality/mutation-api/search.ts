@@ -2,8 +2,8 @@ import type { ApiMutant } from "./api-mutant.ts";
 
 const RANKING = "features/search/ranking.ts";
 const RANK_BEST = "features/search/rank-best.ts";
-const RELEVANCE = "features/search/engine/relevance.ts";
-const UPKEEP = "features/search/index/table-upkeep.ts";
+const RELEVANCE = "search/engine/relevance.ts";
+const UPKEEP = "search/index/table-upkeep.ts";
 const DATABASE = "features/search/database-search.ts";
 const WITHOUT_INDEX = ["search/database-search.test.ts"];
 
@@ -81,7 +81,7 @@ export const SEARCH_FAULTS: ApiMutant[] = [
   },
   {
     fault: "an index of vectors gets additions without end",
-    file: "features/search/engine/lance-writes.ts",
+    file: "search/engine/lance-writes.ts",
     from: "indexType === type && numIndices - 1 <= MOST_ADDITIONS ? 0",
     to: "indexType === type ? 0",
     tests: ["search/search-index.test.ts"],
@@ -144,7 +144,7 @@ export const SEARCH_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a query in another language finds what is near at random",
-    file: "features/search/encode-query.ts",
+    file: "search/encode-query.ts",
     from: "encoding !== null && isUnderstood(query, encoding) ? encoding : null,",
     to: "encoding !== null && isUnderstood(query, encoding) ? encoding : encoding,",
     tests: ["search/discovery.test.ts"],
@@ -165,21 +165,21 @@ export const SEARCH_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a search loses the listings that are replaced or moved while it runs",
-    file: "features/search/engine/lance-search.ts",
+    file: "search/engine/lance-search.ts",
     from: "const MOST_ATTEMPTS = 3;",
     to: "const MOST_ATTEMPTS = 1;",
     tests: ["search/known-rows.test.ts"],
   },
   {
     fault: "a search with a narrow filter looks only into the nearest parts of the index",
-    file: "features/search/engine/lance-search.ts",
+    file: "search/engine/lance-search.ts",
     from: "if (found.rows.size >= limit) return found;",
     to: "return found;",
     tests: ["search/vector-parts.test.ts"],
   },
   {
     fault: "a search never forgets a row",
-    file: "features/search/engine/known-rows.ts",
+    file: "search/engine/known-rows.ts",
     from: "{ maxSize: mostBytes }",
     to: "{ maxSize: Math.max(mostBytes, 1e12) }",
     tests: ["search/known-rows.test.ts"],
@@ -214,7 +214,7 @@ export const SEARCH_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a worker that was absent for too long goes on with its index",
-    file: "features/search/index/index-writer.ts",
+    file: "search/index/index-writer.ts",
     from: "(source.mostAbsenceMs ?? Infinity)",
     to: "Math.max(source.mostAbsenceMs ?? Infinity, Infinity)",
     tests: ["memory/index-writer.test.ts"],

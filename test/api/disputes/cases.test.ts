@@ -7,7 +7,7 @@ import { createCriteriaEvaluator } from "../../../api/features/criteria/evaluato
 import type { AttachmentFetcher } from "../../../api/features/disputes/judging/attachments.ts";
 import { createJudge } from "../../../api/features/disputes/judging/judge.ts";
 import type { ModelOptions } from "../../../api/features/disputes/judging/model-judge.ts";
-import { createThreadEncoder } from "../../../api/features/search/embedding/encoder.ts";
+import { createThreadEncoder } from "../../../api/search/embedding/encoder.ts";
 import { canonicalJson } from "../../../api/lib/canonical-json.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { KINDS } from "../../bench/disputes/dispute-case.ts";

@@ -7,7 +7,7 @@ import { assert } from "chai";
 
 import { entryFormat } from "../../../api/features/memory/entry-format.ts";
 import type { EntryFilter, IndexedEntry } from "../../../api/features/memory/entry-format.ts";
-import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
+import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
 
 const NOW = new Date("2026-01-01T00:00:00Z");
 const ENCODING = { vector: new Float32Array([1, 0]), knownWordShare: 1 };

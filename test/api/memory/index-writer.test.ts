@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { assert } from "chai";
 
 import { MEMORY_INDEX } from "../../../api/features/memory/entry-format.ts";
-import { indexStateModel } from "../../../api/features/search/index/index-state.ts";
-import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
+import { indexStateModel } from "../../../api/search/index/index-state.ts";
+import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 import { movedClock } from "../../fixtures/limits.ts";

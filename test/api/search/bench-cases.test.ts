@@ -2,7 +2,7 @@ import { assert } from "chai";
 
 import { createListingBody, QUERY_MAX_LENGTH } from "../../../api/features/listings/schemas.ts";
 import { CHILD_SLUGS } from "../../../api/features/categories/taxonomy.ts";
-import { createThreadEncoder } from "../../../api/features/search/embedding/encoder.ts";
+import { createThreadEncoder } from "../../../api/search/embedding/encoder.ts";
 import { textSchema } from "../../../api/http/text-schema.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { HALVES, loadListings, loadQueries, QUERY_KINDS } from "../../bench/discovery/corpus.ts";

@@ -5,8 +5,8 @@ import { searchTextOf } from "../../../api/features/listings/listing.ts";
 import { createCategoryFit } from "../../../api/features/search/category-fit.ts";
 import type { CategoryFit } from "../../../api/features/search/category-fit.ts";
 import { CATEGORY_TOPICS } from "../../../api/features/search/category-topics.ts";
-import { createThreadEncoder } from "../../../api/features/search/embedding/encoder.ts";
-import type { SentenceEncoder } from "../../../api/features/search/embedding/encoder.ts";
+import { createThreadEncoder } from "../../../api/search/embedding/encoder.ts";
+import type { SentenceEncoder } from "../../../api/search/embedding/encoder.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { RELEVANCE_CASES } from "../../fixtures/relevance.ts";
 

@@ -7,9 +7,9 @@ import { MongoServerError } from "mongodb";
 
 import { createDatabaseSearch } from "../../../api/features/search/database-search.ts";
 import { embedPending } from "../../../api/features/search/embed-pending.ts";
-import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
-import { IndexUnavailableError } from "../../../api/features/search/index/index-reader.ts";
-import { indexStateModel } from "../../../api/features/search/index/index-state.ts";
+import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
+import { IndexUnavailableError } from "../../../api/search/index/index-reader.ts";
+import { indexStateModel } from "../../../api/search/index/index-state.ts";
 import { createDiscoverService } from "../../../api/features/search/service.ts";
 import { listingModel } from "../../../api/features/listings/model.ts";
 import type { ListingModel, ListingRecord } from "../../../api/features/listings/model.ts";

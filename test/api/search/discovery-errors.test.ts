@@ -1,7 +1,7 @@
 // What discovery refuses.
 import { assert } from "chai";
 
-import { createThreadEncoder } from "../../../api/features/search/embedding/encoder.ts";
+import { createThreadEncoder } from "../../../api/search/embedding/encoder.ts";
 import { LISTING_FORMAT } from "../../../api/features/search/listing-format.ts";
 import { ApiError } from "../../../api/http/errors.ts";
 import { createLogger } from "../../../api/lib/logger.ts";

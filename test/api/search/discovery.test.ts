@@ -5,7 +5,7 @@ import { assert } from "chai";
 
 import type { Network } from "../../../api/config/constants.ts";
 import { embedPending } from "../../../api/features/search/embed-pending.ts";
-import { createThreadEncoder } from "../../../api/features/search/embedding/encoder.ts";
+import { createThreadEncoder } from "../../../api/search/embedding/encoder.ts";
 import type { listingModel } from "../../../api/features/listings/model.ts";
 import type { Indexer } from "../../../api/indexer/indexer-client.ts";
 import type { IndexedAgent } from "../../../api/indexer/schemas.ts";

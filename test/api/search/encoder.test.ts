@@ -3,8 +3,8 @@ import { mock } from "node:test";
 
 import { assert } from "chai";
 
-import { createThreadEncoder, EncoderUnavailableError } from "../../../api/features/search/embedding/encoder.ts";
-import type { SentenceEncoder } from "../../../api/features/search/embedding/encoder.ts";
+import { createThreadEncoder, EncoderUnavailableError } from "../../../api/search/embedding/encoder.ts";
+import type { SentenceEncoder } from "../../../api/search/embedding/encoder.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 
 const log = createLogger({ level: "silent", name: "test" });

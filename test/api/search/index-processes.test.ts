@@ -4,7 +4,7 @@ import { once } from "node:events";
 
 import { assert } from "chai";
 
-import { indexStateModel } from "../../../api/features/search/index/index-state.ts";
+import { indexStateModel } from "../../../api/search/index/index-state.ts";
 import { leaseModel } from "../../../api/jobs/lease.ts";
 import { startApiProcess } from "../../fixtures/api-process.ts";
 import type { ApiProcess } from "../../fixtures/api-process.ts";

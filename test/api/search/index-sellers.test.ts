@@ -4,9 +4,9 @@ import type { Timestamp } from "mongodb";
 
 import { LISTING_INDEX, listingFormat } from "../../../api/features/search/listing-format.ts";
 import type { ListingFilter } from "../../../api/features/search/listing-format.ts";
-import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
-import { indexStateModel } from "../../../api/features/search/index/index-state.ts";
-import type { IndexState } from "../../../api/features/search/index/index-state.ts";
+import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
+import { indexStateModel } from "../../../api/search/index/index-state.ts";
+import type { IndexState } from "../../../api/search/index/index-state.ts";
 import type { StandingRecord } from "../../../api/features/agents/model.ts";
 import { listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";

@@ -4,10 +4,10 @@ import { assert } from "chai";
 
 import { createCategoryFits } from "../../../api/features/search/category-fit.ts";
 import { embedPending } from "../../../api/features/search/embed-pending.ts";
-import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
-import { indexStateModel } from "../../../api/features/search/index/index-state.ts";
+import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
+import { indexStateModel } from "../../../api/search/index/index-state.ts";
 import { createListingSource } from "../../../api/features/search/listing-source.ts";
-import type { IndexState } from "../../../api/features/search/index/index-state.ts";
+import type { IndexState } from "../../../api/search/index/index-state.ts";
 import { listingModel } from "../../../api/features/listings/model.ts";
 import type { Clock } from "../../../api/lib/clock.ts";
 import { hasIndex, listingBody, startTestApi } from "../../fixtures/api.ts";

@@ -3,10 +3,10 @@ import type { Table } from "@lancedb/lancedb";
 import { assert } from "chai";
 
 import type { Listing } from "../../../api/features/listings/listing.ts";
-import { knownRows } from "../../../api/features/search/engine/known-rows.ts";
-import type { KnownRows } from "../../../api/features/search/engine/known-rows.ts";
-import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
-import { searchTable } from "../../../api/features/search/engine/lance-search.ts";
+import { knownRows } from "../../../api/search/engine/known-rows.ts";
+import type { KnownRows } from "../../../api/search/engine/known-rows.ts";
+import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
+import { searchTable } from "../../../api/search/engine/lance-search.ts";
 import { listingFormat } from "../../../api/features/search/listing-format.ts";
 import { openEngineTable } from "../../fixtures/engine-table.ts";
 import { LISTING_TABLE, openListingTable } from "../../fixtures/listing-table.ts";

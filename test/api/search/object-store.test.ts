@@ -1,11 +1,11 @@
 // The search index where several machines reach it: in a folder of a network file system, or an object store.
 import { assert } from "chai";
 
-import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
-import type { SearchTables } from "../../../api/features/search/engine/search-table.ts";
-import { indexStateModel } from "../../../api/features/search/index/index-state.ts";
-import type { IndexState } from "../../../api/features/search/index/index-state.ts";
-import type { TableFormat } from "../../../api/features/search/engine/table-format.ts";
+import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
+import type { SearchTables } from "../../../api/search/engine/search-table.ts";
+import { indexStateModel } from "../../../api/search/index/index-state.ts";
+import type { IndexState } from "../../../api/search/index/index-state.ts";
+import type { TableFormat } from "../../../api/search/engine/table-format.ts";
 import { hasIndex, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
 import { openEngineTable } from "../../fixtures/engine-table.ts";

@@ -1,8 +1,8 @@
 import { assert } from "chai";
 
-import { createThreadEncoder } from "../../../api/features/search/embedding/encoder.ts";
-import type { SentenceEncoder } from "../../../api/features/search/embedding/encoder.ts";
-import { isUnderstood } from "../../../api/features/search/query-language.ts";
+import { createThreadEncoder } from "../../../api/search/embedding/encoder.ts";
+import type { SentenceEncoder } from "../../../api/search/embedding/encoder.ts";
+import { isUnderstood } from "../../../api/search/query-language.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 
 const FOREIGN = [

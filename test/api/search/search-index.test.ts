@@ -4,7 +4,7 @@ import { assert } from "chai";
 import type { TradingHistory } from "../../../api/features/agents/score.ts";
 import { NEW_STANDING } from "../../../api/features/agents/standings.ts";
 import type { StandingRecord } from "../../../api/features/agents/model.ts";
-import type { Encoding, SentenceEncoder } from "../../../api/features/search/embedding/encoder.ts";
+import type { Encoding, SentenceEncoder } from "../../../api/search/embedding/encoder.ts";
 import type { SearchFilter } from "../../../api/features/listings/list.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import { sellerStepsOf } from "../../../api/features/search/merit.ts";

@@ -1,5 +1,5 @@
 import { categoryWords } from "../../../api/features/listings/listing.ts";
-import { searchTerm, wordsOf } from "../../../api/features/search/embedding/words.ts";
+import { searchTerm, wordsOf } from "../../../api/search/embedding/words.ts";
 import type { BenchListing } from "./corpus.ts";
 
 /** Share of a query's different content words, stemmed, that a listing has too. */

@@ -2,7 +2,7 @@ import { Types } from "mongoose";
 
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import type { ListingRecord } from "../../../api/features/listings/model.ts";
-import { toBytes } from "../../../api/features/search/embedding/vectors.ts";
+import { toBytes } from "../../../api/search/embedding/vectors.ts";
 
 /** A listing as MongoDB has it. */
 export function recordOf(

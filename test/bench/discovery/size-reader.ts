@@ -1,8 +1,8 @@
 // A process that searches a table of generated listings, started by sizes.ts.
 import process from "node:process";
 
-import { createThreadEncoder } from "../../../api/features/search/embedding/encoder.ts";
-import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
+import { createThreadEncoder } from "../../../api/search/embedding/encoder.ts";
+import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
 import { listingFormat } from "../../../api/features/search/listing-format.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { openEngineTable } from "../../fixtures/engine-table.ts";

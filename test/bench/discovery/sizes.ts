@@ -7,9 +7,9 @@ import process from "node:process";
 
 import { searchTextOf } from "../../../api/features/listings/listing.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
-import type { SentenceEncoder } from "../../../api/features/search/embedding/encoder.ts";
-import { openLanceTables } from "../../../api/features/search/engine/lance-tables.ts";
-import type { StoredDocument } from "../../../api/features/search/engine/search-table.ts";
+import type { SentenceEncoder } from "../../../api/search/embedding/encoder.ts";
+import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
+import type { StoredDocument } from "../../../api/search/engine/search-table.ts";
 import { listingFormat } from "../../../api/features/search/listing-format.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 import { memoryOf } from "../events/summary.ts";

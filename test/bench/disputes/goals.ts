@@ -2,7 +2,7 @@ import type { CriteriaEvaluator } from "../../../api/features/criteria/evaluator
 import type { AttachmentFetcher } from "../../../api/features/disputes/judging/attachments.ts";
 import type { Judgement } from "../../../api/features/disputes/judging/case.ts";
 import { createJudge } from "../../../api/features/disputes/judging/judge.ts";
-import type { SentenceEncoder } from "../../../api/features/search/embedding/encoder.ts";
+import type { SentenceEncoder } from "../../../api/search/embedding/encoder.ts";
 import type { Logger } from "../../../api/lib/logger.ts";
 import type { AnsweringMode } from "../../fixtures/scripted-judge.ts";
 import { buildCase } from "./build-case.ts";

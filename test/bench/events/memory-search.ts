@@ -1,6 +1,6 @@
 import { MEMORY_BATCH_ENTRIES } from "../../../api/config/constants.ts";
 import type { EntryRecord } from "../../../api/features/memory/model.ts";
-import { toBytes } from "../../../api/features/search/embedding/vectors.ts";
+import { toBytes } from "../../../api/search/embedding/vectors.ts";
 import { startLoops } from "../../fixtures/loops.ts";
 import { untilIndexed } from "../../fixtures/memory.ts";
 import { RELEVANCE_CASES } from "../../fixtures/relevance.ts";

@@ -1,4 +1,4 @@
-import { searchTerm, wordsOf } from "../../search/embedding/words.ts";
+import { searchTerm, wordsOf } from "../../../search/embedding/words.ts";
 import type { DisputeCase } from "./case.ts";
 import { addressesJudge } from "./directives.ts";
 import { clip, inside } from "./texts.ts";

@@ -1,7 +1,7 @@
 import { untilAborted } from "../../../lib/stopping.ts";
-import type { SentenceEncoder } from "../../search/embedding/encoder.ts";
-import { cosine } from "../../search/embedding/vectors.ts";
-import { wordsOf } from "../../search/embedding/words.ts";
+import type { SentenceEncoder } from "../../../search/embedding/encoder.ts";
+import { cosine } from "../../../search/embedding/vectors.ts";
+import { wordsOf } from "../../../search/embedding/words.ts";
 import type { DisputeCase } from "./case.ts";
 import { contentOf, ordersOnly, sharedTerms, termsOf } from "./content.ts";
 import type { Content } from "./content.ts";

@@ -1,5 +1,5 @@
 import type { Logger } from "../../../lib/logger.ts";
-import type { SentenceEncoder } from "../../search/embedding/encoder.ts";
+import type { SentenceEncoder } from "../../../search/embedding/encoder.ts";
 import type { DisputeCase, Judge, Judgement, ModelUse } from "./case.ts";
 import { LEAST_CONFIDENCE } from "./asking/controls.ts";
 import type { Decided } from "./asking/deciding.ts";

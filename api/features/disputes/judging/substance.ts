@@ -1,4 +1,4 @@
-import { searchTerm, wordsOf } from "../../search/embedding/words.ts";
+import { searchTerm, wordsOf } from "../../../search/embedding/words.ts";
 import { sharedTerms, termsOf } from "./content.ts";
 
 /** Share of a check's terms that a passage has at least. The payload as a whole has them all. */

@@ -1,6 +1,6 @@
-import type { Encoding } from "../../search/embedding/encoder.ts";
-import { cosine } from "../../search/embedding/vectors.ts";
-import { wordsOf } from "../../search/embedding/words.ts";
+import type { Encoding } from "../../../search/embedding/encoder.ts";
+import { cosine } from "../../../search/embedding/vectors.ts";
+import { wordsOf } from "../../../search/embedding/words.ts";
 import type { DisputeCase } from "./case.ts";
 import { contentOf, sharedTerms } from "./content.ts";
 import type { Content } from "./content.ts";

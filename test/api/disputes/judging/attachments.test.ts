@@ -5,7 +5,7 @@ import { assert } from "chai";
 import { createAttachmentFetcher } from "../../../../api/features/disputes/judging/attachments.ts";
 import type { AttachmentFetcherOptions } from "../../../../api/features/disputes/judging/attachments.ts";
 import { createJudge } from "../../../../api/features/disputes/judging/judge.ts";
-import { createThreadEncoder } from "../../../../api/features/search/embedding/encoder.ts";
+import { createThreadEncoder } from "../../../../api/search/embedding/encoder.ts";
 import type { ResolveHost } from "../../../../api/features/webhooks/host-resolver.ts";
 import { createLogger } from "../../../../api/lib/logger.ts";
 import { CERTIFICATE, startHttpsServer } from "../../../fixtures/https-server.ts";

@@ -2,8 +2,8 @@ import { assert } from "chai";
 
 import type { Judge } from "../../../../api/features/disputes/judging/case.ts";
 import { createJudge } from "../../../../api/features/disputes/judging/judge.ts";
-import { createThreadEncoder } from "../../../../api/features/search/embedding/encoder.ts";
-import type { SentenceEncoder } from "../../../../api/features/search/embedding/encoder.ts";
+import { createThreadEncoder } from "../../../../api/search/embedding/encoder.ts";
+import type { SentenceEncoder } from "../../../../api/search/embedding/encoder.ts";
 import { createLogger } from "../../../../api/lib/logger.ts";
 import { disputeCase, evidence, SUMMARY } from "./case-factory.ts";
 import type { CaseParts } from "./case-factory.ts";

@@ -2,8 +2,8 @@ import { assert } from "chai";
 
 import type { Judge, Judgement } from "../../../../api/features/disputes/judging/case.ts";
 import { createJudge } from "../../../../api/features/disputes/judging/judge.ts";
-import { createThreadEncoder } from "../../../../api/features/search/embedding/encoder.ts";
-import type { SentenceEncoder } from "../../../../api/features/search/embedding/encoder.ts";
+import { createThreadEncoder } from "../../../../api/search/embedding/encoder.ts";
+import type { SentenceEncoder } from "../../../../api/search/embedding/encoder.ts";
 import { createLogger } from "../../../../api/lib/logger.ts";
 import { startOpenAiServer } from "../../../fixtures/openai-server.ts";
 import type { ModelAnswer, ModelMode, OpenAiServer } from "../../../fixtures/openai-server.ts";

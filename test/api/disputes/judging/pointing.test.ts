@@ -4,7 +4,7 @@ import { assert } from "chai";
 
 import { createCriteriaEvaluator } from "../../../../api/features/criteria/evaluator.ts";
 import { createJudge } from "../../../../api/features/disputes/judging/judge.ts";
-import { createThreadEncoder } from "../../../../api/features/search/embedding/encoder.ts";
+import { createThreadEncoder } from "../../../../api/search/embedding/encoder.ts";
 import { canonicalJson } from "../../../../api/lib/canonical-json.ts";
 import { createLogger } from "../../../../api/lib/logger.ts";
 import { buildCase } from "../../../bench/disputes/build-case.ts";

@@ -3,8 +3,8 @@ import { assert } from "chai";
 
 import type { Judge } from "../../../../api/features/disputes/judging/case.ts";
 import { createJudge } from "../../../../api/features/disputes/judging/judge.ts";
-import { createThreadEncoder } from "../../../../api/features/search/embedding/encoder.ts";
-import type { SentenceEncoder } from "../../../../api/features/search/embedding/encoder.ts";
+import { createThreadEncoder } from "../../../../api/search/embedding/encoder.ts";
+import type { SentenceEncoder } from "../../../../api/search/embedding/encoder.ts";
 import { createLogger } from "../../../../api/lib/logger.ts";
 import { loadCases } from "../../../bench/disputes/load-cases.ts";
 import { HONEST_RESULTS } from "../../../fixtures/honest-results.ts";

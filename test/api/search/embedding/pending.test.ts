@@ -10,7 +10,7 @@ import { embedEntries } from "../../../../api/features/memory/embed-pending.ts";
 import { memoryModels } from "../../../../api/features/memory/model.ts";
 import type { EntryRecord } from "../../../../api/features/memory/model.ts";
 import { embedPending } from "../../../../api/features/search/embed-pending.ts";
-import type { SentenceEncoder } from "../../../../api/features/search/embedding/encoder.ts";
+import type { SentenceEncoder } from "../../../../api/search/embedding/encoder.ts";
 import { createLogger } from "../../../../api/lib/logger.ts";
 import { LONG_PAUSES, openEncoderBench, providerAt } from "../../../fixtures/embedding-encoders.ts";
 import type { EncoderBench } from "../../../fixtures/embedding-encoders.ts";

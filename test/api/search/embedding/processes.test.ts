@@ -1,10 +1,10 @@
 // What several processes share: vectors, claims and the day's tokens.
 import { assert } from "chai";
 
-import { NoVectorError } from "../../../../api/features/search/embedding/encoder.ts";
-import type { EncodeOptions, SentenceEncoder } from "../../../../api/features/search/embedding/encoder.ts";
-import { embeddingModels } from "../../../../api/features/search/embedding/model.ts";
-import { createVectorCache } from "../../../../api/features/search/embedding/vector-cache.ts";
+import { NoVectorError } from "../../../../api/search/embedding/encoder.ts";
+import type { EncodeOptions, SentenceEncoder } from "../../../../api/search/embedding/encoder.ts";
+import { embeddingModels } from "../../../../api/search/embedding/model.ts";
+import { createVectorCache } from "../../../../api/search/embedding/vector-cache.ts";
 import { sha256Hex } from "../../../../api/lib/ids.ts";
 import { EMBEDDING_KEY, openEncoderBench, PACES, providerAt } from "../../../fixtures/embedding-encoders.ts";
 import type { EncoderBench } from "../../../fixtures/embedding-encoders.ts";

@@ -1,11 +1,11 @@
 // What is sent to an embedding server, and what of its answers is taken.
 import { assert } from "chai";
 
-import { NoVectorError } from "../../../../api/features/search/embedding/encoder.ts";
-import type { SentenceEncoder } from "../../../../api/features/search/embedding/encoder.ts";
-import type { EncodersOptions } from "../../../../api/features/search/embedding/encoders.ts";
+import { NoVectorError } from "../../../../api/search/embedding/encoder.ts";
+import type { SentenceEncoder } from "../../../../api/search/embedding/encoder.ts";
+import type { EncodersOptions } from "../../../../api/search/embedding/encoders.ts";
 import type { EmbeddingProvider } from "../../../../api/config/embeddings.ts";
-import { cosine } from "../../../../api/features/search/embedding/vectors.ts";
+import { cosine } from "../../../../api/search/embedding/vectors.ts";
 import {
   EMBEDDING_KEY,
   LONG_PAUSES,

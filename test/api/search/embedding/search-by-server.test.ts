@@ -5,7 +5,7 @@ import type { Env } from "../../../../api/config/env.ts";
 import { embedEntries } from "../../../../api/features/memory/embed-pending.ts";
 import { CATEGORY_TOPICS } from "../../../../api/features/search/category-topics.ts";
 import { embedPending } from "../../../../api/features/search/embed-pending.ts";
-import { indexStateModel } from "../../../../api/features/search/index/index-state.ts";
+import { indexStateModel } from "../../../../api/search/index/index-state.ts";
 import type { listingModel } from "../../../../api/features/listings/model.ts";
 import { listingBody, startTestApi } from "../../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../../fixtures/api.ts";

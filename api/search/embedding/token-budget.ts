@@ -1,8 +1,8 @@
 import type { Model } from "mongoose";
 
-import { isDuplicateKey } from "../../../db/connection.ts";
-import { sha256Hex } from "../../../lib/ids.ts";
-import type { Logger } from "../../../lib/logger.ts";
+import { isDuplicateKey } from "../../db/connection.ts";
+import { sha256Hex } from "../../lib/ids.ts";
+import type { Logger } from "../../lib/logger.ts";
 import type { EmbeddingSpendingRecord } from "./model.ts";
 
 /** Tokens that are set aside for a request. */

@@ -1,6 +1,6 @@
-import { ApiError } from "../../http/errors.ts";
-import type { Logger } from "../../lib/logger.ts";
-import { withTimeout } from "../../lib/timeout.ts";
+import { ApiError } from "../http/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import { withTimeout } from "../lib/timeout.ts";
 import { NoVectorError } from "./embedding/encoder.ts";
 import type { Encoding, SentenceEncoder } from "./embedding/encoder.ts";
 import type { SearchQuery } from "./engine/match.ts";

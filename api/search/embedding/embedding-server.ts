@@ -1,9 +1,9 @@
 import type { OpenAI } from "openai";
 import { z } from "zod";
 
-import type { EmbeddingProvider } from "../../../config/embeddings.ts";
-import { openAI } from "../../../lib/openai.ts";
-import { untilAborted } from "../../../lib/stopping.ts";
+import type { EmbeddingProvider } from "../../config/embeddings.ts";
+import { openAI } from "../../lib/openai.ts";
+import { untilAborted } from "../../lib/stopping.ts";
 
 /** What a request has given. */
 export interface ServerAnswer {

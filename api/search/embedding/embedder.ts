@@ -1,7 +1,7 @@
-import type { Logger } from "../../../lib/logger.ts";
-import type { StoredEmbedding } from "../../listings/model.ts";
+import type { Logger } from "../../lib/logger.ts";
 import { NoVectorError } from "./encoder.ts";
 import type { SentenceEncoder } from "./encoder.ts";
+import type { StoredEmbedding } from "./stored-embedding.ts";
 import { toBytes } from "./vectors.ts";
 
 /** How long a request waits for the embedding of what it writes. */

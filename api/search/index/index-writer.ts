@@ -5,11 +5,11 @@ import { MongoServerError } from "mongodb";
 import type { Document as Record, Timestamp } from "mongodb";
 import type { Connection } from "mongoose";
 
-import { isDuplicateKey } from "../../../db/connection.ts";
-import type { BackgroundLoop } from "../../../jobs/background-loop.ts";
-import type { Lease } from "../../../jobs/lease.ts";
-import type { Logger } from "../../../lib/logger.ts";
-import { pauseAfter } from "../../../lib/retry.ts";
+import { isDuplicateKey } from "../../db/connection.ts";
+import type { BackgroundLoop } from "../../jobs/background-loop.ts";
+import type { Lease } from "../../jobs/lease.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { pauseAfter } from "../../lib/retry.ts";
 import type { SearchTables } from "../engine/search-table.ts";
 import { ChangeStreamEndedError, inBatches } from "./change-batches.ts";
 import type { IndexSource, TableInUse } from "./index-source.ts";

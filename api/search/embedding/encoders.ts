@@ -1,7 +1,7 @@
 import type { Connection } from "mongoose";
 
-import type { EmbeddingProvider } from "../../../config/embeddings.ts";
-import type { Logger } from "../../../lib/logger.ts";
+import type { EmbeddingProvider } from "../../config/embeddings.ts";
+import type { Logger } from "../../lib/logger.ts";
 import { createEmbeddingServer } from "./embedding-server.ts";
 import { createThreadEncoder } from "./encoder.ts";
 import type { SentenceEncoder } from "./encoder.ts";

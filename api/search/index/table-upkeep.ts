@@ -1,4 +1,4 @@
-import type { Logger } from "../../../lib/logger.ts";
+import type { Logger } from "../../lib/logger.ts";
 import type { TableInUse } from "./index-source.ts";
 import type { IndexStateModel } from "./index-state.ts";
 

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 
-import type { Logger } from "../../../lib/logger.ts";
+import type { Logger } from "../../lib/logger.ts";
 
 /** The encoder's result for a text. */
 export interface Encoding {

@@ -1,10 +1,10 @@
 import type { Document as Record } from "mongodb";
 import type { Connection } from "mongoose";
 
-import type { ObjectStoreSettings } from "../../../config/search-index.ts";
-import type { BackgroundLoop } from "../../../jobs/background-loop.ts";
-import { createLease, leaseModel } from "../../../jobs/lease.ts";
-import type { Logger } from "../../../lib/logger.ts";
+import type { ObjectStoreSettings } from "../../config/search-index.ts";
+import type { BackgroundLoop } from "../../jobs/background-loop.ts";
+import { createLease, leaseModel } from "../../jobs/lease.ts";
+import type { Logger } from "../../lib/logger.ts";
 import { openLanceTables } from "../engine/lance-tables.ts";
 import type { TableFormat } from "../engine/table-format.ts";
 import { createIndexReader } from "./index-reader.ts";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { sha256Hex } from "../../../lib/ids.ts";
-import { retry } from "../../../lib/retry.ts";
-import { DeadlineExceededError, withTimeout } from "../../../lib/timeout.ts";
+import { sha256Hex } from "../../lib/ids.ts";
+import { retry } from "../../lib/retry.ts";
+import { DeadlineExceededError, withTimeout } from "../../lib/timeout.ts";
 import { cleanText } from "./clean-text.ts";
 import { EmbeddingServerError } from "./embedding-server.ts";
 import type { EmbeddingServer, ServerAnswer } from "./embedding-server.ts";

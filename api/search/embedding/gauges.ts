@@ -1,4 +1,4 @@
-import type { Metrics } from "../../../lib/metrics.ts";
+import type { Metrics } from "../../lib/metrics.ts";
 import type { Encoders } from "./encoders.ts";
 
 /** Adds gauges of the embedding server. Without one they have no value. */

@@ -1,4 +1,4 @@
-import type { ObjectStoreSettings } from "../../../config/search-index.ts";
+import type { ObjectStoreSettings } from "../../config/search-index.ts";
 
 /**
  * Bounds for each request to an object store, in the engine's words. A listing is tried six times all the same, so a store that

@@ -1,6 +1,6 @@
 import type { Connection } from "@lancedb/lancedb";
 
-import type { ObjectStoreSettings } from "../../../config/search-index.ts";
+import type { ObjectStoreSettings } from "../../config/search-index.ts";
 import { COLUMNS, loadEngine, schemaOf } from "./lance-rows.ts";
 import { lanceTable } from "./lance-table.ts";
 import type { SearchTables } from "./search-table.ts";

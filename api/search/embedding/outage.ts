@@ -1,5 +1,5 @@
-import type { Logger } from "../../../lib/logger.ts";
-import { pauseAfter } from "../../../lib/retry.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { pauseAfter } from "../../lib/retry.ts";
 import type { EmbeddingServerError } from "./embedding-server.ts";
 
 /** What a process knows about failures of the server. */
