@@ -71,7 +71,6 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
   const { env, connection, indexers } = platform;
   const timings = { ...TIMINGS, followerPollMs: env.followerPollMs, ...options.timings };
   const features = createFeatures(platform, timings);
-  const { search } = features;
   const parts: readonly FeatureParts[] = Object.values(features);
   await Promise.all([createIndexes(connection), platform.jobs.ready]);
   await features.x402.checkPayee();
@@ -99,7 +98,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
     async close() {
       stopping.abort(new StoppingError());
       await features.auth.flush();
-      await search.close();
+      await features.discovery.close();
       await features.criteria.evaluator.close();
       await Promise.all(NETWORKS.map((network) => indexers[network].close()));
       await connection.close();
@@ -151,7 +150,7 @@ function createFeatures(platform: Platform, timings: Timings) {
   });
   const fees = FEATURES.fees.create({ connection, chain: chains[MAINNET], indexer: indexers[MAINNET], clock, timings });
   const etherPrice = createEtherPrice(chains, clock);
-  const search = FEATURES.search.create({
+  const discovery = FEATURES.discovery.create({
     connection,
     standings,
     directory: agents.directory,
@@ -164,12 +163,11 @@ function createFeatures(platform: Platform, timings: Timings) {
     indexUrl: env.searchIndexUrl,
     indexStore: env.searchIndexStore,
   });
-  const { discovery, embedder } = search;
   const listings = FEATURES.listings.create({
     connection,
     chains,
-    embedder,
-    search: discovery,
+    embedder: discovery.embedder,
+    search: discovery.discovery,
     standings,
     etherPrice,
     clock,
@@ -181,9 +179,9 @@ function createFeatures(platform: Platform, timings: Timings) {
     connection,
     now,
     log,
-    encoders: search.encoders,
-    embedder: search.embedder,
-    indexes: search.indexes,
+    encoders: discovery.encoders,
+    embedder: discovery.embedder,
+    indexes: discovery.indexes,
     quota: env.memoryQuota,
   });
   const events = FEATURES.events.create({
@@ -254,7 +252,7 @@ function createFeatures(platform: Platform, timings: Timings) {
     reader: transactions.reader,
     evaluator: criteria.evaluator,
     // Its numbers are tuned to this encoder, and evidence is sent to no other server.
-    encoder: search.encoders.embedded,
+    encoder: discovery.encoders.embedded,
   });
   const timeline = FEATURES.timeline.create({
     reader: transactions.reader,
@@ -348,8 +346,8 @@ function createFeatures(platform: Platform, timings: Timings) {
     indexers,
     log,
     now,
-    search: search.state,
-    encoders: search.encoders,
+    search: discovery.state,
+    encoders: discovery.encoders,
     reached: () => chainProgress(connection).reached(),
     quarantined: (network) => chainFollower.quarantined(network),
     disputeDelays: (network) => disputes.delays(network),
@@ -367,6 +365,7 @@ function createFeatures(platform: Platform, timings: Timings) {
     checkout,
     criteria,
     developer,
+    discovery,
     disputes,
     docs: FEATURES.docs.create({}),
     events,
@@ -382,7 +381,6 @@ function createFeatures(platform: Platform, timings: Timings) {
     networks,
     outbox,
     reconciliation,
-    search,
     sellerQueue: FEATURES.sellerQueue.create({}),
     timeline,
     transactions,

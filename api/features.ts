@@ -22,7 +22,7 @@ import { messagesModule } from "./features/messages/module.ts";
 import { networksModule } from "./features/networks/module.ts";
 import { outboxModule } from "./features/outbox/module.ts";
 import { reconciliationModule } from "./features/reconciliation/module.ts";
-import { searchModule } from "./features/search/module.ts";
+import { discoveryModule } from "./features/discovery/module.ts";
 import { sellerQueueModule } from "./features/seller-queue/module.ts";
 import { timelineModule } from "./features/timeline/module.ts";
 import { transactionsModule } from "./features/transactions/module.ts";
@@ -39,7 +39,7 @@ export const FEATURES = {
   fees: feesModule,
   categories: categoriesModule,
   listings: listingsModule,
-  search: searchModule,
+  discovery: discoveryModule,
   checkout: checkoutModule,
   transactions: transactionsModule,
   criteria: criteriaModule,

@@ -35,10 +35,10 @@ export const FIRST_CONTACT_FAULTS: ApiMutant[] = [
   },
   {
     fault: "discover ignores the wanted number of results",
-    file: "features/search/routes.ts",
+    file: "features/discovery/routes.ts",
     from: "await discovery.discover(query, filters, limit);",
     to: "await discovery.discover(query, filters, Math.max(limit, MAX_RESULTS));",
-    tests: ["search/discovery.test.ts"],
+    tests: ["discovery/discovery.test.ts"],
   },
   {
     fault: "an amount in dollars is in millionths",

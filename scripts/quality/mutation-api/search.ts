@@ -1,62 +1,62 @@
 import type { ApiMutant } from "./api-mutant.ts";
 
-const RANKING = "features/search/ranking.ts";
-const RANK_BEST = "features/search/rank-best.ts";
+const RANKING = "features/discovery/ranking.ts";
+const RANK_BEST = "features/discovery/rank-best.ts";
 const RELEVANCE = "search/engine/relevance.ts";
 const UPKEEP = "search/index/table-upkeep.ts";
-const DATABASE = "features/search/database-search.ts";
-const WITHOUT_INDEX = ["search/database-search.test.ts"];
+const DATABASE = "features/discovery/database-search.ts";
+const WITHOUT_INDEX = ["discovery/database-search.test.ts"];
 
 /** Faults in the search of listings and of memory, and in their indexes. */
 export const SEARCH_FAULTS: ApiMutant[] = [
   {
     fault: "trust in the seller lowers a listing",
-    file: "features/search/merit.ts",
+    file: "features/discovery/merit.ts",
     from: "return 1 + TRUST_WEIGHT * trust;",
     to: "return 1 - TRUST_WEIGHT * trust;",
-    tests: ["search/ranking.test.ts", "search/discovery.test.ts"],
+    tests: ["discovery/ranking.test.ts", "discovery/discovery.test.ts"],
   },
   {
     fault: "a search asks for all listings again instead of those with enough merit",
     file: RANK_BEST,
     from: "round = { ...round, minMerit: needed };",
     to: "",
-    tests: ["search/search-index.test.ts", "search/rank-best.test.ts"],
+    tests: ["discovery/search-index.test.ts", "discovery/rank-best.test.ts"],
   },
   {
     fault: "a search leaves out listings that could still win",
     file: RANK_BEST,
     from: "round = { ...round, minMerit: needed };",
     to: "round = { ...round, minMerit: needed * 1.1 };",
-    tests: ["search/rank-best.test.ts"],
+    tests: ["discovery/rank-best.test.ts"],
   },
   {
     fault: "a search isn't repeated when listings that it left out could win after all",
     file: RANK_BEST,
     from: "meritBelow(relevance) < merit",
     to: "meritBelow(relevance) < 0",
-    tests: ["search/rank-best.test.ts"],
+    tests: ["discovery/rank-best.test.ts"],
   },
   {
     fault: "a search asks for the most candidates at once where the first ones don't suffice",
     file: RANK_BEST,
     from: "enough * GROWTH",
     to: "enough * 100",
-    tests: ["search/search-index.test.ts"],
+    tests: ["discovery/search-index.test.ts"],
   },
   {
     fault: "steps round down, so that the index leaves out sellers who reach a bound",
-    file: "features/search/merit.ts",
+    file: "features/discovery/merit.ts",
     from: "Math.ceil(share * STEPS)",
     to: "Math.floor(share * STEPS)",
-    tests: ["search/merit.test.ts"],
+    tests: ["discovery/merit.test.ts"],
   },
   {
     fault: "the index takes every listing for one that fits its category",
-    file: "features/search/listing-source.ts",
+    file: "features/discovery/listing-source.ts",
     from: "fitOf(document.category, vector)",
     to: "fitOf(document.category, null)",
-    tests: ["search/index-sellers.test.ts"],
+    tests: ["discovery/index-sellers.test.ts"],
   },
   {
     fault: "the writer of an index follows no change while a table is tidied",
@@ -84,84 +84,84 @@ export const SEARCH_FAULTS: ApiMutant[] = [
     file: "search/engine/lance-writes.ts",
     from: "indexType === type && numIndices - 1 <= MOST_ADDITIONS ? 0",
     to: "indexType === type ? 0",
-    tests: ["search/search-index.test.ts"],
+    tests: ["discovery/search-index.test.ts"],
   },
   {
     fault: "the search index doesn't follow what sellers settle",
-    file: "features/search/listing-source.ts",
+    file: "features/discovery/listing-source.ts",
     from: "await table.setValues(condition, values);",
     to: "void [condition, values];",
-    tests: ["search/index-sellers.test.ts"],
+    tests: ["discovery/index-sellers.test.ts"],
   },
   {
     fault: "a new listing counts as one of a seller that has settled nothing",
-    file: "features/search/listing-source.ts",
+    file: "features/discovery/listing-source.ts",
     from: "sellerStepsOf(historyOf(document))",
     to: "sellerStepsOf(NEW_STANDING)",
-    tests: ["search/index-sellers.test.ts"],
+    tests: ["discovery/index-sellers.test.ts"],
   },
   {
     fault: "a vague listing counts in full",
-    file: "features/search/listing-text.ts",
+    file: "features/discovery/listing-text.ts",
     from: "Math.min(1, added / COMPLETE_TERMS)",
     to: "Math.min(1, 1 + added / COMPLETE_TERMS)",
-    tests: ["search/ranking.test.ts"],
+    tests: ["discovery/ranking.test.ts"],
   },
   {
     fault: "a list of keywords counts in full",
-    file: "features/search/listing-text.ts",
+    file: "features/discovery/listing-text.ts",
     from: "if (isListed(ofPhrase)) listed += ofPhrase.length;",
     to: "if (isListed(ofPhrase)) listed += 0;",
-    tests: ["search/ranking.test.ts"],
+    tests: ["discovery/ranking.test.ts"],
   },
   {
     fault: "a misfiled listing counts in full",
-    file: "features/search/category-fit.ts",
+    file: "features/discovery/category-fit.ts",
     from: "return below <= 0 ? 1 :",
     to: "return below <= 1 ? 1 :",
-    tests: ["search/category-fit.test.ts"],
+    tests: ["discovery/category-fit.test.ts"],
   },
   {
     fault: "a seller fills the first places with copies of one listing",
-    file: "features/search/variety.ts",
+    file: "features/discovery/variety.ts",
     from: "factors.set(match, REPEAT_FACTOR ** repeated.listings);",
     to: "",
-    tests: ["search/ranking.test.ts"],
+    tests: ["discovery/ranking.test.ts"],
   },
   {
     fault: "other sellers' equal offers count as copies",
-    file: "features/search/variety.ts",
+    file: "features/discovery/variety.ts",
     from: "({ listing }) => `${listing.sellerAgentId} ${listing.network}`",
     to: "({ listing }) => listing.network",
-    tests: ["search/ranking.test.ts"],
+    tests: ["discovery/ranking.test.ts"],
   },
   {
     fault: "a perfect match hides ordinary answers",
     file: RANKING,
     from: "const LEAST_SHARE_OF_BEST = 0.4;",
     to: "const LEAST_SHARE_OF_BEST = 0.6;",
-    tests: ["search/ranking.test.ts"],
+    tests: ["discovery/ranking.test.ts"],
   },
   {
     fault: "a query in another language finds what is near at random",
     file: "search/encode-query.ts",
     from: "encoding !== null && isUnderstood(query, encoding) ? encoding : null,",
     to: "encoding !== null && isUnderstood(query, encoding) ? encoding : encoding,",
-    tests: ["search/discovery.test.ts"],
+    tests: ["discovery/discovery.test.ts"],
   },
   {
     fault: "discover ignores the wanted trust",
     file: RANK_BEST,
     from: "found.filter(isWanted)",
     to: "found",
-    tests: ["search/search-index.test.ts", "search/rank-best.test.ts"],
+    tests: ["discovery/search-index.test.ts", "discovery/rank-best.test.ts"],
   },
   {
     fault: "nonsense finds something",
     file: RELEVANCE,
     from: "if (closeness < leastCosine && match.coverage < LEAST_WORD_COVERAGE) return undefined;",
     to: "void leastCosine;\n  void LEAST_WORD_COVERAGE;",
-    tests: ["search/discovery.test.ts", "search/relevance.test.ts"],
+    tests: ["discovery/discovery.test.ts", "discovery/relevance.test.ts"],
   },
   {
     fault: "a search loses the listings that are replaced or moved while it runs",
@@ -221,28 +221,28 @@ export const SEARCH_FAULTS: ApiMutant[] = [
   },
   {
     fault: "the index goes on after a collection that it follows was dropped",
-    file: "features/search/listing-source.ts",
+    file: "features/discovery/listing-source.ts",
     from: 'if (change.operationType === "drop" || change.operationType === "rename") {',
     to: 'if (change.operationType === "rename") {',
-    tests: ["search/index-sellers.test.ts"],
+    tests: ["discovery/index-sellers.test.ts"],
   },
   {
     fault: "without its index, discovery finds nothing",
-    file: "features/search/service.ts",
+    file: "features/discovery/service.ts",
     from: "?? (await searchDatabase(request))",
     to: "?? []",
     tests: WITHOUT_INDEX,
   },
   {
     fault: "every search waits for an index that has just failed slowly",
-    file: "features/search/service.ts",
+    file: "features/discovery/service.ts",
     from: "if (failedAt - startedAt > SLOW_FAILURE_MS) pausedUntil = failedAt + INDEX_PAUSE_MS;",
     to: "",
     tests: WITHOUT_INDEX,
   },
   {
     fault: "an index that fails at once isn't tried for a while",
-    file: "features/search/service.ts",
+    file: "features/discovery/service.ts",
     from: "if (failedAt - startedAt > SLOW_FAILURE_MS) pausedUntil",
     to: "pausedUntil",
     tests: WITHOUT_INDEX,
@@ -263,7 +263,7 @@ export const SEARCH_FAULTS: ApiMutant[] = [
   },
   {
     fault: "without the index, a seller's score isn't filtered",
-    file: "features/search/service.ts",
+    file: "features/discovery/service.ts",
     from: "rank(rated.filter(({ history }) => minScore === null || history.score >= minScore))",
     to: "rank(rated)",
     tests: WITHOUT_INDEX,

@@ -46,7 +46,7 @@ for (const source of ["the index", "the database"])
       const { connection, features } = apis[0].container;
       const { models } = features.memory;
       return embedEntries(
-        { connection, models, encoder: features.search.encoders.current },
+        { connection, models, encoder: features.discovery.encoders.current },
         new AbortController().signal,
       );
     };
@@ -134,7 +134,7 @@ for (const source of ["the index", "the database"])
         const api = await startTestApi();
         try {
           const caller = memoryOf(api, await api.registerAgent());
-          await api.container.features.search.encoders.close();
+          await api.container.features.discovery.encoders.close();
           assert.strictEqual((await caller.write("k", "quorblex")).status, 201);
           assertError(await caller.call("POST", "/search", { body: { query: "x" } }), 503, "search_unavailable");
         } finally {

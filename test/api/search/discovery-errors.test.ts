@@ -2,7 +2,7 @@
 import { assert } from "chai";
 
 import { createThreadEncoder } from "../../../api/search/embedding/encoder.ts";
-import { LISTING_FORMAT } from "../../../api/features/search/listing-format.ts";
+import { LISTING_FORMAT } from "../../../api/features/discovery/listing-format.ts";
 import { ApiError } from "../../../api/http/errors.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { assertInvalid, startTestApi } from "../../fixtures/api.ts";
@@ -47,7 +47,7 @@ describe("errors of discovery", () => {
   });
 
   it("a search is refused with 503 while the encoder is unavailable", async () => {
-    const { createDiscoverService } = await import("../../../api/features/search/service.ts");
+    const { createDiscoverService } = await import("../../../api/features/discovery/service.ts");
     const encoder = createThreadEncoder(createLogger({ level: "silent", name: "test" }));
     await encoder.close();
     const { standings } = api.container.services;

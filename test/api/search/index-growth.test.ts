@@ -16,7 +16,7 @@ import type { IndexSource } from "../../../api/search/index/index-source.ts";
 import { indexStateModel } from "../../../api/search/index/index-state.ts";
 import { createIndexWriter } from "../../../api/search/index/index-writer.ts";
 import { createTableUpkeep } from "../../../api/search/index/table-upkeep.ts";
-import { listingFormat } from "../../../api/features/search/listing-format.ts";
+import { listingFormat } from "../../../api/features/discovery/listing-format.ts";
 import { createLease, leaseModel } from "../../../api/jobs/lease.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { openEncoderBench } from "../../fixtures/embedding-encoders.ts";

@@ -2,11 +2,11 @@ import { join } from "node:path";
 
 import { assert } from "chai";
 
-import { createCategoryFits } from "../../../api/features/search/category-fit.ts";
-import { embedPending } from "../../../api/features/search/embed-pending.ts";
+import { createCategoryFits } from "../../../api/features/discovery/category-fit.ts";
+import { embedPending } from "../../../api/features/discovery/embed-pending.ts";
 import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
 import { indexStateModel } from "../../../api/search/index/index-state.ts";
-import { createListingSource } from "../../../api/features/search/listing-source.ts";
+import { createListingSource } from "../../../api/features/discovery/listing-source.ts";
 import type { IndexState } from "../../../api/search/index/index-state.ts";
 import { listingModel } from "../../../api/features/listings/model.ts";
 import type { Clock } from "../../../api/lib/clock.ts";
@@ -91,7 +91,7 @@ describe("the writer of the search index", () => {
     startWriting();
     await untilFound("beekeeping", next);
     const { features } = api.container;
-    await until("the deleted one is gone", async () => (await features.search.state.listings()) === 1);
+    await until("the deleted one is gone", async () => (await features.discovery.state.listings()) === 1);
   });
 
   it("builds an index again whose changes can't be read any more", async () => {
@@ -135,7 +135,7 @@ describe("the writer of the search index", () => {
   function startWriterThat(change: (source: ListingSource) => Partial<ListingSource>) {
     const { connection, features } = api.container;
     const { standings, directory } = features.agents;
-    const { encoders } = features.search;
+    const { encoders } = features.discovery;
     const categoryFitOf = createCategoryFits(encoders, api.container.log);
     const source = createListingSource({
       listings: listingModel(connection),
@@ -145,7 +145,7 @@ describe("the writer of the search index", () => {
       model: encoders.current.model,
     });
     const stopping = new AbortController();
-    const running = features.search.indexes.writer(LOOP, { ...source, ...change(source) }).run(stopping.signal);
+    const running = features.discovery.indexes.writer(LOOP, { ...source, ...change(source) }).run(stopping.signal);
     return async () => {
       stopping.abort();
       await running;
@@ -242,13 +242,13 @@ describe("the writer of the search index", () => {
     await untilFound("volcano", changed);
     assert.strictEqual((await state()).table, before.table);
     await embedPending(
-      { listings, encoder: api.container.features.search.encoders.current },
+      { listings, encoder: api.container.features.discovery.encoders.current },
       log,
       new AbortController().signal,
     );
     await until("the new index answers", async () => (await state()).table !== before.table);
     const after = await state();
-    assert.strictEqual(after.model, api.container.features.search.encoders.current.model);
+    assert.strictEqual(after.model, api.container.features.discovery.encoders.current.model);
     await untilFound("falconry", kept);
     await untilFound("volcano", changed);
   });

@@ -7,7 +7,7 @@ import { knownRows } from "../../../api/search/engine/known-rows.ts";
 import type { KnownRows } from "../../../api/search/engine/known-rows.ts";
 import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
 import { searchTable } from "../../../api/search/engine/lance-search.ts";
-import { listingFormat } from "../../../api/features/search/listing-format.ts";
+import { listingFormat } from "../../../api/features/discovery/listing-format.ts";
 import { openEngineTable } from "../../fixtures/engine-table.ts";
 import { LISTING_TABLE, openListingTable } from "../../fixtures/listing-table.ts";
 

@@ -4,8 +4,8 @@ import type { Table } from "@lancedb/lancedb";
 import { assert } from "chai";
 
 import type { Listing } from "../../../api/features/listings/listing.ts";
-import type { ListingFilter } from "../../../api/features/search/listing-format.ts";
-import { listingFormat } from "../../../api/features/search/listing-format.ts";
+import type { ListingFilter } from "../../../api/features/discovery/listing-format.ts";
+import { listingFormat } from "../../../api/features/discovery/listing-format.ts";
 import { knownRows } from "../../../api/search/engine/known-rows.ts";
 import { searchTable } from "../../../api/search/engine/lance-search.ts";
 import { INDEXED_FROM } from "../../../api/search/engine/lance-writes.ts";

@@ -69,7 +69,7 @@ export async function measureServiceSize(size: number, seeds: readonly Seed[], b
   /** @returns the number of sellers that are trusted */
   async function fill(): Promise<number> {
     const random = seededRandom();
-    const { model } = features.search.encoders.current;
+    const { model } = features.discovery.encoders.current;
     const listings = connection.collection<ListingRecord>("listings");
     const trusted = new Map<string, ListingRecord>();
     for (let done = 0; done < size; done += INSERTED_AT_ONCE) {
@@ -176,7 +176,7 @@ export async function measureServiceSize(size: number, seeds: readonly Seed[], b
     const builtFrom = performance.now();
     const worker = await startWorkerProcess(options("worker"));
     stopping.push(() => worker.stop());
-    const isBuilt = async () => (await features.search.state.listings().catch(() => -1)) === size;
+    const isBuilt = async () => (await features.discovery.state.listings().catch(() => -1)) === size;
     await until("the index is built", isBuilt, BUILT_WITHIN_MS);
     const buildSeconds = round((performance.now() - builtFrom) / 1_000);
     const folder = join(env.searchIndexUrl, databaseName);

@@ -3,7 +3,7 @@ import process from "node:process";
 
 import { createThreadEncoder } from "../../../api/search/embedding/encoder.ts";
 import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
-import { listingFormat } from "../../../api/features/search/listing-format.ts";
+import { listingFormat } from "../../../api/features/discovery/listing-format.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { openEngineTable } from "../../fixtures/engine-table.ts";
 import { delaysOf, memoryOf } from "../events/summary.ts";

@@ -10,7 +10,7 @@ import type { Listing } from "../../../api/features/listings/listing.ts";
 import type { SentenceEncoder } from "../../../api/search/embedding/encoder.ts";
 import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
 import type { StoredDocument } from "../../../api/search/engine/search-table.ts";
-import { listingFormat } from "../../../api/features/search/listing-format.ts";
+import { listingFormat } from "../../../api/features/discovery/listing-format.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 import { memoryOf } from "../events/summary.ts";
 import type { BenchListing } from "./corpus.ts";

@@ -14,7 +14,7 @@ export async function relevanceWithoutIndex(seeds: readonly Seed[], queries: rea
   const api = await startTestApi();
   try {
     const { connection, features } = api.container;
-    const { discovery, encoders } = features.search;
+    const { discovery, encoders } = features.discovery;
     const records = seeds.map(({ listing, vector }) =>
       recordOf(storedListing(listing), vector, encoders.current.model),
     );

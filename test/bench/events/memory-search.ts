@@ -52,7 +52,7 @@ async function fill(service: BenchService, agent: BenchAgent, size: number): Pro
 async function index(service: BenchService, agents: readonly BenchAgent[]): Promise<void> {
   const { connection, features } = service.local.container;
   const { totals } = features.memory.models;
-  const { current: encoder } = features.search.encoders;
+  const { current: encoder } = features.discovery.encoders;
   const vectors: Buffer[] = [];
   for (let text = 0; text < EMBEDDED; text += 1) vectors.push(toBytes((await encoder.encode(textOf(text))).vector));
   const entries = connection.collection<EntryRecord>("memory_entries");
@@ -92,7 +92,7 @@ export async function measureMemorySearch(bench: EventsBench): Promise<PartResul
     }
     bench.say("memorySearch: writing the index");
     await index(service, agents);
-    const { current: encoder } = service.local.container.features.search.encoders;
+    const { current: encoder } = service.local.container.features.discovery.encoders;
     let found = 0;
     const timed = async (samples: number[], work: () => Promise<unknown>): Promise<void> => {
       const startedAt = performance.now();

@@ -9,7 +9,7 @@ import type { ListingRecord } from "../../../../api/features/listings/model.ts";
 import { embedEntries } from "../../../../api/features/memory/embed-pending.ts";
 import { memoryModels } from "../../../../api/features/memory/model.ts";
 import type { EntryRecord } from "../../../../api/features/memory/model.ts";
-import { embedPending } from "../../../../api/features/search/embed-pending.ts";
+import { embedPending } from "../../../../api/features/discovery/embed-pending.ts";
 import type { SentenceEncoder } from "../../../../api/search/embedding/encoder.ts";
 import { createLogger } from "../../../../api/lib/logger.ts";
 import { LONG_PAUSES, openEncoderBench, providerAt } from "../../../fixtures/embedding-encoders.ts";

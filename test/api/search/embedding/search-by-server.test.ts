@@ -3,8 +3,8 @@ import { assert } from "chai";
 
 import type { Env } from "../../../../api/config/env.ts";
 import { embedEntries } from "../../../../api/features/memory/embed-pending.ts";
-import { CATEGORY_TOPICS } from "../../../../api/features/search/category-topics.ts";
-import { embedPending } from "../../../../api/features/search/embed-pending.ts";
+import { CATEGORY_TOPICS } from "../../../../api/features/discovery/category-topics.ts";
+import { embedPending } from "../../../../api/features/discovery/embed-pending.ts";
 import { indexStateModel } from "../../../../api/search/index/index-state.ts";
 import type { listingModel } from "../../../../api/features/listings/model.ts";
 import { listingBody, startTestApi } from "../../../fixtures/api.ts";
@@ -67,7 +67,7 @@ describe("search with an embedding server", () => {
   const embedPendingListings = (by = api) =>
     until("pending listings are embedded", async () => {
       const { container } = by;
-      const encoder = container.features.search.encoders.current;
+      const encoder = container.features.discovery.encoders.current;
       const deps = { listings: listingsOf(by), encoder };
       return (await embedPending(deps, container.log, new AbortController().signal)) > 0;
     });
@@ -164,7 +164,7 @@ describe("search with an embedding server", () => {
     assert.deepEqual(await keys("airship voyage"), []);
     server.always = undefined;
     const { connection, features } = api.container;
-    const deps = { connection, models: features.memory.models, encoder: features.search.encoders.current };
+    const deps = { connection, models: features.memory.models, encoder: features.discovery.encoders.current };
     await until("the entry is embedded", async () => (await embedEntries(deps, new AbortController().signal)) > 0);
     await until("the other is found by its meaning", async () => (await keys("airship voyage"))[0] === "trip");
   });
@@ -184,7 +184,7 @@ describe("search with an embedding server", () => {
     assert.strictEqual((await stored(archived))?.model, MODEL);
     await until("the new index answers", async () => (await modelOfIndex()) === "compatible:next:512");
     await untilFound("dirigible journey", id, changed);
-    const { encoders } = changed.container.features.search;
+    const { encoders } = changed.container.features.discovery;
     assert.strictEqual((await encoders.of(MODEL)?.encode("dirigible"))?.vector.length, DIMENSIONS);
   });
 

@@ -1,11 +1,11 @@
 // Which searches of the index a ranking needs, against the ranking of everything that there is.
 import { assert } from "chai";
 
-import { meritOf, qualityOf, sellerStepsOf } from "../../../api/features/search/merit.ts";
-import { rankBest } from "../../../api/features/search/rank-best.ts";
-import type { Round, Wanted } from "../../../api/features/search/rank-best.ts";
-import { rank } from "../../../api/features/search/ranking.ts";
-import type { RatedMatch } from "../../../api/features/search/ranking.ts";
+import { meritOf, qualityOf, sellerStepsOf } from "../../../api/features/discovery/merit.ts";
+import { rankBest } from "../../../api/features/discovery/rank-best.ts";
+import type { Round, Wanted } from "../../../api/features/discovery/rank-best.ts";
+import { rank } from "../../../api/features/discovery/ranking.ts";
+import type { RatedMatch } from "../../../api/features/discovery/ranking.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 import { historyWithTrust, ratedMatch, withQuality } from "../../fixtures/rated-matches.ts";
 

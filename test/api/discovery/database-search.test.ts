@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { assert } from "chai";
 import { MongoServerError } from "mongodb";
 
-import { createDatabaseSearch } from "../../../api/features/search/database-search.ts";
-import { embedPending } from "../../../api/features/search/embed-pending.ts";
+import { createDatabaseSearch } from "../../../api/features/discovery/database-search.ts";
+import { embedPending } from "../../../api/features/discovery/embed-pending.ts";
 import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
 import { IndexUnavailableError } from "../../../api/search/index/index-reader.ts";
 import { indexStateModel } from "../../../api/search/index/index-state.ts";
-import { createDiscoverService } from "../../../api/features/search/service.ts";
+import { createDiscoverService } from "../../../api/features/discovery/service.ts";
 import { listingModel } from "../../../api/features/listings/model.ts";
 import type { ListingModel, ListingRecord } from "../../../api/features/listings/model.ts";
 import { ApiError } from "../../../api/http/errors.ts";
@@ -163,7 +163,7 @@ describe("discovery without its index", () => {
     const id = await list("Falconry show");
     const { connection, log, features } = api.container;
     const listings = listingModel(connection);
-    const { current: encoder } = features.search.encoders;
+    const { current: encoder } = features.discovery.encoders;
     const meaning = async () => (await discover("falconry show"))[0]?.explanation?.meaning;
     assert.isAbove((await meaning()) ?? 0, 0);
     await listings.updateOne({ _id: id }, { $set: { "embedding.model": "earlier@1" } });
@@ -177,7 +177,7 @@ describe("discovery without its index", () => {
     const query = { sort: () => query, limit: () => query, maxTimeMS: () => query, lean: answer };
     const listings = { find: () => query } as unknown as ListingModel;
     const { log, features } = api.container;
-    return createDatabaseSearch({ listings, encoder: features.search.encoders.current, log });
+    return createDatabaseSearch({ listings, encoder: features.discovery.encoders.current, log });
   }
 
   it("is refused with 503 if it takes the database too long, and fails with other errors of the database", async () => {
@@ -220,7 +220,7 @@ describe("discovery without its index", () => {
     let elapsedMs = 0;
     let tries = 0;
     const away = createDiscoverService({
-      encoders: features.search.encoders,
+      encoders: features.discovery.encoders,
       index: {
         model: () => {
           tries += 1;
@@ -230,7 +230,7 @@ describe("discovery without its index", () => {
         format: () => Promise.reject(new Error("the model comes first")),
         search: () => Promise.reject(new Error("the model comes first")),
       },
-      database: { model: features.search.encoders.current.model, search: () => Promise.resolve([]) },
+      database: { model: features.discovery.encoders.current.model, search: () => Promise.resolve([]) },
       stored: { active: () => Promise.resolve(new Map()) },
       standings: services.standings,
       etherPrice: () => Promise.reject(new Error("no price is needed")),

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { assert } from "chai";
 
 import type { Network } from "../../../api/config/constants.ts";
-import { embedPending } from "../../../api/features/search/embed-pending.ts";
+import { embedPending } from "../../../api/features/discovery/embed-pending.ts";
 import { createThreadEncoder } from "../../../api/search/embedding/encoder.ts";
 import type { listingModel } from "../../../api/features/listings/model.ts";
 import type { Indexer } from "../../../api/indexer/indexer-client.ts";

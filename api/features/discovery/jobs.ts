@@ -6,7 +6,7 @@ const EMBED_EVERY_MS = 5_000;
 /** Long enough for the first run with a new model, which embeds every listing. */
 const LOCK_LIFETIME_MS = 10 * 60_000;
 
-/** Jobs of the search feature. */
+/** Jobs of the discovery feature. */
 export function searchJobs(deps: EmbedPendingDeps): JobDefinition[] {
   return [
     {

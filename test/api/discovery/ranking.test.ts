@@ -4,8 +4,8 @@ import type { TradingHistory } from "../../../api/features/agents/score.ts";
 import { NEW_STANDING } from "../../../api/features/agents/standings.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import { explanationOutput } from "../../../api/features/listings/explanation.ts";
-import { rank } from "../../../api/features/search/ranking.ts";
-import type { RatedMatch } from "../../../api/features/search/ranking.ts";
+import { rank } from "../../../api/features/discovery/ranking.ts";
+import type { RatedMatch } from "../../../api/features/discovery/ranking.ts";
 import { COMPLETE_TEXT, ratedMatch } from "../../fixtures/rated-matches.ts";
 
 const FARMER: TradingHistory = {

@@ -2,8 +2,8 @@
 import { assert } from "chai";
 import type { Timestamp } from "mongodb";
 
-import { LISTING_INDEX, listingFormat } from "../../../api/features/search/listing-format.ts";
-import type { ListingFilter } from "../../../api/features/search/listing-format.ts";
+import { LISTING_INDEX, listingFormat } from "../../../api/features/discovery/listing-format.ts";
+import type { ListingFilter } from "../../../api/features/discovery/listing-format.ts";
 import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
 import { indexStateModel } from "../../../api/search/index/index-state.ts";
 import type { IndexState } from "../../../api/search/index/index-state.ts";
@@ -56,7 +56,7 @@ describe("the sellers in the search index", () => {
     await api.container.features.agents.standings.write(network, [wallet], agents, block);
   }
   const found = async (filter: ListingFilter): Promise<string[]> => {
-    const reader = api.container.features.search.indexes.reader(LISTING_INDEX, listingFormat);
+    const reader = api.container.features.discovery.indexes.reader(LISTING_INDEX, listingFormat);
     const { table } = await reader.open();
     await table.refresh();
     const matches = await table.search(listingFormat, { text: "falconry", encoding: null }, filter, MOST);
@@ -127,7 +127,7 @@ describe("the sellers in the search index", () => {
     await untilFound({}, [id]);
     await settle(100);
     await untilFound({ minMerit: ABOVE_NEW }, [id]);
-    const { table } = await api.container.features.search.indexes.reader(LISTING_INDEX, listingFormat).open();
+    const { table } = await api.container.features.discovery.indexes.reader(LISTING_INDEX, listingFormat).open();
     await table.refresh();
     const before = await table.version();
     await settle(101);
@@ -151,7 +151,7 @@ describe("the sellers in the search index", () => {
     const listed = await list("Falconry show");
     const { merit, scoreStep, quality, trustStep, ...columns } = listingFormat.columns;
     assert.ok([merit, scoreStep, quality, trustStep].every((kind) => kind !== undefined));
-    const { model, dimensions } = features.search.encoders.current;
+    const { model, dimensions } = features.discovery.encoders.current;
     const name = `${LISTING_INDEX}_before`;
     const tables = openLanceTables(`${env.searchIndexUrl}/${connection.name}`, env.searchIndexStore);
     await tables.create(name, { columns }, dimensions);

@@ -2,9 +2,9 @@ import { assert } from "chai";
 
 import { CHILD_SLUGS } from "../../../api/features/categories/taxonomy.ts";
 import { searchTextOf } from "../../../api/features/listings/listing.ts";
-import { createCategoryFit } from "../../../api/features/search/category-fit.ts";
-import type { CategoryFit } from "../../../api/features/search/category-fit.ts";
-import { CATEGORY_TOPICS } from "../../../api/features/search/category-topics.ts";
+import { createCategoryFit } from "../../../api/features/discovery/category-fit.ts";
+import type { CategoryFit } from "../../../api/features/discovery/category-fit.ts";
+import { CATEGORY_TOPICS } from "../../../api/features/discovery/category-topics.ts";
 import { createThreadEncoder } from "../../../api/search/embedding/encoder.ts";
 import type { SentenceEncoder } from "../../../api/search/embedding/encoder.ts";
 import { createLogger } from "../../../api/lib/logger.ts";

@@ -23,8 +23,8 @@ import { createDiscoverService } from "./service.ts";
 import { createListingSource } from "./listing-source.ts";
 import { createStoredListings } from "./stored-listings.ts";
 
-/** Dependencies of the search feature. */
-export interface SearchModuleDeps {
+/** Dependencies of the discovery feature. */
+export interface DiscoveryModuleDeps {
   connection: Connection;
   standings: Standings;
   directory: Pick<AgentDirectory, "agentIdsByWallet">;
@@ -43,9 +43,9 @@ export interface SearchModuleDeps {
 }
 
 /** Semantic discovery of listings. */
-export const searchModule = defineFeature({
+export const discoveryModule = defineFeature({
   routes: discoverRoutes,
-  create(deps: SearchModuleDeps) {
+  create(deps: DiscoveryModuleDeps) {
     const { connection, standings, directory, etherPrice, provider, metrics, now, log } = deps;
     const { processId, indexUrl, indexStore } = deps;
     const listings = listingModel(connection);

@@ -4,8 +4,8 @@ import { assert } from "chai";
 import type { TradingHistory } from "../../../api/features/agents/score.ts";
 import { leastOnChainScoreOf } from "../../../api/features/agents/score.ts";
 import { NEW_STANDING } from "../../../api/features/agents/standings.ts";
-import { meritOf, MOST_MERIT, qualityOf, scoreStepOf, sellerStepsOf } from "../../../api/features/search/merit.ts";
-import { rank } from "../../../api/features/search/ranking.ts";
+import { meritOf, MOST_MERIT, qualityOf, scoreStepOf, sellerStepsOf } from "../../../api/features/discovery/merit.ts";
+import { rank } from "../../../api/features/discovery/ranking.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 import { ratedMatch } from "../../fixtures/rated-matches.ts";
 
