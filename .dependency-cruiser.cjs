@@ -1,8 +1,8 @@
-/** Imports run one way: lib ← config ← {db, chain, indexer, http, jobs} ← search ← features, platform ← features.ts ← container ← app ← {server, worker, quarantine, rebates-pay, verify-ruling}. */
+/** Imports run one way: lib ← config ← {db, chain, indexer, outbound, http, jobs} ← search ← features, platform ← features.ts ← container ← app ← {server, worker, quarantine, rebates-pay, verify-ruling}. */
 const layers = [
   ["lib", "^api/lib/"],
   ["config", "^api/config/"],
-  ["technology", "^api/(db|chain|indexer|http|jobs)/"],
+  ["technology", "^api/(db|chain|indexer|outbound|http|jobs)/"],
   ["search", "^api/search/"],
   ["features", "^api/features/"],
   ["platform", "^api/platform\\.ts$"],

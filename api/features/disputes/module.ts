@@ -13,7 +13,7 @@ import type { SentenceEncoder } from "../../search/embedding/encoder.ts";
 import { transactionModel } from "../transactions/model.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 import type { TransactionReader } from "../transactions/reader.ts";
-import { createHostResolver } from "../webhooks/host-resolver.ts";
+import { createHostResolver } from "../../outbound/host-resolver.ts";
 import { createAdminRuling } from "./admin.ts";
 import { createDisputeBook } from "./book.ts";
 import { createAttachmentFetcher } from "./judging/attachments.ts";

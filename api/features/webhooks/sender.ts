@@ -8,11 +8,11 @@ import {
 } from "../../config/constants.ts";
 import { untilAborted } from "../../lib/stopping.ts";
 import type { AttemptResult } from "../outbox/model.ts";
-import { checkAddress } from "./address-check.ts";
-import { createHostResolver } from "./host-resolver.ts";
-import type { ResolveHost } from "./host-resolver.ts";
-import { pinnedExchange } from "./pinned-exchange.ts";
-import type { PinnedRequest } from "./pinned-exchange.ts";
+import { checkAddress } from "../../outbound/address-check.ts";
+import { createHostResolver } from "../../outbound/host-resolver.ts";
+import type { ResolveHost } from "../../outbound/host-resolver.ts";
+import { pinnedExchange } from "../../outbound/pinned-exchange.ts";
+import type { PinnedRequest } from "../../outbound/pinned-exchange.ts";
 import { signStandardWebhook, signWebhook } from "./signature.ts";
 
 /** A webhook to send. */

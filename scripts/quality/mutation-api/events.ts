@@ -2,7 +2,7 @@ import type { ApiMutant } from "./api-mutant.ts";
 
 const HUB = "features/events/stream-hub.ts";
 const PUT = "features/outbox/put.ts";
-const ADDRESS = "features/webhooks/address-check.ts";
+const ADDRESS = "outbound/address-check.ts";
 const STREAM = "events/stream.test.ts";
 const ENDINGS = "events/stream-endings.test.ts";
 const REGISTERED = "webhooks/registered-webhooks.test.ts";

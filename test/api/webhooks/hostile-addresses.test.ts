@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 
 import { assert } from "chai";
 
-import { createHostResolver } from "../../../api/features/webhooks/host-resolver.ts";
+import { createHostResolver } from "../../../api/outbound/host-resolver.ts";
 import { createWebhookSender } from "../../../api/features/webhooks/sender.ts";
 import { startDnsServer } from "../../fixtures/dns-server.ts";
 import type { DnsServer } from "../../fixtures/dns-server.ts";

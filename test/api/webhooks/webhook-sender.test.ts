@@ -1,8 +1,8 @@
 import { assert } from "chai";
 
 import { WEBHOOK_ATTEMPT_TIMEOUT_MS } from "../../../api/config/constants.ts";
-import { checkAddress, isPublicAddress } from "../../../api/features/webhooks/address-check.ts";
-import type { ResolveHost } from "../../../api/features/webhooks/host-resolver.ts";
+import { checkAddress, isPublicAddress } from "../../../api/outbound/address-check.ts";
+import type { ResolveHost } from "../../../api/outbound/host-resolver.ts";
 import { createWebhookSender } from "../../../api/features/webhooks/sender.ts";
 import type { WebhookSenderOptions } from "../../../api/features/webhooks/sender.ts";
 import { verifyWebhookSignature } from "../../../api/features/webhooks/signature.ts";

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
 import { untilAborted } from "../../../lib/stopping.ts";
-import { checkAddress } from "../../webhooks/address-check.ts";
-import type { ResolveHost } from "../../webhooks/host-resolver.ts";
-import { pinnedExchange } from "../../webhooks/pinned-exchange.ts";
+import { checkAddress } from "../../../outbound/address-check.ts";
+import type { ResolveHost } from "../../../outbound/host-resolver.ts";
+import { pinnedExchange } from "../../../outbound/pinned-exchange.ts";
 import type { DisputeCase, Side } from "./case.ts";
 import type { AttachedText } from "./prompt.ts";
 import { cleanText, clip, quote } from "./texts.ts";

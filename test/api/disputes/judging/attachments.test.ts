@@ -6,7 +6,7 @@ import { createAttachmentFetcher } from "../../../../api/features/disputes/judgi
 import type { AttachmentFetcherOptions } from "../../../../api/features/disputes/judging/attachments.ts";
 import { createJudge } from "../../../../api/features/disputes/judging/judge.ts";
 import { createThreadEncoder } from "../../../../api/search/embedding/encoder.ts";
-import type { ResolveHost } from "../../../../api/features/webhooks/host-resolver.ts";
+import type { ResolveHost } from "../../../../api/outbound/host-resolver.ts";
 import { createLogger } from "../../../../api/lib/logger.ts";
 import { CERTIFICATE, startHttpsServer } from "../../../fixtures/https-server.ts";
 import type { AnswerFile, HttpsServer } from "../../../fixtures/https-server.ts";
