@@ -1,4 +1,4 @@
-/** Imports run one way: lib ← config ← {db, chain, indexer, outbound, http, jobs} ← search ← features, platform ← features.ts ← container ← app ← {server, worker, quarantine, rebates-pay, verify-ruling}. */
+/** Imports run one way: lib ← config ← {db, chain, indexer, outbound, http, jobs} ← search ← features, platform ← features.ts ← container ← app ← {server, worker, commands}. */
 const layers = [
   ["lib", "^api/lib/"],
   ["config", "^api/config/"],
@@ -9,7 +9,7 @@ const layers = [
   ["list of features", "^api/features\\.ts$"],
   ["container", "^api/container\\.ts$"],
   ["app", "^api/app\\.ts$"],
-  ["processes", "^api/(server|worker|quarantine|rebates-pay|verify-ruling)\\.ts$"],
+  ["processes", "^api/((server|worker)\\.ts$|commands/)"],
 ];
 
 module.exports = {
@@ -40,7 +40,7 @@ module.exports = {
       name: "features-by-their-module",
       comment: "The list of features, container, app and processes know a feature by its module.ts alone (style: 21).",
       severity: "error",
-      from: { path: "^api/(features|container|app|server|worker|quarantine|rebates-pay|verify-ruling)\\.ts$" },
+      from: { path: "^api/((features|container|app|server|worker)\\.ts$|commands/)" },
       to: { path: "^api/features/", pathNot: "^api/features/(feature\\.ts$|[^/]+/module\\.ts$)" },
     },
     {

@@ -15,7 +15,7 @@ import { answerUnreadable } from "./http/unreadable-requests.ts";
 import type { Container } from "./container.ts";
 import { runProcess, stopInOrder } from "./lib/process.ts";
 import { createLogger } from "./lib/logger.ts";
-import { takeNoArguments } from "./lib/usage.ts";
+import { takeNoArguments } from "./commands/usage.ts";
 
 /** How long clients may take, in milliseconds. A slower one gets 408 and its connection is closed. */
 export interface ServerTimeouts {

@@ -3,7 +3,7 @@ import { createContainer } from "./container.ts";
 import { listenForScrapes } from "./http/metrics-server.ts";
 import { createLogger } from "./lib/logger.ts";
 import { runProcess, stopInOrder } from "./lib/process.ts";
-import { takeNoArguments } from "./lib/usage.ts";
+import { takeNoArguments } from "./commands/usage.ts";
 
 const HELP = `usage: npm run worker -- [--help]
 

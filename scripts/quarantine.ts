@@ -2,4 +2,4 @@
 import { useLocalStack } from "./local/operator-environment.ts";
 
 useLocalStack();
-await import("../api/quarantine.ts");
+await import("../api/commands/quarantine.ts");

@@ -2,4 +2,4 @@
 import { useLocalStack } from "./local/operator-environment.ts";
 
 useLocalStack();
-await import("../api/rebates-pay.ts");
+await import("../api/commands/rebates-pay.ts");

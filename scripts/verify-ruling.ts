@@ -2,4 +2,4 @@
 import { useLocalStack } from "./local/operator-environment.ts";
 
 useLocalStack();
-await import("../api/verify-ruling.ts");
+await import("../api/commands/verify-ruling.ts");

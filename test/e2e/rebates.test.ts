@@ -81,7 +81,7 @@ describe("rebates on a stack of its own", () => {
     const { mongodbUri = "", networks } = stack.facts;
     const uri = new URL(mongodbUri);
     uri.pathname = `/${databaseName}`;
-    const child = spawn(process.execPath, ["api/rebates-pay.ts", "--confirmations", "2", ...args], {
+    const child = spawn(process.execPath, ["api/commands/rebates-pay.ts", "--confirmations", "2", ...args], {
       env: { ...inheritedVariables(), MONGODB_URI: uri.href, RPC_URL_BASE: networks.base?.rpcUrl, ...variables },
     });
     const ended: Ended = { code: null, stdout: "", stderr: "" };

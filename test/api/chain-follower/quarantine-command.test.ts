@@ -29,9 +29,14 @@ describe("the command for quarantined escrows", () => {
   function command(args: readonly string[], env: Record<string, string> = { MONGODB_URI: mongodbUri }): Promise<Ended> {
     return new Promise((resolve) => {
       const options = { env: { PATH: process.env["PATH"], ...env } };
-      const child = execFile(process.execPath, ["api/quarantine.ts", ...args], options, (_error, stdout, stderr) => {
-        resolve({ code: child.exitCode, stdout, stderr });
-      });
+      const child = execFile(
+        process.execPath,
+        ["api/commands/quarantine.ts", ...args],
+        options,
+        (_error, stdout, stderr) => {
+          resolve({ code: child.exitCode, stdout, stderr });
+        },
+      );
     });
   }
 

@@ -1,14 +1,14 @@
-// The operator's command for quarantined escrows. The production image has it as `node api/quarantine.ts`.
+// The operator's command for quarantined escrows. The production image has it as `node api/commands/quarantine.ts`.
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { NETWORKS } from "./config/constants.ts";
-import type { Network } from "./config/constants.ts";
-import { ConfigurationError, loadDatabaseUri } from "./config/env.ts";
-import { connectDatabase, DatabaseUnusableError } from "./db/connection.ts";
-import { quarantineOf } from "./features/chain-follower/module.ts";
-import type { QuarantineControl, QuarantinedEscrow } from "./features/chain-follower/module.ts";
-import { createLogger } from "./lib/logger.ts";
-import { print, readArguments, runCommand, UsageError } from "./lib/usage.ts";
+import { NETWORKS } from "../config/constants.ts";
+import type { Network } from "../config/constants.ts";
+import { ConfigurationError, loadDatabaseUri } from "../config/env.ts";
+import { connectDatabase, DatabaseUnusableError } from "../db/connection.ts";
+import { quarantineOf } from "../features/chain-follower/module.ts";
+import type { QuarantineControl, QuarantinedEscrow } from "../features/chain-follower/module.ts";
+import { createLogger } from "../lib/logger.ts";
+import { print, readArguments, runCommand, UsageError } from "./usage.ts";
 
 const HELP = `usage: npm run quarantine -- [list | retry ESCROW_ID... | retry --all] [--network NAME] [--wait SECONDS] [--json]
 
@@ -22,7 +22,7 @@ follower of a worker retries it by itself after 5 seconds to an hour.
   --json               print one JSON object, with the stack traces
   --help               this text
 
-MONGODB_URI names the database, as for API and worker. In the production image the command is node api/quarantine.ts.
+MONGODB_URI names the database, as for API and worker. In the production image the command is node api/commands/quarantine.ts.
 Exit codes: 0 listed, or all of them left the quarantine (with --wait 0: will be retried); 1 at least one stays in
 quarantine, isn't in it, or wasn't retried in time, or the database can't be used; 2 wrong arguments.`;
 

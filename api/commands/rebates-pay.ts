@@ -1,17 +1,17 @@
-// Pays the rebates of a month. The production image has it as `node api/rebates-pay.ts`.
+// Pays the rebates of a month. The production image has it as `node api/commands/rebates-pay.ts`.
 import { hostname } from "node:os";
 import process from "node:process";
 
 import { formatUnits } from "viem";
 
-import { ChainUnavailableError } from "./chain/errors.ts";
-import { SENDING_CONFIRMATIONS } from "./config/constants.ts";
-import { ConfigurationError, loadRebateSettings } from "./config/env.ts";
-import { connectDatabase, createIndexes, DatabaseUnusableError } from "./db/connection.ts";
-import { isMonth, PayingStoppedError, rebatePayments } from "./features/fees/module.ts";
-import type { ListedRebate, RebatePayments } from "./features/fees/module.ts";
-import { createLogger } from "./lib/logger.ts";
-import { print, readArguments, runCommand, UsageError } from "./lib/usage.ts";
+import { ChainUnavailableError } from "../chain/errors.ts";
+import { SENDING_CONFIRMATIONS } from "../config/constants.ts";
+import { ConfigurationError, loadRebateSettings } from "../config/env.ts";
+import { connectDatabase, createIndexes, DatabaseUnusableError } from "../db/connection.ts";
+import { isMonth, PayingStoppedError, rebatePayments } from "../features/fees/module.ts";
+import type { ListedRebate, RebatePayments } from "../features/fees/module.ts";
+import { createLogger } from "../lib/logger.ts";
+import { print, readArguments, runCommand, UsageError } from "./usage.ts";
 
 const HELP = `usage: npm run rebates:pay -- [--month YYYY-MM] [--dry-run] [--confirmations N] [--json]
 

@@ -1,13 +1,13 @@
-// Verifies a ruling from the records and the chain. The production image has it as `node api/verify-ruling.ts`.
+// Verifies a ruling from the records and the chain. The production image has it as `node api/commands/verify-ruling.ts`.
 
-import { ChainUnavailableError, DeploymentFileError } from "./chain/errors.ts";
-import { ConfigurationError, loadChainSettings, loadDatabaseUri } from "./config/env.ts";
-import { connectDatabase, DatabaseUnusableError } from "./db/connection.ts";
-import { NothingToVerifyError, rulingVerification } from "./features/disputes/module.ts";
-import type { Finding } from "./features/disputes/module.ts";
-import { createLogger } from "./lib/logger.ts";
-import { print, readArguments, runCommand, UsageError } from "./lib/usage.ts";
-import { connectChains } from "./platform.ts";
+import { ChainUnavailableError, DeploymentFileError } from "../chain/errors.ts";
+import { ConfigurationError, loadChainSettings, loadDatabaseUri } from "../config/env.ts";
+import { connectDatabase, DatabaseUnusableError } from "../db/connection.ts";
+import { NothingToVerifyError, rulingVerification } from "../features/disputes/module.ts";
+import type { Finding } from "../features/disputes/module.ts";
+import { createLogger } from "../lib/logger.ts";
+import { print, readArguments, runCommand, UsageError } from "./usage.ts";
+import { connectChains } from "../platform.ts";
 
 const HELP = `usage: npm run verify-ruling -- [--json] DISPUTE_ID
 
