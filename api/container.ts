@@ -261,6 +261,8 @@ function createFeatures(platform: Platform, timings: Timings) {
     messagesOf: messages.messagesOf,
   });
   const chainFollower = FEATURES.chainFollower.create({
+    clock,
+    pushSecret: env.internalWebhookSecret,
     connection,
     chains,
     indexers,
@@ -310,11 +312,6 @@ function createFeatures(platform: Platform, timings: Timings) {
     progress: chainProgress(connection),
     rereads: rereadsOf(connection),
     syncScores: (network, wallets) => standings.sync(network, wallets),
-  });
-  const internal = FEATURES.internal.create({
-    secret: env.internalWebhookSecret,
-    clock,
-    wake: (changed) => chainFollower.wake(changed),
   });
   const idempotency = FEATURES.idempotency.create({ connection, log, timings });
   const x402 = FEATURES.x402.create({
@@ -372,7 +369,6 @@ function createFeatures(platform: Platform, timings: Timings) {
     fees,
     health,
     idempotency,
-    internal,
     keeper,
     kya,
     listings,
@@ -381,7 +377,6 @@ function createFeatures(platform: Platform, timings: Timings) {
     networks,
     outbox,
     reconciliation,
-    sellerQueue: FEATURES.sellerQueue.create({}),
     timeline,
     transactions,
     webhooks,

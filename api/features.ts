@@ -13,7 +13,6 @@ import { eventsModule } from "./features/events/module.ts";
 import { feesModule } from "./features/fees/module.ts";
 import { healthModule } from "./features/health/module.ts";
 import { idempotencyModule } from "./features/idempotency/module.ts";
-import { internalModule } from "./features/internal/module.ts";
 import { keeperModule } from "./features/keeper/module.ts";
 import { kyaModule } from "./features/kya/module.ts";
 import { listingsModule } from "./features/listings/module.ts";
@@ -23,7 +22,6 @@ import { networksModule } from "./features/networks/module.ts";
 import { outboxModule } from "./features/outbox/module.ts";
 import { reconciliationModule } from "./features/reconciliation/module.ts";
 import { discoveryModule } from "./features/discovery/module.ts";
-import { sellerQueueModule } from "./features/seller-queue/module.ts";
 import { timelineModule } from "./features/timeline/module.ts";
 import { transactionsModule } from "./features/transactions/module.ts";
 import { webhooksModule } from "./features/webhooks/module.ts";
@@ -44,7 +42,6 @@ export const FEATURES = {
   transactions: transactionsModule,
   criteria: criteriaModule,
   disputes: disputesModule,
-  sellerQueue: sellerQueueModule,
   events: eventsModule,
   memory: memoryModule,
   webhooks: webhooksModule,
@@ -54,10 +51,9 @@ export const FEATURES = {
   analytics: analyticsModule,
   networks: networksModule,
   health: healthModule,
-  internal: internalModule,
+  chainFollower: chainFollowerModule,
   docs: docsModule,
   admin: adminModule,
-  chainFollower: chainFollowerModule,
   idempotency: idempotencyModule,
   keeper: keeperModule,
   outbox: outboxModule,

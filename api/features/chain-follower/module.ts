@@ -5,6 +5,7 @@ import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import { createLease, leaseModel } from "../../jobs/lease.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { defineFeature } from "../feature.ts";
@@ -18,6 +19,8 @@ import { followerModels } from "./model.ts";
 import { chainNewcomers } from "./newcomers.ts";
 import type { Newcomers } from "./newcomers.ts";
 import { createChainProgress } from "./progress.ts";
+import { chainPushRoutes } from "./push-route.ts";
+import type { ChainPushDeps } from "./push-route.ts";
 import { quarantineControl } from "./quarantine-control.ts";
 import type { QuarantineControl } from "./quarantine-control.ts";
 import { escrowRereads } from "./rereads.ts";
@@ -48,6 +51,9 @@ export interface ChainFollowerModuleDeps {
   connection: Connection;
   chains: Readonly<Record<Network, ChainClient>>;
   indexers: Readonly<Record<Network, Indexer>>;
+  clock: Clock;
+  /** Signs what RPC providers push, INTERNAL_WEBHOOK_SECRET; undefined if there is none. */
+  pushSecret: string | undefined;
   log: Logger;
   now: () => Date;
   /** Names this process in leases. */
@@ -90,7 +96,7 @@ const QUARANTINED_COUNTED = 1_000;
 
 /** Follows the events of the chains into copies, events and outbox. */
 export const chainFollowerModule = defineFeature({
-  routes: [],
+  routes: chainPushRoutes,
   timings: FOLLOWER_TIMINGS,
   create({ connection, chains, indexers, log, now, timings, transactions, ...options }: ChainFollowerModuleDeps) {
     const models = followerModels(connection);
@@ -142,8 +148,11 @@ export const chainFollowerModule = defineFeature({
 
     const wakes = createChainWakes(connection, log);
     const followers = { "base-sepolia": createNetworkFollower("base-sepolia"), base: createNetworkFollower("base") };
+    /** Wakes the followers of these networks in any process of the service. */
+    const wake = (networks: readonly Network[]): Promise<void> => wakes.wake(networks);
+    const services: ChainPushDeps = { chainPush: { secret: options.pushSecret, clock: options.clock, wake } };
     return {
-      services: {},
+      services,
       loops: [
         ...NETWORKS.map((network) => ({
           name: `chain-follower.follow-${network}`,
@@ -161,8 +170,6 @@ export const chainFollowerModule = defineFeature({
       /** Escrows of a network whose moves wait for an operator, counted up to a bound. */
       quarantined: (network: Network) => models.quarantine.countDocuments({ network }, { limit: QUARANTINED_COUNTED }),
       followers,
-      /** Wakes the followers of these networks in any process of the service. */
-      wake: (networks: readonly Network[]) => wakes.wake(networks),
     };
   },
 });

@@ -16,6 +16,7 @@ import { createJobAccess } from "./job-access.ts";
 import { createListReader } from "./list-reader.ts";
 import { transactionModel } from "./model.ts";
 import type { ChainProgress, EndpointDirectory } from "./ports.ts";
+import { sellerQueueRoutes } from "./queue-routes.ts";
 import { createTransactionReader } from "./reader.ts";
 import { transactionRoutes } from "./routes.ts";
 import type { TransactionDeps } from "./routes.ts";
@@ -59,7 +60,7 @@ export function declineRecordsOf(connection: Connection): DeclineRecords {
 
 /** Deals after checkout: funding, delivery, confirmation and reading. */
 export const transactionsModule = defineFeature({
-  routes: transactionRoutes,
+  routes: [...transactionRoutes, ...sellerQueueRoutes],
   timings: TRANSACTION_TIMINGS,
   create({ connection, chains, indexers, clock, recorder, progress, timings, ...options }: TransactionsModuleDeps) {
     const { endpoints, secrets, publicUrl } = options;

@@ -2,10 +2,10 @@ import type { ApiMutant } from "./api-mutant.ts";
 
 const TIMELINE = "features/timeline/timeline.ts";
 const SOURCES = "features/timeline/sources.ts";
-const QUEUE = "features/seller-queue/routes.ts";
+const QUEUE = "features/transactions/queue-routes.ts";
 const PAGES = "db/pages.ts";
 const TIMELINE_PAGES = ["timeline/pages.test.ts"];
-const QUEUE_PAGES = ["seller-queue/pages.test.ts"];
+const QUEUE_PAGES = ["transactions/job-queue-pages.test.ts"];
 
 /** Faults in timelines, in the seller's queue, and in what all lists with cursors share. */
 export const LIST_FAULTS: ApiMutant[] = [

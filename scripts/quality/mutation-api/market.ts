@@ -217,16 +217,16 @@ export const MARKET_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a push with a wrong signature wakes the follower",
-    file: "features/internal/routes.ts",
+    file: "features/chain-follower/push-route.ts",
     from: "if (!verifyWebhookSignature(secret, signature, text, toUnixSeconds(clock.now()))) {",
     to: 'if (!verifyWebhookSignature(secret, signature, text, toUnixSeconds(clock.now())) && signature === "") {',
-    tests: ["internal/chain-push.test.ts"],
+    tests: ["chain-follower/chain-push.test.ts"],
   },
   {
     fault: "a push for one chain wakes both followers",
-    file: "features/internal/routes.ts",
+    file: "features/chain-follower/push-route.ts",
     from: "return named.length > 0 ? named : [...NETWORKS];",
     to: "return named.length > 1 ? named : [...NETWORKS];",
-    tests: ["internal/chain-push.test.ts"],
+    tests: ["chain-follower/chain-push.test.ts"],
   },
 ];

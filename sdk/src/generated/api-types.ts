@@ -942,6 +942,56 @@ export type PendingDelivery = {
   submitDelivery: ContractCall | null;
 };
 
+export type Job = {
+  transactionId: string;
+  serviceId: string | null;
+  serviceTitle: string | null;
+  buyerAgentId: string | null;
+  network: "base-sepolia" | "base";
+  escrowId: string;
+  status:
+    | "pending_funding"
+    | "funded"
+    | "delivered"
+    | "released"
+    | "refunded"
+    | "disputed"
+    | "resolved"
+    | "abandoned"
+    | "expired";
+  requestPayload: {
+    [key: string]: unknown;
+  } | null;
+  quantity: number;
+  criteriaHash: string;
+  /**
+   * Last moment at which the seller may deliver, in unix seconds
+   */
+  deadline: number;
+  /**
+   * Deposit minus the fee, in token units
+   */
+  lockedAmount: string;
+  /**
+   * Symbol of the token that the deal settles in
+   */
+  currency: string;
+  token: string;
+  /**
+   * Funded in a block after the quote's end, so the seller may refund
+   */
+  late: boolean;
+  /**
+   * Created on chain without a checkout
+   */
+  unsolicited: boolean;
+  createdAt: string;
+  /**
+   * Subgraph block at which this state was read
+   */
+  indexedBlock: number | null;
+};
+
 export type Fact = {
   name: "payload_in_time" | "proof_matches" | "schema_matches";
   /**
@@ -1066,56 +1116,6 @@ export type Dispute = {
   indexedBlock: number | null;
   createdAt: string;
   resolvedAt: string | null;
-};
-
-export type Job = {
-  transactionId: string;
-  serviceId: string | null;
-  serviceTitle: string | null;
-  buyerAgentId: string | null;
-  network: "base-sepolia" | "base";
-  escrowId: string;
-  status:
-    | "pending_funding"
-    | "funded"
-    | "delivered"
-    | "released"
-    | "refunded"
-    | "disputed"
-    | "resolved"
-    | "abandoned"
-    | "expired";
-  requestPayload: {
-    [key: string]: unknown;
-  } | null;
-  quantity: number;
-  criteriaHash: string;
-  /**
-   * Last moment at which the seller may deliver, in unix seconds
-   */
-  deadline: number;
-  /**
-   * Deposit minus the fee, in token units
-   */
-  lockedAmount: string;
-  /**
-   * Symbol of the token that the deal settles in
-   */
-  currency: string;
-  token: string;
-  /**
-   * Funded in a block after the quote's end, so the seller may refund
-   */
-  late: boolean;
-  /**
-   * Created on chain without a checkout
-   */
-  unsolicited: boolean;
-  createdAt: string;
-  /**
-   * Subgraph block at which this state was read
-   */
-  indexedBlock: number | null;
 };
 
 export type EventRecord = {
@@ -4775,6 +4775,87 @@ export type GetApiV1TransactionsByIdFinalizeResponses = {
 export type GetApiV1TransactionsByIdFinalizeResponse =
   GetApiV1TransactionsByIdFinalizeResponses[keyof GetApiV1TransactionsByIdFinalizeResponses];
 
+export type GetApiV1JobsData = {
+  body?: never;
+  path?: never;
+  query?: {
+    status?: "funded" | "delivered" | "disputed";
+    network?: Network;
+    /**
+     * Entries per page
+     */
+    limit?: number;
+    /**
+     * `nextCursor` of the previous page of the same list
+     */
+    cursor?: string;
+  };
+  url: "/api/v1/jobs";
+};
+
+export type GetApiV1JobsErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
+   *
+   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
+   *
+   * `invalid_api_key`: Invalid API key
+   */
+  401: Error;
+  /**
+   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
+   *
+   * `payment_verification_failed`: x402 payment verification failed
+   *
+   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   */
+  402: PaymentRequired;
+  /**
+   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   */
+  409: Error;
+  /**
+   * `rate_limit_exceeded`: Rate limit exceeded
+   */
+  429: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+  /**
+   * `service_unavailable`: The service is currently unavailable
+   *
+   * `chain_unavailable`: The chain is currently unavailable
+   *
+   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   *
+   * `indexer_unavailable`: The subgraph is currently unavailable
+   */
+  503: Error;
+};
+
+export type GetApiV1JobsError = GetApiV1JobsErrors[keyof GetApiV1JobsErrors];
+
+export type GetApiV1JobsResponses = {
+  /**
+   * Lists the caller's jobs as a seller, newest first
+   */
+  200: {
+    success: true;
+    data: Array<Job>;
+    /**
+     * Null on the last page
+     */
+    nextCursor: string | null;
+  };
+};
+
+export type GetApiV1JobsResponse = GetApiV1JobsResponses[keyof GetApiV1JobsResponses];
+
 export type PostApiV1TransactionsByIdCheckData = {
   body?: {
     /**
@@ -5631,87 +5712,6 @@ export type PostApiV1AdminDisputesByDisputeIdRulingResponses = {
 
 export type PostApiV1AdminDisputesByDisputeIdRulingResponse =
   PostApiV1AdminDisputesByDisputeIdRulingResponses[keyof PostApiV1AdminDisputesByDisputeIdRulingResponses];
-
-export type GetApiV1JobsData = {
-  body?: never;
-  path?: never;
-  query?: {
-    status?: "funded" | "delivered" | "disputed";
-    network?: Network;
-    /**
-     * Entries per page
-     */
-    limit?: number;
-    /**
-     * `nextCursor` of the previous page of the same list
-     */
-    cursor?: string;
-  };
-  url: "/api/v1/jobs";
-};
-
-export type GetApiV1JobsErrors = {
-  /**
-   * `validation_error`: The request doesn't match its schema
-   */
-  400: Error;
-  /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
-   */
-  401: Error;
-  /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
-   */
-  402: PaymentRequired;
-  /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   */
-  409: Error;
-  /**
-   * `rate_limit_exceeded`: Rate limit exceeded
-   */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
-   */
-  503: Error;
-};
-
-export type GetApiV1JobsError = GetApiV1JobsErrors[keyof GetApiV1JobsErrors];
-
-export type GetApiV1JobsResponses = {
-  /**
-   * Lists the caller's jobs as a seller, newest first
-   */
-  200: {
-    success: true;
-    data: Array<Job>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
-};
-
-export type GetApiV1JobsResponse = GetApiV1JobsResponses[keyof GetApiV1JobsResponses];
 
 export type GetApiV1EventsData = {
   body?: never;

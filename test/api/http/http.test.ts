@@ -189,7 +189,7 @@ describe("the HTTP layer", () => {
 
   describe("security", () => {
     it("[S7.01] [S5.08] without a key every route that is not keyless answers 401 Invalid API key", async () => {
-      // Webhooks that the service receives have no key: they are signed (test/api/internal).
+      // Webhooks that the service receives have no key: they are signed (test/api/chain-follower).
       for (const { method, path, auth } of routes.filter((route) => !route.path.startsWith("/internal/"))) {
         const answer = await api.request(method, path.replaceAll(/\{\w+\}/g, "unknown"), {
           ...(method === "GET" || method === "DELETE" ? {} : { body: {} }),

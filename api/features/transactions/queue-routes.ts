@@ -3,9 +3,9 @@ import { z } from "zod";
 import { defineRoute } from "../../http/define-route.ts";
 import { listOf, networkSchema } from "../../http/common-schemas.ts";
 import { encodeCursor, pageCursor, pageLimit } from "../../http/query-params.ts";
-import { presentTransaction } from "../transactions/presenter.ts";
-import type { TransactionDeps } from "../transactions/routes.ts";
-import { listPosition, transaction } from "../transactions/schemas.ts";
+import { presentTransaction } from "./presenter.ts";
+import type { TransactionDeps } from "./routes.ts";
+import { listPosition, transaction } from "./schemas.ts";
 
 const job = transaction
   .pick({

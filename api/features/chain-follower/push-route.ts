@@ -9,8 +9,8 @@ import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { verifyWebhookSignature } from "../webhooks/signature.ts";
 
-/** Dependencies of the internal routes. */
-export interface InternalDeps {
+/** Dependencies of the route. */
+export interface ChainPushDeps {
   chainPush: {
     /** Signs what providers push; undefined if there is none, so nothing can be accepted. */
     secret: string | undefined;
@@ -37,7 +37,7 @@ const receiveChainPush = defineRoute({
   responses: { 202: z.object({ success: z.literal(true), data: z.object({ networks: z.array(networkSchema) }) }) },
   errors: ["webhook_signature_invalid", "service_unavailable"],
 }).handle(
-  async ({ body }, { chainPush }: InternalDeps) => {
+  async ({ body }, { chainPush }: ChainPushDeps) => {
     const networks = networksOf(body);
     await chainPush.wake(networks);
     return { status: 202, body: { success: true, data: { networks } } };
@@ -66,4 +66,4 @@ function networksOf({ network, chainId }: { network?: unknown; chainId?: unknown
   return named.length > 0 ? named : [...NETWORKS];
 }
 
-export const internalRoutes = [receiveChainPush];
+export const chainPushRoutes = [receiveChainPush];
