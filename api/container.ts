@@ -4,8 +4,8 @@ import { hostname } from "node:os";
 import { createEtherPrice } from "./chain/ether-price.ts";
 import { MAINNET, NETWORKS } from "./config/constants.ts";
 import { createIndexes } from "./db/connection.ts";
-import { scoreCopiesOf } from "./features/auth/module.ts";
 import { chainProgress, newcomersOf, rereadsOf } from "./features/chain-follower/module.ts";
+import { scoreCopiesOf } from "./features/limits/module.ts";
 import { declineRecordsOf } from "./features/transactions/module.ts";
 import { subscriptionsOf } from "./features/webhooks/module.ts";
 import type { FeatureParts } from "./features/feature.ts";
@@ -78,10 +78,10 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
   return {
     ...platform,
     features,
-    doorkeeper: features.auth.doorkeeper,
+    doorkeeper: features.limits.doorkeeper,
     idempotencyKeys: features.idempotency.keys,
     admin: features.admin.step,
-    signatureNonces: features.auth.signatureNonces,
+    signatureNonces: features.identity.signatureNonces,
     paymentGate: features.x402.gate,
     services: Object.assign({}, ...parts.map(({ services }) => services)) as FeatureServices,
     jobDefinitions: parts.flatMap(({ jobs = [] }) => jobs),
@@ -97,7 +97,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
     },
     async close() {
       stopping.abort(new StoppingError());
-      await features.auth.flush();
+      await features.limits.flush();
       await features.discovery.close();
       await features.criteria.evaluator.close();
       await Promise.all(NETWORKS.map((network) => indexers[network].close()));
@@ -123,15 +123,20 @@ function createFeatures(platform: Platform, timings: Timings) {
     onScores: (copied, options) => scores.take(copied, options),
   });
   const { standings } = agents;
-  const auth = FEATURES.auth.create({
+  const limits = FEATURES.limits.create({
     connection,
     clock,
     log,
-    publicUrl,
-    standings,
     models: agents.models,
     limits: env.limits,
     metrics: platform.metrics,
+  });
+  const identity = FEATURES.identity.create({
+    connection,
+    clock,
+    publicUrl,
+    standings,
+    models: agents.models,
     onRegistered: async (agent, session) => {
       await newcomersOf(connection).add(agent, session);
       await standings.adopt(agent.agentId, agent.wallet, session);
@@ -192,7 +197,7 @@ function createFeatures(platform: Platform, timings: Timings) {
     now,
     timings,
     log,
-    keys: auth.keyStates,
+    keys: identity.keyStates,
     metrics: platform.metrics,
     shutdown: platform.shutdown,
   });
@@ -323,7 +328,7 @@ function createFeatures(platform: Platform, timings: Timings) {
     timings,
     processId,
     metrics: platform.metrics,
-    credit: (agentId, kind, calls, session) => auth.credit(agentId, kind, calls, session),
+    credit: (agentId, kind, calls, session) => limits.credit(agentId, kind, calls, session),
   });
   const analytics = FEATURES.analytics.create({
     connection,
@@ -356,7 +361,6 @@ function createFeatures(platform: Platform, timings: Timings) {
     admin,
     agents,
     analytics,
-    auth,
     categories: FEATURES.categories.create({}),
     chainFollower,
     checkout,
@@ -369,8 +373,10 @@ function createFeatures(platform: Platform, timings: Timings) {
     fees,
     health,
     idempotency,
+    identity,
     keeper,
     kya,
+    limits,
     listings,
     memory,
     messages,

@@ -1,7 +1,6 @@
 import { adminModule } from "./features/admin/module.ts";
 import { agentsModule } from "./features/agents/module.ts";
 import { analyticsModule } from "./features/analytics/module.ts";
-import { authModule } from "./features/auth/module.ts";
 import { categoriesModule } from "./features/categories/module.ts";
 import { chainFollowerModule } from "./features/chain-follower/module.ts";
 import { checkoutModule } from "./features/checkout/module.ts";
@@ -13,8 +12,10 @@ import { eventsModule } from "./features/events/module.ts";
 import { feesModule } from "./features/fees/module.ts";
 import { healthModule } from "./features/health/module.ts";
 import { idempotencyModule } from "./features/idempotency/module.ts";
+import { identityModule } from "./features/identity/module.ts";
 import { keeperModule } from "./features/keeper/module.ts";
 import { kyaModule } from "./features/kya/module.ts";
+import { limitsModule } from "./features/limits/module.ts";
 import { listingsModule } from "./features/listings/module.ts";
 import { memoryModule } from "./features/memory/module.ts";
 import { messagesModule } from "./features/messages/module.ts";
@@ -30,7 +31,8 @@ import { PIPELINE_TIMINGS } from "./http/pipeline.ts";
 
 /** Every feature, in the order in which the API's description has their routes. `createFeatures` wires them. */
 export const FEATURES = {
-  auth: authModule,
+  identity: identityModule,
+  limits: limitsModule,
   agents: agentsModule,
   kya: kyaModule,
   developer: developerModule,

@@ -3,7 +3,7 @@ import type { Connection } from "mongoose";
 import { EVENT_STREAMS_PER_AGENT } from "../../config/constants.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Metrics } from "../../lib/metrics.ts";
-import type { KeyStates } from "../auth/key-states.ts";
+import type { KeyStates } from "../identity/key-states.ts";
 import { defineFeature } from "../feature.ts";
 import type { OutboxWriter } from "../outbox/put.ts";
 import type { AuditTrail } from "./audit-trail.ts";

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "mongoose";
 
 import type { Logger } from "../../lib/logger.ts";
-import type { KeyStates } from "../auth/key-states.ts";
+import type { KeyStates } from "../identity/key-states.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { EventLog } from "./log.ts";
 import type { EventModel, EventRecord } from "./model.ts";

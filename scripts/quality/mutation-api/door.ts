@@ -1,17 +1,17 @@
 import type { ApiMutant } from "./api-mutant.ts";
 
-const DOORKEEPER = "features/auth/doorkeeper.ts";
-const UPDATE = "features/auth/access-update.ts";
-const COMMON = "features/auth/common-admission.ts";
-const WINDOWS = "features/auth/client-windows.ts";
-const KEYS = "features/auth/keys.ts";
-const SIGN_IN = "features/auth/sign-in-message.ts";
-const SERVICE = "features/auth/service.ts";
+const DOORKEEPER = "features/limits/doorkeeper.ts";
+const UPDATE = "features/limits/access-update.ts";
+const COMMON = "features/limits/common-admission.ts";
+const WINDOWS = "features/limits/client-windows.ts";
+const KEYS = "features/identity/keys.ts";
+const SIGN_IN = "features/identity/sign-in-message.ts";
+const SERVICE = "features/identity/service.ts";
 const PIPELINE = "http/pipeline.ts";
-const BUDGETS = "auth/budgets.test.ts";
+const BUDGETS = "limits/budgets.test.ts";
 const LIMITS = "http/rate-limits.test.ts";
-const REGISTRATION = "auth/registration.test.ts";
-const SIGN_IN_TEXT = "auth/sign-in-text.test.ts";
+const REGISTRATION = "identity/registration.test.ts";
+const SIGN_IN_TEXT = "identity/sign-in-text.test.ts";
 
 /** Faults in keys, limits, budgets, registration and the steps in front of every route. */
 export const DOOR_FAULTS: ApiMutant[] = [
@@ -83,14 +83,14 @@ export const DOOR_FAULTS: ApiMutant[] = [
     file: COMMON,
     from: "hash: keyHash,\n          expiresAt: null,\n          suspendedUntil: null,",
     to: "hash: keyHash, suspendedUntil: null,",
-    tests: ["auth/keys.test.ts"],
+    tests: ["identity/keys.test.ts"],
   },
   {
     fault: "a common admission ignores a suspension",
     file: COMMON,
     from: "hash: keyHash,\n          expiresAt: null,\n          suspendedUntil: null,",
     to: "hash: keyHash, expiresAt: null,",
-    tests: ["auth/suspension.test.ts"],
+    tests: ["limits/suspension.test.ts"],
   },
   {
     fault: "a common admission gives one call more than the budget",
@@ -111,14 +111,14 @@ export const DOOR_FAULTS: ApiMutant[] = [
     file: COMMON,
     from: '{ $concatArrays: ["$reservations.until", [resetAfter(day)]] }',
     to: '{ $concatArrays: ["$reservations.until", [resetAfter(resetAfter(day))]] }',
-    tests: ["auth/common-admission.test.ts", BUDGETS],
+    tests: ["limits/common-admission.test.ts", BUDGETS],
   },
   {
     fault: "calls of a minute ago stay in the window",
     file: COMMON,
     from: 'cond: { $gt: ["$$time", { $subtract: [now, RATE_WINDOW_MS] }] },',
     to: 'cond: { $gt: ["$$time", { $subtract: [now, RATE_WINDOW_MS * 2] }] },',
-    tests: ["auth/common-admission.test.ts", LIMITS],
+    tests: ["limits/common-admission.test.ts", LIMITS],
   },
   {
     fault: "a client's window admits one call more",
@@ -195,7 +195,7 @@ export const DOOR_FAULTS: ApiMutant[] = [
     file: UPDATE,
     from: "count(reservations, all(isOneOf(served), { $not: [paidByBudget] }, isToday))",
     to: "0",
-    tests: ["auth/usage.test.ts"],
+    tests: ["limits/usage.test.ts"],
   },
   {
     fault: "a refused prepaid call is lost",
@@ -216,35 +216,35 @@ export const DOOR_FAULTS: ApiMutant[] = [
     file: UPDATE,
     from: '{ case: isEnded, then: "ended" },',
     to: "",
-    tests: ["auth/keys.test.ts"],
+    tests: ["identity/keys.test.ts"],
   },
   {
     fault: "a suspended key works",
     file: UPDATE,
     from: '{ case: isSuspended, then: "suspended" },',
     to: "",
-    tests: ["auth/suspension.test.ts"],
+    tests: ["limits/suspension.test.ts"],
   },
   {
     fault: "a key is suspended one answer of 429 late",
     file: UPDATE,
     from: '{ $gte: [{ $size: "$scratch.refusals" }, SUSPENSION.refusals] }',
     to: '{ $gt: [{ $size: "$scratch.refusals" }, SUSPENSION.refusals] }',
-    tests: ["auth/suspension.test.ts"],
+    tests: ["limits/suspension.test.ts"],
   },
   {
     fault: "an answer of 429 after the admission counts towards no suspension",
     file: PIPELINE,
     from: "error.status === TOO_MANY) await",
     to: "error.status < TOO_MANY) await",
-    tests: ["auth/suspension.test.ts"],
+    tests: ["limits/suspension.test.ts"],
   },
   {
     fault: "an address that is over its limit counts towards no suspension",
     file: DOORKEEPER,
     from: 'typeof presented === "object") await countRefusal',
     to: 'typeof presented === "number") await countRefusal',
-    tests: ["auth/suspension.test.ts"],
+    tests: ["limits/suspension.test.ts"],
   },
   {
     fault: "keys can be tried without a limit",
@@ -258,28 +258,28 @@ export const DOOR_FAULTS: ApiMutant[] = [
     file: "http/authenticate.ts",
     from: "if (others.length > 0 || !API_KEY.test(presented))",
     to: "if (!API_KEY.test(presented))",
-    tests: ["auth/key-headers.test.ts"],
+    tests: ["identity/key-headers.test.ts"],
   },
   {
     fault: "a revocation removes all keys of the agent",
     file: KEYS,
     from: "{ $pull: { keys: { id: keyId } }, $inc: { keysVersion: 1 } }",
     to: "{ $set: { keys: keyId === undefined ? [] : [] } }",
-    tests: ["auth/keys.test.ts"],
+    tests: ["identity/keys.test.ts"],
   },
   {
     fault: "a key ends at once despite its grace period",
     file: KEYS,
     from: 'in: { $mergeObjects: ["$$key", { expiresAt: endOf }] }',
     to: 'in: "$$key"',
-    tests: ["auth/keys.test.ts", "auth/key-concurrency.test.ts"],
+    tests: ["identity/keys.test.ts", "identity/key-concurrency.test.ts"],
   },
   {
     fault: "an agent may have eleven keys",
     file: KEYS,
     from: "{ $slice: [valid, 1 - KEYS_AT_ONCE] }",
     to: "{ $slice: [valid, -KEYS_AT_ONCE] }",
-    tests: ["auth/keys.test.ts", "auth/key-concurrency.test.ts"],
+    tests: ["identity/keys.test.ts", "identity/key-concurrency.test.ts"],
   },
   {
     fault: "a signature of another wallet registers",
@@ -300,7 +300,7 @@ export const DOOR_FAULTS: ApiMutant[] = [
     file: SERVICE,
     from: "const issued = await keys.issue(agent, othersEndAt, known, session);\n          await models.nonces.create([nonceRecord(accepted)], { session });",
     to: "const issued = await keys.issue(agent, othersEndAt, known, session);",
-    tests: ["auth/keys.test.ts"],
+    tests: ["identity/keys.test.ts"],
   },
   {
     fault: "a sign-in message for another service is accepted",
@@ -311,14 +311,14 @@ export const DOOR_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a sign-in message may go on after its end",
-    file: "features/auth/sign-in-text.ts",
+    file: "features/identity/sign-in-text.ts",
     from: "if (next < lines.length) {",
     to: "if (next < 0) {",
     tests: [SIGN_IN_TEXT],
   },
   {
     fault: "a sign-in message may have a user name in its URI",
-    file: "features/auth/sign-in-text.ts",
+    file: "features/identity/sign-in-text.ts",
     from: "WEB_URI.test(text) && URL.canParse(text)",
     to: "URL.canParse(text)",
     tests: [SIGN_IN_TEXT],

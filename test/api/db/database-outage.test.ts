@@ -127,7 +127,7 @@ describe("while the database is unavailable", () => {
     const issued = await api.request("POST", path, options);
     assert.strictEqual(issued.status, 201, issued.text);
     // The new key has ended the other one.
-    const access = await api.container.features.auth.models.access.findById(agent.agentId).lean();
+    const access = await api.container.features.limits.models.access.findById(agent.agentId).lean();
     assert.strictEqual(access?.keys.length, 1);
   });
 });

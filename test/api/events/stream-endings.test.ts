@@ -93,7 +93,7 @@ describe("an event stream ends", () => {
     const open = await openBoth(agent.apiKey);
     // All but one of the refusals that suspend a key.
     const refusals = Array.from({ length: 999 }, () => new Date());
-    const { access } = first().container.features.auth.models;
+    const { access } = first().container.features.limits.models;
     await access.collection.updateOne({ _id: agent.agentId as never }, { $set: { "keys.0.refusals": refusals } });
     const search = () => first().request("GET", "/api/v1/services?q=anything", { key: agent.apiKey });
     const answers = [await search(), await search(), await search()];

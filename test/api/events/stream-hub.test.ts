@@ -1,8 +1,8 @@
 // A hub alone, with an agent's log that grows while a stream is being added.
 import { assert } from "chai";
 
-import { accessModels } from "../../../api/features/auth/access-model.ts";
-import { createKeyStates } from "../../../api/features/auth/key-states.ts";
+import { accessModels } from "../../../api/features/limits/access-model.ts";
+import { createKeyStates } from "../../../api/features/identity/key-states.ts";
 import { EventStream } from "../../../api/features/events/event-stream.ts";
 import type { LogPosition } from "../../../api/features/events/log.ts";
 import { createEventLog } from "../../../api/features/events/log.ts";

@@ -25,7 +25,7 @@ describe("every route", () => {
   before(async () => {
     api = await startTestApi();
     [owner, foreign, suspended] = [await api.registerAgent(), await api.registerAgent(), await api.registerAgent()];
-    const { access } = api.container.features.auth.models;
+    const { access } = api.container.features.limits.models;
     const soon = new Date(Date.now() + HOUR_MS);
     await access.collection.updateOne({ _id: suspended.agentId as never }, { $set: { "keys.0.suspendedUntil": soon } });
     const listed = await api.request("POST", "/api/v1/services", { key: owner.apiKey, body: listingBody() });

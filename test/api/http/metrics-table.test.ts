@@ -113,7 +113,7 @@ describe("the table of docs/metrics.md", () => {
   /** An answer, an error and a prepaid call. */
   async function sendTraffic(): Promise<void> {
     const { agentId, apiKey } = await api.registerAgent();
-    const { access } = api.container.features.auth.models;
+    const { access } = api.container.features.limits.models;
     await access.collection.updateOne({ _id: agentId as never }, { $set: { "prepaid.api": 2 } });
     for (let n = 0; n < 3; n += 1) {
       await fetch(`${server.url}/api/v1/services`, { headers: { "x-api-key": apiKey } });

@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 
 import type { Connection } from "mongoose";
 
-import { accessModels } from "../../../api/features/auth/access-model.ts";
-import type { AccessRecord } from "../../../api/features/auth/access-model.ts";
-import { byCallClass, dayOf } from "../../../api/features/auth/tiers.ts";
+import { accessModels } from "../../../api/features/limits/access-model.ts";
+import type { AccessRecord } from "../../../api/features/limits/access-model.ts";
+import { byCallClass, dayOf } from "../../../api/features/limits/tiers.ts";
 import { hashApiKey } from "../../../api/http/authenticate.ts";
 
 /** Agents that take turns, so that the specification's limits stay in force and none of them reaches its own. */

@@ -8,7 +8,7 @@ import { assert } from "chai";
 import { createApp } from "../../../api/app.ts";
 import { CALL_CLASSES } from "../../../api/config/constants.ts";
 import type { CallClass } from "../../../api/config/constants.ts";
-import { RESERVATION_LEASE_MS } from "../../../api/features/auth/doorkeeper.ts";
+import { RESERVATION_LEASE_MS } from "../../../api/features/limits/doorkeeper.ts";
 import type { Admission } from "../../../api/http/admission.ts";
 import { ApiError } from "../../../api/http/errors.ts";
 import type { ErrorCode } from "../../../api/http/errors.ts";
@@ -157,7 +157,7 @@ describe("daily budgets", () => {
       const admission = await admit(agent, "api");
       clock.set(new Date("2026-05-15T00:00:10Z"));
       await admission.settle(true);
-      await api.container.features.auth.flush();
+      await api.container.features.limits.flush();
       const { budgets, abuse } = await usageOf(agent);
       assert.deepEqual([budgets.api.used, abuse.dailyUsage, abuse.monthlyUsage], [0, 0, 1]);
     });
@@ -199,7 +199,7 @@ describe("daily budgets", () => {
 
     it("[D46] prepaid calls are drawn before the first 402, and a refused call gets its one back", async () => {
       const agent = await register();
-      const { access } = api.container.features.auth.models;
+      const { access } = api.container.features.limits.models;
       await access.collection.updateOne({ _id: agent.agentId as never }, { $inc: { "prepaid.search": 2 } });
       for (let n = 0; n < 3; n += 1) await (await admit(agent, "search")).settle(true);
       await (await admit(agent, "search")).settle(false);

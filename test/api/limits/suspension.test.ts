@@ -76,7 +76,7 @@ describe("a key that doesn't wait", () => {
   describe("after other refusals", () => {
     /** Gives a key all but some of the refusals that suspend it. */
     const refuse = ({ agentId }: TestAgent, count: number) =>
-      api.container.features.auth.models.access.collection.updateOne(
+      api.container.features.limits.models.access.collection.updateOne(
         { _id: agentId as never },
         { $set: { "keys.0.refusals": Array.from({ length: count }, () => clock.now()) } },
       );
@@ -136,7 +136,7 @@ describe("a key that doesn't wait", () => {
 
   it("[D34] leaves the agent's other keys and other agents alone", async () => {
     const [agent, other] = [await register(), await register()];
-    const { access } = api.container.features.auth.models;
+    const { access } = api.container.features.limits.models;
     const suspendedUntil = new Date(clock.now().getTime() + 3_600 * SECOND);
     await access.collection.updateOne(
       { _id: agent.agentId as never },

@@ -1,7 +1,7 @@
 import { assert } from "chai";
 import { generatePrivateKey, privateKeyToAccount, publicKeyToAddress } from "viem/accounts";
 
-import { checkSignInMessage } from "../../../api/features/auth/sign-in-message.ts";
+import { checkSignInMessage } from "../../../api/features/identity/sign-in-message.ts";
 import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 import { KEY_STATEMENT, registrationBody, signInMessage } from "../../fixtures/sign-in.ts";

@@ -1,9 +1,9 @@
 // The cases that a common admission leaves to the full one, by the database's clock alone: that of the process may differ.
 import { assert } from "chai";
 
-import type { AccessRecord } from "../../../api/features/auth/access-model.ts";
-import { commonAdmission } from "../../../api/features/auth/common-admission.ts";
-import { dayOf } from "../../../api/features/auth/tiers.ts";
+import type { AccessRecord } from "../../../api/features/limits/access-model.ts";
+import { commonAdmission } from "../../../api/features/limits/common-admission.ts";
+import { dayOf } from "../../../api/features/limits/tiers.ts";
 import { hashApiKey } from "../../../api/http/authenticate.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
@@ -25,7 +25,7 @@ describe("a common admission", () => {
     agent = await api.registerAgent({ message: { issuedAt: clock.now() } });
   });
 
-  const access = () => api.container.features.auth.models.access.collection;
+  const access = () => api.container.features.limits.models.access.collection;
   const set = (fields: Partial<AccessRecord>) => access().updateOne({ _id: agent.agentId as never }, { $set: fields });
 
   /** Asks for a call of the budget `api` as a process whose day is this one. */

@@ -1,5 +1,5 @@
-import type { AccessModels } from "./access-model.ts";
-import { databaseNow } from "./access-update.ts";
+import type { AccessModels } from "../limits/access-model.ts";
+import { databaseNow } from "../limits/access-update.ts";
 
 /** For how long the keys of agents stay valid. */
 export interface KeyStates {

@@ -2,8 +2,8 @@
 import { assert } from "chai";
 import { privateKeyToAccount } from "viem/accounts";
 
-import { checkSignInMessage } from "../../../api/features/auth/sign-in-message.ts";
-import type { SignInPurpose } from "../../../api/features/auth/sign-in-message.ts";
+import { checkSignInMessage } from "../../../api/features/identity/sign-in-message.ts";
+import type { SignInPurpose } from "../../../api/features/identity/sign-in-message.ts";
 import { PUBLIC_URL } from "../../fixtures/environment.ts";
 import { KEY_STATEMENT, signInMessage } from "../../fixtures/sign-in.ts";
 import type { SignInFields } from "../../fixtures/sign-in.ts";

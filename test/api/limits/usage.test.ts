@@ -22,7 +22,7 @@ describe("the usage of an agent", () => {
 
   it("[S4.207] [D35] counts calls whatever pays for them, and none that was answered 402", async () => {
     const agent = await api.registerAgent({ message: { issuedAt: clock.now() } });
-    const { access } = api.container.features.auth.models;
+    const { access } = api.container.features.limits.models;
     await access.collection.updateOne({ _id: agent.agentId as never }, { $inc: { "prepaid.search": 2 } });
     /** A served call isn't shown while its write is under way. */
     const shows = (...expected: [used: number, daily: number, monthly: number]) =>

@@ -6,8 +6,8 @@ import { API_KEY_HEX_LENGTH, API_KEY_PREFIX } from "../../config/constants.ts";
 import { hashApiKey } from "../../http/authenticate.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { newId } from "../../lib/ids.ts";
-import type { AccessModels, StoredKey } from "./access-model.ts";
-import { byCallClass, dayOf } from "./tiers.ts";
+import type { AccessModels, StoredKey } from "../limits/access-model.ts";
+import { byCallClass, dayOf } from "../limits/tiers.ts";
 
 /** The owner of keys. */
 export interface KeyOwner {

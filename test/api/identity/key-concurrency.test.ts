@@ -64,7 +64,7 @@ describe("keys requested at the same moment", () => {
     const keys = await askAtOnce(agent, { revokeOthersAfterSeconds: 60 });
     assert.strictEqual((await acceptedOf(keys)).length, AT_ONCE);
     const { agentId } = agent;
-    const stored = await apis[0].container.features.auth.models.access.findById(agentId).lean();
+    const stored = await apis[0].container.features.limits.models.access.findById(agentId).lean();
     const endless = stored?.keys.filter(({ expiresAt }) => expiresAt === null);
     assert.deepEqual([stored?.keys.length, endless?.length], [AT_ONCE, 1]);
   });

@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { assert } from "chai";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 
-import { checkSignInMessage } from "../../../api/features/auth/sign-in-message.ts";
+import { checkSignInMessage } from "../../../api/features/identity/sign-in-message.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 import { exampleOf } from "../../fixtures/page-example.ts";

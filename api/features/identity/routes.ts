@@ -1,19 +1,16 @@
 import { z } from "zod";
 
-import { DESCRIPTION_MAX_LENGTH, REVOKE_OTHERS_MAX_SECONDS, TIERS } from "../../config/constants.ts";
+import { DESCRIPTION_MAX_LENGTH, REVOKE_OTHERS_MAX_SECONDS } from "../../config/constants.ts";
 import { addressOutput, addressSchema, dataOf, timestampOutput } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import { textSchema } from "../../http/text-schema.ts";
 import type { ApiKeys } from "./keys.ts";
 import type { AuthService } from "./service.ts";
-import { byCallClass } from "./tiers.ts";
-import type { BudgetUse, ReadUsage } from "./usage.ts";
 
 /** Dependencies of the routes for registration and keys. */
-export interface AuthDeps {
+export interface IdentityDeps {
   auth: AuthService;
   apiKeys: ApiKeys;
-  readUsage: ReadUsage;
 }
 
 const AGENT_NAME_MAX_LENGTH = 100;
@@ -78,7 +75,7 @@ const register = defineRoute({
     "nonce_already_used",
     "service_unavailable",
   ],
-}).handle(async ({ body }, { auth }: Pick<AuthDeps, "auth">) => {
+}).handle(async ({ body }, { auth }: Pick<IdentityDeps, "auth">) => {
   const { agent, apiKey } = await auth.register(body);
   const { _id: agentId, walletAddress, publicKey } = agent;
   return { status: 201, body: { success: true, agentId, apiKey, walletAddress, publicKey } };
@@ -110,7 +107,7 @@ const issueKey = defineRoute({
     }),
   },
   errors: ["sign_in_message_invalid", "signature_invalid", "nonce_already_used", "not_found", "service_unavailable"],
-}).handle(async ({ body }, { auth }: Pick<AuthDeps, "auth">) => {
+}).handle(async ({ body }, { auth }: Pick<IdentityDeps, "auth">) => {
   const { agentId, apiKey, othersEndAt } = await auth.issueKey(body);
   return { status: 201, body: { success: true, agentId, apiKey, othersEndAt: othersEndAt.toISOString() } };
 });
@@ -125,7 +122,7 @@ const revokeKey = defineRoute({
   budget: "api",
   storesAnswer: false,
   responses: { 200: dataOf(z.object({ agentId: z.string(), revokedAt: timestampOutput })) },
-}).handle(async ({ caller }, { apiKeys }: Pick<AuthDeps, "apiKeys">) => {
+}).handle(async ({ caller }, { apiKeys }: Pick<IdentityDeps, "apiKeys">) => {
   const revokedAt = await apiKeys.revoke(caller.agentId, caller.keyId);
   return {
     status: 200,
@@ -133,46 +130,4 @@ const revokeKey = defineRoute({
   };
 });
 
-const calls = z.number().int();
-const budgetOutput = z
-  .object({
-    used: calls.meta({ description: "Calls that count today, including those under way" }),
-    limit: calls.meta({ description: "Calls a day, multiplied by the tier" }),
-    remaining: calls,
-    resetsAt: timestampOutput.meta({ description: "Midnight UTC" }),
-  })
-  .meta({ id: "Budget" });
-
-const usageOutput = z.object({
-  agentId: z.string(),
-  agentName: z.string(),
-  tier: z.enum(TIERS.map(({ tier }) => tier)),
-  onChainScore: z.number().int(),
-  budgets: z.object(byCallClass(() => budgetOutput)),
-  abuse: z.object({
-    dailyUsage: calls.meta({ description: "Calls of this UTC day that count towards a budget" }),
-    monthlyUsage: calls.meta({ description: "The same of this UTC month" }),
-    dailyLimit: calls.meta({ description: "Sum of the daily budgets" }),
-    monthlyLimit: calls.meta({ description: "30 times the daily limit" }),
-  }),
-  prepaid: z.object(byCallClass(() => calls)).meta({ description: "Prepaid calls that are left" }),
-});
-
-const readUsage = defineRoute({
-  method: "GET",
-  path: "/api/v1/auth/usage",
-  tag: "Agents",
-  summary: "The caller's budgets and what is used of them",
-  description: "Free of charge: the call counts towards no budget.",
-  auth: "apiKey",
-  limitClass: "general",
-  budget: "none",
-  responses: { 200: dataOf(usageOutput) },
-}).handle(async ({ caller }, deps: Pick<AuthDeps, "readUsage">) => {
-  const { budgets, ...usage } = await deps.readUsage(caller.agentId);
-  const present = ({ resetsAt, ...use }: BudgetUse) => ({ ...use, resetsAt: resetsAt.toISOString() });
-  const data = { ...usage, budgets: byCallClass((type) => present(budgets[type])) };
-  return { status: 200, body: { success: true, data } };
-});
-
-export const authRoutes = [register, issueKey, revokeKey, readUsage];
+export const identityRoutes = [register, issueKey, revokeKey];

@@ -1,0 +1,41 @@
+import type { Connection } from "mongoose";
+
+import type { Clock } from "../../lib/clock.ts";
+import { offsetMsOf } from "../../lib/clock.ts";
+import type { AgentModels } from "../agents/model.ts";
+import type { Standings } from "../agents/standings.ts";
+import { defineFeature } from "../feature.ts";
+import { accessModels } from "../limits/access-model.ts";
+import { createKeyStates } from "./key-states.ts";
+import { createApiKeys } from "./keys.ts";
+import { identityRoutes } from "./routes.ts";
+import type { IdentityDeps } from "./routes.ts";
+import { createAuthService } from "./service.ts";
+import type { RegistrationListener } from "./service.ts";
+import { createSignatureNonces } from "./signature-nonces.ts";
+
+/** Dependencies of the identity feature. */
+export interface IdentityModuleDeps {
+  connection: Connection;
+  models: AgentModels;
+  standings: Pick<Standings, "of">;
+  clock: Clock;
+  publicUrl: string;
+  onRegistered: RegistrationListener;
+}
+
+/** Registration, API keys and sign-in. */
+export const identityModule = defineFeature({
+  routes: identityRoutes,
+  create({ connection, models, standings, clock, publicUrl, onRegistered }: IdentityModuleDeps) {
+    const access = accessModels(connection);
+    const apiKeys = createApiKeys(access, clock);
+    const auth = createAuthService({ connection, models, standings, keys: apiKeys, clock, publicUrl, onRegistered });
+    const services: IdentityDeps = { auth, apiKeys };
+    return {
+      services,
+      signatureNonces: createSignatureNonces(models),
+      keyStates: createKeyStates(access, () => offsetMsOf(clock)),
+    };
+  },
+});
