@@ -1,6 +1,6 @@
 import type { Metrics } from "../../lib/metrics.ts";
 import type { ClaimRecord } from "./model.ts";
-import type { Settlement } from "./settlement.ts";
+import type { Settlement } from "./settling/settlement.ts";
 
 /** Counts what becomes of payments, in this process. */
 export interface PaymentCounters {

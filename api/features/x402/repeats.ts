@@ -2,11 +2,11 @@ import type { Network } from "../../config/constants.ts";
 import type { Caller } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Answer, ValidatedContext } from "../../http/pipeline.ts";
-import type { Claims } from "./claims.ts";
-import type { Desk } from "./desk.ts";
+import type { Claims } from "./settling/claims.ts";
+import type { Desk } from "./offer/desk.ts";
 import type { ClaimRecord, ClaimState } from "./model.ts";
-import { ProofRefusedError, readProof } from "./proof.ts";
-import type { Proof } from "./proof.ts";
+import { ProofRefusedError, readProof } from "./offer/proof.ts";
+import type { Proof } from "./offer/proof.ts";
 import { callOf, isRepeat } from "./visit.ts";
 import type { Call } from "./visit.ts";
 

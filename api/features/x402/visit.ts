@@ -4,11 +4,11 @@ import type { Caller } from "../../http/define-route.ts";
 import { inputText } from "../../http/kept-answer.ts";
 import type { Next, ValidatedContext } from "../../http/pipeline.ts";
 import { sha256Hex } from "../../lib/ids.ts";
-import type { Charge } from "./desk.ts";
+import type { Charge } from "./offer/desk.ts";
 import type { ClaimRecord } from "./model.ts";
-import type { Presented, Proof, SignedProof } from "./proof.ts";
-import type { Purpose } from "./reserve.ts";
-import type { Terms } from "./terms.ts";
+import type { Presented, Proof, SignedProof } from "./offer/proof.ts";
+import type { Purpose } from "./settling/reserve.ts";
+import type { Terms } from "./offer/terms.ts";
 import type { TimeLimit } from "./time-limit.ts";
 
 /** Who calls what. */

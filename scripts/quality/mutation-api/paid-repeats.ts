@@ -1,9 +1,9 @@
 import type { ApiMutant } from "./api-mutant.ts";
 
-const CLAIMS = "features/x402/claims.ts";
+const CLAIMS = "features/x402/settling/claims.ts";
 const GATE = "features/x402/gate.ts";
 const VISIT = "features/x402/visit.ts";
-const DESK = "features/x402/desk.ts";
+const DESK = "features/x402/offer/desk.ts";
 const REPEAT_TESTS = ["x402/repeats.test.ts"];
 const PAYMENT_TESTS = ["x402/refusals.test.ts", "x402/used-payments.test.ts", "x402/payments.test.ts"];
 const SETTLEMENT_TESTS = ["x402/settlement.test.ts"];
@@ -103,7 +103,7 @@ export const PAID_REPEAT_FAULTS: ApiMutant[] = [
   },
   {
     fault: "an unusable id of a payment is ignored",
-    file: "features/x402/payment-identifier.ts",
+    file: "features/x402/offer/payment-identifier.ts",
     from: "if (parsed.success) return parsed.data.info.id;",
     to: "if (parsed.success || !parsed.success) return parsed.data?.info.id;",
     tests: ["x402/payment-identifier.test.ts"],

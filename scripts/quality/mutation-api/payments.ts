@@ -2,14 +2,14 @@ import type { ApiMutant } from "./api-mutant.ts";
 
 const POLICY = "http/policies/idempotency.ts";
 const KEYS = "features/idempotency/keys.ts";
-const CLAIMS = "features/x402/claims.ts";
+const CLAIMS = "features/x402/settling/claims.ts";
 const GATE = "features/x402/gate.ts";
-const PROOF = "features/x402/proof.ts";
-const RESERVE = "features/x402/reserve.ts";
-const DESK = "features/x402/desk.ts";
+const PROOF = "features/x402/offer/proof.ts";
+const RESERVE = "features/x402/settling/reserve.ts";
+const DESK = "features/x402/offer/desk.ts";
 const IDEMPOTENCY_TESTS = ["idempotency/idempotency.test.ts", "idempotency/idempotency-kill.test.ts"];
-const FACILITATOR = "features/x402/facilitator.ts";
-const SETTLEMENT = "features/x402/settlement.ts";
+const FACILITATOR = "features/x402/settling/facilitator.ts";
+const SETTLEMENT = "features/x402/settling/settlement.ts";
 const PAYMENT_TESTS = ["x402/refusals.test.ts", "x402/used-payments.test.ts", "x402/payments.test.ts"];
 const SETTLEMENT_TESTS = ["x402/settlement.test.ts"];
 const AUTHORIZATION_TESTS = ["x402/facilitator-authorization.test.ts"];
@@ -123,28 +123,28 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   },
   {
     fault: "the same money covers many payments at once",
-    file: "features/x402/cover.ts",
+    file: "features/x402/settling/cover.ts",
     from: "if (holding.units >= sumOf([claim, ...others])) return;",
     to: "if (holding.units >= sumOf([claim])) return;",
     tests: ["x402/cover.test.ts"],
   },
   {
     fault: "payments that the money doesn't cover refuse each other",
-    file: "features/x402/cover.ts",
+    file: "features/x402/settling/cover.ts",
     from: "const earlier = open.filter((other) => isEarlier(other, claim));",
     to: "const earlier = open.filter((other) => isEarlier(other, claim) || isEarlier(claim, other));",
     tests: ["x402/cover-reads.test.ts"],
   },
   {
     fault: "a payment that is on chain counts as open",
-    file: "features/x402/cover.ts",
+    file: "features/x402/settling/cover.ts",
     from: "return valid.filter((_, index) => areUsed[index] === false);",
     to: "return valid.filter((_, index) => areUsed[index] !== undefined);",
     tests: ["x402/cover-reads.test.ts"],
   },
   {
     fault: "a payment that has expired counts as open",
-    file: "features/x402/cover.ts",
+    file: "features/x402/settling/cover.ts",
     from: "BigInt(payment?.validBefore ?? 0) > BigInt(blockTimestamp)",
     to: "BigInt(payment?.validBefore ?? 0) > 0n * BigInt(blockTimestamp)",
     tests: ["x402/cover-reads.test.ts"],
@@ -200,14 +200,14 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   },
   {
     fault: "clients that sign by the wall clock can't pay on a chain that is ahead",
-    file: "features/x402/terms.ts",
+    file: "features/x402/offer/terms.ts",
     from: "PAYMENT_VALIDITY_SECONDS + leadSeconds;",
     to: "PAYMENT_VALIDITY_SECONDS + 0 * leadSeconds;",
     tests: ["x402/clock-ahead.test.ts"],
   },
   {
     fault: "every block of a chain that is ahead is younger than a payment",
-    file: "features/x402/block-age.ts",
+    file: "features/x402/settling/block-age.ts",
     from: "(timestamp - leadSeconds) * MS_A_SECOND",
     to: "(timestamp - 0 * leadSeconds) * MS_A_SECOND",
     tests: ["x402/cover-reads.test.ts"],
@@ -305,35 +305,35 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   },
   {
     fault: "the worker takes the answer of a caller who comes back",
-    file: "features/x402/unfinished.ts",
+    file: "features/x402/settling/unfinished.ts",
     from: 'await claims.confirm(claim, "settled", settlement);',
     to: 'await claims.confirm(claim, "spent", settlement);',
     tests: SETTLEMENT_TESTS,
   },
   {
     fault: "a settlement isn't authorised",
-    file: "features/x402/facilitator-authorization.ts",
+    file: "features/x402/settling/facilitator-authorization.ts",
     from: "return { verify, settle };",
     to: "return { verify, settle: {}, supported: settle };",
     tests: AUTHORIZATION_TESTS,
   },
   {
     fault: "a facilitator's token never expires",
-    file: "features/x402/facilitator-authorization.ts",
+    file: "features/x402/settling/facilitator-authorization.ts",
     from: ".setExpirationTime(`${TOKEN_SECONDS}s`)",
     to: ".setExpirationTime(`${TOKEN_SECONDS}y`)",
     tests: AUTHORIZATION_TESTS,
   },
   {
     fault: "the own facilitator's transaction has exactly the estimated gas",
-    file: "features/x402/own-facilitator.ts",
+    file: "features/x402/settling/own-facilitator.ts",
     from: "gas: gasLimit(estimate)",
     to: "gas: estimate",
     tests: ["x402/own-facilitator.test.ts"],
   },
   {
     fault: "the own facilitator sends as long as the node says that the nonce is taken",
-    file: "features/x402/sending-queue.ts",
+    file: "features/x402/settling/sending-queue.ts",
     from: "round <= ROUNDS && sends < SENDS",
     to: "sends < 1_000",
     tests: ["x402/own-facilitator.test.ts"],

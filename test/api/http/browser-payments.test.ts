@@ -10,8 +10,12 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { withPaymentInterceptor } from "x402-axios";
 import { wrapFetchWithPayment as wrapFetchV1 } from "x402-fetch";
 
-import { paymentRequiredHeader, paymentResponseHeader, requirementsV1 } from "../../../api/features/x402/terms.ts";
-import type { Terms } from "../../../api/features/x402/terms.ts";
+import {
+  paymentRequiredHeader,
+  paymentResponseHeader,
+  requirementsV1,
+} from "../../../api/features/x402/offer/terms.ts";
+import type { Terms } from "../../../api/features/x402/offer/terms.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 import { startScriptedServer } from "../../fixtures/scripted-server.ts";

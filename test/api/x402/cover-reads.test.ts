@@ -7,10 +7,10 @@ import type { Hex } from "viem";
 
 import { ChainUnavailableError } from "../../../api/chain/errors.ts";
 import { createPaymentChain } from "../../../api/chain/payment-chain.ts";
-import { CLAIM_TIMINGS, createClaims } from "../../../api/features/x402/claims.ts";
-import { createCover } from "../../../api/features/x402/cover.ts";
-import { ProofRefusedError } from "../../../api/features/x402/proof.ts";
-import type { SignedClaim } from "../../../api/features/x402/settlement.ts";
+import { CLAIM_TIMINGS, createClaims } from "../../../api/features/x402/settling/claims.ts";
+import { createCover } from "../../../api/features/x402/settling/cover.ts";
+import { ProofRefusedError } from "../../../api/features/x402/offer/proof.ts";
+import type { SignedClaim } from "../../../api/features/x402/settling/settlement.ts";
 import type { TestAgent } from "../../fixtures/api.ts";
 import { doorTo } from "../../fixtures/outage.ts";
 import type { Door } from "../../fixtures/outage.ts";

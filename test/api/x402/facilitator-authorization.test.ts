@@ -6,7 +6,7 @@ import { assert } from "chai";
 import { jwtVerify } from "jose";
 
 import { facilitatorSecret } from "../../../api/config/facilitator-key.ts";
-import { facilitatorAuthorization } from "../../../api/features/x402/facilitator-authorization.ts";
+import { facilitatorAuthorization } from "../../../api/features/x402/settling/facilitator-authorization.ts";
 import { startApiProcess } from "../../fixtures/api-process.ts";
 import { startFacilitator } from "../../fixtures/facilitator.ts";
 import type { RunningFacilitator } from "../../fixtures/facilitator.ts";

@@ -11,10 +11,10 @@ import type { PrivateKeyAccount } from "viem/accounts";
 
 import { connectDatabase } from "../../../api/db/connection.ts";
 import { USDC_DOMAINS } from "../../../api/config/constants.ts";
-import type { Facilitator, SettleAttempt } from "../../../api/features/x402/facilitator.ts";
+import type { Facilitator, SettleAttempt } from "../../../api/features/x402/settling/facilitator.ts";
 import { lastTransactionModel } from "../../../api/features/x402/model.ts";
-import { createOwnFacilitator } from "../../../api/features/x402/own-facilitator.ts";
-import type { OwnFacilitatorOptions } from "../../../api/features/x402/own-facilitator.ts";
+import { createOwnFacilitator } from "../../../api/features/x402/settling/own-facilitator.ts";
+import type { OwnFacilitatorOptions } from "../../../api/features/x402/settling/own-facilitator.ts";
 import { leaseModel } from "../../../api/jobs/lease.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { readStack } from "../../fixtures/api.ts";

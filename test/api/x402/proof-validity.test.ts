@@ -1,7 +1,7 @@
 import { assert } from "chai";
 
-import { ProofRefusedError, requireValidity } from "../../../api/features/x402/proof.ts";
-import { PAYMENT_VALIDITY_SECONDS } from "../../../api/features/x402/terms.ts";
+import { ProofRefusedError, requireValidity } from "../../../api/features/x402/offer/proof.ts";
+import { PAYMENT_VALIDITY_SECONDS } from "../../../api/features/x402/offer/terms.ts";
 import { errorOf } from "../../fixtures/rejection.ts";
 
 const NOW = 1_800_000_000;

@@ -1,7 +1,7 @@
 // Payments that come again as another proof, for another call, at once, or while their first request runs.
 import { assert } from "chai";
 
-import { CLAIM_TIMINGS, createClaims } from "../../../api/features/x402/claims.ts";
+import { CLAIM_TIMINGS, createClaims } from "../../../api/features/x402/settling/claims.ts";
 import { listingBody } from "../../fixtures/api.ts";
 import type { TestAgent } from "../../fixtures/api.ts";
 import { paidCalls, PAYS_ALREADY } from "../../fixtures/paid-calls.ts";

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Hash, Hex } from "viem";
 
-import type { RefusalMeaning } from "../../chain/sending/problems.ts";
-import type { SignedTransaction } from "../../chain/signer.ts";
-import { isDuplicateKey } from "../../db/connection.ts";
-import type { Lease } from "../../jobs/lease.ts";
-import { pauseAfter } from "../../lib/retry.ts";
-import { untilAborted } from "../../lib/stopping.ts";
-import type { LastTransactionModel, LastTransactionRecord } from "./model.ts";
+import type { RefusalMeaning } from "../../../chain/sending/problems.ts";
+import type { SignedTransaction } from "../../../chain/signer.ts";
+import { isDuplicateKey } from "../../../db/connection.ts";
+import type { Lease } from "../../../jobs/lease.ts";
+import { pauseAfter } from "../../../lib/retry.ts";
+import { untilAborted } from "../../../lib/stopping.ts";
+import type { LastTransactionModel, LastTransactionRecord } from "../model.ts";
 
 /** What the sending needs of a node. */
 export interface SendingNode {

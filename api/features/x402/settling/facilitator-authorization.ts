@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 
 import type { FacilitatorConfig } from "@x402/core/http";
 
-import type { FacilitatorKey } from "../../config/facilitator-key.ts";
+import type { FacilitatorKey } from "../../../config/facilitator-key.ts";
 
 type CreateAuthHeaders = NonNullable<FacilitatorConfig["createAuthHeaders"]>;
 

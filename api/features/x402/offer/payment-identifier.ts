@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { validationError } from "../../http/errors.ts";
+import { validationError } from "../../../http/errors.ts";
 
 /** Name of the official extension of version 2 by which a client gives its payment an id. */
 const PAYMENT_IDENTIFIER = "payment-identifier";

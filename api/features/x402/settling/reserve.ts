@@ -1,15 +1,15 @@
 import { isAddressEqual } from "viem";
 
-import type { Clocks } from "../../chain/chain-time.ts";
-import { transfersOf } from "../../chain/payment-chain.ts";
-import type { PaymentChain, TokenTransfer } from "../../chain/payment-chain.ts";
+import type { Clocks } from "../../../chain/chain-time.ts";
+import { transfersOf } from "../../../chain/payment-chain.ts";
+import type { PaymentChain, TokenTransfer } from "../../../chain/payment-chain.ts";
 import { untilYoungerBlock } from "./block-age.ts";
 import type { Claims, NewClaim } from "./claims.ts";
 import type { Facilitator } from "./facilitator.ts";
-import type { ClaimRecord } from "./model.ts";
-import { ProofRefusedError, requireValidity } from "./proof.ts";
-import type { Refusal, SignedProof, TransferProof } from "./proof.ts";
-import type { Terms } from "./terms.ts";
+import type { ClaimRecord } from "../model.ts";
+import { ProofRefusedError, requireValidity } from "../offer/proof.ts";
+import type { Refusal, SignedProof, TransferProof } from "../offer/proof.ts";
+import type { Terms } from "../offer/terms.ts";
 
 /** What a payment is reserved for. */
 export type Purpose = Pick<NewClaim, "agentId" | "keyId" | "paymentId" | "requestHash" | "operationId" | "pack">;

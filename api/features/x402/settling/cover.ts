@@ -2,13 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Address, Hex } from "viem";
 
-import type { Holding, PaymentChain, PaymentReads } from "../../chain/payment-chain.ts";
-import type { Network } from "../../config/constants.ts";
-import { pauseAfter } from "../../lib/retry.ts";
+import type { Holding, PaymentChain, PaymentReads } from "../../../chain/payment-chain.ts";
+import type { Network } from "../../../config/constants.ts";
+import { pauseAfter } from "../../../lib/retry.ts";
 import { isYounger, tooOldError } from "./block-age.ts";
 import type { ClaimTimings, Claims } from "./claims.ts";
-import type { ClaimRecord } from "./model.ts";
-import { ProofRefusedError } from "./proof.ts";
+import type { ClaimRecord } from "../model.ts";
+import { ProofRefusedError } from "../offer/proof.ts";
 import type { SignedClaim } from "./settlement.ts";
 
 /** Dependencies of the comparison. */

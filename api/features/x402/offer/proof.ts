@@ -4,9 +4,9 @@ import { isAddressEqual } from "viem";
 import type { Address, Hash, Hex } from "viem";
 import { z } from "zod";
 
-import { leadOf } from "../../chain/chain-time.ts";
-import { caip2Of } from "../../config/constants.ts";
-import type { Network } from "../../config/constants.ts";
+import { leadOf } from "../../../chain/chain-time.ts";
+import { caip2Of } from "../../../config/constants.ts";
+import type { Network } from "../../../config/constants.ts";
 import { readPaymentId } from "./payment-identifier.ts";
 import { PAYMENT_VALIDITY_SECONDS } from "./terms.ts";
 import type { Terms } from "./terms.ts";

@@ -1,9 +1,9 @@
 import { isAddressEqual } from "viem";
 import type { Address } from "viem";
 
-import { ChainUnavailableError } from "../../chain/errors.ts";
-import type { PaymentChain, PaymentReads } from "../../chain/payment-chain.ts";
-import { ConfigurationError } from "../../config/env.ts";
+import { ChainUnavailableError } from "../../../chain/errors.ts";
+import type { PaymentChain, PaymentReads } from "../../../chain/payment-chain.ts";
+import { ConfigurationError } from "../../../config/env.ts";
 
 /**
  * Checks once that payments don't go to the treasury, where they couldn't be told from the platform's fees (decision 36).

@@ -1,12 +1,12 @@
 import type { Address } from "viem";
 
-import { USDC_DOMAINS } from "../../config/constants.ts";
-import { repeat } from "../../jobs/background-loop.ts";
-import type { Logger } from "../../lib/logger.ts";
+import { USDC_DOMAINS } from "../../../config/constants.ts";
+import { repeat } from "../../../jobs/background-loop.ts";
+import type { Logger } from "../../../lib/logger.ts";
 import type { Claims } from "./claims.ts";
-import type { ClaimRecord } from "./model.ts";
+import type { ClaimRecord } from "../model.ts";
 import type { Settlements, SignedClaim } from "./settlement.ts";
-import type { Terms } from "./terms.ts";
+import type { Terms } from "../offer/terms.ts";
 
 /** Pause between looks, in milliseconds. */
 const PAUSE_MS = 5_000;

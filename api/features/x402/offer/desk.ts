@@ -1,14 +1,14 @@
 import { zeroAddress } from "viem";
 import type { Address } from "viem";
 
-import { leadOf } from "../../chain/chain-time.ts";
-import type { Clocks } from "../../chain/chain-time.ts";
-import { caip2Of, USDC_DOMAINS, X402_FAILED_MESSAGE } from "../../config/constants.ts";
-import type { X402Settings } from "../../config/x402.ts";
-import { paymentRequiredBody } from "../../http/payment-required.ts";
-import type { BudgetState, PaymentCode, PaymentOffer } from "../../http/payment-required.ts";
-import type { Answer } from "../../http/pipeline.ts";
-import type { ClaimRecord } from "./model.ts";
+import { leadOf } from "../../../chain/chain-time.ts";
+import type { Clocks } from "../../../chain/chain-time.ts";
+import { caip2Of, USDC_DOMAINS, X402_FAILED_MESSAGE } from "../../../config/constants.ts";
+import type { X402Settings } from "../../../config/x402.ts";
+import { paymentRequiredBody } from "../../../http/payment-required.ts";
+import type { BudgetState, PaymentCode, PaymentOffer } from "../../../http/payment-required.ts";
+import type { Answer } from "../../../http/pipeline.ts";
+import type { ClaimRecord } from "../model.ts";
 import type { Refusal } from "./proof.ts";
 import { dollars, paymentRequiredHeader, paymentResponseHeader, requirementsV1 } from "./terms.ts";
 import type { Terms } from "./terms.ts";

@@ -3,12 +3,12 @@ import { SettleError, VerifyError } from "@x402/core/types";
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import type { Hash } from "viem";
 
-import type { FacilitatorKey } from "../../config/facilitator-key.ts";
-import { untilAborted } from "../../lib/stopping.ts";
+import type { FacilitatorKey } from "../../../config/facilitator-key.ts";
+import { untilAborted } from "../../../lib/stopping.ts";
 import { facilitatorAuthorization } from "./facilitator-authorization.ts";
-import type { Refusal, SignedProof } from "./proof.ts";
-import { requirementsV1, requirementsV2 } from "./terms.ts";
-import type { Terms } from "./terms.ts";
+import type { Refusal, SignedProof } from "../offer/proof.ts";
+import { requirementsV1, requirementsV2 } from "../offer/terms.ts";
+import type { Terms } from "../offer/terms.ts";
 
 /** The facilitator didn't answer, or not in a way that says anything about the payment. */
 export class FacilitatorUnavailableError extends Error {

@@ -13,22 +13,22 @@ import {
 import type { Abi, Address, Hash, Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 
-import { ChainUnavailableError } from "../../chain/errors.ts";
-import { fetchWithin, isUnreachable } from "../../chain/rpc.ts";
-import { reasonOf } from "../../chain/sending-chain.ts";
-import { gasLimit } from "../../chain/sending/fees.ts";
-import { meaningOf } from "../../chain/sending/problems.ts";
-import { createTransactionSigner } from "../../chain/signer.ts";
-import type { SignedTransaction } from "../../chain/signer.ts";
-import { CHAIN_IDS } from "../../config/constants.ts";
-import type { Network } from "../../config/constants.ts";
-import { createLease } from "../../jobs/lease.ts";
-import type { LeaseModel } from "../../jobs/lease.ts";
-import { untilAborted } from "../../lib/stopping.ts";
+import { ChainUnavailableError } from "../../../chain/errors.ts";
+import { fetchWithin, isUnreachable } from "../../../chain/rpc.ts";
+import { reasonOf } from "../../../chain/sending-chain.ts";
+import { gasLimit } from "../../../chain/sending/fees.ts";
+import { meaningOf } from "../../../chain/sending/problems.ts";
+import { createTransactionSigner } from "../../../chain/signer.ts";
+import type { SignedTransaction } from "../../../chain/signer.ts";
+import { CHAIN_IDS } from "../../../config/constants.ts";
+import type { Network } from "../../../config/constants.ts";
+import { createLease } from "../../../jobs/lease.ts";
+import type { LeaseModel } from "../../../jobs/lease.ts";
+import { untilAborted } from "../../../lib/stopping.ts";
 import { attemptOf, officialPayment, refusalOf } from "./facilitator.ts";
 import type { Facilitator } from "./facilitator.ts";
-import type { LastTransactionModel } from "./model.ts";
-import type { SignedProof } from "./proof.ts";
+import type { LastTransactionModel } from "../model.ts";
+import type { SignedProof } from "../offer/proof.ts";
 import { createSendingQueue, SENDING_LEASE_MS, TurnOverError } from "./sending-queue.ts";
 
 /** Settings of the facilitator with the service's own key. */

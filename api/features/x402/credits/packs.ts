@@ -1,7 +1,7 @@
-import { CALL_CLASSES } from "../../config/constants.ts";
-import type { CallClass } from "../../config/constants.ts";
-import type { X402Settings } from "../../config/x402.ts";
-import type { RouteDefinition } from "../../http/define-route.ts";
+import { CALL_CLASSES } from "../../../config/constants.ts";
+import type { CallClass } from "../../../config/constants.ts";
+import type { X402Settings } from "../../../config/x402.ts";
+import type { RouteDefinition } from "../../../http/define-route.ts";
 
 /** Path of the route that sells packs. */
 export const PACK_PATH = "/api/v1/x402/packs/{packId}";

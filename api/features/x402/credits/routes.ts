@@ -1,12 +1,12 @@
 import { z } from "zod";
 
-import { CALL_CLASSES } from "../../config/constants.ts";
-import { dataOf, listOf } from "../../http/common-schemas.ts";
-import { defineRoute } from "../../http/define-route.ts";
-import { ApiError } from "../../http/errors.ts";
+import { CALL_CLASSES } from "../../../config/constants.ts";
+import { dataOf, listOf } from "../../../http/common-schemas.ts";
+import { defineRoute } from "../../../http/define-route.ts";
+import { ApiError } from "../../../http/errors.ts";
 import { PACK_PATH } from "./packs.ts";
 import type { Pack, Packs } from "./packs.ts";
-import { dollars } from "./terms.ts";
+import { dollars } from "../offer/terms.ts";
 
 /** Dependencies of the routes. */
 export interface X402Deps {

@@ -2,8 +2,8 @@ import { formatUnits } from "viem";
 import type { Address } from "viem";
 import { encodePaymentRequiredHeader } from "@x402/core/http";
 
-import { caip2Of, USDC_DECIMALS } from "../../config/constants.ts";
-import type { Network } from "../../config/constants.ts";
+import { caip2Of, USDC_DECIMALS } from "../../../config/constants.ts";
+import type { Network } from "../../../config/constants.ts";
 import { PAYMENT_IDENTIFIER_EXTENSION } from "./payment-identifier.ts";
 
 /** A token that payments are made in. `name` and `version` are those of its EIP-712 domain. */

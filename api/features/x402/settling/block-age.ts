@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { ChainUnavailableError } from "../../chain/errors.ts";
-import type { PaymentReads } from "../../chain/payment-chain.ts";
-import type { Network } from "../../config/constants.ts";
-import { pauseAfter } from "../../lib/retry.ts";
+import { ChainUnavailableError } from "../../../chain/errors.ts";
+import type { PaymentReads } from "../../../chain/payment-chain.ts";
+import type { Network } from "../../../config/constants.ts";
+import { pauseAfter } from "../../../lib/retry.ts";
 
 /** First and longest pause between two looks, in milliseconds. */
 const PAUSE = { minMs: 100, maxMs: 1_000 };

@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 
 import type { ClientSession, Connection } from "mongoose";
 
-import type { CallClass, Network } from "../../config/constants.ts";
-import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
-import { isKeepable, keptAnswer, storedAnswer } from "../../http/kept-answer.ts";
-import type { Answer } from "../../http/pipeline.ts";
-import { UNPAID_STATES } from "./model.ts";
-import type { ClaimModel, ClaimRecord, KeptAnswerModel, KeptAnswerRecord } from "./model.ts";
+import type { CallClass, Network } from "../../../config/constants.ts";
+import { isDuplicateKey, withTransaction } from "../../../db/connection.ts";
+import { isKeepable, keptAnswer, storedAnswer } from "../../../http/kept-answer.ts";
+import type { Answer } from "../../../http/pipeline.ts";
+import { UNPAID_STATES } from "../model.ts";
+import type { ClaimModel, ClaimRecord, KeptAnswerModel, KeptAnswerRecord } from "../model.ts";
 
 /** A payment that a request wants to use. */
 export type NewClaim = Omit<

@@ -3,14 +3,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isAddressEqual } from "viem";
 import type { Address, Hash, Hex } from "viem";
 
-import { ChainUnavailableError } from "../../chain/errors.ts";
-import { transfersOf } from "../../chain/payment-chain.ts";
-import type { PaymentChain, PaymentReads } from "../../chain/payment-chain.ts";
-import type { Logger } from "../../lib/logger.ts";
+import { ChainUnavailableError } from "../../../chain/errors.ts";
+import { transfersOf } from "../../../chain/payment-chain.ts";
+import type { PaymentChain, PaymentReads } from "../../../chain/payment-chain.ts";
+import type { Logger } from "../../../lib/logger.ts";
 import type { Facilitator, SettleAttempt } from "./facilitator.ts";
-import type { ClaimRecord, StoredPayment } from "./model.ts";
-import type { Refusal, SignedProof } from "./proof.ts";
-import type { Terms } from "./terms.ts";
+import type { ClaimRecord, StoredPayment } from "../model.ts";
+import type { Refusal, SignedProof } from "../offer/proof.ts";
+import type { Terms } from "../offer/terms.ts";
 
 /** The outcome of a settlement, as the chain shows it. */
 export type Settlement =
