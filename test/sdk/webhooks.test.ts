@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 
 import { assert } from "chai";
 
-import { signWebhook, verifyWebhookSignature } from "../../api/features/webhooks/signature.ts";
+import { signWebhook, verifyWebhookSignature } from "../../api/features/webhooks/secrets/signature.ts";
 import { MarketplaceError, verifyWebhook, WebhookVerificationError } from "../../sdk/src/index.ts";
 import type { WebhookFault } from "../../sdk/src/index.ts";
 import { rejectionOf } from "../fixtures/rejection.ts";

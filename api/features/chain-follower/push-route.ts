@@ -7,7 +7,7 @@ import { defineRoute } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { verifyWebhookSignature } from "../webhooks/signature.ts";
+import { verifyWebhookSignature } from "../webhooks/secrets/signature.ts";
 
 /** Dependencies of the route. */
 export interface ChainPushDeps {

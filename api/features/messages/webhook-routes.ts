@@ -2,9 +2,9 @@ import { z } from "zod";
 
 import { webUrlSchema } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
-import { presentWebhook } from "../webhooks/registration-routes.ts";
-import type { RegistrationDeps } from "../webhooks/registration-routes.ts";
-import { webhookAnswer } from "../webhooks/registration-schemas.ts";
+import { presentWebhook } from "../webhooks/registrations/routes.ts";
+import type { RegistrationDeps } from "../webhooks/registrations/routes.ts";
+import { webhookAnswer } from "../webhooks/registrations/schemas.ts";
 
 const registerWebhook = defineRoute({
   method: "POST",

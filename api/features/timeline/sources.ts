@@ -2,7 +2,7 @@ import type { AuditMemory } from "../memory/audit.ts";
 import type { MessageReader } from "../messages/reader.ts";
 import type { Attempt, DispatchModel, DispatchRecord } from "../outbox/model.ts";
 import type { ChainMove, TransactionRecord } from "../transactions/model.ts";
-import { DISPATCH_ORDER, dispatchesFilter } from "../webhooks/dispatch-log.ts";
+import { DISPATCH_ORDER, dispatchesFilter } from "../webhooks/dispatches/log.ts";
 import { orderOf } from "./entries.ts";
 import type { TimelineEntry, TimelineSource } from "./entries.ts";
 

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 
 import type { EndpointDirectory } from "./ports.ts";
-import type { WebhookSecrets } from "../webhooks/secrets.ts";
+import type { WebhookSecrets } from "../webhooks/secrets/service.ts";
 import type { Reading } from "./reader.ts";
 
 /** Where the buyer of an `api_response` service calls the seller directly, and with which token (decision 24). */

@@ -7,7 +7,7 @@ import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { defineFeature } from "../feature.ts";
-import type { WebhookSecrets } from "../webhooks/secrets.ts";
+import type { WebhookSecrets } from "../webhooks/secrets/service.ts";
 import { createDeclineRecords } from "./declines.ts";
 import type { DeclineRecords } from "./declines.ts";
 import { createDelivery } from "./delivery.ts";

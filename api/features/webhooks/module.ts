@@ -7,22 +7,22 @@ import { defineFeature } from "../feature.ts";
 import type { Dispatcher, Send } from "../outbox/dispatcher.ts";
 import type { DispatchModel } from "../outbox/model.ts";
 import type { OutboxWriter } from "../outbox/put.ts";
-import { createWebhookSend } from "./attempt.ts";
-import { dispatchRoutes } from "./dispatch-routes.ts";
-import type { DispatchDeps } from "./dispatch-routes.ts";
-import { createDispatchLog } from "./dispatch-log.ts";
-import { createWebhookHealth } from "./health.ts";
-import { createMissedEvents } from "./missed-events.ts";
-import { webhookSecretModel } from "./model.ts";
-import { createRedeliveries } from "./redeliveries.ts";
-import { webhookModel, webhookRemovalModel } from "./registration-model.ts";
-import { registrationRoutes } from "./registration-routes.ts";
-import type { RegistrationDeps } from "./registration-routes.ts";
-import { createRegistrations, createSubscriptions } from "./registrations.ts";
-import { secretRoutes } from "./secret-routes.ts";
-import type { SecretDeps } from "./secret-routes.ts";
-import { createWebhookSecrets } from "./secrets.ts";
-import { createWebhookSender } from "./sender.ts";
+import { createWebhookSend } from "./dispatches/attempt.ts";
+import { dispatchRoutes } from "./dispatches/routes.ts";
+import type { DispatchDeps } from "./dispatches/routes.ts";
+import { createDispatchLog } from "./dispatches/log.ts";
+import { createWebhookHealth } from "./registrations/health.ts";
+import { createMissedEvents } from "./dispatches/missed-events.ts";
+import { webhookSecretModel } from "./secrets/model.ts";
+import { createRedeliveries } from "./dispatches/redeliveries.ts";
+import { webhookModel, webhookRemovalModel } from "./registrations/model.ts";
+import { registrationRoutes } from "./registrations/routes.ts";
+import type { RegistrationDeps } from "./registrations/routes.ts";
+import { createRegistrations, createSubscriptions } from "./registrations/service.ts";
+import { secretRoutes } from "./secrets/routes.ts";
+import type { SecretDeps } from "./secrets/routes.ts";
+import { createWebhookSecrets } from "./secrets/service.ts";
+import { createWebhookSender } from "./dispatches/sender.ts";
 
 /** Dependencies of the webhooks feature. */
 export interface WebhooksModuleDeps {

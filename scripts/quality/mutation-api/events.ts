@@ -9,7 +9,7 @@ const REGISTERED = "webhooks/registered-webhooks.test.ts";
 const FAILING = "webhooks/failing-webhooks.test.ts";
 const HOSTILE = "webhooks/hostile-addresses.test.ts";
 const TARGETS = "outbox/targets.test.ts";
-const REDELIVERIES = "features/webhooks/redeliveries.ts";
+const REDELIVERIES = "features/webhooks/dispatches/redeliveries.ts";
 const REDELIVERY_TESTS = ["webhooks/redeliveries.test.ts"];
 
 /** Faults in webhooks, event streams and the order of dispatches. */
@@ -72,14 +72,14 @@ export const EVENT_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a webhook that failed for exactly five days stays enabled",
-    file: "features/webhooks/health.ts",
+    file: "features/webhooks/registrations/health.ts",
     from: ">= WEBHOOK_DISABLED_AFTER_MS",
     to: "> WEBHOOK_DISABLED_AFTER_MS",
     tests: [FAILING],
   },
   {
     fault: "the address of a listing gets nothing while a registration of it is disabled",
-    file: "features/webhooks/attempt.ts",
+    file: "features/webhooks/dispatches/attempt.ts",
     from: 'if ("error" in address && !direct)',
     to: 'if ("error" in address)',
     tests: [FAILING],
@@ -93,21 +93,21 @@ export const EVENT_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a disabled webhook gets new events",
-    file: "features/webhooks/registrations.ts",
+    file: "features/webhooks/registrations/service.ts",
     from: '{ $in: [...agentIds] }, status: "active" as const, events:',
     to: "{ $in: [...agentIds] }, events:",
     tests: [FAILING, REGISTERED],
   },
   {
     fault: "an event that has arrived is sent again because its first dispatch failed",
-    file: "features/webhooks/missed-events.ts",
+    file: "features/webhooks/dispatches/missed-events.ts",
     from: "all.every(isMissed)",
     to: "all.some(isMissed)",
     tests: ["webhooks/missed-events.test.ts"],
   },
   {
     fault: "an event is sent again without a bound",
-    file: "features/webhooks/missed-events.ts",
+    file: "features/webhooks/dispatches/missed-events.ts",
     from: "all.length < DISPATCHES_AT_MOST",
     to: "all.length > 0",
     tests: ["webhooks/missed-events.test.ts"],
@@ -128,7 +128,7 @@ export const EVENT_FAULTS: ApiMutant[] = [
   },
   {
     fault: "every agent has a delivery sent again",
-    file: "features/webhooks/dispatch-log.ts",
+    file: "features/webhooks/dispatches/log.ts",
     from: "model.findOne({ _id: dispatchId, agentId })",
     to: "model.findOne({ _id: dispatchId })",
     tests: REDELIVERY_TESTS,

@@ -81,7 +81,7 @@ export const LIST_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a page of deliveries skips those of the same millisecond",
-    file: "features/webhooks/dispatch-log.ts",
+    file: "features/webhooks/dispatches/log.ts",
     from: "{ createdAt, _id: { $lt: cursor.id } }",
     to: "{ createdAt: { $lt: createdAt }, _id: { $lt: cursor.id } }",
     tests: ["webhooks/delivery-pages.test.ts"],

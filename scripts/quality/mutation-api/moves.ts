@@ -9,8 +9,8 @@ const LOG = "features/events/log.ts";
 const OUTBOX = "features/outbox/outbox.ts";
 const LANES = "features/outbox/lanes.ts";
 const PUT = "features/outbox/put.ts";
-const SIGNATURE = "features/webhooks/signature.ts";
-const SECRETS = "features/webhooks/secrets.ts";
+const SIGNATURE = "features/webhooks/secrets/signature.ts";
+const SECRETS = "features/webhooks/secrets/service.ts";
 const ADDRESS = "outbound/address-check.ts";
 const EXCHANGE = "outbound/pinned-exchange.ts";
 const CATCH_UP = "chain-follower/follower-catch-up.test.ts";
@@ -260,7 +260,7 @@ export const MOVE_FAULTS: ApiMutant[] = [
   },
   {
     fault: "an answer of 300 acknowledges a webhook",
-    file: "features/webhooks/sender.ts",
+    file: "features/webhooks/dispatches/sender.ts",
     from: "if (statusCode >= 200 && statusCode < 300)",
     to: "if (statusCode >= 200 && statusCode < 400)",
     tests: ["webhooks/webhook-sender.test.ts"],

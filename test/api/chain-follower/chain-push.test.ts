@@ -1,6 +1,6 @@
 import { assert } from "chai";
 
-import { signWebhook } from "../../../api/features/webhooks/signature.ts";
+import { signWebhook } from "../../../api/features/webhooks/secrets/signature.ts";
 import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 import { checkOut, createEscrow, openMarket } from "../../fixtures/deals.ts";

@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { assert } from "chai";
 
 import { routes } from "../../../api/app.ts";
-import { signWebhook } from "../../../api/features/webhooks/signature.ts";
+import { signWebhook } from "../../../api/features/webhooks/secrets/signature.ts";
 import { errorCodesOf } from "../../../api/http/openapi.ts";
 import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { listingBody, readStack, startTestApi } from "../../fixtures/api.ts";

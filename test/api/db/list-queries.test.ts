@@ -21,9 +21,13 @@ import type { ListingRecord } from "../../../api/features/listings/model.ts";
 import { listListingsQuery } from "../../../api/features/listings/schemas.ts";
 import { outboxModels } from "../../../api/features/outbox/model.ts";
 import type { DispatchModel } from "../../../api/features/outbox/model.ts";
-import { DISPATCH_ORDER, dispatchesFilter } from "../../../api/features/webhooks/dispatch-log.ts";
-import { dispatchesOfEvents, MISSED_ORDER, missedFilter } from "../../../api/features/webhooks/missed-events.ts";
-import { dispatchListQuery } from "../../../api/features/webhooks/schemas.ts";
+import { DISPATCH_ORDER, dispatchesFilter } from "../../../api/features/webhooks/dispatches/log.ts";
+import {
+  dispatchesOfEvents,
+  MISSED_ORDER,
+  missedFilter,
+} from "../../../api/features/webhooks/dispatches/missed-events.ts";
+import { dispatchListQuery } from "../../../api/features/webhooks/dispatches/schemas.ts";
 import { encodeCursor } from "../../../api/http/query-params.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { readStack } from "../../fixtures/api.ts";

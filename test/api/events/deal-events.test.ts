@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { assert } from "chai";
 
 import { submitDeliveryCall } from "../../../api/chain/calldata.ts";
-import { verifyWebhookSignature } from "../../../api/features/webhooks/signature.ts";
+import { verifyWebhookSignature } from "../../../api/features/webhooks/secrets/signature.ts";
 import { canonicalJson } from "../../../api/lib/canonical-json.ts";
 import { sha256Hex } from "../../../api/lib/ids.ts";
 import { startTestApi } from "../../fixtures/api.ts";

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { assert } from "chai";
 
 import { routes } from "../../../api/app.ts";
-import { signWebhook } from "../../../api/features/webhooks/signature.ts";
+import { signWebhook } from "../../../api/features/webhooks/secrets/signature.ts";
 import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { listingBody, readStack, startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";

@@ -4,7 +4,7 @@ import { assert } from "chai";
 import { routes } from "../../../api/app.ts";
 import { lossIssues } from "../../../api/http/validation.ts";
 import { isExactNumber } from "../../../api/lib/exact-number.ts";
-import { signWebhook } from "../../../api/features/webhooks/signature.ts";
+import { signWebhook } from "../../../api/features/webhooks/secrets/signature.ts";
 import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { assertInvalid, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { assert } from "chai";
 
 import { dispatchesOf } from "../../../api/features/outbox/put.ts";
-import { createDispatchLog } from "../../../api/features/webhooks/dispatch-log.ts";
+import { createDispatchLog } from "../../../api/features/webhooks/dispatches/log.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 

@@ -8,8 +8,8 @@ import { createInterface } from "node:readline";
 
 import { assert } from "chai";
 
-import { deriveWebhookSecret } from "../../../api/features/webhooks/secrets.ts";
-import { createWebhookSender } from "../../../api/features/webhooks/sender.ts";
+import { deriveWebhookSecret } from "../../../api/features/webhooks/secrets/service.ts";
+import { createWebhookSender } from "../../../api/features/webhooks/dispatches/sender.ts";
 import { until } from "../../fixtures/until.ts";
 
 const PAGE = new URL("../../../docs/webhooks.md", import.meta.url);

@@ -7,10 +7,10 @@ import { eventModels } from "../../../api/features/events/model.ts";
 import type { EventModels } from "../../../api/features/events/model.ts";
 import { OUTBOX_DEFAULTS } from "../../../api/features/outbox/outbox.ts";
 import { createOutboxWriter, dispatchesOf } from "../../../api/features/outbox/put.ts";
-import { createWebhookSend } from "../../../api/features/webhooks/attempt.ts";
-import { webhookSecretModel } from "../../../api/features/webhooks/model.ts";
-import { createWebhookSecrets } from "../../../api/features/webhooks/secrets.ts";
-import type { OutgoingWebhook } from "../../../api/features/webhooks/sender.ts";
+import { createWebhookSend } from "../../../api/features/webhooks/dispatches/attempt.ts";
+import { webhookSecretModel } from "../../../api/features/webhooks/secrets/model.ts";
+import { createWebhookSecrets } from "../../../api/features/webhooks/secrets/service.ts";
+import type { OutgoingWebhook } from "../../../api/features/webhooks/dispatches/sender.ts";
 import { ACKNOWLEDGED, targetOf, TestOutbox } from "../../fixtures/outbox.ts";
 
 const AGENT = "agt_seller";

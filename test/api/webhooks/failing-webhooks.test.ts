@@ -3,8 +3,8 @@ import { Webhook } from "standardwebhooks";
 
 import { WEBHOOK_DISABLED_AFTER_MS } from "../../../api/config/constants.ts";
 import { withTransaction } from "../../../api/db/connection.ts";
-import { createWebhookHealth } from "../../../api/features/webhooks/health.ts";
-import { webhookModel } from "../../../api/features/webhooks/registration-model.ts";
+import { createWebhookHealth } from "../../../api/features/webhooks/registrations/health.ts";
+import { webhookModel } from "../../../api/features/webhooks/registrations/model.ts";
 import { newId } from "../../../api/lib/ids.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";

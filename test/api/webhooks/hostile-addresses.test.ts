@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { assert } from "chai";
 
 import { createHostResolver } from "../../../api/outbound/host-resolver.ts";
-import { createWebhookSender } from "../../../api/features/webhooks/sender.ts";
+import { createWebhookSender } from "../../../api/features/webhooks/dispatches/sender.ts";
 import { startDnsServer } from "../../fixtures/dns-server.ts";
 import type { DnsServer } from "../../fixtures/dns-server.ts";
 

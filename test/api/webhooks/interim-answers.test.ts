@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 
 import { assert } from "chai";
 
-import { createWebhookSender } from "../../../api/features/webhooks/sender.ts";
+import { createWebhookSender } from "../../../api/features/webhooks/dispatches/sender.ts";
 import { startReceiver } from "../../fixtures/receiver.ts";
 
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";

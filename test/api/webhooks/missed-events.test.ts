@@ -2,7 +2,7 @@
 import { assert } from "chai";
 
 import { OUTBOX_DEFAULTS } from "../../../api/features/outbox/outbox.ts";
-import { DISPATCHES_AT_MOST } from "../../../api/features/webhooks/missed-events.ts";
+import { DISPATCHES_AT_MOST } from "../../../api/features/webhooks/dispatches/missed-events.ts";
 import { newId } from "../../../api/lib/ids.ts";
 import { verifyWebhook } from "../../../sdk/src/index.ts";
 import { assertError, startTestApi } from "../../fixtures/api.ts";

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { assert } from "chai";
 
 import { createHostResolver, isUnknownHost } from "../../../api/outbound/host-resolver.ts";
-import { createWebhookSender } from "../../../api/features/webhooks/sender.ts";
+import { createWebhookSender } from "../../../api/features/webhooks/dispatches/sender.ts";
 import { startDnsServer } from "../../fixtures/dns-server.ts";
 import type { DnsAnswer, DnsServer } from "../../fixtures/dns-server.ts";
 import { startReceiver, startReceiversOnOnePort } from "../../fixtures/receiver.ts";

@@ -3,10 +3,10 @@
 
 import { assert } from "chai";
 
-import { webhookSecretModel } from "../../../api/features/webhooks/model.ts";
-import type { WebhookSecretModel } from "../../../api/features/webhooks/model.ts";
-import { createWebhookSecrets } from "../../../api/features/webhooks/secrets.ts";
-import type { WebhookSecrets, WebhookSecretState } from "../../../api/features/webhooks/secrets.ts";
+import { webhookSecretModel } from "../../../api/features/webhooks/secrets/model.ts";
+import type { WebhookSecretModel } from "../../../api/features/webhooks/secrets/model.ts";
+import { createWebhookSecrets } from "../../../api/features/webhooks/secrets/service.ts";
+import type { WebhookSecrets, WebhookSecretState } from "../../../api/features/webhooks/secrets/service.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
 

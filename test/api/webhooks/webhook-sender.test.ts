@@ -3,9 +3,9 @@ import { assert } from "chai";
 import { WEBHOOK_ATTEMPT_TIMEOUT_MS } from "../../../api/config/constants.ts";
 import { checkAddress, isPublicAddress } from "../../../api/outbound/address-check.ts";
 import type { ResolveHost } from "../../../api/outbound/host-resolver.ts";
-import { createWebhookSender } from "../../../api/features/webhooks/sender.ts";
-import type { WebhookSenderOptions } from "../../../api/features/webhooks/sender.ts";
-import { verifyWebhookSignature } from "../../../api/features/webhooks/signature.ts";
+import { createWebhookSender } from "../../../api/features/webhooks/dispatches/sender.ts";
+import type { WebhookSenderOptions } from "../../../api/features/webhooks/dispatches/sender.ts";
+import { verifyWebhookSignature } from "../../../api/features/webhooks/secrets/signature.ts";
 import type { Respond } from "../../../scripts/demo/receiver.ts";
 import { startReceiver, startReceiversOnOnePort } from "../../fixtures/receiver.ts";
 

@@ -3,8 +3,8 @@ import { syncBuiltinESMExports } from "node:module";
 
 import { assert } from "chai";
 
-import { deriveWebhookSecret } from "../../../api/features/webhooks/secrets.ts";
-import { signWebhook, verifyWebhookSignature } from "../../../api/features/webhooks/signature.ts";
+import { deriveWebhookSecret } from "../../../api/features/webhooks/secrets/service.ts";
+import { signWebhook, verifyWebhookSignature } from "../../../api/features/webhooks/secrets/signature.ts";
 import { WebhookReceiver, acceptSigned } from "../../../scripts/demo/receiver.ts";
 
 const SECRET = "whsec_of-the-test";

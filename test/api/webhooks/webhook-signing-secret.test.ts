@@ -3,12 +3,12 @@ import { randomBytes } from "node:crypto";
 import { assert } from "chai";
 
 import { createIndexes } from "../../../api/db/connection.ts";
-import { createWebhookSend } from "../../../api/features/webhooks/attempt.ts";
-import type { WebhookHealth } from "../../../api/features/webhooks/health.ts";
-import { webhookSecretModel } from "../../../api/features/webhooks/model.ts";
-import { createWebhookSecrets, ROTATION_GRACE_MS } from "../../../api/features/webhooks/secrets.ts";
-import type { WebhookSecrets } from "../../../api/features/webhooks/secrets.ts";
-import type { OutgoingWebhook } from "../../../api/features/webhooks/sender.ts";
+import { createWebhookSend } from "../../../api/features/webhooks/dispatches/attempt.ts";
+import type { WebhookHealth } from "../../../api/features/webhooks/registrations/health.ts";
+import { webhookSecretModel } from "../../../api/features/webhooks/secrets/model.ts";
+import { createWebhookSecrets, ROTATION_GRACE_MS } from "../../../api/features/webhooks/secrets/service.ts";
+import type { WebhookSecrets } from "../../../api/features/webhooks/secrets/service.ts";
+import type { OutgoingWebhook } from "../../../api/features/webhooks/dispatches/sender.ts";
 import { ApiError } from "../../../api/http/errors.ts";
 import { ACKNOWLEDGED, TestOutbox } from "../../fixtures/outbox.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";

@@ -11,7 +11,7 @@ import { createOutbox } from "../../../api/features/outbox/outbox.ts";
 import { createOutboxWriter, dispatchesOf } from "../../../api/features/outbox/put.ts";
 import type { DispatchTarget } from "../../../api/features/outbox/put.ts";
 import { SLOT_LIMITS } from "../../../api/features/outbox/slots.ts";
-import { createWebhookSender } from "../../../api/features/webhooks/sender.ts";
+import { createWebhookSender } from "../../../api/features/webhooks/dispatches/sender.ts";
 import { withTransaction } from "../../../api/db/connection.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import type { FollowerBench } from "../../fixtures/follower.ts";

@@ -1,25 +1,8 @@
 import { z } from "zod";
 
-import { dataOf, listOf } from "../../http/common-schemas.ts";
-import { pageCursor, pageLimit } from "../../http/query-params.ts";
-import { ATTEMPT_OUTCOMES, DISPATCH_KINDS, DISPATCH_STATUSES } from "../outbox/model.ts";
-
-const secret = z.string().regex(/^whsec_[0-9a-f]{64}$/);
-
-const standardSecret = z.string().regex(/^whsec_[A-Za-z0-9+/]{43}=$/);
-
-/** The secret that signs the caller's webhooks, and the next one. */
-export const secretAnswer = dataOf(
-  z.object({
-    secret: secret.meta({ description: "Verifies X-Service-Signature now" }),
-    standardSecret: standardSecret.meta({ description: "The same key for libraries that verify webhook-signature" }),
-    rotation: z.int(),
-    next: z
-      .object({ secret, standardSecret, rotation: z.int(), activatesAt: z.iso.datetime() })
-      .nullable()
-      .meta({ description: "Signs once it is activated, and from activatesAt at the latest" }),
-  }),
-);
+import { dataOf, listOf } from "../../../http/common-schemas.ts";
+import { pageCursor, pageLimit } from "../../../http/query-params.ts";
+import { ATTEMPT_OUTCOMES, DISPATCH_KINDS, DISPATCH_STATUSES } from "../../outbox/model.ts";
 
 const attempt = z.object({
   startedAt: z.iso.datetime(),
@@ -75,6 +58,3 @@ export const dispatchListQuery = z.strictObject({
   limit: pageLimit,
   cursor: pageCursor(position).optional(),
 });
-
-/** Body of the routes that take no fields. */
-export const emptyBody = z.strictObject({});

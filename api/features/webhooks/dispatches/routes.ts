@@ -1,15 +1,15 @@
-import { defineRoute } from "../../http/define-route.ts";
-import { encodeCursor } from "../../http/query-params.ts";
-import type { DispatchLog, ListedDispatch } from "./dispatch-log.ts";
+import { defineRoute } from "../../../http/define-route.ts";
+import { encodeCursor } from "../../../http/query-params.ts";
+import type { DispatchLog, ListedDispatch } from "./log.ts";
 import type { MissedEvents } from "./missed-events.ts";
 import type { Redeliveries } from "./redeliveries.ts";
-import { webhookParams } from "./registration-schemas.ts";
+import { webhookParams } from "../registrations/schemas.ts";
+import { emptyBody } from "../secrets/schemas.ts";
 import {
   dispatchParams,
   dispatchAnswer,
   dispatchListAnswer,
   dispatchListQuery,
-  emptyBody,
   missedAnswer,
   missedBody,
 } from "./schemas.ts";

@@ -1,8 +1,8 @@
 import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
-import { EVENT_TYPES } from "../events/model.ts";
-import type { EventType } from "../events/model.ts";
+import { EVENT_TYPES } from "../../events/model.ts";
+import type { EventType } from "../../events/model.ts";
 
 export const WEBHOOK_STATUSES = ["active", "disabled"] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];

@@ -1,12 +1,12 @@
 import type { Connection } from "mongoose";
 
-import { WEBHOOKS_PER_AGENT } from "../../config/constants.ts";
-import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
-import { ApiError } from "../../http/errors.ts";
-import type { Operation } from "../../http/operation.ts";
-import type { EventType } from "../events/model.ts";
-import type { Subscription, Subscriptions } from "../events/subscriptions.ts";
-import type { WebhookModel, WebhookRecord, WebhookRemovalModel, WebhookRemovalRecord } from "./registration-model.ts";
+import { WEBHOOKS_PER_AGENT } from "../../../config/constants.ts";
+import { isDuplicateKey, withTransaction } from "../../../db/connection.ts";
+import { ApiError } from "../../../http/errors.ts";
+import type { Operation } from "../../../http/operation.ts";
+import type { EventType } from "../../events/model.ts";
+import type { Subscription, Subscriptions } from "../../events/subscriptions.ts";
+import type { WebhookModel, WebhookRecord, WebhookRemovalModel, WebhookRemovalRecord } from "./model.ts";
 
 /** What an agent registers. */
 export interface NewWebhook {

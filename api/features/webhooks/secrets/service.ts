@@ -1,7 +1,7 @@
 import { hkdfSync } from "node:crypto";
 
-import { isDuplicateKey } from "../../db/connection.ts";
-import { ApiError } from "../../http/errors.ts";
+import { isDuplicateKey } from "../../../db/connection.ts";
+import { ApiError } from "../../../http/errors.ts";
 import type { WebhookSecretModel, WebhookSecretRecord } from "./model.ts";
 
 /** The secret that signs, and the next one if there is one. */

@@ -1,9 +1,9 @@
 import { z } from "zod";
 
-import { dataOf, listOf, webUrlSchema } from "../../http/common-schemas.ts";
-import { pageCursor, pageLimit } from "../../http/query-params.ts";
-import { EVENT_TYPES } from "../events/model.ts";
-import { WEBHOOK_STATUSES } from "./registration-model.ts";
+import { dataOf, listOf, webUrlSchema } from "../../../http/common-schemas.ts";
+import { pageCursor, pageLimit } from "../../../http/query-params.ts";
+import { EVENT_TYPES } from "../../events/model.ts";
+import { WEBHOOK_STATUSES } from "./model.ts";
 
 const events = z
   .array(z.enum(EVENT_TYPES))

@@ -1,7 +1,7 @@
-import { defineRoute } from "../../http/define-route.ts";
+import { defineRoute } from "../../../http/define-route.ts";
 import { emptyBody, secretAnswer } from "./schemas.ts";
 import { standardSecretOf } from "./signature.ts";
-import type { WebhookSecrets, WebhookSecretState } from "./secrets.ts";
+import type { WebhookSecrets, WebhookSecretState } from "./service.ts";
 
 /** Dependencies of the routes of the webhook secret. */
 export interface SecretDeps {

@@ -1,15 +1,15 @@
 import type { Connection } from "mongoose";
 
-import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
-import { ApiError } from "../../http/errors.ts";
-import type { Operation } from "../../http/operation.ts";
-import { recordEventId } from "../events/event-id.ts";
-import type { DispatchModel, DispatchRecord } from "../outbox/model.ts";
-import { pingOf, redeliveryOf } from "../outbox/put.ts";
-import type { OutboxWriter } from "../outbox/put.ts";
-import type { DispatchLog } from "./dispatch-log.ts";
-import type { WebhookHealth } from "./health.ts";
-import type { Registrations } from "./registrations.ts";
+import { isDuplicateKey, withTransaction } from "../../../db/connection.ts";
+import { ApiError } from "../../../http/errors.ts";
+import type { Operation } from "../../../http/operation.ts";
+import { recordEventId } from "../../events/event-id.ts";
+import type { DispatchModel, DispatchRecord } from "../../outbox/model.ts";
+import { pingOf, redeliveryOf } from "../../outbox/put.ts";
+import type { OutboxWriter } from "../../outbox/put.ts";
+import type { DispatchLog } from "./log.ts";
+import type { WebhookHealth } from "../registrations/health.ts";
+import type { Registrations } from "../registrations/service.ts";
 
 /** Sends dispatches that their agent asks for (decision 38). */
 export interface Redeliveries {

@@ -1,14 +1,14 @@
 import type { Connection } from "mongoose";
 
-import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
-import { ApiError } from "../../http/errors.ts";
-import { sha256Hex } from "../../lib/ids.ts";
-import type { DispatchModel, DispatchRecord } from "../outbox/model.ts";
-import { redeliveryOf } from "../outbox/put.ts";
-import type { OutboxWriter } from "../outbox/put.ts";
-import type { Registrations } from "./registrations.ts";
+import { isDuplicateKey, withTransaction } from "../../../db/connection.ts";
+import { ApiError } from "../../../http/errors.ts";
+import { sha256Hex } from "../../../lib/ids.ts";
+import type { DispatchModel, DispatchRecord } from "../../outbox/model.ts";
+import { redeliveryOf } from "../../outbox/put.ts";
+import type { OutboxWriter } from "../../outbox/put.ts";
+import type { Registrations } from "../registrations/service.ts";
 import { notActive } from "./redeliveries.ts";
-import type { WebhookRecord } from "./registration-model.ts";
+import type { WebhookRecord } from "../registrations/model.ts";
 
 /** What became of a request to send missed events again. */
 export interface MissedEventsResult {

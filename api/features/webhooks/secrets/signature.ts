@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-import { WEBHOOK_SIGNATURE_TOLERANCE_SECONDS } from "../../config/constants.ts";
+import { WEBHOOK_SIGNATURE_TOLERANCE_SECONDS } from "../../../config/constants.ts";
 
 const mac = (secret: string, timestamp: number | string, rawBody: string): Buffer =>
   createHmac("sha256", secret).update(`${timestamp}.${rawBody}`).digest();

@@ -1,9 +1,9 @@
-import { toUnixSeconds } from "../../lib/clock.ts";
-import type { EventLog } from "../events/log.ts";
-import type { Send } from "../outbox/dispatcher.ts";
-import type { AttemptResult } from "../outbox/model.ts";
-import type { WebhookHealth } from "./health.ts";
-import type { WebhookSecrets } from "./secrets.ts";
+import { toUnixSeconds } from "../../../lib/clock.ts";
+import type { EventLog } from "../../events/log.ts";
+import type { Send } from "../../outbox/dispatcher.ts";
+import type { AttemptResult } from "../../outbox/model.ts";
+import type { WebhookHealth } from "../registrations/health.ts";
+import type { WebhookSecrets } from "../secrets/service.ts";
 import type { WebhookSender } from "./sender.ts";
 
 /** Dependencies of an attempt. */

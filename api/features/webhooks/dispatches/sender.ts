@@ -5,15 +5,15 @@ import {
   SIGNATURE_HEADER,
   STANDARD_HEADERS,
   WEBHOOK_ATTEMPT_TIMEOUT_MS,
-} from "../../config/constants.ts";
-import { untilAborted } from "../../lib/stopping.ts";
-import type { AttemptResult } from "../outbox/model.ts";
-import { checkAddress } from "../../outbound/address-check.ts";
-import { createHostResolver } from "../../outbound/host-resolver.ts";
-import type { ResolveHost } from "../../outbound/host-resolver.ts";
-import { pinnedExchange } from "../../outbound/pinned-exchange.ts";
-import type { PinnedRequest } from "../../outbound/pinned-exchange.ts";
-import { signStandardWebhook, signWebhook } from "./signature.ts";
+} from "../../../config/constants.ts";
+import { untilAborted } from "../../../lib/stopping.ts";
+import type { AttemptResult } from "../../outbox/model.ts";
+import { checkAddress } from "../../../outbound/address-check.ts";
+import { createHostResolver } from "../../../outbound/host-resolver.ts";
+import type { ResolveHost } from "../../../outbound/host-resolver.ts";
+import { pinnedExchange } from "../../../outbound/pinned-exchange.ts";
+import type { PinnedRequest } from "../../../outbound/pinned-exchange.ts";
+import { signStandardWebhook, signWebhook } from "../secrets/signature.ts";
 
 /** A webhook to send. */
 export interface OutgoingWebhook {

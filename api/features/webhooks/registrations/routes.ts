@@ -1,6 +1,6 @@
-import { defineRoute } from "../../http/define-route.ts";
-import { encodeCursor } from "../../http/query-params.ts";
-import type { WebhookRecord } from "./registration-model.ts";
+import { defineRoute } from "../../../http/define-route.ts";
+import { encodeCursor } from "../../../http/query-params.ts";
+import type { WebhookRecord } from "./model.ts";
 import {
   createWebhookBody,
   patchWebhookBody,
@@ -8,8 +8,8 @@ import {
   webhookListAnswer,
   webhookListQuery,
   webhookParams,
-} from "./registration-schemas.ts";
-import type { Registrations } from "./registrations.ts";
+} from "./schemas.ts";
+import type { Registrations } from "./service.ts";
 
 /** Dependencies of the routes of registered webhooks. */
 export interface RegistrationDeps {

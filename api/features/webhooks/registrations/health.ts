@@ -1,9 +1,9 @@
 import type { Connection } from "mongoose";
 
-import { WEBHOOK_DISABLED_AFTER_MS } from "../../config/constants.ts";
-import { withTransaction } from "../../db/connection.ts";
-import type { EventRecorder } from "../events/recorder.ts";
-import type { WebhookModel, WebhookRecord } from "./registration-model.ts";
+import { WEBHOOK_DISABLED_AFTER_MS } from "../../../config/constants.ts";
+import { withTransaction } from "../../../db/connection.ts";
+import type { EventRecorder } from "../../events/recorder.ts";
+import type { WebhookModel, WebhookRecord } from "./model.ts";
 
 /** Where the dispatches of a registration go, and how it has been answering. */
 export interface WebhookHealth {

@@ -1,8 +1,8 @@
 import type { z } from "zod";
 
-import { readPage } from "../../db/pages.ts";
-import { ApiError } from "../../http/errors.ts";
-import type { DispatchModel, DispatchRecord } from "../outbox/model.ts";
+import { readPage } from "../../../db/pages.ts";
+import { ApiError } from "../../../http/errors.ts";
+import type { DispatchModel, DispatchRecord } from "../../outbox/model.ts";
 import type { dispatchListQuery } from "./schemas.ts";
 
 /** A query of an agent to its dispatch log. */
