@@ -1,8 +1,8 @@
 import type { JobDefinition } from "../../jobs/define-job.ts";
-import { embedEntries } from "./embed-pending.ts";
-import type { EmbedEntriesDeps } from "./embed-pending.ts";
-import { sweepExpired } from "./sweep.ts";
-import type { SweepDeps } from "./sweep.ts";
+import { embedEntries } from "./index/embed-pending.ts";
+import type { EmbedEntriesDeps } from "./index/embed-pending.ts";
+import { sweepExpired } from "./entries/sweep.ts";
+import type { SweepDeps } from "./entries/sweep.ts";
 
 const SWEEP_EVERY_MS = 5_000;
 const EMBED_EVERY_MS = 1_000;

@@ -5,18 +5,18 @@ import { defineFeature } from "../feature.ts";
 import type { Embedder } from "../../search/embedding/embedder.ts";
 import type { Encoders } from "../../search/embedding/encoders.ts";
 import type { SearchIndexes } from "../../search/index/search-indexes.ts";
-import { createAuditMemory } from "./audit.ts";
-import { entryFormat, MEMORY_INDEX } from "./entry-format.ts";
-import { createEntryIndex } from "./entry-index.ts";
-import { createMemorySource } from "./index-source.ts";
+import { createAuditMemory } from "./audit/trails.ts";
+import { entryFormat, MEMORY_INDEX } from "./index/entry-format.ts";
+import { createEntryIndex } from "./index/entry-index.ts";
+import { createMemorySource } from "./index/source.ts";
 import { memoryJobs } from "./jobs.ts";
 import type { MemoryQuota } from "./ledger.ts";
 import { memoryModels } from "./model.ts";
-import { createReader } from "./reader.ts";
-import { memoryRoutes } from "./routes.ts";
-import type { MemoryDeps } from "./routes.ts";
-import { createMemorySearch } from "./search.ts";
-import { createMemoryService } from "./service.ts";
+import { createReader } from "./entries/reader.ts";
+import { memoryRoutes } from "./entries/routes.ts";
+import type { MemoryDeps } from "./entries/routes.ts";
+import { createMemorySearch } from "./entries/search.ts";
+import { createMemoryService } from "./entries/service.ts";
 
 /** Dependencies of the memory feature. */
 export interface MemoryModuleDeps {

@@ -1,5 +1,5 @@
 import { defineFeature } from "../feature.ts";
-import type { AuditMemory } from "../memory/audit.ts";
+import type { AuditMemory } from "../memory/audit/trails.ts";
 import type { MessageReader } from "../messages/reader.ts";
 import type { DispatchModel } from "../outbox/model.ts";
 import type { TransactionReader } from "../transactions/reader.ts";

@@ -1,4 +1,4 @@
-import type { AuditMemory } from "../memory/audit.ts";
+import type { AuditMemory } from "../memory/audit/trails.ts";
 import type { MessageReader } from "../messages/reader.ts";
 import type { Attempt, DispatchModel, DispatchRecord } from "../outbox/model.ts";
 import type { ChainMove, TransactionRecord } from "../transactions/model.ts";

@@ -3,7 +3,7 @@ import type { ApiMutant } from "./api-mutant.ts";
 const FAN_OUT = "features/messages/fan-out.ts";
 const SUBSCRIPTIONS = "features/messages/topics.ts";
 const MESSAGES = "features/messages/reader.ts";
-const WRITER = "features/memory/writer.ts";
+const WRITER = "features/memory/entries/writer.ts";
 const TOPICS = "messages/topics.test.ts";
 const DIRECT = "messages/direct.test.ts";
 const ENTRIES = "memory/entries.test.ts";
@@ -41,7 +41,7 @@ export const MESSAGE_FAULTS: ApiMutant[] = [
   },
   {
     fault: "an expired entry is read",
-    file: "features/memory/reader.ts",
+    file: "features/memory/entries/reader.ts",
     from: ".findOne({ _id: entryIdOf(agentId, name), expiresAt: { $gt: now() } }",
     to: ".findOne({ _id: entryIdOf(agentId, name) }",
     tests: [ENTRIES],
@@ -69,7 +69,7 @@ export const MESSAGE_FAULTS: ApiMutant[] = [
   },
   {
     fault: "an audit entry has the payload that was handed over",
-    file: "features/memory/audit.ts",
+    file: "features/memory/audit/trails.ts",
     from: 'const LEFT_OUT: readonly string[] = ["requestPayload", "responsePayload"];',
     to: 'const LEFT_OUT: readonly string[] = ["requestPayload"];',
     tests: ["memory/audit.test.ts"],
@@ -111,14 +111,14 @@ export const MESSAGE_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a version that a compressing proxy made weak is refused",
-    file: "features/memory/conditions.ts",
+    file: "features/memory/entries/conditions.ts",
     from: '(?:(?:W/)?"[1-9]',
     to: '(?:"[1-9]',
     tests: [CONDITIONS],
   },
   {
     fault: "an entry at an unwanted version is written",
-    file: "features/memory/conditions.ts",
+    file: "features/memory/entries/conditions.ts",
     from: "const isUnwanted = unwanted !== undefined &&",
     to: 'const isUnwanted = unwanted === "any" &&',
     tests: [CONDITIONS],

@@ -2,7 +2,7 @@
 import { assert } from "chai";
 
 import { withTransaction } from "../../../api/db/connection.ts";
-import { createAuditMemory } from "../../../api/features/memory/audit.ts";
+import { createAuditMemory } from "../../../api/features/memory/audit/trails.ts";
 import { memoryModels } from "../../../api/features/memory/model.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";

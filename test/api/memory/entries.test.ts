@@ -2,7 +2,7 @@
 import { assert } from "chai";
 
 import { entryIdOf } from "../../../api/features/memory/names.ts";
-import { sweepExpired } from "../../../api/features/memory/sweep.ts";
+import { sweepExpired } from "../../../api/features/memory/entries/sweep.ts";
 import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
 import { limitsWith, movedClock } from "../../fixtures/limits.ts";

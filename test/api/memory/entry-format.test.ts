@@ -5,8 +5,8 @@ import { join } from "node:path";
 
 import { assert } from "chai";
 
-import { entryFormat } from "../../../api/features/memory/entry-format.ts";
-import type { EntryFilter, IndexedEntry } from "../../../api/features/memory/entry-format.ts";
+import { entryFormat } from "../../../api/features/memory/index/entry-format.ts";
+import type { EntryFilter, IndexedEntry } from "../../../api/features/memory/index/entry-format.ts";
 import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
 
 const NOW = new Date("2026-01-01T00:00:00Z");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { assert } from "chai";
 
-import { MEMORY_INDEX } from "../../../api/features/memory/entry-format.ts";
+import { MEMORY_INDEX } from "../../../api/features/memory/index/entry-format.ts";
 import { indexStateModel } from "../../../api/search/index/index-state.ts";
 import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
 import { startTestApi } from "../../fixtures/api.ts";

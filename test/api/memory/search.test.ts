@@ -1,7 +1,7 @@
 // Semantic search over an agent's memory (specification row 26).
 import { assert } from "chai";
 
-import { embedEntries } from "../../../api/features/memory/embed-pending.ts";
+import { embedEntries } from "../../../api/features/memory/index/embed-pending.ts";
 import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 import { limitsWith, movedClock } from "../../fixtures/limits.ts";

@@ -6,7 +6,7 @@ import type { Connection } from "mongoose";
 import { createIndexes } from "../../../../api/db/connection.ts";
 import { listingModel } from "../../../../api/features/listings/model.ts";
 import type { ListingRecord } from "../../../../api/features/listings/model.ts";
-import { embedEntries } from "../../../../api/features/memory/embed-pending.ts";
+import { embedEntries } from "../../../../api/features/memory/index/embed-pending.ts";
 import { memoryModels } from "../../../../api/features/memory/model.ts";
 import type { EntryRecord } from "../../../../api/features/memory/model.ts";
 import { embedPending } from "../../../../api/features/discovery/embed-pending.ts";

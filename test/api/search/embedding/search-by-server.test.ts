@@ -2,7 +2,7 @@
 import { assert } from "chai";
 
 import type { Env } from "../../../../api/config/env.ts";
-import { embedEntries } from "../../../../api/features/memory/embed-pending.ts";
+import { embedEntries } from "../../../../api/features/memory/index/embed-pending.ts";
 import { CATEGORY_TOPICS } from "../../../../api/features/discovery/category-topics.ts";
 import { embedPending } from "../../../../api/features/discovery/embed-pending.ts";
 import { indexStateModel } from "../../../../api/search/index/index-state.ts";

@@ -5,11 +5,11 @@ import {
   MEMORY_LENGTHS,
   MEMORY_TTL_SECONDS,
   MEMORY_VALUE_MAX_BYTES,
-} from "../../config/constants.ts";
-import { dataOf, listOf, timestampOutput } from "../../http/common-schemas.ts";
-import { pageCursor, pageLimit, queryInteger } from "../../http/query-params.ts";
-import { textSchema } from "../../http/text-schema.ts";
-import { AUDIT_NAMESPACE, DEFAULT_NAMESPACE } from "./names.ts";
+} from "../../../config/constants.ts";
+import { dataOf, listOf, timestampOutput } from "../../../http/common-schemas.ts";
+import { pageCursor, pageLimit, queryInteger } from "../../../http/query-params.ts";
+import { textSchema } from "../../../http/text-schema.ts";
+import { AUDIT_NAMESPACE, DEFAULT_NAMESPACE } from "../names.ts";
 
 /** White space, control characters and characters that change the direction of text, as ranges that every reader of JSON Schema knows. */
 const NOT_IN_NAMES = String.raw`\s\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff`;

@@ -1,5 +1,5 @@
-import type { EntryRecord, MemoryModels } from "./model.ts";
-import { endOfEntries } from "./names.ts";
+import type { EntryRecord, MemoryModels } from "../model.ts";
+import { endOfEntries } from "../names.ts";
 
 /** An entry that waits to be embedded. */
 export type PendingEntry = Omit<EntryRecord, "embedding">;

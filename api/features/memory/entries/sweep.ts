@@ -1,8 +1,8 @@
 import type { Connection } from "mongoose";
 
-import { withTransaction } from "../../db/connection.ts";
-import { beginChange, removeEntries } from "./ledger.ts";
-import type { EntryRecord, MemoryModels } from "./model.ts";
+import { withTransaction } from "../../../db/connection.ts";
+import { beginChange, removeEntries } from "../ledger.ts";
+import type { EntryRecord, MemoryModels } from "../model.ts";
 
 const BATCH = 500;
 

@@ -1,7 +1,7 @@
-import { quoted } from "../../search/engine/table-format.ts";
-import type { TableFormat } from "../../search/engine/table-format.ts";
-import type { EntryRecord } from "./model.ts";
-import { afterPrefix } from "./names.ts";
+import { quoted } from "../../../search/engine/table-format.ts";
+import type { TableFormat } from "../../../search/engine/table-format.ts";
+import type { EntryRecord } from "../model.ts";
+import { afterPrefix } from "../names.ts";
 import { textOfValue } from "./search-text.ts";
 
 /** Name of the index of all agents' entries. */

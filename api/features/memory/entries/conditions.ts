@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import { z } from "zod";
 
-import { ApiError, validationError } from "../../http/errors.ts";
+import { ApiError, validationError } from "../../../http/errors.ts";
 
 /** Versions that a header names; `any` for `*`. */
 type Versions = readonly number[] | "any";

@@ -1,9 +1,9 @@
 import type { z } from "zod";
 
-import type { Logger } from "../../lib/logger.ts";
-import { encodeQuery } from "../../search/encode-query.ts";
-import type { Encoders } from "../../search/embedding/encoders.ts";
-import type { EntryIndex } from "./entry-index.ts";
+import type { Logger } from "../../../lib/logger.ts";
+import { encodeQuery } from "../../../search/encode-query.ts";
+import type { Encoders } from "../../../search/embedding/encoders.ts";
+import type { EntryIndex } from "../index/entry-index.ts";
 import type { PresentedEntry } from "./presenter.ts";
 import type { MemoryReader } from "./reader.ts";
 import type { searchBody } from "./schemas.ts";

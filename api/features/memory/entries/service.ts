@@ -1,25 +1,25 @@
 import type { Connection } from "mongoose";
 import type { z } from "zod";
 
-import { MEMORY_RENEWAL_SECONDS, MEMORY_TTL_SECONDS } from "../../config/constants.ts";
-import { withTransaction } from "../../db/connection.ts";
-import { insertPlain } from "../../db/plain-writes.ts";
-import { ApiError, validationError } from "../../http/errors.ts";
-import type { Operation } from "../../http/operation.ts";
-import type { StoredEmbedding } from "../../search/embedding/stored-embedding.ts";
-import type { Embedder } from "../../search/embedding/embedder.ts";
+import { MEMORY_RENEWAL_SECONDS, MEMORY_TTL_SECONDS } from "../../../config/constants.ts";
+import { withTransaction } from "../../../db/connection.ts";
+import { insertPlain } from "../../../db/plain-writes.ts";
+import { ApiError, validationError } from "../../../http/errors.ts";
+import type { Operation } from "../../../http/operation.ts";
+import type { StoredEmbedding } from "../../../search/embedding/stored-embedding.ts";
+import type { Embedder } from "../../../search/embedding/embedder.ts";
 import { requireVersion } from "./conditions.ts";
 import type { Condition } from "./conditions.ts";
-import { beginChange, removeEntries } from "./ledger.ts";
-import type { MemoryQuota } from "./ledger.ts";
-import type { EntryRecord, MemoryModels } from "./model.ts";
-import { AUDIT_NAMESPACE, entryIdOf } from "./names.ts";
-import type { EntryName } from "./names.ts";
+import { beginChange, removeEntries } from "../ledger.ts";
+import type { MemoryQuota } from "../ledger.ts";
+import type { EntryRecord, MemoryModels } from "../model.ts";
+import { AUDIT_NAMESPACE, entryIdOf } from "../names.ts";
+import type { EntryName } from "../names.ts";
 import { presentEntry } from "./presenter.ts";
 import type { PresentedEntry } from "./presenter.ts";
 import type { MemoryReader } from "./reader.ts";
 import type { importBody, writeBody } from "./schemas.ts";
-import { meaningOf } from "./search-text.ts";
+import { meaningOf } from "../index/search-text.ts";
 import { createWriter } from "./writer.ts";
 import type { EntryDraft, Written } from "./writer.ts";
 

@@ -1,15 +1,15 @@
-import type { Logger } from "../../lib/logger.ts";
-import { DeadlineExceededError, withTimeout } from "../../lib/timeout.ts";
-import { vectorOf } from "../../search/embedding/vectors.ts";
-import { withinLimit } from "../../search/encode-query.ts";
-import type { SearchQuery } from "../../search/engine/match.ts";
-import { matcherOf } from "../../search/engine/unindexed.ts";
-import { IndexUnavailableError } from "../../search/index/index-reader.ts";
-import type { IndexReader } from "../../search/index/index-reader.ts";
+import type { Logger } from "../../../lib/logger.ts";
+import { DeadlineExceededError, withTimeout } from "../../../lib/timeout.ts";
+import { vectorOf } from "../../../search/embedding/vectors.ts";
+import { withinLimit } from "../../../search/encode-query.ts";
+import type { SearchQuery } from "../../../search/engine/match.ts";
+import { matcherOf } from "../../../search/engine/unindexed.ts";
+import { IndexUnavailableError } from "../../../search/index/index-reader.ts";
+import type { IndexReader } from "../../../search/index/index-reader.ts";
 import { entryFormat, indexedEntryOf } from "./entry-format.ts";
 import type { EntryFilter, IndexedEntry } from "./entry-format.ts";
-import { indexedChangeId } from "./model.ts";
-import type { EntryRecord, MemoryModels } from "./model.ts";
+import { indexedChangeId } from "../model.ts";
+import type { EntryRecord, MemoryModels } from "../model.ts";
 
 /** Dependencies of the index. */
 export interface EntryIndexDeps {

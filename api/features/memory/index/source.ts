@@ -1,16 +1,16 @@
 import type { Connection } from "mongoose";
 
-import { writePlain } from "../../db/plain-writes.ts";
-import { vectorOf } from "../../search/embedding/vectors.ts";
-import type { StoredDocument } from "../../search/engine/search-table.ts";
-import { watchFrom } from "../../search/index/change-batches.ts";
-import type { IndexSource, TableInUse } from "../../search/index/index-source.ts";
-import { isMostlyEmbedded } from "../../search/index/pending-share.ts";
+import { writePlain } from "../../../db/plain-writes.ts";
+import { vectorOf } from "../../../search/embedding/vectors.ts";
+import type { StoredDocument } from "../../../search/engine/search-table.ts";
+import { watchFrom } from "../../../search/index/change-batches.ts";
+import type { IndexSource, TableInUse } from "../../../search/index/index-source.ts";
+import { isMostlyEmbedded } from "../../../search/index/pending-share.ts";
 import { entryFormat, indexedEntryOf, MEMORY_FORMAT, MEMORY_INDEX } from "./entry-format.ts";
 import type { IndexedEntry } from "./entry-format.ts";
-import { REMOVALS_KEPT_MS } from "./ledger.ts";
-import { indexedChangeId } from "./model.ts";
-import type { EntryRecord, MemoryModels, MemoryTotalsRecord } from "./model.ts";
+import { REMOVALS_KEPT_MS } from "../ledger.ts";
+import { indexedChangeId } from "../model.ts";
+import type { EntryRecord, MemoryModels, MemoryTotalsRecord } from "../model.ts";
 
 /** Dependencies of the source. */
 export interface MemorySourceDeps {

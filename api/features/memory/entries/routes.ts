@@ -2,8 +2,8 @@ import { Readable } from "node:stream";
 
 import { z } from "zod";
 
-import { defineRoute } from "../../http/define-route.ts";
-import { encodeCursor } from "../../http/query-params.ts";
+import { defineRoute } from "../../../http/define-route.ts";
+import { encodeCursor } from "../../../http/query-params.ts";
 import { conditionOf, etagHeader, etagOf, ifMatchHeader, writeHeaders } from "./conditions.ts";
 import { exportLines } from "./export.ts";
 import type { MemoryReader } from "./reader.ts";

@@ -1,10 +1,10 @@
 import type { QueryFilter } from "mongoose";
 
-import { PAGE_BYTES } from "../../db/pages.ts";
-import { ApiError } from "../../http/errors.ts";
-import type { AuditRecord, EarlierVersionRecord, EntryRecord, EntryVersion, MemoryModels } from "./model.ts";
-import { AUDIT_NAMESPACE, entryIdOf, keyRange } from "./names.ts";
-import type { EntryName } from "./names.ts";
+import { PAGE_BYTES } from "../../../db/pages.ts";
+import { ApiError } from "../../../http/errors.ts";
+import type { AuditRecord, EarlierVersionRecord, EntryRecord, EntryVersion, MemoryModels } from "../model.ts";
+import { AUDIT_NAMESPACE, entryIdOf, keyRange } from "../names.ts";
+import type { EntryName } from "../names.ts";
 import { presentAudit, presentEntry, presentVersion } from "./presenter.ts";
 import type { PresentedEntry, PresentedVersion } from "./presenter.ts";
 

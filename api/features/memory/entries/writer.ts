@@ -1,16 +1,16 @@
 import type { ClientSession, Connection } from "mongoose";
 
-import { MEMORY_VERSIONS } from "../../config/constants.ts";
-import { withTransaction } from "../../db/connection.ts";
-import { BY_ID, insertPlain, writePlain } from "../../db/plain-writes.ts";
-import type { StoredEmbedding } from "../../search/embedding/stored-embedding.ts";
+import { MEMORY_VERSIONS } from "../../../config/constants.ts";
+import { withTransaction } from "../../../db/connection.ts";
+import { BY_ID, insertPlain, writePlain } from "../../../db/plain-writes.ts";
+import type { StoredEmbedding } from "../../../search/embedding/stored-embedding.ts";
 import { requireVersion } from "./conditions.ts";
 import type { Condition } from "./conditions.ts";
-import { beginChange, count } from "./ledger.ts";
-import type { MemoryQuota } from "./ledger.ts";
-import type { EarlierVersionRecord, EntryRecord, MemoryModels } from "./model.ts";
-import { entryIdOf } from "./names.ts";
-import type { EntryName } from "./names.ts";
+import { beginChange, count } from "../ledger.ts";
+import type { MemoryQuota } from "../ledger.ts";
+import type { EarlierVersionRecord, EntryRecord, MemoryModels } from "../model.ts";
+import { entryIdOf } from "../names.ts";
+import type { EntryName } from "../names.ts";
 
 /** An entry to write. */
 export interface EntryDraft extends EntryName {

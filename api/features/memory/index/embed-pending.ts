@@ -1,13 +1,13 @@
 import type { Connection } from "mongoose";
 
-import { withTransaction } from "../../db/connection.ts";
-import { BY_ID, writePlain } from "../../db/plain-writes.ts";
-import { embedAll } from "../../search/embedding/embed-batch.ts";
-import type { Embedded } from "../../search/embedding/embed-batch.ts";
-import type { SentenceEncoder } from "../../search/embedding/encoder.ts";
-import { toBytes } from "../../search/embedding/vectors.ts";
-import { beginChange } from "./ledger.ts";
-import type { MemoryModels } from "./model.ts";
+import { withTransaction } from "../../../db/connection.ts";
+import { BY_ID, writePlain } from "../../../db/plain-writes.ts";
+import { embedAll } from "../../../search/embedding/embed-batch.ts";
+import type { Embedded } from "../../../search/embedding/embed-batch.ts";
+import type { SentenceEncoder } from "../../../search/embedding/encoder.ts";
+import { toBytes } from "../../../search/embedding/vectors.ts";
+import { beginChange } from "../ledger.ts";
+import type { MemoryModels } from "../model.ts";
 import { pendingInTurns } from "./pending-turns.ts";
 import type { PendingEntry } from "./pending-turns.ts";
 import { meaningOf } from "./search-text.ts";

@@ -1,5 +1,5 @@
-import type { AuditRecord, EntryRecord, EntryVersion } from "./model.ts";
-import { AUDIT_NAMESPACE } from "./names.ts";
+import type { AuditRecord, EntryRecord, EntryVersion } from "../model.ts";
+import { AUDIT_NAMESPACE } from "../names.ts";
 
 const parsed = (json: string): unknown => JSON.parse(json) as unknown;
 

@@ -1,5 +1,5 @@
 import type { MemoryReader } from "./reader.ts";
-import { AUDIT_NAMESPACE } from "./names.ts";
+import { AUDIT_NAMESPACE } from "../names.ts";
 
 const PAGE_ENTRIES = 100;
 

@@ -1,10 +1,10 @@
-import { extendLengths } from "../../db/lengths.ts";
-import { insertPlain } from "../../db/plain-writes.ts";
-import type { AuditedEvent, AuditTrail } from "../events/audit-trail.ts";
-import type { AuditRecord, MemoryModels } from "./model.ts";
-import { AUDIT_NAMESPACE, entryIdOf, keyRange } from "./names.ts";
-import { presentAudit } from "./presenter.ts";
-import type { PresentedEntry } from "./presenter.ts";
+import { extendLengths } from "../../../db/lengths.ts";
+import { insertPlain } from "../../../db/plain-writes.ts";
+import type { AuditedEvent, AuditTrail } from "../../events/audit-trail.ts";
+import type { AuditRecord, MemoryModels } from "../model.ts";
+import { AUDIT_NAMESPACE, entryIdOf, keyRange } from "../names.ts";
+import { presentAudit } from "../entries/presenter.ts";
+import type { PresentedEntry } from "../entries/presenter.ts";
 
 /** What agents hand each other can be as large as a body, and the transaction has it. The trail has only its hashes. */
 const LEFT_OUT: readonly string[] = ["requestPayload", "responsePayload"];
