@@ -1,6 +1,6 @@
 import { zeroAddress } from "viem";
 import type { Address } from "viem";
-import { getBalance, getGasPrice, readContract } from "viem/actions";
+import { getBalance, getBlock, getGasPrice, readContract } from "viem/actions";
 
 import { RefusedError } from "./errors.ts";
 import { escrowAbi, resolverAbi } from "./generated/abis.ts";
@@ -12,6 +12,9 @@ import type { Wallet } from "./wallet.ts";
  * can dispute.
  */
 export const MIN_GASLESS_DISPUTE_WINDOW = 3_600;
+
+/** Longest time for which a gasless deal is signed, in seconds: the 15 minutes of a quote, and one for clocks that differ. */
+const LONGEST_VALIDITY = 960;
 
 /** Something that a signer should know, and that doesn't keep the wallet from signing. */
 export interface FundingWarning {
@@ -65,6 +68,19 @@ export function requireGaslessWindow({ disputeWindow }: Pick<EscrowTerms, "dispu
   throw new RefusedError(
     `no gasless funding is signed for a dispute window of ${disputeWindow} s: check out with gasless: true, or with a ` +
       `disputeWindow of at least ${MIN_GASLESS_DISPUTE_WINDOW} s`,
+  );
+}
+
+/**
+ * The longer a signature is valid, the longer a relayer can wait for other resolvers.
+ * @throws RefusedError for an end that is later than that of a quote
+ */
+export async function requireShortValidity(wallet: Wallet, validBefore: bigint): Promise<void> {
+  const { timestamp } = await getBlock(wallet);
+  const now = Math.max(Math.floor(Date.now() / 1_000), Number(timestamp));
+  if (validBefore <= BigInt(now + LONGEST_VALIDITY)) return;
+  throw new RefusedError(
+    `no gasless funding is signed until ${validBefore} (unix seconds): a quote ends by ${now + LONGEST_VALIDITY}`,
   );
 }
 

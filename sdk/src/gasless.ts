@@ -3,7 +3,12 @@ import type { Address, Hex, TypedDataDomain } from "viem";
 import { readContract } from "viem/actions";
 
 import { RefusedError } from "./errors.ts";
-import { requireGaslessWindow, requireKnownResolvers, warnWithoutEther } from "./gasless-safety.ts";
+import {
+  requireGaslessWindow,
+  requireKnownResolvers,
+  requireShortValidity,
+  warnWithoutEther,
+} from "./gasless-safety.ts";
 import type { OnFundingWarning } from "./gasless-safety.ts";
 import { escrowAbi } from "./generated/abis.ts";
 import type { EscrowTerms, FundingAuthorization } from "./terms.ts";
@@ -58,7 +63,7 @@ export function authorizationNonce(chainId: number, escrowContract: Address, ter
 
 /**
  * Signs an EIP-3009 `ReceiveWithAuthorization` for the deposit. The buyer needs neither gas nor an approval.
- * @throws RefusedError if the wallet isn't the buyer's, the dispute window is under an hour, a resolver transfer is
+ * @throws RefusedError if the wallet isn't the buyer's, the dispute window is under an hour, the signature would outlast a quote, a resolver transfer is
  * pending or the resolver contract can't be read, or the token doesn't support EIP-3009 (WETH)
  */
 export async function signFunding(
@@ -74,6 +79,7 @@ export async function signFunding(
   }
   requireGaslessWindow(terms);
   await requireKnownResolvers(wallet, escrowContract);
+  await requireShortValidity(wallet, validBefore);
   await warnWithoutEther(wallet, terms, onWarning);
   const signature = await wallet.signTypedData({
     account,

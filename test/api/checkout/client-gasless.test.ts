@@ -61,13 +61,14 @@ describe("the client's signature for a gasless deal", () => {
       criteriaHash: bytes(),
     };
   }
-  function sign(disputeWindow = HOUR) {
+  const quoteEnd = () => BigInt(Math.floor(Date.now() / 1_000) + 900);
+  function sign(disputeWindow = HOUR, validBefore = quoteEnd()) {
     const warnings: FundingWarning[] = [];
     const onWarning = (warning: FundingWarning) => {
       warnings.push(warning);
     };
     const { escrow } = chain.deployment;
-    const options = { validBefore: 2_000_000_000n, onWarning };
+    const options = { validBefore, onWarning };
     return { warnings, result: signFunding(wallet(), escrow, termsWith(disputeWindow), options) };
   }
   async function refused(part: RegExp, disputeWindow = HOUR): Promise<void> {
@@ -99,7 +100,7 @@ describe("the client's signature for a gasless deal", () => {
     await refused(/can't be read/);
     door.isOpen = true;
     // An address without code has no resolver either.
-    const options = { validBefore: 2_000_000_000n };
+    const options = { validBefore: quoteEnd() };
     const nowhere = privateKeyToAddress(generatePrivateKey());
     await rejectionOf(signFunding(wallet(), nowhere, termsWith(HOUR), options), RefusedError);
     assert.strictEqual(signed, 0);
@@ -109,6 +110,13 @@ describe("the client's signature for a gasless deal", () => {
     await refused(/dispute window of 300 s/, 300n);
     await refused(/dispute window of 3599 s/, HOUR - 1n);
     await sign(HOUR).result;
+  });
+
+  it("[D13] isn't given for longer than a quote lasts", async () => {
+    const error = await rejectionOf(sign(HOUR, quoteEnd() + 90n).result, RefusedError);
+    assert.match(error.message, /a quote ends by \d+/);
+    assert.strictEqual(signed, 0, "nothing is signed");
+    assert.isString((await sign(HOUR, quoteEnd() + 30n).result).signature);
   });
 
   it("[D13] warns a buyer without ether that it can't dispute, and signs", async () => {
