@@ -3,14 +3,14 @@ import type { Connection, Model } from "mongoose";
 
 import type { CallClass, RateClass } from "../../config/constants.ts";
 
-/** An API key, stored as its hash (decision 21). A revoked key is removed. */
+/** An API key, stored as its hash. A revoked key is removed. */
 export interface StoredKey {
   /** Key id, `key_…`. */
   id: string;
   /** SHA-256 of the key. */
   hash: string;
   createdAt: Date;
-  /** When the key ends; null if it doesn't. */
+  /** When the key expires; null if it doesn't. */
   expiresAt: Date | null;
   suspendedUntil: Date | null;
   /** Times of the calls in the last window, by class, oldest first. */
@@ -25,15 +25,15 @@ export interface Reservation {
   type: CallClass;
   /** Midnight UTC of the day on which the call began: it counts for that day. */
   day: Date;
-  /** When the reservation expires, because the process that made it has died. */
+  /** When the reservation expires, in case its process has died. */
   until: Date;
   /** Whether it holds a prepaid call instead of one of the day's budget. */
   prepaid: boolean;
-  /** Whether there was neither: the call is served only if it is paid for. Missing counts as false. */
+  /** Whether neither was left: the call is served only if it is paid for. Missing counts as false. */
   exhausted?: boolean;
 }
 
-/** What became of the latest call of an agent. */
+/** The admission decision about an agent's latest call. */
 export interface CallRecord {
   id: string;
   keyId: string;
@@ -66,18 +66,18 @@ export interface AccessRecord {
   score: number;
   scoreBlock: number;
   keys: StoredKey[];
-  /** Rises with every change that may end a key, which open streams watch for. */
+  /** Rises with every change that may end a key. Open streams watch it. */
   keysVersion: number;
   /** Midnight UTC of the day that `used` counts. */
   day: Date;
   /** Settled calls of the day that drew on its budget. */
   used: Record<CallClass, number>;
-  /** Settled calls of the day that didn't: prepaid calls, and calls after the budget. */
+  /** Settled calls of the day that didn't draw on its budget: prepaid calls, and paid calls past the budget. */
   beyondBudget: number;
   /** Settled calls of the month's earlier days. */
   earlier: number;
   reservations: Reservation[];
-  /** Prepaid calls (decision 46). They never expire. */
+  /** Prepaid calls. They never expire. */
   prepaid: Record<CallClass, number>;
   call: CallRecord | null;
 }
@@ -95,7 +95,7 @@ export interface ClientWindowRecord {
   expiresAt: Date;
 }
 
-/** The collections of the door. */
+/** The collections of admission. */
 export interface AccessModels {
   access: Model<AccessRecord>;
   clientWindows: Model<ClientWindowRecord>;
@@ -104,7 +104,7 @@ export interface AccessModels {
 const required = { required: true } as const;
 const options = { versionKey: false, strict: "throw" } as const;
 
-// Pipeline updates write these records, and Mongoose doesn't check those, so only what it needs is declared.
+// Pipeline updates write these records. Mongoose doesn't check those, so the schema declares only the fields it needs.
 const accessSchema = new Schema<AccessRecord>(
   {
     _id: { type: String, ...required },

@@ -1,18 +1,18 @@
-// The updates of an agent's access record, as aggregation pipelines: MongoDB runs each as one atomic step, with its own
-// clock, so several processes count exactly. `scratch` holds values between the stages and isn't stored.
+// Updates of an agent's access record, as aggregation pipelines. MongoDB runs each as one atomic step, with its own clock,
+// so several processes count exactly. `scratch` holds values between the stages and isn't stored.
 
 import { RATE_WINDOW_MS, SUSPENSION, TIERS } from "../../config/constants.ts";
 import type { CallClass, RateClass } from "../../config/constants.ts";
 import { byCallClass } from "./tiers.ts";
 
-/** A stage of an update. */
+/** A stage of an update pipeline. */
 export type Stage = Record<string, unknown>;
 
 /** Reservations whose calls have ended. */
 export interface Settled {
-  /** Their calls were served and count. */
+  /** Ids of calls that were served and count. */
   served: readonly string[];
-  /** Their calls count nothing. */
+  /** Ids of calls that don't count. */
   released: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export interface Asking {
   offsetMs: number;
 }
 
-/** The current time by the database's clock. Tests move it by an offset. */
+/** The current time by the database's clock. Tests shift it by an offset. */
 export function databaseNow(offsetMs: number): unknown {
   return offsetMs === 0 ? "$$NOW" : { $add: ["$$NOW", offsetMs] };
 }
@@ -45,7 +45,7 @@ const monthOf = (date: unknown) => ({ $dateTrunc: { date, unit: "month" } });
 const later = (ms: number) => ({ $add: ["$scratch.now", ms] });
 const within = (times: unknown, ms: number) => filter(times, { $gt: ["$$item", later(-ms)] });
 
-/** Ends the reservations that have been settled or have expired, and begins a new day at midnight UTC. */
+/** Removes settled and expired reservations, and starts a new day at midnight UTC. */
 function settle({ served, released }: Settled): Stage[] {
   const isNewDay = { $ne: ["$day", "$scratch.day"] };
   const isSameMonth = (date: unknown) => ({ $eq: [monthOf(date), monthOf("$scratch.day")] });
@@ -58,7 +58,7 @@ function settle({ served, released }: Settled): Stage[] {
     {
       $set: {
         "scratch.before": "$reservations",
-        // A clock that goes back doesn't bring back an earlier day's budget.
+        // If the clock goes back, the day doesn't: an earlier day's budget isn't restored.
         "scratch.day": { $max: ["$day", { $dateTrunc: { date: "$scratch.now", unit: "day" } }] },
         reservations: filter("$reservations", { $not: [isOver] }),
       },
@@ -105,7 +105,7 @@ function settle({ served, released }: Settled): Stage[] {
   ];
 }
 
-/** Settles calls without a new one. */
+/** Settles calls without admitting a new one. */
 export function settlementUpdate(settled: Settled, offsetMs: number): Stage[] {
   return [{ $set: { "scratch.now": databaseNow(offsetMs) } }, ...settle(settled), { $unset: "scratch" }];
 }
@@ -126,7 +126,7 @@ const refusals = {
   ],
 };
 const isNowSuspended = all(isLimited, { $gte: [{ $size: "$scratch.refusals" }, SUSPENSION.refusals] });
-/** What the refusals change in the key. */
+/** Fields of the key that the refusals change. */
 const refusedKey = {
   $cond: [isNowSuspended, { suspendedUntil: later(SUSPENSION.forMs), refusals: [] }, { refusals: "$scratch.refusals" }],
 };
@@ -142,7 +142,7 @@ const withKey = (keyHash: string) => ({
   },
 });
 
-/** Counts an answer of 429 towards the suspension of a key that neither has ended nor is suspended (decision 34). */
+/** Counts an answer of 429 towards the suspension of a key that neither has expired nor is suspended. */
 export function refusalUpdate(keyHash: string, offsetMs: number): Stage[] {
   return [
     { $set: { "scratch.now": databaseNow(offsetMs), "scratch.key": keyWith(keyHash) } },
@@ -154,7 +154,7 @@ export function refusalUpdate(keyHash: string, offsetMs: number): Stage[] {
   ];
 }
 
-/** The budget by the agent's score. */
+/** The budget, multiplied by the tier of the agent's score. */
 export function budgetLimit(base: number): unknown {
   const branches = TIERS.filter(({ minScore }) => Number.isFinite(minScore)).map(({ minScore, multiplier }) => ({
     case: { $gte: ["$score", minScore] },
@@ -163,7 +163,7 @@ export function budgetLimit(base: number): unknown {
   return { $switch: { branches, default: base } };
 }
 
-/** Decides about a call, counts it and says what was decided in `call`. */
+/** Decides about a call, counts it and stores the decision in `call`. */
 export function admissionUpdate({ callId, keyHash, window, budget, settled, leaseMs, offsetMs }: Asking): Stage[] {
   const path = window?.rateClass ?? "general";
   const withBudget = (type: CallClass) => [

@@ -6,16 +6,16 @@ import { clientOf } from "../../lib/client-address.ts";
 import { databaseNow } from "./access-update.ts";
 import type { Stage } from "./access-update.ts";
 
-/** Sliding windows by client address (section 8.2). */
+/** Sliding windows by client address. */
 export interface ClientWindows {
   /** Counts a call, unless the window is full. */
   count(rateClass: ClientClass, ip: string): Promise<Pick<ClientWindowRecord, "times" | "admitted" | "at">>;
 }
 
-/** Two processes may create the same record at the same moment: the one that loses tries again. */
+/** Two processes may create the same record at the same time: the loser retries. */
 const ATTEMPTS = 3;
 
-/** Windows stored in the database. */
+/** Creates windows that are stored in the database. */
 export function createClientWindows(
   { clientWindows }: Pick<AccessModels, "clientWindows">,
   limits: Readonly<Record<ClientClass, number>>,
@@ -29,7 +29,7 @@ export function createClientWindows(
           const record = await clientWindows.collection.findOneAndUpdate(
             { _id: `${rateClass}:${clientOf(ip)}` as never },
             update,
-            // A counter that a failover loses costs nobody anything, so one member's confirmation is enough.
+            // A counter lost in a failover does no harm, so one member's acknowledgement is enough.
             { upsert: true, returnDocument: "after", writeConcern: { w: 1 } },
           );
           if (record === null) throw new Error("The window of a client was neither found nor created");

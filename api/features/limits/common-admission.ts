@@ -5,34 +5,34 @@ import { budgetLimit, databaseNow } from "./access-update.ts";
 import type { Asking, Stage } from "./access-update.ts";
 import { resetAfter, tierOf } from "./tiers.ts";
 
-/** A call that may be admitted by {@link commonAdmission}: it has a window of its key. */
+/** A call for {@link commonAdmission}: one that is limited by key. */
 export type CommonAsking = Asking & {
   window: { rateClass: RateClass; limit: number };
   /** Midnight UTC of today, by this process's clock. */
   day: Date;
-  /** Class of the served calls that are settled along; all of them began today and count towards the budget. */
+  /** Class of the served calls that this update also settles. All of them began today and count towards the budget. */
   servedType: CallClass | undefined;
 };
 
-/** What a common admission returns of the record. */
+/** Fields of the record that a common admission returns. */
 export type CommonRecord = Pick<AccessRecord, "_id" | "walletAddress" | "score" | "used"> & {
   keys: Pick<AccessRecord["keys"][number], "id" | "hash" | "windows">[];
   reservations: Pick<AccessRecord["reservations"][number], "type" | "day" | "prepaid" | "exhausted">[];
 };
 
 /**
- * Admits a call in the common case, for a fraction of what `admissionUpdate` costs: the key neither ends nor was suspended,
- * its window and the day's budget have room, the day has not changed and no reservation has expired. The filter makes
- * sure of all that by the database's clock, in the same atomic step. Where it can't tell, it finds nothing, and
- * `admissionUpdate` decides: it alone refuses.
+ * Admits a call in the common case, for a fraction of the cost of `admissionUpdate`: the key neither expires nor was
+ * suspended, its window and the day's budget have room, the day hasn't changed and no reservation has expired. The filter
+ * checks all that by the database's clock, in the same atomic step. If it can't decide, it matches nothing, and
+ * `admissionUpdate` decides. Only that one refuses calls.
  */
 export function commonAdmission(asking: CommonAsking) {
   const { keyHash, window, budget, offsetMs, day } = asking;
   const path = `windows.${window.rateClass}`;
-  // The earliest moment at which something else than this call changes the record's counts.
+  // The earliest time at which a reservation expires or the day ends.
   const nextChange = { $min: { $concatArrays: ["$reservations.until", [resetAfter(day)]] } };
   const isUnchanged = { $lt: [databaseNow(offsetMs), nextChange] };
-  // Counts every reservation, those of other classes and of ended calls too: never too few.
+  // Counts every reservation, also those of other classes and of ended calls, so it never counts too few.
   const hasBudget = budget && {
     $lt: [{ $add: [`$used.${budget.type}`, { $size: "$reservations" }] }, budgetLimit(budget.base)],
   };
@@ -43,7 +43,7 @@ export function commonAdmission(asking: CommonAsking) {
           hash: keyHash,
           expiresAt: null,
           suspendedUntil: null,
-          // Counts the calls that have left the window too: never too few.
+          // Counts also calls that have left the window, so it never counts too few.
           [`${path}.${window.limit - 1}`]: { $exists: false },
         },
       },
@@ -70,7 +70,7 @@ export function commonAdmission(asking: CommonAsking) {
   };
 }
 
-/** The keys, with the call in the window of its key. */
+/** The keys, with the call added to the window of its key. */
 function countedKeys({ keyHash, window: { rateClass }, offsetMs }: CommonAsking) {
   const now = databaseNow(offsetMs);
   const recent = {
@@ -87,7 +87,7 @@ function countedKeys({ keyHash, window: { rateClass }, offsetMs }: CommonAsking)
   };
 }
 
-/** The reservations without those of served calls and with that of this call; the served calls count. */
+/** Replaces the reservations of served calls with that of this call, and counts the served calls as used. */
 function settledAndReserved({ callId, budget, settled, leaseMs, offsetMs, day, servedType }: CommonAsking) {
   const { served } = settled;
   const open =
@@ -100,7 +100,7 @@ function settledAndReserved({ callId, budget, settled, leaseMs, offsetMs, day, s
     ...(servedType === undefined
       ? {}
       : {
-          // A reservation that is missing has expired before, and its call counts nothing.
+          // A missing reservation has expired, and its call doesn't count.
           [`used.${servedType}`]: {
             $add: [`$used.${servedType}`, { $subtract: [{ $size: "$reservations" }, { $size: open }] }],
           },
@@ -111,7 +111,7 @@ function settledAndReserved({ callId, budget, settled, leaseMs, offsetMs, day, s
   };
 }
 
-/** How many calls of the day's budget are used without the admitted one, and how many it has. */
+/** Calls used of the day's budget, without the admitted one, and the budget itself. */
 export function budgetOfRecord(
   { used, reservations, score }: CommonRecord,
   { type, base }: NonNullable<Asking["budget"]>,

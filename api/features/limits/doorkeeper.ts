@@ -37,21 +37,21 @@ export interface DoorkeeperDeps {
   offsetMs: () => number;
 }
 
-/** Longer than any call takes. After it, the reservation of a process that died is free again. */
+/** Longer than any call takes. After that, the reservation of a dead process expires. */
 export const RESERVATION_LEASE_MS = 120_000;
 
 const RANDOM_BYTES = 6;
 
 /**
- * Counters that a failover loses cost nobody anything, so one member's confirmation is enough. Keys themselves are
- * issued and revoked by majority writes.
+ * Counters lost in a failover do no harm, so one member's acknowledgement is enough. Keys are issued and revoked by
+ * majority writes.
  */
 const ADMISSION_OPTIONS = { returnDocument: "after", writeConcern: { w: 1 } } as const;
 
-/** What the database says about a call. */
+/** The database's decision about a call. */
 type Decision = Pick<AccessRecord, "_id" | "walletAddress"> & { call: CallRecord };
 
-/** Keys, limits and budgets in the database. An ordinary call of a key takes one round trip; a refusal takes two. */
+/** Checks keys, limits and budgets in the database. An ordinary call of a key takes one round trip; a refusal takes two. */
 export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
   const { models, windows, settlements, countRefusal, onPrepaid, limits, offsetMs } = deps;
   const { rateLimits, budgets } = limits;
@@ -66,7 +66,7 @@ export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
     return state;
   }
 
-  /** Counts a call for its client's address. A refusal also counts for the key that the call presents. */
+  /** Counts a call for its client's address. A refusal also counts towards the suspension of the presented key. */
   async function countKeyedClient(
     rateClass: ClientClass,
     ip: string,
@@ -80,7 +80,7 @@ export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
     }
   }
 
-  /** Refuses a request without a valid key. Such requests count for the client's address, so keys can't be tried fast. */
+  /** Refuses a request without a valid key. Such requests count for the client's address, which slows down guessing of keys. */
   async function refuseStranger(
     { auth, ip }: Pick<AdmissionRequest, "auth" | "ip">,
     counted: RateState | undefined,
@@ -121,7 +121,7 @@ export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
     }
   }
 
-  /** Admits a call in the common case; undefined if another case may apply. */
+  /** Admits a call in the common case; undefined if `decideFully` has to decide. */
   async function admitCommon(asking: Asking, waiting: Waiting | undefined): Promise<Decision | undefined> {
     const { callId, keyHash, window, budget } = asking;
     const day = dayOf(new Date(Date.now() + asking.offsetMs));
@@ -158,7 +158,7 @@ export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
     };
   }
 
-  /** Decides about a call in every case. */
+  /** Decides about any call; undefined if no agent has the key. */
   async function decideFully(asking: Asking): Promise<Decision | undefined> {
     const found = await models.access.collection.findOneAndUpdate(
       { "keys.hash": asking.keyHash },
@@ -235,7 +235,7 @@ function stateOf(limit: number, calls: number, last: Date | undefined, at: Date)
   };
 }
 
-/** @param first the oldest call in the window: when it leaves, one call is free again */
+/** @param first the oldest call in the window: when it leaves, there is room for one call */
 function tooMany(rateClass: RateClass, state: RateState, first: Date | undefined, at: Date): ApiError {
   const freeAt = new Date((first ?? at).getTime() + RATE_WINDOW_MS);
   const countedBy = isClientClass(rateClass) ? "address" : "key";
@@ -250,7 +250,7 @@ function secondsBetween(from: Date, to: Date): number {
   return Math.max(0, Math.ceil((to.getTime() - from.getTime()) / 1_000));
 }
 
-/** Seconds until a call leaves its window. Never more than a window, even if the database's clock has gone back. */
+/** Seconds until a call leaves its window. At most the length of a window, even if the database's clock has gone back. */
 function secondsLeft(call: Date, at: Date): number {
   return Math.min(RATE_WINDOW_MS / 1_000, secondsBetween(at, new Date(call.getTime() + RATE_WINDOW_MS)));
 }

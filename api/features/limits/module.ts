@@ -29,7 +29,7 @@ export interface LimitsModuleDeps {
   metrics: Pick<Metrics, "addCounter">;
 }
 
-/** Takes the scores that budgets are multiplied by. It exists before the feature, because standings need it. */
+/** Creates the copies of scores that multiply budgets. Separate from the feature, because standings need them first. */
 export function scoreCopiesOf(connection: Connection): ScoreCopies {
   return createScoreCopies(accessModels(connection));
 }

@@ -3,8 +3,8 @@ import type { AccessModels } from "./access-model.ts";
 import { refusalUpdate } from "./access-update.ts";
 
 /**
- * Counts an answer of 429 towards the suspension of a key (section 8.2, decision 34). For answers that the key's own
- * window didn't give: that counts in the same step. Never throws.
+ * Counts an answer of 429 towards the suspension of a key. Not for answers of the key's own window, which admission counts
+ * itself. Never throws.
  */
 export type CountRefusal = (keyHash: string) => Promise<void>;
 
@@ -12,14 +12,14 @@ export type CountRefusal = (keyHash: string) => Promise<void>;
 export interface RefusalsDeps {
   models: Pick<AccessModels, "access">;
   offsetMs: () => number;
-  /** Called with the error when the database couldn't be reached. The answer isn't counted then. */
+  /** Called with the error if the write fails. It may then be uncounted. */
   onFailure: (error: unknown) => void;
 }
 
-/** How long an answer waits to be counted, in milliseconds. */
+/** How long an answer waits for its count, in milliseconds. */
 const PATIENCE_MS = 1_000;
 
-/** Counts in the agents' access records. */
+/** Creates a counter in the agents' access records. */
 export function createRefusals({ models: { access }, offsetMs, onFailure }: RefusalsDeps): CountRefusal {
   return async (keyHash) => {
     const update = refusalUpdate(keyHash, offsetMs()) as never;

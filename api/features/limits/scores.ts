@@ -10,16 +10,16 @@ export interface CopiedScore {
   indexedBlock: number;
 }
 
-/** Takes the scores that the budgets are multiplied by. */
+/** Stores copies of the scores that multiply budgets. */
 export interface ScoreCopies {
   /**
-   * Copies testnet scores of registered wallets. A copy that was read at a later block stays, except with `overNewer`:
-   * after a reorganisation the later block is gone.
+   * Copies testnet scores of registered wallets. A copy from a later block isn't overwritten, except with `overNewer`: after
+   * a reorganisation the later block is gone.
    */
   take(scores: readonly CopiedScore[], options: { overNewer: boolean }): Promise<void>;
 }
 
-/** Copies in the agents' access records. */
+/** Creates copies in the agents' access records. */
 export function createScoreCopies({ access }: Pick<AccessModels, "access">): ScoreCopies {
   return {
     async take(scores, { overNewer }) {

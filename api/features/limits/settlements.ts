@@ -4,7 +4,7 @@ import type { AccessModels } from "./access-model.ts";
 import { settlementUpdate } from "./access-update.ts";
 import type { Settled } from "./access-update.ts";
 
-/** What calls that drew on a day's budget have in common. */
+/** Class and day of calls that drew on the same budget. */
 export interface CommonUse {
   type: CallClass;
   /** Midnight UTC of the day on which they began. */
@@ -20,29 +20,29 @@ export interface ReservedCall {
   use: CommonUse | undefined;
 }
 
-/** Settlements of one agent that wait to be sent. */
+/** Queued settlements of one agent. */
 export type Waiting = { agentId: string } & { [Kind in keyof Settled]: string[] } & {
-  /** What the served calls have in common; undefined if they differ. */
+  /** Class and day of all calls; undefined if they differ, or if one didn't draw on the day's budget. */
   use: CommonUse | undefined;
 };
 
 /** Ends reservations, without a round trip for each. */
 export interface Settlements {
-  /** The call was served: its reservation counts. Sent with the key's next call or within a second. */
+  /** Counts a served call. Sent with the key's next call or within a second. */
   serve(call: ReservedCall): void;
-  /** The call counts nothing. Sent at once, so that the call is free again when its answer is sent. */
+  /** Frees the reservation of a call that doesn't count. Sent immediately, so that it is free before the answer is sent. */
   release(call: ReservedCall): Promise<void>;
-  /** The call held nothing and counts nothing. Sent with the key's next call or within a second. */
+  /** Removes the reservation of a call that held no budget and doesn't count. Sent with the key's next call or within a second. */
   forget(call: ReservedCall): void;
-  /** Takes what waits for a key, to send it along with its next call. */
+  /** Takes the queued settlements of a key, to send them with its next call. */
   take(keyHash: string): Waiting | undefined;
-  /** Returns what was taken and couldn't be sent. */
+  /** Queues settlements again that were taken and couldn't be sent. */
   putBack(keyHash: string, taken: Waiting): void;
-  /** Sends everything that waits. */
+  /** Sends all queued settlements. */
   flush(): Promise<void>;
 }
 
-/** How long a settlement waits for the key's next call. */
+/** How long a settlement waits for the key's next call, in milliseconds. */
 const FLUSH_AFTER_MS = 1_000;
 /** How long an answer waits for its release, in milliseconds. */
 const RELEASE_PATIENCE_MS = 1_000;
@@ -51,11 +51,11 @@ const RELEASE_PATIENCE_MS = 1_000;
 export interface SettlementsDeps {
   models: Pick<AccessModels, "access">;
   offsetMs: () => number;
-  /** Called with the error when the database couldn't be reached. The settlements are sent again later. */
+  /** Called with the error if settlements couldn't be sent in time. They are sent again later. */
   onFailure: (error: unknown) => void;
 }
 
-/** Settlements that wait in this process. If it dies, their reservations expire and count nothing. */
+/** Creates the queue of settlements in this process. If the process dies, their reservations expire and don't count. */
 export function createSettlements({ models: { access }, offsetMs, onFailure }: SettlementsDeps): Settlements {
   const waiting = new Map<string, Waiting>();
   let timer: NodeJS.Timeout | undefined;
@@ -100,7 +100,7 @@ export function createSettlements({ models: { access }, offsetMs, onFailure }: S
     },
     async release({ agentId, keyHash, callId, use }) {
       add(keyHash, { agentId, served: [], released: [callId], use });
-      // While the database is unavailable, the answer doesn't wait for it.
+      // If the database is unavailable, the answer must not wait for it.
       await withTimeout("release", RELEASE_PATIENCE_MS, flush).catch(onFailure);
     },
     forget({ agentId, keyHash, callId, use }) {

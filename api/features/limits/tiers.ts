@@ -1,7 +1,7 @@
 import { CALL_CLASSES, TIERS } from "../../config/constants.ts";
 import type { CallClass, Tier } from "../../config/constants.ts";
 
-/** The tier of a score (section 8.3, decision 35). */
+/** The tier of a score. */
 export function tierOf(score: number): { tier: Tier; multiplier: number } {
   const found = TIERS.find(({ minScore }) => score >= minScore);
   if (found === undefined) throw new RangeError(`The score ${score} isn't a number`);
@@ -20,7 +20,7 @@ export function dayOf(moment: Date): Date {
 
 const DAY_MS = 86_400_000;
 
-/** Midnight UTC at the end of a day: when its budgets are reset (section 8.3). */
+/** Midnight UTC at the end of a day, when its budgets are reset. */
 export function resetAfter(day: Date): Date {
   return new Date(day.getTime() + DAY_MS);
 }

@@ -5,7 +5,7 @@ import type { Limits } from "../../config/limits.ts";
 import type { AccessModels, AccessRecord } from "./access-model.ts";
 import { byCallClass, dayOf, resetAfter, tierOf } from "./tiers.ts";
 
-/** A daily budget (section 8.3). */
+/** The use of a daily budget, in calls. */
 export interface BudgetUse {
   used: number;
   limit: number;
@@ -13,28 +13,28 @@ export interface BudgetUse {
   resetsAt: Date;
 }
 
-/** What an agent has used (section 4, row 19). */
+/** An agent's budgets and use. */
 export interface Usage {
   agentId: string;
   agentName: string;
   tier: Tier;
   onChainScore: number;
   budgets: Record<CallClass, BudgetUse>;
-  /** Calls of this UTC day and month, whatever paid for them, and how many the budgets allow (decision 35). */
+  /** All calls of this UTC day and month, prepaid and paid ones included, and the calls that the budgets allow. */
   abuse: { dailyUsage: number; monthlyUsage: number; dailyLimit: number; monthlyLimit: number };
-  /** Prepaid calls that are left (decision 46). */
+  /** Remaining prepaid calls. */
   prepaid: Record<CallClass, number>;
 }
 
-/** Reads what an agent has used. */
+/** Reads an agent's usage. @throws Error if the agent has no access record */
 export type ReadUsage = (agentId: string) => Promise<Usage>;
 
-/** Months are counted as 30 days (decision 35). */
+/** A month's limit counts 30 days. */
 const DAYS_A_MONTH = 30;
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
-/** Usage as the database has it, calls under way included. */
+/** Creates a reader of the usage in the database, calls under way included. */
 export function createUsageReader(
   models: Pick<AccessModels, "access"> & Pick<AgentModels, "agents">,
   limits: Pick<Limits, "budgets">,
@@ -42,7 +42,7 @@ export function createUsageReader(
 ): ReadUsage {
   return async (agentId) => {
     const [found, agent] = await Promise.all([
-      // Counters are written with the confirmation of one member, so this is how to read the latest.
+      // One member acknowledges writes of counters, so only a local read of the primary returns the latest.
       models.access.findById(agentId).read("primary").readConcern("local").lean<AccessRecord | null>(),
       models.agents.findById(agentId).lean(),
     ]);
