@@ -15,11 +15,11 @@ import { receivedBy } from "./sender.ts";
 
 /** Durations of the fan-out. Tests shorten them. */
 export interface FanOutTimings {
-  /** Pause between looks for new messages, in milliseconds. */
+  /** Pause between checks for new messages, in milliseconds. */
   fanOutPollMs: number;
-  /** How long a topic stays with a worker that has died, in milliseconds. */
+  /** How long a dead worker keeps a topic, in milliseconds. */
   fanOutLeaseMs: number;
-  /** Pause before a full inbox is tried again, in milliseconds. */
+  /** Pause before a full inbox is retried, in milliseconds. */
   fullInboxRetryMs: number;
 }
 
@@ -38,54 +38,54 @@ export interface FanOutDeps {
   clock: Clock;
   log: Logger;
   timings: FanOutTimings;
-  /** Names this process in leases. */
+  /** Identifies this process in leases. */
   processId: string;
 }
 
-/** Hands the messages of topics to their subscribers. */
+/** Delivers the messages of topics to their subscribers. */
 export interface FanOut {
-  /** Serves the topic that has waited longest. Returns whether there was one. */
+  /** Serves the topic that has waited longest. Returns false if none is due. */
   step(signal?: AbortSignal): Promise<boolean>;
-  /** Serves topics. */
+  /** Repeats `step`. */
   loop: BackgroundLoop;
 }
 
-/** Subscribers of a transaction, inbox entries that it writes at most, and bytes of content that their events have. */
+/** Limits of one transaction: subscribers, inbox entries, and bytes of content in their events. */
 const SUBSCRIBERS_PER_BATCH = 50;
 const ENTRIES_PER_BATCH = 200;
 const BYTES_PER_BATCH = 4 * 1024 * 1024;
-/** Batches of one turn: about half a second, after which the other topics have theirs. */
+/** Batches of one turn: about half a second, so that other topics get their turns. */
 const BATCHES_PER_TURN = 10;
-/** Waiting messages that are read at once to find those that are too old, without their contents. */
+/** Waiting messages read at once, without contents, to find those that are too old. */
 const OLD_PER_LOOK = 1_000;
 /** First and longest pause after an outage, in milliseconds. */
 const RETRY = { minMs: 1_000, maxMs: 30_000 };
 
-/** What a subscription gets in a transaction. */
+/** The messages that a subscription gets in one transaction. */
 interface Share {
   subscription: SubscriptionRecord;
   messages: MessageRecord[];
-  /** Length of its inbox before. */
+  /** Length of the inbox before the transaction. */
   inboxLength: number;
-  /** Position of its cursor afterwards. */
+  /** Position of the cursor after the transaction. */
   reached: number;
-  /** Whether the inbox is full before the end. */
+  /** Whether the inbox lacks room for the whole batch. */
   isBlocked: boolean;
 }
 
-/** A topic and whether this turn looks for room in full inboxes. */
+/** A topic to serve, and whether full inboxes are to be retried. */
 interface Turn {
   _id: string;
   isRetryDue: boolean;
 }
 
-/** Full inboxes at the end of a turn: there are none, they were tried, or they wait for their time. */
+/** Full inboxes at the end of a turn: there are none, they were retried, or their retry isn't due. */
 type Retry = "none" | "again" | "waiting";
 
 /**
  * Each subscription has a cursor: the position of the last message that has reached the inbox. One transaction writes
- * inbox entries, events and cursors of a batch of subscribers. Whatever dies in between leaves no trace, and no message
- * arrives twice or out of order, however many workers try. A topic's lease only saves them work.
+ * inbox entries, events and cursors of a batch of subscribers. So a killed worker leaves no partial delivery, and no
+ * message arrives twice or out of order with any number of workers. A topic's lease only avoids duplicate work.
  */
 export function createFanOut({ connection, models, recorder, clock, log, timings, processId }: FanOutDeps): FanOut {
   const { messages, inboxEntries, inboxes, topics, subscriptions } = models;
@@ -100,7 +100,7 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
       .lean();
   }
 
-  /** Extends the lease; returns the length of the topic, or undefined if another worker has taken over. */
+  /** Extends the lease. Returns the length of the topic, or undefined if another worker has taken over. */
   async function renew(topic: string, holder: string): Promise<number | undefined> {
     const renewed = await topics
       .findOneAndUpdate({ _id: topic, holder }, [{ $set: { dueAt: fromNow(timings.fanOutLeaseMs) } }], {
@@ -111,7 +111,7 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
     return renewed?.seq;
   }
 
-  /** Ends a turn. False if the topic has grown since. */
+  /** Ends a turn. Returns false if the topic has grown since, or if another worker has taken over. */
   async function release(topic: string, holder: string, seq: number, retry: Retry): Promise<boolean> {
     const later = fromNow(timings.fullInboxRetryMs);
     const retryAt = { none: null, again: later, waiting: { $ifNull: ["$retryAt", later] } }[retry];
@@ -123,7 +123,7 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
     return matchedCount === 1;
   }
 
-  /** Writes what subscribers get, and moves their cursors. */
+  /** Writes the subscribers' inbox entries and events, and advances their cursors. */
   async function write(shares: readonly Share[], session: ClientSession): Promise<void> {
     const served = shares.filter(({ messages: own }) => own.length > 0);
     const entries = served.flatMap(({ subscription: { agentId }, messages: own, inboxLength }) =>
@@ -153,14 +153,14 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
     await recorder.record(announcements, session);
   }
 
-  /** The inboxes of subscribers by agent. A subscription is counted in its inbox, so each has one. */
+  /** The inboxes of subscribers by agent. Each has one, because subscribing creates it. */
   async function inboxesOf(subscribers: readonly SubscriptionRecord[], session: ClientSession | null) {
     const agentIds = subscribers.map(({ agentId }) => agentId);
     const found = await inboxes.find({ _id: { $in: agentIds } }, null, { session }).lean();
     return new Map(found.map((inbox) => [inbox._id, inbox]));
   }
 
-  /** Hands messages to the subscribers that lack most. Returns whether there were any. */
+  /** Delivers messages to the subscribers that are furthest behind. Returns false if all are up to date. */
   function deliverBatch(topic: string, seq: number): Promise<boolean> {
     return withTransaction(connection, async (session) => {
       const lacking = await subscriptions
@@ -187,8 +187,8 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
   }
 
   /**
-   * Skips what full inboxes had no room for in 24 hours, and counts it.
-   * @param full subscriptions to the topic, the one that lacks most first
+   * Skips and counts messages that full inboxes had no room for in 24 hours.
+   * @param full subscriptions to the topic, furthest behind first
    */
   async function skipOld(topic: string, full: readonly SubscriptionRecord[]): Promise<void> {
     const [first] = full;
@@ -212,7 +212,7 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
     if (skips.length > 0) await subscriptions.bulkWrite(skips, { ordered: false });
   }
 
-  /** Looks for room in full inboxes of a topic's subscribers. */
+  /** Unblocks subscribers of the batch whose inboxes have room again, and skips old messages for the others. */
   async function retryBatch(topic: string, batch: readonly SubscriptionRecord[]): Promise<void> {
     const inboxOf = await inboxesOf(batch, null);
     const isFull = ({ agentId }: SubscriptionRecord) => (inboxOf.get(agentId)?.unread ?? 0) >= INBOX_LIMITS.unread;
@@ -221,7 +221,7 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
     await skipOld(topic, batch.filter(isFull));
   }
 
-  /** Looks for room in all full inboxes of a topic's subscribers, as long as this turn has the topic. */
+  /** Retries all blocked subscribers of a topic, as long as this turn holds the lease. */
   async function retryBlocked(topic: string, holder: string, signal: AbortSignal | undefined): Promise<void> {
     const blocked = subscriptions
       .find({ topic, isBlocked: true })
@@ -240,7 +240,7 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
     await retryBatch(topic, batch);
   }
 
-  /** Ends a turn before the topic is served: it goes to the end of the line. */
+  /** Ends a turn before the topic is fully served. The topic goes to the end of the queue. */
   async function yieldTurn({ _id, isRetryDue }: Turn, holder: string): Promise<void> {
     const retryAt = isRetryDue ? { retryAt: fromNow(timings.fullInboxRetryMs) } : {};
     const update = [{ $set: { holder: null, dueAt: "$$NOW", ...retryAt } }];
@@ -277,7 +277,7 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
   const loop = repeat({
     name: "messages.fan-out",
     step: async (signal) => ((await step(signal)) ? 0 : timings.fanOutPollMs),
-    // The lease of a topic expires by itself, and then it is served again.
+    // After a failure the lease expires, and the topic is served again.
     retry: RETRY,
     failed: "can't hand out messages of a topic",
     log,
@@ -285,7 +285,7 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
   return { step, loop };
 }
 
-/** The first messages whose contents together have at most so many bytes; at least one. */
+/** The first messages whose contents total at most `bytes`; at least one. */
 export function firstWithin(messages: readonly MessageRecord[], bytes: number): MessageRecord[] {
   let sum = 0;
   const excess = messages.findIndex(({ bodyJson }, index) => {
@@ -295,7 +295,7 @@ export function firstWithin(messages: readonly MessageRecord[], bytes: number): 
   return messages.slice(0, excess === -1 ? messages.length : excess);
 }
 
-/** What fits into a subscriber's inbox. */
+/** The messages of a batch that fit into a subscriber's inbox. */
 function shareOf(
   subscription: SubscriptionRecord,
   batch: readonly MessageRecord[],
@@ -310,7 +310,7 @@ function shareOf(
   return { subscription, messages: own.slice(0, room), inboxLength, reached, isBlocked: reached < upTo };
 }
 
-/** A publisher doesn't get its own messages. */
+/** Whether a subscriber still lacks a message. A publisher doesn't get its own messages. */
 function isFor({ agentId, deliveredSeq }: SubscriptionRecord, { fromAgentId, topicSeq }: MessageRecord): boolean {
   return fromAgentId !== agentId && topicSeq !== null && topicSeq > deliveredSeq;
 }

@@ -24,9 +24,9 @@ export function inboxEntryId(messageId: string, agentId: string): string {
 }
 
 /**
- * Counts a new unread message in an inbox. Every arrival writes the inbox's record, so two of them can't both take
+ * Counts a new unread message in an inbox. Every arrival writes the inbox's record, so two arrivals can't both take
  * the last place.
- * @returns its position, or undefined if the inbox is full, in total or for this sender: abort the transaction then
+ * @returns its position, or undefined if the inbox is full, in total or for this sender; the caller must then abort
  */
 export async function takePlace(
   { inboxes, inboxEntries }: MessageModels,

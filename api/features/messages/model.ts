@@ -3,35 +3,35 @@ import type { Connection, Model } from "mongoose";
 
 import type { ENCRYPTION_ALGORITHM } from "../../config/constants.ts";
 
-/** An encrypted content as its sender made it (decision 28). The service has no key for it. */
+/** Content encrypted by its sender. The service has no key for it. */
 export interface EncryptedContent {
   v: 1;
   alg: typeof ENCRYPTION_ALGORITHM;
   /** Uncompressed secp256k1 key, `0x04…`. */
   ephemeralPublicKey: string;
-  /** Base64 of 12 bytes, of any number of bytes, and of 16 bytes. */
+  /** `iv` is base64 of 12 bytes, `ciphertext` of any number, `tag` of 16. */
   iv: string;
   ciphertext: string;
   tag: string;
 }
 
-/** A message to one agent or to a topic (specification 2.7, decision 28). It never changes. */
+/** A message to one agent or to a topic. It never changes. */
 export interface MessageRecord {
   /** `msg_…`, sorted by the time of sending. */
   _id: string;
   fromAgentId: string;
-  /** Exactly one of the two isn't null. */
+  /** Exactly one of `toAgentId` and `topic` isn't null. */
   toAgentId: string | null;
   topic: string | null;
   /** Position in the topic: 1, 2, 3 and so on, in commit order. Null for a direct message. */
   topicSeq: number | null;
   contentType: string;
-  /** JSON text of the body. Exactly one of the two isn't null. */
+  /** JSON text of the body. Exactly one of `bodyJson` and `encrypted` isn't null. */
   bodyJson: string | null;
   encrypted: EncryptedContent | null;
-  /** Hash of recipient, ephemeral key and iv: the same ciphertext can't be sent to an agent twice. */
+  /** Hash of recipient, ephemeral key and iv. Unique, so the same ciphertext can't be sent to an agent twice. */
   encryptionId?: string;
-  /** Type of a ucp message, and its sender and recipient; missing in others (decision 29). */
+  /** Type of a ucp message, and its sender and recipient; missing in other messages. */
   ucpType?: string;
   ucpParties?: string[];
   replyTo: string | null;
@@ -50,32 +50,32 @@ export interface InboxEntry {
   seq: number;
   fromAgentId: string;
   topic: string | null;
-  /** Null until the recipient has read it. `isRead` says the same for indexes. */
+  /** Null while unread. `isRead` duplicates this for indexes. */
   readAt: Date | null;
   isRead: boolean;
 }
 
-/** Counts of one agent. Every write to an inbox changes them, so limits are exact. */
+/** Message counts of one agent. Every write to an inbox changes them, so limits are exact. */
 export interface InboxRecord {
   /** Agent id. */
   _id: string;
   unread: number;
-  /** Messages that have arrived so far. */
+  /** Number of messages that have arrived so far. */
   length: number;
   subscriptions: number;
 }
 
-/** A topic that somebody has published to or subscribed to. */
+/** A topic that has at least one message. */
 export interface TopicRecord {
   /** Its name. */
   _id: string;
   /** Number of messages so far. */
   seq: number;
-  /** When a worker should look for subscribers that lack messages; null if nobody does. During a turn, its lease's end. */
+  /** When a worker should next serve the topic; null if no subscriber lacks messages. During a turn, the end of its lease. */
   dueAt: Date | null;
-  /** When full inboxes of subscribers are tried again; null if there are none. */
+  /** When full inboxes of subscribers are retried; null if there are none. */
   retryAt: Date | null;
-  /** The turn that delivers it; null between turns. */
+  /** The turn that holds the lease; null between turns. */
   holder: string | null;
 }
 
@@ -89,7 +89,7 @@ export interface SubscriptionRecord {
   deliveredSeq: number;
   /** True while the inbox has no room for the next message. */
   isBlocked: boolean;
-  /** Messages that found no room for 24 hours and were skipped. */
+  /** Number of messages skipped because the inbox had no room for 24 hours. */
   missed: number;
   createdAt: Date;
 }
@@ -137,7 +137,7 @@ export function messageModels(connection: Connection): MessageModels {
     },
     { ...options, collection: "messages" },
   );
-  // The planner knows that a query by a text lies within this filter; it doesn't know that of `$type`.
+  // The planner uses this filter for queries by a string. It wouldn't use `$type`.
   const given = (field: string) => ({ partialFilterExpression: { [field]: { $gt: "" } } });
   message.index({ fromAgentId: 1, _id: -1 });
   message.index({ fromAgentId: 1, topic: 1, _id: -1 }, given("topic"));
@@ -162,7 +162,7 @@ export function messageModels(connection: Connection): MessageModels {
   );
   // A query gives `isRead` one value or both, and MongoDB merges the two ranges in order.
   entry.index({ agentId: 1, isRead: 1, seq: -1 });
-  // What is at the end serves a filter by topic and sender.
+  // The last field serves a filter by both topic and sender.
   entry.index({ agentId: 1, fromAgentId: 1, isRead: 1, seq: -1, topic: 1 });
   entry.index({ agentId: 1, topic: 1, isRead: 1, seq: -1, fromAgentId: 1 }, given("topic"));
   entry.index({ messageId: 1 });

@@ -29,7 +29,7 @@ export interface MessagesModuleDeps extends Pick<MessageSenderDeps, "findAgent" 
   clock: Clock;
   log: Logger;
   recorder: EventRecorder;
-  /** The log, from which the contents of deleted messages are removed. */
+  /** The event log. Deleting a message removes its content there. */
   events: EventModel;
   timings: FanOutTimings;
   processId: string;

@@ -10,7 +10,7 @@ export interface ReadMessage {
   readAt: Date | null;
 }
 
-/** Where a message goes, and its content: of each pair only what it has. */
+/** The message's recipient or topic, whichever it has. */
 function addressOf({ toAgentId, topic, topicSeq }: MessageRecord) {
   return {
     ...(toAgentId === null ? {} : { toAgentId }),
@@ -56,7 +56,7 @@ export function presentUcpMessage(message: MessageRecord): z.input<typeof ucpAns
 
 /**
  * Body of `message.received`.
- * @param hasContent false once the message has been deleted: the log keeps that it was there
+ * @param hasContent false once the message has been deleted: the log keeps the event without its content
  */
 export function eventBodyOf(message: MessageRecord, hasContent = true): EventBody {
   return {

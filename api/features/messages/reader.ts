@@ -21,9 +21,9 @@ export interface Page<Item> {
 /** A message without its content. */
 export type MessageFacts = Pick<MessageRecord, "_id" | "fromAgentId" | "toAgentId" | "createdAt">;
 
-/** Reads messages for their senders and recipients. To others they don't exist (decision 33). */
+/** Reads messages for their senders and recipients. For other agents they are `not_found`. */
 export interface MessageReader {
-  /** The caller's inbox or what it has sent, newest first. */
+  /** The caller's inbox or its sent messages, newest first. */
   list(agentId: string, query: ListQuery): Promise<Page<ReadMessage>>;
   /** @throws ApiError `not_found` */
   read(agentId: string, messageId: string): Promise<ReadMessage>;
@@ -32,13 +32,13 @@ export interface MessageReader {
    * @throws ApiError `not_found`, or `wrong_role` for the sender
    */
   mark(agentId: string, messageId: string, isRead: boolean): Promise<ReadMessage>;
-  /** Ucp messages that the caller has sent or received, newest first (decision 29). */
+  /** Ucp messages that the caller has sent or received, newest first. */
   listUcp(agentId: string, query: z.output<typeof pageQuery>): Promise<Page<MessageRecord>>;
   /** The messages about a transaction that an agent has sent or received, oldest first, at most `limit`. */
   messagesOf(transactionId: string, agentId: string, limit: number): Promise<MessageFacts[]>;
 }
 
-/** The position in an inbox that its cursor names. A cursor of another list names none, and the page is empty. */
+/** The inbox position of a cursor. A cursor of another list has none, and its page is empty. */
 function positionOf({ after }: { after: string }): number {
   return /^\d{1,15}$/.test(after) ? Number(after) : 0;
 }
@@ -54,7 +54,7 @@ export function inboxFilter(agentId: string, { unread, from, topic, cursor }: Li
   };
 }
 
-/** The database filter of what an agent has sent. */
+/** The database filter of an agent's sent messages. */
 export function sentFilter(agentId: string, { topic, cursor }: Pick<ListQuery, "topic" | "cursor">) {
   return {
     fromAgentId: agentId,
@@ -66,7 +66,7 @@ export function sentFilter(agentId: string, { topic, cursor }: Pick<ListQuery, "
 /** Newest first. */
 const MESSAGE_ORDER = { _id: -1 } as const;
 
-/** Reads messages in the database. */
+/** Creates a reader of messages in the database. */
 export function createMessageReader(connection: Connection, models: MessageModels, clock: Clock): MessageReader {
   const { messages, inboxEntries, inboxes } = models;
 
@@ -85,7 +85,7 @@ export function createMessageReader(connection: Connection, models: MessageModel
     const records = await messages.find({ _id: { $in: page.map(({ messageId }) => messageId) } }).lean();
     const byId = new Map(records.map((message) => [message._id, message]));
     const items = page.flatMap(({ messageId, readAt }) => {
-      // Retention may have deleted it since its entry was read.
+      // Retention may have deleted the message since its entry was read.
       const message = byId.get(messageId);
       return message === undefined ? [] : [{ message, readAt }];
     });

@@ -17,7 +17,7 @@ export interface RetentionDeps {
   clock: Clock;
 }
 
-/** Deletes the messages that have been kept long enough. Returns how many it deleted. */
+/** Deletes messages past their retention. Returns the number of deleted messages. */
 export type ExpireMessages = (signal: AbortSignal) => Promise<number>;
 
 const DAY_MS = 86_400_000;
@@ -25,13 +25,13 @@ const MESSAGES_PER_LOOK = 100;
 const ENTRIES_PER_BATCH = 200;
 
 /**
- * Deletes old messages with their inbox entries. Their events stay in the logs, whose positions have no gap, but lose
- * the content. A message goes last, so a killed run leaves it to the next one.
+ * Deletes old messages with their inbox entries. Their events stay in the logs without content, so log positions have no
+ * gaps. A message is deleted after its entries, so the next run finishes the work of a killed one.
  */
 export function createExpireMessages({ connection, models, events, clock }: RetentionDeps): ExpireMessages {
   const { messages, inboxEntries, inboxes } = models;
 
-  /** Removes entries of a message from inboxes. Returns whether there were any. */
+  /** Removes a batch of a message's inbox entries. Returns false if none are left. */
   function removeEntries(message: MessageRecord): Promise<boolean> {
     return withTransaction(connection, async (session) => {
       const found = await inboxEntries

@@ -10,7 +10,7 @@ import { textFault } from "../../lib/text-rules.ts";
 
 const recordId = z.string().min(1).max(100);
 
-/** Name of a topic (decision 28). */
+/** Name of a topic. */
 export const topicName = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "Must be a topic: a-z, 0-9, dot, _ and -");
 
 /** A media type without parameters. */
@@ -32,10 +32,10 @@ const isPoint = (hex: string): boolean => {
 
 /** Length in base64 of the largest ciphertext. */
 const CIPHERTEXT_MAX_LENGTH = Math.ceil(MESSAGE_MAX_BYTES / 3) * 4;
-// Each value has one spelling only, so that a ciphertext can't be sent twice in two forms.
+// Each value has only one spelling, so that a ciphertext can't be sent twice in two forms.
 const BASE64 = /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$/;
 
-/** An encrypted content (decision 28). Its form is checked; the service has no key that opens it. */
+/** Encrypted content. Only its format is checked, because the service has no key for it. */
 const encrypted = z
   .strictObject({
     v: z.literal(1),
@@ -59,7 +59,7 @@ function bodyFault(body: unknown, type: string): string | undefined {
   if (type.startsWith("text/") && typeof body !== "string") return `Must be a text for ${type}`;
   const size = Buffer.byteLength(typeof body === "string" ? body : canonicalJson(body), "utf8");
   if (size > MESSAGE_MAX_BYTES) return TOO_LARGE;
-  // A text is for reading, whatever its type; other JSON is a payload (decision 51).
+  // A string is shown to readers, whatever its media type, so it is checked as text. Other JSON is a payload.
   return typeof body === "string" ? textFault("message", body) : undefined;
 }
 
@@ -93,12 +93,12 @@ export const sendBody = z
   })
   .transform((message) => ({ ...message, contentType: message.contentType ?? defaultTypeOf(message.body) }));
 
-/** An encrypted content has no body. */
+/** The default media type. Encrypted content has no body and counts as text. */
 function defaultTypeOf(body: unknown): string {
   return body === undefined || typeof body === "string" ? DEFAULT_TEXT : DEFAULT_JSON;
 }
 
-/** Body of a ucp message (decision 29). The sender is the caller: a given `fromAgentId` is ignored (section 4, row 32). */
+/** Body of a ucp message. The sender is the caller; a given `fromAgentId` is ignored. */
 export const ucpBody = z.strictObject({
   type: textSchema({ kind: "name", max: UCP_TYPE_MAX_LENGTH }),
   toAgentId: recordId,
@@ -126,7 +126,7 @@ export const listQuery = z
     }
   });
 
-/** Query of a list with nothing but pages. */
+/** Query of a list without filters. */
 export const pageQuery = z.strictObject({
   limit: pageLimit,
   cursor: pageCursor(z.strictObject({ after: recordId })).optional(),

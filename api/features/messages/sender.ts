@@ -16,7 +16,7 @@ import type { sendBody, ucpBody } from "./schemas.ts";
 /** The media type of a ucp message in the inbox. */
 const UCP_CONTENT_TYPE = "application/ucp+json";
 
-/** Sends messages (specification 2.7, rows 28 and 32). */
+/** Sends messages and ucp messages. */
 export interface MessageSender {
   /**
    * @throws ApiError `recipient_not_found`, `not_found` for `replyTo` and `transactionId`, `transaction_not_funded`,
@@ -36,7 +36,7 @@ export interface MessageSenderDeps {
   clock: Clock;
   /** @throws ApiError `not_found` */
   findAgent: (agentId: string) => Promise<unknown>;
-  /** Whether an agent may know of a transaction. @throws ApiError `not_found`, `transaction_not_funded` if not */
+  /** Requires that an agent may refer to a transaction. @throws ApiError `not_found`, `transaction_not_funded` */
   findTransaction: (transactionId: string, agentId: string) => Promise<unknown>;
 }
 
@@ -54,7 +54,7 @@ export function receivedBy(message: MessageRecord, recipients: readonly string[]
   };
 }
 
-/** Sends messages through the database. The worker hands a topic's messages to its subscribers. */
+/** Creates a sender that stores messages. The worker delivers a topic's messages to its subscribers. */
 export function createMessageSender(deps: MessageSenderDeps): MessageSender {
   const { connection, models, reader, recorder, clock } = deps;
   const { messages, inboxEntries, topics } = models;
@@ -87,7 +87,7 @@ export function createMessageSender(deps: MessageSenderDeps): MessageSender {
     await recorder.record([receivedBy(message, [toAgentId])], session);
   }
 
-  /** Publishing only takes a position, so a topic's subscribers don't delay its publishers. */
+  /** Stores a message in a topic. The worker delivers it later, so subscribers don't delay publishers. */
   async function publish(message: MessageRecord, topic: string, session: ClientSession): Promise<MessageRecord> {
     const { seq } = await topics
       .findOneAndUpdate(
@@ -98,7 +98,7 @@ export function createMessageSender(deps: MessageSenderDeps): MessageSender {
               seq: { $add: [{ $ifNull: ["$seq", 0] }, 1] },
               holder: { $ifNull: ["$holder", null] },
               retryAt: { $ifNull: ["$retryAt", null] },
-              // A turn under way looks for more before it ends.
+              // A running turn checks for new messages before it ends.
               dueAt: { $cond: [{ $gt: ["$holder", null] }, "$dueAt", "$$NOW"] },
             },
           },
@@ -126,7 +126,7 @@ export function createMessageSender(deps: MessageSenderDeps): MessageSender {
       });
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
-      // The same operation went on in another process while this one was paused.
+      // Another process ran the same operation while this one was paused.
       const sent = await messages.findById(_id).lean();
       if (sent !== null) return sent;
       if (isDuplicateKey(error, "encryptionId")) throw new ApiError("encrypted_message_repeated");
@@ -182,7 +182,7 @@ export function createMessageSender(deps: MessageSenderDeps): MessageSender {
   };
 }
 
-/** Adds to a `not_found` which reference wasn't found. */
+/** Adds the missing reference to the details of a `not_found`. */
 async function named(reference: Record<string, string>, find: () => Promise<unknown>): Promise<void> {
   try {
     await find();

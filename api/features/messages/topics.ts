@@ -6,14 +6,14 @@ import { ApiError } from "../../http/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { MessageModels, SubscriptionRecord } from "./model.ts";
 
-/** Subscriptions of agents to topics (specification 4, row 30). */
+/** Subscriptions of agents to topics. */
 export interface TopicService {
   /**
-   * Messages sent from now on arrive. A repeat changes nothing.
+   * Subscribes an agent to messages sent from now on. A repeat changes nothing.
    * @throws ApiError `subscription_limit_reached`
    */
   subscribe(agentId: string, topic: string): Promise<SubscriptionRecord>;
-  /** Messages that haven't arrived yet no longer do. Returns whether there was a subscription. */
+  /** Ends a subscription; undelivered messages no longer arrive. Returns false if there was none. */
   unsubscribe(agentId: string, topic: string): Promise<boolean>;
   /** The agent's subscriptions by topic, after a topic. */
   list(agentId: string, after: string | undefined, limit: number): Promise<SubscriptionRecord[]>;
@@ -24,7 +24,7 @@ export function subscriptionId(topic: string, agentId: string): string {
   return `${topic}:${agentId}`;
 }
 
-/** Subscriptions in the database. */
+/** Creates the subscriptions in the database. */
 export function createTopicService(connection: Connection, models: MessageModels, clock: Clock): TopicService {
   const { topics, subscriptions, inboxes } = models;
 
@@ -65,7 +65,7 @@ export function createTopicService(connection: Connection, models: MessageModels
       try {
         return await create(agentId, topic);
       } catch (error) {
-        // Another request of the agent has subscribed at the same time.
+        // A concurrent request of the agent has subscribed.
         if (!isDuplicateKey(error, "_id")) throw error;
         return create(agentId, topic);
       }
