@@ -28,17 +28,17 @@ import { createWebhookSender } from "./dispatches/sender.ts";
 export interface WebhooksModuleDeps {
   connection: Connection;
   now: () => Date;
-  /** The outbox where webhooks wait. */
+  /** The outbox of waiting webhooks. */
   outbox: { models: { dispatches: DispatchModel }; writer: OutboxWriter; dispatcher: (send: Send) => Dispatcher };
-  /** Tells owners that their webhook is disabled. */
+  /** Records `webhook.disabled` for owners. */
   recorder: EventRecorder;
-  /** Has the bodies of events. */
+  /** Source of the events' bodies. */
   eventLog: EventLog;
   signingSecrets: readonly string[];
   allowedPrivateHosts: readonly string[];
 }
 
-/** The registered addresses, for the recorder of events, which this feature uses itself. */
+/** The registered addresses for the event recorder. Separate from the feature, because the feature needs that recorder. */
 export function subscriptionsOf(connection: Connection): Subscriptions {
   return createSubscriptions(webhookModel(connection));
 }

@@ -11,7 +11,7 @@ export interface WebhookSendOptions {
   sender: WebhookSender;
   secrets: WebhookSecrets;
   health: WebhookHealth;
-  /** Has the bodies of events. */
+  /** Source of the events' bodies. */
   eventLog: Pick<EventLog, "bodyOf">;
   now: () => Date;
 }
@@ -25,9 +25,9 @@ const dropped = (error: string): AttemptResult => ({
 });
 
 /**
- * Sends a dispatch from the outbox as a webhook, signed with its agent's current secret. A dispatch of a registration
- * goes to the registration's current address. It is dropped if the registration is disabled or gone, unless the listing
- * or the checkout names the address as well. Throws if the event log lacks the event.
+ * Creates the function that sends a dispatch as a webhook, signed with its agent's current secret. A dispatch of a
+ * registration goes to the registration's current address. It is dropped if the registration is disabled or removed, unless
+ * a listing or a checkout also names the address. Throws if the event log lacks the event.
  */
 export function createWebhookSend({ sender, secrets, health, eventLog, now }: WebhookSendOptions): Send {
   return async ({ agentId, url, webhookId, direct, eventId, bodyJson: ownBodyJson }, signal) => {
@@ -36,13 +36,13 @@ export function createWebhookSend({ sender, secrets, health, eventLog, now }: We
       secrets.stateOf(agentId),
       ownBodyJson ?? eventLog.bodyOf(agentId, eventId),
     ]);
-    // Both are written in one transaction, but shards show it at different moments. The dispatch is tried again.
+    // One transaction writes both, but shards show it at different times. The dispatch is retried.
     if (bodyJson === undefined) throw new Error(`The log of ${agentId} doesn't have ${eventId}`);
     if ("error" in address && !direct) return dropped(address.error);
     const target = "error" in address || direct ? url : address.url;
     const webhook = { url: target, eventId, bodyJson, secret, timestamp: toUnixSeconds(now()) };
     const result = await sender.send(webhook, signal);
-    // A stopping worker ended the attempt, so it says nothing about the receiver.
+    // An attempt that a stopping worker aborted says nothing about the receiver.
     const isReport = webhookId !== null && !("error" in address) && !signal.aborted;
     if (isReport) await health.report(agentId, webhookId, result.outcome === "acknowledged");
     return result;

@@ -5,10 +5,10 @@ import { ApiError } from "../../../http/errors.ts";
 import type { DispatchModel, DispatchRecord } from "../../outbox/model.ts";
 import type { dispatchListQuery } from "./schemas.ts";
 
-/** A query of an agent to its dispatch log. */
+/** An agent's query of its dispatch log. */
 export type DispatchQuery = z.output<typeof dispatchListQuery>;
 
-/** What the log shows of a dispatch. */
+/** A dispatch as the log lists it, without its body. */
 export type ListedDispatch = Omit<DispatchRecord, "bodyJson">;
 
 /** A page of the dispatch log and the position where the next page starts. */
@@ -17,9 +17,9 @@ export interface DispatchPage {
   next: { createdAt: number; id: string } | null;
 }
 
-/** The attempts of the last seven days to the caller's addresses, newest first (decisions 38 and 39). */
+/** The dispatches of the last seven days to the caller's addresses, newest first. */
 export interface DispatchLog {
-  /** A page of at most `limit` dispatches and about 1 MB: a durable one may have a hundred attempts with answers. */
+  /** A page of at most `limit` dispatches and about 1 MB: a durable dispatch may have a hundred attempts with answers. */
   list(agentId: string, query: DispatchQuery): Promise<DispatchPage>;
   /** @throws ApiError `not_found`, also for another agent's */
   get(agentId: string, dispatchId: string): Promise<DispatchRecord>;
@@ -46,7 +46,7 @@ export function dispatchesFilter(agentId: string, { transactionId, webhookId, st
 /** The order of the dispatch log: newest first. */
 export const DISPATCH_ORDER = { createdAt: -1, _id: -1 } as const;
 
-/** The dispatch log stored in a collection. */
+/** Creates the dispatch log of a collection. */
 export function createDispatchLog(model: DispatchModel): DispatchLog {
   return {
     async list(agentId, query) {

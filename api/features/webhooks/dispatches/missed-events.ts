@@ -10,19 +10,19 @@ import type { Registrations } from "../registrations/service.ts";
 import { notActive } from "./redeliveries.ts";
 import type { WebhookRecord } from "../registrations/model.ts";
 
-/** What became of a request to send missed events again. */
+/** The result of a request to send missed events again. */
 export interface MissedEventsResult {
-  /** How many events are queued again. */
+  /** Number of events queued again. */
   queued: number;
-  /** Call again with this time if there may be more; null if there are none. */
+  /** The time for the next call if there may be more missed events; else null. */
   next: Date | null;
 }
 
-/** Sends again what a registered webhook has missed. */
+/** Sends again the events that a registered webhook has missed. */
 export interface MissedEvents {
   /**
    * Queues each event since a time that has no acknowledged or waiting dispatch to the webhook, and fewer than ten
-   * failed ones. Simultaneous calls and repeats queue none twice. At most 1,000 events a call, oldest first.
+   * failed ones. Concurrent calls and repeats queue no event twice. About 1,000 events a call, oldest first.
    * @throws ApiError `not_found`; `webhook_not_active` if the webhook is disabled
    */
   sendAgain(agentId: string, webhookId: string, since: Date): Promise<MissedEventsResult>;
@@ -38,23 +38,23 @@ export interface MissedEventsOptions {
 }
 
 const QUEUED_AT_MOST = 1_000;
-/** Most of what a call reads has often been sent again already. */
+/** Higher than the queue limit, because many failed dispatches have often been sent again already. */
 const READ_AT_MOST = 10_000;
-/** Events of a page are queued in one transaction. */
+/** Dispatches read at once. One transaction queues a page's events. */
 const PAGE = 50;
 /**
- * Most dispatches of an event to one webhook. Each call for missed events may queue every event once more, so a receiver
- * that always fails could otherwise fill the database.
+ * Maximum number of dispatches of an event to one webhook. Each call may queue every event once more, so a receiver that
+ * always fails could otherwise fill the database.
  */
 export const DISPATCHES_AT_MOST = 10;
-/** How often a page is read again because another call has queued some of it. */
+/** Attempts to queue a page while other calls queue events of it. */
 const TRIES = 5;
 const ID_HEX_LENGTH = 32;
 
 /** A position among missed dispatches. */
 type Position = Pick<DispatchRecord, "_id" | "createdAt">;
 
-/** Selects the dispatches of a webhook that have failed, after a position. Redeliveries are found by their event. */
+/** Selects the failed first dispatches of a webhook after a position. Redeliveries are found by their event. */
 export function missedFilter(agentId: string, webhookId: string, after: Position) {
   return {
     agentId,
@@ -75,7 +75,7 @@ export function dispatchesOfEvents(agentId: string, webhookId: string, eventIds:
   return { eventId: { $in: [...eventIds] }, agentId, webhookId };
 }
 
-/** What decides whether an event was missed. */
+/** The fields that decide whether an event was missed. */
 type SentDispatch = Position & Pick<DispatchRecord, "eventId" | "status">;
 
 /** Ids of the latest dispatch of each event that has none acknowledged or waiting, and that may be sent again. */
@@ -94,11 +94,11 @@ function latestMissed(sent: readonly SentDispatch[]): string[] {
   );
 }
 
-/** Missed events as the outbox knows them. */
+/** Finds missed events in the outbox. */
 export function createMissedEvents({ connection, dispatches, ...options }: MissedEventsOptions): MissedEvents {
   const { writer, registrations, now } = options;
 
-  /** Queues those of these events that are still missed. Returns how many. */
+  /** Queues those of these events that are still missed. Returns their number. */
   async function queue({ agentId, _id: webhookId, url }: WebhookRecord, eventIds: readonly string[]): Promise<number> {
     for (let attempt = 1; attempt <= TRIES; attempt += 1) {
       const sent = await dispatches
@@ -109,14 +109,14 @@ export function createMissedEvents({ connection, dispatches, ...options }: Misse
         .lean<DispatchRecord[]>();
       const at = now();
       const again = missed.map((latest) =>
-        // The id follows from the dispatch that has failed, so two calls can't both send it again.
+        // The id derives from the failed dispatch, so two calls can't both send it again.
         redeliveryOf(latest, { _id: `dlv_${sha256Hex(`${latest._id}|missed`).slice(0, ID_HEX_LENGTH)}`, url, now: at }),
       );
       try {
         await withTransaction(connection, (session) => writer.put(again, session));
         return again.length;
       } catch (error) {
-        // Another call has queued one of them, which the next read finds waiting.
+        // Another call has queued one of them. The next read finds it waiting.
         if (!isDuplicateKey(error)) throw error;
       }
     }

@@ -11,15 +11,15 @@ import type { DispatchLog } from "./log.ts";
 import type { WebhookHealth } from "../registrations/health.ts";
 import type { Registrations } from "../registrations/service.ts";
 
-/** Sends dispatches that their agent asks for (decision 38). */
+/** Sends dispatches at an agent's request. */
 export interface Redeliveries {
   /**
-   * Queues a dispatch once more, in the agent's lane. A repeat of the operation answers the same redelivery.
+   * Queues a dispatch again, in the agent's lane. A repeat of the operation returns the same redelivery.
    * @throws ApiError `not_found`; `webhook_not_active` if its webhook was removed or is disabled
    */
   redeliver(agentId: string, dispatchId: string, operation: Operation): Promise<DispatchRecord>;
   /**
-   * Queues a trial of a registered webhook. A repeat of the operation answers the same dispatch.
+   * Queues a trial of a registered webhook. A repeat of the operation returns the same dispatch.
    * @throws ApiError `not_found`; `webhook_not_active` if it is disabled
    */
   ping(agentId: string, webhookId: string, operation: Operation): Promise<DispatchRecord>;
@@ -36,25 +36,25 @@ export interface RedeliveriesOptions {
   now: () => Date;
 }
 
-/** The error of a webhook to which nothing is sent. */
+/** The error for a webhook that is disabled or removed. */
 export function notActive(webhookId: string, reason: string): ApiError {
   return new ApiError("webhook_not_active", { details: { webhookId, reason } });
 }
 
-/** Redeliveries put into the outbox. */
+/** Creates redeliveries in the outbox. */
 export function createRedeliveries(options: RedeliveriesOptions): Redeliveries {
   const { connection, dispatches, writer, log, health, registrations, now } = options;
 
-  /** Where a dispatch goes now. */
+  /** The current address of a dispatch. @throws ApiError `webhook_not_active` */
   async function addressOf({ webhookId, direct, url }: DispatchRecord): Promise<string> {
-    // The listing or the checkout names the address, whatever became of the registration.
+    // A listing or a checkout names the address, so the registration's state doesn't matter.
     if (webhookId === null || direct) return url;
     const address = await health.addressOf(webhookId);
     if ("error" in address) throw notActive(webhookId, address.error);
     return address.url;
   }
 
-  /** Puts the operation's dispatch into the outbox, unless a repeat has put it there. */
+  /** Puts the operation's dispatch into the outbox, unless an earlier run has done so. */
   async function putOnce(
     agentId: string,
     operation: Operation,
@@ -70,7 +70,7 @@ export function createRedeliveries(options: RedeliveriesOptions): Redeliveries {
     try {
       await withTransaction(connection, (session) => writer.put([dispatch], session));
     } catch (error) {
-      // A repeat of this request has been faster.
+      // A repeat of this request was faster.
       if (!isDuplicateKey(error)) throw error;
       return log.get(agentId, _id);
     }

@@ -14,7 +14,7 @@ import {
   missedBody,
 } from "./schemas.ts";
 
-/** Dependencies of the routes of dispatches, which the API calls deliveries (decision 38). */
+/** Dependencies of the routes of dispatches, which the API calls deliveries. */
 export interface DispatchDeps {
   dispatchLog: DispatchLog;
   redeliveries: Redeliveries;

@@ -38,14 +38,14 @@ export interface WebhookSender {
 export interface WebhookSenderOptions {
   allowedPrivateHosts: readonly string[];
   resolve?: ResolveHost;
-  /** Timeout of an attempt in milliseconds, including name resolution; default 10 s (specification 6). */
+  /** Timeout of an attempt in milliseconds, including name resolution; default 10 s. */
   timeoutMs?: number;
 }
 
 const MAX_ERROR_LENGTH = 200;
-/** Only the status of an answer counts. This much of its body is kept for the owner's log. */
+/** Bytes of an answer's body that are kept for the owner's log. Only the status counts. */
 const KEPT_ANSWER_BYTES = 1_024;
-/** How long to wait for that once the status is known. */
+/** How long to wait for the body after the status, in milliseconds. */
 const ANSWER_PATIENCE_MS = 1_000;
 
 function describe(error: unknown): string {
@@ -54,7 +54,7 @@ function describe(error: unknown): string {
   return text.slice(0, MAX_ERROR_LENGTH);
 }
 
-/** The start of an answer's body. Never throws: what can't be read in time is left out. */
+/** The start of an answer's body. Never throws; omits the bytes that can't be read in time. */
 async function startOf(body: Readable, signal: AbortSignal): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -68,7 +68,7 @@ async function startOf(body: Readable, signal: AbortSignal): Promise<string> {
       if (length >= KEPT_ANSWER_BYTES) break;
     }
   } catch {
-    // What came before is kept.
+    // The chunks read so far are kept.
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", stop);
@@ -77,12 +77,12 @@ async function startOf(body: Readable, signal: AbortSignal): Promise<string> {
   return Buffer.concat(chunks).subarray(0, KEPT_ANSWER_BYTES).toString("utf8");
 }
 
-/** A sender that resolves the name again and opens its own connection for every attempt. */
+/** Creates a sender that resolves the name and opens a new connection for every attempt. */
 export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
   const resolve = options.resolve ?? createHostResolver({ systemHosts: options.allowedPrivateHosts });
   const timeoutMs = options.timeoutMs ?? WEBHOOK_ATTEMPT_TIMEOUT_MS;
 
-  /** The result of an attempt, but for the time that it took. */
+  /** The result of an attempt without its latency. */
   type Outcome = Omit<AttemptResult, "latencyMs">;
 
   async function post(webhook: OutgoingWebhook, signal: AbortSignal, onStatus: () => void): Promise<Outcome> {

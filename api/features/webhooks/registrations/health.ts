@@ -5,13 +5,13 @@ import { withTransaction } from "../../../db/connection.ts";
 import type { EventRecorder } from "../../events/recorder.ts";
 import type { WebhookModel, WebhookRecord } from "./model.ts";
 
-/** Where the dispatches of a registration go, and how it has been answering. */
+/** The current addresses of registrations, and the record of their failures. */
 export interface WebhookHealth {
-  /** The registration's current address, or why nothing is sent to it. */
+  /** The registration's current address, or the reason why nothing is sent to it. */
   addressOf(webhookId: string): Promise<{ url: string } | { error: string }>;
   /**
-   * Records how an attempt ended. A registration without an acknowledgement for five days since its first failure is
-   * disabled, and its owner's event log gets `webhook.disabled`.
+   * Records the result of an attempt. A failure five days or more after the first one without an acknowledgement in between
+   * disables the registration, and the owner's event log gets `webhook.disabled`.
    */
   report(agentId: string, webhookId: string, isAcknowledged: boolean): Promise<void>;
 }
@@ -24,9 +24,9 @@ export interface WebhookHealthOptions {
   now: () => Date;
 }
 
-/** The health of registered webhooks, kept in their records. */
+/** Creates the health of registered webhooks, stored in their records. */
 export function createWebhookHealth({ connection, webhooks, recorder, now }: WebhookHealthOptions): WebhookHealth {
-  /** Disables it unless something has changed since it was read. */
+  /** Disables a registration unless its status or failures have changed since it was read. */
   async function disable({ _id, agentId, url, failingSince }: WebhookRecord): Promise<void> {
     const disabledAt = now();
     await withTransaction(connection, async (session) => {

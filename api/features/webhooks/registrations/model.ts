@@ -7,19 +7,19 @@ import type { EventType } from "../../events/model.ts";
 export const WEBHOOK_STATUSES = ["active", "disabled"] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
-/** An address that an agent has registered for some of its events (specification 4, row 24). */
+/** An address that an agent has registered for some of its events. */
 export interface WebhookRecord {
   /** `whk_…` */
   _id: string;
   agentId: string;
-  /** Position among the agent's registrations, from 0. Unique, so that an agent can't have more than there are. */
+  /** Position among the agent's registrations, 0 to 19. Unique per agent, so an agent can't exceed the limit. */
   slot: number;
   url: string;
   events: EventType[];
-  /** Whether its dispatches are retried for a day, in order per record (decision 37). */
+  /** Whether its dispatches are retried for a day, in order per record. */
   durable: boolean;
   status: WebhookStatus;
-  /** Start of the first attempt that failed since the last acknowledgement; null if none has. */
+  /** Time of the first failure since the last acknowledgement; null if there is none. */
   failingSince: Date | null;
   /** When the service stopped sending to it; null while it is active. */
   disabledAt: Date | null;
@@ -29,13 +29,13 @@ export interface WebhookRecord {
 
 export type WebhookModel = Model<WebhookRecord>;
 
-/** A registration that was removed, for a repeat of the request that removed it. */
+/** A removed registration, stored for repeats of the request that removed it. */
 export interface WebhookRemovalRecord {
-  /** Id that the request's operation gives it. */
+  /** Id derived from the request's operation. */
   _id: string;
   agentId: string;
   webhook: WebhookRecord;
-  /** MongoDB deletes the record after that. */
+  /** When MongoDB deletes the record. */
   expiresAt: Date;
 }
 

@@ -22,7 +22,7 @@ const durable = z.boolean().meta({
     "True: failed deliveries are retried for 24 hours, in order per transaction; false: they are retried once",
 });
 
-/** Body of POST /api/v1/webhooks (row 24). */
+/** Body of POST /api/v1/webhooks. */
 export const createWebhookBody = z.strictObject({ url: webUrlSchema, events, durable: durable.default(false) });
 
 /** Body of PATCH /api/v1/webhooks/{webhookId}. */

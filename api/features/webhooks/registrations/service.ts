@@ -8,7 +8,7 @@ import type { EventType } from "../../events/model.ts";
 import type { Subscription, Subscriptions } from "../../events/subscriptions.ts";
 import type { WebhookModel, WebhookRecord, WebhookRemovalModel, WebhookRemovalRecord } from "./model.ts";
 
-/** What an agent registers. */
+/** A webhook to register. */
 export interface NewWebhook {
   url: string;
   events: readonly EventType[];
@@ -26,7 +26,7 @@ export interface WebhookPage {
   next: { after: string } | null;
 }
 
-/** The registered webhooks of agents (row 24). Another agent's is `not_found`. */
+/** The registered webhooks of agents. Another agent's webhook is `not_found`. */
 export interface Registrations {
   /**
    * Registers an address.
@@ -39,15 +39,15 @@ export interface Registrations {
   /** @throws ApiError `not_found` */
   change(agentId: string, webhookId: string, patch: WebhookPatch): Promise<WebhookRecord>;
   /**
-   * Removes a registration. Its waiting dispatches are given up. A repeat returns what the first run removed.
+   * Removes a registration. Its waiting dispatches are dropped. A repeat returns the registration that the first run removed.
    * @throws ApiError `not_found`
    */
   remove(agentId: string, webhookId: string, operation: Operation): Promise<WebhookRecord>;
 }
 
-/** How often a registration looks for a free slot while others take the one that it found. */
+/** Attempts to take a free slot while other registrations take the same one. */
 const SLOT_ATTEMPTS = 2 * WEBHOOKS_PER_AGENT;
-/** How long a removed registration is kept for a repeat: at least as long as an `Idempotency-Key`. */
+/** How long a removed registration is kept for a repeat, in milliseconds: at least as long as an `Idempotency-Key`. */
 const REMOVAL_KEPT_MS = 24 * 3_600_000;
 const SLOTS = Array.from({ length: WEBHOOKS_PER_AGENT }, (_, slot) => slot);
 
@@ -64,7 +64,7 @@ export function subscribedFilter(agentIds: readonly string[], eventTypes: readon
   return { agentId: { $in: [...agentIds] }, status: "active" as const, events: { $in: eventTypes as EventType[] } };
 }
 
-/** The registrations as the recorder of events reads them. */
+/** Creates the event recorder's view of the registrations. */
 export function createSubscriptions(model: WebhookModel): Subscriptions {
   return {
     async of(agentIds, eventTypes, session) {
@@ -89,7 +89,7 @@ export interface RegistrationsDeps {
   now: () => Date;
 }
 
-/** The registrations stored in their collection. */
+/** Creates the registrations of a collection. */
 export function createRegistrations(deps: RegistrationsDeps): Registrations {
   const { connection, webhooks: model, removals, now } = deps;
   const notFound = (webhookId: string) => new ApiError("not_found", { details: { webhookId } });
@@ -127,7 +127,7 @@ export function createRegistrations(deps: RegistrationsDeps): Registrations {
           await model.create([record]);
           return record;
         } catch (error) {
-          // Another registration has taken the slot, or a repeat of this one has been faster.
+          // Another registration took the slot, or a repeat of this one was faster.
           if (!isDuplicateKey(error)) throw error;
         }
       }
@@ -152,7 +152,7 @@ export function createRegistrations(deps: RegistrationsDeps): Registrations {
     },
 
     async change(agentId, webhookId, { status, ...patch }) {
-      // An address that has changed or been enabled starts with a clean record.
+      // A changed or re-enabled address starts without failures.
       const isFresh = status !== undefined || patch.url !== undefined;
       const changed = await model
         .findOneAndUpdate(

@@ -1,14 +1,14 @@
 import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
-/** Which secret signs the webhooks of an agent (decision 38). Agents without a record use version 0, rotation 0. */
+/** Versions of an agent's webhook secrets. Agents without a record use version 0, rotation 0. */
 export interface WebhookSecretRecord {
   /** Agent id. */
   _id: string;
-  /** The secret that signs now: the position of its master in WEBHOOK_SIGNING_SECRET, and its rotation counter. */
+  /** The current secret: the position of its master in WEBHOOK_SIGNING_SECRET, and its rotation counter. */
   masterVersion: number;
   rotation: number;
-  /** The secret that signs from `activatesAt` on; null if no rotation is in progress. */
+  /** The secret that signs from `activatesAt`; null if no rotation is in progress. */
   next: { masterVersion: number; rotation: number; activatesAt: Date } | null;
 }
 

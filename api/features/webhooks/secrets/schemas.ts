@@ -6,7 +6,7 @@ const secret = z.string().regex(/^whsec_[0-9a-f]{64}$/);
 
 const standardSecret = z.string().regex(/^whsec_[A-Za-z0-9+/]{43}=$/);
 
-/** The secret that signs the caller's webhooks, and the next one. */
+/** The current secret of the caller's webhooks, and the next one. */
 export const secretAnswer = dataOf(
   z.object({
     secret: secret.meta({ description: "Verifies X-Service-Signature now" }),

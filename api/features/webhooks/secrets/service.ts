@@ -4,43 +4,43 @@ import { isDuplicateKey } from "../../../db/connection.ts";
 import { ApiError } from "../../../http/errors.ts";
 import type { WebhookSecretModel, WebhookSecretRecord } from "./model.ts";
 
-/** The secret that signs, and the next one if there is one. */
+/** The current secret, and the next one during a rotation. */
 export interface WebhookSecretState {
-  /** The secret that signs now: `whsec_` and 64 hexadecimal digits. */
+  /** The current secret: `whsec_` and 64 hexadecimal digits. */
   secret: string;
   rotation: number;
   next: { secret: string; rotation: number; activatesAt: Date } | null;
 }
 
-/** The signing secrets of the agents (decision 38). */
+/** The signing secrets of the agents. */
 export interface WebhookSecrets {
   /** The secrets of an agent. @throws ApiError `service_unavailable` if the service has no master */
   stateOf(agentId: string): Promise<WebhookSecretState>;
   /** Creates the next secret. It signs once it is activated, or after 24 hours. A repeat changes nothing. */
   rotate(agentId: string): Promise<WebhookSecretState>;
   /**
-   * Lets the next secret sign from now on. Changes nothing if there is none, or if another call has activated it in the
-   * meantime: a secret issued after that waits for its own activation.
+   * Activates the next secret. Changes nothing if there is none, or if a concurrent call has activated it: a secret issued
+   * after that needs its own activation.
    */
   activate(agentId: string): Promise<WebhookSecretState>;
 }
 
-/** How long the old secret keeps signing if nobody activates the new one. */
+/** How long the old secret keeps signing if the new one isn't activated, in milliseconds. */
 export const ROTATION_GRACE_MS = 24 * 3_600 * 1000;
 const SECRET_BYTES = 32;
-/** How often a change is tried when concurrent changes keep winning. */
+/** Attempts of a change when concurrent changes keep winning. */
 const CHANGE_ATTEMPTS = 10;
 
 /**
- * An agent's secret: HKDF-SHA256 of a master. It reveals neither the master nor any other agent's secret, so no
- * receiver can forge a webhook to another.
+ * Derives an agent's secret from a master with HKDF-SHA256. It reveals neither the master nor any other agent's secret, so
+ * no receiver can forge a webhook to another.
  */
 export function deriveWebhookSecret(master: string, agentId: string, rotation: number): string {
   const info = `webhook-signing|${agentId}|${rotation}`;
   return `whsec_${Buffer.from(hkdfSync("sha256", master, "", info, SECRET_BYTES)).toString("hex")}`;
 }
 
-/** Secrets derived from the masters in WEBHOOK_SIGNING_SECRET. A master's version is its position in that list. */
+/** Creates secrets from the masters in WEBHOOK_SIGNING_SECRET. A master's version is its position in that list. */
 export function createWebhookSecrets(
   model: WebhookSecretModel,
   masters: readonly string[],

@@ -6,27 +6,26 @@ const mac = (secret: string, timestamp: number | string, rawBody: string): Buffe
   createHmac("sha256", secret).update(`${timestamp}.${rawBody}`).digest();
 
 /**
- * The value of `X-Service-Signature`: `t=<unix_seconds>,v1=<hmac_sha256_hex>` over `<t>.<raw_json_body>`
- * (specification section 6, signature rules 1 and 2).
+ * The value of `X-Service-Signature`: `t=<unix_seconds>,v1=<hmac_sha256_hex>` over `<t>.<raw_json_body>`.
  * @param timestamp unix seconds of the attempt
  */
 export function signWebhook(secret: string, rawBody: string, timestamp: number): string {
   return `t=${timestamp},v1=${mac(secret, timestamp, rawBody).toString("hex")}`;
 }
 
-/** What `whsec_` secrets have before their key. */
+/** The prefix of secrets, before the key. */
 const SECRET_PREFIX = "whsec_";
 
 const keyOf = (secret: string): Buffer => Buffer.from(secret.slice(SECRET_PREFIX.length), "hex");
 
-/** A secret as libraries for Standard Webhooks take it: the same key, in base64 instead of hexadecimal digits. */
+/** A secret in the format of Standard Webhooks libraries: the same key, in base64 instead of hexadecimal digits. */
 export function standardSecretOf(secret: string): string {
   return `${SECRET_PREFIX}${keyOf(secret).toString("base64")}`;
 }
 
 /**
  * The value of `webhook-signature` (Standard Webhooks): `v1,<base64>` of the HMAC-SHA256 over `<id>.<timestamp>.<body>`. The key
- * is the 32 bytes of the secret, while the specification's own signature takes the secret's text.
+ * is the 32 bytes of the secret, while `X-Service-Signature` uses the secret's text.
  */
 export function signStandardWebhook(webhook: {
   eventId: string;
@@ -40,9 +39,8 @@ export function signStandardWebhook(webhook: {
 }
 
 /**
- * Whether a received webhook was signed with the secret, following the receiver rules (specification section 6, rule
- * 3): the header splits at the comma into `t` and `v1`, |now - t| is at most 300 seconds, and the HMAC is compared in
- * constant time. A receiver answers 401 if this is false.
+ * Whether a received webhook was signed with the secret, by the receiver's rules: the header splits at the comma into `t`
+ * and `v1`, |now - t| is at most 300 seconds, and the HMAC is compared in constant time. A receiver answers 401 if false.
  * @param rawBody the body as it arrived, before any parsing
  * @param now unix seconds
  */
