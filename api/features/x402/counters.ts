@@ -2,7 +2,7 @@ import type { Metrics } from "../../lib/metrics.ts";
 import type { ClaimRecord } from "./model.ts";
 import type { Settlement } from "./settling/settlement.ts";
 
-/** Counts what becomes of payments, in this process. */
+/** Counters of payments and settlement attempts in this process. */
 export interface PaymentCounters {
   /** A payment is confirmed. Exactly one process calls this for a payment. */
   paid: (claim: ClaimRecord) => void;

@@ -42,14 +42,13 @@ export interface GateDeps {
 const FIRST_ERROR = 400;
 const FIRST_SERVER_ERROR = 500;
 const OUTAGE_RETRY_SECONDS = 5;
-/** First and longest pause between two looks whether another request has sent an answer, in milliseconds. */
+/** First and longest pause between checks whether another request has sent the answer, in milliseconds. */
 const SENDING_PAUSE = { minMs: 20, maxMs: 200 };
 
 /**
- * Lets a call past its exhausted budget if it is paid for (section 8.3, decision 36), and sells prepaid packs. The order
- * is: verify, reserve the payment, compare the payer's open payments with his money, run the call, settle, mark as
- * spent. Money moves only for a call that was answered below 400, and each step can be repeated after its process was
- * killed.
+ * Admits paid calls past an exhausted budget, and sells prepaid packs. The order is: verify, reserve the payment, compare
+ * the payer's open payments with his balance, run the call, settle, mark as spent. Tokens move only for a call answered
+ * below 400. Each step can be repeated after its process was killed.
  */
 export function createPaymentGate(deps: GateDeps): PaymentGate {
   const { settings, packs, desk, claims, reservations, settlements, log } = deps;
@@ -67,7 +66,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
 
   async function admit(visit: Visit): Promise<Answer> {
     const { context, terms } = visit;
-    // Before the proof is looked at: a client that lost the answer may have signed another payment.
+    // Before the proof is read: a client that lost the answer may have signed another payment.
     const earlier = await earlierAnswer(visit);
     if (earlier !== undefined) return earlier;
     const presented = readProof(context.headers, terms.network);
@@ -77,7 +76,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     await requireOwnId(visit, presented);
     const known = await knownClaim(proof, visit);
     if (known !== undefined) return useAgain(visit, known, proof);
-    // Afterwards: a payment that was used for a call of another price asks for no other one.
+    // After the lookup of known claims: a payment already used at another price must not be charged again.
     requireTerms(presented, terms);
     await visit.time.within(deps.requirePayee);
     const purpose = purposeOf(visit, presented);
@@ -104,7 +103,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
       return useAgain(visit, known, proof);
     }
     if (claim !== undefined) return runReserved(visit, claim);
-    // The id may have been given to another payment since.
+    // Another payment may have taken the id since.
     await requireOwnId(visit, presented);
     throw new ProofRefusedError("proof_in_use");
   }
@@ -132,7 +131,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     }
   }
 
-  /** The answer of an operation that ran earlier with a payment. No other payment is looked at, unless that one failed. */
+  /** The answer of an operation that already ran with a payment. The request's own proof is ignored unless that payment failed. */
   async function earlierAnswer(visit: Visit): Promise<Answer | undefined> {
     const { context, agentId, requestHash, operationId } = visit;
     if (operationId === undefined || !context.operation.isRepeat) return undefined;
@@ -144,7 +143,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     return desk.receipted(kept, claim, claim.txHash ?? "");
   }
 
-  /** The answer that a request without a proof waits for. */
+  /** The outstanding answer of an earlier, identical request; for requests without a proof. */
   async function dueAnswer(visit: Visit): Promise<Answer | undefined> {
     const due = await claims.findDue(visit.agentId, visit.requestHash);
     return due === null ? undefined : answerOf(await resume(visit, due));
@@ -164,7 +163,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     return claims.findLost(all);
   }
 
-  /** A proof that is past its reservation counts for the request that it was used for, if that has no answer yet. */
+  /** Resumes the request that a proof was used for. @throws ProofRefusedError for another request, or if the payment failed */
   async function useAgain(visit: Visit, claim: ClaimRecord, proof: Proof): Promise<Answer> {
     if (!isSameRequest(claim, visit)) throw new ProofRefusedError("proof_already_used");
     if (claim.state !== "spent") {
@@ -172,12 +171,12 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
       if ("failed" in resumed) throw new ProofRefusedError(resumed.failed);
       return resumed;
     }
-    // The caller repeats an operation whose answer was lost on its way.
+    // The caller repeats an operation whose answer was lost in transit.
     const kept = visit.context.operation.isRepeat ? await claims.answerOf(claim) : undefined;
     return kept === undefined ? handOver(visit, claim, proof) : desk.receipted(kept, claim, claim.txHash ?? "");
   }
 
-  /** A transaction all of whose payments have claims counts for the request whose answer it has paid for. */
+  /** Answers a request whose transaction has only claimed transfers, if one of them paid for this request. */
   async function useTaken(visit: Visit, proof: TransferProof): Promise<Answer> {
     const taken = await claims.findByTransfer(visit.terms.network, proof.txHash);
     const due = taken.find(
@@ -217,23 +216,23 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     });
   }
 
-  /** Runs the call. Without an answer below 400 the payment is free again. */
+  /** Runs the call. If it throws, the claim is released, or its lease ends so that the next run can continue. */
   async function run({ context, terms, time, next }: Visit, claim: ClaimRecord): Promise<Answer> {
     if (context.headers["idempotency-key"] === undefined) {
       context.operation.recognise({ startedAt: claim.startedAt, seed: claim.seed, isRepeat: claim.runs > 1 });
     }
     let hasBegun = false;
     try {
-      // A call that ran before may have had its effect, so it isn't refused any more.
+      // An earlier run may have taken effect, so a repeated run isn't refused.
       if (isSigned(claim) && claim.runs === 1) {
         await time.within((signal) => deps.requireCover(claim, signal, terms.leadSeconds));
       }
       hasBegun = true;
       return await next();
     } catch (error) {
-      // Only a refusal says that the call had no effect. After an outage, the next run must find what there is of it.
+      // Only a refusal proves that the call had no effect. After an outage, the next run must find the claim of this one.
       const isUndone = !hasBegun || (error instanceof ApiError && error.status < FIRST_SERVER_ERROR);
-      // If this fails too, the lease ends by itself.
+      // If this fails too, the lease expires.
       await (isUndone ? giveBack(claim) : claims.yield(claim)).catch((failure: unknown) => {
         log.warn({ err: failure }, "couldn't release an x402 payment");
       });
@@ -241,11 +240,11 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     }
   }
 
-  /** Frees a payment whose call failed. A call that ran before may have had its effect, which its next run must find. */
+  /** Frees a payment whose call failed. After a repeated run only the lease ends: an earlier run may have taken effect. */
   const giveBack = (claim: ClaimRecord): Promise<void> =>
     claim.runs > 1 ? claims.yield(claim) : claims.release(claim);
 
-  /** Continues with a payment whose call has been answered. One that has failed is free. */
+  /** Continues to settle a payment whose call has been answered. Releases the claim if the settlement failed. */
   async function resume(visit: Visit, due: ClaimRecord, proof?: Proof): Promise<Answer | Failed> {
     const { charge, terms } = visit;
     if (due.state === "settled") return handOver(visit, due, proof);
@@ -258,15 +257,15 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
         return { failed: settlement.reason };
       }
       if (settlement.kind === "pending") return stillPending(visit, claim, settlement.txHash);
-      // Another process has taken the claim over. It notes the payment, and the next request gets the answer.
+      // Another process took over the claim. It records the payment, and the next request gets the answer.
       if (!(await claims.confirm(claim, "settled", settlement))) return desk.pending(charge, terms, settlement.txHash);
       return handOver(visit, { ...claim, txHash: settlement.txHash }, proof);
     });
   }
 
   /**
-   * Gives the caller the answer of a confirmed payment that nobody has given him.
-   * @param proof undefined if the request has none, or if it isn't the one that the answer was paid with
+   * Sends the stored response of a confirmed payment.
+   * @param proof undefined if the request has none, or if it isn't the proof that paid for the answer
    */
   async function handOver(visit: Visit, due: ClaimRecord, proof?: Proof): Promise<Answer> {
     const kept = await claims.answerOf(due);
@@ -278,13 +277,13 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     }
     const { txHash = "" } = claim;
     if (kept !== undefined) return handed(claim, kept, txHash);
-    // The answer couldn't be kept. Reading again is harmless; anything else is done.
+    // The answer couldn't be stored. A read can run again; other calls have already taken effect.
     if (visit.context.route.readsOnly) return handed(claim, await visit.next(), txHash);
     await claims.noteSent(claim);
     throw new ApiError("already_processed");
   }
 
-  /** Waits while another request sends the answer; undefined once it is sent. @throws ProofRefusedError if that takes long */
+  /** Waits while another request sends the answer; undefined once sent. @throws ProofRefusedError on a timeout */
   async function takeDelivery(due: ClaimRecord, signal: AbortSignal): Promise<ClaimRecord | undefined> {
     const end = performance.now() + claims.patienceMs;
     for (let looks = 0; ; looks += 1) {
@@ -296,14 +295,14 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     }
   }
 
-  /** The answer of a spent payment. Until it is sent, the lease keeps other requests with the same proof from getting it. */
+  /** The answer of a spent payment, with its receipt. Until it is sent, the lease stops other requests with the same proof. */
   function handed(claim: ClaimRecord, answer: Answer, txHash: string): Answer {
     const noteSent = async (isSent: Promise<boolean>): Promise<void> => {
       try {
         const wasSent = await withRenewal(claim, () => isSent);
         await (wasSent ? claims.noteSent(claim) : claims.noteLost(claim));
       } catch (error) {
-        // The lease ends by itself.
+        // The lease expires.
         log.warn({ err: error }, "couldn't note that the answer of an x402 payment was sent");
       }
     };
@@ -376,7 +375,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
   };
 }
 
-/** A payment that failed after its call had been answered, and why. */
+/** The reason why a payment failed after its call had been answered. */
 interface Failed {
   failed: Refusal;
 }

@@ -8,27 +8,27 @@ import type { StoredAnswer } from "../../http/kept-answer.ts";
 /**
  * `reserved`: the call that it pays for is running; a claim whose call failed is deleted. `settling`: the call has been
  * answered, and the payment is being settled or its outcome is unknown. `settled`: the payment is confirmed, and no
- * request gives the caller the answer yet. `spent`: a request gives it, or has given it.
+ * request is sending the answer yet. `spent`: a request is sending the answer, or has sent it.
  */
 export type ClaimState = "reserved" | "settling" | "settled" | "spent";
 
 /** States of a claim whose payment isn't known to be on chain. */
 export const UNPAID_STATES = ["reserved", "settling"] as const satisfies readonly ClaimState[];
 
-/** What a signed payment needs to be settled again after its process was killed. */
+/** The data needed to settle a signed payment again after its process was killed. */
 export interface StoredPayment {
   version: 1 | 2;
   signature: `0x${string}`;
   /** Unix seconds. */
   validAfter: string;
   validBefore: string;
-  /** Where the payment may be found on chain: no use of the authorisation is older. */
+  /** First block of the search for the payment on chain: no use of the authorisation is older. */
   fromBlock: number;
   /** Transactions that may have settled it. */
   txHashes: `0x${string}`[];
 }
 
-/** The use of one payment for one call or pack, whatever kind of proof it came with (decision 36). */
+/** The use of one payment for one call or pack, for either kind of proof. */
 export interface ClaimRecord {
   _id: string;
   network: Network;
@@ -54,12 +54,12 @@ export interface ClaimRecord {
   requestHash: string;
   /** Id that the request's `Idempotency-Key` gives it: the same for all repeats, and for no other request. */
   operationId?: string;
-  /** Calls to credit once it is spent (decision 46). */
+  /** Calls to credit when the payment is confirmed. */
   pack?: { class: CallClass; calls: number };
   state: ClaimState;
-  /** True while the call has been answered and the caller hasn't got the answer. */
+  /** True while the answer of the call hasn't been sent to the caller. */
   answerDue?: boolean;
-  /** Who works on it until the lease ends. */
+  /** Random token of the request or worker that holds the lease. */
   owner: string;
   leaseEndsAt: Date;
   /** When the operation began, and its random seed: a request that runs again is the same operation. */
@@ -71,12 +71,12 @@ export interface ClaimRecord {
 
 export type ClaimModel = Model<ClaimRecord>;
 
-/** An answer that waits for its payment, or for a client that lost it. */
+/** A stored answer that awaits its payment, or a repeat by a client that lost it. */
 export interface KeptAnswerRecord extends StoredAnswer {
   /** The claim's id. */
   _id: string;
   requestHash: string;
-  /** MongoDB deletes it then. */
+  /** When MongoDB deletes it. */
   expiresAt: Date;
 }
 
@@ -116,7 +116,7 @@ export function claimModel(connection: Connection): ClaimModel {
     },
     { collection: "x402_claims", versionKey: false, strict: "throw" },
   );
-  // One transfer pays once, and so does one authorisation, no matter which of the two a proof names.
+  // One transfer pays once, and so does one authorisation, whichever of the two a proof names.
   schema.index(
     { network: 1, txHash: 1, position: 1 },
     { unique: true, partialFilterExpression: { txHash: { $exists: true } } },

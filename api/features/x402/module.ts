@@ -32,7 +32,7 @@ import { finishSettlements } from "./settling/unfinished.ts";
 
 export type { ClaimTimings } from "./settling/claims.ts";
 
-/** How old the chain's time may be, in milliseconds. A local chain has a block each second. */
+/** Maximum age of the cached chain time, in milliseconds. A local chain has a block each second. */
 const CHAIN_TIME_MAX_AGE_MS = 1_000;
 
 /** Dependencies of the payments. */
@@ -48,7 +48,7 @@ export interface X402ModuleDeps {
   processId: string;
 }
 
-/** Payments per call and prepaid packs by x402 (section 8.3, decisions 36, 46 and 49). */
+/** Payments per call and prepaid packs by x402. */
 export const x402Module = defineFeature({
   routes: x402Routes,
   timings: CLAIM_TIMINGS,
@@ -103,7 +103,7 @@ export const x402Module = defineFeature({
       models,
       gate,
       loops: unfinished === undefined ? [] : [unfinished.loop],
-      /** Finishes what is unfinished now. For tests, which don't run the loop. */
+      /** Finishes open settlements once. For tests, which don't run the loop. */
       finish: async () => unfinished?.look(),
       /** @throws ConfigurationError if payments would go to the treasury */
       checkPayee: async () => payee?.atStart(),

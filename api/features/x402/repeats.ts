@@ -19,10 +19,10 @@ export interface RepeatsDeps {
 
 const PAID_STATES: ReadonlySet<ClaimState> = new Set(["settled", "spent"]);
 
-/** Answers repeats of paid calls with the stored answers (decision 36). */
+/** Answers repeats of paid calls with the stored answers. */
 export function createRepeats({ network, desk, claims }: RepeatsDeps) {
   /**
-   * The answer that a payment has paid for; undefined if this is no repeat of its call, or if the answer isn't stored.
+   * The answer that a payment has paid for; undefined if this isn't a repeat of its call, or if the answer isn't stored.
    * @param all the claims of the payment: several transfers of one transaction may have paid for the same call
    */
   async function sentAnswer(call: Call, all: readonly ClaimRecord[], proof: Proof): Promise<Answer | undefined> {
@@ -35,7 +35,7 @@ export function createRepeats({ network, desk, claims }: RepeatsDeps) {
   return {
     sentAnswer,
 
-    /** The same for a call that costs nothing, because there is budget again. Any other proof is left alone. */
+    /** The same for a call that needs no payment, because there is budget again. Ignores any other proof. */
     async freeAnswer(context: ValidatedContext, caller: Caller): Promise<Answer | undefined> {
       const proof = proofIn(context, network);
       if (proof === undefined || desk.token === undefined) return undefined;
@@ -52,7 +52,7 @@ export function createRepeats({ network, desk, claims }: RepeatsDeps) {
 
 const timeOf = ({ spentAt }: ClaimRecord): number => spentAt?.getTime() ?? 0;
 
-/** The proof of a request that costs nothing; undefined if it has none that can be used. */
+/** The proof of a request that needs no payment; undefined without a readable one. */
 function proofIn({ headers }: ValidatedContext, network: Network): Proof | undefined {
   try {
     return readProof(headers, network)?.proof;

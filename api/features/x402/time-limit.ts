@@ -1,6 +1,6 @@
 /** The time that the payment of one request may take. The call that it pays for doesn't count. */
 export interface TimeLimit {
-  /** Runs a part of the payment, whose signal aborts when the time of all parts together is over. */
+  /** Runs a part of the payment. Its signal aborts when the time for all parts together is over. */
   within<T>(part: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }
 

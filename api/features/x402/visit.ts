@@ -11,7 +11,7 @@ import type { Purpose } from "./settling/reserve.ts";
 import type { Terms } from "./offer/terms.ts";
 import type { TimeLimit } from "./time-limit.ts";
 
-/** Who calls what. */
+/** The caller and the identity of a request. */
 export interface Call {
   agentId: string;
   keyId: string;
@@ -21,13 +21,13 @@ export interface Call {
   operationId: string | undefined;
 }
 
-/** What one request has to do with payments. */
+/** The payment state of one request. */
 export interface Visit extends Call {
   context: ValidatedContext;
   charge: Charge;
   terms: Terms;
   clocks: Clocks;
-  /** Of everything but the call. */
+  /** Time limit of everything but the call. */
   time: TimeLimit;
   next: Next;
 }
@@ -37,7 +37,7 @@ export function callOf(context: ValidatedContext, { agentId, keyId }: Caller): C
   return { agentId, keyId, requestHash: hashOf(context, agentId), operationId: operationIdOf(context) };
 }
 
-/** What a payment is reserved for. */
+/** The use that a request reserves its payment for. */
 export function purposeOf(
   { agentId, keyId, requestHash, operationId, charge }: Visit,
   { paymentId }: Presented,
@@ -57,7 +57,7 @@ export function isSameRequest(claim: ClaimRecord, { agentId, requestHash }: Call
   return claim.agentId === agentId && claim.requestHash === requestHash;
 }
 
-/** Whether a request repeats a call: the same request by the same key with the same payment (decision 36). */
+/** Whether a request repeats a call: the same request by the same key with the same payment. */
 export function isRepeat(claim: ClaimRecord, call: Call, proof: Proof): boolean {
   if (!isSameRequest(claim, call) || claim.keyId !== call.keyId) return false;
   // Another Idempotency-Key asks for another operation.
@@ -66,7 +66,7 @@ export function isRepeat(claim: ClaimRecord, call: Call, proof: Proof): boolean 
   return !isOther && isSamePayment(claim, proof);
 }
 
-/** Whether a proof is what the payment of a claim came with. The transaction of an authorisation is another proof. */
+/** Whether a claim was made with this proof. The transaction of an authorisation is another proof. */
 export function isSamePayment(claim: ClaimRecord, proof: Proof): boolean {
   if (proof.kind === "signed") return isSameAuthorization(claim, proof);
   return claim.payment === undefined && claim.txHash === proof.txHash;

@@ -6,7 +6,7 @@ import type { RouteDefinition } from "../../../http/define-route.ts";
 /** Path of the route that sells packs. */
 export const PACK_PATH = "/api/v1/x402/packs/{packId}";
 
-/** Prepaid calls of one class (decision 46). */
+/** Prepaid calls of one class. */
 export interface Pack {
   /** @example "search-1000" */
   packId: string;
@@ -33,7 +33,7 @@ export function createPacks({ prices, packCalls }: Pick<X402Settings, "prices" |
     all,
     find,
 
-    /** The pack that a request asks for; undefined on every other route and for an unknown pack. */
+    /** The pack that a request buys; undefined on other routes and for an unknown pack. */
     soldBy(route: Pick<RouteDefinition<never>, "method" | "path">, params: unknown): Pack | undefined {
       if (route.method !== "POST" || route.path !== PACK_PATH) return undefined;
       return find((params as { packId: string }).packId);

@@ -65,7 +65,7 @@ const buyPack = defineRoute({
     "facilitator_unavailable",
   ],
 }).handle(({ params }, { packs }: X402Deps) => {
-  // The payment's step has asked for the price. The calls are credited together with the payment.
+  // The payment gate has already charged the price. Confirming the payment credits the calls.
   const pack = packs.find(params.packId);
   if (pack === undefined) throw new ApiError("not_found");
   return { status: 200, body: { success: true, data: present(pack) } };

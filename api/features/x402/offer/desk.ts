@@ -13,7 +13,7 @@ import type { Refusal } from "./proof.ts";
 import { dollars, paymentRequiredHeader, paymentResponseHeader, requirementsV1 } from "./terms.ts";
 import type { Terms } from "./terms.ts";
 
-/** What a request has to pay for. */
+/** The price and subject of a payment. */
 export interface Charge {
   /** Units of USDC. */
   amount: bigint;
@@ -41,7 +41,7 @@ const RETRY_SECONDS = 2;
 const PENDING_MESSAGE = "x402 payment settlement is not confirmed yet";
 const REPEAT_INSTRUCTIONS = "Repeat the request, with the same payment or without one. Don't pay again.";
 
-/** What a caller does whose payment is refused because it has paid, or is about to pay, for a call. */
+/** Instructions for refused payments that have already paid for a call, or are about to. */
 const INSTEAD_OF_PAYING: Partial<Record<Refusal, Pick<HoldOff, "instructions" | "retrySeconds">>> = {
   proof_already_used: {
     instructions:
@@ -53,7 +53,7 @@ const INSTEAD_OF_PAYING: Partial<Record<Refusal, Pick<HoldOff, "instructions" | 
   },
 };
 
-/** What a 402 says that asks for no payment. */
+/** Content of a 402 that asks for no payment. */
 interface HoldOff {
   code: PaymentCode;
   message: string;
@@ -62,11 +62,11 @@ interface HoldOff {
   retrySeconds?: number;
 }
 
-/** Composes what callers are told about payments: one 402 serves the specification's proof and both official versions. */
+/** Builds the 402 responses and the receipts. One 402 serves transfer proofs and both official versions. */
 export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOptions) {
   const { network, payTo, facilitatorUrl } = settings;
 
-  /** The terms of a charge; undefined if nothing can be paid. */
+  /** The terms of a charge; undefined if payments aren't configured. */
   function termsOf(charge: Pick<Charge, "amount" | "description">, path: string, clocks: Clocks): Terms | undefined {
     if (payTo === undefined || token === undefined) return undefined;
     return {
@@ -114,7 +114,7 @@ export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOp
     details?: unknown;
   }
 
-  /** Asks for a payment. Official clients pay what they find in `accepts` or in the header. */
+  /** A 402 that asks for a payment. Official clients pay the terms in `accepts` or in the header. */
   function demand(charge: Charge, terms: Terms | undefined, { code, message, reason, details }: Demand): Answer {
     const signable = terms !== undefined && settlesSigned ? terms : undefined;
     const body = paymentRequiredBody({
@@ -148,7 +148,7 @@ export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOp
   }
 
   return {
-    /** What payments are made in; undefined if nothing can be paid. */
+    /** Address of USDC; undefined if the deployment lists none. */
     token,
     termsOf,
 
@@ -156,7 +156,7 @@ export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOp
     ask: (charge: Charge, terms: Terms | undefined): Answer =>
       demand(charge, terms, { code: "payment_required", message: messageOf(charge) }),
 
-    /** Says that a proof doesn't count (section 7). */
+    /** Reports that a proof was rejected. */
     refuse(charge: Charge, terms: Terms | undefined, reason: Refusal, clocks: Clocks): Answer {
       const [code, message] = ["payment_verification_failed", X402_FAILED_MESSAGE] as const;
       const instead = INSTEAD_OF_PAYING[reason];
@@ -171,7 +171,7 @@ export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOp
       });
     },
 
-    /** Says that the outcome of a settlement is unknown. It asks for no other payment (decision 49). */
+    /** Reports that the outcome of a settlement is unknown. Asks for no other payment, because this one may still settle. */
     pending: (charge: Charge, terms: Terms | undefined, txHash: string | undefined): Answer =>
       holdOff(charge, terms, {
         code: "settlement_pending",
@@ -196,7 +196,7 @@ function messageOf({ budget, pack }: Charge): string {
   return pack === undefined ? "Payment required" : `A pack of ${pack.calls} ${pack.class} calls is to be paid for`;
 }
 
-/** Ends an answer that isn't sent. */
+/** Destroys the body stream of an answer that isn't sent. */
 export function discard({ body }: Answer): void {
   if (typeof body !== "string" && !Buffer.isBuffer(body)) body.destroy();
 }

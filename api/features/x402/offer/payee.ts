@@ -6,8 +6,8 @@ import type { PaymentChain, PaymentReads } from "../../../chain/payment-chain.ts
 import { ConfigurationError } from "../../../config/env.ts";
 
 /**
- * Checks once that payments don't go to the treasury, where they couldn't be told from the platform's fees (decision 36).
- * Every call waits for the result; after an outage the next one asks again.
+ * Checks once that payments don't go to the treasury, where they would mix with the platform's fees. Every paid call waits
+ * for the result; after an outage the next one checks again.
  */
 export function createPayeeCheck(chain: PaymentChain, payTo: Address) {
   let isChecked = false;
@@ -26,7 +26,7 @@ export function createPayeeCheck(chain: PaymentChain, payTo: Address) {
     /** @throws ConfigurationError, ChainUnavailableError, also once the signal aborts */
     require: (signal: AbortSignal) => require(chain.until(signal)),
 
-    /** Fails the start for a wrong payee, but not for an unavailable server, which may come back. */
+    /** Throws `ConfigurationError` for a wrong payee. Ignores an unavailable server, which may recover. */
     async atStart(): Promise<void> {
       try {
         await require(chain);

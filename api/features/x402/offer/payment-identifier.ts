@@ -8,9 +8,9 @@ const ID_LENGTH = { min: 16, max: 128 } as const;
 const ID_PATTERN = /^[a-zA-Z0-9_-]+$/;
 
 /**
- * What `PAYMENT-REQUIRED` declares, as `@x402/extensions` does. That package isn't used: its reader compiles the JSON Schema
- * that the client sends, so that a client could make the service evaluate any regular expression, and it brings nine
- * packages for the sign-in of wallets, which have nothing to do with this.
+ * The declaration in `PAYMENT-REQUIRED`, the same as that of `@x402/extensions`. That package isn't used, because its reader
+ * compiles the client's JSON Schema: a client could make the service evaluate any regular expression. It also depends on
+ * nine packages for wallet sign-in.
  */
 export const PAYMENT_IDENTIFIER_EXTENSION = {
   [PAYMENT_IDENTIFIER]: {
@@ -37,7 +37,7 @@ const echo = z.object({
 
 /**
  * The id that a client has given its payment; undefined without one.
- * @throws ApiError `validation_error`: without its id, the payment would be taken a second time
+ * @throws ApiError `validation_error` for an invalid id: ignoring it would let the client pay twice
  */
 export function readPaymentId(extensions: unknown): string | undefined {
   const given = z.record(z.string(), z.unknown()).safeParse(extensions).data?.[PAYMENT_IDENTIFIER];

@@ -11,7 +11,7 @@ import { readPaymentId } from "./payment-identifier.ts";
 import { PAYMENT_VALIDITY_SECONDS } from "./terms.ts";
 import type { Terms } from "./terms.ts";
 
-/** Why a proof doesn't count. Sent to the caller as `details.reason`. */
+/** The reason why a proof is rejected. Sent to the caller as `details.reason`. */
 export type Refusal =
   | "malformed_proof"
   | "unsupported_version"
@@ -39,7 +39,7 @@ export type Refusal =
   | "verification_failed"
   | "settlement_failed";
 
-/** Thrown when a proof doesn't count. */
+/** Thrown when a proof is rejected. */
 export class ProofRefusedError extends Error {
   override readonly name = "ProofRefusedError";
   readonly reason: Refusal;
@@ -50,7 +50,7 @@ export class ProofRefusedError extends Error {
   }
 }
 
-/** The specification's own proof: a transfer that the caller has sent himself (section 8.3). */
+/** A transfer that the caller has sent before the request. This proof is the service's own, not part of official x402. */
 export interface TransferProof {
   kind: "transfer";
   txHash: Hash;
@@ -77,10 +77,10 @@ export interface SignedProof {
 
 export type Proof = TransferProof | SignedProof;
 
-/** A proof with what else its header says. */
+/** A proof and the other content of its header. */
 export interface Presented {
   proof: Proof;
-  /** The terms that a client of version 2 says that it accepts. */
+  /** The terms that a version 2 client declares to accept. */
   accepted: Accepted | undefined;
   /** Id that the client has given the payment by the extension `payment-identifier` of version 2. */
   paymentId: string | undefined;
@@ -105,7 +105,7 @@ const uint256 = z
 const transferPayload = z.object({ txHash: hex(64).transform((text) => text.toLowerCase() as Hash), from: address });
 
 const signedPayload = z.object({
-  // 65 bytes: agents are plain wallets (section 5.5), so signatures of contracts aren't accepted.
+  // 65 bytes: agents are plain wallets, so signatures of contracts aren't accepted.
   signature: hex(130),
   authorization: z.object({
     from: address,
@@ -137,8 +137,8 @@ const envelope = z.object({
 });
 
 /**
- * Reads the proof of a request; undefined without one. Only its form and its network are checked: it may be a payment that
- * was used for a call of another price.
+ * Reads the proof of a request; undefined without one. Checks only its form and its network: an earlier call may have used
+ * the payment at another price.
  * @throws ProofRefusedError, ApiError `validation_error` for an unusable payment identifier
  */
 export function readProof(headers: IncomingHttpHeaders, network: Network): Presented | undefined {
@@ -199,7 +199,7 @@ function signedProof(version: 1 | 2, payload: Record<string, unknown>): SignedPr
 }
 
 /**
- * Compares what a proof says with the terms. Signatures and transactions are left to be verified.
+ * Compares a proof with the terms. Doesn't verify signatures or transactions.
  * @throws ProofRefusedError
  */
 export function requireTerms({ proof, accepted }: Presented, terms: Terms): void {
@@ -222,12 +222,12 @@ export function requireSender(proof: Proof, wallet: Address): void {
 }
 
 /**
- * The end isn't too near, because the call runs before the payment is settled. It isn't too far either, because an
- * authorisation that can't be paid is tried again until it ends. The token ends it by the chain's clock, and clients sign by
- * clocks such as ours or by the chain's: a chain that is ahead takes nothing away from the time that the terms ask for.
+ * Checks the validity period of an authorisation. Its end must leave time for the call, which runs before the settlement.
+ * It must not be too late either: a payment that can't settle is retried until it expires. The token compares with the
+ * chain's clock, but clients may sign by their own. So the period of the terms is extended if the chain's clock is ahead.
  * @param chainTime of the latest block in unix seconds, like `wallTime`
  * @throws ProofRefusedError if an authorisation isn't valid now and half a minute from now, or is valid for longer than the
- * terms ask for
+ * terms allow
  */
 export function requireValidity(
   { validAfter, validBefore }: Authorization,

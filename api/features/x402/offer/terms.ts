@@ -13,14 +13,14 @@ export interface PaymentToken {
   version: string;
 }
 
-/** What has to be paid for a call. */
+/** The payment terms of one charge. */
 export interface Terms {
   network: Network;
   token: PaymentToken;
   payTo: Address;
   /** Units of the token. */
   amount: bigint;
-  /** Absolute URL of what is paid for. */
+  /** Absolute URL of the paid resource. */
   resource: string;
   description: string;
   /** How far the chain's clock is ahead of ours, in seconds, if that is far enough to matter. 0 by default. */
@@ -32,12 +32,12 @@ export const PAYMENT_VALIDITY_SECONDS = 300;
 
 const MIME_TYPE = "application/json";
 
-/** Price in US dollars with a dollar sign: one unit of USDC is $0.000001 (section 7). */
+/** Price in US dollars with a dollar sign: one unit of USDC is $0.000001. */
 export function dollars(units: bigint): string {
   return `$${formatUnits(units, USDC_DECIMALS)}`;
 }
 
-/** Official clients sign by their own clocks, and the token ends an authorisation by the chain's. */
+/** Official clients sign by their own clocks, but the token checks expiry by the chain's clock, which may be ahead. */
 const timeoutOf = ({ leadSeconds = 0 }: Terms): number => PAYMENT_VALIDITY_SECONDS + leadSeconds;
 
 const domainOf = ({ name, version }: PaymentToken) => ({ name, version });

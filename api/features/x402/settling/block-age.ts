@@ -5,13 +5,13 @@ import type { PaymentReads } from "../../../chain/payment-chain.ts";
 import type { Network } from "../../../config/constants.ts";
 import { pauseAfter } from "../../../lib/retry.ts";
 
-/** First and longest pause between two looks, in milliseconds. */
+/** First and longest pause between checks, in milliseconds. */
 const PAUSE = { minMs: 100, maxMs: 1_000 };
 const MS_A_SECOND = 1_000;
 
 /**
- * Whether a block is younger than a moment. Then it has everything that anybody can have seen on chain by then. A server may
- * be some blocks behind, so that an older block says nothing about a wallet that has just been paid.
+ * Whether a block is younger than a moment. Such a block contains everything that was visible on chain by then. A server may
+ * lag some blocks, so an older block may not show a wallet's latest incoming payment.
  * @param timestamp of the block, in unix seconds
  * @param leadSeconds how far the chain's clock is ahead of ours: without it, all blocks of such a chain would be younger
  */
@@ -19,13 +19,13 @@ export function isYounger(timestamp: number, moment: Date, leadSeconds = 0): boo
   return (timestamp - leadSeconds) * MS_A_SECOND > moment.getTime();
 }
 
-/** The error for a server whose blocks are all older than what they should tell about. */
+/** The error for a server without a block younger than the payment. */
 export function tooOldError(network: Network): ChainUnavailableError {
   const message = `The JSON-RPC server of ${network} has no block that is younger than the payment`;
   return new ChainUnavailableError(network, undefined, message);
 }
 
-/** What to wait for a younger block with. */
+/** Dependencies and limits of the wait for a younger block. */
 export interface BlockWait {
   /** Its reads end with the signal. */
   chain: Pick<PaymentReads, "head">;

@@ -9,7 +9,7 @@ import type { Answer } from "../../../http/pipeline.ts";
 import { UNPAID_STATES } from "../model.ts";
 import type { ClaimModel, ClaimRecord, KeptAnswerModel, KeptAnswerRecord } from "../model.ts";
 
-/** A payment that a request wants to use. */
+/** A payment to reserve for a request. */
 export type NewClaim = Omit<
   ClaimRecord,
   "_id" | "state" | "answerDue" | "owner" | "leaseEndsAt" | "startedAt" | "seed" | "runs" | "spentAt"
@@ -18,7 +18,7 @@ export type NewClaim = Omit<
 /** Adds prepaid calls to an agent, in the transaction that spends their payment. */
 export type CreditCalls = (agentId: string, kind: CallClass, calls: number, session: ClientSession) => Promise<void>;
 
-/** Where a payment is on chain. */
+/** The location of a payment on chain. */
 export interface Place {
   txHash: string;
   /** Position of its transfer among the logs of the receipt. */
@@ -29,18 +29,18 @@ export interface Place {
 export interface ClaimTimings {
   /** How long a payment stays blocked after the process that worked on it was killed, in milliseconds. */
   x402LeaseMs: number;
-  /** How long a payment waits for other requests of its wallet, and for a block that is young enough, in milliseconds. */
+  /** How long a payment waits for other requests of its wallet, and for a recent enough block, in milliseconds. */
   x402PatienceMs: number;
 }
 
 export const CLAIM_TIMINGS: ClaimTimings = { x402LeaseMs: 15_000, x402PatienceMs: 5_000 };
 
-/** How long an answer is kept for repeats of its call with the same payment. */
+/** How long an answer is stored for repeats of its call with the same payment. */
 const ANSWER_KEPT_MS = 24 * 3_600_000;
 const RANDOM_BYTES = 16;
-/** Times that a claim is tried if another process creates or deletes it in between. */
+/** Attempts to write a claim that another process creates or deletes at the same time. */
 const CLAIM_ATTEMPTS = 3;
-/** How far a server of the chain may be behind, in milliseconds. */
+/** Maximum lag of a chain's server, in milliseconds. */
 const RECENT_MS = 60_000;
 
 /** Dependencies of the claims. */
@@ -61,17 +61,17 @@ const PIPELINE = { updatePipeline: true } as const;
 const token = (): string => randomBytes(RANDOM_BYTES).toString("hex");
 
 /**
- * The payments that have been used. The database's clock ends the leases, so all processes agree on who works on a
- * claim. Writes are acknowledged by a majority.
+ * The claims on payments. Leases end by the database's clock, so all processes agree on the owner of a claim. Writes are
+ * acknowledged by a majority.
  */
 export function createClaims({ connection, claims, answers, credit, onPaid, timings }: ClaimsDeps) {
   const leaseMs = timings.x402LeaseMs;
   const leaseEnd = { $add: ["$$NOW", leaseMs] };
   const hasNoLease = { $lte: ["$leaseEndsAt", "$$NOW"] };
-  /** A reservation ends with its lease: other payments don't count it any more, so it must not take money then. */
+  /** A reservation ends with its lease: other payments no longer count it, so it must not settle after that. */
   const isLive = { $or: [{ $eq: ["$state", "settling"] }, { $gt: ["$leaseEndsAt", "$$NOW"] }] };
 
-  /** What identifies a payment: its authorisation, or else its transfer. */
+  /** Identifying fields of a payment: its authorisation, or else its transfer. */
   function identityOf(claim: NewClaim): Record<string, unknown> {
     const { network, token: asset, payer, nonce, txHash, position } = claim;
     if (nonce === undefined) return { network, txHash, position };
@@ -120,14 +120,14 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
   }
 
   return {
-    /** How often a lease has to be renewed, in milliseconds. */
+    /** Interval of lease renewals, in milliseconds. */
     renewEveryMs: leaseMs / 3,
     /** How long a request waits for another one with the same payment, in milliseconds. */
     patienceMs: timings.x402PatienceMs,
 
     /**
-     * Reserves a payment for a request. Returns the claim if this call owns it now, or undefined if the payment is used
-     * already. A claim of the same agent whose process was killed before the call was answered is taken over.
+     * Reserves a payment for a request. Returns the claim if this call now owns it, or undefined if the payment is already
+     * used. Takes over a claim of the same agent whose process was killed before the call was answered.
      */
     async reserve(claim: NewClaim): Promise<ClaimRecord | undefined> {
       const owner = token();
@@ -153,13 +153,13 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
 
     findByTransfer: (network: Network, txHash: string) => claims.find({ network, txHash }).lean<ClaimRecord[]>(),
 
-    /** The claim of this request whose settlement wasn't known when its caller was answered. */
+    /** The claim of this request whose answer is outstanding because its settlement was pending. */
     findDue: (agentId: string, requestHash: string) =>
       claims
         .findOne({ agentId, requestHash, answerDue: true, state: { $in: ["settling", "settled"] } })
         .lean<ClaimRecord | null>(),
 
-    /** One of these claims that is spent and whose answer was lost with its process or connection. */
+    /** One spent claim whose answer was lost with its process or connection. */
     async findLost(all: readonly ClaimRecord[]): Promise<ClaimRecord | undefined> {
       const due = all.filter(({ state, answerDue }) => state === "spent" && answerDue === true).map(({ _id }) => _id);
       if (due.length === 0) return undefined;
@@ -170,24 +170,24 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
     findAnswered: (operationId: string, agentId: string, requestHash: string) =>
       claims.findOne({ operationId, agentId, requestHash, state: { $ne: "reserved" } }).lean<ClaimRecord | null>(),
 
-    /** Claims that nobody works on and whose settlement has no known outcome yet. */
+    /** Claims without a live lease whose settlement has no known outcome, longest abandoned first. */
     findAbandoned: (limit: number) =>
       claims.find({ state: "settling", $expr: hasNoLease }).sort({ leaseEndsAt: 1 }).limit(limit).lean<ClaimRecord[]>(),
 
     /**
-     * The payer's other claims for signed payments that aren't known to be on chain, and those that were confirmed so lately
-     * that a server may not show them. A reservation counts while its request runs.
+     * The payer's other claims for signed payments that aren't known to be on chain, and those confirmed so recently that a
+     * server may not show them. A reservation counts until its lease ends.
      */
     async findRecentBeside({ _id, network, token: asset, payer }: ClaimRecord): Promise<ClaimRecord[]> {
       const signed = { network, token: asset, payer, payment: { $exists: true } };
       const unpaid = await claims
         .find({ ...signed, state: { $in: [...UNPAID_STATES] }, $expr: isLive })
         .lean<ClaimRecord[]>();
-      // Afterwards: one that is confirmed in between is in both.
+      // After the unpaid ones: a claim that is confirmed in between is in both results.
       const since = new Date(Date.now() - RECENT_MS);
       const confirmed = await claims.find({ ...signed, spentAt: { $gt: since } }).lean<ClaimRecord[]>();
       const all = new Map([...unpaid, ...confirmed].map((claim) => [claim._id, claim]));
-      // Not a part of the query: the database might walk all claims by their ids for it.
+      // Not part of the query: with it the database might scan all claims by id.
       all.delete(_id);
       return [...all.values()];
     },
@@ -199,16 +199,16 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
       });
     },
 
-    /** Frees a payment whose call wasn't answered or that can't be settled any more. */
+    /** Frees a payment whose call wasn't answered or that can no longer settle. */
     async release({ _id, owner }: ClaimRecord): Promise<void> {
       const { deletedCount } = await claims.deleteOne({ _id, owner, state: { $in: [...UNPAID_STATES] } });
       if (deletedCount === 1) await answers.deleteOne({ _id });
     },
 
     /**
-     * Notes that the call has been answered.
-     * @param answer kept for the case that the settlement takes longer than the request; undefined if it is secret
-     * @returns false if the lease has ended: another request may answer the caller, and may have been paid for otherwise
+     * Records that the call has been answered.
+     * @param answer stored in case the settlement outlasts the request; undefined if it is secret
+     * @returns false if the lease has ended: another request may hold the claim and answer the caller
      */
     async beginSettling(claim: ClaimRecord, answer: Answer | undefined): Promise<boolean> {
       const { _id, owner } = claim;
@@ -221,7 +221,7 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
       return matchedCount === 1;
     },
 
-    /** Takes a claim with an unknown outcome over; undefined while somebody works on it, or once it is spent. */
+    /** Takes over a claim with an unknown outcome; undefined while its lease is live, or once it is confirmed. */
     async takeOver(_id: string): Promise<ClaimRecord | undefined> {
       const taken = await claims.findOneAndUpdate(
         { _id, state: "settling", $expr: hasNoLease },
@@ -232,23 +232,23 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
     },
 
     /**
-     * Ends the lease of a claim that isn't spent, so that the next request can go on with it. It ends now, not long ago: the
-     * worker looks at the longest abandoned claims first, and this one has had its turn.
+     * Ends the lease of an unconfirmed claim, so that the next request can continue it. The lease ends now, not earlier: the
+     * worker checks the longest abandoned claims first, and this one has had its turn.
      */
     async yield({ _id, owner }: ClaimRecord): Promise<void> {
       const free = [{ $set: { leaseEndsAt: "$$NOW" } }];
       await claims.updateOne({ _id, owner, state: { $in: [...UNPAID_STATES] } }, free, PIPELINE);
     },
 
-    /** Notes a transaction before it is sent. */
+    /** Records a transaction that may settle the payment. */
     async noteTransaction({ _id }: ClaimRecord, txHash: string): Promise<void> {
       await claims.updateOne({ _id }, { $addToSet: { "payment.txHashes": txHash } });
     },
 
     /**
-     * Notes a confirmed payment, once, and credits its pack.
+     * Records a confirmed payment, once, and credits its pack.
      * @param state `spent` if this request answers the caller, `settled` if a later one does
-     * @returns false if another process has noted it already or has taken the claim over, or if a reservation has ended
+     * @returns false if another process has recorded it or taken over the claim, or if the reservation has ended
      */
     async confirm(claim: ClaimRecord, state: "settled" | "spent", place: Place): Promise<boolean> {
       const isConfirmed = await noteConfirmed(claim, state, place);
@@ -257,8 +257,8 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
     },
 
     /**
-     * Takes the right to answer the caller of a confirmed payment.
-     * @returns why another request has it: it has sent the answer, or may be sending it
+     * Claims the right to answer the caller of a confirmed payment.
+     * @returns `sent` or `sending` if another request has sent the answer, or may be sending it
      */
     async takeDelivery(_id: string): Promise<ClaimRecord | "sent" | "sending"> {
       const isFree = { $or: [{ $eq: ["$state", "settled"] }, { $and: [{ $eq: ["$state", "spent"] }, hasNoLease] }] };
@@ -271,20 +271,20 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
       return (await claims.exists({ _id, answerDue: true })) === null ? "sent" : "sending";
     },
 
-    /** Notes that the caller has been answered. From now on the payment counts only for repeats of its call. */
+    /** Records that the answer was sent. From now on the payment is accepted only for repeats of its call. */
     async noteSent({ _id, owner }: ClaimRecord): Promise<void> {
       await claims.updateOne({ _id, owner, state: "spent" }, { $unset: { answerDue: 1 } });
     },
 
-    /** Notes that the connection broke before the caller was answered, so that a repeat gets the answer. */
+    /** Ends the lease after the connection broke before the answer was sent, so that a repeat gets the answer. */
     async noteLost({ _id, owner }: ClaimRecord): Promise<void> {
       await claims.updateOne({ _id, owner, state: "spent" }, [{ $set: { leaseEndsAt: "$$NOW" } }], PIPELINE);
     },
 
-    /** Keeps the answer of a call that is paid for already. */
+    /** Stores the answer of a call. */
     keepAnswer,
 
-    /** The kept answer of the claim's request. MongoDB deletes it up to a minute after its end. */
+    /** The unexpired stored answer of the claim's request. MongoDB deletes answers up to a minute after they expire. */
     async answerOf({ _id, requestHash }: ClaimRecord): Promise<Answer | undefined> {
       const alive = { _id, requestHash, expiresAt: { $gt: new Date() } };
       const kept = await answers.findOne(alive).lean<KeptAnswerRecord | null>();
@@ -293,7 +293,7 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
   };
 }
 
-/** Protects values from being read as expressions of an update: `$` is special in them. */
+/** Wraps values in `$literal`, because an update pipeline evaluates strings that begin with `$`. */
 function literal(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, { $literal: value }]));
 }

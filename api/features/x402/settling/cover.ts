@@ -11,7 +11,7 @@ import type { ClaimRecord } from "../model.ts";
 import { ProofRefusedError } from "../offer/proof.ts";
 import type { SignedClaim } from "./settlement.ts";
 
-/** Dependencies of the comparison. */
+/** Dependencies of the balance check. */
 export interface CoverDeps {
   claims: Pick<Claims, "findRecentBeside">;
   network: Network;
@@ -20,27 +20,27 @@ export interface CoverDeps {
 }
 
 /**
- * Compares a payer's money with all of his signed payments that aren't on chain yet.
- * @throws ProofRefusedError `insufficient_balance` if it doesn't cover this one too, ChainUnavailableError if that can't be
- * told, because no block is young enough
+ * Compares a payer's balance with all of his signed payments that aren't on chain yet.
+ * @throws ProofRefusedError `insufficient_balance` if the balance doesn't cover this one too, ChainUnavailableError if no
+ * block is recent enough to decide
  * @param leadSeconds how far the chain's clock is ahead of ours
  */
 export type RequireCover = (claim: SignedClaim, signal: AbortSignal, leadSeconds?: number) => Promise<void>;
 
-/** First and longest pause between two looks at the other payments. */
+/** First and longest pause between checks of the other payments, in milliseconds. */
 const PAUSE = { minMs: 100, maxMs: 1_000 };
 
 /**
- * A facilitator verifies each payment by itself, so that the same money would cover many payments at once. A claim is
- * visible before it reads the others, and passes only if the money covers it and all that it finds: of two, at least the later
- * one finds the other. If the money doesn't cover all, the earlier ones come first: a later one is refused, and the earlier
- * ones wait until it is gone.
+ * A facilitator verifies each payment alone, so the same balance would cover many payments at once. Each claim is stored
+ * before it reads the others, so of two claims at least the later one sees the other. A claim passes only if the balance
+ * covers it and all that it sees. Otherwise earlier claims come first: a later one is refused, and the earlier ones wait
+ * until it is gone.
  *
- * The server may be some blocks behind. So payments that were confirmed lately count until its block has them. And nothing
- * is refused by a block that is older than the payment: the wallet may have been paid since.
+ * The server may lag some blocks, so recently confirmed payments count until its block contains them. A block older than
+ * the payment never refuses it: the wallet may have received money since.
  */
 export function createCover({ claims, network, chain, timings }: CoverDeps): RequireCover {
-  /** The payments that will still take money after the block of the holding. */
+  /** The payments that can still debit the wallet after the block of the balance. */
   async function outstanding(
     reads: PaymentReads,
     others: readonly ClaimRecord[],
@@ -61,7 +61,7 @@ export function createCover({ claims, network, chain, timings }: CoverDeps): Req
     const reads = chain.until(signal);
     const end = performance.now() + timings.x402PatienceMs;
     for (let looks = 0; ; looks += 1) {
-      // The claims first: one that is settled in between is in the holding, and its authorisation is used.
+      // The claims first: a payment that settles in between is in the balance, and its authorisation is used.
       const others = await claims.findRecentBeside(claim);
       const holding = await reads.holding(claim.token as Address, claim.payer as Address);
       if (holding.units >= sumOf([claim, ...others])) return;

@@ -11,9 +11,9 @@ const TOKEN_SECONDS = 120;
 const NONCE_BYTES = 16;
 
 /**
- * Authorises requests to a facilitator with a key of the Coinbase Developer Platform. Each request gets a token of its
- * own, valid for two minutes and for this method and address alone. The token is what `generateJwt` of
- * `@coinbase/cdp-sdk` makes; that package would bring axios and the Solana packages along.
+ * Authorises requests to a facilitator with a key of the Coinbase Developer Platform. Each request gets its own token,
+ * valid for two minutes and only for this method and address. The token matches `generateJwt` of `@coinbase/cdp-sdk`, which
+ * isn't used because it depends on axios and the Solana packages.
  */
 export function facilitatorAuthorization(url: string, key: FacilitatorKey): CreateAuthHeaders {
   const { host, pathname } = new URL(url);

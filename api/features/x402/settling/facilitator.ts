@@ -10,7 +10,7 @@ import type { Refusal, SignedProof } from "../offer/proof.ts";
 import { requirementsV1, requirementsV2 } from "../offer/terms.ts";
 import type { Terms } from "../offer/terms.ts";
 
-/** The facilitator didn't answer, or not in a way that says anything about the payment. */
+/** Thrown when a facilitator doesn't answer, or when its answer doesn't settle whether the payment is valid. */
 export class FacilitatorUnavailableError extends Error {
   override readonly name = "FacilitatorUnavailableError";
 
@@ -19,11 +19,11 @@ export class FacilitatorUnavailableError extends Error {
   }
 }
 
-/** What came of an attempt to settle. Only the chain knows whether tokens have moved. */
+/** The reported outcome of an attempt to settle. Only the chain shows whether tokens have moved. */
 export type SettleAttempt =
-  /** The facilitator says that this transaction settled it. */
+  /** The facilitator reports that this transaction settled the payment. */
   | { kind: "sent"; txHash: Hash }
-  /** The facilitator says that it can't be settled. */
+  /** The facilitator reports that the payment can't settle. */
   | { kind: "refused"; reason: string }
   /** The outcome is unknown; the transaction is known if it was sent. */
   | { kind: "unknown"; txHash?: Hash; cause?: unknown };
@@ -31,15 +31,15 @@ export type SettleAttempt =
 /** Verifies and settles payments of official clients. */
 export interface Facilitator {
   /**
-   * Undefined for a payment that can be settled now.
+   * The reason for rejecting a payment; undefined if it can settle now.
    * @param signal ends the wait
    * @throws FacilitatorUnavailableError, ChainUnavailableError
    */
   verify(proof: SignedProof, terms: Terms, signal: AbortSignal): Promise<Refusal | undefined>;
   /**
-   * Settles, or tries to. Never throws.
-   * @param signal ends the wait. The outcome is unknown then
-   * @param beforeSending called with the hash of a transaction before that is sent, if the facilitator tells
+   * Tries to settle a payment. Never throws.
+   * @param signal ends the wait; the outcome is then unknown
+   * @param beforeSending called with the hash of a transaction before sending it, by facilitators in this process
    */
   settle(
     proof: SignedProof,
@@ -56,8 +56,8 @@ export interface OfficialPayment {
 }
 
 /**
- * Rebuilds a payment from what has been read of it, so that nothing else that the caller sent reaches a facilitator. The
- * types of the packages are those of version 2; their functions also take version 1.
+ * Rebuilds a payment from its parsed fields, so that nothing else from the caller reaches a facilitator. The packages'
+ * types are those of version 2; their functions also take version 1.
  */
 export function officialPayment({ version, authorization, signature }: SignedProof, terms: Terms): OfficialPayment {
   const { from, to, value, validAfter, validBefore, nonce } = authorization;
@@ -84,7 +84,7 @@ export function officialPayment({ version, authorization, signature }: SignedPro
   };
 }
 
-/** Reasons of the official packages, and what they mean here. */
+/** Patterns of the official packages' reasons, with the matching refusals. */
 const REFUSALS: readonly (readonly [RegExp, Refusal])[] = [
   [/nonce_already_used/, "authorization_used"],
   [/insufficient_(balance|funds)/, "insufficient_balance"],
@@ -97,16 +97,16 @@ const REFUSALS: readonly (readonly [RegExp, Refusal])[] = [
   [/signature/, "invalid_signature"],
 ];
 
-/** The refusal that a reason of the official packages means. */
+/** Maps a reason of the official packages to a refusal. */
 export function refusalOf(reason: string | undefined): Refusal {
   return REFUSALS.find(([pattern]) => pattern.test(reason ?? ""))?.[1] ?? "verification_failed";
 }
 
 const TX_HASH = /^0x[0-9a-fA-F]{64}$/;
-/** Reasons after which a payment may still be settled. Version 1 reports a missing receipt as a text of its own. */
+/** Reasons after which a payment certainly hasn't settled. A failed transaction or an unknown state isn't certain. */
 const CERTAIN_REFUSAL = /^(invalid_(?!.*(transaction_failed|transaction_state))|insufficient_|unsupported_)/;
 
-/** Reads what a facilitator says about a settlement. */
+/** Interprets a facilitator's answer to a settlement. */
 export function attemptOf(answer: {
   success: boolean;
   transaction: string;
@@ -123,13 +123,13 @@ export function attemptOf(answer: {
 /** Settings of a facilitator at a URL. */
 export interface HttpFacilitatorOptions {
   url: string;
-  /** Authorises the requests; undefined if the facilitator wants no authorisation. */
+  /** Authorises the requests; undefined if the facilitator requires no authorisation. */
   key: FacilitatorKey | undefined;
-  /** Of each request, in milliseconds. */
+  /** Timeout of each request, in milliseconds. */
   timeoutMs: number;
 }
 
-/** A facilitator at a URL. */
+/** Creates the client of a facilitator at a URL. */
 export function createHttpFacilitator({ url, key, timeoutMs }: HttpFacilitatorOptions): Facilitator {
   const authorization = key === undefined ? {} : { createAuthHeaders: facilitatorAuthorization(url, key) };
   const client = new HTTPFacilitatorClient({ url, timeoutMs, ...authorization });

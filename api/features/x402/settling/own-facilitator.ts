@@ -36,9 +36,9 @@ export interface OwnFacilitatorOptions {
   network: Network;
   rpcUrl: string;
   key: Hex;
-  /** How long to wait for a receipt at most, in milliseconds. */
+  /** Longest wait for a receipt, in milliseconds. */
   timeoutMs: number;
-  /** What all processes with this key agree on. */
+  /** Last signed transaction of the key, shared by all its processes. */
   lastTransactions: LastTransactionModel;
   leases: LeaseModel;
   processId: string;
@@ -47,13 +47,13 @@ export interface OwnFacilitatorOptions {
 const RPC_TIMEOUT_MS = 5_000;
 const POLLING_MS = 250;
 
-/** What one call of the official packages notes on its way. */
+/** State of one call of the official packages. */
 interface CallNotes {
-  /** Set if the chain was unreachable: whatever the packages conclude then says nothing about the payment. */
+  /** Set if the chain was unreachable: the packages' result then says nothing about the payment. */
   outage?: unknown;
   txHash?: Hash;
   beforeSending: (txHash: Hash) => Promise<void>;
-  /** Aborts when the call's time is over. Every wait ends with it. */
+  /** Aborts when the call's time is over, and ends every wait. */
   signal: AbortSignal;
 }
 
@@ -72,7 +72,7 @@ function createClient({ network, rpcUrl, key }: OwnFacilitatorOptions) {
   }).extend(publicActions);
 }
 
-/** Verifies and settles with the official packages in this process. The key pays the gas and holds nothing of agents. */
+/** Verifies and settles with the official packages in this process. The key only pays gas; it holds no agents' tokens. */
 export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitator {
   const { network, timeoutMs, lastTransactions, leases, processId } = options;
   const client = createClient(options);
@@ -108,7 +108,7 @@ export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitato
     async function sign(nonce: number): Promise<SignedTransaction> {
       const transaction = { to, data, nonce, gas: gasLimit(estimate), maxFeePerGas, maxPriorityFeePerGas };
       const signed = await transactions.sign(transaction);
-      // Noted first: after a crash or a lost answer the hash tells where to look.
+      // Recorded before sending: after a crash or a lost answer, the hash identifies the transaction.
       await notes.beforeSending(signed.hash);
       notes.txHash = signed.hash;
       return signed;
@@ -116,16 +116,16 @@ export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitato
     try {
       return await queue.send(sign, signal);
     } catch (error) {
-      // The node may have it, although it didn't say so: that shows in a block.
+      // The node may have it without having confirmed so. A block will show it.
       if (error instanceof TurnOverError && notes.txHash !== undefined) return notes.txHash;
       throw error;
     }
   }
 
   /**
-   * The client as a signer of the official packages. They take a failed read for a bad signature or a failed
-   * simulation, and version 2 leaves a rejected `getCode` unhandled, which would end the process. So an outage is noted
-   * here, and `getCode` never rejects.
+   * The client as a signer of the official packages. They mistake a failed read for a bad signature or a failed
+   * simulation, and version 2 leaves a rejected `getCode` unhandled, which would end the process. So this signer records
+   * outages, and `getCode` never rejects.
    */
   function signer(notes: CallNotes): FacilitatorEvmSigner {
     const noting = async <T>(call: Promise<T>): Promise<T> => {
@@ -151,7 +151,7 @@ export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitato
         try {
           return await noting(client.getCode(call));
         } catch (error) {
-          // Any failed read counts as an outage, because the packages never hear of it.
+          // Any failed read counts as an outage, because the packages don't see it.
           notes.outage = error;
           return undefined;
         }

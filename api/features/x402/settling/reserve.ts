@@ -11,7 +11,7 @@ import { ProofRefusedError, requireValidity } from "../offer/proof.ts";
 import type { Refusal, SignedProof, TransferProof } from "../offer/proof.ts";
 import type { Terms } from "../offer/terms.ts";
 
-/** What a payment is reserved for. */
+/** The use that a payment is reserved for. */
 export type Purpose = Pick<NewClaim, "agentId" | "keyId" | "paymentId" | "requestHash" | "operationId" | "pack">;
 
 /** Dependencies of reservations. */
@@ -22,12 +22,12 @@ export interface ReservationDeps {
   facilitator: Facilitator | undefined;
 }
 
-/** Blocks before the current one in which the use of a new authorisation is searched for too. */
+/** Blocks before the current one that the search for a new authorisation's use includes. */
 const SEARCH_MARGIN_BLOCKS = 20;
 
 /**
- * Verifies proofs and reserves their payments. Each function throws ProofRefusedError for a proof that doesn't count, and
- * FacilitatorUnavailableError or ChainUnavailableError if that can't be told before the signal aborts.
+ * Verifies proofs and reserves their payments. Each function throws ProofRefusedError for a rejected proof, and
+ * FacilitatorUnavailableError or ChainUnavailableError if the proof can't be verified before the signal aborts.
  */
 export function createReservations({ claims, chain, facilitator }: ReservationDeps) {
   const claimOf = (terms: Terms, payer: string, purpose: Purpose): Omit<NewClaim, "payment"> => ({
@@ -40,8 +40,8 @@ export function createReservations({ claims, chain, facilitator }: ReservationDe
   });
 
   /**
-   * What a facilitator has against a payment. It is asked again after the next block about a wallet without money. Of a
-   * signature it doesn't say whose fault it is: the token takes none of a wallet with code, unless that has ERC-1271.
+   * Why the facilitator rejects a payment; undefined if it doesn't. An insufficient balance is verified again after a block
+   * younger than the request. A bad signature may be due to a wallet with code: the token then requires ERC-1271.
    */
   async function refusalOf(
     by: Facilitator,
@@ -64,8 +64,8 @@ export function createReservations({ claims, chain, facilitator }: ReservationDe
 
   return {
     /**
-     * A payment that an official client has signed (EIP-3009).
-     * @returns undefined if it has a claim, or if its id belongs to another payment
+     * Reserves a payment that an official client has signed (EIP-3009).
+     * @returns undefined if it is already claimed, or if its id belongs to another payment
      */
     async signed(
       proof: SignedProof,
@@ -76,7 +76,7 @@ export function createReservations({ claims, chain, facilitator }: ReservationDe
       if (facilitator === undefined) throw new ProofRefusedError("payments_unavailable");
       const { authorization, version, signature } = proof;
       requireValidity(authorization, wallTime, chainTime);
-      // The block first: no use of the authorisation that counts for this call is much older.
+      // The block first: a use of the authorisation by this call can't be much older.
       const head = await chain.until(signal).head();
       const refusal = await refusalOf(facilitator, proof, terms, signal);
       if (refusal !== undefined) throw new ProofRefusedError(refusal);
@@ -95,8 +95,8 @@ export function createReservations({ claims, chain, facilitator }: ReservationDe
     },
 
     /**
-     * A transfer that the caller has sent (section 8.3). A transaction with several such transfers pays several calls.
-     * @returns undefined if each of them has a claim
+     * Reserves a transfer that the caller has sent. A transaction with several such transfers pays for several calls.
+     * @returns undefined if each of them is already claimed
      */
     async transfer(
       { txHash, from }: TransferProof,
@@ -125,7 +125,7 @@ export function createReservations({ claims, chain, facilitator }: ReservationDe
   };
 }
 
-/** Kinds of mismatches, from a transfer that has nothing to do with the terms to one that nearly matches. */
+/** Kinds of mismatches, from an unrelated transfer to one that nearly matches. */
 const MISMATCHES = ["wrong_token", "wrong_recipient", "wrong_sender", "wrong_amount"] as const;
 
 function mismatchOf(

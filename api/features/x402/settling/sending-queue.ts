@@ -10,15 +10,15 @@ import { pauseAfter } from "../../../lib/retry.ts";
 import { untilAborted } from "../../../lib/stopping.ts";
 import type { LastTransactionModel, LastTransactionRecord } from "../model.ts";
 
-/** What the sending needs of a node. */
+/** The node's operations that sending needs. */
 export interface SendingNode {
-  /** Transactions of the key that the node has, with those that wait for a block. */
+  /** Number of the key's transactions that the node has, pending ones included. */
   transactionCount(): Promise<number>;
-  /** Sends once: a failed request isn't repeated. */
+  /** Sends once, without retries. */
   broadcast(raw: Hex): Promise<unknown>;
-  /** What an error of `broadcast` means. */
+  /** Classifies an error of `broadcast`. */
   meaningOf(error: unknown): RefusalMeaning;
-  /** Whether the node has a transaction, in a block or waiting for one. */
+  /** Whether the node has a transaction, mined or pending. */
   knows(txHash: Hash): Promise<boolean>;
 }
 
@@ -31,29 +31,29 @@ export interface SendingQueueDeps {
   node: SendingNode;
 }
 
-/** Signs a transaction for a nonce, and notes its hash where the payment is. Nothing has been sent then. */
+/** Signs a transaction for a nonce, and records its hash with the payment. Doesn't send it. */
 export type SignFor = (nonce: number) => Promise<SignedTransaction>;
 
-/** How long a process that was killed keeps the others from sending, in milliseconds. */
+/** How long a killed process blocks the others from sending, in milliseconds. */
 export const SENDING_LEASE_MS = 5_000;
-/** First and longest pause between two looks whether another process still sends, in milliseconds. */
+/** First and longest pause between attempts to acquire the lease, in milliseconds. */
 const LEASE_PAUSE = { minMs: 10, maxMs: 50 };
-/** Transactions that a process sends before it gives others the turn, and how long it then waits, in milliseconds. */
+/** Transactions that a process sends before it yields to others, and how long it then waits, in milliseconds. */
 const TURN = 10;
 const BETWEEN_TURNS_MS = 100;
-/** How long a turn lasts at most, in milliseconds. With what ends it, the key is free after two seconds. */
+/** Longest turn, in milliseconds. With the release of the lease, the key is free after two seconds. */
 const TURN_MS = 1_800;
-/** How much of its turn a process may have used when it begins with another transaction, in milliseconds. */
+/** Latest time in its turn at which a process starts another transaction, in milliseconds. */
 const BEGIN_WITHIN_MS = TURN_MS / 2;
-/** Times that a transaction is signed, if others take its nonce. */
+/** How often a transaction is signed, if others take its nonce. */
 const ROUNDS = 5;
-/** Requests to send anything for one payment: its own transactions, and the one before them. */
+/** Maximum send requests for one payment: its own transactions, and the one before them. */
 const SENDS = 5;
-/** Times that a node is asked whether it has the last transaction, with the pause in between, in milliseconds. */
+/** How often a node is asked whether it has the last transaction, and the pause in between, in milliseconds. */
 const LOOKS = 5;
 const LOOK_PAUSE_MS = 200;
 
-/** A turn is over, and the transaction may have been sent. */
+/** Thrown when a turn is over; the transaction may have been sent. */
 export class TurnOverError extends Error {
   override readonly name = "TurnOverError";
 
@@ -62,10 +62,10 @@ export class TurnOverError extends Error {
   }
 }
 
-/** What waits for its turn. */
+/** A queued transaction. */
 interface Task {
   sign: SignFor;
-  /** Aborts when nobody waits for the result any more. */
+  /** Aborts when no caller waits for the result. */
   signal: AbortSignal;
   resolve: (txHash: Hash) => void;
   reject: (error: unknown) => void;
@@ -78,16 +78,16 @@ interface Turn {
 }
 
 /**
- * Sends the transactions of one key, which any number of processes may share. One process sends at a time, and the database
- * has the last transaction that was signed. It is stored before it is sent, by a write that names the one before it. So two
- * processes never use a nonce twice, even if one was paused for longer than its lease. A process that was killed before it
- * sent the last transaction leaves no gap: the next one sends that first. The same holds for a turn that ends early.
+ * Sends the transactions of one key, which several processes may share. One process sends at a time, and the database holds
+ * the last signed transaction. Each is stored before it is sent, by a write conditional on the one before it. So two
+ * processes never use a nonce twice, even if one was paused for longer than its lease. A process killed before it sent the
+ * last transaction leaves no gap: the next process sends that first. The same holds for a turn that ends early.
  */
 export function createSendingQueue({ id, model, lease, node }: SendingQueueDeps) {
   const waiting: Task[] = [];
   let isSending = false;
 
-  /** False if another process has stored a transaction since. */
+  /** Stores the signed transaction. Returns false if another process has stored one since. */
   async function store(last: LastTransactionRecord | null, nonce: number, raw: Hex): Promise<boolean> {
     try {
       // Matched, not modified: with the same nonce and fees the transaction is the same.
@@ -100,10 +100,10 @@ export function createSendingQueue({ id, model, lease, node }: SendingQueueDeps)
     }
   }
 
-  /** Sends one transaction. What has been aborted goes on to its next step at most. */
+  /** Sends one transaction. An aborted one stops before its next step. */
   async function send(sign: SignFor, signal: AbortSignal): Promise<Hash> {
     let sends = 0;
-    /** The transaction that the node has refused, because another one has its nonce. */
+    /** The transaction that the node refused because another one has its nonce. */
     let refused: { raw: Hex; error: unknown } | undefined;
 
     async function broadcast(raw: Hex): Promise<void> {
@@ -116,7 +116,7 @@ export function createSendingQueue({ id, model, lease, node }: SendingQueueDeps)
     async function nextNonce(last: LastTransactionRecord | null): Promise<number> {
       for (let looks = 1; ; looks += 1) {
         const count = await node.transactionCount();
-        // After so many looks the node doesn't lack the last transaction but an earlier one, so that nonce is free.
+        // If the node still reports a lower count, an earlier transaction was dropped and its nonce is free.
         if (last === null || count > last.nonce || looks === LOOKS) return count;
         if (last.raw === refused?.raw) {
           if (looks > 1) return count;
@@ -139,7 +139,7 @@ export function createSendingQueue({ id, model, lease, node }: SendingQueueDeps)
         await broadcast(raw);
         return hash;
       } catch (error) {
-        // The node's first answer was lost, or another process has sent it while this one was paused.
+        // The node's first answer was lost, or another process sent it while this one was paused.
         const meaning = node.meaningOf(error);
         if (meaning === "known" || (await node.knows(hash))) return hash;
         if (meaning !== "nonce_taken") throw error;
@@ -155,14 +155,14 @@ export function createSendingQueue({ id, model, lease, node }: SendingQueueDeps)
     }
   }
 
-  /** The first that somebody still waits for. */
+  /** The first queued task that hasn't been aborted. */
   function nextTask(): Task | undefined {
     let task = waiting.shift();
     while (task?.signal.aborted === true) task = waiting.shift();
     return task;
   }
 
-  /** Sends a few of the transactions that wait, as long as the turn lasts. It begins with the lease. */
+  /** Sends up to `TURN` queued transactions while the turn lasts. The turn begins with the lease. */
   async function takeTurn(): Promise<void> {
     let turn: Turn | undefined;
     for (let begun = 0; begun < TURN; begun += 1) {
@@ -178,7 +178,7 @@ export function createSendingQueue({ id, model, lease, node }: SendingQueueDeps)
         task.reject(error);
       }
     }
-    // If this fails, the lease ends by itself.
+    // If this fails, the lease expires.
     await lease.release().catch(() => undefined);
   }
 
@@ -190,7 +190,7 @@ export function createSendingQueue({ id, model, lease, node }: SendingQueueDeps)
     return { startedAt: performance.now(), signal: over.signal };
   }
 
-  /** Sends what waits, turn by turn: another process must get its turn, too. */
+  /** Sends the queued transactions in turns, so that other processes get theirs. */
   async function sendWaiting(): Promise<void> {
     isSending = true;
     while (waiting.length > 0) {
@@ -202,8 +202,8 @@ export function createSendingQueue({ id, model, lease, node }: SendingQueueDeps)
 
   return {
     /**
-     * Sends one transaction, with a few requests at most.
-     * @param signal ends the wait. What is signed by then may be sent by the next transaction
+     * Sends one transaction, with at most `SENDS` requests.
+     * @param signal ends the wait. A transaction signed by then may still be sent before the next one
      * @throws TurnOverError if the node doesn't answer, the node's error, one of the database, or the signal's reason
      */
     send(sign: SignFor, signal: AbortSignal): Promise<Hash> {

@@ -15,9 +15,9 @@ import type { Terms } from "../offer/terms.ts";
 /** The outcome of a settlement, as the chain shows it. */
 export type Settlement =
   | { kind: "settled"; txHash: Hash; position: number }
-  /** It may or may not happen yet (decision 49). */
+  /** The payment may still settle. */
   | { kind: "pending"; txHash: Hash | undefined }
-  /** It can't happen any more, or the facilitator refused it before it sent anything. */
+  /** The payment can no longer settle, or the facilitator refused it before sending anything. */
   | { kind: "failed"; reason: Refusal };
 
 /** A claim for a signed payment. */
@@ -36,14 +36,14 @@ export interface SettlementDeps {
 export type Settlements = ReturnType<typeof createSettlements>;
 
 const POLL_MS = 200;
-/** Time for a last look at the chain once the payment's own time is over, in milliseconds. */
+/** Time for a last check of the chain after the payment's own time is over, in milliseconds. */
 const LAST_LOOK_MS = 500;
 
-/** Settles payments. What the facilitator says is a hint; the chain alone decides whether tokens have moved. */
+/** Settles payments. The facilitator's answer is a hint; only the chain shows whether tokens have moved. */
 export function createSettlements(deps: SettlementDeps) {
   const { chain, facilitator, log, noteTransaction, onOutcome } = deps;
 
-  /** What the chain shows now; `unused` while no transaction has used the authorisation, `unseen` while the one that has isn't shown. */
+  /** The payment's state on chain. `unused`: no transaction has used the authorisation. `unseen`: one has, but isn't visible yet. */
   async function onChain(
     claim: SignedClaim,
     signal: AbortSignal,
@@ -70,8 +70,8 @@ export function createSettlements(deps: SettlementDeps) {
   }
 
   /**
-   * Waits until the chain shows what the facilitator says that it has sent. Only the refusal of the first attempt is certain: a
-   * later one may be refused because an earlier one was sent, which this service's server may not show yet.
+   * Waits until the chain shows the transaction that the facilitator reports as sent. Only a refusal of the first attempt is
+   * certain: a later one may be refused because an earlier one was sent, which the service's node may not show yet.
    */
   async function confirmed(
     claim: SignedClaim,
@@ -108,7 +108,7 @@ export function createSettlements(deps: SettlementDeps) {
         if (BigInt(shown.blockTimestamp) >= BigInt(claim.payment.validBefore)) {
           return { kind: "failed", reason: "expired" };
         }
-        // A transaction that is still on its way would only be joined by one that reverts.
+        // While a transaction is pending, a second one would only revert.
         if (await isUnderWay(chain.until(signal), claim)) return { kind: "pending", txHash: lastOf(claim) };
       }
       const attempt = await facilitator.settle(proofOf(claim), terms, signal, async (txHash) => {
@@ -127,7 +127,7 @@ export function createSettlements(deps: SettlementDeps) {
 
   return {
     /**
-     * Settles a claim's payment, or finds that it is settled already.
+     * Settles a claim's payment, or finds that it has already settled.
      * @param isFirst true if nothing can have been sent for this claim before
      * @param signal aborts when the payment's time is over; the outcome is known, or pending, soon afterwards
      */

@@ -8,13 +8,13 @@ import type { ClaimRecord } from "../model.ts";
 import type { Settlements, SignedClaim } from "./settlement.ts";
 import type { Terms } from "../offer/terms.ts";
 
-/** Pause between looks, in milliseconds. */
+/** Pause between passes, in milliseconds. */
 const PAUSE_MS = 5_000;
 /** First and longest pause after an outage, in milliseconds. */
 const RETRY = { minMs: 5_000, maxMs: 60_000 };
-/** Claims of one look. */
+/** Maximum number of claims in one pass. */
 const BATCH = 20;
-/** How long a look goes on to claims that it hasn't begun with, in milliseconds. */
+/** How long a pass keeps starting on further claims, in milliseconds. */
 const LOOK_MS = 30_000;
 
 /** Dependencies of the loop. */
@@ -27,8 +27,8 @@ export interface UnfinishedDeps {
 }
 
 /**
- * Finishes settlements whose process was killed or whose outcome was unknown, for callers who don't come back. The calls
- * of a pack that is paid for are credited here at the latest. Several workers may run it: a claim has one owner.
+ * Finishes settlements whose process was killed or whose outcome was unknown, for callers that don't return. The calls of a
+ * paid pack are credited here at the latest. Several workers may run it: a claim has one owner.
  */
 export function finishSettlements({ claims, settlements, log, timeoutMs }: UnfinishedDeps) {
   async function finish(id: string): Promise<void> {
@@ -43,7 +43,7 @@ export function finishSettlements({ claims, settlements, log, timeoutMs }: Unfin
     }
   }
 
-  /** The claims that wait the longest, as many as there is time for: the next look goes on with the others. */
+  /** Finishes the longest abandoned claims until the time is over. The next pass continues with the others. */
   async function look(): Promise<void> {
     const end = performance.now() + LOOK_MS;
     for (const { _id } of await claims.findAbandoned(BATCH)) {
@@ -69,7 +69,7 @@ function isSigned(claim: ClaimRecord): claim is SignedClaim {
   return claim.payment !== undefined && claim.nonce !== undefined;
 }
 
-/** The terms that a claim was made for. What was bought doesn't matter any more. */
+/** The terms of a claim, without resource and description, which settling doesn't need. */
 function termsOf({ network, token, payTo, amount }: SignedClaim): Terms {
   return {
     network,
