@@ -4,19 +4,19 @@ import { BY_ID, insertPlain, writePlain } from "../../db/plain-writes.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { EntryRecord, MemoryModels, MemoryTotalsRecord, RemovalRecord } from "./model.ts";
 
-/** What an agent may store. */
+/** The maximum that an agent may store. */
 export interface MemoryQuota {
   entries: number;
-  /** Bytes of keys, tags and values of all kept versions. */
+  /** Bytes of keys, tags and values of all stored versions. */
   bytes: number;
 }
 
-/** How long a removal is remembered. A search index that has slept longer is loaded from the start. */
+/** How long a removal is stored, in milliseconds. A search index that was idle for half of that is rebuilt. */
 export const REMOVALS_KEPT_MS = 3_600_000;
 
 /**
- * Begins a change of an agent's memory. It locks the agent's totals for the rest of the transaction, so the agent's
- * writes run one after another, and their numbers rise in commit order.
+ * Begins a change of an agent's memory. Locks the agent's totals for the rest of the transaction, so the agent's writes
+ * run one after another, and their numbers rise in commit order.
  */
 export async function beginChange(
   { totals }: Pick<MemoryModels, "totals">,
@@ -35,7 +35,7 @@ export async function beginChange(
 
 /**
  * Adds to an agent's totals.
- * @throws ApiError `memory_quota_exceeded` if that breaks a bound; what takes nothing away from it is always allowed
+ * @throws ApiError `memory_quota_exceeded` if an increase exceeds a limit; decreases are always allowed
  */
 export async function count(
   { totals }: Pick<MemoryModels, "totals">,
@@ -55,7 +55,7 @@ export async function count(
   await totals.updateOne({ _id: before._id }, { $inc: { ...added } }, { session });
 }
 
-/** Deletes entries of one agent with their histories, and tells the search indexes. */
+/** Deletes entries of one agent with their histories, and records the removals for the search indexes. */
 export async function removeEntries(
   models: MemoryModels,
   totals: MemoryTotalsRecord,

@@ -4,22 +4,22 @@ import type { Connection, Model } from "mongoose";
 import { embeddingSchema } from "../../search/embedding/stored-embedding.ts";
 import type { StoredEmbedding } from "../../search/embedding/stored-embedding.ts";
 
-/** What every version of an entry has. */
+/** The fields of every version of an entry. */
 export interface EntryVersion {
   /** 1 for the first write, 2 for the next and so on. */
   version: number;
-  /** The value as JSON text, so that no field name means anything to the database. */
+  /** The value as JSON text, so that no field name is special to the database. */
   valueJson: string;
   tags: string[];
   /** Bytes that the version counts towards the quota. */
   bytes: number;
-  /** The request that wrote it: a repeat of that request recognises its own work (decision 43). */
+  /** Id of the request that wrote it, by which a repeat recognises its own write. */
   writeId: string;
   /** When the version was written. */
   updatedAt: Date;
 }
 
-/** A memory entry (specification 2.7, decision 27). */
+/** A memory entry. */
 export interface EntryRecord extends EntryVersion {
   /** `<agent id>|<namespace>|<key>` */
   _id: string;
@@ -27,13 +27,13 @@ export interface EntryRecord extends EntryVersion {
   namespace: string;
   key: string;
   ttlSeconds: number;
-  /** From then on, the entry doesn't exist for anyone. A job deletes it later. */
+  /** From then on, reads treat the entry as missing. A job deletes it later. */
   expiresAt: Date;
   /** Bytes of the earlier versions. */
   earlierBytes: number;
-  /** Null while the text waits to be embedded. Until then search finds the entry only by its words. */
+  /** Null until the text is embedded. Until then search finds the entry only by its words. */
   embedding: StoredEmbedding | null;
-  /** Number of the agent's change that wrote the record last; see MemoryTotalsRecord. */
+  /** Number of the agent's change that last wrote the record; see MemoryTotalsRecord. */
   change: number;
   createdAt: Date;
 }
@@ -45,7 +45,7 @@ export interface EarlierVersionRecord extends EntryVersion {
   entryId: string;
 }
 
-/** What an agent has stored. Every write of the agent changes this record first, so its writes run one after another. */
+/** An agent's stored totals. Every write of the agent changes this record first, so its writes run one after another. */
 export interface MemoryTotalsRecord {
   /** Agent id. */
   _id: string;
@@ -55,18 +55,18 @@ export interface MemoryTotalsRecord {
   changes: number;
 }
 
-/** A deleted entry, kept until every search index has noticed. */
+/** A deleted entry, stored until every search index has removed it. */
 export interface RemovalRecord {
   /** `<agent id>|<change>|<position>` */
   _id: string;
   agentId: string;
   change: number;
   entryId: string;
-  /** MongoDB deletes the record after that. */
+  /** When MongoDB deletes the record. */
   expiresAt: Date;
 }
 
-/** A renewal or deletion that has had its effect, for a repeat of its request (decision 43). */
+/** A renewal or deletion that has taken effect, stored for repeats of its request. */
 export interface DoneOperationRecord {
   /** `<agent id>|<operation id>` */
   _id: string;
@@ -81,7 +81,7 @@ export interface AuditRecord {
   agentId: string;
   /** `escrow/{transactionId}/{seq}-{event}` */
   key: string;
-  /** Id of the event that it records. */
+  /** Id of the recorded event. */
   eventId: string;
   /** Position in the transaction's trail: 1, 2, 3 and so on. The same for both parties. */
   seq: number;
@@ -90,12 +90,12 @@ export interface AuditRecord {
   createdAt: Date;
 }
 
-/** Up to which change of an agent a table of the search index has its entries. */
+/** The latest change of an agent that a table of the search index contains. */
 export interface IndexedChangeRecord {
   /** `<table>|<agent id>` */
   _id: string;
   change: number;
-  /** The table's version that has them. */
+  /** The table's first version with that change. */
   version: number;
 }
 
@@ -146,10 +146,10 @@ const entrySchema = new Schema<EntryRecord>(
 );
 entrySchema.index({ agentId: 1, namespace: 1, key: 1 });
 entrySchema.index({ agentId: 1, namespace: 1, tags: 1, key: 1 });
-// What the search indexes of other processes read: the changes since a number.
+// For search indexes and searches: an agent's changes since a number.
 entrySchema.index({ agentId: 1, change: 1 });
 entrySchema.index({ expiresAt: 1 });
-// What waits to be embedded. An entry without an embedding has no model either.
+// For entries to be embedded. An entry without an embedding has no model either.
 entrySchema.index({ "embedding.model": 1, _id: 1 });
 
 const versionSchema = new Schema<EarlierVersionRecord>(

@@ -29,7 +29,7 @@ export interface MemoryModuleDeps {
   log: Logger;
 }
 
-/** The key-value store of agents (specification 2.7). */
+/** The key-value store of agents. */
 export const memoryModule = defineFeature({
   routes: memoryRoutes,
   create({ connection, encoders, embedder, indexes, quota, now, log }: MemoryModuleDeps) {

@@ -1,9 +1,9 @@
-/** The namespace of entries that name none (decision 27). */
+/** The namespace of entries written without one. */
 export const DEFAULT_NAMESPACE = "default";
-/** The namespace that only the service writes (decision 27). */
+/** The namespace that only the service writes. */
 export const AUDIT_NAMESPACE = "audit";
 
-/** Where an entry is within its agent's memory. */
+/** The name of an entry within its agent's memory. */
 export interface EntryName {
   namespace: string;
   key: string;
@@ -14,7 +14,7 @@ export function entryIdOf(agentId: string, { namespace, key }: EntryName): strin
   return `${agentId}|${namespace}|${key}`;
 }
 
-/** The least text behind the ids of all entries of an agent: the character after `|`. */
+/** The exclusive upper bound of an agent's entry ids: `}` follows `|`. */
 export function endOfEntries(agentId: string): string {
   return `${agentId}}`;
 }
@@ -23,8 +23,8 @@ const LAST_CODE_POINT = 0x10_ffff;
 const SURROGATES = { first: 0xd800, last: 0xdfff };
 
 /**
- * The least text behind all that start with a prefix, in the database's order, which is that of code points.
- * @returns undefined if there is none: the prefix has nothing but the last code point
+ * The exclusive upper bound of strings with a prefix, in the database's order, which is that of code points.
+ * @returns undefined if there is none, because the prefix consists only of the last code point
  */
 export function afterPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0);
@@ -38,7 +38,7 @@ export function afterPrefix(prefix: string): string | undefined {
   }
 }
 
-/** The keys that start with a prefix and follow a key, as a range that an index serves. */
+/** The filter of keys that start with a prefix and follow a key, as a range of an index. */
 export function keyRange(prefix: string | undefined, afterKey: string | undefined): object {
   const end = prefix === undefined ? undefined : afterPrefix(prefix);
   const range = {

@@ -6,12 +6,12 @@ import { AUDIT_NAMESPACE, entryIdOf, keyRange } from "../names.ts";
 import { presentAudit } from "../entries/presenter.ts";
 import type { PresentedEntry } from "../entries/presenter.ts";
 
-/** What agents hand each other can be as large as a body, and the transaction has it. The trail has only its hashes. */
+/** Fields omitted from audit entries: payloads can be as large as a request body, and the transaction has them. */
 const LEFT_OUT: readonly string[] = ["requestPayload", "responsePayload"];
 
 /** An agent's audit entries. */
 export interface AuditMemory extends AuditTrail {
-  /** What an agent's trail has of a transaction, in order. */
+  /** An agent's audit entries of a transaction, in order. */
   auditOf(transactionId: string, agentId: string): Promise<PresentedEntry[]>;
 }
 
@@ -22,8 +22,8 @@ function valueOf({ eventId, type, transactionId, occurredAt, body }: AuditedEven
 }
 
 /**
- * The audit trails in the memory's collections. An event has one position in its transaction's trail, the same for both
- * parties, and each party has it once.
+ * Creates the audit trails in the memory's collections. An event has one position in its transaction's trail, the same for
+ * both parties, and each party has it once.
  */
 export function createAuditMemory(
   { audit, trailLengths }: Pick<MemoryModels, "audit" | "trailLengths">,

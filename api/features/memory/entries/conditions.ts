@@ -4,10 +4,10 @@ import { z } from "zod";
 
 import { ApiError, validationError } from "../../../http/errors.ts";
 
-/** Versions that a header names; `any` for `*`. */
+/** The versions in a header; `any` for `*`. */
 type Versions = readonly number[] | "any";
 
-/** What a request says about the version (decision 48). */
+/** A request's conditions on the entry's version. */
 export interface Condition {
   /** Versions of `If-Match`: the entry must have one of them. Undefined without the header. */
   expected?: Versions | undefined;
@@ -15,8 +15,8 @@ export interface Condition {
   unwanted?: Versions | undefined;
 }
 
-// A proxy that compresses an answer makes its ETag weak. RFC 9110 lets a weak one match nothing in `If-Match`, because
-// its bytes may differ; here it names a version, which is the same however it was encoded.
+// A proxy that compresses an answer makes its ETag weak. By RFC 9110 a weak one never matches in `If-Match`, because its
+// bytes may differ. Here it is a version, which doesn't depend on the encoding.
 const VERSION = String.raw`(?:(?:W/)?"[1-9][0-9]{0,14}"|[1-9][0-9]{0,14})`;
 const VERSIONS = new RegExp(String.raw`^(?:\*|${VERSION}(?:[ \t]*,[ \t]*${VERSION}){0,9})$`);
 const VERSIONS_MESSAGE = 'Must be a version such as "3", up to ten of them, or *';
@@ -70,7 +70,7 @@ const includes = (versions: Versions, current: number | null): boolean =>
   current !== null && (versions === "any" || versions.includes(current));
 
 /**
- * Compares an entry's version with what the request expects.
+ * Compares an entry's version with the request's conditions.
  * @param current null if the entry doesn't exist
  * @throws ApiError `version_mismatch`
  */

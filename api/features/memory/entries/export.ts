@@ -4,8 +4,7 @@ import { AUDIT_NAMESPACE } from "../names.ts";
 const PAGE_ENTRIES = 100;
 
 /**
- * The lines of an export, by namespace and key. It reads one page after another, so a slow reader keeps nothing open in the
- * database.
+ * The lines of an export, by namespace and key. Reads page by page, so a slow client keeps no cursor open in the database.
  */
 export async function* exportLines(
   reader: MemoryReader,

@@ -21,7 +21,7 @@ export function presentEntry(record: Omit<EntryRecord, "embedding">) {
 /** An entry in an answer. */
 export type PresentedEntry = ReturnType<typeof presentEntry>;
 
-/** An audit entry in the form of every other. */
+/** An audit entry in the format of other entries. */
 export function presentAudit({ key, valueJson, tags, createdAt }: AuditRecord): PresentedEntry {
   const at = createdAt.toISOString();
   return {

@@ -8,7 +8,7 @@ import type { EntryName } from "../names.ts";
 import { presentAudit, presentEntry, presentVersion } from "./presenter.ts";
 import type { PresentedEntry, PresentedVersion } from "./presenter.ts";
 
-/** A list of one namespace, in the order of keys. */
+/** The query of a list of one namespace, in the order of keys. */
 export interface EntryQuery {
   namespace: string;
   prefix?: string | undefined;
@@ -18,7 +18,7 @@ export interface EntryQuery {
   after?: string | undefined;
 }
 
-/** A page. `next` is the position of the next one, null on the last page. */
+/** A page of items. `next` is the position of the next page; null on the last one. */
 export interface MemoryPage<Item, Position> {
   items: Item[];
   next: Position | null;
@@ -34,7 +34,7 @@ export function listFilter(agentId: string, { namespace, prefix, tag, after }: E
   };
 }
 
-/** Takes a page's worth of records, and says whether there are more. A page ends early behind the maximum of bytes. */
+/** Takes a page of records, and reports whether there are more. A page ends early after the record that reaches `PAGE_BYTES`. */
 async function take<T extends { valueJson: string }>(found: AsyncIterable<T>, limit: number) {
   const items: T[] = [];
   let bytes = 0;
@@ -46,7 +46,7 @@ async function take<T extends { valueJson: string }>(found: AsyncIterable<T>, li
   return { items, hasMore: false };
 }
 
-/** Reads entries. An entry that has expired doesn't exist, whether it is still stored or not. */
+/** Creates a reader of entries. It treats an expired entry as missing, even if it is still stored. */
 export function createReader({ entries, versions, audit }: MemoryModels, now: () => Date) {
   async function find(agentId: string, name: EntryName): Promise<EntryRecord | null> {
     return entries

@@ -87,7 +87,7 @@ const exportEntries = defineRoute({
     "Newline-delimited JSON: the current version of every entry, by namespace and key, those of `audit` included. A " +
     "request whose `Accept` begins with `text/plain` gets the same lines under that type.",
   query: schemas.exportQuery,
-  // Generators of clients drop an answer without a type that they know.
+  // Client generators drop an answer without a media type that they know.
   produces: ["application/x-ndjson", "text/plain"],
   responses: { 200: z.string() },
 }).handle(({ caller, query, headers, signal }, { memoryReader }: MemoryDeps) => ({

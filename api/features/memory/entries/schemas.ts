@@ -11,13 +11,13 @@ import { pageCursor, pageLimit, queryInteger } from "../../../http/query-params.
 import { textSchema } from "../../../http/text-schema.ts";
 import { AUDIT_NAMESPACE, DEFAULT_NAMESPACE } from "../names.ts";
 
-/** White space, control characters and characters that change the direction of text, as ranges that every reader of JSON Schema knows. */
+/** White space, control characters and marks that change the direction of text, as ranges that all JSON Schema validators support. */
 const NOT_IN_NAMES = String.raw`\s\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff`;
-/** `.` and `..` mean something else in a path, and `export` is a route. */
+/** `.` and `..` are special in a path, and `export` is a route. */
 const RESERVED_KEYS = String.raw`(?!(?:\.{1,2}|export)$)`;
 const NAME_RULE = "without white space, control characters and marks that change the direction of text";
 
-/** A text without white space of 1 to `max` characters. */
+/** A string of 1 to `max` characters without white space. */
 function nameSchema(max: number, reserved = "") {
   const pattern = `^${reserved}[^${NOT_IN_NAMES}]{1,${max}}$`;
   const except = reserved === "" ? "" : "; `.`, `..` and `export` aren't keys";
@@ -70,7 +70,7 @@ export const writeBody = z.strictObject({
 /** Body of a batch. */
 export const batchBody = z.strictObject({ entries: z.array(writeBody).min(1).max(MEMORY_BATCH_ENTRIES) });
 
-/** An entry to import: a line of an export, as it is. Fields that the service sets are accepted and ignored. */
+/** An entry to import: an unchanged line of an export. Fields that the service sets are accepted and ignored. */
 const importedEntry = z.strictObject({
   ...entryFields,
   ttlSeconds: ttlSeconds.nullish(),
@@ -83,7 +83,7 @@ const importedEntry = z.strictObject({
 /** Body of an import. */
 export const importBody = z.strictObject({ entries: z.array(importedEntry).min(1).max(MEMORY_BATCH_ENTRIES) });
 
-/** A part of a path. */
+/** The path parameter of an entry. */
 export const keyParams = z.strictObject({ key: keyInPath });
 
 /** `namespace` of a read. */

@@ -17,23 +17,23 @@ export interface MemorySearchDeps {
   log: Logger;
 }
 
-/** An entry that answers a query. */
+/** An entry that matches a query. */
 export type FoundEntry = PresentedEntry & { relevance: number };
 
-/** Searches an agent's entries by meaning and words (specification row 26). */
+/** Searches an agent's entries by meaning and words. */
 export function createMemorySearch({ encoders, index, reader, now, log }: MemorySearchDeps) {
   return {
     /** The best entries that pass the filters, best first. @throws ApiError `search_unavailable` */
     async search(agentId: string, wanted: z.output<typeof searchBody>): Promise<FoundEntry[]> {
       const { query: text, namespace, tags, prefix, limit } = wanted;
       const open = await index.open();
-      // The one that made the index's vectors; undefined if it can't be asked any more. Then words alone decide.
+      // The encoder of the index's vectors; undefined if it is no longer configured. Then only words count.
       const encoder = encoders.of(open.model);
       const encoding = encoder === undefined ? null : encodeQuery(encoder, text, log, agentId);
       const filter = { agentId, namespace, tags, prefix, now: now() };
       const matches = await open.search({ text, encoding }, filter, limit);
       const found: FoundEntry[] = [];
-      // Read again: an entry may have been changed or deleted in the meantime.
+      // Read again: an entry may have been changed or deleted since.
       for (let position = 0; found.length < limit && position < matches.length;) {
         const asked = matches.slice(position, position + limit - found.length);
         const entries = await reader.byId(asked.map(({ id }) => id));

@@ -36,7 +36,7 @@ export interface MemoryServiceDeps {
 export type EntryInput = z.output<typeof writeBody>;
 export type ImportInput = z.output<typeof importBody>["entries"][number];
 
-/** What an import has done. */
+/** The result of an import. */
 export interface ImportReport {
   created: number;
   updated: number;
@@ -45,7 +45,7 @@ export interface ImportReport {
 }
 
 const SECOND_MS = 1_000;
-/** An hour longer than an Idempotency-Key is remembered. */
+/** How long a done operation is stored, in milliseconds: an hour longer than an Idempotency-Key. */
 const DONE_KEPT_MS = 25 * 3_600_000;
 
 /** @throws ApiError `memory_read_only` */
@@ -53,7 +53,7 @@ function requireWritable({ namespace }: EntryName): void {
   if (namespace === AUDIT_NAMESPACE) throw new ApiError("memory_read_only", { details: { namespace } });
 }
 
-/** @throws ApiError `validation_error` naming the second entry of a name */
+/** @throws ApiError `validation_error` with the path of the second entry of the same name */
 function requireDistinct(entries: readonly EntryName[]): void {
   const seen = new Set<string>();
   for (const [index, entry] of entries.entries()) {
@@ -74,8 +74,8 @@ export function createMemoryService({ connection, models, reader, quota, embedde
   }
 
   /**
-   * Changes an entry once. An entry that has expired doesn't exist, whether it is still stored or not.
-   * @returns undefined if the operation has had its effect already: the entry may have changed since, or be another one
+   * Changes an entry once. An expired entry counts as missing, even if it is still stored.
+   * @returns undefined if the operation has already taken effect: the entry may have changed or been replaced since
    * @throws ApiError `memory_read_only`, `not_found`, `version_mismatch`
    */
   async function changeEntry<T>(
@@ -96,7 +96,7 @@ export function createMemoryService({ connection, models, reader, quota, embedde
     return withTransaction(connection, async (session) => {
       const totals = await beginChange(models, agentId, session);
       if (operation.isRepeatable) {
-        // Also in a request that isn't a repeat: its process may have been paused while a repeat ran in another one.
+        // Also for a first request: its process may have been paused while a repeat ran in another one.
         const done = await models.doneOperations.findById(doneId, null, { session }).lean();
         if (done !== null) return undefined;
       }
@@ -137,7 +137,7 @@ export function createMemoryService({ connection, models, reader, quota, embedde
       return { entry: presentEntry(record), isNew: outcome === "created" };
     },
 
-    /** Writes all of several entries, or none. They are embedded later. */
+    /** Writes several entries, all or none. They are embedded later. */
     async writeBatch(agentId: string, inputs: readonly EntryInput[], operation: Operation): Promise<PresentedEntry[]> {
       inputs.forEach(requireWritable);
       requireDistinct(inputs);
@@ -153,8 +153,8 @@ export function createMemoryService({ connection, models, reader, quota, embedde
     },
 
     /**
-     * Writes the entries of an export that differ from what is stored. Importing the same entries again changes nothing,
-     * because an exported entry keeps its end of life.
+     * Writes the entries of an export that differ from the stored ones. Importing the same entries again changes nothing,
+     * because an exported entry keeps its expiry.
      */
     async importEntries(agentId: string, inputs: readonly ImportInput[], operation: Operation): Promise<ImportReport> {
       requireDistinct(inputs);
@@ -176,7 +176,7 @@ export function createMemoryService({ connection, models, reader, quota, embedde
     },
 
     /**
-     * Adds 90 days to an entry's life. A repeat answers with the entry as it is now.
+     * Adds 90 days to an entry's life. A repeat returns the current entry.
      * @throws ApiError `not_found`, `memory_read_only`, `version_mismatch`, `memory_renewal_limit_reached`
      */
     async renew(agentId: string, name: EntryName, condition: Condition, operation: Operation): Promise<PresentedEntry> {
@@ -200,7 +200,7 @@ export function createMemoryService({ connection, models, reader, quota, embedde
     },
 
     /**
-     * Deletes an entry with its history. A repeat leaves alone what was written under the name since.
+     * Deletes an entry with its history. A repeat doesn't delete an entry that was written under the same name since.
      * @throws ApiError `not_found`, `memory_read_only`, `version_mismatch`
      */
     async remove(agentId: string, name: EntryName, condition: Condition, operation: Operation): Promise<void> {
@@ -211,7 +211,7 @@ export function createMemoryService({ connection, models, reader, quota, embedde
   };
 }
 
-/** The latest end that an entry's life may have. */
+/** The latest allowed expiry of an entry. */
 function latestEnd(at: Date): Date {
   return new Date(at.getTime() + MEMORY_TTL_SECONDS.max * SECOND_MS);
 }

@@ -14,9 +14,9 @@ export interface SweepDeps {
 }
 
 /**
- * Deletes expired entries with their histories and takes them off their agents' totals. MongoDB's own expiry can't do
- * that. Nobody has been able to read the entries since they expired.
- * @returns how many were deleted
+ * Deletes expired entries with their histories and subtracts them from their agents' totals, which MongoDB's own expiry
+ * can't do. Expired entries are already unreadable.
+ * @returns the number of deleted entries
  */
 export async function sweepExpired({ connection, models, now }: SweepDeps, signal: AbortSignal): Promise<number> {
   let swept = 0;
@@ -32,7 +32,7 @@ export async function sweepExpired({ connection, models, now }: SweepDeps, signa
       const ids = found.map(({ _id }) => _id);
       swept += await withTransaction(connection, async (session) => {
         const totals = await beginChange(models, agentId, session);
-        // An entry may have been renewed, written or deleted since.
+        // An entry may have been written again or deleted since.
         const records = await models.entries
           .find({ _id: { $in: ids }, expiresAt: { $lte: at } }, { bytes: 1, earlierBytes: 1 }, { session })
           .lean<Pick<EntryRecord, "_id" | "bytes" | "earlierBytes">[]>();

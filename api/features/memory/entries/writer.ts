@@ -18,26 +18,26 @@ export interface EntryDraft extends EntryName {
   tags: string[];
   ttlSeconds: number;
   expiresAt: Date;
-  /** Null if the text is to be embedded later. */
+  /** Null if the text is embedded later. */
   embedding: StoredEmbedding | null;
 }
 
-/** What a write is part of. */
+/** One request's write of entries. */
 export interface WriteOrder {
   agentId: string;
-  /** Of different names. All of them are written, or none. */
+  /** The entries, with distinct names. All of them are written, or none. */
   drafts: readonly EntryDraft[];
   condition?: Condition;
-  /** Id of the request; the same for its repeat. */
+  /** Id of the request; the same for its repeats. */
   writeId: string;
-  /** True if the request may have written already. */
+  /** True if an earlier run of the request may have written. */
   mayHaveRun: boolean;
-  /** Leaves an entry alone that has the draft's value, tags and life. */
+  /** Skips an entry that already has the draft's value, tags and expiry. */
   skipsEqual?: boolean;
   now: Date;
 }
 
-/** What has become of a draft. */
+/** The result of a draft. */
 export interface Written {
   record: EntryRecord;
   outcome: "created" | "updated" | "unchanged";
@@ -61,7 +61,7 @@ const isEqual = (record: EntryRecord, draft: EntryDraft): boolean =>
 
 const outcomeOf = (version: number) => (version === 1 ? "created" : "updated");
 
-/** What the entry had, as an earlier version. */
+/** The entry's current content as an earlier version. */
 function earlierVersion({ _id, version, valueJson, tags, bytes, writeId, updatedAt }: EntryRecord) {
   const earlier: EarlierVersionRecord = {
     _id: `${_id}|${version}`,
@@ -80,7 +80,7 @@ function earlierVersion({ _id, version, valueJson, tags, bytes, writeId, updated
 export function createWriter({ connection, models, quota }: WriterDeps) {
   const { entries, versions } = models;
 
-  /** What an earlier run of the same request has written; undefined if it hasn't. */
+  /** The results of an earlier run of the same request; undefined if none has written. */
   async function writtenBefore(order: WriteOrder, stored: ReadonlyMap<string, EntryRecord>, session: ClientSession) {
     const records = order.drafts.flatMap((draft) => stored.get(entryIdOf(order.agentId, draft)) ?? []);
     const ids = records.map(({ _id }) => _id);
@@ -126,7 +126,7 @@ export function createWriter({ connection, models, quota }: WriterDeps) {
       if (current !== undefined && order.skipsEqual === true && isEqual(current, draft)) {
         return { record: current, outcome: "unchanged" };
       }
-      // An expired entry is gone: what is written now is another one.
+      // An expired entry counts as missing, so this write creates a new one.
       if (known !== undefined && current === undefined) expired.push(_id);
       if (current !== undefined) earlier.push(earlierVersion(current));
       const earlierBytes =
@@ -167,7 +167,7 @@ export function createWriter({ connection, models, quota }: WriterDeps) {
     await insertPlain(versions, earlier, session);
     await writePlain(
       entries,
-      // With the agent's id, which docs/scaling.md proposes as the shard key: an upsert needs it.
+      // The filter includes the agent's id, the shard key proposed in docs/scaling.md, because an upsert needs it.
       changed.map((record) => ({
         replaceOne: { filter: { _id: record._id, agentId }, replacement: record, upsert: true, hint: BY_ID },
       })),

@@ -20,10 +20,10 @@ export interface EmbedEntriesDeps {
 }
 
 /**
- * Embeds the entries of batches and imports, those that couldn't be embedded when they were written, and those that another
- * model embedded. Its change is one of the agent's, so every search index sees it. Agents take turns. While an embedding
- * server is unavailable or the day's tokens are spent, a run ends early.
- * @returns how many were embedded
+ * Embeds the entries of batches and imports, those that couldn't be embedded when written, and those that another model
+ * embedded. Each write counts as a change of the agent's memory, so every search index sees it. Agents take turns. A run
+ * ends early while the embedding server is unavailable or the day's tokens are spent.
+ * @returns the number of embedded entries
  */
 export async function embedEntries(deps: EmbedEntriesDeps, signal: AbortSignal): Promise<number> {
   const { connection, models, encoder } = deps;
@@ -34,7 +34,7 @@ export async function embedEntries(deps: EmbedEntriesDeps, signal: AbortSignal):
         models.entries,
         embedded.map(({ item: { _id, writeId }, vector }) => ({
           updateOne: {
-            // What was written in the meantime is embedded by its write, or by the next run.
+            // An entry that was written since is embedded by its own write or by the next run.
             filter: { _id, agentId, writeId },
             hint: BY_ID,
             update: { $set: { change, embedding: { model: encoder.model, vector: toBytes(vector) } } },
@@ -45,7 +45,7 @@ export async function embedEntries(deps: EmbedEntriesDeps, signal: AbortSignal):
     });
   }
 
-  /** Agents that have no tokens left: their entries wait for the next day. */
+  /** Agents without tokens left. A later run embeds their entries. */
   const unpaid = new Set<string>();
   return await embedAll<PendingEntry>({
     encoder,

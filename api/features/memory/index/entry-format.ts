@@ -7,36 +7,36 @@ import { textOfValue } from "./search-text.ts";
 /** Name of the index of all agents' entries. */
 export const MEMORY_INDEX = "memory";
 /**
- * Rises when rows are laid out in another way, or search-text.ts reads values in another way. An index of another number is
- * built again.
+ * Increment it when the layout of rows or the reading of values in search-text.ts changes. An index of another number is
+ * rebuilt.
  */
 export const MEMORY_FORMAT = 1;
 
-/** What the index keeps of an entry. */
+/** An entry as the index stores it. */
 export interface IndexedEntry extends Pick<EntryRecord, "agentId" | "namespace" | "key" | "tags" | "expiresAt"> {
   id: string;
   /** The words of the value. */
   text: string;
 }
 
-/** What a search filters by before it ranks. An undefined field excludes nothing. */
+/** The filters of a search, applied before the ranking. An undefined field excludes nothing. */
 export interface EntryFilter {
   agentId: string;
   namespace?: string | undefined;
   prefix?: string | undefined;
-  /** An entry must have all of them. */
+  /** Tags that an entry must have, all of them. */
   tags: readonly string[];
-  /** An entry must live longer than that. */
+  /** Entries that expire at this time or earlier are excluded. */
   now: Date;
 }
 
-/** What the index keeps of a record. */
+/** Converts a record to the index's form. */
 export function indexedEntryOf(record: Omit<EntryRecord, "embedding">): IndexedEntry {
   const { _id: id, agentId, namespace, key, tags, expiresAt, valueJson } = record;
   return { id, agentId, namespace, key, tags, expiresAt, text: textOfValue(JSON.parse(valueJson)) };
 }
 
-/** How entries are kept in the engine: those of all agents in one table, and no search without the agent. */
+/** The table format of entries: all agents share one table, and every search filters by agent. */
 export const entryFormat: TableFormat<IndexedEntry, EntryFilter> = {
   columns: { agentId: "key", namespace: "choice", key: "key", tags: "labels", expiresAt: "number" },
   valuesOf: ({ agentId, namespace, key, tags, expiresAt }) => ({

@@ -20,42 +20,42 @@ export interface EntryIndexDeps {
   log: Logger;
 }
 
-/** An entry that answers a query. */
+/** An entry that matches a query. */
 export interface EntryMatch {
   id: string;
   relevance: number;
 }
 
-/** The index as a search found it; without a table, everything is read from the database. */
+/** The index at the start of a search. Without a table, the search reads everything from the database. */
 export interface OpenEntryIndex {
-  /** The encoder whose vectors it has. */
+  /** Model of the index's vectors. */
   model: string;
   /**
-   * The entries that pass the filter and answer the query, most relevant first: at least the `limit` best of them, and with
+   * The entries that pass the filter and match the query, most relevant first: at least the `limit` best of them. Includes
    * every write that ended before the call.
    */
   search(query: SearchQuery, filter: EntryFilter, limit: number): Promise<EntryMatch[]>;
 }
 
-/** An agent with more entries is searched through the vectors' index, which is approximate. */
+/** Maximum number of an agent's entries for an exact search. Above it, the approximate vector index is used. */
 const MOST_COMPARED = 20_000;
 const LEAST_CANDIDATES = 100;
 const CANDIDATES_PER_ANSWER = 4;
 const READ_AT_ONCE = 200;
-/** How long an object store is waited for that doesn't answer, before the database is searched instead. */
+/** How long to wait for the index's object store before searching the database instead, in milliseconds. */
 const INDEX_LIMIT_MS = 5_000;
 
 const byRelevance = (left: EntryMatch, right: EntryMatch): number =>
   right.relevance - left.relevance || (right.id < left.id ? -1 : 1);
 
 /**
- * Searches an agent's entries in the index that the worker writes, and in the database for what the index doesn't have yet. So a
- * write is found by the next search at any process, and a lost index, or no worker at all, makes searches slower, not wrong.
+ * Searches an agent's entries in the index that the worker writes, and in the database for changes that the index lacks. So
+ * the next search in any process finds a write. A lost index or a missing worker makes searches slower, not wrong.
  */
 export function createEntryIndex({ models, reader, model, log }: EntryIndexDeps) {
   const { entries, totals, removals, indexed } = models;
 
-  /** What has changed behind a number: all ids, and what answers the query. */
+  /** Reads the changes after a change number: the ids of all, and the entries that match the query. */
   async function readChanged(query: SearchQuery, filter: EntryFilter, change: number, ofIndex: string) {
     const encoding = await query.encoding;
     const since = { agentId: filter.agentId, change: { $gt: change } };
@@ -87,7 +87,7 @@ export function createEntryIndex({ models, reader, model, log }: EntryIndexDeps)
     if (noted === null) return matches;
     const isExact = total.entries <= MOST_COMPARED;
     const searching = (async () => {
-      // A table that was read before the index had this change is a moment behind.
+      // The table was opened before the index had this change.
       if ((await table.version()) < noted.version) await table.refresh();
       return await table.search(entryFormat, query, filter, limit + changed.size, { isExact });
     })();
@@ -107,7 +107,7 @@ export function createEntryIndex({ models, reader, model, log }: EntryIndexDeps)
   }
 
   return {
-    /** The index as it is at the moment. */
+    /** Opens the current index. */
     async open(): Promise<OpenEntryIndex> {
       const open = await openTable();
       const ofIndex = open?.state.model ?? model;

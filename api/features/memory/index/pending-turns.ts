@@ -4,22 +4,22 @@ import { endOfEntries } from "../names.ts";
 /** An entry that waits to be embedded. */
 export type PendingEntry = Omit<EntryRecord, "embedding">;
 
-/** So many of an agent's entries are embedded before it is the next agent's turn. */
+/** Maximum number of an agent's entries in one turn. */
 const TURN = 50;
 
-/** What an agent has left after a turn. */
+/** The position of an agent that has entries left after a turn. */
 interface Rest {
   /** The model that embedded the entries; null for none. */
   embeddedBy: string | null;
   agentId: string;
-  /** The last entry that has had its turn. */
+  /** Id of the last entry of the turn. */
   after: string;
 }
 
 /**
- * The entries without a vector of a model, each once, in turns of their agents: one with thousands of them doesn't keep the
- * others' waiting. A run may end before everybody has had a turn, so it begins with a random agent.
- * @param leftOut agents that have no further turn; grows meanwhile
+ * The entries without a vector of a model, each once, in turns of their agents, so that an agent with thousands of entries
+ * doesn't delay the others. A run may end before all agents have had a turn, so it begins with a random one.
+ * @param leftOut agents that get no further turn; the caller adds to it during the run
  */
 export async function* pendingInTurns(
   { entries, totals }: Pick<MemoryModels, "entries" | "totals">,
@@ -28,7 +28,7 @@ export async function* pendingInTurns(
 ): AsyncGenerator<PendingEntry> {
   const rests: Rest[] = [];
 
-  /** The first entries of a range, in the order of their index, however many wait. */
+  /** The first entries of a range, at most `TURN`, in the order of the index. */
   async function read(embeddedBy: string | null, after: string, end: string | undefined): Promise<PendingEntry[]> {
     return await entries
       .find(
@@ -60,7 +60,7 @@ export async function* pendingInTurns(
     yield* firstTurns(embeddedBy, middle);
     yield* firstTurns(embeddedBy, "", middle);
   }
-  // The list grows while it is read.
+  // The loop appends to the list that it reads.
   for (const { embeddedBy, agentId, after } of rests) {
     if (leftOut.has(agentId)) continue;
     const page = await read(embeddedBy, after, endOfEntries(agentId));
@@ -70,7 +70,7 @@ export async function* pendingInTurns(
   }
 }
 
-/** The other models that have embedded entries. Each costs one look into the index. */
+/** The other models that have embedded entries. Each takes one index lookup. */
 async function earlierModels(entries: MemoryModels["entries"], model: string): Promise<string[]> {
   const found: string[] = [];
   for (let after = ""; ;) {

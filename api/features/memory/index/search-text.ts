@@ -1,8 +1,8 @@
-/** Characters of a value that search reads. */
+/** Number of a value's characters that search reads. */
 const SEARCHED_LENGTH = 2_000;
 
 /**
- * The words of a value: a text itself; of anything else the texts, numbers and field names inside of it, in order. Cut at
+ * The words of a value: a string itself; of other values the strings, numbers and field names inside, in order. Cut at
  * 2,000 characters.
  */
 export function textOfValue(value: unknown): string {
@@ -24,7 +24,7 @@ export function textOfValue(value: unknown): string {
   return words.join(" ");
 }
 
-/** The text that is embedded: the value's words, or those of the key if the value has none. */
+/** The text to embed: the value's words, or the key if the value has none. */
 export function meaningOf(key: string, value: unknown): string {
   const text = textOfValue(value);
   return text.trim() === "" ? key : text;

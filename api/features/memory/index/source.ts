@@ -16,7 +16,7 @@ import type { EntryRecord, MemoryModels, MemoryTotalsRecord } from "../model.ts"
 export interface MemorySourceDeps {
   connection: Connection;
   models: Pick<MemoryModels, "entries" | "totals" | "removals" | "indexed">;
-  /** The current encoder's. */
+  /** The current encoder's model. */
   model: string;
 }
 
@@ -24,20 +24,20 @@ const AGENTS_AT_ONCE = 100;
 const ENTRIES_AT_ONCE = 500;
 
 /**
- * Puts all agents' entries into the index of memory search. It follows the agents' totals, which every change of an agent's memory
- * raises, reads what has changed since the number that it noted last, and then notes the new one. A search reads from the database
- * what the index doesn't have yet.
+ * Writes all agents' entries to the index of memory search. It watches the agents' totals, whose change number every write
+ * raises. For each agent it reads the changes since the last recorded number, and then records the new one. Searches read
+ * from the database the changes that the index lacks.
  */
 export function createMemorySource({ connection, models, model }: MemorySourceDeps): IndexSource<MemoryTotalsRecord> {
   const { entries, totals, removals, indexed } = models;
 
-  /** Writes what some agents have changed since the index knew them last. @param isNew whether the table has nothing of theirs */
+  /** Writes agents' changes since the last recorded numbers. @param isNew whether the table has no entries of these agents */
   async function writeAgents(agentIds: readonly string[], { name, table, model: ofTable }: TableInUse, isNew: boolean) {
     const idOf = (agentId: string) => indexedChangeId(name, agentId);
     const noted = isNew ? [] : await indexed.find({ _id: { $in: agentIds.map(idOf) } }).lean();
     const known = new Map(noted.map(({ _id, change }) => [_id, change]));
     const changeOf = (agentId: string) => known.get(idOf(agentId)) ?? 0;
-    // Read first: what follows is at least as new, and what is newer is read again next time.
+    // Read before the entries: these are at least as new, and newer changes are read again next time.
     const current = await totals.find({ _id: { $in: agentIds } }, { changes: 1 }).lean();
     const behind = current.filter(({ _id, changes }) => changes > changeOf(_id));
     if (behind.length === 0) return 0;
@@ -48,7 +48,7 @@ export function createMemorySource({ connection, models, model }: MemorySourceDe
     await table.apply(entryFormat, [], deleted);
     let count = 0;
     const write = async (records: readonly EntryRecord[]): Promise<void> => {
-      // An entry that was embedded for the next index keeps in this one the vector that it has.
+      // An entry that was embedded for the next index keeps its existing vector in this one.
       const others = records.filter(({ embedding }) => embedding !== null && embedding.model !== ofTable);
       const kept = isNew
         ? new Map<string, Float32Array>()
@@ -74,7 +74,7 @@ export function createMemorySource({ connection, models, model }: MemorySourceDe
     await writePlain(
       indexed,
       behind.map(({ _id, changes: change }) => ({
-        // A writer that was paused past its lease takes nothing back.
+        // `$max`, so that a writer paused past its lease doesn't reset newer numbers.
         updateOne: { filter: { _id: idOf(_id) }, update: { $max: { change, version } }, upsert: true },
       })),
     );
