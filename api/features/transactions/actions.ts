@@ -9,7 +9,7 @@ import { termsOf } from "./snapshot.ts";
 /** A party's side of a transaction. */
 export type Role = "buyer" | "seller";
 
-/** A step that a party's wallet takes, as a call that it can send as is. */
+/** A next step on chain, as a call that the party's wallet can send as is. */
 export interface CallAction extends ContractCall {
   action:
     | "approve"
@@ -25,7 +25,7 @@ export interface CallAction extends ContractCall {
   availableUntil: number | null;
 }
 
-/** A step that a party takes with a request to this service. */
+/** A next step as a request to this service. */
 export interface RequestAction {
   action: "deliver" | "checkout";
   method: "POST";
@@ -39,7 +39,7 @@ export interface RequestAction {
   availableUntil: number | null;
 }
 
-/** Something a party may do next. */
+/** A party's possible next step. */
 export type Action = CallAction | RequestAction;
 
 /** The contract and chain that a transaction's calls are for. */
@@ -76,8 +76,8 @@ function deliverRequest(record: TransactionRecord, availableUntil: number | null
 }
 
 /**
- * What a party may do next, based on the escrow's state and the chain's time (specification 3.2). A seller first
- * submits the payload (`deliver`). After that the call that commits to it (`submitDelivery`) is ready.
+ * A party's possible next steps, by the escrow's state and the chain's time. A seller first submits the payload
+ * (`deliver`). Then the call that commits to it (`submitDelivery`) is available.
  * @param now unix seconds
  */
 export function nextActions(record: TransactionRecord, role: Role, now: number): Action[] {
@@ -114,8 +114,8 @@ function fundingActions(record: TransactionRecord, now: number): Action[] {
 }
 
 /**
- * The order that was never funded, once more: its quote has ended, or another escrow has taken its id, so that the chain
- * refuses its createEscrow for ever.
+ * The checkout request that repeats an unfunded order. Its quote has expired, or another escrow has taken its id, so the
+ * chain will always refuse its createEscrow.
  */
 function checkoutAgain(record: TransactionRecord): RequestAction[] {
   const { serviceId, quoteExpiresAt, criteriaJson, requestPayloadJson, callbackUrl } = record;
@@ -129,7 +129,7 @@ function checkoutAgain(record: TransactionRecord): RequestAction[] {
     requestPayload: requestPayloadJson === null ? null : (JSON.parse(requestPayloadJson) as unknown),
     disputeWindow: record.disputeWindow,
     abandonmentGrace: record.abandonmentGrace,
-    // Checkout counts both from the same moment.
+    // Checkout counts both from the same time.
     deliveryDeadlineSeconds: record.deadline - quoteExpiresAt + QUOTE_SECONDS,
     criteria: criteria ?? null,
   };
@@ -169,13 +169,13 @@ function settlementActions(record: TransactionRecord, role: Role, now: number): 
   return role === "buyer" ? [move(record, "accept", end), move(record, "openDispute", end)] : [];
 }
 
-/** A dispute that nobody has ruled doesn't hold the funds for ever (decision 8). */
+/** A dispute without a ruling can be ended after a timeout, so it doesn't lock the funds forever. */
 function timeoutActions(record: TransactionRecord, now: number): Action[] {
   const opensAt = resolvableAt(record);
   return opensAt !== null && now >= opensAt ? [move(record, "resolveExpired", null)] : [];
 }
 
-/** A seller who first committed to a delivery on chain may still submit the payload. */
+/** A seller that committed to a delivery on chain first may still submit the payload. */
 function missingPayload(record: TransactionRecord, role: Role): Action[] {
   const request = role === "seller" ? deliverRequest(record, null) : undefined;
   return request === undefined ? [] : [request];

@@ -10,7 +10,7 @@ export type AnnouncedMove = Pick<
   "type" | "timestamp" | "proofHash" | "automatic" | "buyerAmount" | "outcome" | "buyerPercent"
 >;
 
-/** Where the webhooks of a transaction go: the listing's endpointUrl and the checkout's callbackUrl. */
+/** Webhook targets of a transaction: the listing's endpointUrl and the checkout's callbackUrl. */
 export interface TransactionTargets {
   seller: DispatchTarget[];
   buyer: DispatchTarget[];
@@ -56,8 +56,8 @@ export function announceDelivered(
 
 /**
  * The announcement of `delivery.overdue`.
- * @param incarnation the delivery's: one that a reorganisation has removed is announced again if it is overdue again
- * @param occurredAt when it was found
+ * @param incarnation the delivery's, so that a delivery repeated after a reorganisation can be announced again
+ * @param occurredAt when the overdue delivery was found
  */
 export function announceOverdue(record: TransactionRecord, incarnation: number, occurredAt: Date): Announcement {
   return {
@@ -72,7 +72,7 @@ export function announceOverdue(record: TransactionRecord, incarnation: number, 
   };
 }
 
-/** What a move on chain announces and to whom (specification 6, decision 37). */
+/** The announcements of a move on chain, with their recipients. */
 export function announceMove(
   record: TransactionRecord,
   event: AnnouncedMove,
@@ -137,7 +137,7 @@ export function announceMove(
   }
 }
 
-/** Tells both parties that an announced move is no longer on chain. */
+/** Announces to both parties that an announced move is no longer on chain. */
 export function announceWithdrawal(
   record: TransactionRecord,
   withdrawn: { type: string; incarnation: number; eventIds: string[] },

@@ -2,7 +2,7 @@ import { RESOLUTION_TIMEOUT_SECONDS } from "../../config/constants.ts";
 import type { TransactionRecord } from "./model.ts";
 
 // The contract compares deadlines with the time of the block that includes the call. A move is open while now <= its
-// end, and the counter-move from the next second on (decisions 6 and 7). All times are unix seconds.
+// end, and the counter-move from the next second. All times are unix seconds.
 
 /** Last second in which the buyer may accept or dispute; null before the delivery. */
 export function windowEnd(record: TransactionRecord): number | null {
@@ -26,13 +26,13 @@ export function claimableAt(record: TransactionRecord): number {
   return graceEnd(record) + 1;
 }
 
-/** First second in which anyone may end a dispute that nobody has ruled; null without a dispute. */
+/** First second in which anyone may end a dispute without a ruling; null without a dispute. */
 export function resolvableAt(record: TransactionRecord): number | null {
   const disputedAt = record.escrow?.disputedAt ?? null;
   return disputedAt === null ? null : disputedAt + RESOLUTION_TIMEOUT_SECONDS + 1;
 }
 
-/** Why the chain doesn't accept a move now. */
+/** Reasons why the chain doesn't accept a move now. */
 export const MOVE_REASONS = [
   "not_funded",
   "expired",
@@ -44,7 +44,7 @@ export const MOVE_REASONS = [
 ] as const;
 export type MoveReason = (typeof MOVE_REASONS)[number];
 
-/** Whether a move can be made (decision 19). */
+/** Whether and when a move can be made. */
 export interface Opening {
   /** First second in which the chain accepts the move; null if the deal's state rules the move out. */
   opensAt: number | null;

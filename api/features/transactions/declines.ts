@@ -6,15 +6,15 @@ import type { Network } from "../../config/constants.ts";
 import { CHECKOUT_OUTCOMES_INDEX } from "./model.ts";
 import type { TransactionModel, TransactionStatus } from "./model.ts";
 
-/** How a seller answers the orders that a checkout sent it (decision 6). */
+/** A seller's early declines of orders from checkouts. */
 export interface DeclineRecord {
-  /** Escrows from a checkout, funded in time, that it refunded up to their deadline. */
+  /** Number of escrows from a checkout, funded in time, that the seller refunded up to their deadline. */
   earlyDeclines: number;
-  /** Their share of such escrows that have ended; 0 if they are of fewer than three buyers. */
+  /** Their share of all such escrows that have ended; 0 if they are from fewer than three buyers. */
   earlyDeclineShare: number;
 }
 
-/** Reads decline records by lower-case wallet. A wallet that has declined nothing in time is missing. */
+/** Reads decline records by lower-case wallet. A wallet without early declines is missing. */
 export type DeclineRecords = (
   network: Network,
   wallets: readonly string[],
@@ -23,10 +23,10 @@ export type DeclineRecords = (
 /** Statuses of an escrow that has ended. */
 const ENDED: readonly TransactionStatus[] = ["released", "refunded", "resolved", "abandoned"];
 
-/** Funded after the quote's end, the seller was free to refund (decision 16). */
+/** An escrow funded after the quote's end may be refunded freely, so it doesn't count. */
 const FUNDED_IN_TIME = { $lte: ["$escrow.createdAt", "$quoteExpiresAt"] };
 const BEFORE_DEADLINE = { $lte: ["$escrow.settledAt", "$deadline"] };
-/** How often a condition holds. As a part of `$match` it would be checked on the documents, not on the index. */
+/** Counts where the conditions hold. In `$match` they would be checked on the documents, not on the index. */
 const times = (...conditions: object[]) => ({ $sum: { $cond: [{ $and: conditions }, 1, 0] } });
 
 function endedBy(network: Network, sellers: readonly string[], statuses: readonly TransactionStatus[]) {
@@ -39,7 +39,7 @@ function endedBy(network: Network, sellers: readonly string[], statuses: readonl
   };
 }
 
-/** The early declines of sellers, and of how many buyers they are. */
+/** The early declines of sellers, and the number of their buyers. */
 export function declinedPipeline(network: Network, sellers: readonly string[]): PipelineStage[] {
   return [
     { $match: endedBy(network, sellers, ["refunded"]) },
@@ -54,7 +54,7 @@ export function declinedPipeline(network: Network, sellers: readonly string[]): 
   ];
 }
 
-/** How many of sellers' escrows from a checkout have ended. */
+/** The number of sellers' escrows from a checkout that were funded in time and have ended. */
 export function endedPipeline(network: Network, sellers: readonly string[]): PipelineStage[] {
   return [
     { $match: endedBy(network, sellers, ENDED) },
@@ -63,9 +63,9 @@ export function endedPipeline(network: Network, sellers: readonly string[]): Pip
 }
 
 /**
- * Counts declines before the deadline. Only this service's records know what came from a checkout and when its quote
- * ended. The subgraph doesn't. Both queries read nothing but an index: the first the refunds of all wallets, the second
- * what has ended for the few with enough of them.
+ * Counts declines up to the deadline. Only this service's records, not the subgraph, know which escrows came from a
+ * checkout and when the quote ended. Both queries read only an index. The first reads the refunds of all given wallets, the
+ * second the ended escrows of those with enough declined buyers.
  */
 export function createDeclineRecords(transactions: TransactionModel): DeclineRecords {
   const read = <T>(pipeline: PipelineStage[]) => transactions.aggregate<T>(pipeline).hint(CHECKOUT_OUTCOMES_INDEX);
@@ -83,7 +83,7 @@ export function createDeclineRecords(transactions: TransactionModel): DeclineRec
     return new Map(
       declined.map(({ _id, earlyDeclines }) => {
         const of = endedOf.get(_id);
-        // One of them may have been withdrawn between the two queries.
+        // A reorganisation may have removed one between the two queries.
         const earlyDeclineShare = of === undefined ? 0 : Math.min(1, earlyDeclines / Math.max(1, of));
         return [_id.toLowerCase(), { earlyDeclines, earlyDeclineShare }];
       }),

@@ -30,7 +30,7 @@ export interface DeliveryOptions {
   waitMs: number;
 }
 
-/** What the seller submits. */
+/** The seller's request. */
 export interface DeliveryInput {
   responsePayload: Record<string, unknown>;
   /** Transaction that submitted the delivery on chain. If given, the answer waits for it. */
@@ -40,15 +40,15 @@ export interface DeliveryInput {
 /** States in which a payload may still be submitted: the escrow exists and wasn't refunded. */
 const OPEN_TO_PAYLOAD: readonly TransactionStatus[] = ["funded", "delivered", "disputed", "released", "resolved"];
 
-/** Code of the state Funded on chain (specification 3.1). */
+/** Code of the state Funded on chain. */
 const FUNDED = 1;
 
-/** SHA-256 of the canonical JSON of a response payload, 0x hex (decision 17). */
+/** SHA-256 of the canonical JSON of a response payload, 0x hex. */
 export function deliveryProofOf(responsePayload: Record<string, unknown>): `0x${string}` {
   return `0x${sha256Hex(canonicalJson(responsePayload))}`;
 }
 
-/** Stores the seller's payload, once (specification row 9, decision 17). */
+/** Stores the seller's payload, once. */
 export function createDelivery(options: DeliveryOptions) {
   const { transactions, reader, clock } = options;
 
@@ -56,13 +56,13 @@ export function createDelivery(options: DeliveryOptions) {
     const seen = { status: record.status, indexedBlock };
     if (!OPEN_TO_PAYLOAD.includes(record.status)) throw new ApiError("escrow_state_conflict", { details: seen });
     if (record.status !== "funded" || chainNow <= record.deadline) return;
-    // A delivery at the last moment may be on chain but not in the subgraph yet.
+    // A last-second delivery may be on chain but not in the subgraph yet.
     if ((await options.chains[record.network].escrowState(record.escrowId)) !== FUNDED) return;
     const details = { ...seen, reason: "deadline_passed", deadline: record.deadline, now: chainNow };
     throw new ApiError("escrow_state_conflict", { details });
   }
 
-  /** Block of the transaction that submitted the delivery. Refuses the hash of any other transaction. */
+  /** Block of the transaction that submitted the delivery. @throws ApiError `delivery_transaction_mismatch` */
   async function submittedIn(record: TransactionRecord, txHash: Hash): Promise<number> {
     const check = await checkDelivery(options.chains[record.network], txHash, record.escrowId);
     if (check.kind === "delivered") return check.blockNumber;
@@ -74,9 +74,9 @@ export function createDelivery(options: DeliveryOptions) {
   }
 
   /**
-   * Writes the payload once. If the delivery on chain has already been applied, it also records the event. A follower
-   * that applies the delivery at the same moment writes the same document, so one of the two is retried and sees the
-   * other's work. The payload's time is the chain's, because it is compared with the times of the delivery and the dispute.
+   * Writes the payload once. If the delivery on chain has already been applied, it also records the event. A follower that
+   * applies the delivery at the same time writes the same document, so one of the two retries and sees the other's write.
+   * The payload's time is the chain's, because it is compared with the times of the delivery and the dispute.
    */
   async function store(record: TransactionRecord, payload: Record<string, unknown>, proof: Hash): Promise<void> {
     const leadSeconds = await reader.leadOn(record.network);
@@ -114,7 +114,7 @@ export function createDelivery(options: DeliveryOptions) {
   }
 
   return {
-    /** `onChain` is false as long as the chain or the subgraph doesn't have the delivery. */
+    /** Stores the payload. `onChain` is false until the subgraph has the delivery. */
     async deliver(
       agentId: string,
       transactionId: string,

@@ -1,14 +1,14 @@
 import type { Network } from "../../config/constants.ts";
 import type { TransactionModel } from "./model.ts";
 
-/** How many seconds after its quote's end a checkout counts as never funded, by the time of the indexed chain. */
+/** Seconds after its quote's end, by the indexed chain's time, before an unfunded checkout expires. */
 export const EXPIRY_MARGIN_SECONDS = 120;
 
 /**
  * Expires a network's checkouts whose quote has ended without an escrow on chain. If the escrow is funded later anyway,
- * its transaction comes back as `funded` with `late: true` (decision 16).
+ * its transaction becomes `funded` with `late: true`.
  * @param headTimestamp unix seconds of the block up to which every event has been applied
- * @returns how many expired
+ * @returns the number of expired checkouts
  */
 export async function expireQuotes(
   transactions: TransactionModel,

@@ -12,7 +12,7 @@ import type { TransactionModel, TransactionRecord } from "./model.ts";
 import type { Reading, TransactionReader } from "./reader.ts";
 import { termsOf } from "./snapshot.ts";
 
-/** The answer of fund: verified, or verified but not in the subgraph yet. */
+/** The result of fund: verified, or verified on chain but not in the subgraph yet. */
 export type FundingAnswer =
   { kind: "verified"; reading: Reading } | { kind: "pending"; record: TransactionRecord; retryAfterSeconds: number };
 
@@ -31,11 +31,11 @@ const TRANSFER_IS_LOST =
   "no other tokens for anybody and has no function that sends them back. To fund this checkout, send its createEscrow; it " +
   "takes the deposit again.";
 
-/** Verifies the funding of a checkout by its transaction hash (specification row 8, decision 16). */
+/** Verifies the funding of a checkout by its transaction hash. */
 export function createFunding(options: FundingOptions) {
   const { transactions, reader, chains } = options;
 
-  /** The other settlement chain that knows the hash, if it is reachable. */
+  /** Another settlement chain that knows the hash; undefined if none of the reachable ones does. */
   async function foundElsewhere(network: Network, txHash: Hash): Promise<Network | undefined> {
     for (const other of NETWORKS.filter((candidate) => candidate !== network)) {
       try {
@@ -47,7 +47,7 @@ export function createFunding(options: FundingOptions) {
     return undefined;
   }
 
-  /** Throws if a createEscrow failed because the wallet doesn't hold enough: sending it again wouldn't help. */
+  /** Throws `insufficient_token_balance` if a createEscrow failed and the wallet's balance is too low for another try. */
   async function requireBalance(record: TransactionRecord): Promise<void> {
     const chain = chains[record.network];
     if ((await chain.escrowState(record.escrowId)) !== 0) return;
@@ -90,8 +90,8 @@ export function createFunding(options: FundingOptions) {
 
   return {
     /**
-     * Changes only the block that later reads must include, so calling it twice is harmless. `signal` ends the wait for
-     * the subgraph early.
+     * Verifies a funding. Changes only the block that later reads must include, so repeats are harmless. `signal` ends the
+     * wait for the subgraph early.
      */
     async fund(agentId: string, transactionId: string, txHash: Hash, signal?: AbortSignal): Promise<FundingAnswer> {
       const found = await reader.find(transactionId, agentId);
@@ -114,11 +114,11 @@ export function createFunding(options: FundingOptions) {
           await reader.remember(reading);
           return { kind: "verified", reading };
         }
-        // The receipt's block was replaced between the two reads.
+        // A reorganisation replaced the receipt's block between the two reads.
       } catch (error) {
         if (!(error instanceof IndexerBehindError)) throw error;
       }
-      // An expired checkout that is funded late comes back, because the money is on chain (decision 16).
+      // An expired checkout that is funded late is open again, because the deposit is on chain.
       const status = record.status === "expired" ? "pending_funding" : record.status;
       return {
         kind: "pending",

@@ -4,10 +4,10 @@ import type { EndpointDirectory } from "./ports.ts";
 import type { WebhookSecrets } from "../webhooks/secrets/service.ts";
 import type { Reading } from "./reader.ts";
 
-/** Where the buyer of an `api_response` service calls the seller directly, and with which token (decision 24). */
+/** URL and token for the buyer of an `api_response` service to call the seller directly. */
 export interface JobAccess {
   url: string;
-  /** Compact JWS (HS256) with the seller's webhook secret, so the seller can verify it without asking us. */
+  /** Compact JWS (HS256) with the seller's webhook secret, so the seller can verify it offline. */
   jobToken: string;
 }
 
@@ -15,7 +15,7 @@ export interface JobAccess {
 export interface JobAccessOptions {
   endpoints: EndpointDirectory;
   secrets: Pick<WebhookSecrets, "stateOf">;
-  /** Names the marketplace in the token. */
+  /** The token's issuer: the marketplace. */
   issuer: string;
 }
 
@@ -27,7 +27,7 @@ export function signJobToken(secret: string, claims: object): string {
   return `${signed}.${createHmac("sha256", secret).update(signed).digest("base64url")}`;
 }
 
-/** Gives the buyer of a funded `api_response` job the seller's address; undefined in all other cases. */
+/** Creates job access for the buyer of a funded `api_response` job; undefined in all other cases. */
 export function createJobAccess({ endpoints, secrets, issuer }: JobAccessOptions) {
   return async ({ record, role }: Pick<Reading, "record" | "role">): Promise<JobAccess | undefined> => {
     const isCallable = role === "buyer" && record.deliveryType === "api_response" && record.status === "funded";

@@ -18,7 +18,7 @@ export interface ListFilter {
   limit: number;
   /** Last id of the previous page. */
   after?: string | undefined;
-  /** Leaves response payloads unread, which have up to 256 KB each: they are null. */
+  /** Omits response payloads, which have up to 256 KB each: they are null. */
   withoutResponses?: boolean;
 }
 
@@ -38,13 +38,13 @@ export interface ListReaderOptions {
   waitMs: number;
 }
 
-/** What a seller sees: everything except unpaid checkouts (decision 15). */
+/** Statuses that a seller sees: all except those of unfunded checkouts. */
 const SEEN_BY_SELLER = TRANSACTION_STATUSES.filter((status) => !UNFUNDED.includes(status));
 
 /**
- * The transactions of an agent whose copy matches the filter, as one query per side. Each gives every index field
- * before `_id` a value, or all values if the filter leaves it open. MongoDB merges these ranges in order and reads
- * little more than the page (see the indexes in model.ts). It wouldn't plan a single query for both sides that way.
+ * The transactions of an agent whose copy matches the filter, as one query per side. Each gives every index field before
+ * `_id` a value, or all values if the filter omits it. MongoDB merges these ranges in order and reads little more than the
+ * page (see the indexes in model.ts). It wouldn't plan a single query for both sides that way.
  */
 export function byCopy(agentId: string, filter: ListFilter) {
   const sides = [
@@ -62,7 +62,7 @@ export function byCopy(agentId: string, filter: ListFilter) {
     }));
 }
 
-/** The transactions of an agent whose copy is older than what a party has reported, regardless of the copy's status. */
+/** The transactions of an agent whose copy is older than a block that a party has reported, with any status. */
 export function behindParty(agentId: string, filter: ListFilter, reached: Reached) {
   const sides = [{ buyerAgentId: agentId }, { sellerAgentId: agentId }].slice(
     filter.role === "seller" ? 1 : 0,
@@ -89,9 +89,9 @@ function indexedBlockOf({ network, escrow }: ListedTransaction, reached: Reached
   return block < 0 ? null : block;
 }
 
-/** Lists transactions for their parties from the follower's copies (decisions 15 and 41). */
+/** Lists transactions for their parties from the follower's copies. */
 export function createListReader({ transactions, progress, indexers, waitMs }: ListReaderOptions) {
-  /** The records whose copy is older than what a party has reported, read with one query per network's subgraph. */
+  /** The records whose copy is older than a block that a party has reported, read with one query per network's subgraph. */
   async function readBehind(records: ListedTransaction[], reached: Reached, signal: AbortSignal | undefined) {
     const behind = records.filter((record) => record.minBlock > (reached.get(record.network) ?? 0));
     const networks = [...new Set(behind.map((record) => record.network))];
@@ -137,7 +137,7 @@ export function createListReader({ transactions, progress, indexers, waitMs }: L
     // If a query has more records, everything after its last one belongs to the next page.
     const ends = found.flatMap((sizes) => sizes[filter.limit]?._id ?? []).sort();
     const lastRead = ends.at(-1) ?? null;
-    // Two of the queries may have found the same one.
+    // Two queries may find the same transaction.
     const sizes = new Map(found.flat().map((size) => [size._id, size]));
     const known = [...sizes.values()]
       .filter(({ _id }) => lastRead === null || _id >= lastRead)

@@ -12,7 +12,7 @@ import type {
   ResolvedBy,
 } from "../../indexer/schemas.ts";
 
-/** Status values of a transaction (decision 15). */
+/** Status values of a transaction. */
 export const TRANSACTION_STATUSES = [
   "pending_funding",
   "funded",
@@ -50,7 +50,7 @@ export interface EscrowSnapshot {
   automatic: boolean | null;
   outcome: DisputeOutcome | null;
   buyerPercent: number | null;
-  /** Who resolved the dispute, how, and the hash of the ruling document (decision 8). */
+  /** Who resolved the dispute, how, and the hash of the ruling document. */
   resolvedBy: ResolvedBy | null;
   resolutionMethod: ResolutionMethod | null;
   rationaleHash: `0x${string}` | null;
@@ -68,13 +68,13 @@ export interface SettlementToken {
 }
 
 /**
- * A deal between two agents. Checkout fixes the terms. What the chain decides after that is in `escrow`, a copy for
- * lists that the follower updates. The subgraph is the authority (decision 15).
+ * A deal between two agents. Checkout fixes the terms. `escrow` is a copy of the chain's state, which the follower updates
+ * for lists. The subgraph is authoritative.
  */
 export interface TransactionRecord {
   /** `txn_…` */
   _id: string;
-  /** True for an escrow that was created on chain without a checkout (decision 10). */
+  /** True for an escrow that was created on chain without a checkout. */
   unsolicited: boolean;
   serviceId: string | null;
   serviceTitle: string | null;
@@ -93,7 +93,7 @@ export interface TransactionRecord {
   escrowContract: `0x${string}`;
   token: SettlementToken;
   quantity: number;
-  /** Gross deposit, fee and what the escrow holds, in token units as decimal strings. */
+  /** Gross deposit, fee, and the amount that the escrow holds, in token units as decimal strings. */
   amount: string;
   platformFee: string;
   lockedAmount: string;
@@ -104,9 +104,9 @@ export interface TransactionRecord {
   disputeWindow: number;
   /** Seconds. */
   abandonmentGrace: number;
-  /** Last moment at which the seller may deliver, in unix seconds. */
+  /** Last second in which the seller may deliver, in unix seconds. */
   deadline: number;
-  /** Last moment at which the terms may be funded, in unix seconds; null without a checkout. */
+  /** Last second in which the terms may be funded, in unix seconds; null without a checkout. */
   quoteExpiresAt: number | null;
   callbackUrl: string | null;
   /** JSON texts, because free-form documents are kept as received, with any keys and numbers. */
@@ -114,24 +114,24 @@ export interface TransactionRecord {
   responsePayloadJson: string | null;
   /** SHA-256 of the canonical JSON of the response payload, 0x hex. */
   deliveryProof: `0x${string}` | null;
-  /** When the seller submitted the payload, by the chain's clock where that is ahead of ours. */
+  /** When the seller submitted the payload, by the chain's clock if that is ahead of the service's. */
   payloadReceivedAt: Date | null;
   /**
-   * The delivery (its time in unix seconds) whose payload wasn't handed over in time, so that the service doesn't
-   * finalize the escrow. The buyer has been told.
+   * Time, in unix seconds, of a delivery whose payload wasn't submitted in time. The service doesn't finalize its escrow,
+   * and has notified the buyer.
    */
   leftToBuyer?: number;
   status: TransactionStatus;
-  /** Why a transaction is `expired`: its quote ended, or its escrow id was taken. */
+  /** The reason why a transaction is `expired`: its quote ended, or its escrow id was taken. */
   expiredBy: "quote" | "escrow_id_taken" | null;
   escrow: EscrowSnapshot | null;
-  /** The block that a read must include: the latest one that a party has reported or been shown (decision 41). */
+  /** The block that a read must include: the latest one that a party has reported or been shown. */
   minBlock: number;
   createdAt: Date;
   updatedAt: Date;
 }
 
-/** What lists read of a transaction. */
+/** The fields of a transaction that lists read. */
 export type ListedTransaction = Omit<TransactionRecord, "criteriaJson">;
 
 export type TransactionModel = Model<TransactionRecord>;
@@ -143,7 +143,7 @@ export const OPEN_STATUSES = [
   "delivered",
   "disputed",
 ] as const satisfies TransactionStatus[];
-/** Statuses in which it doesn't, unless a reorganisation removes a move. */
+/** Statuses that are final, unless a reorganisation removes a move or an expired checkout is funded late. */
 export const CLOSED_STATUSES: readonly TransactionStatus[] = TRANSACTION_STATUSES.filter(
   (status) => !(OPEN_STATUSES as readonly TransactionStatus[]).includes(status),
 );
@@ -229,27 +229,27 @@ const schema = new Schema<TransactionRecord>(
   },
   { collection: "transactions", versionKey: false, strict: "throw" },
 );
-// If others take an escrow id, their escrow is a second, unsolicited record beside the checkout that lost it.
+// If another party takes an escrow id, that escrow is a second, unsolicited record beside the checkout that lost it.
 schema.index({ network: 1, escrowId: 1, unsolicited: 1 }, { unique: true });
 /*
  * Indexes for lists (see byCopy in list-reader.ts). Every move of an escrow rewrites its entries in each index with
- * `status`, so there are two for each side and not one for each filter. `network` and `status` have few values, and a
- * list that leaves one open reads the ranges of all its values in one ordered merge. Each service has its own range, so
- * the busiest one doesn't slow down another's list. A seller's list never reads the ranges of unfunded checkouts.
+ * `status`, so each side has two indexes instead of one per filter. `network` and `status` have few values: a list without
+ * one of these filters merges the ranges of all its values in order. Each service has its own range, so a busy service
+ * doesn't slow down another's list. A seller's list never reads the ranges of unfunded checkouts.
  */
 schema.index({ buyerAgentId: 1, network: 1, status: 1, _id: -1 });
 schema.index({ sellerAgentId: 1, network: 1, status: 1, _id: -1 });
 schema.index({ buyerAgentId: 1, serviceId: 1, network: 1, status: 1, _id: -1 });
 schema.index({ sellerAgentId: 1, serviceId: 1, network: 1, status: 1, _id: -1 });
-// What a party has reported and the follower hasn't reached yet: few records, usually none.
+// Records whose reported block the follower hasn't reached yet: few, usually none.
 schema.index({ buyerAgentId: 1, network: 1, minBlock: 1 });
 schema.index({ sellerAgentId: 1, network: 1, minBlock: 1 });
 schema.index({ network: 1, status: 1, quoteExpiresAt: 1 });
-// What the keeper looks for: deliveries by the end of their windows, and those without a payload by their time.
+// For the keeper: deliveries by the end of their windows, and those without a payload by their time.
 const whileDelivered = { partialFilterExpression: { status: "delivered" } } as const;
 schema.index({ network: 1, leftToBuyer: 1, "escrow.windowEnd": 1, _id: 1 }, whileDelivered);
 schema.index({ network: 1, leftToBuyer: 1, payloadReceivedAt: 1, "escrow.deliveredAt": 1 }, whileDelivered);
-/** What the market figures read of an ended escrow, so that they read no documents. An escrow gets its entry when it ends. */
+/** Covering index of the market figures, which read no documents. Contains only escrows that have ended. */
 export const MARKET_INDEX: Readonly<Record<string, 1>> = {
   network: 1,
   "escrow.settledAt": 1,
@@ -267,7 +267,7 @@ export const MARKET_INDEX: Readonly<Record<string, 1>> = {
 };
 schema.index({ ...MARKET_INDEX }, { name: "market", partialFilterExpression: { "escrow.settledAt": { $gt: 0 } } });
 
-/** How escrows from a checkout ended for their sellers, so that declines are counted without reading documents. */
+/** Covering index of the outcomes of checkouts' escrows, so that counting declines reads no documents. */
 export const CHECKOUT_OUTCOMES_INDEX = "checkout-outcomes";
 schema.index(
   {
@@ -287,7 +287,7 @@ schema.index(
   },
 );
 
-// What the reconciliation walks through: what is open, in the order of the ids.
+// For the reconciliation: open transactions in the order of their ids.
 export const OPEN_TRANSACTIONS_INDEX = "open";
 schema.index(
   { network: 1, _id: 1 },

@@ -24,7 +24,7 @@ import { createTransactionService } from "./service.ts";
 
 /** Maximum waits of requests. Tests shorten them. */
 export interface TransactionTimings {
-  /** How long fund, deliver and confirm wait for the subgraph, in milliseconds (decision 16). */
+  /** How long fund, deliver and confirm wait for the subgraph, in milliseconds. */
   indexWaitMs: number;
   /** How long a read waits for a block that it must include, in milliseconds. */
   readWaitMs: number;
@@ -53,7 +53,7 @@ export interface TransactionsModuleDeps {
   timings: TransactionTimings;
 }
 
-/** How sellers answer the orders that checkouts sent them. */
+/** Creates the reader of sellers' early declines. */
 export function declineRecordsOf(connection: Connection): DeclineRecords {
   return createDeclineRecords(transactionModel(connection));
 }

@@ -10,7 +10,7 @@ const parsed = (json: string | null): unknown => (json === null ? null : (JSON.p
 const iso = (unixSeconds: number): string => new Date(unixSeconds * 1000).toISOString();
 
 /**
- * `escrow.funded`: the deposit is on chain and the seller may start. For deliveryType `webhook` it is the job itself.
+ * `escrow.funded`: the deposit is on chain and the seller may start. For deliveryType `webhook`, the event is the job.
  */
 export function escrowFunded(record: TransactionRecord): EventBody {
   const late = isLate(record);
@@ -51,7 +51,7 @@ export function serviceDelivered(record: TransactionRecord, deliveredAt: number)
   };
 }
 
-/** `delivery.submitted`: the delivery is on chain, but the seller hasn't submitted its payload (decision 17). */
+/** `delivery.submitted`: the delivery is on chain, but the seller hasn't submitted its payload. */
 export function deliverySubmitted(record: TransactionRecord, deliveredAt: number, proofHash: string | null): EventBody {
   return {
     event: "delivery.submitted",
@@ -65,8 +65,8 @@ export function deliverySubmitted(record: TransactionRecord, deliveredAt: number
 }
 
 /**
- * `delivery.overdue`: the time for the payload of a delivery has passed (decision 26). The service doesn't finalize the
- * escrow. Anyone else may, so a buyer who wants the deposit back must dispute in time.
+ * `delivery.overdue`: the time for the payload of a delivery has passed. The service doesn't finalize the escrow. Anyone
+ * else may, so a buyer that wants the deposit back must dispute in time.
  */
 export function deliveryOverdue(record: TransactionRecord): EventBody {
   const { deliveredAt = null, windowEnd = null, proofHash = null } = record.escrow ?? {};

@@ -3,7 +3,7 @@ import type { ClientSession } from "mongoose";
 import type { Network } from "../../config/constants.ts";
 import type { TransactionRecord } from "./model.ts";
 
-// What transactions need from other features. The interfaces are narrow: they expose neither records nor rules.
+// Interfaces that transactions need from other features. They are narrow: they expose neither records nor rules.
 
 /** Finds agents by their registered wallets. */
 export interface WalletDirectory {
@@ -11,13 +11,13 @@ export interface WalletDirectory {
   agentIdsByWallet(wallets: readonly string[], session?: ClientSession): Promise<Map<string, string>>;
 }
 
-/** Where sellers want their webhooks. */
+/** The sellers' webhook addresses. */
 export interface EndpointDirectory {
   /** endpointUrl by service id for the services that have one, in one query. */
   endpointUrls(serviceIds: readonly string[]): Promise<Map<string, string>>;
 }
 
-/** The last block of a network whose events have been applied to the copies. */
+/** The last block of each network whose events have been applied to the copies. */
 export type Reached = ReadonlyMap<Network, number>;
 
 /** A delivery on chain that has been applied to the copies. */
@@ -28,14 +28,14 @@ export interface AppliedDelivery {
   incarnation: number;
 }
 
-/** How far the copies of transactions have followed the chain. */
+/** The progress of the transactions' copies along the chain. */
 export interface ChainProgress {
   reached(): Promise<Reached>;
   /** The delivery of an escrow that has been applied and is on chain; null without one. */
   appliedDelivery(network: Network, escrowId: `0x${string}`, session: ClientSession): Promise<AppliedDelivery | null>;
 }
 
-/** Keeps the records of disputes as they are on chain. */
+/** Updates the records of disputes to the chain's state. */
 export interface DisputeFollower {
   /**
    * @param records transactions whose state has changed

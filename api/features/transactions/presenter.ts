@@ -13,7 +13,7 @@ export const isoOrNull = (unixSeconds: number | null | undefined): string | null
 const objectOrNull = (json: string | null): Record<string, unknown> | null =>
   json === null ? null : (JSON.parse(json) as Record<string, unknown>);
 
-/** Whether the chain has a delivery, so that the buyer may read the payload (decision 17). */
+/** Whether the chain has a delivery, so that the buyer may read the payload. */
 function isDeliveredOnChain(record: ListedTransaction): boolean {
   return record.escrow !== null && record.escrow.deliveredAt !== null;
 }

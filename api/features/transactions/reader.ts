@@ -16,8 +16,8 @@ export interface Reading {
   role: Role;
   indexedBlock: number;
   /**
-   * The chain's time in unix seconds: the latest of the wall clock and all blocks that this process has seen, including
-   * the chain's latest block, which was read at most half a second ago.
+   * The chain's time in unix seconds: the latest of the wall clock and all blocks that this process has seen. These include
+   * the chain's latest block, read at most half a second ago.
    */
   chainNow: number;
 }
@@ -32,7 +32,7 @@ export interface ReaderOptions {
   waitMs: number;
 }
 
-/** What a read must include, and how it waits for it. */
+/** The block that a read must include, and the limits of the wait for it. */
 export interface ReadingAt {
   /** The first block at which the transaction may be read. */
   minBlock?: number | undefined;
@@ -42,22 +42,22 @@ export interface ReadingAt {
   signal?: AbortSignal | undefined;
 }
 
-/** What the seller doesn't see: unpaid checkouts (decision 15). */
+/** Statuses of unfunded checkouts, which sellers don't see. */
 export const UNFUNDED: readonly TransactionStatus[] = ["pending_funding", "expired"];
 
-/** An agent's side of a transaction; undefined for a stranger. */
+/** An agent's side of a transaction; undefined if it isn't a party. */
 function roleOf(record: TransactionRecord, agentId: string): Role | undefined {
   if (record.buyerAgentId === agentId) return "buyer";
   return record.sellerAgentId === agentId ? "seller" : undefined;
 }
 
 /**
- * Reads transactions for their parties: the terms from the database, the state from the subgraph (decisions 15 and 41).
+ * Reads transactions for their parties: the terms from the database, the state from the subgraph.
  */
 export function createTransactionReader(options: ReaderOptions) {
   const { transactions, indexers, chainTimes, clock } = options;
 
-  /** The stored record, for a party. To a stranger it doesn't exist (decision 33). */
+  /** The stored record, for a party. @throws ApiError `not_found`, also for agents that aren't parties */
   async function find(transactionId: string, agentId: string): Promise<{ record: TransactionRecord; role: Role }> {
     const record = await transactions.findById(transactionId).lean<TransactionRecord | null>();
     const role = record === null ? undefined : roleOf(record, agentId);
@@ -66,8 +66,8 @@ export function createTransactionReader(options: ReaderOptions) {
   }
 
   /**
-   * The record with the subgraph's state at or after the block that it needs. That block includes the call that a party
-   * has reported and the last move in the copy, so it doesn't matter which indexer answers.
+   * The record with the subgraph's state at or after the required block. That block includes the call that a party has
+   * reported and the last move in the copy, so any indexer may answer.
    */
   async function current(
     found: { record: TransactionRecord; role: Role },
@@ -85,7 +85,7 @@ export function createTransactionReader(options: ReaderOptions) {
       chainTime.latest(),
     ]);
     chainTime.saw(block.timestamp ?? 0);
-    // Read again, because the read may have waited for seconds.
+    // Read again, because the query may have waited for seconds.
     const latestTime = await chainTime.latest();
     const escrow = escrowOf(record, escrows);
     return {
@@ -97,8 +97,8 @@ export function createTransactionReader(options: ReaderOptions) {
   }
 
   /**
-   * A party's read. The seller of a checkout that waits for its funding learns no more than that, and a checkout that was
-   * never funded doesn't exist for it (decision 15).
+   * Reads a transaction for a party. The seller gets `transaction_not_funded` for a checkout that awaits its funding, and
+   * `not_found` for one that has expired.
    * @throws ApiError `not_found`, `transaction_not_funded`
    */
   async function read(transactionId: string, agentId: string, at: ReadingAt = {}): Promise<Reading> {
@@ -111,8 +111,8 @@ export function createTransactionReader(options: ReaderOptions) {
   }
 
   /**
-   * Makes later reads and lists include the state that a party has been shown (decision 41). The copy may be older
-   * until the follower reaches that block. If it isn't older, nothing is written.
+   * Makes later reads and lists include the state that a party has been shown. The copy may be older until the follower
+   * reaches that block. Writes nothing if the copy isn't older.
    */
   async function remember({ record }: Reading): Promise<void> {
     const shown = record.escrow?.updatedBlock ?? 0;
@@ -121,7 +121,7 @@ export function createTransactionReader(options: ReaderOptions) {
     await transactions.updateOne(ifOlder, { $max: { minBlock: shown } });
   }
 
-  /** How many seconds a network's clock is ahead of ours now; 0 unless it is far ahead. */
+  /** Seconds by which a network's clock is ahead of the service's; 0 unless it is far ahead. */
   async function leadOn(network: Network): Promise<number> {
     const chainTime = await chainTimes[network].latest();
     return leadOf({ chainTime, wallTime: toUnixSeconds(clock.now()) });

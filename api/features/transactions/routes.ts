@@ -66,7 +66,7 @@ const readTransaction = defineRoute({
     "`transaction_not_funded`).",
   params: transactionParams,
   query: readQuery,
-  // The seller's endpoint comes with a token of the job.
+  // The answer may contain a job token, which must not be stored.
   storesAnswer: false,
   responses: { 200: transactionWithActionsAnswer },
   errors: ["not_found", "transaction_not_funded", "indexer_unavailable"],

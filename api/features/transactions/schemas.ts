@@ -28,7 +28,7 @@ export const contractCall = z
 
 const availableUntil = timestamp.nullable().meta({ description: "Last moment for the step; null if it stays open" });
 
-/** A step that the caller's wallet takes. */
+/** A next step as a call for the caller's wallet. */
 const callAction = z
   .object({
     action: z.enum([
@@ -47,7 +47,7 @@ const callAction = z
   })
   .meta({ id: "CallAction" });
 
-/** A step that the caller takes with a request to this service. */
+/** A next step as a request to this service. */
 const requestAction = z
   .object({
     action: z.enum(["deliver", "checkout"]),
@@ -120,10 +120,10 @@ const transactionFields = {
   updatedAt: timestamp,
 };
 
-/** A transaction in an answer to one of its parties (decision 15). */
+/** A transaction in an answer to one of its parties. */
 export const transaction = z.object(transactionFields).meta({ id: "Transaction" });
 
-/** A transaction and what the caller may do next. */
+/** A transaction and the caller's possible next steps. */
 export const transactionWithActions = z
   .object({
     ...transactionFields,
@@ -160,7 +160,7 @@ const reason = z
 
 const indexedBlock = z.int().meta({ description: "Subgraph block at which the deal's state was read" });
 
-/** The call for a buyer to reclaim or for anyone to finalize, and when the chain starts to accept it (decision 19). */
+/** The call for a buyer to reclaim or for anyone to finalize, and when the chain starts to accept it. */
 export const claimAbandonedAnswer = dataOf(
   contractCall
     .omit({ description: true })
@@ -177,7 +177,7 @@ export const criteriaAnswer = dataOf(
 
 export const transactionParams = z.strictObject({ id: z.string().min(1).max(100) });
 
-/** GraphQL's largest `Int`, and so the subgraph's last possible block. */
+/** GraphQL's largest `Int`, the limit of the subgraph's block numbers. */
 const MAX_BLOCK = 2 ** 31 - 1;
 
 export const readQuery = z.strictObject({
@@ -208,7 +208,7 @@ const txHash = z
 
 export const fundBody = z.strictObject({ txHash });
 export const deliverBody = z.strictObject({ responsePayload: jsonObject, txHash: txHash.optional() });
-/** The same as JSON Schema, for the `deliver` action. */
+/** `deliverBody` as JSON Schema, for the `deliver` action. */
 export const DELIVER_BODY_SCHEMA = {
   type: "object",
   properties: {
@@ -222,7 +222,7 @@ export const DELIVER_BODY_SCHEMA = {
   required: ["responsePayload"],
   additionalProperties: false,
 } as const;
-/** Body of a checkout as JSON Schema, for the `checkout` action. The request itself is checked by the checkout. */
+/** Body of a checkout as JSON Schema, for the `checkout` action. The checkout route validates the request itself. */
 export const CHECKOUT_BODY_SCHEMA = {
   type: "object",
   properties: {

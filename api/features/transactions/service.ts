@@ -16,16 +16,16 @@ import type { ListReader } from "./list-reader.ts";
 import { presentAction } from "./presenter.ts";
 import type { Reading, ReadingAt, TransactionReader } from "./reader.ts";
 
-/** A call, and when the chain starts to accept it. */
+/** A call and the time from which the chain accepts it. */
 export interface TimedCall extends Opening {
   call: ContractCall;
   indexedBlock: number;
 }
 
-/** A read, and what the caller may do next. */
+/** A read with the caller's possible next steps. */
 export interface DetailedReading extends Reading {
   actions: Action[];
-  /** Where the buyer calls the seller, for a funded `api_response` job. */
+  /** Access to the seller, for the buyer of a funded `api_response` job. */
   jobAccess: JobAccess | undefined;
 }
 
@@ -41,14 +41,14 @@ export interface TransactionServiceOptions {
   waitMs: number;
 }
 
-/** Code of the state Released on chain (specification 3.1). */
+/** Code of the state Released on chain. */
 const RELEASED = 3;
 
-/** The operations on transactions (specification rows 8 to 11, decisions 15 to 19). */
+/** Creates the operations on transactions. */
 export function createTransactionService(options: TransactionServiceOptions) {
   const { reader } = options;
 
-  /** The read for confirm's answer. If the chain is ahead of the subgraph, it waits (decision 41). */
+  /** The read for confirm's answer. If the chain already shows Released, waits for the subgraph to catch up. */
   async function settledReading(agentId: string, transactionId: string, signal?: AbortSignal): Promise<Reading> {
     const reading = await reader.read(transactionId, agentId, { signal });
     const { record } = reading;
@@ -70,7 +70,7 @@ export function createTransactionService(options: TransactionServiceOptions) {
     deliver: (agentId: string, transactionId: string, input: DeliveryInput, signal?: AbortSignal) =>
       options.delivery.deliver(agentId, transactionId, input, signal),
 
-    /** A transaction and what the caller may do next. */
+    /** A transaction and the caller's possible next steps. */
     async get(agentId: string, transactionId: string, at: ReadingAt = {}): Promise<DetailedReading> {
       const reading = await reader.read(transactionId, agentId, at);
       if (at.minBlock !== undefined) await reader.remember(reading);
@@ -78,7 +78,7 @@ export function createTransactionService(options: TransactionServiceOptions) {
       return { ...reading, actions, jobAccess: await options.jobAccess(reading) };
     },
 
-    /** The criteria document that the escrow's hash commits to (decision 5). */
+    /** The criteria document that the escrow's hash commits to. @throws ApiError `criteria_not_available` */
     async criteria(agentId: string, transactionId: string, signal?: AbortSignal) {
       const { record } = await reader.read(transactionId, agentId, { signal });
       if (record.criteriaJson === null) throw new ApiError("criteria_not_available");
@@ -86,7 +86,7 @@ export function createTransactionService(options: TransactionServiceOptions) {
       return { transactionId, criteriaHash: record.criteriaHash, criteria };
     },
 
-    /** Only reads the chain: refuses until it says Released (specification row 10, decision 18). */
+    /** Confirms that the escrow is released. Only reads state. @throws ApiError `not_accepted_on_chain` before the release */
     async confirm(agentId: string, transactionId: string, signal?: AbortSignal): Promise<Reading> {
       const reading = await settledReading(agentId, transactionId, signal);
       const { record, indexedBlock } = reading;
@@ -102,7 +102,7 @@ export function createTransactionService(options: TransactionServiceOptions) {
       throw new ApiError("not_accepted_on_chain", { details });
     },
 
-    /** Calldata for the buyer to reclaim the deposit of an undelivered job (specification row 11, decision 19). */
+    /** Calldata for the buyer to reclaim the deposit of an undelivered job. */
     async claimAbandoned(agentId: string, transactionId: string, signal?: AbortSignal): Promise<TimedCall> {
       const { record, role, indexedBlock, chainNow } = await reader.read(transactionId, agentId, { signal });
       if (role !== "buyer") throw new ApiError("wrong_role", { details: { role, required: "buyer" } });
@@ -110,7 +110,7 @@ export function createTransactionService(options: TransactionServiceOptions) {
       return { call, indexedBlock, ...abandonmentOpening(record, chainNow) };
     },
 
-    /** Calldata for anyone to release the funds after the dispute window (decision 19). */
+    /** Calldata for anyone to release the funds after the dispute window. */
     async finalize(agentId: string, transactionId: string, signal?: AbortSignal): Promise<TimedCall> {
       const { record, indexedBlock, chainNow } = await reader.read(transactionId, agentId, { signal });
       const call = moveCall(callTarget(record), "finalize", record.escrowId);

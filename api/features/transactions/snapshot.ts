@@ -77,8 +77,8 @@ export function termsOf(record: ListedTransaction) {
 export type ChainFields = Pick<TransactionRecord, "status" | "expiredBy" | "escrow">;
 
 /**
- * Status and escrow of a transaction, based on its escrow in the subgraph (decision 15). Without an escrow it waits for
- * funding, or is expired if its quote ended or it never had a checkout. An escrow with other terms has taken its id.
+ * Status and escrow of a transaction, by its escrow in the subgraph. Without an escrow it awaits funding, or is expired if
+ * its quote ended or it never had a checkout. If the escrow has other terms, its id was taken.
  */
 export function chainFields(record: ListedTransaction, escrow: IndexedEscrow | undefined): ChainFields {
   if (escrow === undefined) {
@@ -106,7 +106,7 @@ export function withSnapshot(record: TransactionRecord, escrow: EscrowSnapshot |
   return { ...record, status: STATUS_OF[escrow.state], expiredBy: null, escrow };
 }
 
-/** Whether the escrow was funded in a block after the quote's end (decision 16). */
+/** Whether the escrow was funded in a block after the quote's end. */
 export function isLate(record: ListedTransaction): boolean {
   return record.escrow !== null && record.quoteExpiresAt !== null && record.escrow.createdAt > record.quoteExpiresAt;
 }

@@ -8,7 +8,7 @@ import type { TransactionRecord } from "./model.ts";
 const TIME_HEX_LENGTH = 12;
 const HASH_HEX_LENGTH = 20;
 
-/** A transaction for an escrow that was created on chain without a checkout (decision 10). Its id is deterministic. */
+/** A transaction for an escrow that was created on chain without a checkout. Its id is deterministic. */
 export function unsolicitedRecord(
   escrow: IndexedEscrow,
   context: {
