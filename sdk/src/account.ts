@@ -7,18 +7,18 @@ import type { Page } from "./pagination.ts";
 import { signPaymentMethod } from "./payment-method.ts";
 import type { Wallet } from "./wallet.ts";
 
-/** Daily budgets and what is used of them, and prepaid calls (specification section 4). */
+/** Daily budgets and what is used of them, and prepaid calls. */
 export type Usage = wire.GetApiV1AuthUsageResponse["data"];
-/** The fee tier by settled volume of the last 30 days (specification 2.9). */
+/** The fee tier by settled volume of the last 30 days. */
 export type FeeTier = wire.GetApiV1AgentsFeeTierResponse["data"];
-/** A rebate for a month in one token (specification 2.9). */
+/** A rebate for a month in one token. */
 export type RebateStatement = wire.RebateStatement;
 /** A settlement that a rebate statement counts. */
 export type RebateSettlement = wire.RebateSettlement;
-/** The level of a verified agent, and what it may buy (specification 2.8). */
+/** The level of a verified agent, and what it may buy. */
 export type KyaStatus = wire.KyaStatus;
 
-/** What the service knows about the agent itself: budgets, fees and verification. */
+/** The agent's own budgets, fees and verification. */
 export class Account {
   readonly #http: Http;
   readonly #wallet: Wallet | undefined;

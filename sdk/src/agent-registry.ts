@@ -3,13 +3,13 @@ import type { CallOptions, Http } from "./http.ts";
 import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
 
-/** A registered agent (decision 20). */
+/** A registered agent. */
 export type AgentRecord = wire.Agent;
-/** What an agent's past deals say about it (decision 20). */
+/** An agent's record from its past deals. */
 export type AgentTrust = wire.AgentTrust;
 /** Filters of the registry. */
 export type AgentFilter = Omit<NonNullable<wire.GetApiV1AgentsData["query"]>, "cursor">;
-/** Discovery score of an agent (specification 2.5). */
+/** Discovery score of an agent. */
 export type DiscoveryScore = wire.GetApiV1AgentsByIdDiscoveryScoreResponse;
 
 const PATH = "/api/v1/agents";

@@ -32,7 +32,7 @@ export interface AgentParts {
   escrowContracts: Readonly<Partial<Record<Network, Address>>>;
 }
 
-/** Body of a checkout (specification 2.3). */
+/** Body of a checkout. */
 export type CheckoutRequest = Omit<wire.PostApiV1CheckoutData["body"], "paymentMethod"> & {
   /** `usdc` (default) or `weth`. */
   paymentMethod?: string;
@@ -52,7 +52,7 @@ export type JobFilter = Omit<NonNullable<wire.GetApiV1JobsData["query"]>, "curso
 export class Agent {
   /** Services on offer. */
   readonly listings: Listings;
-  /** What has happened to the agent's deals, and what happens now. */
+  /** The agent's events, past and live. */
   readonly events: AgentEvents;
   /** The agent's registered webhooks, their secret and the delivery log. */
   readonly webhooks: WebhookSettings;
@@ -86,7 +86,7 @@ export class Agent {
   }
 
   /**
-   * Checks out a service. The terms hold for 15 minutes (specification 2.3). `Deal.fund` then pays, or, with `gasless`,
+   * Checks out a service. The terms hold for 15 minutes. `Deal.fund` then pays, or, with `gasless`,
    * `Deal.fundGasless`. `terms.recommendedDisputeWindow` is what the service advises for a deal of that value.
    * @throws RefusedError for `gasless` with a dispute window under an hour
    * Errors: `service_not_active`, `self_purchase`, `callback_url_required`, `insufficient_token_balance`,
@@ -125,7 +125,7 @@ export class Agent {
     });
   }
 
-  /** The seller queue: jobs that wait for this agent (decision 25). */
+  /** The seller queue: jobs that wait for this agent. */
   jobs(filter: JobFilter = {}, options: CallOptions = {}): AsyncGenerator<Job, void, undefined> {
     return paginate(async (cursor) => {
       const page = await this.#page<wire.Job>("/api/v1/jobs", { ...filter, cursor }, options);
@@ -149,7 +149,7 @@ export class Agent {
   }
 
   /**
-   * Withdraws what failed payouts credited to the wallet in a token (decision 9), to the wallet or another recipient.
+   * Withdraws what failed payouts credited to the wallet in a token, to the wallet or another recipient.
    * Errors: `NothingToWithdraw`, `InvalidRecipient`.
    */
   async withdraw(
@@ -159,14 +159,14 @@ export class Agent {
     return (await this.escrowContract(options)).withdraw(token, { recipient });
   }
 
-  /** What escrows the contract on the wallet's chain takes for this agent as seller (decision 10). */
+  /** This agent's terms as a seller in the contract on the wallet's chain. */
   async sellerTerms(options: CallOptions = {}): Promise<SellerTerms> {
     return (await this.escrowContract(options)).sellerTerms(this.#requireWallet().account.address);
   }
 
   /**
-   * Sets what escrows the contract on the wallet's chain takes for this agent as seller, checkouts included: less value,
-   * less time to deliver, or all while `paused` is refused on chain (decision 10). Fields that aren't given stay.
+   * Sets this agent's terms as a seller in the contract on the wallet's chain. The contract refuses escrows of less value
+   * or less delivery time, and every new escrow while `paused`. Checkouts follow the same terms. Omitted fields stay.
    */
   async setSellerTerms(terms: NewSellerTerms, options: CallOptions = {}): Promise<TransactionReceipt> {
     return (await this.escrowContract(options)).setSellerTerms(terms);

@@ -3,7 +3,7 @@ import type { CallOptions, Http } from "./http.ts";
 
 /** Which hourly series to read: `metric`, `scope`, `network` and the number of hours (`length`). */
 export type SeriesFilter = NonNullable<wire.GetApiV1AnalyticsFractalData["query"]>;
-/** An hourly series and its scaling exponents (decision 30). */
+/** An hourly series and its scaling exponents. */
 export type HourlySeries = wire.GetApiV1AnalyticsFractalResponse["data"];
 /** The scaling exponents of a series. */
 export type SeriesAnalysis = wire.PostApiV1AnalyticsFractalResponse["data"];

@@ -16,7 +16,7 @@ export function canonicalJson(value: unknown): string {
   return canonical(JSON.parse(text));
 }
 
-/** The `deliveryProof` of a payload: SHA-256 of its canonical JSON, usually the proof hash on chain (decision 17). */
+/** The `deliveryProof` of a payload: SHA-256 of its canonical JSON, usually the proof hash on chain. */
 export function deliveryProofOf(responsePayload: Record<string, unknown>): Hex {
   return sha256(stringToHex(canonicalJson(responsePayload)));
 }

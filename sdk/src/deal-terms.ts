@@ -5,7 +5,7 @@ import { parseRecord } from "./records.ts";
 import type { Network } from "./records.ts";
 import type { EscrowTerms } from "./terms.ts";
 
-/** What the parties of a deal agreed on. Amounts are in token units. */
+/** The agreed terms of a deal. Amounts are in token units. */
 export interface DealTerms extends EscrowTerms {
   transactionId: string;
   network: Network;
@@ -13,7 +13,7 @@ export interface DealTerms extends EscrowTerms {
   escrowContract: Address;
   /** Part of the deposit that is never refunded. */
   platformFee: bigint;
-  /** What the seller gets on release, or the buyer on a refund or an abandonment. */
+  /** The seller's amount on release, or the buyer's on a refund or an abandonment. */
   refundableAmount: bigint;
   /** ISO 8601; null for an escrow without a checkout. */
   quoteExpiresAt: string | null;

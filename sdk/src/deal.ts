@@ -44,22 +44,22 @@ export interface DirectFundOptions extends FundOptions {
   allowLate?: boolean | undefined;
 }
 
-/** The call of `claimAbandoned` and when the chain starts to accept it (decision 19). */
+/** The call of `claimAbandoned` and when the chain starts to accept it. */
 export type ClaimAbandonedCall = Parsed<wire.GetApiV1TransactionsByIdClaimAbandonedResponse["data"]>;
-/** The call of `finalize` and when the chain starts to accept it (decision 19). */
+/** The call of `finalize` and when the chain starts to accept it. */
 export type FinalizeCall = Parsed<wire.GetApiV1TransactionsByIdFinalizeResponse["data"]>;
 
-/** What code can say about a payload: the facts, each check of the criteria, and the result of all (decision 45). */
+/** The automatic check of a payload: the facts, each check of the criteria, and the overall result. */
 export type CheckReport = wire.PostApiV1TransactionsByIdCheckResponse["data"];
 
-/** Something that happened to a deal, and where to check it (decision 47). */
+/** Something that happened to a deal, and where to check it. */
 export type TimelineEntry = wire.TimelineEntry;
-/** What a timeline is narrowed to. */
+/** Filters of a timeline. */
 export type TimelineFilter = Omit<NonNullable<wire.GetApiV1TransactionsByIdTimelineData["query"]>, "cursor">;
 
-/** Final statuses (specification 3.2). */
+/** Final statuses. */
 const FINAL: readonly TransactionStatus[] = ["released", "refunded", "resolved", "abandoned"];
-/** Whether the deal can't become anything else: a stranger's escrow may have taken its id (decision 15). */
+/** True if the deal's status is final, or if a stranger's escrow has taken its id. */
 const hasEnded = ({ status, expiredBy }: Pick<Transaction, "status" | "expiredBy">): boolean =>
   FINAL.includes(status) || (status === "expired" && expiredBy === "escrow_id_taken");
 /** Statuses of a deal whose escrow exists. */
@@ -111,8 +111,8 @@ export class Deal {
   }
 
   /**
-   * What happened to the deal, oldest first: moves on chain, this agent's audit entries and webhook attempts of the last
-   * seven days, and messages about the deal. Errors: `not_found`, `indexer_unavailable`.
+   * The deal's history, oldest first: moves on chain, this agent's audit entries and webhook attempts of the last seven
+   * days, and messages about the deal. Errors: `not_found`, `indexer_unavailable`.
    */
   timeline(filter: TimelineFilter = {}, options: CallOptions = {}): AsyncGenerator<TimelineEntry, void, undefined> {
     return this.#requests.list<TimelineEntry>("/timeline", filter, options);
@@ -138,7 +138,7 @@ export class Deal {
   }
 
   /**
-   * The agreed requirements, verified against `criteriaHash` (decision 5).
+   * The agreed requirements, verified against `criteriaHash`.
    * @throws RefusedError if the document isn't the one that the escrow commits to
    */
   async criteria(options: CallOptions = {}): Promise<Record<string, unknown>> {
@@ -152,7 +152,7 @@ export class Deal {
   }
 
   /**
-   * Checks a payload against the criteria before money moves (decision 45).
+   * Checks a payload against the criteria before money moves.
    * @param responsePayload any payload, from the seller before delivering; by default the one that was handed over
    */
   async check(responsePayload?: Record<string, unknown>, options: CallOptions = {}): Promise<CheckReport> {
@@ -175,7 +175,7 @@ export class Deal {
   // ---- The buyer's verbs ---------------------------------------------------------------------
 
   /**
-   * Approves the deposit, creates the escrow and has the API verify it (specification section 4, steps 2 and 3).
+   * Approves the deposit, creates the escrow and has the API verify it.
    * @throws RefusedError after the quote's end, unless `allowLate` is set
    * @throws DealEndedError if a stranger's escrow has taken the deal's id
    */
@@ -199,7 +199,7 @@ export class Deal {
 
   /**
    * Signs the deposit instead of sending it. Until the quote ends, anyone with the authorization can create this escrow
-   * and nothing else (decision 13). It costs no gas. See `relayCall`.
+   * and nothing else. It costs no gas. See `relayCall`.
    * @throws RefusedError also for a dispute window under an hour (check out with `gasless: true`), while a resolver is
    * being replaced, and if the resolver contract can't be read: the relayer chooses when the escrow is created, and so
    * who may rule it
@@ -216,7 +216,7 @@ export class Deal {
   }
 
   /**
-   * Funds with the wallet's signature. `relayer` sends the transaction and pays the gas (decision 13). Refuses what
+   * Funds with the wallet's signature. `relayer` sends the transaction and pays the gas. Refuses what
    * `authorizeFunding` refuses.
    */
   async fundGasless(funding: GaslessOptions & { relayer: Wallet }): Promise<Transaction> {
@@ -232,7 +232,7 @@ export class Deal {
   }
 
   /**
-   * Has the API verify a funding by its transaction hash, and waits for the result (decision 16). Errors:
+   * Has the API verify a funding by its transaction hash, and waits for the result. Errors:
    * `funding_failed`, `funding_other_network`, `funding_other_escrow`, `funding_other_terms`, `funding_was_a_transfer`.
    */
   async reportFunding(txHash: Hex, options: WaitOptions = {}): Promise<Transaction> {
@@ -240,7 +240,7 @@ export class Deal {
     return this.#requests.postUntilCurrent("/fund", { txHash }, patience, FUNDING_LAG);
   }
 
-  /** Accepts the delivery on chain, which pays the seller, and confirms it (specification section 4, step 5). */
+  /** Accepts the delivery on chain, which pays the seller, and confirms it. */
   async accept(options: VerbOptions = {}): Promise<Transaction> {
     const patience = this.#patience("the acceptance", options);
     await this.#move("accept", "Released", patience, options);
@@ -252,12 +252,12 @@ export class Deal {
     return this.#requests.postUntilCurrent("/confirm", {}, this.#patience("the confirmation", options), []);
   }
 
-  /** Disputes the delivery within the window; the funds are frozen until a ruling (decision 8). */
+  /** Disputes the delivery within the window; the funds are frozen until a ruling. */
   openDispute(options: VerbOptions = {}): Promise<Transaction> {
     return this.#settle("openDispute", "Disputed", options);
   }
 
-  /** Reclaims the deposit of an undelivered job, without the fee, after deadline and grace (decision 7). */
+  /** Reclaims the deposit of an undelivered job, without the fee, after deadline and grace. */
   claimAbandoned(options: VerbOptions = {}): Promise<Transaction> {
     return this.#settle("claimAbandoned", "Abandoned", options);
   }
@@ -265,9 +265,8 @@ export class Deal {
   // ---- The seller's verbs --------------------------------------------------------------------
 
   /**
-   * Submits the result and commits to it on chain (specification section 4, step 4). The payload can't be changed
-   * later. The buyer can read it once the chain has the commitment. The proof hash is the payload's `deliveryProof`
-   * (decision 17). Errors: `delivery_already_submitted`, `escrow_state_conflict`.
+   * Submits the result and commits to it on chain. The payload can't be changed
+   * later. The buyer can read it once the chain has the commitment. The proof hash is the payload's `deliveryProof`. Errors: `delivery_already_submitted`, `escrow_state_conflict`.
    */
   async deliver(responsePayload: Record<string, unknown>, options: VerbOptions = {}): Promise<Transaction> {
     const patience = this.#patience("the delivery", options);
@@ -281,26 +280,26 @@ export class Deal {
     return this.#delivered({ responsePayload, txHash: receipt.transactionHash }, patience);
   }
 
-  /** Submits the result without a transaction, for sellers who commit to it in their own way (decision 17). */
+  /** Submits the result without a transaction, for sellers who commit to it in their own way. */
   async handOver(responsePayload: Record<string, unknown>, options: CallOptions = {}): Promise<Transaction> {
     const request = { isIdempotent: true, ...options };
     const body = { responsePayload };
     return parseRecord(await this.#requests.post<{ data: wire.Transaction }>("/deliver", body, request));
   }
 
-  /** Declines a funded job: the buyer gets the deposit back, without the fee (decision 6). */
+  /** Declines a funded job: the buyer gets the deposit back, without the fee. */
   refund(options: VerbOptions = {}): Promise<Transaction> {
     return this.#settle("refund", "Refunded", options);
   }
 
   // ---- Anyone's verbs ------------------------------------------------------------------------
 
-  /** Releases the funds to the seller after the dispute window (decision 7). */
+  /** Releases the funds to the seller after the dispute window. */
   finalize(options: VerbOptions = {}): Promise<Transaction> {
     return this.#settle("finalize", "Released", options);
   }
 
-  /** Ends a dispute that nobody has ruled for 30 days: each party gets half (decision 8). */
+  /** Ends a dispute that nobody has ruled for 30 days: each party gets half. */
   resolveExpired(options: VerbOptions = {}): Promise<Transaction> {
     return this.#settle("resolveExpired", "Resolved", options);
   }

@@ -13,13 +13,13 @@ import type { Attempt, WaitOptions } from "./waiting.ts";
 import { write } from "./wallet.ts";
 import type { ReceiptOptions, Wallet } from "./wallet.ts";
 
-/** A dispute (decision 26). */
+/** A dispute. */
 export type DisputeRecord = wire.Dispute;
 /** The ruling document with its hash. */
 export type Ruling = wire.GetApiV1DisputesByDisputeIdRulingResponse["data"];
-/** One item of evidence (specification 2.6). */
+/** One item of evidence. */
 export type Evidence = wire.PostApiV1DisputesData["body"]["evidence"] extends (infer Item)[] | undefined ? Item : never;
-/** What the buyer says is wrong, with evidence. */
+/** The buyer's complaint, with evidence. */
 export type Complaint = Omit<wire.PostApiV1DisputesData["body"], "transactionId">;
 
 /** A division of the escrow. The seller gets the rest. */
@@ -95,7 +95,7 @@ export class Dispute {
     return data;
   }
 
-  /** Signs a division of the escrow and offers it to the other party (decision 44). */
+  /** Signs a division of the escrow and offers it to the other party. */
   async offerSettlement(
     { buyerPercent, ...terms }: SettlementTerms,
     options: CreateOptions = {},
@@ -189,7 +189,7 @@ export class Dispute {
     throw new RefusedError(`the deal settles on ${network} (${chainId}), not on ${wallet.chain.id}`);
   }
 
-  /** A path of the dispute, whose id the transaction has. @throws RefusedError without a dispute */
+  /** A path under the transaction's dispute. @throws RefusedError without a dispute */
   async #path(rest: string, options: ReadOptions): Promise<string> {
     const { transactionId } = this.#terms;
     if (this.#id === undefined) {

@@ -8,7 +8,7 @@ import { canonicalJson } from "./canonical-json.ts";
 import { MarketplaceError, RefusedError } from "./errors.ts";
 import { jsonText } from "./json.ts";
 
-/** How the content is encrypted (decision 28). */
+/** How the content is encrypted. */
 export const ENCRYPTION_ALGORITHM = "ECDH-secp256k1+HKDF-SHA256+A256GCM";
 const VERSION = 1;
 const INFO = "agent-marketplace/message/v1";
@@ -26,7 +26,7 @@ export interface EncryptedContent {
   tag: string;
 }
 
-/** What the ciphertext is bound to: change one of these, and it can't be decrypted. */
+/** The fields that the ciphertext is bound to. If one changes, decryption fails. */
 export interface MessageBinding {
   fromAgentId: string;
   toAgentId: string;
@@ -70,7 +70,7 @@ export interface ReplayStore {
   firstMessageOf(ciphertextId: string, messageId: string): string | Promise<string>;
 }
 
-/** A replay store in memory, which forgets everything with the process. */
+/** A replay store in memory. Its contents are lost when the process ends. */
 export function memoryReplayStore(): ReplayStore {
   const known = new Map<string, string>();
   return {
@@ -89,7 +89,7 @@ export interface EncryptionSecrets {
 }
 
 /**
- * Encrypts a message for the owner of a public key (specification 5.9): a new key on secp256k1 for each message, ECDH, HKDF,
+ * Encrypts a message for the owner of a public key: a new key on secp256k1 for each message, ECDH, HKDF,
  * AES-256-GCM. The ciphertext is bound to sender, recipient, type and references.
  * @param recipientPublicKey uncompressed, `0x04…`, as `GET /api/v1/agents/{id}/public-key` answers it
  * @throws RefusedError for a key that isn't a point of the curve, or a text type without a text

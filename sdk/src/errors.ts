@@ -15,7 +15,7 @@ export interface ApiFailure {
   retryAfterSeconds: number | undefined;
 }
 
-/** The API answered with an error (specification section 7). `code` is for programs, `message` for people. */
+/** The API answered with an error. `code` is for programs, `message` for people. */
 export class ApiError extends MarketplaceError {
   override readonly name = "ApiError";
   /** HTTP status. */

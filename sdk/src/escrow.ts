@@ -7,7 +7,7 @@ import type { EscrowTerms, FundingAuthorization } from "./terms.ts";
 import { write } from "./wallet.ts";
 import type { ReceiptOptions, Wallet } from "./wallet.ts";
 
-/** States of an escrow. The position in the list is the code on chain (specification 3.1). */
+/** States of an escrow. The position in the list is the code on chain. */
 export const ESCROW_STATES = [
   "None",
   "Funded",
@@ -31,7 +31,7 @@ export interface Escrow {
   amount: bigint;
   /** 2% of the deposit, rounded up; never refunded. */
   fee: bigint;
-  /** What the seller gets on release, or the buyer on a refund. */
+  /** The seller's amount on release, or the buyer's on a refund. */
   locked: bigint;
   createdAt: bigint;
   deadline: bigint;
@@ -47,7 +47,7 @@ export interface Escrow {
 /** Moves that take only the escrow id. */
 export type EscrowMove = "accept" | "finalize" | "refund" | "claimAbandoned" | "openDispute" | "resolveExpired";
 
-/** What a seller asks of new escrows (decision 10). All zero and not paused, the default, takes any. */
+/** A seller's terms for new escrows. The default, all zero and not paused, accepts any escrow. */
 export interface SellerTerms {
   /** Least value of a deposit in US dollars with 6 decimals: $5 is `5_000_000n`. */
   minAmountUsd: bigint;
@@ -110,7 +110,7 @@ export class EscrowContract {
     return this.#write("createEscrow", args, options);
   }
 
-  /** Deposits a buyer's token with the buyer's signature. This wallet pays the gas (decision 13). */
+  /** Deposits a buyer's token with the buyer's signature. This wallet pays the gas. */
   createEscrowWithAuthorization(
     authorization: FundingAuthorization,
     options?: ReceiptOptions,
@@ -133,14 +133,14 @@ export class EscrowContract {
     return this.#write(move, [escrowId], options);
   }
 
-  /** What a seller asks of new escrows. */
+  /** A seller's terms for new escrows. */
   async sellerTerms(seller: Address): Promise<SellerTerms> {
     const call = { address: this.address, abi: escrowAbi, functionName: "sellerTerms", args: [seller] } as const;
     const { minAmountUsd, minDeliverySeconds, paused } = await readContract(this.#wallet, call);
     return { minAmountUsd, minDeliverySeconds, paused };
   }
 
-  /** Sets what the wallet, as a seller, asks of new escrows; what isn't given stays. */
+  /** Sets the wallet's terms as a seller for new escrows. Omitted fields stay. */
   async setSellerTerms(terms: NewSellerTerms, options?: ReceiptOptions): Promise<TransactionReceipt> {
     const { minAmountUsd, minDeliverySeconds, paused } = {
       ...(await this.sellerTerms(this.#wallet.account.address)),
@@ -149,7 +149,7 @@ export class EscrowContract {
     return this.#write("setSellerTerms", [minAmountUsd, minDeliverySeconds, paused], options);
   }
 
-  /** Token units that a failed payout left for `recipient` to withdraw (decision 9). */
+  /** Token units that a failed payout left for `recipient` to withdraw. */
   creditOf(recipient: Address, token: Address): Promise<bigint> {
     const args = [recipient, token] as const;
     return readContract(this.#wallet, {

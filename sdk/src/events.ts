@@ -31,7 +31,7 @@ const DEFAULT_BASE_DELAY_MS = 1_000;
 const DEFAULT_MAX_DELAY_MS = 30_000;
 const LONGEST_DOUBLING = 16;
 
-/** The events of an agent (decisions 25 and 37). */
+/** The events of an agent. */
 export class AgentEvents {
   readonly #http: Http;
 

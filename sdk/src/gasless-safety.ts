@@ -16,13 +16,13 @@ export const MIN_GASLESS_DISPUTE_WINDOW = 3_600;
 /** Longest time for which a gasless deal is signed, in seconds: the 15 minutes of a quote, and one for clocks that differ. */
 const LONGEST_VALIDITY = 960;
 
-/** Something that a signer should know, and that doesn't keep the wallet from signing. */
+/** A problem that the signer should know about but that doesn't prevent signing. */
 export interface FundingWarning {
   code: "no_ether_for_dispute";
   text: string;
 }
 
-/** What is done with a warning; by default it is written to the console. */
+/** Receives a warning. By default, warnings go to the console. */
 export type OnFundingWarning = (warning: FundingWarning) => void;
 
 /** The resolver roles by their code on chain (ResolvedBy). */
@@ -31,12 +31,12 @@ const ROLES = [
   ["admin", 1],
 ] as const;
 
-/** What `openDispute` uses at most, with room. */
+/** Upper bound of the gas that `openDispute` uses. */
 const OPEN_DISPUTE_GAS = 100_000n;
 
 /**
  * Whoever relays a signature chooses when the escrow is created, and the resolvers of that second may rule it for ever.
- * So nothing is signed while a resolver can be replaced before the quote's end, or while that can't be known.
+ * So nothing is signed if a resolver can be replaced before the quote's end, or if that is unknown.
  * @throws RefusedError
  */
 export async function requireKnownResolvers(wallet: Wallet, escrowContract: Address): Promise<void> {

@@ -181,7 +181,7 @@ export class Http {
   }
 }
 
-/** Ucp messages take the key only as a bearer token (specification 4, row 32). */
+/** Ucp messages take the key only as a bearer token. */
 function keyHeader(path: string, apiKey: string): Record<string, string> {
   return /^(\/api)?\/v1\/ucp\//.test(path) ? { authorization: `Bearer ${apiKey}` } : { "x-api-key": apiKey };
 }

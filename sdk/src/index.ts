@@ -1,4 +1,4 @@
-// What the package exports. Inside the package every file imports from the one that defines the name.
+// The package's exports. Inside the package every file imports from the one that defines the name.
 export type { Account, FeeTier, KyaStatus, Usage } from "./account.ts";
 export { Agent } from "./agent.ts";
 export type { AgentFilter, AgentRecord, AgentRegistry, AgentTrust, DiscoveryScore } from "./agent-registry.ts";

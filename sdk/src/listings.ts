@@ -4,17 +4,17 @@ import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
 import type { FoundListing, Listing, WrittenListing } from "./records.ts";
 
-/** Fields of a new listing (specification 2.2). `price` is in units of `currency` per `priceUnit`. */
+/** Fields of a new listing. `price` is in units of `currency` per `priceUnit`. */
 export type NewListing = wire.PostApiV1ServicesData["body"];
 /** Fields of a listing that its seller may change. */
 export type ListingChanges = NonNullable<wire.PatchApiV1ServicesByIdData["body"]>;
-/** Filters of a list of listings (decision 23). */
+/** Filters of a list of listings. */
 export type ListingFilter = Omit<NonNullable<wire.GetApiV1ServicesData["query"]>, "cursor">;
 
 const PATH = "/api/v1/services";
 const pathOf = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;
 
-/** Services on offer (specification 2.2). All errors are `ApiError`, `NetworkError` and `TimeoutError`. */
+/** Services on offer. All errors are `ApiError`, `NetworkError` and `TimeoutError`. */
 export class Listings {
   readonly #http: Http;
 
@@ -23,8 +23,7 @@ export class Listings {
   }
 
   /**
-   * Offers a service. Search finds it within a minute. `warnings` of the result says why nobody can buy it as it is
-   * (decision 61). Errors: `validation_error`.
+   * Offers a service. Search finds it within a minute. `warnings` of the result says why nobody can buy it as it is. Errors: `validation_error`.
    */
   async create(listing: NewListing, options: CreateOptions = {}): Promise<WrittenListing> {
     const once = { idempotencyKey: crypto.randomUUID(), ...options };

@@ -38,11 +38,11 @@ export interface IssuedKey {
   othersEndAt: string;
 }
 
-/** Filters of discover (specification row 12). */
+/** Filters of discover. */
 export type DiscoverFilters = NonNullable<wire.PostApiV1DiscoverData["body"]["filters"]>;
-/** Score of a wallet on the testnet (decision 22). */
+/** Score of a wallet on the testnet. */
 export type Score = Parsed<wire.GetApiV1AgentsScoreResponse>;
-/** A category of the taxonomy (specification 2.1). */
+/** A category of the taxonomy. */
 export type Category = wire.GetApiV1CategoriesResponse["categories"][number];
 
 /**
@@ -60,7 +60,7 @@ export class Marketplace {
   }
 
   /**
-   * Registers a wallet as an agent with an EIP-4361 signature (specification 2.5, decision 21).
+   * Registers a wallet as an agent with an EIP-4361 signature.
    * Errors: `wallet_already_registered`, `validation_error`.
    */
   async register(
@@ -114,7 +114,7 @@ export class Marketplace {
   }
 
   /**
-   * Finds services by meaning, best first; empty if nothing matches (specification row 12). Free of charge.
+   * Finds services by meaning, best first; empty if nothing matches. Free of charge.
    * @param options `explain` adds to each result how it came to its place; `limit` is 1 to 50, by default 50
    */
   async discover(
@@ -131,7 +131,7 @@ export class Marketplace {
     return this.#http.post<DiscoverResult[]>("/api/v1/discover", body, { isIdempotent: true, ...options });
   }
 
-  /** The testnet score of a wallet, and what it allows (decision 22). */
+  /** The testnet score of a wallet, and what it allows. */
   async score(address: Address, options: CallOptions = {}): Promise<Score> {
     const query = { address };
     return parseRecord(
@@ -139,19 +139,19 @@ export class Marketplace {
     );
   }
 
-  /** An agent's public key for encrypted messages (specification 2.5). Errors: `not_found`. */
+  /** An agent's public key for encrypted messages. Errors: `not_found`. */
   async publicKey(agentId: string, options: CallOptions = {}): Promise<`0x${string}`> {
     const path = `/api/v1/agents/${encodeURIComponent(agentId)}/public-key`;
     const { publicKey } = await this.#http.get<wire.GetApiV1AgentsByIdPublicKeyResponse>(path, options);
     return publicKey as `0x${string}`;
   }
 
-  /** The taxonomy. A listing's category is a child (specification 2.1). */
+  /** The taxonomy. A listing's category is a child. */
   async categories(options: CallOptions = {}): Promise<Category[]> {
     return (await this.#http.get<wire.GetApiV1CategoriesResponse>("/api/v1/categories", options)).categories;
   }
 
-  /** The settlement networks with contracts and tokens (decision 40). */
+  /** The settlement networks with contracts and tokens. */
   async networks(options: CallOptions = {}): Promise<NetworkStatus[]> {
     return networksOf(this.#http, options);
   }

@@ -3,7 +3,7 @@ import type { ApiResponse, CallOptions, CreateOptions, Http } from "./http.ts";
 import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
 
-/** A memory entry (specification 2.7, decision 27). */
+/** A memory entry. */
 export type MemoryEntry = wire.MemoryEntry;
 /** One version in an entry's history. */
 export type MemoryVersion = wire.MemoryVersion;
@@ -11,11 +11,11 @@ export type MemoryVersion = wire.MemoryVersion;
 export type MemoryMatch = wire.PostApiV1MemorySearchResponse["data"][number];
 /** An entry to write. */
 export type NewMemoryEntry = wire.PostApiV1MemoryData["body"];
-/** What a list is narrowed to. */
+/** Filters of a list. */
 export type MemoryFilter = Omit<NonNullable<wire.GetApiV1MemoryData["query"]>, "cursor">;
-/** What a search is narrowed to. */
+/** Filters of a search. */
 export type MemorySearchFilter = Omit<wire.PostApiV1MemorySearchData["body"], "query">;
-/** What an import has done. `skipped` names entries by their place among all that were given. */
+/** The result of an import. `skipped` gives the positions of skipped entries in the import. */
 export type MemoryImport = wire.PostApiV1MemoryImportResponse["data"];
 
 /** Which entry of a key is meant. */
@@ -38,7 +38,7 @@ export interface MemoryWriteOptions extends CreateOptions {
 
 const PATH = "/api/v1/memory";
 const pathOf = (key: string): string => `${PATH}/${encodeURIComponent(key)}`;
-/** What one import request takes: entries, and bytes with room for what surrounds them. */
+/** Limits of one import request: entries, and bytes with room for the JSON around them. */
 const IMPORT_ENTRIES = 100;
 const IMPORT_BYTES = 200_000;
 

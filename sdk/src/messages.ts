@@ -9,11 +9,11 @@ import type { CallOptions, CreateOptions, Http } from "./http.ts";
 import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
 
-/** A message to an agent or a topic (decision 28). */
+/** A message to an agent or a topic. */
 export type Message = Omit<wire.Message, "encrypted"> & { encrypted?: EncryptedContent };
-/** What to send: to `toAgentId` or `topic`. */
+/** A new message to `toAgentId` or `topic`. */
 export type NewMessage = Omit<wire.PostApiV1MessagesData["body"], "encrypted">;
-/** What to send encrypted to one agent. */
+/** A new encrypted message to one agent. */
 export interface NewSecret {
   toAgentId: string;
   /** A text, or any JSON. */
@@ -35,9 +35,9 @@ export interface InboxFilter {
 }
 /** A subscription to a topic. */
 export type TopicSubscription = wire.TopicSubscription;
-/** A registered webhook (specification 4, row 31). */
+/** A registered webhook. */
 export type RegisteredWebhook = wire.Webhook;
-/** A ucp message (decision 29). */
+/** A ucp message. */
 export type UcpMessage = wire.UcpMessage;
 
 /** Where the recipient's key comes from. */
@@ -122,14 +122,14 @@ export class Messages {
     return (await this.#http.send<{ data: Message }>(request)).body.data;
   }
 
-  /** Messages to a topic arrive from now on. Errors: `subscription_limit_reached`. */
+  /** Subscribes to a topic. Errors: `subscription_limit_reached`. */
   async subscribe(topic: string, options: CallOptions = {}): Promise<TopicSubscription> {
     const request = { isIdempotent: true, ...options };
     const path = `${PATH}/subscribe`;
     return (await this.#http.post<wire.PostApiV1MessagesSubscribeResponse>(path, { topic }, request)).data;
   }
 
-  /** Messages to a topic arrive no more. Returns whether the agent was subscribed. */
+  /** Unsubscribes from a topic. Returns whether the agent was subscribed. */
   async unsubscribe(topic: string, options: CallOptions = {}): Promise<boolean> {
     const path = `${PATH}/subscribe`;
     const request = { method: "DELETE", path, query: { topic }, isIdempotent: true, ...options } as const;

@@ -3,7 +3,7 @@ import type { CallOptions, Http } from "./http.ts";
 import { parseRecord } from "./records.ts";
 import type { Parsed } from "./records.ts";
 
-/** A settlement network with its contracts and its subgraph's progress (decision 40). */
+/** A settlement network with its contracts and its subgraph's progress. */
 export type NetworkStatus = Omit<wire.GetApiV1NetworksResponse["data"][number], "contracts" | "tokens"> & {
   contracts: Parsed<wire.GetApiV1NetworksResponse["data"][number]["contracts"]>;
   tokens: Parsed<wire.GetApiV1NetworksResponse["data"][number]["tokens"][number]>[];

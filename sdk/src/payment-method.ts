@@ -4,7 +4,7 @@ import type { Address, Hex } from "viem";
 import type { Network } from "./records.ts";
 import type { Wallet } from "./wallet.ts";
 
-/** EIP-712 types of the statement that links a payment method (specification 2.8). */
+/** EIP-712 types of the statement that links a payment method. */
 export const PAYMENT_METHOD_TYPES = {
   PaymentMethod: [
     { name: "agentId", type: "string" },
@@ -16,7 +16,7 @@ export const PAYMENT_METHOD_TYPES = {
   ],
 } as const;
 
-/** What the statement is about. */
+/** The payment method that a statement links. */
 export interface PaymentMethod {
   agentId: string;
   network: Network;

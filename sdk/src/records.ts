@@ -55,9 +55,9 @@ export function parseRecord<Wire extends object>(record: Wire): Parsed<Wire> {
 
 /** A network where deals settle. */
 export type Network = wire.Network;
-/** A listing (specification 2.2). `price` is in units of `currency` per `priceUnit`. */
+/** A listing. `price` is in units of `currency` per `priceUnit`. */
 export type Listing = wire.Service;
-/** A listing as it was just written, and why nobody can buy it as it is (decision 61). */
+/** A listing as it was just written, and why nobody can buy it as it is. */
 export interface WrittenListing extends Listing {
   warnings: wire.ListingWarning[];
 }
@@ -65,9 +65,9 @@ export interface WrittenListing extends Listing {
 export type FoundListing = wire.ListedService;
 /** How a search came to the place of a listing: the score and the parts that it is made of. */
 export type SearchExplanation = wire.SearchExplanation;
-/** A result of discover (decision 23). With `explain`, it has an explanation of its place. */
+/** A result of discover. With `explain`, it has an explanation of its place. */
 export type DiscoverResult = wire.DiscoverResult;
-/** A transaction (decision 15). Amounts are in token units. */
+/** A transaction. Amounts are in token units. */
 export type Transaction = Parsed<wire.Transaction>;
 /** Status of a transaction. */
 export type TransactionStatus = Transaction["status"];
@@ -75,7 +75,7 @@ export type TransactionStatus = Transaction["status"];
 export type Action = Parsed<wire.TransactionWithActions["actions"][number]>;
 /** A transaction and what the caller may do next. */
 export type TransactionWithActions = Omit<Parsed<wire.TransactionWithActions>, "actions"> & { actions: Action[] };
-/** An entry in the seller queue (decision 25). `lockedAmount` is in token units. */
+/** An entry in the seller queue. `lockedAmount` is in token units. */
 export type Job = Parsed<wire.Job>;
 /** An entry in the event log. `payload` is the body of its webhook, with amounts as decimal strings. */
 export type LoggedEvent = wire.EventRecord;

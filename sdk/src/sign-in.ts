@@ -3,7 +3,7 @@ import type { Hex } from "viem";
 
 import type { Wallet } from "./wallet.ts";
 
-/** What a signed message is for. The API accepts it for nothing else (decision 21). */
+/** The purpose of a signed message. The API accepts it for no other purpose. */
 export type SignInPurpose = "register" | "issueKey";
 
 const STATEMENTS: Readonly<Record<SignInPurpose, string>> = {

@@ -1,6 +1,6 @@
 import type { Address, Hex } from "viem";
 
-/** The terms of an escrow (specification section 4, decision 13). */
+/** The terms of an escrow. */
 export interface EscrowTerms {
   escrowId: Hex;
   buyer: Address;
@@ -17,7 +17,7 @@ export interface EscrowTerms {
   criteriaHash: Hex;
 }
 
-/** A buyer's signature that lets anyone create exactly one escrow on exactly these terms (decision 13). */
+/** A buyer's signature that lets anyone create exactly one escrow on exactly these terms. */
 export interface FundingAuthorization {
   chainId: number;
   escrowContract: Address;

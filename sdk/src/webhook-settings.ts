@@ -5,7 +5,7 @@ import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
 import type { WebhookDelivery } from "./records.ts";
 
-/** The secret that signs an agent's webhooks, and the next one during a rotation (decision 38). */
+/** The secret that signs an agent's webhooks, and the next one during a rotation. */
 export type WebhookSecret = wire.GetApiV1WebhooksSecretResponse["data"];
 /** The address and events to register. `durable`: retried for 24 hours, in order per transaction. */
 export type NewWebhook = wire.PostApiV1WebhooksData["body"];
@@ -71,7 +71,7 @@ export class WebhookSettings {
     return this.#change("rotate", options);
   }
 
-  /** Lets the next secret sign from now on. */
+  /** Makes the next secret the signing secret. */
   async activateSecret(options: CallOptions = {}): Promise<WebhookSecret> {
     return this.#change("activate", options);
   }

@@ -1,7 +1,7 @@
 // Everything that a webhook receiver needs. It uses only Web Crypto, so it also runs outside Node.
 import { MarketplaceError } from "./errors.ts";
 
-/** Header with the signature (specification section 6). */
+/** Header with the signature. */
 export const SIGNATURE_HEADER = "X-Service-Signature";
 /** Header with the event's id, the same for every attempt. */
 export const EVENT_ID_HEADER = "X-Service-Event-Id";
@@ -22,7 +22,7 @@ export class WebhookVerificationError extends MarketplaceError {
   }
 }
 
-/** Body of a webhook: the event's fields from section 6 and decision 37. Amounts are decimal strings in token units. */
+/** Body of a webhook: the event's name, its transaction and its other fields. Amounts are decimal strings in token units. */
 export interface WebhookEvent {
   event: string;
   transactionId: string;
@@ -48,8 +48,7 @@ export interface VerificationOptions {
 }
 
 /**
- * Verifies a webhook by the receiver rules of specification section 6 and returns its body. Signatures are compared in
- * constant time.
+ * Verifies a webhook's signature and its time, and returns its body. Signatures are compared in constant time.
  * @throws WebhookVerificationError if the webhook can't be trusted
  */
 export async function verifyWebhook(
