@@ -24,7 +24,7 @@ import { IndexerBehindError, IndexerUnavailableError } from "./indexer/errors.ts
 import { StoppingError } from "./lib/stopping.ts";
 import { DeadlineExceededError } from "./lib/timeout.ts";
 
-/** Version of the HTTP API in the API description. The path prefix is `v1` (specification section 9). */
+/** Version of the HTTP API in the API description. The path prefix is `v1`. */
 const API_VERSION = "1.0.0";
 
 /** Every route of the API. The type checks that the application provides what their handlers need. */

@@ -57,7 +57,7 @@ export interface ContainerOptions extends PlatformOptions {
 }
 
 const PROCESS_ID_BYTES = 4;
-/** What a paid call may take beside its settlement, in milliseconds. */
+/** Time that a paid call may take in addition to its settlement, in milliseconds. */
 const BESIDE_SETTLEMENT_MS = 10_000;
 
 /**

@@ -11,7 +11,7 @@ import type { Address, Hex } from "viem";
 
 import type { RpcCall } from "./rpc.ts";
 
-/** What both parties of a dispute sign to end it. `deadline` in unix seconds. */
+/** An agreement that both parties of a dispute sign to end it. `deadline` in unix seconds. */
 export interface Agreement {
   escrowId: Hex;
   buyerPercent: number;

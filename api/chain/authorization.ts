@@ -95,7 +95,7 @@ const asStruct = (terms: BuyerTerms) => ({
   criteriaHash: terms.criteriaHash,
 });
 
-/** The nonce that binds an authorization to all terms of one escrow, as the contract computes it (decision 13). */
+/** The nonce that binds an authorization to all terms of one escrow, as the contract computes it. */
 export function authorizationNonce(target: CallTarget, terms: BuyerTerms): Hex {
   return keccak256(
     encodeAbiParameters(
@@ -111,7 +111,7 @@ export interface Validity {
   validBefore: number;
 }
 
-/** What a buyer's wallet signs to fund an escrow without gas: EIP-3009 typed data for `eth_signTypedData_v4`. */
+/** The EIP-3009 typed data (`eth_signTypedData_v4`) that a buyer's wallet signs to fund an escrow without gas. */
 export function receiveAuthorization(target: CallTarget, terms: BuyerTerms, domain: TokenDomain, validity: Validity) {
   return {
     domain: { ...domain, chainId: target.chainId, verifyingContract: terms.token },

@@ -9,7 +9,7 @@ export interface ContractCall {
   data: Hex;
   value: "0";
   chainId: number;
-  /** What the call does, in plain words. */
+  /** A plain description of the call. */
   description: string;
 }
 
@@ -39,7 +39,7 @@ const escrowCall = (target: CallTarget, data: Hex, description: string): Contrac
   description,
 });
 
-/** Approves exactly the deposit; the buyer's first step (specification 3.2). */
+/** Approves exactly the deposit; the buyer's first step. */
 export function approveCall(target: CallTarget, token: Address, amount: bigint): ContractCall {
   return {
     to: token,
@@ -105,7 +105,7 @@ export interface SignedAgreement {
   sellerSignature: Hex;
 }
 
-/** Ends a dispute as its parties agreed; anyone may send it (decisions 8 and 44). */
+/** Ends a dispute as its parties agreed; anyone may send it. */
 export function resolveByAgreementCall(
   { chainId, resolverContract }: { chainId: number; resolverContract: Address },
   { escrowId, buyerPercent, deadline, buyerSignature, sellerSignature }: SignedAgreement,

@@ -24,7 +24,7 @@ export interface ChainHead {
 
 /** Limits for a new escrow between two wallets, read at one block. USD values have 6 decimals. */
 export interface EscrowLimits {
-  /** True while the contract accepts no new escrows (decision 14). */
+  /** True while the contract accepts no new escrows. */
   paused: boolean;
   /** Minimum deposit in token units. */
   minAmount: bigint;
@@ -70,7 +70,7 @@ export interface ChainEscrow {
   token: Address;
   /** Gross deposit in token units. */
   amount: bigint;
-  /** State code (specification 3.1). */
+  /** State code. */
   state: number;
   createdAt: bigint;
   deadline: bigint;
@@ -96,7 +96,7 @@ export interface ChainClient {
   head(): Promise<ChainHead>;
   /** The block with this number; null above the latest one. */
   block(blockNumber: number): Promise<ChainHead | null>;
-  /** On-chain score of a wallet. 0 for an unknown wallet, and it may be negative (specification 2.5). */
+  /** On-chain score of a wallet. 0 for an unknown wallet, and it may be negative. */
   scoreOf(wallet: Address): Promise<bigint>;
   /** The same at a block, which the server must still have the state of. Calls of one tick share a request. */
   scoreAt(wallet: Address, blockNumber: number): Promise<bigint>;
@@ -107,7 +107,7 @@ export interface ChainClient {
    */
   escrowLimits(terms: { buyer: Address; seller: Address; token: Address; amount: bigint }): Promise<EscrowLimits>;
   tokenBalance(token: Address, owner: Address): Promise<bigint>;
-  /** What an owner has allowed the escrow contract to draw, in token units. */
+  /** An owner's allowance to the escrow contract, in token units. */
   tokenAllowance(token: Address, owner: Address): Promise<bigint>;
   /** The EIP-712 domain of a token that supports EIP-3009 authorizations, read once; null for a token that doesn't. */
   tokenDomain(token: Address): Promise<TokenDomain | null>;
@@ -115,14 +115,14 @@ export interface ChainClient {
   signsForTokens(wallet: Address): Promise<boolean>;
   /** The latest USD price of a token that has a feed. */
   price(token: DeployedToken): Promise<FeedPrice>;
-  /** The state code of an escrow at the latest block; 0 if it was never created (specification 3.1). */
+  /** The state code of an escrow at the latest block; 0 if it was never created. */
   escrowState(escrowId: Hex): Promise<number>;
   /**
    * An escrow at a block, which the server must still have the state of; null if it wasn't created yet. Calls of one tick
    * share a request.
    */
   escrowAt(escrowId: Hex, blockNumber: number): Promise<ChainEscrow | null>;
-  /** Whether the resolver contract would accept a wallet's signature of an agreement (decision 44). */
+  /** Whether the resolver contract would accept a wallet's signature of an agreement. */
   agreementIsSigned(wallet: Address, agreement: Agreement, signature: Hex): Promise<boolean>;
   lookupReceipt(txHash: Hash): Promise<ReceiptLookup>;
   /** The listed token with a symbol, ignoring case. */

@@ -20,7 +20,7 @@ export interface Clocks {
   wallTime: number;
 }
 
-/** From which difference on a chain's clock is ahead, in seconds. Blocks and clients are never exactly on time. */
+/** Smaller leads of a chain's clock are ignored, in seconds. Blocks and clients are never exactly on time. */
 const TOLERATED_LEAD_SECONDS = 60;
 
 /**
@@ -33,8 +33,8 @@ export function leadOf({ chainTime, wallTime }: Clocks): number {
 }
 
 /**
- * A moment of our clock as a chain's clock has it. A time that is compared with the chain's times is kept so, and it is the
- * same moment unless the chain is ahead.
+ * Converts a moment of our clock to a chain's clock. Times that are compared with the chain's are stored this way. The
+ * result is the same moment unless the chain is ahead.
  * @param leadSeconds of the chain, from `leadOf`
  */
 export function byChainClock(moment: Date, leadSeconds: number): Date {

@@ -44,7 +44,7 @@ export interface DeployedToken {
   minAmount: bigint;
 }
 
-/** What `hardhat deploy` wrote for one network: the addresses of the proxies, and the tokens for new escrows. */
+/** The deployment file of one network, from `hardhat deploy`: the addresses of the proxies, and the tokens for new escrows. */
 export interface Deployment {
   network: Network;
   chainId: number;

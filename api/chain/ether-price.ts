@@ -9,7 +9,7 @@ import { PriceUnavailableError } from "./errors.ts";
 import { freshPrice } from "./fresh-price.ts";
 
 /**
- * The price of one ether in US dollars from the on-chain feed, read at most a minute ago (decision 23).
+ * The price of one ether in US dollars from the on-chain feed, read at most a minute ago.
  * @throws ChainUnavailableError, PriceUnavailableError
  */
 export type EtherPrice = () => Promise<BigNumber>;

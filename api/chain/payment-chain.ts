@@ -30,7 +30,7 @@ export interface TokenTransfer {
   nonce: Hex | undefined;
 }
 
-/** What the chain says about an EIP-3009 authorisation. */
+/** The state of an EIP-3009 authorisation on chain. */
 export type AuthorizationUse =
   /** It hasn't been used by the latest block. */
   | { status: "unused"; blockTimestamp: number }
@@ -48,7 +48,7 @@ export interface AuthorizationId {
   nonce: Hex;
 }
 
-/** What a wallet holds of a token in one block. */
+/** A wallet's token balance in one block. */
 export interface Holding {
   /** Token units. */
   units: bigint;
@@ -66,7 +66,7 @@ export interface PaymentReads {
   lookupReceipt(txHash: Hash): Promise<ReceiptLookup>;
   /** Whether and where an authorisation was used since a block. */
   authorizationUse(authorization: AuthorizationId, fromBlock: number): Promise<AuthorizationUse>;
-  /** What a wallet holds of a token in the latest block. */
+  /** A wallet's token balance in the latest block. */
   holding(token: Address, owner: Address): Promise<Holding>;
   /** Whether each of some authorisations was used or cancelled by a block. One call for all of them. */
   areAuthorizationsUsed(authorizations: readonly AuthorizationId[], blockNumber: number): Promise<boolean[]>;

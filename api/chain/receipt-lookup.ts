@@ -3,7 +3,7 @@ import type { Hash, TransactionReceipt } from "viem";
 
 import type { RpcCall } from "./rpc.ts";
 
-/** What the JSON-RPC server knows about a transaction hash. */
+/** The JSON-RPC server's answer for a transaction hash. */
 export type ReceiptLookup =
   { status: "unknown" } | { status: "pending" } | { status: "mined"; receipt: TransactionReceipt };
 

@@ -21,7 +21,7 @@ export interface PlainTransfer {
   amount: bigint;
 }
 
-/** What a transaction hash proves about the funding of one escrow. */
+/** The result of checking a transaction hash as the funding of one escrow. */
 export type FundingCheck =
   /** It created the escrow with exactly these terms. */
   | { kind: "funded"; blockNumber: number }
@@ -78,7 +78,7 @@ function transfersTo(receipt: TransactionReceipt, escrowContract: Address): Plai
 
 /**
  * Checks from a receipt's logs whether it funded the escrow of a checkout. The sender doesn't matter: a relayed
- * `createEscrowWithAuthorization` counts like `createEscrow` (specification row 8, decision 16).
+ * `createEscrowWithAuthorization` counts like `createEscrow`.
  */
 export async function checkFunding(chain: ChainClient, txHash: Hash, terms: FundingTerms): Promise<FundingCheck> {
   const lookup = await chain.lookupReceipt(txHash);
@@ -103,7 +103,7 @@ export async function checkFunding(chain: ChainClient, txHash: Hash, terms: Fund
   return { kind: "funded", blockNumber: Number(receipt.blockNumber) };
 }
 
-/** What a transaction hash proves about the delivery of one escrow. */
+/** The result of checking a transaction hash as the delivery of one escrow. */
 export type DeliveryCheck =
   | { kind: "delivered"; blockNumber: number; proofHash: Hex }
   | { kind: "unknown" }

@@ -35,7 +35,7 @@ export type RpcCall = <T>(call: (client: PublicClient<HttpTransport>) => Promise
 const BASE_DELAY_MS = 100;
 const MAX_DELAY_MS = 1_000;
 
-/** What servers say of a block that they don't have. Geth gives it the code of any bad input. */
+/** Matches servers' errors for a missing block. Geth gives it the code of any bad input. */
 const MISSING_BLOCK = /\b(?:header|blocks?)\b.* (?:not|cannot be) found/i;
 
 /**

@@ -8,10 +8,10 @@ import { lookupReceipt } from "./receipt-lookup.ts";
 import type { ReceiptLookup } from "./receipt-lookup.ts";
 import { createRpc } from "./rpc.ts";
 
-/** What a transaction costs at the head of the chain, in wei per unit of gas. */
+/** Gas fees at the head of the chain, in wei per unit of gas. */
 export interface MarketFees {
   baseFee: bigint;
-  /** What the node suggests as the tip. */
+  /** The node's suggested tip. */
   priorityFee: bigint;
 }
 
@@ -35,11 +35,11 @@ export interface Revert {
   args: readonly unknown[];
 }
 
-/** What a node answered to a signed transaction. Only the chain shows whether it is mined. */
+/** A node's answer to a signed transaction. Only the chain shows whether it is mined. */
 export type BroadcastAnswer = { kind: "accepted" } | { kind: "refused"; reason: string };
 
 /**
- * What a sender of transactions needs from one network. Every method throws ChainUnavailableError if the JSON-RPC server
+ * One network, as a sender of transactions uses it. Every method throws ChainUnavailableError if the JSON-RPC server
  * is unreachable, or WrongChainError if it serves another chain.
  */
 export interface SendingChain {
@@ -165,7 +165,7 @@ function revertDataOf(error: BaseError): Hex | undefined {
 
 const MAX_REASON_LENGTH = 200;
 
-/** What the node said, without the request: it may hold the address of the server with a provider's key. */
+/** The node's message without the request, which may contain the server's address with a provider's key. */
 export function reasonOf(error: BaseError): string {
   const innermost = error.walk();
   const text = innermost instanceof BaseError ? innermost.details || innermost.shortMessage : innermost.message;

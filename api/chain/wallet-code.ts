@@ -35,7 +35,7 @@ async function hasErc1271(rpc: RpcCall, wallet: Address): Promise<boolean> {
   return SIGNATURES.some((_, index) => outcomes[2 * index] !== outcomes[2 * index + 1]);
 }
 
-/** What a call returns or reverts with. */
+/** The data that a call returns or reverts with. */
 async function outcomeOf(rpc: RpcCall, to: Address, data: Hex): Promise<string> {
   try {
     const { data: returned = "0x" } = await rpc((client) => client.call({ to, data }));

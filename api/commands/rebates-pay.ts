@@ -88,7 +88,7 @@ function describe(rebates: readonly ListedRebate[]): string {
   return tableOf([["wallet", "tier", "rebate", "state", "transaction or problem"], ...rows]);
 }
 
-/** What the wallet must hold, a line each. @throws CommandError if something is missing and `isRequired` */
+/** The balances that the wallet needs, one per line. @throws CommandError if something is missing and `isRequired` */
 async function balances(payments: RebatePayments, month: string, payerKey: `0x${string}`, isRequired: boolean) {
   const { payer, needs } = await payments.needs(month, payerKey);
   const lines = needs.map(

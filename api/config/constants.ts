@@ -272,7 +272,7 @@ export const ENCRYPTION_ALGORITHM = "ECDH-secp256k1+HKDF-SHA256+A256GCM";
 
 /** Life of a memory entry in seconds (section 2.7, decision 27): 90 days by default, ten years at most. */
 export const MEMORY_TTL_SECONDS = { min: 1, max: 315_360_000, default: 7_776_000 } as const;
-/** What a renewal adds to an entry's life: 90 days, in seconds (section 2.7). */
+/** Extension of an entry's life by one renewal: 90 days, in seconds (section 2.7). */
 export const MEMORY_RENEWAL_SECONDS = 7_776_000;
 /** Largest value of a memory entry in bytes of JSON (decision 27). */
 export const MEMORY_VALUE_MAX_BYTES = 65_536;
@@ -282,5 +282,5 @@ export const MEMORY_VERSIONS = 50;
 export const MEMORY_LENGTHS = { key: 256, tags: 20, tag: 64 } as const;
 /** Entries of a batch or an import. */
 export const MEMORY_BATCH_ENTRIES = 100;
-/** What an agent may store: entries, and bytes of all kept versions. `MEMORY_MAX_…` variables replace these numbers. */
+/** An agent's storage quota: entries, and bytes of all kept versions. `MEMORY_MAX_…` variables replace these numbers. */
 export const MEMORY_QUOTA = { entries: 10_000, bytes: 67_108_864 } as const;

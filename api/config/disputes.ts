@@ -57,7 +57,7 @@ export function disputeSettings(env: DisputeVariables): DisputeSettings {
   };
 }
 
-/** What is wrong with the variables together. */
+/** Problems of the variables in combination. */
 export function disputeProblems({ OPENAI_API_KEY, OPENAI_MODEL }: DisputeVariables): string[] {
   if (OPENAI_API_KEY !== undefined && OPENAI_MODEL === undefined) {
     return ["OPENAI_MODEL is missing: OPENAI_API_KEY needs the name of a model"];

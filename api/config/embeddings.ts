@@ -78,7 +78,7 @@ export function embeddingProvider(env: EmbeddingVariables): EmbeddingProvider | 
   };
 }
 
-/** What is wrong with the variables together. */
+/** Problems of the variables in combination. */
 export function embeddingProblems(env: EmbeddingVariables): string[] {
   const { EMBEDDING_MODEL: model, EMBEDDING_API_KEY: key, EMBEDDING_BASE_URL: baseUrl } = env;
   const hasOwnServer = baseUrl !== DEFAULT_BASE_URL;

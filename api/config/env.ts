@@ -57,7 +57,7 @@ const siteOrigin = z
     (text) => text === "*" || (URL.canParse(text) && new URL(text).origin === text),
     "must list origins such as https://app.example, or be *",
   );
-/** What an Authorization header can carry as one word. */
+/** Visible ASCII without spaces, so that the key is one word of an Authorization header. */
 const ADMIN_KEY = new RegExp(`^[\\x21-\\x7e]{${MIN_SECRET_LENGTH},}$`);
 
 const variables = z.object({
@@ -128,21 +128,21 @@ export interface Env {
   rpcUrls: Readonly<Record<Network, string>>;
   /** Subgraph URLs to query. They are never shown, because a hosted gateway's URL contains its API key. */
   subgraphUrls: Readonly<Record<Network, string>>;
-  /** Public subgraph URLs (decision 40); null when there is none. */
+  /** Public subgraph URLs; null when there is none. */
   publicSubgraphUrls: Readonly<Record<Network, string | null>>;
   /** Paths of the deployment files. */
   deploymentFiles: Readonly<Record<Network, string>>;
-  /** Master secrets that webhook secrets are derived from; the position in the list is the version (decision 38). */
+  /** Master secrets that webhook secrets are derived from; the position in the list is the version. */
   webhookSigningSecrets: readonly string[];
-  /** Private hosts and addresses that the address check allows (decision 39). */
+  /** Private hosts and addresses that the address check allows. */
   webhookAllowPrivateHosts: readonly string[];
-  /** Key of the admin routes; undefined for a service without them (decisions 8 and 32). */
+  /** Key of the admin routes; undefined for a service without them. */
   adminApiKey: string | undefined;
-  /** Whether requests with an API key must be signed by the wallet (decision 42). */
+  /** Whether requests with an API key must be signed by the wallet. */
   requireRequestSignatures: boolean;
-  /** Signs what RPC providers push to `/internal/webhooks/chain` (decision 38). */
+  /** Signs what RPC providers push to `/internal/webhooks/chain`. */
   internalWebhookSecret: string | undefined;
-  /** The mail server; `log` outside of production without one, `none` in production without one (decision 31). */
+  /** The mail server; `log` outside of production without one, `none` in production without one. */
   mail: { smtpUrl: string; from: string } | "log" | "none";
   /** Where the search index is: a folder, or a prefix of an object store. API and worker need the same one. */
   searchIndexUrl: string;
@@ -153,7 +153,7 @@ export interface Env {
   /** How many blocks must follow a move's block before the move is announced. */
   confirmations: Readonly<Record<Network, number>>;
   limits: Limits;
-  /** What an agent may store in its memory: entries, and bytes of all kept versions. */
+  /** An agent's memory quota: entries, and bytes of all kept versions. */
   memoryQuota: { entries: number; bytes: number };
   /** Payments per call. */
   x402: X402Settings;
@@ -223,7 +223,7 @@ export function loadDatabaseUri(source: Readonly<Record<string, string | undefin
   return readVariables(variables.pick({ MONGODB_URI: true }), source).MONGODB_URI;
 }
 
-/** What commands need that read the chains. */
+/** Settings of the commands that read the chains. */
 export type ChainSettings = Pick<Env, "rpcUrls" | "deploymentFiles">;
 
 /**
@@ -234,7 +234,7 @@ export function loadChainSettings(source: Readonly<Record<string, string | undef
   return chainSettingsOf(readVariables(variables.pick(CHAIN_VARIABLES), source));
 }
 
-/** What the payment of rebates needs. */
+/** Settings of the rebate payment. */
 export interface RebateSettings {
   mongodbUri: string;
   /** JSON-RPC server of the mainnet. */
@@ -303,7 +303,7 @@ function mailOf(
   return { smtpUrl: SMTP_URL, from: MAIL_FROM ?? `no-reply@${new URL(publicUrl).hostname}` };
 }
 
-/** Production requires the webhook signing secret (section 6, signature rule 4). */
+/** Production requires a webhook signing secret: without one, receivers can't verify webhooks. */
 function refuseWeakProduction(secrets: readonly string[]): void {
   if (secrets.length === 0) throw new ConfigurationError(["WEBHOOK_SIGNING_SECRET is missing: production needs it"]);
   if (secrets.some((secret) => secret.length < MIN_SECRET_LENGTH)) {

@@ -42,7 +42,7 @@ export function keeperSettings(env: KeeperVariables): KeeperSettings {
   };
 }
 
-/** What every sender's key depends on. */
+/** The variables that determine the senders' keys. */
 type SenderVariables = KeeperVariables & { X402_NETWORK: Network } & Readonly<Record<string, unknown>>;
 
 /** Variables with the keys that send on a network. */
@@ -54,7 +54,7 @@ function sendersOn(network: Network, x402Network: Network): string[] {
   ];
 }
 
-/** What is wrong with the keys of all senders together. Two senders of one wallet would take each other's nonces. */
+/** Problems of the senders' keys in combination. Two senders of one wallet would take each other's nonces. */
 export function senderProblems(env: SenderVariables): string[] {
   return NETWORKS.flatMap((network) => {
     const senders = sendersOn(network, env.X402_NETWORK).flatMap((name) => {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { DAILY_BUDGETS, RATE_LIMITS } from "./constants.ts";
 import type { CallClass, RateClass } from "./constants.ts";
 
-/** Limits per minute and budgets per day, for every class (specification 8.2 and 8.3). */
+/** Limits per minute and budgets per day, for every class. */
 export interface Limits {
   /** Calls in 60 seconds. */
   rateLimits: Readonly<Record<RateClass, number>>;
@@ -21,7 +21,7 @@ const count = (preset: number) =>
     .pipe(z.number().min(1, "must be at least 1").max(MAX_LIMIT, `must be at most ${MAX_LIMIT}`))
     .default(preset);
 
-/** The variables of limits and budgets, with the specification's numbers as their defaults. */
+/** The variables of limits and budgets. */
 export const limitVariables = {
   RATE_LIMIT_DEVELOPER_ACCESS: count(RATE_LIMITS.developerAccess),
   RATE_LIMIT_DISCOVER: count(RATE_LIMITS.discover),

@@ -15,7 +15,7 @@ const S3 = "s3://";
 /** A bucket in lower case, as the names of buckets are, and a prefix. The engine knows gs and az, too. */
 const OBJECT_STORE = /^(?:s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]|(?:gs|az):\/\/[^\s/?#]+)(?:\/[^\s?#]*)?$/;
 const HAS_SCHEME = /^\w+:\/\//;
-/** What stores that know no regions expect in a signature. */
+/** The region that stores without regions expect in a signature. */
 const REGION_OF_OTHERS = "us-east-1";
 
 /** Variables of the search index. Those of Amazon have other uses as well, and count only for an index in a bucket. */
@@ -47,7 +47,7 @@ export function searchIndexStore(env: SearchIndexVariables): ObjectStoreSettings
   };
 }
 
-/** What is wrong with the variables together. */
+/** Problems of the variables in combination. */
 export function searchIndexProblems(env: SearchIndexVariables): string[] {
   if (!env.SEARCH_INDEX_URL.startsWith(S3)) return [];
   const { AWS_ENDPOINT_URL: endpoint, AWS_REGION: region } = env;

@@ -7,7 +7,7 @@ import { facilitatorSecret } from "./facilitator-key.ts";
 import type { FacilitatorKey } from "./facilitator-key.ts";
 import { privateKey } from "./private-key.ts";
 
-/** How payments per call are taken (section 8.3, decision 36). */
+/** How payments per call are taken. */
 export interface X402Settings {
   /** Network of the payments. */
   network: Network;
@@ -21,9 +21,9 @@ export interface X402Settings {
   settlementKey: `0x${string}` | undefined;
   /** Price of one call in units of USDC (6 decimals). */
   prices: Readonly<Record<CallClass, bigint>>;
-  /** Sizes of the prepaid packs, in calls (decision 46). */
+  /** Sizes of the prepaid packs, in calls. */
   packCalls: readonly number[];
-  /** How long verification and settlement may take before their outcome counts as unknown (decision 49), in milliseconds. */
+  /** How long verification and settlement may take before their outcome counts as unknown, in milliseconds. */
   timeoutMs: number;
 }
 
@@ -109,7 +109,7 @@ export function x402Settings(env: X402Variables): X402Settings {
   };
 }
 
-/** What is wrong with the variables together. */
+/** Problems of the variables in combination. */
 export function x402Problems(env: X402Variables): string[] {
   const problems: string[] = [];
   if (env.X402_FACILITATOR_URL !== undefined && env.X402_SETTLEMENT_KEY !== undefined) {

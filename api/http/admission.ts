@@ -2,7 +2,7 @@ import type { CallClass, RateClass } from "../config/constants.ts";
 import type { AuthPolicy, Caller, RouteDefinition } from "./define-route.ts";
 import type { BudgetState } from "./payment-required.ts";
 
-/** A sliding window as a call left it (section 8.2). */
+/** A sliding window as a call left it. */
 export interface RateState {
   /** Calls in a window. */
   limit: number;
@@ -14,7 +14,7 @@ export interface RateState {
 /** The values of each header: one for each time that a request has it. */
 export type DistinctHeaders = Readonly<Record<string, string[] | undefined>>;
 
-/** What decides about the admission of a request. */
+/** The facts that decide whether a request is admitted. */
 export interface AdmissionRequest {
   auth: AuthPolicy;
   /** Undefined for a route that is never limited. */
@@ -38,7 +38,7 @@ export interface Admission {
    * admission; a reservation that no process ends expires and counts nothing.
    */
   settle(served: boolean): Promise<void>;
-  /** Counts an answer of 429 towards the suspension of the caller's key (decision 34). Never throws. */
+  /** Counts an answer of 429 towards the suspension of the caller's key. Never throws. */
   countRefusal(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export interface Doorkeeper {
   countStranger(ip: string): Promise<RateState>;
 }
 
-/** The headers that every answer has (section 8.2). */
+/** The headers that every answer has. */
 export function rateHeaders({ limit, remaining, resetSeconds }: RateState): Record<string, string> {
   return {
     "X-RateLimit-Limit": String(limit),

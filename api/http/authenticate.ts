@@ -9,7 +9,7 @@ const API_KEY = new RegExp(`^${API_KEY_PREFIX}[0-9a-fA-F]{${API_KEY_HEX_LENGTH}}
 const BEARER = /^Bearer (.+)$/i;
 
 /**
- * The hash under which a key is stored and found (decision 21). Keys have 256 random bits, so one round of SHA-256 is
+ * The hash under which a key is stored and found. Keys have 256 random bits, so one round of SHA-256 is
  * enough, and the time of a lookup by hash reveals nothing about a key.
  */
 export function hashApiKey(apiKey: string): string {
@@ -17,8 +17,8 @@ export function hashApiKey(apiKey: string): string {
 }
 
 /**
- * Reads the key of a request from `X-API-Key` or `Authorization: Bearer` (section 5.2) and hashes it. A key with
- * anything around it, even whitespace, is invalid (section 5.3). A request may repeat its key. With two different keys
+ * Reads the key of a request from `X-API-Key` or `Authorization: Bearer` and hashes it. A key with
+ * anything around it, even whitespace, is invalid. A request may repeat its key. With two different keys
  * the caller is ambiguous, so neither counts.
  * @returns the key's hash, "absent" or "invalid"
  */

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { NETWORKS } from "../config/constants.ts";
 import { textFault } from "../lib/text-rules.ts";
 
-/** A settlement network (specification section 1). */
+/** A settlement network. */
 export const networkSchema = z
   .enum(NETWORKS)
   .meta({ id: "Network", description: "`base-sepolia` is the testnet, `base` the mainnet" });
@@ -45,7 +45,7 @@ export const usdOutput = z
 const MAX_URL_LENGTH = 2_048;
 
 /**
- * An http or https address without credentials. The address check runs before each send (decision 39), so it also
+ * An http or https address without credentials. The address check runs before each send, so it also
  * catches a name that changes its address later.
  */
 export const webUrlSchema = z
@@ -67,7 +67,7 @@ function isWebUrl(text: string): boolean {
   return username === "" && password === "" && hostname !== "";
 }
 
-/** Body of a list answer (decision 23). */
+/** Body of a list answer. */
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z.object({
     success: z.literal(true),

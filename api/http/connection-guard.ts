@@ -5,7 +5,7 @@ import { clientOf } from "../lib/client-address.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { Turns } from "./turns.ts";
 
-/** What a connection may cost. docs/connections.md has the table. */
+/** Resource limits of a connection. docs/connections.md has the table. */
 export interface ConnectionLimits {
   /** Requests of a connection that are being handled, or whose answers wait for the client. */
   inFlight: number;
@@ -203,7 +203,7 @@ class GuardedConnection {
   }
 }
 
-/** What a client address has at this process. */
+/** A client address's connections to this process. */
 interface AddressEntry {
   /** Open, or closed while a request of theirs is still being handled: who leaves before the answer gains nothing. */
   connections: Set<GuardedConnection>;

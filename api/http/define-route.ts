@@ -12,23 +12,23 @@ export type HttpMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 /**
  * Who may call. `none`: anyone. `apiKey`: the owner of a valid key. `bearerKey`: the same, but only
- * `Authorization: Bearer` counts, and the 401 has a body of its own (section 4, row 32; decision 29).
+ * `Authorization: Bearer` counts, and the 401 has a body of its own.
  * `optionalApiKey`: anyone, but a key must be valid if given. `admin`: the holder of `ADMIN_API_KEY`; without that
- * variable the route isn't mounted (decision 8).
+ * variable the route isn't mounted.
  */
 export type AuthPolicy = "none" | "apiKey" | "bearerKey" | "optionalApiKey" | "admin";
 
 /**
- * Class of the per-minute limits (section 8.2, decision 34) that a route counts towards. `developerAccess`, `discover`,
+ * Class of the per-minute limits that a route counts towards. `developerAccess`, `discover`,
  * `registration` and `keyless` (every other route without a key) count by client address, the rest by key. `unlimited` is never
  * limited.
  */
 export type LimitClass = RateClass | "unlimited";
 
-/** Daily budget (section 8.3) that a call draws on. */
+/** Daily budget that a call draws on. */
 export type BudgetClass = CallClass | "none";
 
-/** Classes of the calls that have a query parameter, such as a search with `q` (decision 35). */
+/** Classes of the calls that have a query parameter, such as a search with `q`. */
 export interface ParameterClasses {
   /** Name of the parameter. */
   name: string;
@@ -36,7 +36,7 @@ export interface ParameterClasses {
   budget: BudgetClass;
 }
 
-/** The agent that a request comes from. Its identity comes from the key alone (section 5.10). */
+/** The agent that a request comes from. Its identity comes from the key alone. */
 export interface Caller {
   agentId: string;
   walletAddress: `0x${string}`;
@@ -80,7 +80,7 @@ export type ResponseSchemas = Readonly<Record<number, z.ZodType>>;
 /** Schemas of headers by name. */
 export type HeaderSchemas = Readonly<Record<string, z.ZodType>>;
 
-/** What a handler answers: a declared status with a body that matches that status's schema. */
+/** A handler's answer: a declared status with a body that matches that status's schema. */
 export type RouteResult<Responses extends ResponseSchemas> = {
   [Status in keyof Responses & number]: {
     status: Status;
@@ -106,7 +106,7 @@ interface RouteSpec<
   Responses extends ResponseSchemas,
 > {
   method: HttpMethod;
-  /** Full path with `{parameters}`. A path under `/api/v1` is also served under `/v1` (decision 33). */
+  /** Full path with `{parameters}`. A path under `/api/v1` is also served under `/v1`. */
   path: string;
   /** Heading in the API description. */
   tag: string;
@@ -120,7 +120,7 @@ interface RouteSpec<
   /** Other classes for calls with a query parameter. */
   withParameter?: ParameterClasses;
   /**
-   * Schemas of the parts of a request. Objects must be strict, because an unknown field is an error (decision 24).
+   * Schemas of the parts of a request. Objects must be strict, because an unknown field is an error.
    * Without a schema, query and body must be empty.
    */
   params?: Params;
@@ -135,7 +135,7 @@ interface RouteSpec<
   produces?: readonly [string, ...string[]];
   /**
    * False if the answer holds a secret or is about one, and so is never stored: a repeat with the same
-   * `Idempotency-Key` is 409 `already_processed` (decision 43), and a paid call is not kept for its payment either. True
+   * `Idempotency-Key` is 409 `already_processed`, and a paid call is not kept for its payment either. True
    * by default.
    */
   storesAnswer?: boolean;
@@ -178,7 +178,7 @@ export interface DeclaredRoute<
   ): RouteDefinition<Deps>;
 }
 
-/** What any handler returns, regardless of its schemas. */
+/** The result of any handler, regardless of its schemas. */
 export type HandlerResult = { status: number; headers?: Readonly<Record<string, string>>; body?: unknown } | RawResult;
 
 /** A route as the pipeline runs it; its handler asks for `Deps`. */
@@ -251,7 +251,7 @@ export function defineRoute<
 }
 
 /**
- * Whether a route remembers the `Idempotency-Key` of its requests (decision 43). Every key is stored, and nothing
+ * Whether a route remembers the `Idempotency-Key` of its requests. Every key is stored, and nothing
  * limits how many a stranger sends to an unlimited route. A call that only reads needs none, and its answers may be large.
  */
 export function takesIdempotencyKeys({ readsOnly, limitClass }: RouteDefinition<never>): boolean {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /**
- * The catalogue of errors: code, HTTP status, text (specification section 7, decision 33).
+ * The catalogue of errors: code, HTTP status, text.
  * Codes are stable and machine-readable; texts are for people. It lists every error that the API answers.
  */
 export const ERROR_CATALOGUE = {
@@ -108,7 +108,7 @@ export const ERROR_CATALOGUE = {
 /** A code from the catalogue. */
 export type ErrorCode = keyof typeof ERROR_CATALOGUE;
 
-/** Body of every error answer (decision 33). */
+/** Body of every error answer. */
 export const errorBody = z
   .object({
     success: z.literal(false),
@@ -118,12 +118,12 @@ export const errorBody = z
   })
   .meta({ id: "Error" });
 
-/** Body of the 401 of ucp messages, to the letter of section 4, row 32. */
+/** Body of the 401 of ucp messages. Its exact text is part of the protocol. */
 export const inactiveKeyBody = z
   .strictObject({ error: z.literal(ERROR_CATALOGUE.inactive_api_key.text) })
   .meta({ id: "InactiveKeyError" });
 
-/** What an error may have besides its code. */
+/** Optional parts of an error. */
 export interface ApiErrorOptions {
   /** Facts for the client. Never secrets or internals. */
   details?: unknown;

@@ -20,7 +20,7 @@ const KEY_ERRORS: readonly ErrorCode[] = [
 ];
 const IDEMPOTENCY_ERRORS: readonly ErrorCode[] = ["idempotency_key_reused", "request_in_progress"];
 const PAYMENT_ERRORS: readonly ErrorCode[] = ["payment_required", "payment_verification_failed", "settlement_pending"];
-/** What a call may answer that can be paid for. Verifying a payment needs the chain. */
+/** Error codes of a call that can be paid for. Verifying a payment needs the chain. */
 const PAYMENT_ROUTE_ERRORS: readonly ErrorCode[] = [
   ...PAYMENT_ERRORS,
   "payment_identifier_reused",
@@ -137,7 +137,7 @@ function requestHeadersOf(route: RouteDefinition<never>): { header?: z.ZodObject
   return Object.keys(headers).length === 0 ? {} : { header: z.object(headers) };
 }
 
-/** The 402 that asks for a payment and the 401 of ucp messages have bodies of their own (sections 4 and 7). */
+/** The 402 that asks for a payment and the 401 of ucp messages have bodies of their own. */
 function schemaOf(codes: readonly ErrorCode[]): z.ZodType {
   if (codes.includes("inactive_api_key")) return z.union([inactiveKeyBody, errorBody]);
   const asking = codes.filter((code) => PAYMENT_ERRORS.includes(code));

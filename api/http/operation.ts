@@ -1,7 +1,7 @@
 import { derivedId, newId } from "../lib/ids.ts";
 import type { IdPrefix } from "../lib/ids.ts";
 
-/** What is known of a request that began earlier and may have had its effect. */
+/** An earlier start of the same request, which may have had its effect. */
 export interface Beginning {
   startedAt: Date;
   /** Random, and the same for every repeat of the request. */
@@ -12,7 +12,7 @@ export interface Beginning {
 
 /**
  * The effect that a request is to have once. Every repeat with the same `Idempotency-Key` is the same operation, even
- * after the process that began it was killed (decision 43).
+ * after the process that began it was killed.
  */
 export interface Operation {
   /** True if the operation began earlier and may have had its effect: look for what it created before creating it. */

@@ -4,7 +4,7 @@ import { CALL_CLASSES } from "../config/constants.ts";
 import type { CallClass } from "../config/constants.ts";
 import { addressOutput, timestampOutput } from "./common-schemas.ts";
 
-/** A daily budget as a request finds it (section 8.3). */
+/** A daily budget as a request finds it. */
 export interface BudgetState {
   type: CallClass;
   /** Calls that count, including those under way. */
@@ -16,7 +16,7 @@ export interface BudgetState {
   exhausted: boolean;
 }
 
-/** How a call can be paid for (section 7). */
+/** How a call can be paid for. */
 const paymentOutput = z.object({
   price: z.string().meta({ description: "Price in US dollars", examples: ["$0.0001"] }),
   network: z.string().meta({ description: "CAIP-2 id of the network to pay on", examples: ["eip155:84532"] }),
@@ -32,7 +32,7 @@ export type PaymentOffer = z.infer<typeof paymentOutput>;
 const PAYMENT_CODES = ["payment_required", "payment_verification_failed", "settlement_pending"] as const;
 export type PaymentCode = (typeof PAYMENT_CODES)[number];
 
-/** Body of a 402 for an exhausted budget or a prepaid pack (section 7), which official x402 v1 clients read too. */
+/** Body of a 402 for an exhausted budget or a prepaid pack, which official x402 v1 clients read too. */
 export const paymentRequiredOutput = z
   .object({
     success: z.literal(false),
@@ -58,7 +58,7 @@ export const paymentRequiredOutput = z
   })
   .meta({ id: "PaymentRequired" });
 
-/** What a 402 says. */
+/** The contents of a 402. */
 export interface PaymentDemand {
   code: PaymentCode;
   message: string;
@@ -69,7 +69,7 @@ export interface PaymentDemand {
   accepts?: readonly Record<string, unknown>[] | undefined;
 }
 
-/** Composes the body of section 7. */
+/** Composes the body of a 402. */
 export function paymentRequiredBody(demand: PaymentDemand): z.infer<typeof paymentRequiredOutput> {
   const { code, message, budget, payment, details, accepts } = demand;
   return {

@@ -32,7 +32,7 @@ export interface Answer {
   onSending?: (isSent: Promise<boolean>) => void;
 }
 
-/** What a custom step of the pipeline knows about a request. */
+/** The request as a custom step of the pipeline sees it. */
 export interface StepContext {
   readonly route: RouteDefinition<never>;
   /** Undefined for a request without a key on a route that doesn't require one. */
@@ -51,13 +51,13 @@ export interface StepContext {
   readonly log: Logger;
   /** Aborted when the client disconnects or the process stops. */
   readonly signal: AbortSignal;
-  /** What the request is to do once. The idempotency step recognises a repeat. */
+  /** The operation that the request must perform only once. The idempotency step recognises a repeat. */
   readonly operation: RequestOperation;
   /** Sets a header of the response, whether that becomes an answer or an error. */
   setHeader(name: string, value: string): void;
 }
 
-/** What a step knows about a request that matches its schemas. */
+/** A validated request as a step sees it. */
 export interface ValidatedContext extends StepContext {
   /** The parts of the request as the route's schemas parsed them. */
   readonly input: RequestInput;
@@ -85,7 +85,7 @@ export type Step<Context extends StepContext = StepContext> = (context: Context,
  *  3. an admin's key on an admin route, `afterAdmission` steps
  *  4. the route's own look at the unparsed body (`beforeParsing`), then parse and validate params, query, body:
  *                                              400, 413, 415
- *  5. `afterValidation` steps                  request signature (decision 42), then idempotency, then x402: a repeat is
+ *  5. `afterValidation` steps                  request signature, then idempotency, then x402: a repeat is
  *                                              never paid for twice
  *  6. handler
  *  7. parse the answer with its schema         fields that it doesn't name are dropped; a mismatch is a 500
@@ -208,7 +208,7 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
 const TOO_MANY = 429;
 const FIRST_SERVER_ERROR = 500;
 
-/** Whether an answer consumes the budget: a 402, 429 or 5xx does not (decision 35). */
+/** Whether an answer consumes the budget: a 402, 429 or 5xx does not. */
 function isServed(status: number): boolean {
   return status !== 402 && status !== TOO_MANY && status < FIRST_SERVER_ERROR;
 }

@@ -34,7 +34,7 @@ export function queryInteger(bounds: { min: number; max: number; description?: s
     });
 }
 
-/** `limit` of a list (decision 23). */
+/** `limit` of a list. */
 export const pageLimit = queryInteger({ min: 1, max: PAGE_LIMIT.max, description: "Entries per page" }).default(
   PAGE_LIMIT.default,
 );

@@ -11,7 +11,7 @@ function header<Value extends z.ZodType>(id: string, value: Value, description: 
 const wholeNumber = z.int().min(0);
 const encodedJson = z.string().optional();
 
-/** Section 8.2 of the specification. */
+/** The rate-limit headers that every answer has. */
 const EVERY_ANSWER = {
   "X-RateLimit-Limit": header("RateLimitLimit", wholeNumber.clone(), "Calls in a window of 60 seconds"),
   "X-RateLimit-Remaining": header("RateLimitRemaining", wholeNumber.clone(), "Calls that are left in the window"),

@@ -9,7 +9,7 @@ import { ApiError } from "./errors.ts";
 import { runRoute } from "./pipeline.ts";
 import type { PipelineOptions } from "./pipeline.ts";
 
-/** What routes are mounted with. */
+/** Options for mounting routes. */
 export type MountOptions = Omit<PipelineOptions, "signals" | "answers"> & {
   /** Aborted when the process begins to stop. */
   shutdown: AbortSignal;

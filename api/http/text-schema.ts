@@ -27,7 +27,7 @@ const INVISIBLE =
   String.raw`\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8`;
 
 /**
- * A non-blank text of a kind (decision 51). Its length is counted in code points, as JSON Schema does, so an emoji counts
+ * A non-blank text of a kind. Its length is counted in code points, as JSON Schema does, so an emoji counts
  * once.
  */
 export function textSchema({ kind, max }: { kind: FieldKind; max: number }) {

@@ -29,7 +29,7 @@ type WithResponse = Socket & { _httpMessage?: { headersSent: boolean } | null };
 
 /**
  * Answers what never became a request (not HTTP, headers too large, too slow) like every other error, and closes the
- * connection. Koa doesn't see it, and Node's own answer has neither a body nor the headers of section 8.2.
+ * connection. Koa doesn't see it, and Node's own answer has neither a body nor the rate-limit headers.
  */
 export function answerUnreadable({ defaultHeaders, clock, metrics }: UnreadableOptions) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {

@@ -50,8 +50,8 @@ const MAX_REPORTED_NUMBERS = 20;
 const MAX_REPORTED_PATH = 1_000;
 
 /**
- * What JSON.parse drops or changes without a word, so that the stored value would differ from what was sent: the first field
- * that an object has twice, or else the numbers that a double doesn't hold (decision 50). Reads the text once.
+ * Finds values that JSON.parse silently drops or changes: the first duplicate field of an object, or else the numbers that
+ * a double can't hold. Reads the text once.
  * @param text well-formed JSON
  */
 export function lossIssues(text: string): ValidationIssue[] {

@@ -11,7 +11,7 @@ export class IndexerUnavailableError extends Error {
   }
 }
 
-/** The subgraph didn't reach the block that a read needs in time (decision 41). */
+/** The subgraph didn't reach the block that a read needs in time. */
 export class IndexerBehindError extends Error {
   override readonly name = "IndexerBehindError";
   readonly network: Network;

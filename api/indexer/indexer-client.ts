@@ -82,7 +82,7 @@ export interface AgentPlace {
 /** Sorts after every wallet, so that a list after this position starts with the next block. */
 export const AFTER_EVERY_WALLET = `0x${"ff".repeat(20)}`;
 
-/** What a network's subgraph knows about one wallet, read at one block. */
+/** One wallet's history in a network's subgraph, read at one block. */
 export interface AgentHistory {
   block: IndexedBlock;
   /** Null for a wallet that has been a party of no escrow. */
@@ -134,7 +134,7 @@ export interface Indexer {
     first: number,
     block: AtBlock,
   ): Promise<SellerVolume[]>;
-  /** What paid a seller in a span (unix seconds, `to` exclusive) after an earlier settlement, oldest first. */
+  /** The settlements that paid a seller in a span (unix seconds, `to` exclusive) after an earlier settlement, oldest first. */
   paidSettlements(
     seller: string,
     span: { from: number; to: number },

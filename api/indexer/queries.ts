@@ -123,7 +123,7 @@ export const FIRST_PAID_QUERY = `query FirstPaid($hash: Bytes!) {
 
 const LATEST_DEALS = `first: $deals, orderBy: settledAt, orderDirection: desc`;
 
-/** What is known about an agent, read at one block: its counts, a page of its score changes and its latest deals. */
+/** An agent's record, read at one block: its counts, a page of its score changes and its latest deals. */
 export const AGENT_RECORD_QUERY = `query AgentRecord(
   $id: ID!, $agent: String!, $before: BigInt!, $first: Int!, $deals: Int!
 ) {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** States of an escrow that exists (specification 3.1). */
+/** States of an escrow that exists. */
 export const ESCROW_STATES = [
   "Funded",
   "Delivered",
@@ -24,11 +24,11 @@ export const ESCROW_EVENT_TYPES = [
 ] as const;
 export type EscrowEventType = (typeof ESCROW_EVENT_TYPES)[number];
 
-/** Outcomes of a dispute (specification 2.6). */
+/** Outcomes of a dispute. */
 export const DISPUTE_OUTCOMES = ["BuyerRefund", "SellerPaid", "Split"] as const;
 export type DisputeOutcome = (typeof DISPUTE_OUTCOMES)[number];
 
-/** Who resolved a dispute (specification 2.6), and how (decision 8). */
+/** Who resolved a dispute, and how. */
 export const RESOLVED_BY = ["system", "admin"] as const;
 export type ResolvedBy = (typeof RESOLVED_BY)[number];
 export const RESOLUTION_METHODS = ["ruling", "agreement", "timeout"] as const;
@@ -132,7 +132,7 @@ export interface UnreadableEvent {
   escrowId: `0x${string}`;
   blockNumber: number;
   blockHash: `0x${string}`;
-  /** What is wrong with it. */
+  /** Why it can't be read. */
   problem: string;
 }
 
@@ -195,7 +195,7 @@ export const agentsAnswer = z.object({ _meta: metaSchema, agents: z.array(agentF
 
 const agentDay = z.object({ day: z.int(), soldCount: z.int(), soldUsd: bigInt, soldFeeUsd: bigInt });
 
-/** What settled for a wallet as seller on one UTC day (days since 1970). USD values have 6 decimals. */
+/** A wallet's settlements as seller on one UTC day (days since 1970). USD values have 6 decimals. */
 export type IndexedAgentDay = z.infer<typeof agentDay>;
 
 export const agentDaysAnswer = z.object({ _meta: metaSchema, agentDays: z.array(agentDay) });
@@ -207,7 +207,7 @@ const sellerVolume = z.object({
   soldUsd: bigInt,
 });
 
-/** What paid a wallet as seller on one UTC day (days since 1970), in USD with 6 decimals. */
+/** A wallet's paid volume as seller on one UTC day (days since 1970), in USD with 6 decimals. */
 export type SellerVolume = z.infer<typeof sellerVolume>;
 
 export const sellerVolumesAnswer = z.object({ agentDays: z.array(sellerVolume) });
@@ -237,7 +237,7 @@ export const hourlyAnswer = z.object({
   other: z.array(hourlySum).default([]),
 });
 
-/** Outcomes that change scores (specification 3.2). */
+/** Outcomes that change scores. */
 export const SCORE_OUTCOMES = ["Released", "BuyerRefund", "SellerPaid", "Split", "Abandonment"] as const;
 
 const scoreChange = z.object({

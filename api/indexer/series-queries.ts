@@ -1,6 +1,6 @@
 /** Hourly sums of the subgraph's series (subgraph/schema/series.graphql). */
 
-/** What an hourly sum counts. */
+/** The quantity that an hourly sum counts. */
 export type HourlyMetric = "volume" | "escrows" | "score";
 
 const HOURS = `interval: hour, first: 1000, orderBy: timestamp, orderDirection: asc`;

@@ -23,9 +23,9 @@ export interface RepeatedStep {
   step: (signal: AbortSignal) => Promise<number>;
   /** First and longest pause after failures in a row, in milliseconds. */
   retry: { minMs: number; maxMs: number };
-  /** What to log when a step has failed, such as "couldn't read the outbox". */
+  /** Log message when a step has failed, such as "couldn't read the outbox". */
   failed: string;
-  /** What to log when a step succeeds after a failure. */
+  /** Log message when a step succeeds after a failure. */
   recovered?: string;
   /** Released at the end and after a failure. The step acquires it. */
   lease?: Pick<Lease, "release">;

@@ -5,7 +5,7 @@ const NETWORK_GROUPS = 4;
 const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /**
- * What counts as one client: an IPv4 address or the /64 network of an IPv6 address, because its owner has all addresses
+ * The client behind an address: an IPv4 address or the /64 network of an IPv6 address, because its owner has all addresses
  * of it. Whatever isn't an address counts as one client.
  * @example clientOf("2001:db8:0:1::7") // "2001:db8:0:1::/64"
  */

@@ -7,7 +7,7 @@ const SAFE_EXPONENT = 250;
 const SHORT_LENGTH = 30;
 
 /**
- * Whether JavaScript writes a number of a JSON text back with the same decimal value (decision 50): `0.1`, `1.0`, `1e2` and
+ * Whether JavaScript writes a number of a JSON text back with the same decimal value: `0.1`, `1.0`, `1e2` and
  * `-0` yes; `12345678901234567891`, `0.10000000000000001`, `1e400` and `1e-400` no. Takes linear time.
  * @param literal a number as JSON writes it
  */

@@ -22,7 +22,7 @@ export type Count<Label extends string> = (labels: Readonly<Record<Label, string
 /** Why a connection was closed before its time: its address had too many, or its client took no answer. */
 const CLOSING_REASONS = ["address", "stalled"] as const;
 
-/** What the service counts, in the form of Prometheus. */
+/** The service's metrics, in the form of Prometheus. */
 export interface Metrics {
   answered(request: AnsweredRequest): void;
   connectionClosed(reason: (typeof CLOSING_REASONS)[number]): void;

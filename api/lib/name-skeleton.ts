@@ -10,7 +10,7 @@ function skeleton(text: string): string {
 }
 
 /**
- * What a name is compared by (decision 51). Names that share one of these texts can be taken for each other. Letters
+ * The texts that a name is compared by. Names that share one of them can be mistaken for each other. Letters
  * count in any case, but a capital may look like a small letter of another kind (I and l), so the case is folded once
  * before and once after the letters are compared.
  */

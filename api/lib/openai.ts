@@ -1,6 +1,6 @@
 import type { ClientOptions } from "openai";
 
-// What isn't given here the client would read from the environment, such as the key of another model.
+// The client reads every option that is missing here from the environment, such as the key of another model.
 const DEFAULTS = {
   organization: null,
   project: null,

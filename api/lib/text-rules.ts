@@ -1,4 +1,4 @@
-// What each kind of text takes (decision 51, docs/texts.md). Everything that a stranger reads is checked here.
+// The rules of each kind of text (docs/texts.md). Everything that a stranger reads is checked here.
 import { toUnicode } from "tr46";
 
 /**
@@ -104,7 +104,7 @@ const TABLE: Readonly<Record<TextKind, Row>> = {
   query: { takeOut: asIs, rules: [noOtherControls, noReordering] },
 };
 
-/** What a text of a kind may not contain, with its place in code points; undefined if there is nothing. */
+/** Describes the first forbidden character of a text, with its position in code points; undefined if there is none. */
 export function textFault(kind: TextKind, text: string): string | undefined {
   if (hasOnlyPlainCharacters(text)) return undefined;
   const row = TABLE[kind];

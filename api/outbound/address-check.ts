@@ -27,8 +27,8 @@ export function isPublicAddress(address: string): boolean {
 const withoutBrackets = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, "$1");
 
 /**
- * The address check of specification section 6 and decision 39. It resolves the name now and requires every address of
- * the answer to be public. If the DNS doesn't answer, or knows no address of the name, it throws, because the name may
+ * Checks that a URL leads to the public internet. It resolves the name now and requires every address of the answer to
+ * be public. If the DNS doesn't answer, or knows no address of the name, it throws, because the name may
  * resolve a moment later.
  * @param allowedPrivateHosts names and addresses from WEBHOOK_ALLOW_PRIVATE_HOSTS: a name is allowed regardless of what
  *   it resolves to, and an address regardless of the name that resolves to it

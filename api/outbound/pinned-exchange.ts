@@ -20,16 +20,16 @@ export interface PinnedRequest {
 
 /** Bytes of all interim answers, and of the final one's head. */
 const MAX_HEAD_BYTES = 16 * 1024;
-/** What a status line has beside its text: `HTTP/1.1 103 `, its line break, and the empty line at the head's end. */
+/** Bytes of a status line beside its text: `HTTP/1.1 103 `, its line break, and the empty line at the head's end. */
 const STATUS_LINE_BYTES = 17;
-/** What the name or the value of a header has beside it: `: ` or a line break. */
+/** Bytes beside the name or the value of a header: `: ` or a line break. */
 const HEADER_PART_BYTES = 2;
 const TOO_LONG = `no answer within ${MAX_HEAD_BYTES} bytes`;
 const UNASKED_PROTOCOL = "the server switches to a protocol that nobody asked for";
 
 /**
  * A lookup that returns only the checked addresses, so it doesn't matter if the name resolves to something else a
- * moment later (specification 9, DNS rebinding). TLS still verifies the certificate against the name.
+ * moment later (DNS rebinding). TLS still verifies the certificate against the name.
  */
 function pinnedLookup(addresses: readonly ResolvedAddress[]): LookupFunction {
   return (_hostname, options, callback) => {

@@ -1,6 +1,6 @@
 import type { MarketFees } from "../sending-chain.ts";
 
-/** What a transaction offers, in wei per unit of gas. */
+/** The fees that a transaction offers, in wei per unit of gas. */
 export interface Offer {
   maxFeePerGas: bigint;
   maxPriorityFeePerGas: bigint;
@@ -20,7 +20,7 @@ export function gasLimit(estimate: bigint, reverts = 0): bigint {
 /** Covers six full blocks in a row: a full block raises the base fee by an eighth. */
 const BASE_FEE_ROOM = 2n;
 
-/** What a new transaction offers at the market's fees. */
+/** The offer of a new transaction at the market's fees. */
 export function firstOffer({ baseFee, priorityFee }: MarketFees): Offer {
   return { maxFeePerGas: BASE_FEE_ROOM * baseFee + priorityFee, maxPriorityFeePerGas: priorityFee };
 }
@@ -36,7 +36,7 @@ const raised = (fee: bigint): bigint => (fee * 9n + 7n) / 8n + (fee === 0n ? 1n 
 const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 /**
- * What a replacement of a transaction offers: both fees at least 12.5% more, or the market's if that is higher.
+ * The offer of a replacement transaction: both fees at least 12.5% more, or the market's if that is higher.
  * @param multiple the highest multiple of the market's fees that may be offered
  * @returns undefined if that exceeds the cap
  */

@@ -1,4 +1,4 @@
-/** What can be in the way of any transaction. */
+/** The problems that can block any transaction. */
 export const SENDING_PROBLEMS = [
   /** This service has no key for it on the network, or not the one that signed before. */
   "no_key",
@@ -25,14 +25,14 @@ export type Obstacle<P extends string = string> =
   /** The chain has what the call is for. */
   | { kind: "done" };
 
-/** What nodes say that have the transaction already. It is sent then. */
+/** Matches nodes' answers if they already have the transaction. It counts as sent. */
 const KNOWN = /\balready ?known|already imported|\bknown transaction/i;
-/** What nodes say if another transaction has the nonce, in a block or waiting for one. */
+/** Matches nodes' answers if another transaction has the nonce, mined or pending. */
 const NONCE_TAKEN = /nonce too low|replacement transaction underpriced/i;
-/** Further answers that the chain explains at the next look. Nodes word them differently. */
+/** Matches other refusals that the next look at the chain explains. Nodes word them differently. */
 const EXPECTED_REFUSALS = /underpriced|below base fee|less than block base fee/i;
 
-/** What a node's refusal of a signed transaction means. */
+/** The meaning of a node's refusal of a signed transaction. */
 export type RefusalMeaning = "known" | "nonce_taken" | "expected" | "other";
 
 /** Reads a node's refusal of a signed transaction. */

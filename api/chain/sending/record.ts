@@ -36,7 +36,7 @@ export interface Unseen {
   sends: number;
   /** When it may be sent again. */
   nextAt: Date;
-  /** What the node said last; null if it took it. */
+  /** The node's last refusal; null if it accepted the transaction. */
   refusal: string | null;
 }
 
@@ -131,7 +131,7 @@ export function sendingFields(problems: readonly string[]) {
 
 /** Adds the indexes that every sender reads by. `lane`: the field that a network's records are divided by, if any. */
 export function addSendingIndexes<R extends SendingRecord>(schema: Schema<R>, lane?: keyof R & string): void {
-  // What is due.
+  // For the records that are due.
   schema.index(
     { network: 1, ...(lane === undefined ? {} : { [lane]: 1 }), inFlight: 1, dueAt: 1 },
     { partialFilterExpression: { dueAt: { $exists: true } } },
@@ -141,16 +141,16 @@ export function addSendingIndexes<R extends SendingRecord>(schema: Schema<R>, la
     { network: 1, from: 1, nonce: 1 },
     { unique: true, partialFilterExpression: { nonce: { $exists: true } } },
   );
-  // What a key has in flight.
+  // For a key's records in flight.
   schema.index(
     { network: 1, from: 1, nonce: 1, state: 1 },
     { partialFilterExpression: { inFlight: true }, name: "in_flight" },
   );
-  // What waits, by network and problem.
+  // For the waiting records, by network and problem.
   schema.index({ network: 1, state: 1, problem: 1, queuedAt: 1 });
 }
 
-/** What a record has when nothing has been signed for it. */
+/** Fields of a record before anything is signed for it. */
 export function queuedFields(at: Date) {
   return {
     ...({ state: "queued", problem: null, detail: null, since: at, queuedAt: at, dueAt: at, failures: 0 } as const),

@@ -40,7 +40,7 @@ const NOT_IN_POOL: SendingProblem = "not_in_pool";
 /** Times that a nonce is allocated again because another process took it. */
 const ALLOCATIONS = 5;
 
-/** What happened to a transaction whose nonce may be used. */
+/** A record with a signed transaction: its wallet and nonce are set. */
 type Flight<R extends SendingRecord> = R & Required<Pick<SendingRecord, "from" | "nonce">>;
 
 type Mined = Extract<ReceiptLookup, { status: "mined" }>["receipt"];

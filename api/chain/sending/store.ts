@@ -135,7 +135,7 @@ export function createSendingStore<R extends SendingRecord>(
     hasInFlightAbove: async ({ network, from }: WalletOf, nonce: number) =>
       (await model.exists({ network, from, inFlight: true, nonce: { $gt: nonce } })) !== null,
 
-    /** What a network's records that aren't on chain wait for, for readiness and metrics. */
+    /** A network's records that aren't on chain, by what they wait for. For readiness and metrics. */
     async waiting(network: Network): Promise<Waiting> {
       const groups = await model.aggregate<{ _id: string | null; count: number; oldest: Date }>([
         { $match: { network, state: { $in: [...WAITING_STATES] } } },

@@ -14,7 +14,7 @@ export interface Conclusion {
   isOurs: boolean;
 }
 
-/** What an attempt may cost at most, at the chain's time of a head. */
+/** The maximum cost of an attempt, at a head's chain time. */
 export interface Cost {
   wei: bigint;
   raw: Hex;
@@ -43,20 +43,20 @@ export class BudgetSpentError extends Error {
   }
 }
 
-/** What a sender must know about the calls of a feature. */
+/** A feature's calls, as a sender handles them. */
 export interface Work<R extends SendingRecord> {
-  /** What a record is called in the log, and the facts that name it. */
+  /** The record's noun in the log, and the facts that identify it. */
   noun: string;
   factsOf(record: R): Readonly<Record<string, unknown>>;
   /** The wallet that may sign; undefined where this service has no key. */
   signerOf(record: R): TransactionSigner | undefined;
   callOf(record: R): { to: Address; data: Hex };
   /**
-   * What keeps the call from the chain at the latest block or at another one. `from` is the wallet that would send it;
+   * The obstacle to the call at the latest block or at another one. `from` is the wallet that would send it;
    * without one only the state of the chain counts.
    */
   obstacle(record: R, at: { from?: Address | undefined; blockNumber?: number }): Promise<Obstacle | undefined>;
-  /** What a failed estimate says. */
+  /** The obstacle behind a failed estimate. */
   obstacleOf(record: R, revert: { name: string; args: readonly unknown[] }): Obstacle;
   /** The event that ended the work, if it is among the latest blocks. */
   findConclusion(record: R, head: number): Promise<Conclusion | undefined>;

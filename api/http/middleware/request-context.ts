@@ -7,7 +7,7 @@ import type { Metrics } from "../../lib/metrics.ts";
 import { ClientGoneError } from "../../lib/stopping.ts";
 import { ApiError } from "../errors.ts";
 
-/** What the middleware keeps about a request. */
+/** The middleware's state of a request. */
 export interface RequestState {
   requestId: string;
   log: Logger;
@@ -37,7 +37,7 @@ export interface RequestContextOptions {
 
 /**
  * Gives each request an id (the client's `X-Request-Id` if it is well-formed), logs one line when the request has been
- * answered, and turns every error into the envelope of decision 33.
+ * answered, and turns every error into the error envelope.
  */
 export function requestContext(options: RequestContextOptions): Middleware<RequestState> {
   const { log, clock, translate, metrics, defaultHeaders } = options;

@@ -17,7 +17,7 @@ export interface KeyedRequest {
   fingerprint: string;
 }
 
-/** What is known about a key when a request presents it. */
+/** The state of a key when a request presents it. */
 export type Claim =
   /** This request runs. `finish` or `release` must follow; until then `renew` keeps others from running it. */
   | { state: "claimed"; beginning: Beginning; owner: string }
@@ -49,7 +49,7 @@ const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 400;
 
 /**
- * Answers the repeat of a request with the answer of the first (decision 43), except on routes without a rate limit and on those
+ * Answers the repeat of a request with the answer of the first, except on routes without a rate limit and on those
  * that only read. A key is scoped to API key and route; where anyone may call without one also to the body, so that strangers can't use up
  * each other's keys. Only final answers are kept: what the route declares provisional and every error run again, as the same
  * operation.

@@ -32,7 +32,7 @@ export interface RequestSignatureOptions {
 const NONCE = /^[\x21-\x7e]{8,128}$/;
 
 /**
- * Requires an RFC 9421 signature of the caller's wallet on every request with an API key (decision 42). The signature is
+ * Requires an RFC 9421 signature of the caller's wallet on every request with an API key. The signature is
  * an EIP-191 signature of the signature base, `keyid` is `erc8128:<chain id>:<wallet>`. It covers the method, the whole
  * address and the digest of the body (RFC 9530), is at most 5 minutes old, and has a nonce that works once.
  */

@@ -8,7 +8,7 @@ export interface PaymentGate {
 }
 
 /**
- * Asks for a payment where the budget is exhausted, and for a prepaid pack (section 8.3, decisions 36 and 46). It comes
+ * Asks for a payment where the budget is exhausted, and for a prepaid pack. It comes
  * directly before the handler: what is refused before is never paid for. A proof on a call that costs nothing is neither
  * verified nor spent.
  * @param drainEnd no call with a proof goes on after it

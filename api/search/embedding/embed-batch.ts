@@ -9,13 +9,13 @@ interface PendingText<Item> {
   spender?: string;
 }
 
-/** What a text belongs to, with its vector. */
+/** The item that a text belongs to, with its vector. */
 export interface Embedded<Item> {
   item: Item;
   vector: Float32Array;
 }
 
-/** What came of a batch. */
+/** The result of a batch. */
 interface EmbeddedBatch<Item> {
   embedded: Embedded<Item>[];
   /** Those whose agents have no tokens left. */

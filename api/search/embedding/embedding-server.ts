@@ -5,11 +5,11 @@ import type { EmbeddingProvider } from "../../config/embeddings.ts";
 import { openAI } from "../../lib/openai.ts";
 import { untilAborted } from "../../lib/stopping.ts";
 
-/** What a request has given. */
+/** The result of a request. */
 export interface ServerAnswer {
   /** Unit vectors, in the order of the texts. */
   vectors: Float32Array[];
-  /** What the server says that it has charged; undefined if it doesn't. */
+  /** The tokens that the server reports as charged; undefined without a report. */
   tokens: number | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface EmbeddingServer {
   embed(texts: readonly string[], timeoutMs: number, signal: AbortSignal): Promise<ServerAnswer>;
 }
 
-/** What of an answer is read. Compatible servers leave out the rest. */
+/** The parts of an answer that are read. Compatible servers leave out the rest. */
 const answerSchema = z.object({
   data: z.array(z.object({ index: z.int().nonnegative(), embedding: z.array(z.number()) })),
   usage: z.object({ prompt_tokens: z.int().nonnegative() }).optional().catch(undefined),

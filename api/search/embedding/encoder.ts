@@ -10,7 +10,7 @@ export interface Encoding {
   knownWordShare: number;
 }
 
-/** What a text is embedded for. The encoder in this process doesn't need to know. */
+/** The purpose of an embedding. The encoder in this process ignores it. */
 export interface EncodeOptions {
   /** A `document` is stored, and may be embedded again by another process; a `query` is forgotten soon. Default `document`. */
   as?: "query" | "document";

@@ -21,7 +21,7 @@ export interface EncoderState {
   server: {
     /** False from a request of this process that failed for good until its next answer. */
     answers: boolean;
-    /** What this UTC day's requests of all processes have cost and may still cost. */
+    /** Tokens that all processes have spent and reserved on this UTC day. */
     tokensToday: number;
     dailyTokens: number;
   } | null;
@@ -42,7 +42,7 @@ export interface Encoders {
   close(): Promise<void>;
 }
 
-/** What encoders are made from. */
+/** Options for making encoders. */
 export interface EncodersOptions {
   connection: Connection;
   /** Undefined for the embedded encoder alone. */

@@ -16,7 +16,7 @@ export interface CachedVectorRecord {
   expiresAt: Date;
 }
 
-/** What embedding has cost, and may still cost, in a UTC day: everybody's texts, or those of one agent. */
+/** Tokens spent and reserved in a UTC day: for everybody's texts, or for those of one agent. */
 export interface EmbeddingSpendingRecord {
   /** `2026-11-23`, or `2026-11-23|<SHA-256 of an agent's id, or of that and |query>` */
   _id: string;

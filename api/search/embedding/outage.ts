@@ -2,7 +2,7 @@ import type { Logger } from "../../lib/logger.ts";
 import { pauseAfter } from "../../lib/retry.ts";
 import type { EmbeddingServerError } from "./embedding-server.ts";
 
-/** What a process knows about failures of the server. */
+/** A process's record of server failures. */
 export interface Outage {
   /** Whether nothing may be sent at the moment. */
   isPausing(): boolean;

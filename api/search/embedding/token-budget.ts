@@ -11,7 +11,7 @@ export interface Reservation {
   settle(tokens: number): Promise<void>;
 }
 
-/** What tokens are spent on: agents' private documents, or queries and listings, which a part of each day is kept for. */
+/** The use of tokens: agents' private documents, or queries and listings, which a part of each day is kept for. */
 export type TokenUse = "private" | "other";
 
 /** The tokens of a UTC day, for all processes together. */
@@ -25,7 +25,7 @@ export interface TokenBudget {
   reserveShare(payer: string, tokens: number): Promise<Reservation | undefined>;
   /** Whether this process was refused so many tokens of the payer's share a moment ago. */
   isShareSpent(payer: string, tokens: number): boolean;
-  /** What this day's requests have cost and may still cost. */
+  /** Tokens spent and reserved on this UTC day. */
   spentToday(): Promise<number>;
 }
 
@@ -83,7 +83,7 @@ export function createTokenBudget({
   function noteRefusal(key: string, tokens: number): void {
     const at = performance.now();
     const known = refusals.get(key);
-    // What is too much stays so when more is refused.
+    // The smallest refused amount counts: refusing a larger one doesn't free it.
     const least = known === undefined || known.until < at ? tokens : Math.min(known.tokens, tokens);
     refusals.delete(key);
     refusals.set(key, { tokens: least, until: at + REFUSED_MS });

@@ -5,7 +5,7 @@ import type { Model } from "mongoose";
 import type { CachedVectorRecord } from "./model.ts";
 import { fromBytes, toBytes } from "./vectors.ts";
 
-/** What the cache says about texts, by their hashes. */
+/** The cache's entries for texts, by their hashes. */
 export interface CacheView {
   vectors: ReadonlyMap<string, Float32Array>;
   /** Texts that the server refuses. */

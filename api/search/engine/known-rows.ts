@@ -15,7 +15,7 @@ export interface KnownRow<Document> {
   vector: Float32Array | null;
 }
 
-/** What a query of the engine has found. */
+/** The rows that a query of the engine has found. */
 export interface FoundRows<Document> {
   /** By the row's id. A row that was replaced, moved or removed before it could be read is missing. */
   rows: Map<bigint, KnownRow<Document>>;
@@ -38,7 +38,7 @@ export interface KnownRows {
 export interface RowBounds {
   /** The rows of a larger table aren't remembered. */
   mostRows: number;
-  /** What they may take in memory, as far as that can be estimated. */
+  /** Maximum memory of the rows in bytes, as an estimate. */
   mostBytes: number;
 }
 

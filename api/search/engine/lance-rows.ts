@@ -74,10 +74,10 @@ export async function rowsOf<Document extends { id: string }>(
   return makeArrowTable(rows, { schema });
 }
 
-/** What the engine adds to the rows that a query finds: how far the vectors are apart, or BM25. */
+/** The column that the engine adds to found rows: the vector distance, or the BM25 score. */
 export type Measure = "_distance" | "_score";
 
-/** What a table stores in a row. */
+/** A row as a table stores it. */
 export interface StoredRow {
   /** The row's own id. The engine gives it for nothing, while the document's costs as much as any other column. */
   id: bigint;

@@ -36,7 +36,7 @@ export interface TableWithRows {
   wholeUpTo: number;
 }
 
-/** What a search asks the engine for. */
+/** A search's request to the engine. */
 interface Wanted {
   query: SearchQuery;
   condition: string | undefined;
@@ -78,7 +78,7 @@ export async function searchTable<Document extends { id: string }, Filter>(
   return [...matches.values()].sort(byRelevance).slice(0, limit);
 }
 
-/** What meaning and words find. */
+/** Finds documents by meaning and by words. */
 async function findAll<Document extends { id: string }>(
   source: TableWithRows,
   format: TableFormat<Document, never>,

@@ -15,7 +15,7 @@ export interface Match<Document> {
   document: Document;
   /** How well its text answers the query, 0 to 1: the sum of the parts, at most 1. */
   relevance: number;
-  /** What meaning and matching words add to the relevance. Neither is negative. */
+  /** The shares of meaning and matching words in the relevance. Neither is negative. */
   parts: { meaning: number; words: number };
   /** The document's vector as it was put, for a caller that compares documents with each other. */
   vector: Float32Array | null;

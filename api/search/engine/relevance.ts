@@ -34,11 +34,11 @@ export const EVEN_WORD_SCORE = HALF_WORD_SCORE;
 /** For a document that shares no word with the query. */
 export const NO_WORDS: WordMatch = { score: 0, coverage: 0 };
 
-/** What makes a document relevant. */
+/** The parts of a document's relevance. */
 export interface RelevanceParts {
   /** Cosine of query and document; 0 if it is negative, or for a document that hasn't been embedded yet. */
   meaning: number;
-  /** What the words that match add. */
+  /** The share of the matching words. */
   words: number;
 }
 

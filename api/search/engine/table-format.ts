@@ -16,8 +16,8 @@ export interface TableFormat<Document extends { id: string }, Filter> {
   /** The text whose words are searched. What is in it twice counts twice. */
   wordsOf(document: Document): string;
   /**
-   * What a word counts that query and document share: the more, the rarer it is among all documents; or each the same. If the
-   * documents are several owners', rarity would tell one of them what is in the others' documents.
+   * The weight of a word that query and document share: higher for rarer words, or the same for all. If the documents have
+   * several owners, rarity would reveal to one what the others' documents contain.
    */
   wordScore: "rarity" | "same";
   /**

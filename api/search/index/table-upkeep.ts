@@ -60,7 +60,7 @@ export function createTableUpkeep(deps: TableUpkeepDeps): TableUpkeep {
     return isIdle && written.writes > 0 && (await table.count()) < SOON_TIDIED_BELOW;
   }
 
-  /** That takes seconds for a million documents. */
+  /** Takes seconds for a million documents. */
   async function tidy(): Promise<void> {
     try {
       await table.tidy();
