@@ -1,6 +1,6 @@
 /** The networks that the contracts are deployed on, and the external contracts that they use there. */
 
-/** Settlement networks (specification section 1). */
+/** Settlement networks. */
 export type SettlementNetwork = "base-sepolia" | "base";
 
 /** A token that escrows may use. */
@@ -79,7 +79,7 @@ export interface DeployTarget {
   settlement: SettlementNetwork;
   /** True for a local chain, which gets the tokens at the live addresses. */
   local: boolean;
-  /** True where the owner must be a timelock under a multisig (decision 14). */
+  /** True where the owner must be a timelock under a multisig. */
   timelocked: boolean;
 }
 

@@ -156,7 +156,7 @@ async function openStack(name: string, only: string[] | undefined): Promise<Test
   }
 }
 
-/** What else runs beside contract tests. */
+/** Options of a run beside contract tests. */
 interface Beside {
   /** Other tests: the output is shown in the end instead of as it comes. */
   capture: boolean;

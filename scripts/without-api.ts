@@ -41,7 +41,7 @@ const chosen = ENDINGS.filter(({ name }) => values.ending?.includes(name) ?? tru
 
 const scoreAbi = parseAbi(["function scoreOf(address agent) view returns (int256)"]);
 
-/** What the node says, to compare the subgraph with. */
+/** Reads from the node, to compare with the subgraph. */
 function chainOf({ rpcUrl, score }: NetworkFacts) {
   const client = createPublicClient({ transport: http(rpcUrl) });
   return {

@@ -24,10 +24,10 @@ const solc = require("solc") as { compile: (input: string) => string };
 /** The implementations with a baseline. */
 export const UPGRADEABLE_CONTRACTS = ["EscrowV2", "ScoreV2", "ResolverV2"] as const;
 
-/** What the compiler reports about an implementation. */
+/** The compiler's report about an implementation. */
 export interface ImplementationReport {
   layout: StorageLayout;
-  /** What makes the implementation unsafe behind a proxy (constructor, delegatecall, immutables …), or null. */
+  /** Why the implementation is unsafe behind a proxy (constructor, delegatecall, immutables …), or null. */
   unsafe: string | null;
 }
 

@@ -18,7 +18,7 @@ const ROLE_VARIABLES = {
   adminResolver: "ADMIN_RESOLVER_ADDRESS",
 } as const;
 
-/** What determines the role holders. */
+/** The inputs that determine the role holders. */
 export interface RoleOptions {
   target: DeployTarget;
   deployer: Signer;
@@ -32,7 +32,7 @@ export interface RoleOptions {
 /**
  * Resolves who holds which role. On `base` the owner is a 48-hour timelock under the multisig `MULTISIG_ADDRESS`; this
  * creates the timelock when it doesn't exist yet. Rejects a plain wallet as the multisig, including one that delegates
- * to a contract (decision 14).
+ * to a contract.
  */
 export async function resolveRoles(
   options: RoleOptions,

@@ -33,7 +33,7 @@ export interface UpgradeRun {
   log: (line: string) => void;
 }
 
-/** What the run did or would do for one contract. */
+/** The step that the run took or would take for one contract. */
 export interface UpgradeStep {
   contract: ContractKey;
   implementation: string;

@@ -19,7 +19,7 @@ export const BYTECODES: Record<ContractKey, string> = {
 /** Which of its creations MarketplaceDeployment makes each implementation. */
 const CREATION_NONCES: Record<ContractKey, number> = { escrow: 1, score: 2, resolver: 3 };
 
-/** What an implementation's constructor takes: the proxies of the others, which only an upgrade changes. */
+/** The constructor arguments of an implementation: the proxies of the others, which only an upgrade changes. */
 export function constructorArgsOf({ contracts, mainToken }: Deployment, key: ContractKey): string[] {
   const { escrow, score, resolver } = contracts;
   return key === "escrow" ? [score.proxy, resolver.proxy, mainToken] : [escrow.proxy];

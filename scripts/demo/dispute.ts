@@ -4,7 +4,7 @@ import type { Agent, Deal, Ruling } from "../../sdk/src/index.ts";
 import { type DealParties, noting, signedWebhook } from "./deal.ts";
 import type { Narrator } from "./narrator.ts";
 
-/** What the parties agree on: a schema and a check that code evaluates. */
+/** The agreed criteria: a schema and a check that code evaluates. */
 const CRITERIA = {
   schema: { type: "object", required: ["summary", "risks"], properties: { risks: { type: "array", minItems: 2 } } },
   checks: ["cel: words(result.summary) >= 4"],

@@ -13,7 +13,7 @@ export interface ReceivedWebhook<Body = WebhookEvent> {
   body: Body | undefined;
   /** Arrival in milliseconds since 1970. */
   at: number;
-  /** What it was answered with; undefined while it is unanswered. */
+  /** The status of the answer; undefined while it is unanswered. */
   status?: number;
 }
 

@@ -8,7 +8,7 @@ import { ROOT, SCRIPTS } from "./paths.ts";
 import type { StackSecrets } from "./secrets.ts";
 import type { ServiceDefinition } from "./supervisor.ts";
 
-/** What the API and its worker need to know about the stack. */
+/** The stack's facts that the API and its worker need. */
 export interface ApiOptions {
   readonly port: number;
   readonly mongodbUri: string;
@@ -97,7 +97,7 @@ function apiEnvironment(options: ApiOptions, env: Environment): Record<string, s
 /** Account of the local chains that ends deals. No role and no test uses it. */
 const KEEPER_ACCOUNT = 10;
 
-/** On the local stack a dispute is ruled while you watch (decision 26). */
+/** On the local stack a dispute is ruled while you watch. */
 const EVIDENCE_SECONDS = "5";
 
 /** Disputes are ruled on the local stack, by keys that are public there. */

@@ -11,7 +11,7 @@ import { HARDHAT_NETWORKS } from "./networks.ts";
 import { CACHE_DIR, CONTRACTS, ROOT, SCRIPTS } from "./paths.ts";
 import type { RunJob } from "./supervisor.ts";
 
-/** What a step did: "done", or "unchanged" when there was nothing to do. */
+/** The result of a step: "done", or "unchanged" when there was nothing to do. */
 export type StepResult = "done" | "unchanged";
 
 /**

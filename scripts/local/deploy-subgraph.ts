@@ -95,7 +95,7 @@ function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
-/** What a user can act on; a failed command has it in its output. */
+/** The message for the user. A failed command has it in its output. */
 function messageOf(error: unknown): string {
   if (error instanceof SubgraphAdminError) return error.message;
   const { stderr } = error as { stderr?: string };

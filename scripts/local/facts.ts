@@ -16,7 +16,7 @@ export interface TestAccount {
   readonly privateKey: string;
 }
 
-/** What programs need to know about one network of a stack. */
+/** The facts about one network of a stack, for programs. */
 export interface NetworkFacts {
   readonly rpcUrl: string;
   readonly chainId: number;
@@ -28,7 +28,7 @@ export interface NetworkFacts {
   readonly subgraphUrl?: string;
 }
 
-/** What programs need to know about a running stack, without services that weren't started. In `<dir>/stack.json`. */
+/** The facts about a running stack, in `<dir>/stack.json`, for programs. Services that weren't started are left out. */
 export interface StackFacts {
   readonly api?: string;
   readonly apiDocs?: string;

@@ -16,7 +16,7 @@ const DUMMY_PATIENCE_MS = 10_000;
 /** Postgres error codes for a missing table or schema. */
 const UNDEFINED_TABLE = "42P01";
 
-/** What one graph-node needs to serve one network. */
+/** Options of a graph-node that serves one network. */
 export interface GraphNodeOptions {
   readonly network: NetworkName;
   readonly ports: GraphPorts;

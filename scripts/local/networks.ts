@@ -1,4 +1,4 @@
-/** The networks that the service settles on (specification section 1). */
+/** The networks that the service settles on. */
 export const NETWORKS = ["base-sepolia", "base"] as const;
 
 /** A settlement network. */

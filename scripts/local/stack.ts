@@ -24,7 +24,7 @@ import type { StackPorts } from "./stack-ports.ts";
 import { compileSubgraph, renderDummySubgraph, renderSubgraph } from "./subgraph-build.ts";
 import { StackStoppedError, Supervisor } from "./supervisor.ts";
 
-/** What to start and where. */
+/** The services to start, and where. */
 export interface StackOptions {
   /** Holds all data, logs and facts of the stack. */
   readonly dir: string;
@@ -64,7 +64,7 @@ export interface Stack {
 /** When to report a slow step for the first time, and how often after that. */
 const FIRST_TOLD_MS = 3_000;
 const STILL_AT_WORK_MS = 10_000;
-/** What `--fresh` removes from a stack's directory. The logs stay. */
+/** Files and folders that `--fresh` removes from a stack's directory. The logs stay. */
 const DATA = ["chains", "deployments", "mongo", "postgres", "search", "subgraph", "secrets.json", "stack.json"];
 
 /**
@@ -109,7 +109,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-/** What a start works with. */
+/** The parts that a start works with. */
 interface StartOptions {
   readonly supervisor: Supervisor;
   readonly services: ReadonlySet<Service>;

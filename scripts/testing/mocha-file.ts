@@ -11,12 +11,12 @@ export interface FileOutcome {
   file: string;
   /** One for each test, and a failed one if the process died, hung or ran no test. */
   results: TestResult[];
-  /** What it printed. */
+  /** The output. */
   output: string;
   seconds: number;
 }
 
-/** What a test file runs with. */
+/** The options of a test file's run. */
 export interface FileRun {
   stage: string;
   file: string;

@@ -47,7 +47,7 @@ export function replaceResults(stage: string, testFile: string, results: readonl
   writeFileSync(resultsFile(stage), [...kept, ...results].map((result) => `${JSON.stringify(result)}\n`).join(""));
 }
 
-/** What a runner has written. */
+/** A runner's record. */
 export interface Recorded {
   results: TestResult[];
   /** The test or hook that was running when the process died. */

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 /** How a command ended. */
 export interface Outcome {
   code: number;
-  /** What it printed if `capture` was set, else empty. */
+  /** The output if `capture` was set, else empty. */
   output: string;
   seconds: number;
 }

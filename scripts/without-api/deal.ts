@@ -21,11 +21,11 @@ export interface Parties {
 /** 1 USDC in token units. */
 export const PRICE = 1_000_000n;
 const DELIVERY_SECONDS = 3_600n;
-/** The shortest that the contract allows (specification 3.2). */
+/** The shortest that the contract allows. */
 const DISPUTE_WINDOW_SECONDS = 300n;
 const ABANDONMENT_GRACE_SECONDS = 3_600n;
 
-/** What both agreed on. They exchange it in any way they like: the chain has only its hash. */
+/** The agreed criteria. The parties exchange it in any way they like: the chain has only its hash. */
 const AGREED = {
   title: "Summary",
   description: "A summary of three words",

@@ -18,7 +18,7 @@ export interface Ending {
   settle: (deal: BareDeal) => Promise<void>;
 }
 
-/** After this, a dispute without a ruling may be divided in half (decision 8). */
+/** After this, a dispute without a ruling may be divided in half. */
 const RULING_SECONDS = 30n * 86_400n;
 const AGREED_PERCENT = 40;
 const AGREEMENT_SECONDS = 3_600n;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Hex } from "viem";
 
-/** What the subgraph says of an escrow. Amounts are token units in decimal digits. */
+/** An escrow in the subgraph. Amounts are token units in decimal digits. */
 export interface IndexedEscrow {
   state: string;
   seller: { id: string };

@@ -2,7 +2,7 @@
 export interface Accepted {
   /** Name of slither's detector. */
   check: string;
-  /** What the finding's first sentence must contain: contract and function. */
+  /** Matches the finding's first sentence: contract and function. */
   where: RegExp;
   reason: string;
 }

@@ -46,7 +46,7 @@ interface FileCount {
   outcomes: number;
   outcomesHit: number;
 }
-/** What no test reached. */
+/** Code that no test reached. */
 interface Gap {
   file: string;
   line: number;

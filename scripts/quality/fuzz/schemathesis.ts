@@ -10,7 +10,7 @@ const WORK = join(".local", "fuzz");
 const VENV = join(WORK, "venv");
 const ROOM = fileURLToPath(new URL(".", import.meta.url));
 
-/** What the hooks use: keys and the ids of records that exist. */
+/** Facts for the hooks: keys and the ids of existing records. */
 export interface FuzzFacts {
   key: string;
   /** Of another agent. A call may revoke it. */
@@ -22,7 +22,7 @@ export interface FuzzFacts {
   ids: Readonly<Record<string, string>>;
 }
 
-/** What to run. */
+/** Options of a run. */
 export interface FuzzOptions {
   /** Base URL of the API. */
   url: string;
@@ -34,7 +34,7 @@ export interface FuzzOptions {
   only: string | undefined;
 }
 
-/** What a run found. */
+/** The report of a run. */
 export interface FuzzReport {
   operations: number;
   cases: number;

@@ -1,4 +1,4 @@
-// What the mutation runs share: copies of the project, verdicts that outlive an interruption, and the report.
+// The shared parts of the mutation runs: copies of the project, verdicts that outlive an interruption, and the report.
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -34,7 +34,7 @@ export interface Campaign<M extends Mutant> {
   home: string;
   /** Folder of the sources that get the faults. */
   root: string;
-  /** What a copy contains, where it exists; packages are linked. */
+  /** Paths that are copied where they exist; packages are linked. */
   copied: readonly string[];
   /** Globs of the files that the verdict on a fault depends on. */
   sourcesOf: (mutant: M) => readonly string[];

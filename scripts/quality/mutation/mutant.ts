@@ -1,6 +1,6 @@
 /** One small fault in one file. */
 export interface Mutant {
-  /** What the fault does. */
+  /** A description of the fault. */
   fault: string;
   /** Path under the folder of the sources. */
   file: string;

@@ -41,7 +41,7 @@ const AREAS = [
   ["score", "ScoreV2.sol"],
   ["administration", "EscrowAdministration.sol"],
 ] as const;
-/** What the unit tests deploy of ours: ten seconds to compile, where everything with the Solidity tests takes sixty. */
+/** The contracts that the unit tests deploy. They compile in ten seconds; everything with the Solidity tests takes sixty. */
 const DEPLOYED = ["EscrowV2", "ScoreV2", "ResolverV2", "MarketplaceDeployment", "mocks/ConstantsReader"].map(
   (contract) => `contracts/${contract}.sol`,
 );
@@ -104,7 +104,7 @@ function firstFailure(output: string, kind: string): string {
   return `${kind}: ${line.replace(/^\s+1\) /, "").trim()}`;
 }
 
-/** What fails of the Solidity tests without a fault: nothing, unless they are broken. */
+/** The Solidity tests that fail without a fault: none, unless they are broken. */
 let solidityWithoutFault: ReturnType<typeof findBySolidity> | undefined;
 
 const areAllFound = await runCampaign(

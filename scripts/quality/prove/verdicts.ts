@@ -1,4 +1,4 @@
-// What the results of halmos mean for a run: a proof must pass, and a control must be refuted.
+// Interprets the results of halmos: a proof must pass, and a control must be refuted.
 
 /** The exit codes of a test in halmos's JSON. */
 const PASSED = 0;
