@@ -2,9 +2,9 @@ import type { RouteDefinition } from "../http/define-route.ts";
 import type { BackgroundLoop } from "../jobs/background-loop.ts";
 import type { JobDefinition } from "../jobs/define-job.ts";
 
-/** What a feature gives to the application. Any further fields are for other features to use. */
+/** The parts of a feature that the application uses. Any further fields are for other features. */
 export interface FeatureParts {
-  /** What the handlers of its routes get, by name. */
+  /** Services for the handlers of its routes, by name. */
   services: object;
   /** Run by the worker. */
   jobs?: readonly JobDefinition<never>[];

@@ -6,7 +6,7 @@ import type { KyaLevel } from "../../config/constants.ts";
 /** A KYA level in a request or an answer. */
 export const kyaLevelSchema = z.literal(KYA_LEVELS);
 
-/** The KYA status of an agent in answers (specification 2.8). */
+/** The KYA status of an agent in answers. */
 export const kyaOutput = z
   .object({
     level: kyaLevelSchema,

@@ -4,23 +4,23 @@ import type { Connection, Model } from "mongoose";
 import { KYA_LEVELS, NETWORKS } from "../../config/constants.ts";
 import type { KyaLevel, Network } from "../../config/constants.ts";
 
-/** A registered agent (specification 2.5, decision 20). */
+/** A registered agent. */
 export interface AgentRecord {
   /** Agent id, `agt_…`. */
   _id: string;
   agentName: string;
   /** The name as the registry compares and sorts it: `nameKeyOf(agentName)`. */
   nameKey: string;
-  /** What the name is compared by: `nameSkeletons(agentName)`. */
+  /** Keys for finding similar names: `nameSkeletons(agentName)`. */
   nameSkeletons: string[];
   description: string | null;
   /** Checksum form. */
   walletAddress: `0x${string}`;
-  /** Lower-case form of the wallet: one wallet is one agent (decision 21). */
+  /** Lower-case form of the wallet: one wallet is one agent. */
   walletKey: string;
   /** Uncompressed secp256k1 key, `0x04…`. */
   publicKey: `0x${string}`;
-  /** Know Your Agent level (decision 32). Only the KYA feature changes it. */
+  /** Know Your Agent level. Only the KYA feature changes it. */
   kyaLevel: KyaLevel;
   /** The highest level that mail or payment method can give; missing unless an admin has lowered the level. */
   kyaCeiling?: KyaLevel;

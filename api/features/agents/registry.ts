@@ -19,7 +19,7 @@ export interface RegistryPosition {
   score?: number | undefined;
 }
 
-/** What to list. */
+/** Filters, order and page of a registry list. */
 export interface RegistryQuery {
   /** Start of the name, in any case. */
   name?: string | undefined;
@@ -35,11 +35,11 @@ export interface RegistryQuery {
 export interface RegistryEntry {
   record: AgentRecord;
   scores: Record<Network, number>;
-  /** Ids of at most ten older agents whose names can be taken for this one's, oldest first (decision 51). */
+  /** Ids of at most ten older agents whose names can be taken for this one's, oldest first. */
   similarTo: readonly string[];
 }
 
-/** The public record of every registered agent (specification row 17, decision 20). */
+/** The public record of every registered agent. */
 export interface AgentRegistry {
   /** A page of agents, and the position after which the next one starts; null on the last page. */
   list(query: RegistryQuery): Promise<{ entries: RegistryEntry[]; next: RegistryPosition | null }>;

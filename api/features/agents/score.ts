@@ -5,7 +5,7 @@ import {
   MAINNET_GRADUATION_SCORE,
 } from "../../config/constants.ts";
 
-/** `min(1.0, onChainScore / 100)` (specification 2.5); 0 for a negative score (decision 20). */
+/** `min(1.0, onChainScore / 100)`; 0 for a negative score. */
 export function discoveryScoreOf(onChainScore: number): number {
   return Math.max(0, Math.min(1, onChainScore / FULL_DISCOVERY_SCORE));
 }
@@ -20,12 +20,12 @@ export function leastOnChainScoreOf(minDiscoveryScore: number): number | null {
   return discoveryScoreOf(nearest) >= minDiscoveryScore ? nearest : nearest + 1;
 }
 
-/** Whether a testnet score allows mainnet checkout (specification 3.4). */
+/** Whether a testnet score allows mainnet checkout. */
 export function isGraduated(testnetScore: number): boolean {
   return testnetScore >= MAINNET_GRADUATION_SCORE;
 }
 
-/** Largest job in whole US dollars that a score allows; null for unlimited (decision 11). */
+/** Largest job in whole US dollars that a score allows; null for unlimited. */
 export function maxJobValueUsdOf(onChainScore: number): number | null {
   const band = JOB_VALUE_CAPS.find(({ minScore }) => onChainScore >= minScore);
   // The last band starts at minus infinity, so every score has one.
@@ -49,30 +49,30 @@ export interface SellerRecord {
   earlyDeclineShare: number;
 }
 
-/** What the ranking knows about a seller. */
+/** A seller's score, counterparties and record, for the ranking. */
 export interface TradingHistory extends Counterparties, SellerRecord {
   score: number;
 }
 
 /**
  * The discovery score weighted for ranking. It counts less for a seller with few counterparties, or with one that
- * accounts for most deals, so two wallets can't climb by trading with each other (decision 23), and less for one that
- * declines jobs, most of all after their deadline (decision 6).
+ * accounts for most deals, so two wallets can't climb by trading with each other. It also counts less for a seller that
+ * declines jobs, most of all after their deadline.
  */
 export function rankingTrustOf(history: TradingHistory): number {
   const declineWeight = lateDeclineWeightOf(history) * earlyDeclineWeightOf(history);
   return discoveryScoreOf(history.score) * counterpartyWeightOf(history) * declineWeight;
 }
 
-/** From 0 for a wallet that has settled nothing to 1 for one with many counterparties, none of them large (decision 23). */
+/** From 0 for a wallet that has settled nothing to 1 for one with many counterparties, none of them large. */
 export function counterpartyWeightOf(history: Counterparties): number {
   const breadth = Math.min(1, history.distinctCounterparties / FULL_WEIGHT_COUNTERPARTIES);
   return breadth * (1 - topCounterpartyShareOf(history) / 2);
 }
 
 /**
- * 1 less the share of late declines among a seller's released and late-declined escrows (decision 6): 1 without a late
- * decline, 0 for a seller that has done nothing else.
+ * 1 less the share of late declines among a seller's released and late-declined escrows: 1 without a late decline,
+ * 0 for a seller that has done nothing else.
  */
 export function lateDeclineWeightOf({
   released,
@@ -82,8 +82,8 @@ export function lateDeclineWeightOf({
 }
 
 /**
- * From 1 for a seller that takes every order of a checkout to a half for one that declines them all in time (decision 6).
- * Its buyers have their time back, but not their fee.
+ * From 1 for a seller that takes every order of a checkout to a half for one that declines them all in time.
+ * Its buyers get their time back, but not their fee.
  */
 export function earlyDeclineWeightOf({ earlyDeclineShare }: Pick<SellerRecord, "earlyDeclineShare">): number {
   return 1 - earlyDeclineShare / 2;

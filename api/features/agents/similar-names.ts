@@ -1,14 +1,14 @@
 import { nameSkeletons } from "../../lib/name-skeleton.ts";
 import type { AgentModels, AgentRecord } from "./model.ts";
 
-/** Maximum of agents that a record names as similar (decision 51). */
+/** Maximum number of agents that a record names as similar. */
 export const MOST_SIMILAR = 10;
 /** Agents read at once. More than ten for each name of a page, so that each read completes at least one of them. */
 const READ_AT_ONCE = 2_100;
 
 type Named = Pick<AgentRecord, "_id" | "agentName">;
 
-/** Finds agents whose names can be taken for each other (decision 51). */
+/** Finds agents whose names can be taken for each other. */
 export interface SimilarNames {
   /** The ids of the oldest agents with a name like that of each record, older than the record, oldest first, by its id. */
   olderThan(records: readonly Named[]): Promise<Map<string, string[]>>;

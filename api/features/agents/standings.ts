@@ -53,7 +53,7 @@ export interface StandingsDeps {
   models: Pick<AgentModels, "agents" | "standings">;
   indexers: Readonly<Record<Network, Pick<Indexer, "agents">>>;
   clock: Clock;
-  /** What this service's own records say of wallets, by lower-case wallet. */
+  /** Reads sellers' declines from this service's own records. */
   declinesOf: DeclinesOf;
   onScores: ScoreListener;
 }

@@ -12,7 +12,7 @@ export interface FractalAnswer {
   reason: DegenerateReason | null;
 }
 
-/** Fewest points that the exponents are computed from (decision 30). */
+/** Fewest points that the exponents are computed from. */
 export const MIN_SERIES_LENGTH = 16;
 /** How the exponents are computed, for the answer. */
 export const FRACTAL_METHOD = {

@@ -13,8 +13,8 @@ export type MarketWindow = keyof typeof MARKET_WINDOWS;
 export const LEAST_DEALS = 5;
 
 /**
- * Least weight by decision 23 of the better connected party of a deal that counts. Ten
- * counterparties reach it with at most half of the deals with one of them, eight only with equal shares.
+ * Minimum `counterpartyWeightOf` of a deal's better connected party for the deal to count. Ten counterparties reach it
+ * with at most half of the deals with one of them, eight only with equal shares.
  */
 export const LEAST_WEIGHT = 0.75;
 
@@ -76,7 +76,7 @@ export class MarketTally {
   /** @param counts whether one of the parties is connected well enough */
   add(deal: EndedDeal, counts: boolean): void {
     const isDeal = deal.status === "released" || deal.status === "resolved";
-    // Decision 22: a deal counts by the share that its seller was paid.
+    // A deal counts by the share that its seller was paid, as in the volume of fee tiers.
     const volumeUsd = (deal.valueUsd * deal.sellerAmount) / deal.locked;
     if (!counts) {
       if (!isDeal) return;

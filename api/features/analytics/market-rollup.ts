@@ -56,7 +56,7 @@ export interface MarketRollupDeps {
 /** How a step ended. `unreached`: nothing of the chain was read yet; `overtaken`: another worker was faster. */
 export type MarketStep = "computed" | "not_due" | "held" | "unreached" | "stopped" | "overtaken";
 
-/** What a computation reads of a transaction: fields of `MARKET_INDEX`. */
+/** The fields of a transaction that a computation reads; all are in `MARKET_INDEX`. */
 interface StoredDeal extends Pick<EndedDeal, "status" | "category" | "quantity"> {
   buyerAddress: string;
   sellerAddress: string;

@@ -34,7 +34,7 @@ export interface AnalyticsModuleDeps {
   timings: MarketTimings;
 }
 
-/** Scaling exponents of hourly series (decision 30), and figures of the whole market. */
+/** Scaling exponents of hourly series, and figures of the whole market. */
 export const analyticsModule = defineFeature({
   routes: [...analyticsRoutes, ...marketRoutes],
   timings: MARKET_TIMINGS,

@@ -1,7 +1,7 @@
 import type { Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 
-/** What an hourly series counts. */
+/** Metrics that have an hourly series. */
 export const SERIES_METRICS = ["volume", "escrows", "score"] as const;
 export type SeriesMetric = (typeof SERIES_METRICS)[number];
 

@@ -29,7 +29,7 @@ function parent(slug: string, label: string, children: readonly string[]): Paren
   return { slug, label, children: children.map(child) };
 }
 
-/** The fixed taxonomy (specification section 2.1). A listing must use a child slug. */
+/** The fixed taxonomy. A listing must use a child slug. */
 export const TAXONOMY: readonly ParentCategory[] = [
   parent("defi", "DeFAI & Economic", ["trading", "onchain_intelligence", "yield_management", "risk_assessment"]),
   parent("operations", "Operational & Business", [
