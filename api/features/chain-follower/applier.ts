@@ -45,7 +45,7 @@ export interface ApplierOptions {
   now: () => Date;
 }
 
-/** What one write loads and changes. */
+/** The escrows and moves that one write loads and may change. */
 interface Work {
   escrowIds: readonly string[];
   /** Ids of the applied moves to load; by default all moves of the escrows. */
@@ -203,7 +203,7 @@ export function createApplier(options: ApplierOptions) {
   }
 
   return {
-    /** Only moves the cursor. */
+    /** Moves the cursor and nothing else. */
     async pass(step: CursorStep): Promise<CursorRecord> {
       return withTransaction(options.connection, (session) => moveCursor(step, session));
     },

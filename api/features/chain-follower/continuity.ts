@@ -23,7 +23,7 @@ export function anchorOf(event: ReadEvent): Anchor {
 const isSame = (anchor: Anchor, event: ReadEvent): boolean =>
   BigInt(anchor.ordinal) === event.ordinal && anchor.blockHash === event.blockHash;
 
-/** What the search for the fork reads. */
+/** Inputs of the search for the fork. */
 export interface ForkSearch {
   network: Network;
   indexer: Pick<Indexer, "eventsFrom">;

@@ -14,7 +14,7 @@ export function moveId(network: Network, move: { escrowId: string; type: EscrowE
   return `${network}:${move.escrowId}:${move.type}`;
 }
 
-/** What a draft starts from: the stored state of its escrows. */
+/** The stored state of its escrows that a draft starts from. */
 export interface DraftFacts {
   network: Network;
   chainId: number;
@@ -32,7 +32,7 @@ export interface DraftFacts {
   announced: ReadonlySet<string>;
 }
 
-/** What a draft changes. */
+/** The changes that a draft has computed. */
 export interface DraftChanges {
   created: TransactionRecord[];
   /** New records, as opposed to records with only a new state. */
@@ -47,7 +47,7 @@ export interface DraftChanges {
   settledWallets: ReadonlySet<string>;
 }
 
-/** The record that an escrow belongs to, and the records with other terms whose id it has taken (decision 16). */
+/** The record that an escrow belongs to, and the records with other terms whose id it has taken. */
 interface Ownership {
   owner: TransactionRecord;
   losers: TransactionRecord[];

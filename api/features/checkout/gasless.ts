@@ -13,7 +13,7 @@ const RELAY_FUNCTION =
   "address token, uint256 deadline, uint256 disputeWindow, uint256 abandonmentGrace, bytes32 criteriaHash) terms, " +
   "uint256 validAfter, uint256 validBefore, bytes signature)";
 
-/** The signature is valid at once and expires when the quote does (decision 13). */
+/** The signature is valid at once and expires when the quote does. */
 const VALID_AFTER = 0;
 
 /** Why an escrow can't be funded by a signature. */
@@ -24,7 +24,7 @@ export const GASLESS_OBSTACLES = [
   "wallet_has_code",
 ] as const;
 
-/** What a buyer signs for: the EIP-712 domain of the token, or why no signature counts. */
+/** The token's EIP-712 domain for the buyer's signature, or the reason why no signature is accepted. */
 export type FundingSignature = { domain: TokenDomain } | { obstacle: (typeof GASLESS_OBSTACLES)[number] };
 
 /** Whether a wallet can fund escrows by its signature. @throws ChainUnavailableError */
@@ -38,15 +38,15 @@ export async function signingOf(
   return canSign ? { domain } : { obstacle: "wallet_has_code" };
 }
 
-/** Both fields of a checkout about funding without gas: what it needs, or why it isn't possible. */
+/** Both fields of a checkout about funding without gas: its data, or the reason why it isn't possible. */
 export function gaslessFunding(record: TransactionRecord, signing: FundingSignature) {
   if ("obstacle" in signing) return { gasless: null, gaslessReason: signing.obstacle };
   return { gasless: relayedFunding(record, signing.domain), gaslessReason: null };
 }
 
 /**
- * What funding without gas needs (decision 13): the buyer signs `typedData`, and anyone sends `relay` with the
- * signature. The signature covers every term, so a relayer can't change any.
+ * The data for funding without gas: the buyer signs `typedData`, and anyone sends `relay` with the signature. The
+ * signature covers every term, so a relayer can't change any. Null for an escrow without a quote.
  */
 function relayedFunding(record: TransactionRecord, domain: TokenDomain) {
   if (record.quoteExpiresAt === null) return null;

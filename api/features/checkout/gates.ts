@@ -30,8 +30,8 @@ const PAUSE_RETRY_SECONDS = 60;
 const dollars = (amountUsd: bigint): string => formatUnits(amountUsd, USD_DECIMALS);
 
 /**
- * Mainnet checkout requires a testnet score of at least 10, read directly from the score contract (specification 3.4,
- * decision 3). If its RPC is unreachable, the client's error becomes a 503 with Retry-After.
+ * Requires a testnet score of at least 10 for a mainnet checkout, read directly from the score contract. If its RPC is
+ * unreachable, the client's error becomes a 503 with Retry-After.
  */
 export async function requireGraduation(
   network: Network,
@@ -46,7 +46,7 @@ export async function requireGraduation(
   });
 }
 
-/** The deposit must be within what the token and the contract accept (decision 10). */
+/** The deposit must be within what the token and the contract accept. */
 function requireAmountInRange({ amount }: Quote, minimum: bigint): void {
   if (amount >= minimum && amount <= MAX_AMOUNT) return;
   throw new ApiError("amount_out_of_range", {
@@ -55,7 +55,7 @@ function requireAmountInRange({ amount }: Quote, minimum: bigint): void {
 }
 
 /**
- * What the contract says of a deposit.
+ * Reads the contract's limits for a deposit.
  * @throws ApiError `payment_method_not_supported`, `price_feed_unavailable`
  */
 export async function limitsOf(
@@ -78,7 +78,7 @@ export async function limitsOf(
 
 /**
  * Makes the same checks as `createEscrow`: a token that is no longer listed, a deposit out of range, any escrow while
- * the contract is paused (decision 14), a job above the lower of both parties' caps, or one against the seller's own
+ * the contract is paused, a job above the lower of both parties' caps, or one against the seller's own
  * terms. The contract measures the time to deliver from the funding block. That may be the last block of the quote, and
  * the seller's minimum must still be left then.
  * @param deliverySeconds from now to the deadline
@@ -128,8 +128,7 @@ export async function requireWithinLimits(
 }
 
 /**
- * A high-value job requires a verified buyer: above $1,000 KYA level 2, above $10,000 level 3 (specification 5.8,
- * decision 32).
+ * Requires a verified buyer for a high-value job: KYA level 2 above $1,000, level 3 above $10,000.
  * @param valueUsd value of the deposit with 6 decimals
  * @param readLevel reads the buyer's level; not called for a job that every level may buy
  */
@@ -153,7 +152,7 @@ export async function requireVerifiedBuyer(valueUsd: bigint, readLevel: () => Pr
   });
 }
 
-/** The buyer must hold the deposit (specification 7, decision 33). */
+/** The buyer must hold the deposit. */
 export async function requireBalance(chain: ChainClient, buyer: `0x${string}`, quote: Quote): Promise<void> {
   const balance = await chain.tokenBalance(quote.token.address, buyer);
   if (balance >= quote.amount) return;

@@ -5,14 +5,14 @@ import { BPS_DENOMINATOR, ESCROW_TOKEN_OF, PLATFORM_FEE_BPS } from "../../config
 import type { Currency } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
 
-/** What a checkout will cost, in units of `token`. */
+/** The price of a checkout, in units of `token`. */
 export interface Quote {
   token: DeployedToken;
   /** Gross deposit, the 2% fee included. */
   amount: bigint;
   /** Part of the deposit that goes to the treasury at creation. */
   fee: bigint;
-  /** What the seller gets on release or the buyer on a refund. */
+  /** Part of the deposit that the seller gets on release, or the buyer on a refund. */
   locked: bigint;
 }
 
@@ -27,12 +27,12 @@ const WETH = "WETH";
 
 const pow10 = (exponent: number): bigint => 10n ** BigInt(exponent);
 
-/** Rounds up: a deposit never falls short of the price by a fraction of a unit (decision 1). */
+/** Rounds up: a deposit never falls short of the price by a fraction of a unit. */
 export function ceilDiv(numerator: bigint, denominator: bigint): bigint {
   return (numerator + denominator - 1n) / denominator;
 }
 
-/** Fee of a deposit: 2%, rounded up (decision 1, specification 8.1). */
+/** Fee of a deposit: 2%, rounded up. */
 export function feeOf(amount: bigint): bigint {
   return ceilDiv(amount * BigInt(PLATFORM_FEE_BPS), BigInt(BPS_DENOMINATOR));
 }
@@ -45,7 +45,7 @@ export function parseDecimal(text: string): Decimal {
   return { digits: BigInt(`${match[1] ?? ""}${fraction}`), scale: fraction.length };
 }
 
-/** `ceil(price * quantity * 10^decimals)`, exactly (decision 1). */
+/** `ceil(price * quantity * 10^decimals)`, exactly. */
 export function sameUnitAmount(price: string, quantity: number, decimals: number): bigint {
   const { digits, scale } = parseDecimal(price);
   return ceilDiv(digits * BigInt(quantity) * pow10(decimals), pow10(scale));
@@ -74,7 +74,7 @@ export function etherToUsdAmount(
 }
 
 /**
- * Quotes a listing in the token that the buyer pays with (decision 2). USDC and USD listings are 1:1 in USDC, and ETH
+ * Quotes a listing in the token that the buyer pays with. USDC and USD listings are 1:1 in USDC, and ETH
  * listings 1:1 in WETH. Other pairs are converted with the ETH/USD feed of the settlement network.
  * @throws ApiError `currency_not_settleable`, `payment_method_not_supported`; PriceUnavailableError
  */

@@ -15,7 +15,7 @@ const MAX_QUANTITY = 1_000_000;
 const seconds = (range: { min: number; max: number; default: number }) =>
   z.int().min(range.min).max(range.max).default(range.default).meta({ description: "seconds" });
 
-/** Body of a checkout (specification 2.3, decisions 3 to 5). */
+/** Body of a checkout. */
 export const checkoutBody = z.strictObject({
   serviceId: z.string().min(1).max(100),
   quantity: z.int().min(1).max(MAX_QUANTITY).default(1),
@@ -53,7 +53,7 @@ const units = z.string().regex(/^\d+$/);
 
 const typedDataFields = z.array(z.object({ name: z.string(), type: z.string() }));
 
-/** Funding without gas: what the buyer signs and what anyone sends with the signature (decision 13). */
+/** Funding without gas: what the buyer signs and what anyone sends with the signature. */
 const gaslessFunding = z
   .object({
     typedData: z

@@ -73,7 +73,7 @@ async function requireUsableCriteria(buyer: Caller, criteria: BuyerCriteria, eva
   }
 }
 
-/** Creates a transaction with the terms of its escrow (specification row 7, decisions 1 to 5). */
+/** Creates a transaction with the terms of its escrow. */
 export function createCheckoutService(options: CheckoutOptions) {
   const { chains, transactions, clock } = options;
 
@@ -83,7 +83,7 @@ export function createCheckoutService(options: CheckoutOptions) {
     return Math.max(head.timestamp, toUnixSeconds(clock.now()));
   }
 
-  /** What an earlier request of this operation created before its process was killed. */
+  /** The checkout that an earlier request of this operation created before its process was killed; undefined if none. */
   async function alreadyCreated(transactionId: string): Promise<CheckedOut | undefined> {
     const record = await transactions.findById(transactionId).lean<TransactionRecord | null>();
     if (record === null) return undefined;

@@ -4,13 +4,13 @@ import { z } from "zod";
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { Listing } from "../listings/listing.ts";
 
-/** What a buyer may add to the terms: a JSON Schema for the result, and checks (decision 5). */
+/** Criteria that a buyer may add to the terms: a JSON Schema for the result, and checks. */
 export interface BuyerCriteria {
   schema?: Record<string, unknown> | undefined;
   checks?: string[] | undefined;
 }
 
-/** What the parties agree on. Its hash goes on chain, and the resolver judges by it (specification 1, decision 5). */
+/** The terms that the parties agree on. Its hash goes on chain, and the resolver judges by it. */
 export interface CriteriaDocument {
   serviceId: string;
   sellerAgentId: string;
@@ -55,7 +55,7 @@ const object = z.record(z.string(), z.unknown());
 /** Bounds of the checks of criteria. Each check in words is a question to a judge. */
 export const CHECK_LIMITS = { checks: 50, length: 500 };
 
-/** A criteria document from outside: of an escrow that was created without a checkout (decision 26). */
+/** Schema of a criteria document that a party supplies for an escrow without a checkout. */
 export const criteriaDocumentSchema: z.ZodType<CriteriaDocument> = z.strictObject({
   serviceId: z.string(),
   sellerAgentId: z.string(),

@@ -8,7 +8,7 @@ import { createTurns, QueueFullError } from "./turns.ts";
 import type { RunTask, Step } from "./turns.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** What is wrong with a part of proposed criteria. `path` below the criteria: `schema`, `checks.0`. */
+/** An error in a part of proposed criteria. `path` below the criteria: `schema`, `checks.0`. */
 export interface CriteriaFault {
   path: string;
   message: string;
@@ -21,7 +21,7 @@ export interface CheckVerdict extends Verdict {
   kind: "expression" | "words";
 }
 
-/** What code can say about a result. */
+/** The verdicts of code on a result. */
 export interface Evaluation {
   /** Undefined for criteria without a schema. */
   schema: Verdict | undefined;
@@ -32,7 +32,7 @@ export interface Evaluation {
 /** Judges results by the parts of criteria that need no judgement. */
 export interface CriteriaEvaluator {
   /**
-   * What is wrong with criteria that a buyer proposes.
+   * Finds the errors in criteria that a buyer proposes.
    * @param lane the agent that asks: requests of different agents take turns
    * @throws EvaluatorUnavailableError
    */

@@ -2,7 +2,7 @@ import { Environment, EvaluationError } from "@marcbachmann/cel-js";
 
 import type { Verdict } from "./verdict.ts";
 
-/** What an expression is about. */
+/** The variables of an expression. */
 export interface Subject {
   /** The response payload. */
   result: unknown;
@@ -25,7 +25,7 @@ export function expressionOf(check: string): string | undefined {
   return check.startsWith(PREFIX) ? check.slice(PREFIX.length).trim() : undefined;
 }
 
-/** What is wrong with an expression; undefined if it can be evaluated to true or false. */
+/** The error in an expression; undefined if it can be evaluated to true or false. */
 export function expressionFault(expression: string): string | undefined {
   const { valid, type, error } = environment.check(expression);
   if (!valid) return firstLine(error?.message ?? "not a CEL expression");

@@ -3,7 +3,7 @@ import { toUnixSeconds } from "../../lib/clock.ts";
 import type { TransactionRecord } from "../transactions/model.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** What code can find out about a delivery. */
+/** Facts about a delivery that code can establish. */
 export const FACT_NAMES = ["payload_in_time", "proof_matches", "schema_matches"] as const;
 export type FactName = (typeof FACT_NAMES)[number];
 
@@ -15,7 +15,7 @@ export interface Fact extends Verdict {
 const iso = (unixSeconds: number): string => new Date(unixSeconds * 1_000).toISOString();
 
 /**
- * What the record says about how a delivery was handed over (decision 26).
+ * The facts about the handover of a delivery, from its record; none before the delivery.
  * @param now chain time in unix seconds
  */
 export function handoverFacts(record: TransactionRecord, now: number): Fact[] {
@@ -36,7 +36,7 @@ function inTime(receivedAt: Date | null, end: number, now: number): Fact {
   return { name, result, detail: `handed over at ${receivedAt.toISOString()}; the time for it ended at ${iso(end)}` };
 }
 
-/** Another proof isn't a failure: the seller may have committed to the payload in a form of its own (decision 17). */
+/** A different proof isn't a failure: the seller may have committed to another form of the payload. */
 function proofMatches(deliveryProof: string, proofHash: string | null): Fact {
   const result = deliveryProof === proofHash ? "pass" : "open";
   return {

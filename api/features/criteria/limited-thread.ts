@@ -29,7 +29,7 @@ const MICROSECONDS_A_MS = 1_000;
  * A thread for tasks that may never end. It runs one task at a time; the first task starts it, and the next one after a
  * task that was ended starts another. CPU time is limited and not time by the clock, so a busy machine doesn't change
  * a result. (piscina, the usual pool, limits neither.)
- * @param script what the thread runs: it answers each message with one message
+ * @param script the program of the thread: it answers each message with one message
  */
 export function createLimitedThread(script: URL, limits: ThreadLimits) {
   let worker: Worker | undefined;
@@ -37,7 +37,7 @@ export function createLimitedThread(script: URL, limits: ThreadLimits) {
   function create(): Worker {
     const thread = new Worker(script, {
       resourceLimits: { maxOldGenerationSizeMb: limits.heapMb, maxYoungGenerationSizeMb: YOUNG_HEAP_MB },
-      // Nothing of this process's secrets is for strangers' expressions.
+      // Strangers' expressions get none of this process's secrets.
       env: {},
       execArgv: [],
     });
@@ -90,7 +90,7 @@ export function createLimitedThread(script: URL, limits: ThreadLimits) {
 
   /** Ends with an error once the task has used up its time. */
   async function watch(thread: Worker, signal: AbortSignal): Promise<never> {
-    // A thread that has ended has no times to tell; its own events say why it ended.
+    // A thread that has ended reports no times; its own events say why it ended.
     const timesOf = (earlier?: NodeJS.CpuUsage) => thread.cpuUsage(earlier).catch(() => whenAborted(signal));
     const before = await timesOf();
     for (;;) {
@@ -143,7 +143,7 @@ function whenAborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** What a task's end says: `once` rejects with the thread's own error. */
+/** Converts a failure of the thread to an error of this module. `once` rejects with the thread's own error. */
 function asLimit(error: unknown): Error {
   if (error instanceof TaskLimitError || error instanceof ThreadUnavailableError) return error;
   const code = error instanceof Error && "code" in error ? error.code : undefined;

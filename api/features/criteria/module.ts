@@ -10,7 +10,7 @@ export interface CriteriaModuleDeps {
   reader: TransactionReader;
 }
 
-/** The criteria of a deal, and what code can say about a result by them. */
+/** The criteria of a deal, and the verdicts of code on a result. */
 export const criteriaModule = defineFeature({
   routes: criteriaRoutes,
   create({ reader }: CriteriaModuleDeps) {

@@ -23,7 +23,7 @@ function compile(schema: AnySchemaObject) {
   return ajv.compile(schema);
 }
 
-/** What is wrong with a JSON Schema; undefined if values can be checked with it. */
+/** The error in a JSON Schema; undefined if values can be checked with it. */
 export function schemaFault(schema: AnySchemaObject): string | undefined {
   try {
     compile(schema);

@@ -8,7 +8,7 @@ import type { Fact } from "./facts.ts";
 import { overall } from "./verdict.ts";
 import type { Result } from "./verdict.ts";
 
-/** What code can say about a payload before anyone acts on it (decision 45). */
+/** The result of checking a payload by code, before anyone acts on it. */
 export interface CheckReport {
   facts: Fact[];
   checks: CheckVerdict[];

@@ -17,7 +17,7 @@ export interface AccessRequest {
   useCase?: string | undefined;
 }
 
-/** Developer access: a mail with a token, and the token's verification (decision 31). */
+/** Developer access: a mail with a token, and the token's verification. */
 export interface DeveloperAccess {
   /** Notes a mail to be sent. An address gets at most one in ten minutes, and nobody learns whether this call caused it. */
   request(request: AccessRequest): Promise<void>;

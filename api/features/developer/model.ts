@@ -1,7 +1,7 @@
 import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
-/** A request for developer access: one for each address (decision 31). */
+/** A request for developer access: one for each address. */
 export interface AccessRequestRecord {
   /** The address in lower case. */
   _id: string;

@@ -10,7 +10,7 @@ import { cosine } from "../../search/embedding/vectors.ts";
  */
 export type CategoryFit = (category: string, vector: Float32Array | null) => number;
 
-/** What a listing counts whose text has nothing to do with its category. An unusual offer can look like that, too. */
+/** Fit of a listing whose text has nothing to do with its category. It isn't 0: an unusual offer can look like that, too. */
 const LEAST_FIT = 0.8;
 /**
  * How many standard deviations below the mean cosine of two categories a listing has nothing to do with its own. At the mean,

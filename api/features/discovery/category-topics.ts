@@ -1,4 +1,4 @@
-/** What listings of each category offer, in the words of a listing. No text is outside of `other`. */
+/** Typical offers of each category, in the words of a listing. `other` has none, because any text fits it. */
 export const CATEGORY_TOPICS: Readonly<Record<string, string>> = {
   trading: "Trading bots, market signals, order execution and arbitrage for tokens and stocks",
   onchain_intelligence:

@@ -17,7 +17,7 @@ import { matcherOf, wantedWords } from "../../search/engine/unindexed.ts";
 import { listingFormat } from "./listing-format.ts";
 import type { ListingFilter } from "./listing-format.ts";
 
-/** What the database can filter by. */
+/** Filters that the database supports. */
 export type StoredFilter = Omit<ListingFilter, "minMerit" | "minScoreStep" | "leftOut">;
 
 /** Finds listings in the database, for as long as the index can't be read. */

@@ -57,7 +57,7 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
     price: "number",
     merit: "number",
     scoreStep: "number",
-    // What merit is made of, so that it can be computed again when the seller's trust changes.
+    // The factors of merit, so that it can be computed again when the seller's trust changes.
     quality: "unindexed number",
     trustStep: "unindexed number",
   },

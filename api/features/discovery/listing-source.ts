@@ -30,11 +30,11 @@ export interface ListingSourceDeps {
   model: string;
 }
 
-/** What the index follows: listings, and the standings of their sellers. */
+/** Records that the index follows: listings, and the standings of their sellers. */
 type Changed = ListingRecord | StandingRecord;
 type Change = ChangeStreamDocument<Changed>;
 
-/** What a listing's change means for the index. */
+/** The index write that follows from a listing's change. */
 type Write = { put: StoredDocument<Listing>; isOtherModel: boolean } | { remove: RemovedDocument };
 
 const LOADED_AT_ONCE = 1_000;

@@ -2,7 +2,7 @@ import { categoryWords } from "../listings/listing.ts";
 import type { Listing } from "../listings/listing.ts";
 import { searchTerm, wordsOf } from "../../search/embedding/words.ts";
 
-/** What the ranking knows of a listing's own text, whatever the query. */
+/** Qualities of a listing's own text that the ranking uses for every query. */
 export interface ListingText {
   /** How much the description says beyond title and category, LEAST_COMPLETENESS to 1. */
   completeness: number;
@@ -15,7 +15,7 @@ export interface ListingText {
 /** The texts that are read. */
 export type TextFields = Pick<Listing, "title" | "description" | "category">;
 
-/** What a description counts that adds nothing to its title. */
+/** Completeness of a description that adds nothing to its title. */
 const LEAST_COMPLETENESS = 0.5;
 /**
  * Different stems beyond title and category that make a description complete. One sentence that says what is delivered and
@@ -23,7 +23,7 @@ const LEAST_COMPLETENESS = 0.5;
  */
 const COMPLETE_TERMS = 8;
 
-/** What a bare list of keywords counts. */
+/** Prose factor of a bare list of keywords. */
 const LEAST_PROSE = 0.5;
 /** Listed words that cost nothing: most honest descriptions list what they support. */
 const FREE_LISTED_WORDS = 12;

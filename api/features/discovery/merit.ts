@@ -16,7 +16,7 @@ export function trustFactorOf(trust: number): number {
   return 1 + TRUST_WEIGHT * trust;
 }
 
-/** What a listing's own text counts, whatever the query: 0 to 1. */
+/** Quality of a listing's own text, 0 to 1, the same for every query. */
 export function qualityOf(listing: TextFields, categoryFit: number): number {
   const { completeness, prose } = listingTextOf(listing);
   return completeness * prose * categoryFit;
@@ -25,7 +25,7 @@ export function qualityOf(listing: TextFields, categoryFit: number): number {
 /** The highest merit that a listing can have. */
 export const MOST_MERIT = trustFactorOf(1);
 
-/** What the index keeps of a seller, in steps. */
+/** A seller's trust and score as the index stores them, in steps. */
 export interface SellerSteps {
   /** Of the trust that the ranking has in it. */
   trustStep: number;
@@ -43,14 +43,14 @@ export function scoreStepOf(onChainScore: number): number {
   return stepOf(discoveryScoreOf(onChainScore));
 }
 
-/** What a step of trust makes of a quality. */
+/** The factor by which a step of trust multiplies a quality. */
 export function stepFactorOf(trustStep: number): number {
   return trustFactorOf(trustStep / STEPS);
 }
 
 /**
- * What the index knows of a listing's place in any ranking: quality times trust. Times relevance it is at least the listing's
- * score but for the price, because steps round up and the variety is at most 1.
+ * A listing's quality times its seller's trust: the part of its score that the index can store. Times relevance, it is at least
+ * the listing's score without the price factor, because steps round up and variety is at most 1.
  */
 export function meritOf(quality: number, { trustStep }: SellerSteps): number {
   return quality * stepFactorOf(trustStep);

@@ -14,7 +14,7 @@ export interface Round {
   leftOut: NonNullable<ListingFilter["leftOut"]>;
 }
 
-/** What is asked for. */
+/** Bounds and conditions of a ranking. */
 export interface Wanted {
   /** How many of the best listings. */
   limit: number;
@@ -26,19 +26,19 @@ export interface Wanted {
   knowsMerit: boolean;
   /** Whether a candidate may be among the answers. */
   isWanted: (match: RatedMatch) => boolean;
-  /** No more candidates of a seller are searched for than so many. */
+  /** Number of known candidates of a seller after which searches leave out its others. */
   enoughOfSeller: number;
 }
 
-/** If a bound of merit doesn't suffice, a search asks for so many times more candidates than the first, and later ones for the most. */
+/** Growth of the candidates after the first search, where a bound of merit isn't enough. Later searches ask for the maximum. */
 const GROWTH = 4;
 /** Maximum number of candidates of one search, whose sellers are read. */
 export const MOST_CANDIDATES = 5_000;
-/** Of one request. Each leaves out what would fill the next one, so only many floods at once need more. */
+/** Maximum number of searches per request. Each leaves out the sellers that would fill the next one, so few requests need more. */
 const MOST_SEARCHES = 6;
-/** A bound up to that leaves out few listings: vague ones, and lists of keywords, of sellers who are unknown. */
+/** A bound up to this leaves out few listings: vague ones and keyword lists of unknown sellers. */
 const LOW_MERIT = 0.5;
-/** A bound leaves out more than the last one if it is so many times as high. */
+/** Minimum ratio of a bound to the last one for it to leave out more. */
 const LEAST_RISE = 1.01;
 
 /**
@@ -53,7 +53,7 @@ export async function rankBest(
 ): Promise<RankedMatch[]> {
   const known = new Map<string, RatedMatch>();
   const leftOut = new Map<Network, Set<string>>();
-  /** What isn't known has at most one of these relevances, and less merit than the next search asked for. */
+  /** Each unknown listing is below one of these bounds: no more relevance, and less merit than the next search asked for. */
   let bounds: { relevance: number; merit: number }[] = [];
   let round: Round = { most: enough, minMerit: undefined, leftOut };
 

@@ -52,7 +52,7 @@ export function rank(matches: readonly RatedMatch[]): RankedMatch[] {
     .sort(byScore);
 }
 
-/** What is known of listings that a search hasn't returned. */
+/** Bounds of the listings that a search hasn't returned. */
 export interface Unseen {
   /** Upper bound for their relevance. */
   relevance: number;

@@ -35,7 +35,7 @@ const discoverBody = z.strictObject({
   explain: z.boolean().optional().meta({ description: "Adds to each result how it came to its place" }),
 });
 
-/** One result (decision 23). */
+/** One result. */
 export const discoverResult = z
   .object({
     serviceId: z.string(),

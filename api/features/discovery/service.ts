@@ -26,7 +26,7 @@ import { sellerHistoriesOf } from "./seller-histories.ts";
 import type { Match } from "../../search/engine/match.ts";
 import type { StoredListings } from "./stored-listings.ts";
 
-/** Semantic search for active services (specification row 12). */
+/** Semantic search for active services. */
 export interface DiscoverService extends ListingSearch {
   /**
    * At most `limit`, best first. @throws ApiError `search_unavailable`; ChainUnavailableError, PriceUnavailableError
@@ -87,7 +87,7 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     return await confirm((await searchIndex(request)) ?? (await searchDatabase(request)), request.filter, limit);
   }
 
-  /** What the index finds, best first; undefined while it can't be read. */
+  /** Searches the index. Best first; undefined while it can't be read. */
   async function searchIndex(request: Request): Promise<RankedMatch[] | undefined> {
     const startedAt = elapsedMs();
     if (startedAt < pausedUntil) return undefined;
@@ -162,14 +162,14 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
   };
 }
 
-/** What the ranking needs beside matches and standings. */
+/** Inputs of the ranking besides matches and standings. */
 interface RankingFacts {
   categoryFit: CategoryFit;
   /** The buyer's maximum prices; empty without a maximum. */
   budgets: readonly PriceRange[];
 }
 
-/** Adds each seller's history on the listing's own network (decision 20), and how category and price fit. */
+/** Adds each seller's history on the listing's own network, and how category and price fit. */
 async function rate(
   matches: readonly Match<Listing>[],
   standings: Pick<Standings, "of">,

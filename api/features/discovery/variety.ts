@@ -2,7 +2,7 @@ import type { Listing } from "../listings/listing.ts";
 import { listingTextOf } from "./listing-text.ts";
 import { cosine } from "../../search/embedding/vectors.ts";
 
-/** What a listing counts, for each better one of its seller that offers nearly the same. */
+/** Factor on a listing's score for each better listing of its seller that offers nearly the same. */
 const REPEAT_FACTOR = 0.5;
 /**
  * Two listings offer nearly the same if they share this share of their words (Jaccard), or if their vectors are that close.
