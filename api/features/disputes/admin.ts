@@ -37,7 +37,7 @@ interface Found {
 }
 
 /**
- * Rules a dispute as an admin (decision 8). The first ruling counts, the system's or an admin's. A repeat of the request that
+ * Rules a dispute as an admin. The first ruling counts, the system's or an admin's. A repeat of the request that
  * made it reads it.
  */
 export function createAdminRuling(options: AdminRulingOptions) {

@@ -31,7 +31,7 @@ const doneAt = (side: Side) => ({
 });
 const bothDone = { $and: [{ $ne: [doneAt("buyer"), null] }, { $ne: [doneAt("seller"), null] }] };
 
-/** What the chain doesn't change. */
+/** Fields that the chain doesn't change. */
 const KEPT = [
   ...(["reason", "evidence", "complete", "criteriaJson", "offers"] as const),
   ...(["ruling", "attempts", "lastError", "createdAt"] as const),
@@ -39,8 +39,7 @@ const KEPT = [
 
 /**
  * When the ruling of an open dispute is due: when both parties have submitted evidence or marked theirs complete, and at the
- * end of the evidence period at the latest (decision 26). An expression, so that it counts what is in the record when it
- * is written.
+ * end of the evidence period at the latest. It is an expression, so it uses the record as it is when it is written.
  */
 export const DUE = {
   $cond: [

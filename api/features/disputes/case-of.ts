@@ -8,7 +8,7 @@ import type { TransactionRecord } from "../transactions/model.ts";
 import type { DisputeCase, Handover, Side, SubmittedEvidence } from "./judging/case.ts";
 import type { DisputeRecord } from "./model.ts";
 
-/** Last second at which a payload counts as handed over in time (decision 26), in unix seconds. */
+/** Last second at which a payload counts as handed over in time, in unix seconds. */
 export function handoverEnd(record: TransactionRecord): number {
   return (record.escrow?.deliveredAt ?? 0) + PAYLOAD_GRACE_SECONDS;
 }

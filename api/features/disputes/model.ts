@@ -7,7 +7,7 @@ import { DISPUTE_OUTCOMES } from "../../indexer/schemas.ts";
 import type { DisputeOutcome, ResolvedBy } from "../../indexer/schemas.ts";
 import type { EvidenceType, Side } from "./judging/case.ts";
 
-/** One item of evidence (specification 2.6). */
+/** One item of evidence. */
 export interface EvidenceItem {
   /** `evi_…` */
   evidenceId: string;
@@ -17,7 +17,7 @@ export interface EvidenceItem {
   submittedAt: Date;
 }
 
-/** A division of the escrow that a party has signed (decision 44). */
+/** A division of the escrow that a party has signed. */
 export interface SettlementOffer {
   buyerPercent: number;
   /** Last second at which the chain accepts it, in unix seconds. */
@@ -41,11 +41,11 @@ export interface Ruling {
   operationId?: string;
 }
 
-/** What each party has, by its side. */
+/** One value for each party, by its side. */
 export type BySide<T> = Record<Side, T>;
 
 /**
- * What a dispute has besides its escrow: what the parties say, and the ruling. The follower creates it with the
+ * A dispute's data beyond its escrow: the parties' submissions, and the ruling. The follower creates it with the
  * dispute's event, and keeps `disputedAt` and `isOpen` as they are on chain.
  */
 export interface DisputeRecord {
@@ -64,7 +64,7 @@ export interface DisputeRecord {
   evidence: BySide<EvidenceItem[]>;
   /** When a party has marked its evidence complete, by the chain's time. */
   complete: BySide<Date | null>;
-  /** JSON text of the criteria document that a party has supplied for an escrow without a checkout (decision 26). */
+  /** JSON text of the criteria document that a party has supplied for an escrow without a checkout. */
   criteriaJson: string | null;
   offers: BySide<SettlementOffer | null>;
   /** When the evidence was closed, by the chain's time, because the ruling has begun. */
@@ -138,7 +138,7 @@ const schema = new Schema<DisputeRecord>(
   },
   { collection: "disputes", versionKey: false, strict: "throw" },
 );
-// What a worker looks for, and what /ready counts.
+// The first serves a worker's search for due disputes, the second the count of overdue ones for /ready.
 schema.index({ network: 1, dueAt: 1 }, { partialFilterExpression: { dueAt: { $type: "date" } } });
 schema.index({ network: 1, evidenceEndsAt: 1 }, { partialFilterExpression: { isOpen: true } });
 

@@ -63,7 +63,7 @@ export interface DisputesModuleDeps {
   encoder: SentenceEncoder;
   settings: DisputeSettings;
   rpcUrls: Readonly<Record<Network, string>>;
-  /** Private hosts and addresses that the address check allows (decision 39). */
+  /** Private hosts and addresses that the address check allows. */
   allowedPrivateHosts: readonly string[];
   now: () => Date;
   log: Logger;
@@ -75,7 +75,7 @@ export interface DisputesModuleDeps {
 /** A ruling that isn't on chain so many seconds after the evidence period is overdue. */
 const OVERDUE_SECONDS = 600;
 
-/** Disputes: what the parties say, the ruling, and its way to the chain (decisions 8, 26 and 44). */
+/** Disputes: the parties' submissions, the ruling, and sending it to the chain. */
 export const disputesModule = defineFeature({
   routes: disputeRoutes,
   timings: DISPUTE_TIMINGS,
@@ -150,7 +150,7 @@ export const disputesModule = defineFeature({
       rulers,
       models: { disputes },
       loops: [...NETWORKS.map((network) => rulers[network].loop), ...sending.loops],
-      /** What keeps disputes of a network from ending, for readiness and metrics. */
+      /** Counts the overdue and held rulings of a network, for readiness and metrics. */
       async delays(network: Network) {
         const leadSeconds = await reader.leadOn(network);
         const [overdue, waiting] = await Promise.all([

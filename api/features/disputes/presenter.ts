@@ -88,7 +88,7 @@ function presentOffer(offer: SettlementOffer | null, chainNow: number): Presente
   return { buyerPercent, deadline, signature, offeredAt: offeredAt.toISOString(), status };
 }
 
-/** A dispute as its parties see it (decision 26). */
+/** A dispute as its parties see it. */
 export function presentDispute(reading: DisputeReading): Presented {
   const { dispute: own, record, indexedBlock, chainNow, resolverContract, transaction } = reading;
   const { escrow } = record;

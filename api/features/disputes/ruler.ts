@@ -93,7 +93,7 @@ export function createRuler(options: RulerOptions) {
     }
     const end = handoverEnd(record);
     if (record.responsePayloadJson === null && time <= end) {
-      // The seller still has time to hand the payload over (decision 26).
+      // The seller still has time to hand the payload over.
       await disputes.updateOne(
         { _id: dispute._id, ruling: null, isOpen: true },
         { $set: { closedAt: null, dueAt: new Date((end + 1) * MILLISECONDS) } },
@@ -150,7 +150,7 @@ export function createRuler(options: RulerOptions) {
     try {
       await keeping(dispute, time, () => rule(dispute, time, signal));
     } catch (error) {
-      // What a stopping worker leaves behind is due again at once.
+      // A dispute that a stopping worker leaves behind is due again at once.
       if (signal.aborted) await release(dispute);
       else await postpone(dispute, time, error);
     }

@@ -64,7 +64,7 @@ export type Decision =
       operationId: string | undefined;
     };
 
-/** The buyer's share by outcome where the system rules (decision 8). */
+/** The buyer's share by outcome where the system rules. */
 export const SYSTEM_PERCENT: Readonly<Record<DisputeOutcome, number>> = { BuyerRefund: 100, SellerPaid: 0, Split: 50 };
 export const ALL_PERCENT = 100;
 const SIDES = ["buyer", "seller"] as const;

@@ -21,12 +21,12 @@ export interface RulingsOptions {
 }
 
 /**
- * What became of a ruling. `refused`: the dispute has a ruling that stays, or isn't open. `changed`: the case isn't the one
- * that was judged any more, so it must be judged again.
+ * The result of storing a ruling. `refused`: the dispute has a ruling that stays, or isn't open. `changed`: the case has
+ * changed since it was judged, so it must be judged again.
  */
 export type Stored = "stored" | "refused" | "changed";
 
-/** What a ruling rests on and a party or a reorganisation can change. */
+/** The basis of a ruling that a party or a reorganisation can change. */
 function basisOf(dispute: DisputeRecord, { deliveryProof }: Pick<TransactionRecord, "deliveryProof">): string {
   const { disputedAt, reason, criteriaJson } = dispute;
   return canonicalJson([disputedAt, reason?.text ?? null, criteriaJson, submittedEvidence(dispute), deliveryProof]);

@@ -21,7 +21,7 @@ const secureUrl = webUrlSchema
   .refine((url) => /^https:/i.test(url), "Must be an https URL")
   .meta({ override: { type: "string", format: "uri", maxLength: 2_048, pattern: "^[Hh][Tt][Tt][Pp][Ss]://" } });
 
-/** One item of evidence (specification 2.6, decision 26). */
+/** One item of evidence. */
 const evidence = {
   type: z.enum(EVIDENCE_TYPES),
   description: longText(EVIDENCE_LIMITS.textLength),
@@ -36,7 +36,7 @@ const criteria = jsonObject.optional().meta({
 export const disputeParams = z.strictObject({ disputeId: z.string().min(1).max(MAX_ID_LENGTH) });
 export const disputedTransactionParams = z.strictObject({ id: z.string().min(1).max(MAX_ID_LENGTH) });
 
-/** Body of `POST /disputes`. The agent's identity comes from the key (specification 2.6). */
+/** Body of `POST /disputes`. The agent's identity comes from the key. */
 export const disputeBody = z.strictObject({
   transactionId: z.string().min(1).max(MAX_ID_LENGTH),
   reason: longText(EVIDENCE_LIMITS.textLength),
@@ -75,7 +75,7 @@ export const evidenceBody = z
   });
 export type EvidenceBody = z.output<typeof evidenceBody>;
 
-/** Body of a settlement offer (decision 44). */
+/** Body of a settlement offer. */
 export const settlementBody = z.strictObject({
   buyerPercent: z.int().min(0).max(100).meta({ description: "The seller gets the rest" }),
   deadline: z
@@ -94,7 +94,7 @@ export const settlementBody = z.strictObject({
 
 const percent = z.int().min(0).max(100);
 
-/** Body of an admin's ruling (decision 8). */
+/** Body of an admin's ruling. */
 export const adminRulingBody = z
   .strictObject({
     outcome: z.enum(DISPUTE_OUTCOMES),
@@ -135,7 +135,7 @@ const offer = z.object({
   status: z.enum(["open", "expired"]),
 });
 
-/** A dispute in an answer to one of its parties (decision 26). */
+/** A dispute in an answer to one of its parties. */
 export const dispute = z
   .object({
     disputeId: z.string().length(ID_LENGTH),

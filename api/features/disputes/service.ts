@@ -31,7 +31,7 @@ export interface DisputeServiceOptions {
   now: () => Date;
 }
 
-/** What a party adds to its dispute. */
+/** An addition of a party to its dispute. */
 interface Addition {
   reason?: string;
   items: EvidenceItem[];
@@ -53,7 +53,7 @@ function notOpen({ record, indexedBlock }: Reading, openDispute: ContractCall | 
   return new ApiError("dispute_not_open_on_chain", { details: { status: record.status, openDispute, indexedBlock } });
 }
 
-/** What parties do about their disputes (specification rows 21 to 23, decisions 26 and 44). */
+/** The parties' actions on their disputes. */
 export function createDisputeService(options: DisputeServiceOptions) {
   const { disputes, book, reader, chains, progress, now } = options;
 
@@ -76,7 +76,7 @@ export function createDisputeService(options: DisputeServiceOptions) {
     return { reading, dispute: await book.open(record, disputedAt) };
   }
 
-  /** A dispute by its id, for a party. To others it doesn't exist (decision 33). */
+  /** A dispute by its id, for a party. To others it doesn't exist. */
   async function byId(agentId: string, disputeId: string, signal?: AbortSignal): Promise<Opened> {
     const transactionId = transactionIdOf(disputeId);
     if (transactionId === undefined) throw new ApiError("not_found");
@@ -243,7 +243,7 @@ export function createDisputeService(options: DisputeServiceOptions) {
       return addEvidence(await byId(agentId, disputeId, signal), body, operation);
     },
 
-    /** The same, by the transaction (specification row 23). */
+    /** The same, by the transaction. */
     async submitEvidenceOf(
       agentId: string,
       transactionId: string,
@@ -315,5 +315,5 @@ function closed(dispute: DisputeRecord): DisputeRecord {
   return { ...dispute, closedAt: dispute.closedAt ?? dispute.evidenceEndsAt };
 }
 
-/** What parties do about their disputes. */
+/** The parties' actions on their disputes. */
 export type DisputeService = ReturnType<typeof createDisputeService>;

@@ -25,7 +25,7 @@ export interface Finding {
   detail: string;
 }
 
-/** What a verification reads. */
+/** Dependencies of a verification. */
 export interface VerificationOptions {
   disputes: DisputeModel;
   transactions: TransactionModel;
@@ -87,7 +87,7 @@ function asRuled(
   return { dispute: { ...dispute, disputedAt }, record: isLater ? { ...record, ...without } : record };
 }
 
-/** What a document says that it is about. */
+/** Fields of a document that identify its dispute and its ruling. */
 const SUBJECT = [
   ...(["disputeId", "transactionId", "network", "chainId", "escrowContract", "escrowId", "buyer", "seller"] as const),
   ...(["criteriaHash", "proofHash", "ruledBy", "disputedAt", "outcome", "buyerPercent", "sellerPercent"] as const),
@@ -97,7 +97,7 @@ type Subject = Pick<RulingDocument, (typeof SUBJECT)[number]>;
 const subjectOf = (said: Subject): Record<string, unknown> =>
   Object.fromEntries(SUBJECT.map((name) => [name, said[name]]));
 
-/** The same, as the records have it. The system's percentages follow from its outcome (decision 8). */
+/** The same fields from the records. The system's percentages follow from its outcome. */
 function subjectIn(dispute: DisputeRecord, record: TransactionRecord, document: RulingDocument): Subject {
   const { ruledBy, outcome } = dispute.ruling ?? document;
   const buyerPercent = ruledBy === "system" ? SYSTEM_PERCENT[outcome] : (dispute.ruling ?? document).buyerPercent;
@@ -158,7 +158,7 @@ async function ofChain(
   return { part, holds: onChain === rationaleHash && isExecuted, detail };
 }
 
-/** What the judge saw, and the outcome if the facts alone decided. An opinion of a judge can't be recomputed. */
+/** Checks the input of the judge, and the outcome if the facts alone decided. An opinion of a judge can't be recomputed. */
 function ofJudgement({ ruledBy, inputHash, judge, outcome }: RulingDocument, found: DisputeCase): Finding[] {
   if (ruledBy === "admin") return [{ part: "outcome", holds: null, detail: "an admin's decision" }];
   const seen = seenCase(found);

@@ -9,7 +9,7 @@ import type { DisputeCase, Side } from "./case.ts";
 import type { AttachedText } from "./prompt.ts";
 import { cleanText, clip, quote } from "./texts.ts";
 
-/** What a party's address gave: a text, or why there is none. */
+/** The text at a party's address, or the reason why it couldn't be read. */
 export type Attachment = { text: string; bytes: number; sha256: string } | { failure: string };
 
 /** Fetches attachments of evidence. */
@@ -42,7 +42,7 @@ class AttachmentError extends Error {
 
 /**
  * Fetches texts by https through the address check of webhooks: every address of the name is public, the connection
- * goes to an address that was checked, and redirects aren't followed (decision 39).
+ * goes to an address that was checked, and redirects aren't followed.
  */
 export function createAttachmentFetcher(options: AttachmentFetcherOptions): AttachmentFetcher {
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
@@ -104,7 +104,7 @@ export interface ReadAttachments {
   texts: AttachedText[];
   /** A line for each attachment: what was read, or why not. */
   lines: string[];
-  /** What was cut or removed, one line for each attachment. */
+  /** One line for each attachment that was cut or had hidden characters removed. */
   removed: string[];
 }
 

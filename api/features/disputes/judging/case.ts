@@ -6,7 +6,7 @@ import type { Fact } from "../../criteria/facts.ts";
 /** A side of a dispute. */
 export type Side = "buyer" | "seller";
 
-/** Kinds of evidence (specification 2.6, decision 26). */
+/** Kinds of evidence. */
 export const EVIDENCE_TYPES = ["delivery_proof", "specification", "communication", "screenshot", "other"] as const;
 export type EvidenceType = (typeof EVIDENCE_TYPES)[number];
 
@@ -25,18 +25,18 @@ export interface SubmittedEvidence {
  */
 export type Handover = "in_time" | "late" | "after_dispute" | "none";
 
-/** What a judge decides about. Except for facts and verdicts, every text in it was written by a party. */
+/** The case that a judge decides. A party wrote every text in it except facts and verdicts. */
 export interface DisputeCase {
   /** Null for an escrow without a checkout whose criteria document nobody has supplied. */
   criteria: CriteriaDocument | null;
   /** Null if none was handed over. */
   payload: Record<string, unknown> | null;
   handover: Handover;
-  /** What code has found out. */
+  /** The facts that code has established. */
   facts: readonly Fact[];
-  /** What code says about each check of the criteria, in their order. */
+  /** Code's verdict on each check of the criteria, in their order. */
   checks: readonly CheckVerdict[];
-  /** What the buyer says is wrong; null if it has said nothing. */
+  /** The buyer's complaint; null if it has made none. */
   reason: string | null;
   evidence: readonly SubmittedEvidence[];
 }
@@ -69,7 +69,7 @@ export interface LeftOut {
   text: string;
 }
 
-/** What became of a text of a party that no deciding request shows. */
+/** The weight of a party's text that no deciding request shows. */
 export interface WeighedText {
   by: Side;
   /** `reason`, `evidence 1`, `attachment 1`. */
@@ -79,7 +79,7 @@ export interface WeighedText {
   detail: string;
 }
 
-/** What the use of a model leaves on record. */
+/** The record of a model's use. */
 export interface ModelUse {
   /** Name of the model as configured. */
   model: string;
@@ -107,7 +107,7 @@ export interface Judgement {
   model: ModelUse | null;
   /** SHA-256 of the canonical JSON of the case as the judge saw it, 0x hex. */
   inputHash: `0x${string}`;
-  /** What was cut or removed from texts before the judge saw them, one line for each field. */
+  /** One line for each field or attachment that was cut or had hidden characters removed before the judge saw it. */
   removed: string[];
 }
 

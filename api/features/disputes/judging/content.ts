@@ -3,7 +3,7 @@ import type { DisputeCase } from "./case.ts";
 import { addressesJudge } from "./directives.ts";
 import { clip, inside } from "./texts.ts";
 
-/** What a payload says, without the sentences that address a judge. */
+/** The content of a payload, with the sentences that address a judge set apart. */
 export interface Content {
   /** Its sentences. */
   passages: string[];

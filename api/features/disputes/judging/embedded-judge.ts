@@ -20,7 +20,7 @@ export interface EmbeddedAnswer {
   reason: string;
 }
 
-/** What the embedded judge can't do; part of its rulings. */
+/** Limits of the embedded judge; part of its rulings. */
 export const LIMITS_OF_THE_EMBEDDED_JUDGE =
   "The embedded judge compares the payload's sentences with a check by meaning and words. It reads English only, knows no facts of the world, runs no code and opens no links. It verifies neither numbers nor negations nor quality. It weighs nobody's reason or evidence. What it can't decide it calls unclear.";
 
@@ -47,7 +47,7 @@ const MOST_WORDS_OF_EXCUSE = 25;
 /** Passages that are encoded for one question. The others share fewer words with it. */
 const MOST_PASSAGES = 24;
 
-/** What a check has to be free of: the embedded judge can verify no number, negation, quantity or quality. */
+/** Words that make a check unverifiable: the embedded judge can verify no number, negation, quantity or quality. */
 const UNVERIFIABLE =
   /\p{N}|\b(not?|never|none|nothing|nobody|neither|nor|without|cannot|\w+n't|avoids?|excludes?|excluding|free of|except|unless|only|just|fewer|less|more|most|least|exactly|every|each|all|both|any|entire|whole|full|fully|complete|completely|same|match(es)?|equals?|identical|consistent|correct|correctly|accurate|accurately|valid|true|truthful|real|actual|current|latest|working|works?|runs?|compiles?|passes|faithful|original|unique|professional|clear|clearly|readable|well|good|best|polite|concise|brief|short|long|simple|one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|english|german|french|spanish|italian|chinese|japanese|language|translated|translation|format|formatted|sorted|ordered|before|after|if|or|instead|rather|than|right|wrong|today|url|link|links|image)\b/iu;
 const EXCUSE =
@@ -138,7 +138,7 @@ export function createEmbeddedJudge(encoder: SentenceEncoder) {
   }
 
   return {
-    /** Whether the payload is a text about something else than the request (decision 26). @throws EncoderUnavailableError */
+    /** Whether the payload is a text about something other than the request. @throws EncoderUnavailableError */
     isUnrelated: (seen: SeenCase, signal: AbortSignal): Promise<boolean> => about(seen, signal).isUnrelated(),
 
     /**

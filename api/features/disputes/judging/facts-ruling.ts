@@ -8,7 +8,7 @@ import type { Question } from "./questions.ts";
 import type { SeenCase } from "./seen-case.ts";
 import { quote } from "./texts.ts";
 
-/** What the facts say: the outcome, or the questions that they leave to a judge. */
+/** The outcome by the facts, or the questions that they leave to a judge. */
 export type FactsRuling =
   | {
       outcome: DisputeOutcome;
@@ -18,7 +18,7 @@ export type FactsRuling =
     }
   | { outcome: null; reasons: string[]; questions: Question[] };
 
-/** Rules what needs no judgement, by the table in docs/rulings.md (decisions 17 and 26). */
+/** Rules cases that need no judgement, by the table in docs/rulings.md. */
 export function ruleByFacts({ dispute, isPayloadEmpty }: SeenCase): FactsRuling {
   const lines = factLines(dispute);
   const ruled = (outcome: DisputeOutcome, ...why: string[]) => ({ outcome, reasons: [...lines, ...why] });
@@ -74,7 +74,7 @@ export function isSilent({ reason, evidence }: DisputeCase): boolean {
   return (reason ?? "").trim() === "" && !evidence.some(({ by }) => by === "buyer");
 }
 
-/** The burden of proof is the buyer's, so a buyer who says nothing proves nothing (decision 26). */
+/** The burden of proof is the buyer's, so a buyer that says nothing proves nothing. */
 function ruledBySilence<Ruled extends FactsRuling>(
   dispute: DisputeCase,
   ruled: (outcome: DisputeOutcome, ...why: string[]) => Ruled,
@@ -102,7 +102,7 @@ function withoutDocument(
   );
 }
 
-/** What code couldn't decide. A part of the criteria without a verdict is open too. */
+/** The parts of the criteria that code couldn't decide. A part without a verdict is open too. */
 function openQuestions(
   { criteria, checks }: DisputeCase,
   schema: Verdict | undefined,

@@ -17,7 +17,7 @@ import type { Question } from "./questions.ts";
 import { inputHashOf, seenCase } from "./seen-case.ts";
 import { quote } from "./texts.ts";
 
-/** What a judge needs. */
+/** Dependencies of a judge. */
 export interface JudgeOptions {
   encoder: SentenceEncoder;
   /** Undefined: the embedded judge answers what the facts leave open. */
@@ -36,14 +36,14 @@ const UNRELATED =
 type Ruling = Pick<Judgement, "outcome" | "reasons">;
 
 /**
- * A judge: facts first, then the model's votes on what they leave open, or the embedded judge without a model
- * (decision 26). docs/rulings.md has the rules.
+ * Creates a judge: facts first, then the model's votes on what they leave open, or the embedded judge without a model.
+ * docs/rulings.md has the rules.
  */
 export function createJudge({ encoder, model, attachments, log }: JudgeOptions): Judge {
   const embedded = createEmbeddedJudge(encoder);
   const asked = model === undefined ? undefined : createModelJudge(model, log);
 
-  /** What attachments say. Only a model weighs evidence, so nothing is fetched without one. */
+  /** Reads the attachments. Only a model weighs evidence, so nothing is fetched without one. */
   async function attached(dispute: DisputeCase, signal: AbortSignal): Promise<ReadAttachments> {
     if (asked === undefined || attachments === undefined) return { texts: [], lines: [], removed: [] };
     return readAttachments(dispute, attachments, signal);
@@ -100,7 +100,7 @@ export function createJudge({ encoder, model, attachments, log }: JudgeOptions):
 
 const ANSWER_WORDS = { met: "met", not_met: "not met", unclear: "unclear" } as const;
 
-/** What follows from the answers of a model. */
+/** The ruling by the answers of a model. */
 function rulingOfModel(
   { model, requests, leftOut, evidence, problems }: ModelUse,
   decided: readonly Decided[],
@@ -131,7 +131,7 @@ function rulingOfModel(
   return { outcome, reasons: [...lines, isMet && outcome === "Split" ? LATE_REASON : `The outcome is ${outcome}.`] };
 }
 
-/** What follows from the embedded judge's answers. */
+/** The ruling by the embedded judge's answers. */
 function rulingOfAnswers(
   answers: readonly EmbeddedAnswer[],
   { handover }: DisputeCase,

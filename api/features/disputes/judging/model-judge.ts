@@ -18,16 +18,16 @@ import { inside } from "./texts.ts";
 
 export type { ModelOptions } from "./asking/server.ts";
 
-/** What a model is asked about. */
+/** The case and the questions that a model is asked about. */
 export interface ModelCase {
   seen: SeenCase;
   questions: readonly Question[];
   attachments: readonly AttachedText[];
-  /** What the embedded judge says about a question. */
+  /** The embedded judge's answer to a question. */
   embedded: (question: Question) => Promise<VotedAnswer["answer"]>;
 }
 
-/** What came of asking a model. */
+/** The result of asking a model. */
 export interface Asked {
   use: ModelUse;
   /** An answer for each question; undefined if the model can't be used. */

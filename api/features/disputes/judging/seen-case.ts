@@ -8,7 +8,7 @@ import { cleanText, clip, hasContent } from "./texts.ts";
 /** A case as a judge sees it: bounded, and without hidden characters. */
 export interface SeenCase {
   dispute: DisputeCase;
-  /** What was cut or removed, one line for each field. */
+  /** One line for each field that was cut or had hidden characters removed, up to a bound; a last line counts the rest. */
   removed: string[];
   /** Whether a part of the payload was cut. */
   isPayloadCut: boolean;
@@ -37,11 +37,11 @@ const LIMITS = {
 /** Room that each value takes, beside its text. */
 const VALUE_ROOM = 4;
 
-/** Copies a stranger's texts and values into bounds, and takes down what it leaves out. */
+/** Copies a stranger's texts and values within bounds, and notes the fields that it cuts or cleans. */
 class Copier {
   readonly #notes = new Map<string, { removed: number; cut: boolean }>();
 
-  /** The room that is left for a field and everything in it. */
+  /** Cleans a text and clips it to the room that is left; `room` is shared by a field and everything in it. */
   text(path: string, text: string, room: { left: number }): string {
     const clean = cleanText(text);
     const kept = clip(clean.text, Math.max(0, room.left));

@@ -59,7 +59,7 @@ export function hasContent(value: unknown): boolean {
   return false;
 }
 
-/** What a value has inside. */
+/** The keys and texts inside a value. */
 export interface Inside {
   /** Keys of its objects. */
   keys: string[];

@@ -12,7 +12,7 @@ export interface Reading {
 }
 
 /*
- * "Nothing to do with the request" costs the seller everything, so it takes several signs at once (decision 26). The
+ * "Nothing to do with the request" costs the seller everything, so it takes several signs at once. The
  * figures leave a margin to every honest pair of the cases of test/bench/disputes/ and of the tests.
  */
 
@@ -22,7 +22,7 @@ const LEAST_WORDS = 25;
 const WORDS_PER_NUMBER = 3;
 /** Longer payloads aren't read to their end. */
 const MOST_CHARACTERS = 24_000;
-/** What is encoded as one: the encoder blurs longer texts. */
+/** Maximum characters of a text that is encoded as one: the encoder blurs longer texts. */
 const PORTION = 2_000;
 /** Passages of either side that are compared. */
 const MOST_PASSAGES = 24;

@@ -31,7 +31,7 @@ export function rulingCall(
   return { to: resolver, data };
 }
 
-/** Where a dispute was resolved. */
+/** The block and transaction that resolved a dispute. */
 export interface Resolution {
   txHash: Hash;
   blockNumber: number;

@@ -16,7 +16,7 @@ export interface Ruling {
   /** The resolver contract's role that rules. */
   role: ResolvedBy;
   outcome: DisputeOutcome;
-  /** Whole percent of the locked funds for the buyer. By role `system` it follows from the outcome (decision 8). */
+  /** Whole percent of the locked funds for the buyer. By role `system` it follows from the outcome. */
   buyerPercent: number;
   /** Hash of the ruling document. */
   rationaleHash: `0x${string}`;

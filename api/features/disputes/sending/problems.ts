@@ -2,7 +2,7 @@ import { SENDING_PROBLEMS } from "../../../chain/sending/problems.ts";
 import type { Obstacle } from "../../../chain/sending/problems.ts";
 import type { Revert } from "../../../chain/sending-chain.ts";
 
-/** What can be in the way of a ruling. docs/ruling-transactions.md says what an operator does about each. */
+/** Reasons why a ruling can't be put on chain. docs/ruling-transactions.md says what an operator does about each. */
 export const PROBLEMS = [
   /** The resolver contract suspends rulings. */
   "rulings_paused",
@@ -20,7 +20,7 @@ export const PROBLEMS = [
 ] as const;
 export type Problem = (typeof PROBLEMS)[number];
 
-/** Codes of escrow states (specification 3.1). */
+/** Codes of escrow states. */
 const DISPUTED_STATE = 5;
 const RESOLVED_STATE = 6;
 
@@ -43,7 +43,7 @@ export function obstacleOf(revert: Revert): Obstacle<Problem> {
   return { kind: "problem", problem: PROBLEM_OF_ERROR[name] ?? "unexpected", detail };
 }
 
-/** What an escrow's state says about ruling it; undefined for Disputed. */
+/** The obstacle to a ruling in an escrow's state; undefined for Disputed. */
 export function stateObstacle(state: number): Obstacle<Problem> | undefined {
   if (state === DISPUTED_STATE) return undefined;
   if (state === RESOLVED_STATE) return { kind: "done" };

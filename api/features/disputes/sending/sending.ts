@@ -35,7 +35,7 @@ export interface RulingSendingDeps {
   timings?: Partial<SendingTimings>;
 }
 
-/** Where a ruling is on its way to the chain. */
+/** The progress of a ruling on its way to the chain. */
 export interface RulingProgress {
   state: SendingState;
   /** The transaction that resolved the dispute, or else the latest one that may be mined. */
@@ -47,7 +47,7 @@ export interface RulingProgress {
 
 export type RulingSending = ReturnType<typeof createRulingSending>;
 
-/** Puts rulings on chain, each once (decision 8). See docs/ruling-transactions.md. */
+/** Puts rulings on chain, each once. See docs/ruling-transactions.md. */
 export function createRulingSending(deps: RulingSendingDeps) {
   const { connection, rpcUrls, deployments, keys, now, processId } = deps;
   const timings = { ...SENDING_TIMINGS, ...deps.timings };

@@ -10,7 +10,7 @@ import { findResolution, rulingCall } from "./calls.ts";
 import type { RulingTransactionRecord } from "./model.ts";
 import { obstacleOf, stateObstacle } from "./problems.ts";
 
-/** What the sending of rulings works with. */
+/** Dependencies of the rulings' transactions. */
 export interface RulingWorkDeps {
   chain: SendingChain;
   deployment: Pick<Deployment, "escrow" | "resolver">;

@@ -71,7 +71,7 @@ export function compose(statements: number, random: Random): Composition {
   return { note, questions: shuffled(questions, random) };
 }
 
-/** What one request says about one statement. */
+/** The answer of one request about one statement. */
 export interface Look {
   answer: VotedAnswer["answer"];
   confidence: number;
@@ -88,7 +88,7 @@ export const LEAST_CONFIDENCE = 0.7;
 /** A model's answer to one composed question. */
 export type RawAnswer = Omit<VotedAnswer, "question">;
 
-/** What the answers to a composition say about each statement. */
+/** Evaluates the answers to a composition: one look for each statement. */
 export function looksOf(
   statements: number,
   { questions }: Composition,

@@ -9,11 +9,11 @@ import type { Session } from "./session.ts";
 import { FILLER, FILLER_STATEMENT, statementOf } from "./service-texts.ts";
 import type { Shown } from "./view.ts";
 
-/** What came of asking about one question. */
+/** The decision on one question. */
 export interface Decided {
   question: Question;
   answer: VotedAnswer["answer"];
-  /** What led to the answer, in a sentence. */
+  /** The reason for the answer, in a sentence. */
   reason: string;
   /** False for a check whose own text keeps the model from answering: it doesn't bind. */
   isBinding: boolean;
@@ -29,7 +29,7 @@ export class TooFewAnswersError extends Error {
   override readonly name = "TooFewAnswersError";
 }
 
-/** What every question of a dispute shares. */
+/** Inputs shared by all questions of a dispute. */
 export interface Deciding {
   session: Session;
   /** Everything that a question needs in view. */
@@ -37,12 +37,12 @@ export interface Deciding {
   placesFor: (question: Question) => readonly Place[];
   /** All texts of the buyer's, shown or not. */
   textsOfBuyer: readonly string[];
-  /** What the embedded judge says, where no answer of the model counts. */
+  /** The embedded judge's answer, for questions where no answer of the model counts. */
   embedded: (question: Question) => Promise<VotedAnswer["answer"]>;
 }
 
 const MORE_REQUESTS = 8;
-/** So many requests without one sound answer are enough to look for the reason. */
+/** Number of requests without one sound answer after which the cause is searched for. */
 const HOPELESS = 2;
 const ENOUGH_IF_CONTRADICTING = 5;
 const CONTRADICTING_RATIO = 2;
@@ -95,7 +95,7 @@ export function createDeciding(deciding: Deciding) {
     return { verdict: isContradicting ? CONTRADICTING : undefined, looks };
   }
 
-  /** What is shown without the passages that were left out before. */
+  /** The texts of a question without the passages that were left out before. */
   function visible(question: Question): Shown[] {
     const shown = deciding.shownFor(question);
     const kept = new Set(
@@ -249,7 +249,7 @@ interface Settled {
 
 const CONTRADICTING = { answer: "unclear", reason: "the model's answers contradict each other" } as const;
 
-/** What the sound answers say: two that agree decide; of five or more that contradict each other, more than two to one. */
+/** The verdict of the sound answers: two that agree, or of five or more that contradict each other, more than two to one. */
 function verdictOf(looks: readonly Look[]): Settled["verdict"] {
   const sound = looks.filter(({ isSound }) => isSound);
   const counts = (["met", "not_met", "unclear"] as const).map((answer) => ({

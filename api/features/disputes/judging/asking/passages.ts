@@ -20,7 +20,7 @@ export function passagesOf(shown: readonly Shown[]): Passage[] {
   return walk.found;
 }
 
-/** What is shown with those passages alone that are wanted. */
+/** Copies the shown texts with only the wanted passages. */
 export function showOnly(shown: readonly Shown[], isWanted: (id: number) => boolean): Shown[] {
   return new Walk(isWanted).all(shown);
 }

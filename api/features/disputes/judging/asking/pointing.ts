@@ -21,7 +21,7 @@ const pointersSchema = z.object({
   pointers: z.array(z.object({ text: z.string(), check: z.string(), quote: z.string() })),
 });
 
-/** Where the parties' texts led. */
+/** The places that the parties' texts point to, and the weight of each text. */
 export interface Pointed {
   places: Map<Question, Place[]>;
   weighed: WeighedText[];
@@ -34,7 +34,7 @@ interface PartyText {
   text: string;
 }
 
-/** What the parties say about the result, each text with its name. */
+/** The parties' texts about the result, each with its name. */
 function textsOf({ reason, evidence }: DisputeCase, attachments: readonly AttachedText[]): PartyText[] {
   const texts: PartyText[] = [];
   if (reason !== null && reason.trim() !== "") texts.push({ by: "buyer", item: "reason", text: reason });

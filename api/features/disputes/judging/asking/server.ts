@@ -52,20 +52,20 @@ export class UnusableAnswerError extends Error {
   }
 }
 
-/** What requests for one dispute have used so far. */
+/** Requests and tokens used for one dispute so far. */
 export interface Usage {
   requests: number;
   tokens: { input: number; output: number };
 }
 
-/** What a request says, and the form of its answer. */
+/** The messages of a request, and the schema of its answer. */
 export interface Asking<T> {
   messages: (fence: string) => Messages;
   name: string;
   schema: z.ZodType<T>;
 }
 
-/** What of a completion is read. Compatible servers leave out what they don't know. */
+/** The fields of a completion that are read. Compatible servers leave out fields that they don't know. */
 const completionSchema = z.object({
   choices: z.tuple(
     [

@@ -28,7 +28,7 @@ const answersSchema = z.object({
   ),
 });
 
-/** What a request is about. */
+/** The texts, statements and places of one request. */
 export interface View {
   shown: readonly Shown[];
   statements: readonly string[];
@@ -54,7 +54,7 @@ export interface Session {
   isSpoiled(): boolean;
 }
 
-/** What a session needs. */
+/** Dependencies of a session. */
 export interface SessionOptions {
   server: ModelServer;
   random: Random;

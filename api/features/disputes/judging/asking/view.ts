@@ -11,14 +11,15 @@ export interface Shown {
 /** A check that compares the result with what was ordered can't be answered without the order. */
 const ABOUT_THE_REQUEST =
   /\b(request\w*|ordered|asked|brief|original|source|input|given|supplied|provided|attached|faithful\w*|translat\w+)\b/i;
-/** What a schema says to people. It validates nothing, so it isn't shown. */
+/** Keywords that describe a schema to people. They validate nothing, so they aren't shown. */
 const ANNOTATIONS = new Set(["title", "description", "$comment", "examples", "default", "deprecated"]);
-/** Keywords whose keys are names of the buyer's, and no keywords. */
+/** Keywords whose keys are the buyer's own names, not keywords. */
 const NAMES = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
 
 /**
- * What these questions need in view, and nothing else. Reasons, evidence and attachments are never in it, so no text in them
- * reaches what decides. Title, description and request are in view for the question whether the result is what they ask for.
+ * The texts that these questions need in view, and nothing else. Reasons, evidence and attachments are never among them, so
+ * no text in those can influence the decision. Title, description and request are in view for the question whether the
+ * result is what they ask for.
  */
 export function shownFor(questions: readonly Question[], { criteria, payload }: DisputeCase): Shown[] {
   const isAgreement = questions.some(({ about }) => about === "agreement");
