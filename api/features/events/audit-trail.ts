@@ -11,7 +11,7 @@ export interface AuditedEvent {
   occurredAt: Date;
 }
 
-/** Keeps an audit trail of escrows for each party (specification 6, decision 27). */
+/** Keeps an audit trail of escrows for each party. */
 export interface AuditTrail {
   /** Adds the missing events to the trails, in the given order and in the caller's transaction. */
   write(events: readonly AuditedEvent[], session: ClientSession): Promise<void>;

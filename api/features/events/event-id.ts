@@ -1,7 +1,7 @@
 import type { Network } from "../../config/constants.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 
-/** What identifies an event of an escrow. */
+/** The identity of an event of an escrow. */
 export interface EventIdentity {
   network: Network;
   escrowContract: string;
@@ -16,8 +16,8 @@ const ID_HEX_LENGTH = 40;
 const hashed = (parts: readonly string[]): string => `evt_${sha256Hex(parts.join("|")).slice(0, ID_HEX_LENGTH)}`;
 
 /**
- * The id of an event of an escrow. It is the same for every process that finds the event, and every time. Block and log positions
- * aren't part of it, because they change when a block is mined again (decision 37).
+ * The id of an event of an escrow. It is the same for every process that finds the event, and every time. Block and log
+ * positions aren't part of it, because they change when a block is mined again.
  * @example "evt_3f0c…": 40 hex digits of the SHA-256 of the identity's parts
  */
 export function eventId(identity: EventIdentity): string {

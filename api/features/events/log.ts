@@ -6,7 +6,7 @@ import type { EventModel, EventRecord, EventType, LogLengthModel } from "./model
 /** The position before an agent's first event, where an event id is expected. */
 export const LOG_START = "start";
 
-/** Which of an agent's events are wanted. */
+/** A filter for an agent's events. */
 export interface EventFilter {
   type?: EventType | undefined;
   transactionId?: string | undefined;
@@ -29,7 +29,7 @@ export interface LogPosition {
 
 const BEFORE_FIRST: LogPosition = { seq: 0, eventId: LOG_START };
 
-/** The events of an agent, complete and in order (decisions 25 and 37). */
+/** The events of an agent, complete and in order. */
 export interface EventLog {
   /** A page of at most `limit` events and about 1 MB. */
   list(agentId: string, query: EventQuery): Promise<{ events: EventRecord[]; hasMore: boolean }>;

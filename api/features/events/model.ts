@@ -4,7 +4,7 @@ import type { Connection, Model } from "mongoose";
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 
-/** Names of the events that the service announces (specification 6, decision 37). */
+/** Names of the events that the service announces. */
 export const EVENT_TYPES = [
   "escrow.funded",
   "service.delivered",
@@ -26,7 +26,7 @@ export type EventType = (typeof EVENT_TYPES)[number];
 export interface EventRecord {
   /** `<event id>:<agent id>` */
   _id: string;
-  /** `evt_…`, deterministic: the same move gives the same id every time it is found (decision 37). */
+  /** `evt_…`, deterministic: the same move gives the same id every time it is found. */
   eventId: string;
   /** The agent whose log has the event. */
   agentId: string;

@@ -26,7 +26,7 @@ export interface EventsModuleDeps {
   connection: Connection;
   /** Takes the dispatches of events, in the transaction that writes the log. */
   outbox: OutboxWriter;
-  /** Where else events go: the addresses that agents have registered. */
+  /** The addresses that agents have registered for events. */
   subscriptions: Subscriptions;
   /** Takes the events of escrows, in the same transaction. */
   audit: AuditTrail;

@@ -10,7 +10,7 @@ import { eventId, logEntryId, recordEventId } from "./event-id.ts";
 import type { EventModels, EventRecord, EventType } from "./model.ts";
 import type { Subscription, Subscriptions } from "./subscriptions.ts";
 
-/** The body of an event: the fields of specification section 6, then those that decision 37 adds. */
+/** The body of an event: its name, then further fields by its type. */
 export type EventBody = Record<string, unknown> & { event: string };
 
 /** The escrow that an event is about, as recorded in its transaction. */
@@ -26,7 +26,7 @@ export interface EventSubject {
 
 /** A record other than an escrow that an event is about, such as a message. */
 export interface StandaloneSubject {
-  /** Identifies the event together with its type (decision 37). */
+  /** Identifies the event together with its type. */
   recordId: string;
   /** The transaction that the record belongs to, if there is one. */
   transactionId: string | null;
@@ -92,7 +92,7 @@ export interface EventRecorder {
   recorded(candidates: readonly EventCandidate[], session: ClientSession): Promise<Set<string>>;
 }
 
-/** What a log entry and its dispatches keep of an announcement's subject. */
+/** The fields of an announcement's subject that its log entries and dispatches keep. */
 function subjectOf(record: EventSubject | StandaloneSubject) {
   if ("recordId" in record) {
     return { transactionId: record.transactionId, network: null, escrowId: null, orderKey: record.orderKey };

@@ -52,7 +52,7 @@ export interface StreamHubDeps {
   logger: Logger;
 }
 
-/** What the change stream reports. */
+/** A change that the change stream reports. */
 interface Change {
   ns: { coll: string };
   documentKey: { _id: string };

@@ -20,7 +20,7 @@ export interface StreamRequest extends EventFilter {
   signal: AbortSignal;
 }
 
-/** The streams of server-sent events (decision 25). */
+/** The streams of server-sent events. */
 export interface EventStreams {
   /**
    * Opens a stream.

@@ -7,7 +7,7 @@ export interface Subscription {
   url: string;
   /** Names of the events that it gets. */
   events: readonly string[];
-  /** Whether its dispatches are retried for a day, in order per record (decision 37). */
+  /** Whether its dispatches are retried for a day, in order per record. */
   durable: boolean;
 }
 

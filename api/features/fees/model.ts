@@ -80,7 +80,7 @@ statementSchema.index({ network: 1, month: 1, wallet: 1, token: 1 }, { unique: t
 statementSchema.index({ wallet: 1, month: -1, _id: -1 });
 // A token's name.
 statementSchema.index({ token: 1 });
-// What a month has to pay.
+// The payable statements of a month.
 statementSchema.index({ network: 1, month: 1, isPayable: 1, _id: 1 });
 
 const lineSchema = new Schema<StatementLineRecord>(

@@ -61,7 +61,7 @@ const WRITE_EVERY_MS = 600_000;
 /** A month has as many reads as its sellers and settlements need. */
 const WRITE_LOCK_MS = 3_600_000;
 
-/** Fee tiers by settled volume, and the rebates that follow from them (decision 22). */
+/** Fee tiers by settled volume, and the rebates that follow from them. */
 export const feesModule = defineFeature({
   routes: [...feeRoutes, ...rebateRoutes],
   timings: STATEMENT_TIMINGS,

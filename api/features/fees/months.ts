@@ -10,7 +10,7 @@ export interface Month {
   start: number;
   /** Exclusive: the first second of the next month. */
   end: number;
-  /** Start of the 30 days before the end, whose volume decides the tier (decision 22). */
+  /** Start of the 30 days before the end, whose volume decides the tier. */
   windowStart: number;
 }
 

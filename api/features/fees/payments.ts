@@ -44,7 +44,7 @@ export interface ListedRebate {
   /** `due`: no transfer can be mined; `sending`: one may be, or isn't final. */
   state: "due" | "sending" | "paid";
   txHash: string | undefined;
-  /** What is in the way. */
+  /** The problem that holds the payment; undefined without one. */
   problem: string | undefined;
 }
 
@@ -55,7 +55,7 @@ interface TokenOf {
   decimals: number;
 }
 
-/** What a wallet must hold of a token (token units), or of ether (wei), and what it holds. */
+/** The required and the actual balance of a wallet, in a token (token units) or in ether (wei). */
 export interface Need {
   name: string;
   decimals: number;
@@ -184,7 +184,7 @@ export function createRebatePayments({ connection, rpcUrl, log, now, processId, 
 
     list,
 
-    /** What the wallet of a key must hold to pay a month and what earlier runs have begun. @throws ChainUnavailableError */
+    /** The balances needed to pay a month and the payments that earlier runs have begun. @throws ChainUnavailableError */
     async needs(month: string, payerKey: `0x${string}`): Promise<{ payer: Address; needs: Need[] }> {
       const payer = createTransactionSigner(MAINNET, payerKey).address;
       const due = new Map<Address, bigint>();

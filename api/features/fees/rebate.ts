@@ -13,17 +13,17 @@ export interface SettlementLine {
   amount: string;
   fee: string;
   locked: string;
-  /** What the seller was paid; with `locked` it gives the paid share. */
+  /** Amount that the seller was paid; divided by `locked` it is the paid share. */
   sellerAmount: string;
   /** USD units of the deposit. */
   valueUsdUnits: string;
-  /** What counts towards the tier: `floor(value * paid share)` within the 30 days, otherwise 0. In USD units. */
+  /** Volume that counts towards the tier: `floor(value * paid share)` within the 30 days, otherwise 0. In USD units. */
   volumeUsdUnits: string;
-  /** What the rebate is a part of: `floor(fee * paid share)` for a settlement of the month, otherwise 0. In token units. */
+  /** Fee that the rebate is computed from: `floor(fee * paid share)` for a settlement of the month, otherwise 0. In token units. */
   countedFee: string;
 }
 
-/** What a statement's hash covers, beside its settlements. */
+/** The terms of a statement. Its hash covers them; they include the hash of its settlements. */
 export interface StatementTerms {
   network: string;
   /** `2026-10` */
@@ -55,12 +55,12 @@ function paidShareOf(amount: bigint, { sellerAmount, locked }: PaidSettlement): 
   return (amount * sellerAmount) / locked;
 }
 
-/** The rebate on the sum of a month's fees in one token, in token units (decision 22). It is never above the fees. */
+/** The rebate on the sum of a month's fees in one token, in token units. It is never above the fees. */
 export function rebateOn(fees: bigint, rateBps: number): bigint {
   return (fees * BigInt(PLATFORM_FEE_BPS - rateBps)) / BigInt(PLATFORM_FEE_BPS);
 }
 
-/** What settlements count towards the tier at a month's end, in USD units. */
+/** The volume of settlements that counts towards the tier at a month's end, in USD units. */
 export function volumeIn(month: Month, settlements: readonly PaidSettlement[]): bigint {
   return settlements
     .filter(({ settledAt }) => settledAt >= month.windowStart && settledAt < month.end)

@@ -45,7 +45,7 @@ export function statementIdOf(network: string, month: string, wallet: string, to
 }
 
 /**
- * Writes the statements of the mainnet's finished months (decision 22). A statement is written in one transaction with
+ * Writes the statements of the mainnet's finished months. A statement is written in one transaction with
  * its settlements and never changed. Two writers do no harm, because both read what no reorganisation changes any more,
  * and the first one's statement stays.
  */
@@ -78,7 +78,7 @@ export function createStatementWriter({ connection, models, chain, indexer, ...d
     }
   }
 
-  /** What paid a seller in the month and in its window, oldest first. */
+  /** The settlements that paid a seller in the month and in its window, oldest first. */
   async function settlementsOf(wallet: string, month: Month, block: AtBlock): Promise<PaidSettlement[]> {
     const found: PaidSettlement[] = [];
     const span = { from: Math.min(month.start, month.windowStart), to: month.end };

@@ -5,7 +5,7 @@ import { rebateOn } from "./rebate.ts";
 const SECONDS_PER_DAY = 86_400;
 const ONE_USD = 10n ** BigInt(USD_DECIMALS);
 
-/** What settled for a seller on one UTC day (days since 1970). USD values have 6 decimals. */
+/** A seller's settled deals of one UTC day (days since 1970). USD values have 6 decimals. */
 export interface SettledDay {
   day: number;
   /** Value of the deposits by the share that the seller was paid. */
@@ -42,8 +42,8 @@ export function feeWindowAt(unixSeconds: number): FeeWindow {
 }
 
 /**
- * The tier by the volume of the window (specification 2.9), and the rebate on this month's fees so far if that tier
- * holds at the month's end: `floor(fees * (200 - rateBps) / 200)` (decision 22).
+ * The tier by the volume of the window, and the rebate on this month's fees so far if that tier holds at the month's
+ * end: `floor(fees * (200 - rateBps) / 200)`.
  */
 export function feeStandingOf(days: readonly SettledDay[], window: FeeWindow): FeeStanding {
   const settledVolumeUsd = sum(days.filter(({ day }) => day >= window.firstDay).map(({ soldUsd }) => soldUsd));
@@ -57,7 +57,7 @@ export function feeStandingOf(days: readonly SettledDay[], window: FeeWindow): F
   };
 }
 
-/** The tier of a volume in USD units (specification 2.9). */
+/** The tier of a volume in USD units. */
 export function tierOf(volumeUsd: bigint): FeeTier {
   // The first tier starts at 0, so every volume has one.
   return FEE_TIERS.findLast(({ fromUsd }) => volumeUsd >= BigInt(fromUsd) * ONE_USD) ?? FEE_TIERS[0];

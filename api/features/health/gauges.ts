@@ -2,7 +2,7 @@ import { NETWORKS } from "../../config/constants.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { NetworkState, Readiness } from "./readiness.ts";
 
-/** Adds gauges of what `/ready` shows. Scrapes share its checks, at most one a second. */
+/** Adds gauges of the state in `/ready`. Scrapes share its checks, at most one a second. */
 export function addReadinessGauges(metrics: Pick<Metrics, "addGauge">, readiness: () => Promise<Readiness>): void {
   const perNetwork = (name: string, help: string, valueOf: (state: NetworkState) => number | null) => {
     metrics.addGauge({

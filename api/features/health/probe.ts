@@ -5,7 +5,7 @@ import { withTimeout } from "../../lib/timeout.ts";
 export interface Probe<Facts> {
   ok: boolean;
   latencyMs: number;
-  /** What it reported; undefined if it is unavailable. */
+  /** Facts that it reported; undefined if it is unavailable. */
   facts?: Facts;
   /** Name of the failure. Details are only in the log, because they may contain internal addresses. */
   error?: string;

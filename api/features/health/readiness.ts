@@ -18,7 +18,7 @@ export interface FollowerState {
   quarantined: number | null;
 }
 
-/** What keeps disputes from ending. */
+/** Overdue rulings, and rulings that can't be put on chain. */
 export interface DisputeDelays {
   /** Disputes whose ruling is overdue, counted up to a bound. */
   overdue: number;
@@ -38,7 +38,7 @@ export interface KeeperState {
   oldestSeconds: number | null;
   /** Those that can't be put on chain now, by problem. */
   held: Readonly<Record<string, number>>;
-  /** What this UTC day's transactions have cost and may still cost, and the most that they may, in wei. */
+  /** Cost of this UTC day's transactions, including reservations for those in flight, and its daily cap, in wei. */
   spentTodayWei: string;
   dailyCapWei: string;
 }
@@ -66,7 +66,7 @@ export interface Readiness {
   outbox: { waiting: number; oldestSeconds: number | null } | null;
 }
 
-/** What readiness is read from. */
+/** Sources of the readiness checks. */
 export interface ReadinessSources {
   connection: Connection;
   chains: Readonly<Record<Network, Pick<ChainClient, "head" | "block">>>;
@@ -86,7 +86,7 @@ export interface ReadinessSources {
   log: Logger;
 }
 
-/** As long as a change may take to be found (specification 2.2). */
+/** The longest that a change may take to be found. */
 const MAX_SEARCH_LAG_MS = 60_000;
 /** How long an answer is shared. Under any load, a process checks at most once a second. */
 const MAX_AGE_MS = 1_000;

@@ -15,7 +15,7 @@ export interface IdempotencyModuleDeps {
   timings: IdempotencyTimings;
 }
 
-/** `Idempotency-Key` (decision 43): remembers requests and their answers for a day. */
+/** `Idempotency-Key`: remembers requests and their answers for a day. */
 export const idempotencyModule = defineFeature({
   routes: [],
   timings: IDEMPOTENCY_TIMINGS,

@@ -16,7 +16,7 @@ export interface KeyOwner {
   walletKey: string;
 }
 
-/** What is known about an agent's testnet score when its record is made. */
+/** An agent's testnet score as known when its record is created. */
 export interface KnownScore {
   score: number;
   indexedBlock: number;
@@ -27,7 +27,7 @@ export interface ApiKeys {
   /**
    * Issues a key to an agent within a transaction, and ends its other keys at a moment, unless they end earlier anyway.
    * The key itself is returned here and never stored. All keys of an agent are in one document, so keys that are issued
-   * at the same moment, even by different processes, see each other. An agent has at most 10 keys: the oldest make way.
+   * at the same moment, even by different processes, see each other. An agent has at most 10 keys. Issuing another deletes the oldest.
    */
   issue(owner: KeyOwner, othersEndAt: Date, known: KnownScore | undefined, session: ClientSession): Promise<string>;
   /** Ends a key now. */

@@ -16,7 +16,7 @@ import type { ApiKeys, KnownScore } from "./keys.ts";
 import { checkSignInMessage } from "./sign-in-message.ts";
 import type { AcceptableMessage, SignInPurpose } from "./sign-in-message.ts";
 
-/** A request to register an agent (decision 21). */
+/** A request to register an agent. */
 export interface Registration {
   agentName: string;
   walletAddress: `0x${string}`;

@@ -6,7 +6,7 @@ import { addressSchema } from "../../http/common-schemas.ts";
 import { dateTimeOf, isRequestId, isStatement, isUri, readSignInText, webOriginOf } from "./sign-in-text.ts";
 import type { SignInField, SignInText } from "./sign-in-text.ts";
 
-/** What a signed message is for; its statement has to name it (decision 21). */
+/** The purpose of a signed message; its statement has to name it. */
 export type SignInPurpose = "register" | "issue_key";
 
 /** How far a client's clock may be ahead of ours. */
@@ -23,7 +23,7 @@ export interface AcceptableMessage {
   unusableAfter: Date;
 }
 
-/** What the message must say. */
+/** The expected purpose, service and time of a message. */
 export interface SignInExpectation {
   purpose: SignInPurpose;
   /** Address under which clients reach the API. */
@@ -48,12 +48,12 @@ const PURPOSE_RULES: Readonly<Record<SignInPurpose, { fits: (statement: string) 
   },
 };
 
-/** What has to hold, and what is wrong if it doesn't. */
+/** A condition, and the fault to report if it doesn't hold. */
 type Rule = [holds: boolean, fault: string];
 
 /**
  * Reads an EIP-4361 message and checks that it was made for this service, for this purpose, on a supported chain and
- * within the last ten minutes (decision 21, docs/sign-in.md). The caller checks the signature and that the nonce is new.
+ * within the last ten minutes (docs/sign-in.md). The caller checks the signature and that the nonce is new.
  */
 export function checkSignInMessage(text: string, expectation: SignInExpectation): SignInVerdict {
   const read = readSignInText(text);

@@ -30,14 +30,14 @@ export interface DeliveriesDeps {
 
 type Delivered = Pick<TransactionRecord, "_id" | "escrowId" | "escrow" | "payloadReceivedAt">;
 
-/** Where a page of deals ends. */
+/** The end of a page of deals. */
 interface Place {
   windowEnd: number;
   id: string;
 }
 
 /**
- * Whether the payload of a delivery was handed over in time (decision 26); `open` while that may still happen.
+ * The handover of a delivery's payload: in time, missed, or `open` while it may still come in time.
  * @param now by the clock that payloads are dated by
  */
 export function handoverOf(

@@ -45,7 +45,7 @@ export interface FinderDeps {
   timings: FinderTimings;
 }
 
-/** What a search found. */
+/** The result of a search. */
 export interface Found {
   /** Moves that are new in the queue. */
   queued: number;

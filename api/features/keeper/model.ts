@@ -11,7 +11,7 @@ import type { Network } from "../../config/constants.ts";
 export const KEEPER_MOVES = ["finalize", "resolveExpired", "retryScore"] as const;
 export type KeeperMove = (typeof KEEPER_MOVES)[number];
 
-/** What can be in the way of a move. docs/keeper.md says what an operator does about each. */
+/** Reasons why a move can't be made. docs/keeper.md says what an operator does about each. */
 export const KEEPER_PROBLEMS = [
   /** The dispute window, or the time for a ruling, isn't over at the latest block. */
   "too_early",
@@ -25,7 +25,7 @@ export const KEEPER_PROBLEMS = [
 ] as const;
 export type KeeperProblem = (typeof KEEPER_PROBLEMS)[number];
 
-/** What transactions may cost, counted on a UTC day of the chain's time. */
+/** The reserved cost of transactions, counted on a UTC day of the chain's time. */
 export interface Charge {
   /** `2026-11-23` */
   day: string;
@@ -37,13 +37,13 @@ export interface Charge {
 export interface KeeperOrderRecord extends SendingRecord {
   move: KeeperMove;
   escrowId: `0x${string}`;
-  /** What is reserved for the transactions in flight. */
+  /** The reservation for the transactions in flight. */
   charge?: Charge;
-  /** What its transactions have cost for certain, as a decimal number of wei. */
+  /** The cost of its mined transactions, as a decimal number of wei. */
   spentWei?: string;
 }
 
-/** What a network's transactions of one day have cost and may still cost. The id is `network:day`. */
+/** The cost of a network's transactions of one day, including reservations for those in flight. The id is `network:day`. */
 export interface KeeperSpendingRecord {
   _id: string;
   committedWei: Types.Decimal128;

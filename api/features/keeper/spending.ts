@@ -10,24 +10,24 @@ import type { Network } from "../../config/constants.ts";
 import { isDuplicateKey } from "../../db/connection.ts";
 import type { KeeperOrderRecord, KeeperSpendingRecord } from "./model.ts";
 
-/** Predeployed on every chain of the OP stack: what a transaction pays for its place on Ethereum, beside its gas. */
+/** Predeployed on every chain of the OP stack. It gives a transaction's fee for its data on Ethereum, besides its gas. */
 const GAS_PRICE_ORACLE: Address = "0x420000000000000000000000000000000000000F";
 const ORACLE_ABI = parseAbi(["function getL1Fee(bytes data) view returns (uint256)"]);
-/** A signature doesn't bound that fee, so twice the present one is reserved. */
+/** A signature doesn't bound that fee, so twice the current one is reserved. */
 const L1_FEE_ROOM = 2n;
 
 const utcDay = (unixSeconds: number): string =>
   new Date(unixSeconds * 1_000).toISOString().slice(0, "2026-11-23".length);
 const decimal = (wei: bigint): Types.Decimal128 => Types.Decimal128.fromString(String(wei));
 
-/** What a transaction would pay for its place on Ethereum, in wei; 0 on a local chain. */
+/** A transaction's L1 data fee, in wei; 0 on a local chain. */
 async function l1Fee(chain: SendingChain, raw: Hex): Promise<bigint> {
   const data = encodeFunctionData({ abi: ORACLE_ABI, functionName: "getL1Fee", args: [raw] });
   const { data: answer } = await chain.read((client) => client.call({ to: GAS_PRICE_ORACLE, data }));
   return answer === undefined || answer === "0x" ? 0n : hexToBigInt(answer);
 }
 
-/** What a mined transaction has cost, in wei. */
+/** The cost of a mined transaction, in wei. */
 function costOf(receipt: TransactionReceipt): bigint {
   const { l1Fee: fee = 0n } = receipt as { l1Fee?: bigint | null };
   return receipt.gasUsed * receipt.effectiveGasPrice + (fee ?? 0n);
@@ -35,13 +35,13 @@ function costOf(receipt: TransactionReceipt): bigint {
 
 /** The spending of one network. */
 export interface Spending extends Budget<KeeperOrderRecord> {
-  /** What the transactions of the day of this time have cost and may still cost, in wei. */
+  /** The cost of the transactions of the day of this time, including reservations for those in flight, in wei. */
   committedOn(unixSeconds: number): Promise<bigint>;
 }
 
 /**
- * Keeps a network's transactions within a daily cap. What a transaction may cost at most is reserved in the database
- * transaction that stores it, before it is sent. So the cap holds for all workers together. A replacement takes over
+ * Keeps a network's transactions within a daily cap. A transaction's maximum cost is reserved in the database
+ * transaction that stores it, before it is sent, so the cap holds for all workers together. A replacement takes over
  * the reservation, on the day of its own signature; the receipt ends it. A day is a UTC day of the chain's time.
  */
 export function createSpending({

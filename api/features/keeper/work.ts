@@ -13,7 +13,7 @@ import type { KeeperMove, KeeperOrderRecord, KeeperProblem } from "./model.ts";
 /** The escrow contract's functions and errors, with the errors of the score contract that it calls. */
 export const keeperAbi: Abi = [...escrowAbi, ...scoreAbi.filter(({ type }) => type === "error")];
 
-/** Codes of escrow states (specification 3.1). */
+/** Codes of escrow states. */
 const STATE = { none: 0, funded: 1, delivered: 2, disputed: 5 } as const;
 
 /** The states of an escrow that hasn't ended. Only an end can leave scores to be written. */
@@ -59,7 +59,7 @@ export function obstacleOf(move: KeeperMove, { name, args }: Revert): Obstacle<K
   }
 }
 
-/** What the moves of one network work with. */
+/** Dependencies of the moves of one network. */
 export interface KeeperWorkDeps {
   chain: SendingChain;
   deployment: Pick<Deployment, "escrow">;

@@ -11,7 +11,7 @@ import type { KyaChangeRecord, KyaModels, KyaVerification } from "./model.ts";
 /** Why an agent gets a level. */
 export type KyaReason = Pick<KyaChangeRecord, "cause" | "reason" | "requestId"> & { verification?: KyaVerification };
 
-/** The Know Your Agent levels of agents (specification 2.8, decision 32). */
+/** The Know Your Agent levels of agents. */
 export interface KyaLevels {
   levelOf(agentId: string): Promise<KyaLevel>;
   /** The level that an operation left, in this run or another one; undefined if it hasn't had its effect. */

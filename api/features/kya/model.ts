@@ -4,11 +4,11 @@ import type { Connection, Model } from "mongoose";
 import { KYA_LEVELS } from "../../config/constants.ts";
 import type { KyaLevel } from "../../config/constants.ts";
 
-/** What led to a level: a mail (level 1), a payment method (level 2) or an admin (any level). */
+/** The cause of a level: a mail (level 1), a payment method (level 2) or an admin (any level). */
 export const KYA_CAUSES = ["email", "payment_method", "admin"] as const;
 export type KyaCause = (typeof KYA_CAUSES)[number];
 
-/** What an admin has verified for level 3 (specification 2.8). */
+/** Kinds of verification by an admin for level 3. */
 export const KYA_VERIFICATIONS = ["codebase", "identity"] as const;
 export type KyaVerification = (typeof KYA_VERIFICATIONS)[number];
 

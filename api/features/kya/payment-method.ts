@@ -57,7 +57,7 @@ export type LinkPaymentMethod = (
 ) => Promise<KyaLevel>;
 
 /**
- * Level 2 (decision 32): the agent's wallet signs an EIP-712 statement and holds, or has allowed to the escrow
+ * Level 2: the agent's wallet signs an EIP-712 statement and holds, or has allowed to the escrow
  * contract, at least the smallest deposit of an escrow token. Each statement is for one agent, wallet, token and chain,
  * expires within an hour and works once.
  */
