@@ -1,6 +1,6 @@
 import type { ListingModel } from "./model.ts";
 
-/** Where sellers want the webhooks for their listings. */
+/** The webhook addresses of listings. */
 export interface EndpointDirectory {
   /** endpointUrl by listing id for the listings that have one, in one query. */
   endpointUrls(serviceIds: readonly string[]): Promise<Map<string, string>>;

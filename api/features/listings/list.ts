@@ -25,12 +25,12 @@ export type ListingQuery = z.output<typeof listListingsQuery>;
 /** A page of listings and the position where the next page starts. */
 export interface ListingPage {
   listings: Listing[];
-  /** Of a search: how each listing came to its place, by the listing's id. */
+  /** For a search: the explanation of each listing's rank, by the listing's id. */
   explanations?: ReadonlyMap<string, SearchExplanation>;
   next: ListingPosition | null;
 }
 
-/** What a search can filter by before it ranks. */
+/** The filters that a search applies before ranking. */
 export interface SearchFilter extends UsdBounds {
   category?: string | undefined;
   network?: Network | undefined;
@@ -59,14 +59,14 @@ export interface ListDeps {
   etherPrice: EtherPrice;
 }
 
-/** How many listings are read at once when sellers are filtered by score. */
+/** Number of listings read at once when sellers are filtered by score. */
 const RATED_AT_ONCE = 500;
 /**
- * How many are read for one page at most. The page may then be short, and its cursor continues where the reading ended.
+ * Maximum number of listings read for one page. The page may then be short; its cursor continues where reading ended.
  */
 const RATED_AT_MOST = 5_000;
 
-/** Lists or searches listings (decision 23). */
+/** Lists or searches listings. */
 export async function listListings(caller: Caller, query: ListingQuery, deps: ListDeps): Promise<ListingPage> {
   return query.q === undefined ? listStored(caller, query, deps) : listFound(query.q, query, deps);
 }
@@ -97,7 +97,7 @@ async function listStored(caller: Caller, query: ListingQuery, deps: ListDeps): 
   return { listings: page, next: hasMore ? positionOf(sort, last) : null };
 }
 
-/** The listings whose seller has at least this on-chain score on the listing's network (decision 20). */
+/** The listings whose seller has at least this on-chain score on the listing's network. */
 async function withScore(listed: Listing[], minScore: number, standings: ListDeps["standings"]): Promise<Listing[]> {
   const networks = [...new Set(listed.map(({ network }) => network))];
   const scores = await Promise.all(
@@ -141,8 +141,8 @@ const LISTING_ORDERS: Readonly<Record<ListingSort, ListingRange["order"]>> = {
 
 /**
  * The stored listings that match a query, apart from the seller's score, as ranges whose first entries make up the
- * page. Each range gives every field of its index a value, or all values if the query leaves it open. The database can
- * then merge ordered ranges instead of scanning what the filter excludes (see the indexes in model.ts).
+ * page. Each range gives every field of its index a value, or all values if the query omits it. The database can then
+ * merge ordered ranges instead of scanning excluded listings (see the indexes in model.ts).
  */
 export function listingRanges(
   caller: Caller,
@@ -176,8 +176,8 @@ export function listingRanges(
 }
 
 /**
- * Paused and archived listings are hidden from everyone but their seller.
- * @returns undefined if the query asks for somebody else's hidden listings
+ * The filter by seller and status. Paused and archived listings are visible only to their seller.
+ * @returns undefined if the query asks for another seller's hidden listings
  */
 function sellerAndStatuses(caller: Caller, { status, sellerId }: ListingQuery): Filter | undefined {
   const isOwn = sellerId === caller.agentId;
@@ -188,7 +188,7 @@ function sellerAndStatuses(caller: Caller, { status, sellerId }: ListingQuery): 
   return { ...(seller === undefined ? {} : { sellerAgentId: seller }), status: { $in: statuses } };
 }
 
-/** What follows a position in a list. After a price come the other listings at the same price, then the next prices. */
+/** The ranges after a position in a list. After a price come the other listings at the same price, then the next prices. */
 function afterPosition(
   sort: ListingSort,
   position: ListingPosition | undefined,

@@ -10,7 +10,7 @@ export type PriceUnit = (typeof PRICE_UNITS)[number];
 export type DeliveryType = (typeof DELIVERY_TYPES)[number];
 export type ServiceStatus = (typeof SERVICE_STATUSES)[number];
 
-/** A listing as it is stored (specification 2.2, decisions 3 and 24). */
+/** A stored listing. */
 export interface ListingRecord {
   /** Service id, `lst_…`; ids sort by time. */
   _id: string;
@@ -34,7 +34,7 @@ export interface ListingRecord {
   status: ServiceStatus;
   /** Rises with every change. A write based on an older revision is refused. */
   revision: number;
-  /** Null while the text waits to be embedded. Until then search finds the listing only by its words. */
+  /** Null until the text is embedded. Until then search finds the listing only by its words. */
   embedding: StoredEmbedding | null;
   createdAt: Date;
   updatedAt: Date;
@@ -69,13 +69,12 @@ const listing = new Schema<ListingRecord>(
   { versionKey: false, strict: "throw", collection: "listings" },
 );
 /*
- * Indexes for lists (see listingRanges in list.ts). A listing is written seldom and listed often, so each of the three
- * kinds of list (all, one category, one seller) has one index by age and one by price. No filter has an index of its
- * own: `status`, `network`, `currency` and `deliveryType` have 72 combinations, and a list that leaves some open reads
- * the ranges of all their values in one ordered merge. MongoDB merges at most 200 ranges, so a category can't be left
- * open in this way. The indexes by age include the price, and those of a seller the category, so filtering by these
- * reads index entries and no documents. For a price filter in order of age, range-reader.ts chooses the index: by age when
- * many listings match, by price when few do.
+ * Indexes for lists (see listingRanges in list.ts). A listing is rarely written and often listed, so each of the three
+ * kinds of list (all, one category, one seller) has one index by age and one by price. No filter has its own index:
+ * `status`, `network`, `currency` and `deliveryType` have 72 combinations. A list without some of these filters merges the
+ * ranges of all their values in order. MongoDB merges at most 200 ranges, too few for all categories. The indexes by age
+ * include the price, and those of a seller the category, so filtering by these reads index entries and no documents. For a
+ * price filter in order of age, range-reader.ts chooses the index: by age if many listings match, by price if few do.
  */
 const FACETS = { status: 1, network: 1, currency: 1, deliveryType: 1 } as const;
 /** The indexes of each kind of list. */
@@ -94,12 +93,12 @@ for (const { age, price } of Object.values(INDEXES)) {
   listing.index(age);
   listing.index(price);
 }
-// For searches while the index of discovery can't be read. Words of the title count twice, as they do there.
+// For searches while the index of discovery is unavailable. Words of the title count twice, as in that index.
 listing.index(
   { title: "text", description: "text" },
   { weights: { title: 2, description: 1 }, default_language: "english", partialFilterExpression: { status: "active" } },
 );
-// What waits to be embedded: a listing that isn't archived, without an embedding or with one of another model.
+// For listings to be embedded: those that aren't archived, without an embedding or with one of another model.
 listing.index({ status: 1, "embedding.model": 1, _id: 1 });
 
 /** The index by age or price of the lists that filter by these fields. */

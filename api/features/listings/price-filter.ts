@@ -25,9 +25,9 @@ const CEIL = BigNumber.clone({ DECIMAL_PLACES: CURRENCY_DECIMALS.ETH, ROUNDING_M
 const FLOOR = BigNumber.clone({ DECIMAL_PLACES: CURRENCY_DECIMALS.ETH, ROUNDING_MODE: BigNumber.ROUND_FLOOR });
 
 /**
- * The prices whose USD value is within the bounds, as a range for each unit (decision 23). The database and the search
- * index can then compare prices as they are stored. POL has no feed, so no range includes it. Bounds in ether are
- * rounded inwards to the decimals that a price can have, so rounding never changes whether a price matches.
+ * The prices whose USD value is within the bounds, as a range for each unit, so that the database and the search index can
+ * compare stored prices. POL has no feed, so no range includes it. Bounds in ether are rounded inwards to the decimals that
+ * a price can have, so rounding never changes whether a price matches.
  * @returns undefined without bounds; an empty array if no price can match
  * @throws ChainUnavailableError, PriceUnavailableError if ether could match and has no price from the last minute
  */
@@ -58,7 +58,7 @@ export function priceShareOf(
   return range === undefined ? undefined : Math.min(1, new BigNumber(price).div(range.max).toNumber());
 }
 
-/** The stored prices of a range, as conditions of the database. */
+/** The database conditions of a price range. */
 export function pricesWithin({ currencies, min, max }: PriceRange) {
   return {
     currency: { $in: currencies },
@@ -67,7 +67,8 @@ export function pricesWithin({ currencies, min, max }: PriceRange) {
 }
 
 /**
- * Caps the upper bound at MAX_PRICE. No price is higher, and a higher bound may exceed what the database can compare.
+ * Builds a range, with the upper bound capped at MAX_PRICE. No price is higher, and a higher bound may exceed what the
+ * database can compare.
  */
 function rangeOf(currencies: readonly Currency[], min: BigNumber, max: BigNumber | undefined): PriceRange {
   const dearest = max === undefined || max.gt(MAX_PRICE) ? new BigNumber(MAX_PRICE) : max;

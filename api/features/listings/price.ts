@@ -8,12 +8,12 @@ export const MIN_PRICE = 1e-18;
 /** Maximum price of a unit, in units of its currency. */
 export const MAX_PRICE = 1_000_000_000;
 
-/** How many significant digits a JSON number keeps exactly. With more, it may differ from what the client wrote. */
+/** Significant digits that a JSON number preserves. With more, it may differ from the client's text. */
 const MAX_SIGNIFICANT_DIGITS = 15;
 
 /**
- * What is wrong with a price in a currency; undefined if it is valid. A price can't have more decimal places than the
- * token that it settles in, so checkout loses no part of it.
+ * Validates a price in a currency. Returns the fault, or undefined if it is valid. A price can't have more decimal places
+ * than its settlement token, so checkout never rounds it.
  */
 export function priceFault(price: BigNumber, currency: Currency): string | undefined {
   const decimals = CURRENCY_DECIMALS[currency];
@@ -24,7 +24,7 @@ export function priceFault(price: BigNumber, currency: Currency): string | undef
   return undefined;
 }
 
-/** A number from a request as an exact decimal: the shortest that parses to it, which is what the client wrote. */
+/** Converts a number from a request to an exact decimal: the shortest that parses to it, which is the client's text. */
 export function exactDecimal(price: number): BigNumber {
   return new BigNumber(String(price));
 }

@@ -16,13 +16,13 @@ export interface ListingRange {
 /** The first listings of a list in its order. */
 export interface RangesRead {
   listings: Listing[];
-  /** Id of the last listing looked at, when there may be more matches behind it; undefined when it read what was wanted. */
+  /** Id of the last listing read, if there may be more matches after it; undefined if the limit or the end was reached. */
   readTo: string | undefined;
 }
 
 /**
- * How many index entries a list by age with a price filter reads from each range. No index has both the order by age and
- * the range of prices, so either may leave out most of what it reads.
+ * Maximum index entries that a list by age with a price filter reads from each range. No index has both the order by age
+ * and the range of prices, so the filter may discard most entries of either.
  */
 const READ_AT_MOST = 5_000;
 
@@ -49,7 +49,7 @@ export async function readRanges(
   const compare = COMPARE[sort];
   const parts = await Promise.all(ranges.map((range) => readRange(model, range, limit)));
   const cutIds = parts.flatMap(({ readTo }) => readTo ?? []).sort();
-  // Behind the first range that was cut, its listings would be missing between those of the others.
+  // Past the point where the first range was cut, its listings would be missing among those of the others.
   const readTo = sort === "oldest" ? cutIds.at(0) : cutIds.at(-1);
   const isRead = ({ id }: Listing) => readTo === undefined || (sort === "oldest" ? id <= readTo : id >= readTo);
   const listings = parts
@@ -67,23 +67,23 @@ async function readRange(model: ListingModel, range: ListingRange, limit: number
   return { listings: records.map(toListing), readTo: records.length < limit ? plan.readTo : undefined };
 }
 
-/** How a range is read. */
+/** The plan to read a range. */
 interface RangePlan {
   filter: ListingRange["filter"];
-  /** The index to read; undefined where every index of the order reads little more than the answer. */
+  /** The index to read; undefined if every index in this order reads little more than the result. */
   hint: Record<string, 1 | -1> | undefined;
-  /** Where reading ends, when that is before the end of the range. */
+  /** Id at which reading ends, if before the end of the range. */
   readTo: string | undefined;
 }
 
 /**
- * Chooses the index of a range. A list by age with a price filter reads all matches by price when they are few; when they
- * are many, it reads by age as far as the bound.
+ * Chooses the index of a range. A list by age with a price filter reads all matches by price if they are few. If they are
+ * many, it reads at most `READ_AT_MOST` entries by age.
  */
 async function planOf(model: ListingModel, { filter, order }: ListingRange): Promise<RangePlan> {
   if (!isPricedByAge({ filter, order })) return { filter, hint: undefined, readTo: undefined };
   const read = { ...filter };
-  // The indexes of a seller end with the category, so a filter by it leaves out entries, too.
+  // The indexes of a seller end with the category, so a filter by it also discards entries.
   if (filter.sellerAgentId !== undefined) delete read.category;
   const byPriceIndex = indexOf(filter, "price");
   if ((await model.countDocuments(read, { limit: READ_AT_MOST, hint: byPriceIndex })) < READ_AT_MOST) {
@@ -103,7 +103,7 @@ async function planOf(model: ListingModel, { filter, order }: ListingRange): Pro
   return { filter: { ...filter, _id: { ...(filter._id as object | undefined), ...upToEnd } }, hint, readTo: end._id };
 }
 
-/** False for the listings at one price behind a position in a list by price: an index has these in their order. */
+/** Whether a range needs a plan. Not for listings at one price after a position: an index by price has them in order. */
 function isPricedByAge({ filter: { price }, order }: ListingRange): boolean {
   return price !== undefined && !("price" in order) && !("$eq" in (price as object));
 }

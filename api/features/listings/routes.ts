@@ -22,7 +22,7 @@ export interface ServicesDeps {
 const shared = { tag: "Services", auth: "apiKey", limitClass: "general", budget: "api" } as const;
 const serviceParams = z.strictObject({ id: z.string().min(1).max(64) });
 
-/** A written listing, and what keeps buyers from it. */
+/** A written listing with its warnings. */
 const writtenAnswer = dataOf(listingOutput).extend({
   warnings: z.array(listingWarning).meta({
     description: "Why nobody, or only buyers with a callbackUrl, can buy the service as it is; usually empty",

@@ -37,7 +37,7 @@ const writableFields = {
   network: networkSchema,
 };
 
-/** Body of POST /api/v1/services (specification 2.2). */
+/** Body of POST /api/v1/services. */
 export const createListingBody = z
   .strictObject({
     ...writableFields,
@@ -81,12 +81,12 @@ export const listingOutput = z
   })
   .meta({ id: "Service" });
 
-/** A listing of a list or search. */
+/** A listing in a list or a search result. */
 export const listedOutput = listingOutput
   .extend({ explanation: explanationOutput.optional().meta({ description: "With `explain=true`" }) })
   .meta({ id: "ListedService" });
 
-/** Orders of a list (decision 23). */
+/** Sort orders of a list. */
 export const LISTING_SORTS = ["newest", "oldest", "price_asc", "price_desc", "relevance"] as const;
 export type ListingSort = (typeof LISTING_SORTS)[number];
 
@@ -105,13 +105,13 @@ const position = z.strictObject({
 });
 export type ListingPosition = z.output<typeof position>;
 
-/** How a price filter compares (decision 23). */
+/** API description of the price filters. */
 export const USD_BOUND = "In US dollars. Ether is converted with the price feed; POL has no feed and never matches";
 
-/** More than the most expensive listing in dollars. */
+/** Above the most expensive listing, in dollars. */
 const MAX_USD_BOUND = 1e15;
 
-/** Query of GET /api/v1/services (decision 23). */
+/** Query of GET /api/v1/services. */
 export const listListingsQuery = z
   .strictObject({
     q: textSchema({ kind: "query", max: QUERY_MAX_LENGTH }).optional().meta({ description: "Semantic search query" }),

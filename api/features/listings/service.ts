@@ -20,13 +20,13 @@ export type ListingPatch = z.output<typeof patchListingBody>;
 /** Embeds a listing's text for semantic search. */
 export interface ListingEmbedder {
   /**
-   * Null if that isn't possible at the moment. The listing is stored anyway, and a job embeds it later.
-   * @param seller on whose share of the day's tokens the text counts
+   * Embeds a text. Returns null if that isn't possible now: the listing is stored anyway, and a job embeds it later.
+   * @param seller the agent whose daily share of tokens the text counts towards
    */
   embed(text: string, seller: { spender: string }): Promise<StoredEmbedding | null>;
 }
 
-/** Listings of services (specification 2.2 and 3.3). */
+/** Creates, reads, changes and archives listings of services. */
 export interface ListingService {
   create(seller: Caller, listing: NewListing, operation: Operation): Promise<Listing>;
   /** @throws ApiError `not_found` */
@@ -44,13 +44,13 @@ export interface ListingServiceDeps {
   clock: Clock;
 }
 
-/** A stored listing without its embedding, which is larger than all the rest and needed only by the search index. */
+/** A stored listing without its embedding, which is larger than the rest and needed only by the search index. */
 type StoredListing = Omit<ListingRecord, "embedding">;
 
-/** How often a change is tried when concurrent changes keep winning. */
+/** Attempts of a change when concurrent changes keep winning. */
 const CHANGE_ATTEMPTS = 5;
 
-/** Listings stored in the database. */
+/** Creates the service of listings in the database. */
 export function createListingService({ listings, embedder, clock }: ListingServiceDeps): ListingService {
   async function find(id: string): Promise<StoredListing> {
     const record = await listings.findById(id, { embedding: 0 }).lean<StoredListing | null>();
@@ -113,7 +113,7 @@ export function createListingService({ listings, embedder, clock }: ListingServi
         await listings.create([record]);
         return toListing(record);
       } catch (error) {
-        // The same operation went on in another process while this one was paused.
+        // Another process ran the same operation while this one was paused.
         if (!isDuplicateKey(error, "_id")) throw error;
         return toListing(await find(id));
       }
@@ -145,7 +145,7 @@ export function createListingService({ listings, embedder, clock }: ListingServi
   };
 }
 
-/** The price after a change of price or currency, as each can make the other invalid. */
+/** Checks the price after a change of price or currency, because each can make the other invalid. */
 function checkedPrice(record: StoredListing, { price, currency }: ListingPatch): Types.Decimal128 {
   const next = price === undefined ? new BigNumber(record.price.toString()) : exactDecimal(price);
   const fault = priceFault(next, currency ?? record.currency);

@@ -10,16 +10,16 @@ import { maxJobValueUsdOf } from "../agents/score.ts";
 import type { Standings } from "../agents/standings.ts";
 import type { Listing } from "./listing.ts";
 
-/** Why nobody, or not everybody, can buy a listing (decision 61). */
+/** Reasons why no buyer, or not every buyer, can buy a listing. */
 export const LISTING_WARNING_CODES = ["currency_not_settleable", "above_seller_cap", "callback_required"] as const;
 
-/** What keeps buyers from a listing. It is created all the same. */
+/** A reason why buyers can't buy a listing. The listing is created anyway. */
 export const listingWarning = z
   .object({ code: z.enum(LISTING_WARNING_CODES), text: z.string().meta({ description: "For people" }) })
   .meta({ id: "ListingWarning" });
 export type ListingWarning = z.output<typeof listingWarning>;
 
-/** Finds a listing's warnings. It never fails: what can't be read in time isn't warned of. */
+/** Finds a listing's warnings. Never throws; omits warnings whose facts can't be read in time. */
 export type ListingWarnings = (listing: Listing) => Promise<ListingWarning[]>;
 
 /** Dependencies of the warnings. */
@@ -27,13 +27,13 @@ export interface ListingWarningsDeps {
   chains: Readonly<Record<Network, Pick<ChainClient, "token" | "scoreOf">>>;
   standings: Pick<Standings, "of">;
   etherPrice: EtherPrice;
-  /** How long each fact may take, in milliseconds: the listing is stored already, and its seller waits. */
+  /** Timeout of each fact, in milliseconds. The listing is already stored, and its seller waits for the answer. */
   timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 2_000;
 
-/** The warnings of listings, from what checkout would answer their buyers. */
+/** Creates the warnings of listings, one for each error that checkout would return. */
 export function createListingWarnings(deps: ListingWarningsDeps): ListingWarnings {
   const { chains, standings, etherPrice, timeoutMs = TIMEOUT_MS } = deps;
   const inTime = async <T>(what: string, read: () => Promise<T>): Promise<T | undefined> =>
@@ -44,7 +44,7 @@ export function createListingWarnings(deps: ListingWarningsDeps): ListingWarning
     return token !== undefined && chains[network].token(token) !== undefined;
   }
 
-  /** The score that the cap depends on: the contract's, or its copy while the chain can't be read. */
+  /** The score that sets the cap: the contract's, or its copy while the chain is unavailable. */
   async function scoreOf({ network, sellerAddress }: Listing): Promise<number | undefined> {
     const onChain = await inTime("The seller's score", () => chains[network].scoreOf(sellerAddress));
     if (onChain !== undefined) return Number(onChain);
