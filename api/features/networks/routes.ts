@@ -15,7 +15,7 @@ export interface NetworksDeps {
   publicSubgraphUrls: Readonly<Record<Network, string | null>>;
 }
 
-/** Maximum wait for a chain or a subgraph. After that its value is null. */
+/** Maximum wait for a chain or a subgraph, in milliseconds. After that its value is null. */
 const PROBE_TIMEOUT_MS = 2_000;
 
 const blockNumber = z.number().int().nullable();
