@@ -10,18 +10,18 @@ import type { DispatchRecord, OutboxModels } from "./model.ts";
 export type ChainLink = Pick<DispatchRecord, "_id" | "durable" | "webhookId" | "orderKey" | "seq">;
 
 /**
- * Chains of durable dispatches: those of one registration with one `orderKey`, in the order of their events (decision
- * 37). Only the first of a chain is scheduled. The others have no date and cost their lane nothing, however many they
- * are. All are scheduled when they are recorded, because a recording must not conflict with anything; the first look at
- * one that something earlier blocks makes it wait. Making others wait writes to the first one, and so does its end:
- * the two conflict, and none waits for one that has ended.
+ * Chains of durable dispatches: those of one registration with one `orderKey`, in the order of their events. Only the first
+ * of a chain is scheduled. The others have no date and cost their lane nothing, however many they are. All are scheduled
+ * when recorded, because recording must not cause conflicts; a turn that finds one behind an earlier one makes it wait.
+ * Making others wait writes to the first dispatch, and so does its end. The two writes conflict, so none waits for an ended
+ * dispatch.
  */
 export interface Chains {
-  /** Makes those of these that aren't first in their chains wait. True if there were any, so that others may be due. */
+  /** Makes the given dispatches that aren't first in their chains wait. Returns true if there were any: others may be due. */
   hold(links: readonly ChainLink[]): Promise<boolean>;
   /**
-   * Updates a dispatch of a chain. If that ends it, the next one is due at once, in the same transaction. Null if the
-   * filter, which has the ids of the dispatch and its agent, doesn't match.
+   * Updates a dispatch of a chain. If that ends it, the next one is due immediately, in the same transaction. Returns null if
+   * the filter, which contains the ids of the dispatch and its agent, doesn't match.
    */
   update(
     filter: Record<string, unknown>,
@@ -34,15 +34,15 @@ export function isChained({ durable, webhookId, orderKey }: ChainLink): boolean 
   return durable && webhookId !== null && orderKey !== null;
 }
 
-/** How many are made to wait in one transaction. */
+/** Maximum number of dispatches made to wait in one transaction. */
 const HELD_AT_ONCE = 1_000;
 
-/** Selects what isn't finished of a chain. An index has it in order. */
+/** Selects the pending dispatches of a chain. An index has them in order. */
 export function chainFilter({ webhookId, orderKey }: Pick<ChainLink, "webhookId" | "orderKey">) {
   return { webhookId, orderKey, status: "pending" as const, durable: true };
 }
 
-/** Selects what is scheduled of a chain and comes after its first one. Another index has it by date. */
+/** Selects the scheduled dispatches of a chain after its first one. Another index has them by date. */
 export function scheduledBehind(first: Pick<ChainLink, "webhookId" | "orderKey" | "seq">) {
   return { ...chainFilter(first), ...isScheduled("dueAt"), seq: { $gt: first.seq } };
 }
@@ -55,16 +55,16 @@ export function createChains({ dispatches, arrivals }: OutboxModels): Chains {
     return dispatches.findOne(chainFilter(link)).sort({ seq: 1 }).lean<ChainLink | null>();
   }
 
-  /** Makes what comes after the first one of a chain wait for it. */
+  /** Makes the scheduled dispatches after the first one of a chain wait for it. */
   function holdBehind(first: ChainLink): Promise<void> {
     return withTransaction(connection, async (session) => {
       const touched = await dispatches.updateOne(
         { _id: first._id, status: "pending" },
-        // A first one that isn't scheduled would never be sent.
+        // An unscheduled first dispatch would never be sent.
         [{ $set: { waits: { $add: [{ $ifNull: ["$waits", 0] }, 1] }, dueAt: { $ifNull: ["$dueAt", "$$NOW"] } } }],
         { session, updatePipeline: true },
       );
-      // It has ended in the meantime, and the next one isn't known yet.
+      // The first dispatch has ended since, and the next one isn't known yet.
       if (touched.matchedCount === 0) return;
       const behind = await dispatches
         .find(scheduledBehind(first), { _id: 1 }, { session })
@@ -83,7 +83,7 @@ export function createChains({ dispatches, arrivals }: OutboxModels): Chains {
       .lean();
     if (next === null || next.dueAt !== null) return;
     await dispatches.updateOne({ _id: next._id }, [{ $set: { dueAt: "$$NOW" } }], { session, updatePipeline: true });
-    // The turn that ended the other may have lost its lane in the meantime.
+    // The turn that ended the previous dispatch may have lost its lane since.
     await arrivals.collection.insertOne({ _id: new Types.ObjectId(), agentId: ended.agentId }, { session });
   }
 

@@ -9,7 +9,7 @@ import type { Outbox } from "./outbox.ts";
 import { countSlots } from "./slots.ts";
 import type { SlotLimits } from "./slots.ts";
 
-/** Makes one attempt. It never throws because of the receiver, whose failures are results. */
+/** Makes one attempt. A receiver's failure is a result, not an error. */
 export type Send = (dispatch: DispatchRecord, signal: AbortSignal) => Promise<AttemptResult>;
 
 /** Settings and dependencies of the dispatcher. */
@@ -20,20 +20,20 @@ export interface DispatcherOptions {
   log: Logger;
   /** Milliseconds of a monotonic clock. */
   elapsedMs: () => number;
-  /** Names this process in leases. */
+  /** Identifies this process in leases. */
   owner: string;
   /** Pause between checks of an empty outbox, in milliseconds. */
   pollMs: number;
   slots: SlotLimits;
 }
 
-/** Sends the contents of the outbox. Several may run at once, in one process or in many. */
+/** Sends the contents of the outbox. Several dispatchers may run at once, in one process or in many. */
 export interface Dispatcher {
-  /** Sends everything that is due now and waits for it. For tests. */
+  /** Sends everything that is due now and waits for the results. Returns the number of attempts. For tests. */
   drain(): Promise<number>;
-  /** Ends the current pause, because something was put into the outbox. */
+  /** Ends the current pause, for example after a dispatch was put into the outbox. */
   wake(): void;
-  /** Sends what becomes due until the signal aborts. Then waits for running attempts and returns unfinished ones. */
+  /** Sends due dispatches until the signal aborts. Then waits for running attempts and returns unfinished ones. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -46,35 +46,35 @@ interface Turn {
   /** Whether any answer of this turn was prompt, and whether any was slow. */
   wasPrompt: boolean;
   hasHung: boolean;
-  /** Whether its lane is empty, except for what arrives from now on. */
+  /** Whether its lane is empty, except for later arrivals. */
   isEmpty: boolean;
   /**
-   * Rises whenever the lane may have something new, so that a check that started earlier doesn't report it as empty.
+   * Rises whenever the lane may have new dispatches, so that a check that started earlier doesn't report it as empty.
    */
   changes: number;
-  /** When something last arrived in the lane, as known to this turn. */
+  /** Time of the latest arrival in the lane that this turn knows of. */
   arrivedAt: number;
-  /** When it last checked the lane. */
+  /** When the turn last checked the lane. */
   lookedAt: number;
   startedAt: number;
   running: Map<Promise<void>, { dispatch: DispatchRecord; startedAt: number }>;
   startTimes: Iterable<number>;
-  /** Ends the turn's wait, because something arrived for its lane. */
+  /** Resolved when the lane may have new dispatches, to end the turn's wait. */
   more: PromiseWithResolvers<void>;
 }
 
 const FAILURE_PAUSE_MS = 1_000;
 /** Maximum number of lanes claimed at once. */
 const CLAIMS_PER_LOOK = 64;
-/** How long a turn starts attempts. Together with the time of an attempt, it is well within a lane's lease. */
+/** How long a turn starts attempts, in milliseconds. With the time of an attempt, it is well within a lane's lease. */
 const TURN_MS = 10_000;
-/** How often a turn with running attempts checks for what has become due in the meantime. */
+/** Interval at which a turn with running attempts checks for newly due dispatches, in milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
-/** How long a stopping worker waits for running attempts, and then for the database to take them back. */
+/** How long a stopping worker waits for running attempts, and then for their return to the database, in milliseconds. */
 const STOP_PATIENCE_MS = 3_000;
 const HAND_BACK_PATIENCE_MS = 2_000;
 
-/** The worker side of the outbox. */
+/** Creates the worker side of the outbox. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { outbox, lanes, log, elapsedMs, owner } = options;
   const turns = new Map<Turn, Promise<void>>();
@@ -109,7 +109,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   async function attempt(dispatch: DispatchRecord, turn: Turn): Promise<void> {
     const { signal } = breakOff;
     try {
-      // Before the attempt, so that the backup is due even if the worker dies during it.
+      // Before the attempt, so that the backup is scheduled even if the worker dies during it.
       if (await outbox.scheduleBackup(dispatch)) change(turn);
       const sentAt = elapsedMs();
       const result = await options.send(dispatch, signal);
@@ -117,13 +117,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (signal.aborted) return;
       judge(turn, elapsedMs() - sentAt);
       const status = await outbox.finish(dispatch, result);
-      // Its end may let the next one of its chain go.
+      // The next dispatch of its chain may now be due.
       if (status === "pending" || dispatch.durable) change(turn);
       const { _id, eventType, kind } = dispatch;
       const { outcome, statusCode, error, latencyMs } = result;
       log.info({ dispatch: _id, event: eventType, kind, outcome, statusCode, error, latencyMs }, "webhook");
     } catch (error) {
-      // The lease expires, and then the dispatch is tried again.
+      // The lease expires, and then the dispatch is retried.
       change(turn);
       log.error({ err: error, dispatch: dispatch._id }, "webhook attempt failed");
     }
@@ -135,7 +135,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     turn.running.set(work, { dispatch, startedAt: elapsedMs() });
   }
 
-  /** Starts attempts until nothing is due in the lane or the turn has as many as it may have. */
+  /** Starts attempts until nothing is due in the lane or the turn has no room for more. */
   async function fill(turn: Turn): Promise<void> {
     while (!turn.isEmpty && !isStopping && elapsedMs() - turn.startedAt < TURN_MS) {
       const room = slots().roomOf(turn);
@@ -163,7 +163,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const isSlow = turn.hasHung || (turn.isSlow && !turn.wasPrompt);
       await lanes.release(agentId, holder, { isSlow, width, isEmpty });
     } catch (error) {
-      // The lane's lease expires by itself.
+      // The lane's lease expires.
       log.error({ err: error, agentId }, "a turn of the outbox failed");
       await Promise.all(turn.running.keys());
     }
@@ -194,7 +194,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     turns.set(turn, work);
   }
 
-  /** Makes turns that wait for slow answers check their lanes if there may be something new. */
+  /** Wakes turns that wait for slow answers, if their lanes may have new dispatches. */
   async function lookAgain(): Promise<void> {
     const arrivals = await lanes.arrivals([...turns.keys()]);
     for (const turn of turns.keys()) {
@@ -207,7 +207,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
   }
 
-  /** Checks the outbox once: gives turns to waiting lanes while there are slots. Returns how many. */
+  /** Checks the outbox once: gives turns to waiting lanes while there are slots. Returns the number of new turns. */
   async function look(): Promise<number> {
     await lanes.admit();
     await lookAgain();
@@ -224,7 +224,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   /**
-   * Waits for running attempts, then aborts the rest and returns them, so that the next worker can take them at once.
+   * Waits for running attempts, then aborts the rest and returns them, so that the next worker can take them immediately.
    */
   async function stop(): Promise<void> {
     isStopping = true;
@@ -242,7 +242,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     );
     await Promise.race([handedBack, sleep(HAND_BACK_PATIENCE_MS, undefined, { ref: false })]).catch(
       (error: unknown) => {
-        // The leases expire by themselves.
+        // The leases expire.
         log.error({ err: error }, "couldn't return attempts");
       },
     );
@@ -266,12 +266,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       breakOff = new AbortController();
       while (!signal.aborted) {
         let pauseMs = options.pollMs;
-        // Before the check, so that what is put in during it ends the next pause.
+        // Before the check, so that a wake-up during it ends the next pause.
         wakeUp = new AbortController();
         try {
           // A database that doesn't answer must not delay the stop. A check that still succeeds starts no attempt.
           const begun = await untilAborted(look(), signal);
-          // The check took as many as it may, so more may be waiting.
+          // The check reached its limit, so more lanes may be waiting.
           if (begun >= CLAIMS_PER_LOOK) pauseMs = 0;
         } catch (error) {
           if (error !== signal.reason) log.error({ err: error }, "can't read the outbox");

@@ -1,7 +1,7 @@
-/** A lower bound that excludes lanes and dispatches without a date, which wait for nothing. */
+/** A lower bound that excludes lanes and dispatches without a date, which aren't scheduled. */
 const EARLIEST = new Date(0);
 
-/** Selects records whose date has come, by the database's clock. Reads one range of an index on the field. */
+/** Selects records whose date has passed, by the database's clock. Reads one range of an index on the field. */
 export function isDue(field: "dueAt" | "nextDueAt") {
   return { [field]: { $gte: EARLIEST }, $expr: { $lte: [`$${field}`, "$$NOW"] } };
 }
@@ -11,7 +11,7 @@ export function isScheduled(field: "dueAt") {
   return { [field]: { $gte: EARLIEST } };
 }
 
-/** The date a number of milliseconds from now, by the database's clock. */
+/** The date `ms` milliseconds from now, by the database's clock. */
 export function fromNow(ms: number) {
   return { $add: ["$$NOW", ms] };
 }

@@ -6,39 +6,39 @@ import { waitingInLane } from "./outbox.ts";
 export const NARROW_WIDTH = 2;
 /** Concurrent attempts of a lane whose receiver answers promptly. */
 export const FULL_WIDTH = 8;
-/** Arrivals that are moved to their lanes at once. */
+/** Maximum number of arrivals applied to their lanes at once. */
 const ARRIVALS_PER_LOOK = 1_000;
 
 /** The state in which a turn leaves its lane. */
 export interface TurnEnd extends Pick<LaneRecord, "isSlow" | "width"> {
-  /** Whether the lane is empty, except for what may have arrived during the turn. */
+  /** Whether the lane is empty, except for arrivals during the turn. */
   isEmpty: boolean;
 }
 
 /** The queues of the agents, each served by one worker at a time. */
 export interface Lanes {
-  /** Updates the lanes with their arrivals. Several workers may do it at once. Returns how many arrivals it read. */
+  /** Applies arrivals to their lanes. Several workers may do it at once. Returns the number of arrivals that it read. */
   admit(): Promise<number>;
   /**
-   * Takes the lanes that have waited longest. Nobody else serves them before the lease ends.
-   * @param isSlow takes slow lanes, or prompt ones
+   * Takes the lanes that have waited longest. No other worker serves them before the lease ends.
+   * @param isSlow whether to take slow lanes or prompt ones
    * @param newHolder creates the name of a turn; each lane gets its own
    */
   claim(isSlow: boolean, limit: number, newHolder: () => string): Promise<LaneRecord[]>;
-  /** When something last arrived in the lanes of these turns, by holder; without those where nothing did. */
+  /** Times, in unix milliseconds, of the latest arrivals in the lanes of these turns, by holder. Omits lanes without arrivals. */
   arrivals(turns: readonly { agentId: string; holder: string }[]): Promise<Map<string, number>>;
   /**
-   * Ends a turn. The lane goes to the end of the line if something is due; otherwise it waits until something is. Has
-   * no effect if another worker has taken over the lease.
+   * Ends a turn. The lane goes to the end of the queue if a dispatch is due; otherwise it waits until one is. Has no effect
+   * if another worker has taken over the lease.
    */
   release(agentId: string, holder: string, end: TurnEnd): Promise<void>;
-  /** Ends turns early: their lanes are due at once. */
+  /** Ends turns early: their lanes are due immediately. */
   handBack(holders: readonly string[], agentIds: readonly string[]): Promise<void>;
 }
 
 /**
- * The lanes stored in their collections.
- * @param leaseMs maximum duration of a turn; longer than the time in which it starts attempts plus that of an attempt
+ * Creates the lanes of the outbox's collections.
+ * @param leaseMs maximum duration of a turn, in milliseconds; longer than the time in which it starts attempts plus one attempt
  */
 export function createLanes({ dispatches, lanes, arrivals }: OutboxModels, leaseMs: number): Lanes {
   const isHeld = { $and: [{ $gt: ["$holder", null] }, { $gt: ["$nextDueAt", "$$NOW"] }] };
@@ -69,7 +69,7 @@ export function createLanes({ dispatches, lanes, arrivals }: OutboxModels, lease
         })),
         { ordered: false },
       );
-      // Done last, so that a worker that dies before this leaves the arrivals to the next one.
+      // Deleted last, so that a worker that dies before this leaves the arrivals to the next one.
       await arrivals.deleteMany({ _id: { $in: arrived.map(({ _id }) => _id) } });
       return arrived.length;
     },

@@ -1,7 +1,7 @@
 import { Schema } from "mongoose";
 import type { Connection, Model, Types } from "mongoose";
 
-/** How an attempt ended. `interrupted`: the worker stopped or died before it had an outcome. */
+/** The outcomes of an attempt. `interrupted`: the worker stopped or died before it had a result. */
 export const ATTEMPT_OUTCOMES = [
   "running",
   "acknowledged",
@@ -19,22 +19,22 @@ export interface Attempt {
   outcome: AttemptOutcome;
   /** HTTP status of the answer; null without one. */
   statusCode: number | null;
-  /** Why it wasn't acknowledged, for the owner. */
+  /** Why the attempt wasn't acknowledged, for the owner. */
   error: string | null;
-  /** Milliseconds until the answer's status, or until there was no hope of one; null without a result. */
+  /** Milliseconds until the answer's status or the failure; null without a result. */
   latencyMs: number | null;
   /** The start of the answer's body, at most 1 KB; null without an answer. */
   answer: string | null;
 }
 
-/** How an attempt ended, as its sender reports it. */
+/** The result of an attempt, as its sender reports it. */
 export interface AttemptResult extends Pick<Attempt, "statusCode" | "error" | "latencyMs" | "answer"> {
   outcome: Exclude<AttemptOutcome, "running" | "interrupted">;
 }
 
 /**
- * `backup` is the additional dispatch of `escrow.funded`, 30 seconds after the immediate attempt (specification 6).
- * `redelivery` is one that the agent has asked for (decision 38), and `ping` a trial without an event.
+ * `backup` is the additional dispatch of `escrow.funded`, 30 seconds after the immediate attempt. `redelivery` repeats a
+ * dispatch at the agent's request, and `ping` is a trial without an event.
  */
 export const DISPATCH_KINDS = ["immediate", "backup", "redelivery", "ping"] as const;
 export type DispatchKind = (typeof DISPATCH_KINDS)[number];
@@ -42,31 +42,31 @@ export type DispatchKind = (typeof DISPATCH_KINDS)[number];
 export const DISPATCH_STATUSES = ["pending", "acknowledged", "failed", "dropped"] as const;
 export type DispatchStatus = (typeof DISPATCH_STATUSES)[number];
 
-/** An event on its way to one address. */
+/** The dispatch of one event to one address. */
 export interface DispatchRecord {
   /** `dlv_…`, deterministic by event, agent, address and kind, except for a redelivery or a ping. */
   _id: string;
   eventId: string;
   eventType: string;
-  /** Null for an event that belongs to no transaction. */
+  /** Null for an event without a transaction. */
   transactionId: string | null;
-  /** Durable dispatches with the same key reach an address in the order of their events; null if any order will do. */
+  /** Durable dispatches with the same key reach an address in the order of their events; null if the order doesn't matter. */
   orderKey: string | null;
   /** Position of the event in the agent's log. */
   seq: number;
   /** The agent that the dispatch is for. Its secret signs it, and it waits in this agent's lane. */
   agentId: string;
   url: string;
-  /** The registration that asked for it; null for the address of a listing or a checkout alone. */
+  /** The registration that it is for; null if only a listing or a checkout names the address. */
   webhookId: string | null;
-  /** Whether it is retried for a day, in order per `orderKey`; otherwise once (decision 37). */
+  /** Whether it is retried for a day, in order per `orderKey`; otherwise once. */
   durable: boolean;
-  /** Whether the address of the listing or the checkout is this one, so that it is sent without the registration too. */
+  /** Whether a listing or a checkout names the address, so that it is sent even without the registration. */
   direct: boolean;
   kind: DispatchKind;
   /** The dispatch that a redelivery sends again; null for the other kinds. */
   redeliveryOf: string | null;
-  /** The body, the same in every attempt; null if it is the event's in the agent's log, which is stored only there. */
+  /** The body, the same in every attempt; null if it is stored only with the event in the agent's log. */
   bodyJson: string | null;
   status: DispatchStatus;
   /**
@@ -77,23 +77,23 @@ export interface DispatchRecord {
   attempts: Attempt[];
   /** The turn that makes the current attempt; null between attempts. */
   holder: string | null;
-  /** How often others were made to wait for it, so that making them wait and ending it conflict. */
+  /** Counts how often others were made to wait for it. The write makes that conflict with its end. */
   waits: number;
   createdAt: Date;
 }
 
 /**
  * The queue of one agent. One worker at a time serves it, in turns. This bounds an agent's share of the work across all
- * processes, and a claim reads only lanes, never what waits in them.
+ * processes, and a claim reads only lanes, never their dispatches.
  */
 export interface LaneRecord {
   /** Agent id. */
   _id: string;
-  /** True if a receiver kept the last turn waiting. The lane is then served from the slots for slow lanes. */
+  /** True if a receiver answered slowly in the last turn. The lane then uses the slots for slow lanes. */
   isSlow: boolean;
   /** Concurrent attempts; doubled by each prompt answer. */
   width: number;
-  /** When the lane is due for a turn; null if nothing waits. During a turn, the end of the turn's lease. */
+  /** When the lane is due for a turn; null if it is empty. During a turn, the end of the turn's lease. */
   nextDueAt: Date | null;
   /** The turn that serves the lane; null between turns. */
   holder: string | null;
@@ -102,8 +102,8 @@ export interface LaneRecord {
 }
 
 /**
- * Records that dispatches were put into an agent's lane. It is inserted together with them and the lanes are updated
- * later, so transactions that announce events never wait for each other.
+ * Records that dispatches were put into an agent's lane. It is inserted together with them, and lanes are updated later, so
+ * transactions that record events never wait for each other.
  */
 export interface ArrivalRecord {
   _id: Types.ObjectId;
@@ -121,7 +121,7 @@ export interface OutboxModels {
   arrivals: ArrivalModel;
 }
 
-/** The log keeps attempts for seven days (decision 38). */
+/** How long the log keeps dispatches, in seconds: seven days. */
 const KEPT_SECONDS = 7 * 24 * 3_600;
 
 const text = { type: String, required: true } as const;
@@ -174,9 +174,9 @@ dispatchSchema.index({ agentId: 1, createdAt: -1, _id: -1 });
 dispatchSchema.index({ agentId: 1, transactionId: 1, createdAt: -1, _id: -1 });
 dispatchSchema.index({ agentId: 1, webhookId: 1, createdAt: -1, _id: -1 });
 dispatchSchema.index({ agentId: 1, webhookId: 1, status: 1, createdAt: -1, _id: -1 });
-// For an agent that looks for the few failed or dropped ones among all dispatches.
+// For an agent's query of the few failed or dropped dispatches among all.
 dispatchSchema.index({ agentId: 1, status: 1, createdAt: -1, _id: -1 });
-// For the first dispatch of a chain, and for those of a chain that don't wait for it yet.
+// For the first dispatch of a chain, and for scheduled dispatches behind it.
 const inChain = { partialFilterExpression: { status: "pending", durable: true } };
 dispatchSchema.index({ webhookId: 1, orderKey: 1, seq: 1 }, inChain);
 dispatchSchema.index({ webhookId: 1, orderKey: 1, dueAt: 1 }, inChain);

@@ -12,7 +12,7 @@ import { createOutboxWriter } from "./put.ts";
 import { SLOT_LIMITS } from "./slots.ts";
 import { outboxState } from "./state.ts";
 
-/** Durations for the background work. Tests shorten them. */
+/** Durations of the background work. Tests shorten them. */
 export interface OutboxTimings {
   /** Pause between checks of an empty outbox, in milliseconds. */
   outboxPollMs: number;
@@ -26,12 +26,12 @@ export interface OutboxModuleDeps {
   connection: Connection;
   log: Logger;
   now: () => Date;
-  /** Names this process in leases. */
+  /** Identifies this process in leases. */
   processId: string;
   timings: OutboxTimings;
 }
 
-/** Dispatches on their way to agents: one lane per agent, served in turns. Features define how theirs are sent. */
+/** The queue of dispatches to agents: one lane per agent, served in turns. Features define how to send theirs. */
 export const outboxModule = defineFeature({
   routes: [],
   timings: OUTBOX_TIMINGS,
@@ -43,7 +43,7 @@ export const outboxModule = defineFeature({
       writer: createOutboxWriter(models),
       /** The backlog and its age, for readiness and metrics. */
       state: () => outboxState(models.dispatches, now()),
-      /** Creates a dispatcher that sends in the given way. */
+      /** Creates a dispatcher that sends with the given function. */
       dispatcher: (send: Send): Dispatcher =>
         createDispatcher({
           outbox: createOutbox(models, timings.outbox),

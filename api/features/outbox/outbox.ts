@@ -11,11 +11,11 @@ import { backupIdOf } from "./put.ts";
 
 /** Time limits of the outbox. */
 export interface OutboxOptions {
-  /** Lease of a taken dispatch or lane, in milliseconds; longer than either can take. */
+  /** Lease of a taken dispatch or lane, in milliseconds; longer than an attempt or a turn can take. */
   leaseMs: number;
-  /** Pause before the one retry. */
+  /** Pause before the single retry, in milliseconds. */
   retryDelayMs: number;
-  /** How long after the immediate attempt the backup of `escrow.funded` is due. */
+  /** Delay of the backup of `escrow.funded` after the immediate attempt, in milliseconds. */
   backupDelayMs: number;
   /** Retries of durable dispatches. */
   durable: typeof DURABLE_RETRIES;
@@ -28,46 +28,46 @@ export const OUTBOX_DEFAULTS: OutboxOptions = {
   durable: DURABLE_RETRIES,
 };
 
-/** Outcomes that count towards the retry. */
+/** Outcomes that count as failures. */
 const COUNTED: ReadonlySet<AttemptOutcome> = new Set(["refused", "unreachable"]);
 /** Maximum number of attempts, for a dispatch that kills its worker each time. */
 const MAX_ATTEMPTS = 5;
-/** The same for a durable dispatch, which makes about sixty attempts in its 24 hours. */
+/** The same for a durable dispatch, which usually makes about sixty attempts in 24 hours. */
 const MAX_DURABLE_ATTEMPTS = 100;
-/** How often a turn looks again after it has made others wait. */
+/** Maximum reads of a lane while a turn makes dispatches wait. */
 const LOOKS = 20;
 
-/** What a turn takes from its lane. */
+/** The dispatches that a turn takes from its lane. */
 export interface Taken {
   dispatches: DispatchRecord[];
-  /** Whether anything else waits in the lane, due now or later. */
+  /** Whether other dispatches wait in the lane, due now or later. */
   hasMore: boolean;
 }
 
 /** The waiting dispatches, taken under leases by the database's clock. */
 export interface Outbox {
   /**
-   * Takes the next due dispatches of a lane and records the start of their attempts. Nobody else gets them before the
-   * lease ends. An attempt whose worker died is recorded as `interrupted` and doesn't count as the one retry; after too
-   * many of them the dispatch has failed.
+   * Takes the next due dispatches of a lane and records the start of their attempts. No other turn gets them before the lease
+   * ends. An attempt whose worker died is recorded as `interrupted` and doesn't use up the retry. After too many attempts
+   * the dispatch fails.
    * @param holder the turn that takes them
    */
   take(agentId: string, holder: string, limit: number): Promise<Taken>;
   /**
-   * Schedules the backup of a dispatch, counted from this attempt. Harmless if it is already scheduled. False if there
-   * is none.
+   * Schedules the backup of a dispatch, counted from this attempt. Changes nothing if it is already scheduled. Returns false
+   * if the dispatch has no backup.
    */
   scheduleBackup(dispatch: DispatchRecord): Promise<boolean>;
   /**
-   * Records how the attempt ended. The dispatch stays `pending` if a retry follows. The end of a durable one lets the
-   * next of its chain go.
+   * Records the result of an attempt. The dispatch stays `pending` if a retry follows. When a durable dispatch ends, the next
+   * one of its chain is due.
    */
   finish(dispatch: DispatchRecord, result: AttemptResult): Promise<DispatchStatus>;
-  /** Records that their worker aborted attempts. The dispatches are due at once. */
+  /** Records that the worker aborted the attempts. The dispatches are due immediately. */
   handBack(dispatches: readonly DispatchRecord[]): Promise<void>;
 }
 
-/** The status after an attempt (specification 6: one retry; any 2xx acknowledges). */
+/** The status of a non-durable dispatch after an attempt. It has one retry, and any 2xx acknowledges. */
 export function statusAfter(attempts: readonly { outcome: AttemptOutcome }[], result: AttemptResult): DispatchStatus {
   if (result.outcome === "acknowledged") return "acknowledged";
   if (result.outcome === "dropped") return "dropped";
@@ -75,18 +75,18 @@ export function statusAfter(attempts: readonly { outcome: AttemptOutcome }[], re
   return failures > WEBHOOK_RETRIES || attempts.length + 1 >= MAX_ATTEMPTS ? "failed" : "pending";
 }
 
-/** Selects the dispatches that wait in a lane. An index has them in the order of `dueAt`. */
+/** Selects the scheduled dispatches of a lane. An index has them in the order of `dueAt`. */
 export function waitingInLane(agentId: string) {
   return { agentId, status: "pending" as const, ...isScheduled("dueAt") };
 }
 
-/** A dispatch that waits in its lane. */
+/** A scheduled dispatch of a lane. */
 interface Waiting extends ChainLink {
   attemptCount: number;
   isDue: boolean;
 }
 
-/** The status of a durable dispatch after an attempt, if there is time for another one. */
+/** The status of a durable dispatch after an attempt, if there is time for another attempt. */
 function durableStatusAfter({ outcome }: AttemptResult): DispatchStatus {
   return outcome === "acknowledged" || outcome === "dropped" ? outcome : "pending";
 }
@@ -96,12 +96,12 @@ export function durablePauseMs(attempts: number, { firstPauseMs, maxPauseMs }: O
   return fullJitter(attempts - 1, { minMs: firstPauseMs, maxMs: maxPauseMs });
 }
 
-/** The outbox stored in its collections. */
+/** Creates the outbox of its collections. */
 export function createOutbox(models: OutboxModels, options: OutboxOptions): Outbox {
   const model = models.dispatches;
   const chains = createChains(models);
 
-  /** Selects a dispatch while the turn holds it. After the lease, another turn may have started its own attempt. */
+  /** Selects a dispatch while the turn holds it. After the lease, another turn may have started an attempt. */
   const asTaken = ({ _id, agentId, holder, attempts }: DispatchRecord) => ({
     _id,
     agentId,
@@ -109,7 +109,7 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
     attempts: { $size: attempts.length },
   });
 
-  /** Updates a dispatch by a pipeline. The filter has its id and its agent's. Null if the filter doesn't match. */
+  /** Updates a dispatch. The filter contains its id and its agent's. Returns null if the filter doesn't match. */
   function update(
     filter: Record<string, unknown>,
     fields: Record<string, unknown>,
@@ -122,7 +122,7 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
       .lean<DispatchRecord | null>();
   }
 
-  /** Starts an attempt, or records that there were too many. Null if another turn was first. */
+  /** Starts an attempt, or records that there were too many. Returns null if another turn was first. */
   function beginAttempt(agentId: string, waiting: Waiting, holder: string): Promise<DispatchRecord | null> {
     const begun = {
       startedAt: "$$NOW",
@@ -134,7 +134,7 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
       answer: null,
     };
     const maxAttempts = waiting.durable ? MAX_DURABLE_ATTEMPTS : MAX_ATTEMPTS;
-    // A worker that dies during an attempt can't record that. The next one does.
+    // A worker that dies during an attempt can't record its end. The next worker does.
     const isSpent = { $gte: [{ $size: "$attempts" }, maxAttempts] };
     return update(
       { _id: waiting._id, agentId, status: "pending", ...isDue("dueAt") },
@@ -148,7 +148,7 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
     );
   }
 
-  /** Reads what waits first in a lane, once nothing of it waits for something earlier of its chain. */
+  /** Reads the first scheduled dispatches of a lane. First unschedules those that must wait for an earlier one of their chain. */
   async function firstOf(agentId: string, limit: number): Promise<Waiting[]> {
     for (let look = 1; ; look += 1) {
       const waiting = await model
@@ -166,14 +166,14 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
       const due = waiting.filter((dispatch) => dispatch.isDue);
       const wasBlocked = due.some(isChained) && (await chains.hold(due));
       if (!wasBlocked) return waiting;
-      // Another turn looks for the rest.
+      // A later turn takes the chained dispatches.
       if (look === LOOKS) return waiting.filter((dispatch) => !isChained(dispatch));
     }
   }
 
   return {
     async take(agentId, holder, limit) {
-      // Reading one more shows whether the lane is empty afterwards.
+      // Reading one more shows whether the lane is then empty.
       const waiting = await firstOf(agentId, limit + 1);
       const due = waiting.slice(0, limit).filter((dispatch) => dispatch.isDue);
       const begun = await Promise.all(due.map((dispatch) => beginAttempt(agentId, dispatch, holder)));
@@ -201,7 +201,7 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
       const pauseMs = dispatch.durable
         ? durablePauseMs(dispatch.attempts.length, options.durable)
         : options.retryDelayMs;
-      // A durable dispatch is given up once its next attempt would be too late.
+      // A durable dispatch fails if its next attempt would be too late.
       const endsAt = { $add: ["$createdAt", options.durable.retriedForMs] };
       const isOver = dispatch.durable ? { $gt: [fromNow(pauseMs), endsAt] } : false;
       const isPending = status === "pending";

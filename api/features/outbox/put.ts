@@ -6,15 +6,15 @@ import { sha256Hex } from "../../lib/ids.ts";
 import { INTERRUPTED } from "./due.ts";
 import type { DispatchKind, DispatchRecord, OutboxModels } from "./model.ts";
 
-/** An address to which an event is sent. */
+/** A recipient address of an event. */
 export interface DispatchTarget {
   agentId: string;
   url: string;
-  /** The registration that asks for it; undefined for the address of a listing or a checkout. */
+  /** The registration of the address; undefined for the address of a listing or a checkout. */
   webhook?: { webhookId: string; durable: boolean };
 }
 
-/** A target after merging: an address gets an event once, however many ask for it. */
+/** A merged target: an address gets an event once, however many registrations, listings or checkouts name it. */
 type MergedTarget = Pick<DispatchRecord, "agentId" | "url" | "webhookId" | "durable" | "direct">;
 
 /** The parts of an event that the outbox needs. */
@@ -30,22 +30,22 @@ export interface OutgoingEvent {
 
 /** Puts dispatches into the outbox. */
 export interface OutboxWriter {
-  /** Writes them in the transaction that records their event. It only inserts, so transactions don't conflict here. */
+  /** Writes dispatches in the transaction that records their event. Only inserts, so transactions don't conflict here. */
   put(dispatches: readonly DispatchRecord[], session: ClientSession): Promise<void>;
   /**
-   * Ends what still waits to announce these events, because they are no longer true. An attempt that runs isn't repeated.
-   * Durable dispatches go on, so that an address gets every event of a chain in order.
+   * Drops pending dispatches of these events, because the events were withdrawn. Running attempts aren't repeated. Durable
+   * dispatches continue, so that an address gets every event of a chain in order.
    */
   drop(eventIds: readonly string[], session: ClientSession): Promise<void>;
 }
 
-/** What a ping calls itself. It can't be subscribed to. */
+/** Event type of a ping. Registrations can't subscribe to it. */
 const PING = "webhook.ping";
-/** The event that has a backup dispatch (specification 6). */
+/** The event that has a backup dispatch. */
 const BACKED_UP = "escrow.funded";
 const ID_HEX_LENGTH = 32;
 
-/** The id of a dispatch. The same event to the same address is the same dispatch. */
+/** The id of a dispatch, the same for the same event, agent, address and kind. */
 export function dispatchId(
   eventId: string,
   target: Pick<DispatchTarget, "agentId" | "url">,
@@ -55,8 +55,7 @@ export function dispatchId(
 }
 
 /**
- * Whether a dispatch has a backup. A durable registration doesn't need one, but the address of a listing keeps its own
- * (specification 6).
+ * Whether a dispatch has a backup. A durable registration doesn't need one, but the address of a listing always has one.
  */
 function hasBackup(eventType: string, { durable, direct }: Pick<DispatchRecord, "durable" | "direct">): boolean {
   return eventType === BACKED_UP && (!durable || direct);
@@ -69,7 +68,7 @@ export function backupIdOf(dispatch: DispatchRecord): string | undefined {
   return dispatchId(eventId, { agentId, url }, "backup");
 }
 
-/** The same address in another spelling is the same. */
+/** Normalises an address, so that different spellings are merged. */
 const addressOf = (url: string): string => (URL.canParse(url) ? new URL(url).href : url);
 
 /** Merges targets with the same agent and address. A durable registration prevails over others. */
@@ -112,8 +111,8 @@ export function dispatchesOf(event: OutgoingEvent, targets: readonly DispatchTar
 }
 
 /**
- * A dispatch that sends another one again: the same event with the same body. It gets the one retry of specification 6
- * and has no backup. It waits for no other dispatch, because it is out of order anyway.
+ * A dispatch that sends another one again: the same event with the same body. It is retried once and has no backup. It
+ * doesn't wait for other dispatches, because it is out of order anyway.
  */
 export function redeliveryOf(
   original: DispatchRecord,
@@ -135,7 +134,7 @@ export function redeliveryOf(
   };
 }
 
-/** A trial of a registered webhook. No event log has it, so its place in the log is 0. It gets the one retry as well. */
+/** A trial of a registered webhook. It isn't in an event log, so its position there is 0. It is retried once. */
 export function pingOf(
   { webhookId, agentId, url }: { webhookId: string; agentId: string; url: string },
   { _id, eventId, now }: { _id: string; eventId: string; now: Date },
@@ -164,7 +163,7 @@ export function pingOf(
   };
 }
 
-/** The writer of the outbox. */
+/** Creates the writer of the outbox. */
 export function createOutboxWriter({ dispatches, arrivals }: OutboxModels): OutboxWriter {
   return {
     async put(records, session) {
@@ -180,7 +179,7 @@ export function createOutboxWriter({ dispatches, arrivals }: OutboxModels): Outb
 
     async drop(eventIds, session) {
       if (eventIds.length === 0) return;
-      // An attempt that is under way may still end. Only the holder records its result, so clearing the holder keeps it out.
+      // A running attempt may still end. Only the holder records its result, so clearing the holder discards that.
       const ended = { status: "dropped", dueAt: null, holder: null, attempts: INTERRUPTED };
       await dispatches.updateMany(
         { eventId: { $in: [...eventIds] }, status: "pending", durable: { $ne: true } },

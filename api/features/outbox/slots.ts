@@ -1,18 +1,18 @@
 import { NARROW_WIDTH } from "./lanes.ts";
 
-/** How many attempts a process makes at once. There can be many, because a waiting attempt costs only a socket. */
+/** Limits of concurrent attempts in a process. They are high, because a waiting attempt costs only a socket. */
 export interface SlotLimits {
-  /** Concurrent attempts. */
+  /** Maximum number of concurrent attempts. */
   total: number;
-  /** How many of these may belong to slow lanes or have waited longer than `promptMs`. */
+  /** Maximum number of these that belong to slow lanes or have waited longer than `promptMs`. */
   slow: number;
   /** An answer within this time is prompt, in milliseconds. */
   promptMs: number;
 }
 
 /**
- * Half of the slots are for slow lanes: more than six times the forty hanging receivers that once held up everybody. A
- * hanging receiver uses the other half only once, before it is known to be slow.
+ * Half of the slots are for slow lanes: more than six times the forty hanging receivers that once blocked all lanes. A
+ * hanging receiver uses the other half only until it is known to be slow.
  */
 export const SLOT_LIMITS: SlotLimits = { total: 512, slow: 256, promptMs: 2_000 };
 
@@ -20,15 +20,15 @@ export const SLOT_LIMITS: SlotLimits = { total: 512, slow: 256, promptMs: 2_000 
 export interface SlotHolder {
   isSlow: boolean;
   width: number;
-  /** When its running attempts started, in milliseconds of a monotonic clock. */
+  /** Start times of the running attempts, in milliseconds of a monotonic clock. */
   startTimes: Iterable<number>;
 }
 
 /** A snapshot of a process's slots. */
 export interface Slots {
-  /** Lanes that may be given a turn now. */
+  /** Number of lanes that may get a turn now. */
   free(isSlow: boolean): number;
-  /** How many more attempts a turn may start. */
+  /** Number of further attempts that a turn may start. */
   roomOf(turn: SlotHolder): number;
 }
 
@@ -42,7 +42,7 @@ function countOf({ startTimes }: SlotHolder, promptMs: number, now: number): { u
   return { underWay, hanging };
 }
 
-/** Counts the slots that turns hold. Each holds at least one, so that a new turn has a slot. */
+/** Counts the slots held by turns. Each turn holds at least one, so that a new turn has a slot. */
 export function countSlots(turns: Iterable<SlotHolder>, { total, slow, promptMs }: SlotLimits, now: number): Slots {
   let used = 0;
   let usedBySlow = 0;
@@ -58,7 +58,7 @@ export function countSlots(turns: Iterable<SlotHolder>, { total, slow, promptMs 
     roomOf(turn) {
       const { underWay, hanging } = countOf(turn, promptMs, now);
       const width = hanging > 0 ? Math.min(turn.width, NARROW_WIDTH) : turn.width;
-      // Without a running attempt it still holds one slot.
+      // Without a running attempt, the turn still holds one slot.
       const idle = underWay === 0 ? 1 : 0;
       return Math.max(0, Math.min(width - underWay, idle + free(turn.isSlow)));
     },

@@ -1,14 +1,14 @@
 import type { DispatchModel } from "./model.ts";
 
-/** How far behind the outbox is. */
+/** The backlog of the outbox. */
 export interface OutboxState {
   /** Dispatches that are due and not being attempted; counted up to 10,000. */
   waiting: number;
-  /** When the one that has waited longest became due; null if none waits. */
+  /** When the longest waiting dispatch became due; null if none waits. */
   oldestDueAt: Date | null;
 }
 
-/** Counting stops here. */
+/** Maximum count of waiting dispatches. */
 const COUNTED_AT_MOST = 10_000;
 const BACKLOG = { status: 1, dueAt: 1 } as const;
 
