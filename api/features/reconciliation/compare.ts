@@ -20,16 +20,16 @@ function stateNamed(code: number): EscrowState {
 const statusOf = ({ status, expiredBy }: TransactionRecord): string =>
   expiredBy === "escrow_id_taken" ? TAKEN : status;
 
-/** 0 means none in the contract. */
+/** A time of the contract, where 0 means none. */
 const timeOf = (time: bigint): string | null => (time === 0n ? null : String(time));
 
-/** Those of some fields in which copy and contract differ. */
+/** The fields in which copy and contract differ. */
 function differing(fields: readonly FieldDifference[]): FieldDifference[] {
   return fields.filter(({ copy, contract }) => copy !== contract);
 }
 
 /**
- * Where a transaction's copy differs from the escrow contract; empty if it is what the chain says (decision 15).
+ * The differences between a transaction's copy and the escrow contract; empty if they agree.
  * @param escrow null if the contract has no escrow with this id
  */
 export function escrowDifferences(record: TransactionRecord, escrow: ChainEscrow | null): FieldDifference[] {
@@ -67,7 +67,7 @@ export function escrowDifferences(record: TransactionRecord, escrow: ChainEscrow
   ]);
 }
 
-/** Where the copy of a wallet's score differs from the score contract. */
+/** The differences between the copy of a wallet's score and the score contract. */
 export function scoreDifferences(copy: number, score: bigint): FieldDifference[] {
   return differing([{ field: "score", copy: String(copy), contract: String(score) }]);
 }

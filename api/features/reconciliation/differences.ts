@@ -9,12 +9,12 @@ import type { TransactionRecord } from "../transactions/model.ts";
 import type { ComparedKind, DifferenceRecord, ReconciliationModels } from "./model.ts";
 import type { ComparedBlock, Comparison, Sides } from "./sides.ts";
 
-/** A copy and its contract disagree. Stored with the escrow while it waits to be read again. */
+/** The reason to read an escrow again: its copy differs from the contract. Stored with the request. */
 export class CopyDiffersError extends Error {
   override readonly name = "CopyDiffersError";
 }
 
-/** Reads the copies that differences are about. */
+/** Reads the copies to compare. */
 export interface Copies {
   transaction(transactionId: string): Promise<TransactionRecord | null>;
   standing(wallet: string): Promise<StandingRecord | null>;
@@ -31,15 +31,15 @@ export interface DifferencesDeps {
   syncScores: (wallets: readonly string[]) => Promise<void>;
   indexer: Pick<Indexer, "escrows" | "agents">;
   now: () => Date;
-  /** Pause before a suspected difference is looked at again, in milliseconds: a copy may only be late. */
+  /** Pause before a suspected difference is checked again, in milliseconds: a copy may only be late. */
   recheckAfterMs: number;
 }
 
 const RECHECK_MAX_MS = 3_600_000;
-/** Differences looked at again in one run. */
+/** Maximum number of differences checked again in one run. */
 const RECHECKS_PER_RUN = 200;
 
-/** Differences between copies and contracts, from the first suspicion until they are repaired. */
+/** Tracks differences between copies and contracts, from the first suspicion until they are repaired. */
 export function createDifferences(deps: DifferencesDeps) {
   const { network, differences, copies, sides, indexer } = deps;
 
@@ -58,7 +58,7 @@ export function createDifferences(deps: DifferencesDeps) {
     return record === null ? undefined : (await sides.scores([record], block))[0];
   }
 
-  /** What the subgraph says, for the log: it shows which side is wrong. */
+  /** The subgraph's values for the log, which show which side is wrong. */
   async function subgraphSide(kind: ComparedKind, subject: string): Promise<Record<string, unknown> | null> {
     if (kind === "score") {
       const { block, agents } = await indexer.agents([subject]);
@@ -76,7 +76,7 @@ export function createDifferences(deps: DifferencesDeps) {
     return { block: block.number, state, createdAt, deliveredAt, disputedAt };
   }
 
-  /** Has the copy read again. Repeating it does no harm. */
+  /** Requests that the copy is read again. Safe to repeat. */
   async function repair({ kind, subject }: DifferenceRecord, fields: DifferenceRecord["fields"]): Promise<void> {
     if (kind === "score") {
       await deps.syncScores([subject]);
@@ -112,7 +112,7 @@ export function createDifferences(deps: DifferencesDeps) {
   }
 
   return {
-    /** Stores that copies seem to differ. Those that are open already stay as they are. */
+    /** Records suspected differences. Those that are already open don't change. */
     async suspect(found: readonly Comparison[]): Promise<void> {
       if (found.length === 0) return;
       const seenAt = deps.now();
@@ -136,12 +136,12 @@ export function createDifferences(deps: DifferencesDeps) {
       try {
         await differences.bulkWrite(writes, { ordered: false });
       } catch (error) {
-        // Another worker has stored the same at the same moment.
+        // Another worker has stored the same difference concurrently.
         if (!isDuplicateKey(error)) throw error;
       }
     },
 
-    /** Looks again at the differences that are due: a real one is logged as an error and the copy read again. */
+    /** Checks due differences again. A confirmed one is logged as an error, and its copy is read again. */
     async lookAgainAtDue(block: ComparedBlock, log: Logger, signal?: AbortSignal): Promise<void> {
       const due = await differences
         .find({ network, isOpen: true, checkAt: { $lte: deps.now() } })

@@ -5,7 +5,7 @@ import type { DifferenceRecord, ReconciliationModels } from "./model.ts";
 
 const MS_PER_SECOND = 1_000;
 
-/** Adds gauges of what the reconciliation has found. They are read from the database, so every process has the same. */
+/** Adds gauges of the differences found. They read the database, so every process reports the same values. */
 export function addReconciliationGauges(
   metrics: Pick<Metrics, "addGauge">,
   { passes, differences }: ReconciliationModels,

@@ -4,34 +4,34 @@ import type { Connection, Model } from "mongoose";
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 
-/** What is compared with the contracts. */
+/** Kinds of copies that are compared with the contracts. */
 export const COMPARED_KINDS = ["escrow", "score"] as const;
 export type ComparedKind = (typeof COMPARED_KINDS)[number];
 
-/** The parts of a comparison, in their order. */
+/** The stages of a comparison, in order. */
 export const PASS_STAGES = ["open", "closed", "scores"] as const;
 export type PassStage = (typeof PASS_STAGES)[number];
 
-/** How much a comparison has looked at. */
+/** Numbers of compared copies. */
 export interface PassCounts {
   escrows: number;
   scores: number;
-  /** Copies that changed while they were compared, or that wait for a reading. */
+  /** Copies that are newer than the compared block, or that wait to be read again. */
   skipped: number;
 }
 
-/** How far a network's daily comparison has come. */
+/** The progress of a network's daily comparison. */
 export interface PassRecord {
   _id: Network;
-  /** The comparison under way; null between two of them. */
+  /** The running comparison; null between two comparisons. */
   running: (PassCounts & { startedAt: Date; stage: PassStage; after: string; stretchesLeft: number }) | null;
-  /** The last one that ended. */
+  /** The last comparison that ended. */
   finished: (PassCounts & { startedAt: Date; finishedAt: Date }) | null;
-  /** Rises with every write: only one process continues a comparison. */
+  /** Rises with every write, so that only one process continues a comparison. */
   version: number;
 }
 
-/** A value that a copy and a contract disagree about. */
+/** A field whose values differ between a copy and a contract. */
 export interface FieldDifference {
   field: string;
   copy: string | null;
@@ -39,8 +39,8 @@ export interface FieldDifference {
 }
 
 /**
- * A copy that differs from its contract. `suspected` until a second look: a copy may only be late. `found` until it is
- * equal, then `repaired`.
+ * A copy that differs from its contract. `suspected` until a second check, because a copy may only be late. Then `found`
+ * until the two agree, then `repaired`.
  */
 export interface DifferenceRecord {
   /** `<network>:<kind>:<subject>:<time>` */
@@ -50,12 +50,12 @@ export interface DifferenceRecord {
   /** Transaction id, or lower-case wallet. */
   subject: string;
   state: "suspected" | "found" | "repaired";
-  /** Until it is repaired. */
+  /** True until the difference is repaired. */
   isOpen: boolean;
   fields: FieldDifference[];
-  /** How often it was seen. */
+  /** How often the difference was seen. */
   looks: number;
-  /** When it is compared again. */
+  /** When the copy is compared again. */
   checkAt: Date;
   seenAt: Date;
   repairedAt: Date | null;

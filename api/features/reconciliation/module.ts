@@ -38,10 +38,10 @@ export interface ReconciliationModuleDeps {
 }
 
 const RUN_EVERY_MS = 60_000;
-/** A run reads up to 10,000 copies. */
+/** Long enough for a run, which reads up to 10,000 copies. */
 const RUN_LOCK_MS = 900_000;
 
-/** Compares the copies of escrows and scores with the contracts once a day and has those that differ read again. */
+/** Compares the copies of escrows and scores with the contracts once a day, and reads those again that differ. */
 export const reconciliationModule = defineFeature({
   routes: [],
   timings: RECONCILIATION_TIMINGS,

@@ -20,7 +20,7 @@ import type { ComparedBlock, Comparison, Sides } from "./sides.ts";
 export interface ReconciliationTimings {
   /** From the start of a comparison to the start of the next one. */
   reconcileEveryMs: number;
-  /** Pause before a difference is looked at again. */
+  /** Pause before a difference is checked again. */
   recheckAfterMs: number;
 }
 
@@ -43,18 +43,18 @@ export interface PassDeps {
   timings: ReconciliationTimings;
 }
 
-/** Copies per read, and so calls per request to the chain. */
+/** Copies per read, and thus calls per request to the chain. */
 const PAGE_SIZE = 50;
-/** Reads in one run of the job; the next run continues. */
+/** Maximum number of pages in one run of the job; the next run continues. */
 const PAGES_PER_RUN = 200;
-/** The sample of closed escrows: so many stretches of one page, each from a random place on. */
+/** Number of samples of closed escrows, each one page from a random id. */
 const CLOSED_STRETCHES = 20;
 const ESCROW_ID_BYTES = 32;
 const BY_ESCROW_ID = { network: 1, escrowId: 1, unsolicited: 1 } as const;
 
 type Running = NonNullable<PassRecord["running"]>;
 
-/** A page of comparisons, and where the next one starts; without `next` the stage is over. */
+/** A page of comparisons, and the start of the next page; without `next` the stage is over. */
 interface Page {
   comparisons: Comparison[];
   next?: Pick<Running, "after" | "stretchesLeft">;
@@ -64,7 +64,7 @@ interface Page {
 export function createDailyPass(deps: PassDeps) {
   const { network, passes, transactions, standings, chain, sides, differences } = deps;
 
-  /** The block to compare at; undefined while the follower is too far behind for a server to have its state. */
+  /** The block to compare at; undefined if the follower lags so far that a server may lack the state of its block. */
   async function comparedBlock(log: Logger): Promise<ComparedBlock | undefined> {
     const [{ number: head }, reached] = await Promise.all([chain.head(), deps.reached()]);
     const number = reached.get(network);
@@ -95,14 +95,14 @@ export function createDailyPass(deps: PassDeps) {
       .hint(BY_ESCROW_ID)
       .lean<TransactionRecord[]>();
 
-  /** A stretch of closed escrows from a random id on, beginning at the lowest one again after the highest. */
+  /** A page of closed escrows from a random id on, which wraps around at the highest id. */
   async function closedPage({ after, stretchesLeft }: Running, block: ComparedBlock): Promise<Page> {
     const start = `0x${randomBytes(ESCROW_ID_BYTES).toString("hex")}`;
     const found = await closedFrom(start, PAGE_SIZE);
     if (found.length < PAGE_SIZE) found.push(...(await closedFrom("0x", PAGE_SIZE - found.length)));
     const records = [...new Map(found.map((record) => [record._id, record])).values()];
     const comparisons = await sides.escrows(records, block);
-    // A stretch that isn't full has had all of them.
+    // A page that isn't full contains all closed escrows.
     if (stretchesLeft <= 1 || records.length < PAGE_SIZE) return { comparisons };
     return { comparisons, next: { after, stretchesLeft: stretchesLeft - 1 } };
   }
@@ -122,7 +122,7 @@ export function createDailyPass(deps: PassDeps) {
 
   const pageOf = { open: openPage, closed: closedPage, scores: scoresPage };
 
-  /** Stores how far the comparison has come; undefined if another process has gone on in the meantime. */
+  /** Stores the comparison's progress; undefined if another process has continued it since. */
   async function write(pass: PassRecord, fields: Partial<PassRecord>): Promise<PassRecord | undefined> {
     const next = { ...pass, ...fields, version: pass.version + 1 };
     try {
@@ -140,7 +140,7 @@ export function createDailyPass(deps: PassDeps) {
     return stored ?? { _id: network, running: null, finished: null, version: 0 };
   }
 
-  /** The pass with a comparison under way; undefined if none is due. */
+  /** Continues or starts a comparison; undefined if none is due or another process has started it. */
   async function begin(pass: PassRecord): Promise<PassRecord | undefined> {
     if (pass.running !== null) return pass;
     const startedAt = deps.now();
@@ -152,7 +152,7 @@ export function createDailyPass(deps: PassDeps) {
     return write(pass, { running: { ...running, escrows: 0, scores: 0, skipped: 0 } });
   }
 
-  /** The counts with those of a page. */
+  /** Adds the counts of a page. */
   function counted({ escrows, scores, skipped }: PassCounts, comparisons: readonly Comparison[]): PassCounts {
     const compared = comparisons.filter(({ isSkipped }) => !isSkipped);
     const ofKind = (kind: Comparison["kind"]) => compared.filter((comparison) => comparison.kind === kind).length;
@@ -163,7 +163,7 @@ export function createDailyPass(deps: PassDeps) {
     };
   }
 
-  /** What to store after a page: where the comparison goes on, or that it has ended. */
+  /** The fields to store after a page: the next position, or the end of the comparison. */
   function after(running: Running, { comparisons, next }: Page): Partial<PassRecord> {
     const counts = counted(running, comparisons);
     if (next !== undefined) return { running: { ...running, ...counts, ...next } };
@@ -174,8 +174,8 @@ export function createDailyPass(deps: PassDeps) {
 
   return {
     /**
-     * Looks again at known differences, then continues the day's comparison, or begins it once it is due.
-     * @throws ChainUnavailableError, IndexerUnavailableError; the next run continues where this one was
+     * Checks known differences again, then continues the day's comparison, or starts it once it is due.
+     * @throws ChainUnavailableError, IndexerUnavailableError; the next run continues where this one stopped
      */
     async run(log: Logger, signal?: AbortSignal): Promise<void> {
       const known = await comparedBlock(log);
@@ -184,7 +184,7 @@ export function createDailyPass(deps: PassDeps) {
       let pass = await begin(await load());
       for (let page = 0; page < PAGES_PER_RUN && pass !== undefined && pass.running !== null; page += 1) {
         if (signal?.aborted === true) return;
-        // Before the copies are read, so that each is at least as new as the block, or newer.
+        // Before the copies are read, so that each is at least as new as the block.
         const block = await comparedBlock(log);
         if (block === undefined) return;
         const { running } = pass;

@@ -6,18 +6,18 @@ import type { TransactionRecord } from "../transactions/model.ts";
 import { escrowDifferences, scoreDifferences } from "./compare.ts";
 import type { ComparedKind, FieldDifference } from "./model.ts";
 
-/** How far back in blocks a server is asked for a state: not every server keeps more than 128. */
+/** Maximum age, in blocks, of a state to read: not every server keeps more than 128 blocks. */
 export const OLDEST_STATE_BLOCKS = 100;
 
 /** The block at which copies are compared. */
 export interface ComparedBlock {
-  /** The follower has applied everything up to here. */
+  /** The last block that the follower has applied. */
   number: number;
   /** The chain's head. */
   head: number;
 }
 
-/** A copy beside its contract. `skipped` if the copy is newer than the block, or waits to be read again. */
+/** The comparison of a copy with its contract. Skipped if the copy is newer than the block, or waits to be read again. */
 export interface Comparison {
   kind: ComparedKind;
   subject: string;
@@ -50,7 +50,7 @@ export function createSides({ network, chain, rereads }: SidesDeps) {
     },
 
     async scores(records: readonly StandingRecord[], block: ComparedBlock): Promise<Comparison[]> {
-      // A recent copy may have what the follower hasn't applied yet, so it is compared at its own block.
+      // A recent copy may be ahead of the follower, so it is compared at its own block.
       const blockOf = ({ indexedBlock }: StandingRecord) =>
         indexedBlock > block.head - OLDEST_STATE_BLOCKS ? indexedBlock : block.number;
       const readable = records.filter((record) => blockOf(record) <= block.head);
