@@ -1,18 +1,18 @@
 import type { AttemptOutcome } from "../outbox/model.ts";
 import type { ChainMove, TransactionRecord } from "../transactions/model.ts";
 
-/** Kinds of entries, in the order in which those of one moment are listed: a move comes before what reports it. */
+/** Kinds of entries. Entries with the same time are listed in this order: a move comes before its reports. */
 export const ENTRY_KINDS = ["move", "audit", "webhook", "message"] as const;
 export type EntryKind = (typeof ENTRY_KINDS)[number];
 
-/** Where to check an entry. */
+/** References by which the caller can check an entry. */
 export interface Proofs {
   /** The transaction on chain with the escrow's log. */
   move: Pick<TransactionRecord, "network" | "escrowId"> &
     Pick<ChainMove, "txHash" | "blockNumber"> & { event: ChainMove["type"] };
   /** The entry in the caller's memory. */
   audit: { namespace: string; key: string };
-  /** The dispatch in the caller's log, and how this attempt at it ended. `attempt` counts from 1. */
+  /** The dispatch in the caller's log, and the outcome of this attempt. `attempt` counts from 1. */
   webhook: {
     deliveryId: string;
     eventId: string;
@@ -24,7 +24,7 @@ export interface Proofs {
   message: { messageId: string };
 }
 
-/** Something that happened to a deal, as one of its parties may see it (decision 47). */
+/** An event of a deal that the requesting party may see. */
 export type TimelineEntry = {
   [Kind in EntryKind]: {
     /** Milliseconds since 1970. A block's time has whole seconds. */
@@ -32,7 +32,7 @@ export type TimelineEntry = {
     kind: Kind;
     title: string;
     proof: Proofs[Kind];
-    /** Orders entries of one kind and moment. It is unique among them and doesn't change. */
+    /** Sort key among entries of the same kind and time. Unique among them and stable. */
     order: string;
   };
 }[EntryKind];
@@ -43,10 +43,10 @@ export interface TimelineSource {
   entriesOf(transactionId: string, agentId: string): Promise<TimelineEntry[]>;
 }
 
-/** Digits of a number in an `order`, so that texts sort like numbers. */
+/** Digits of a number in an `order`, so that strings sort like numbers. */
 const ORDER_DIGITS = 8;
 
-/** The text of a position for `order`. */
+/** Formats a position for `order`. */
 export function orderOf(position: number): string {
   return String(position).padStart(ORDER_DIGITS, "0");
 }

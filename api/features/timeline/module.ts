@@ -16,7 +16,7 @@ export interface TimelineModuleDeps {
   messagesOf: MessageReader["messagesOf"];
 }
 
-/** What happened to a deal, from everything that the service knows about it. */
+/** The timelines of deals: moves, audit entries, webhook attempts and messages. */
 export const timelineModule = defineFeature({
   routes: timelineRoutes,
   create({ reader, audit, dispatches, messagesOf }: TimelineModuleDeps) {

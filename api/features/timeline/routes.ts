@@ -70,7 +70,7 @@ const message = z
   })
   .meta({ id: "TimelineMessage" });
 
-/** The variants have names of their own, because generators of clients can't name four alike. */
+/** The variants have their own names, because client generators can't name four alike. */
 const entry = z.discriminatedUnion("kind", [move, auditEntry, attempt, message]).meta({ id: "TimelineEntry" });
 
 const timelineAnswer = listOf(entry).extend({

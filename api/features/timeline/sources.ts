@@ -6,7 +6,7 @@ import { DISPATCH_ORDER, dispatchesFilter } from "../webhooks/dispatches/log.ts"
 import { orderOf } from "./entries.ts";
 import type { TimelineEntry, TimelineSource } from "./entries.ts";
 
-/** How many messages and dispatches a timeline has: the first messages, and the latest dispatches. */
+/** Maximum number of messages (the first ones) and dispatches (the latest ones) in a timeline. */
 const MAX_MESSAGES = 1_000;
 const MAX_DISPATCHES = 1_000;
 
@@ -47,7 +47,7 @@ export function auditSource(auditOf: AuditMemory["auditOf"]): TimelineSource {
   };
 }
 
-/** What a timeline needs of a dispatch. Bodies and answers stay in the database. */
+/** The fields of a dispatch that a timeline needs. Bodies and answers aren't read. */
 type DispatchFacts = Pick<DispatchRecord, "_id" | "eventId" | "eventType"> & {
   attempts: Pick<Attempt, "startedAt" | "outcome" | "statusCode">[];
 };

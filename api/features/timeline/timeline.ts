@@ -3,10 +3,10 @@ import { ENTRY_KINDS } from "./entries.ts";
 import type { EntryKind, TimelineEntry, TimelineSource } from "./entries.ts";
 import { movesOf } from "./sources.ts";
 
-/** An entry's place: its time, then kind and `order`. */
+/** An entry's position: its time, then kind and `order`. */
 export type TimelinePosition = Pick<TimelineEntry, "at" | "kind" | "order">;
 
-/** What a caller wants to see of a timeline. */
+/** The query of a timeline. */
 export interface TimelineQuery {
   kind?: EntryKind | undefined;
   limit: number;
@@ -22,11 +22,11 @@ export interface TimelinePage {
   indexedBlock: number;
 }
 
-/** The timelines of deals (decision 47). */
+/** The timelines of deals. */
 export interface Timelines {
   /**
-   * A page of what happened to a deal as one of its parties sees it, oldest first.
-   * @throws ApiError `not_found` for strangers, `transaction_not_funded` for the seller before the funding; `indexer_unavailable`
+   * A page of a deal's entries for one of its parties, oldest first.
+   * @throws ApiError `not_found` for other agents, `transaction_not_funded` for the seller before the funding, `indexer_unavailable`
    */
   page(agentId: string, transactionId: string, query: TimelineQuery, signal?: AbortSignal): Promise<TimelinePage>;
 }
@@ -46,12 +46,12 @@ function compare(one: TimelinePosition, other: TimelinePosition): number {
 
 /**
  * Joins the sources in memory. Each source bounds its entries, so the whole timeline of a transaction is small, and every
- * page reads it again.
+ * page reads all of it.
  */
 export function createTimelines({ read, sources }: TimelineOptions): Timelines {
   return {
     async page(agentId, transactionId, { kind, limit, cursor }, signal) {
-      // First, because it decides whether the caller may see anything.
+      // First, because it checks the caller's access.
       const { record, indexedBlock } = await read(transactionId, agentId, { signal });
       const wanted = ENTRY_KINDS.filter((known) => kind === undefined || known === kind);
       const found = await Promise.all(
