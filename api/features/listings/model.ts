@@ -69,8 +69,8 @@ const listing = new Schema<ListingRecord>(
   { versionKey: false, strict: "throw", collection: "listings" },
 );
 /*
- * Indexes for lists (see listingRanges in list.ts). A listing is rarely written and often listed, so each of the three
- * kinds of list (all, one category, one seller) has one index by age and one by price. No filter has its own index:
+ * Indexes for lists (see listingRanges in list.ts). A listing is rarely written and often listed. So each kind of list (all,
+ * one category, one seller) has one index by age and one by price. No filter has its own index:
  * `status`, `network`, `currency` and `deliveryType` have 72 combinations. A list without some of these filters merges the
  * ranges of all their values in order. MongoDB merges at most 200 ranges, too few for all categories. The indexes by age
  * include the price, and those of a seller the category, so filtering by these reads index entries and no documents. For a

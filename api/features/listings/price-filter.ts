@@ -25,7 +25,7 @@ const CEIL = BigNumber.clone({ DECIMAL_PLACES: CURRENCY_DECIMALS.ETH, ROUNDING_M
 const FLOOR = BigNumber.clone({ DECIMAL_PLACES: CURRENCY_DECIMALS.ETH, ROUNDING_MODE: BigNumber.ROUND_FLOOR });
 
 /**
- * The prices whose USD value is within the bounds, as a range for each unit, so that the database and the search index can
+ * The prices whose USD value is within the bounds, as a range for each unit. The database and the search index can then
  * compare stored prices. POL has no feed, so no range includes it. Bounds in ether are rounded inwards to the decimals that
  * a price can have, so rounding never changes whether a price matches.
  * @returns undefined without bounds; an empty array if no price can match
