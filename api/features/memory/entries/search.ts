@@ -27,7 +27,7 @@ export function createMemorySearch({ encoders, index, reader, now, log }: Memory
     async search(agentId: string, wanted: z.output<typeof searchBody>): Promise<FoundEntry[]> {
       const { query: text, namespace, tags, prefix, limit } = wanted;
       const open = await index.open();
-      // The encoder of the index's vectors; undefined if it is no longer configured. Then only words count.
+      // The encoder of the index's vectors; undefined if its model can no longer be served. Then only words count.
       const encoder = encoders.of(open.model);
       const encoding = encoder === undefined ? null : encodeQuery(encoder, text, log, agentId);
       const filter = { agentId, namespace, tags, prefix, now: now() };

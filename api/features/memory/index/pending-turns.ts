@@ -17,8 +17,8 @@ interface Rest {
 }
 
 /**
- * The entries without a vector of a model, each once, in turns of their agents, so that an agent with thousands of entries
- * doesn't delay the others. A run may end before all agents have had a turn, so it begins with a random one.
+ * The entries without a vector of a model, each once. Agents take turns, so that one with thousands of entries doesn't delay
+ * the others. A run may end before all agents have had a turn, so it begins with a random one.
  * @param leftOut agents that get no further turn; the caller adds to it during the run
  */
 export async function* pendingInTurns(
