@@ -39,8 +39,8 @@ export function signStandardWebhook(webhook: {
 }
 
 /**
- * Whether a received webhook was signed with the secret, by the receiver's rules: the header splits at the comma into `t`
- * and `v1`, |now - t| is at most 300 seconds, and the HMAC is compared in constant time. A receiver answers 401 if false.
+ * Whether a received webhook was signed with the secret, by the receiver's rules. The header splits at the comma into `t`
+ * and `v1`, and |now - t| is at most 300 seconds. The HMAC is compared in constant time. A receiver answers 401 if false.
  * @param rawBody the body as it arrived, before any parsing
  * @param now unix seconds
  */
