@@ -175,8 +175,8 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
       claims.find({ state: "settling", $expr: hasNoLease }).sort({ leaseEndsAt: 1 }).limit(limit).lean<ClaimRecord[]>(),
 
     /**
-     * The payer's other claims for signed payments that aren't known to be on chain, and those confirmed so recently that a
-     * server may not show them. A reservation counts until its lease ends.
+     * The payer's other claims for signed payments that aren't known to be on chain. Includes payments confirmed so recently
+     * that a server may not show them. A reservation counts until its lease ends.
      */
     async findRecentBeside({ _id, network, token: asset, payer }: ClaimRecord): Promise<ClaimRecord[]> {
       const signed = { network, token: asset, payer, payment: { $exists: true } };

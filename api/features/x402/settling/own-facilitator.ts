@@ -123,9 +123,9 @@ export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitato
   }
 
   /**
-   * The client as a signer of the official packages. They mistake a failed read for a bad signature or a failed
-   * simulation, and version 2 leaves a rejected `getCode` unhandled, which would end the process. So this signer records
-   * outages, and `getCode` never rejects.
+   * The client as a signer of the official packages. They mistake a failed read for a bad signature or a failed simulation.
+   * Version 2 leaves a rejected `getCode` unhandled, which would end the process. So this signer records outages, and
+   * `getCode` never rejects.
    */
   function signer(notes: CallNotes): FacilitatorEvmSigner {
     const noting = async <T>(call: Promise<T>): Promise<T> => {
