@@ -13,7 +13,7 @@ export type CategoryFit = (category: string, vector: Float32Array | null) => num
 /** Fit of a listing whose text has nothing to do with its category. It isn't 0: an unusual offer can look like that, too. */
 const LEAST_FIT = 0.8;
 /**
- * How many standard deviations below the mean cosine of two categories a listing has nothing to do with its own. At the mean,
+ * Standard deviations below the mean cosine of two categories at which a listing has nothing to do with its own. At the mean,
  * it belongs there. Relative to the categories' own cosines, the bounds hold for any encoder.
  */
 const UNRELATED_DEVIATIONS = 1.5;

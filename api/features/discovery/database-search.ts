@@ -40,21 +40,21 @@ export interface DatabaseSearchDeps {
 
 /** How many listings by words are compared, and how many of the newest. Each takes about 3 kB. */
 const CANDIDATES = 1_000;
-/** The database looks up each word. A request may have two hundred. */
+/** Maximum words of a query that the database looks up. A request may have two hundred. */
 const MOST_WORDS = 32;
 /**
  * How long a search may take, waiting included. The database reads every listing that has one of the words, and remembers them
  * until it knows the best.
  */
 const LIMIT_MS = 10_000;
-/** More searches of a process wait: among a million listings, the database took up to a gigabyte for one. */
+/** Searches of a process at once; others wait. Among a million listings, one took the database up to a gigabyte. */
 const MOST_AT_ONCE = 2;
 const MAX_TIME_EXPIRED = 50;
 
 /**
- * Searches the database's index of words, which is kept with the listings, so that a lost index of discovery, or a store that
- * doesn't answer, makes answers slower and isn't an outage. Of more than a thousand listings, those that share no word with the query are
- * missing unless they are new.
+ * Searches the database's index of words, which is stored with the listings. A lost discovery index or an unavailable store
+ * therefore makes answers slower but causes no outage. Among more than a thousand listings, those that share no word with the
+ * query are missing unless they are new.
  */
 export function createDatabaseSearch({ listings, encoder, log }: DatabaseSearchDeps): DatabaseSearch {
   const { model } = encoder;

@@ -15,8 +15,8 @@ import type { SellerSteps } from "./merit.ts";
 /** Name of the index of active listings. */
 export const LISTING_INDEX = "listings";
 /**
- * Rises when rows are laid out in another way, or listing-text.ts reads texts in another way. An index of another number is
- * built again.
+ * Version of the index. Raise it when the layout of rows changes, or the way in which listing-text.ts reads texts. An index of
+ * another version is rebuilt.
  */
 export const LISTING_FORMAT = 2;
 
@@ -43,10 +43,10 @@ interface SerializedListing {
 
 /** Of a seller that has settled nothing. */
 const NEW_SELLER: SellerSteps = { trustStep: 0, scoreStep: 0 };
-/** By how much the engine's numbers may differ from exact prices, as a share of them. */
+/** Relative error of the engine's numbers against exact prices. */
 const ROUNDING = 1e-9;
 
-/** How active listings are kept in the engine. */
+/** The engine's table of active listings. */
 export const listingFormat: TableFormat<Listing, ListingFilter> = {
   columns: {
     category: "choice",
@@ -85,7 +85,7 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
     (filter.deliveryType === undefined || filter.deliveryType === listing.deliveryType) &&
     filter.leftOut?.get(listing.network)?.has(listing.sellerAgentId) !== true &&
     (filter.prices === undefined || filter.prices.some((range) => isWithin(listing, range))),
-  // With what the ranking reads from its text, so that it is read once and not for each search that finds it.
+  // With the ranking's reading of its text, so that a text is read once and not for each search that finds it.
   serialize(listing) {
     const { terms, ...text } = listingTextOf(listing);
     return JSON.stringify({ listing, text: { ...text, terms: [...terms] } } satisfies SerializedListing);
@@ -98,7 +98,7 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
   },
 };
 
-/** The values of a row that the ranking of its listing depends on. A listing doesn't say how well it fits its category, and who sells it. */
+/** The values of a row that its listing's ranking depends on, from the listing, its fit in the category and its seller's steps. */
 export function rankingValuesOf(listing: Listing, categoryFit: number, steps: SellerSteps) {
   const quality = qualityOf(listing, categoryFit);
   return { quality, ...steps, merit: meritOf(quality, steps) };
@@ -110,13 +110,13 @@ export interface RowUpdate {
   values: Readonly<Record<"trustStep" | "scoreStep" | "merit", string>>;
 }
 
-/** A seller with what its history counts by now. */
+/** A seller with the current steps of its history. */
 export interface SteppedSeller {
   id: string;
   steps: SellerSteps;
 }
 
-/** Brings the rows of sellers on a network up to date that all have the steps of the first. */
+/** The update of the rows of sellers on a network. All sellers must have the steps of the first. */
 export function stepsUpdate(network: Network, sellers: readonly SteppedSeller[]): RowUpdate {
   const { trustStep, scoreStep } = sellers[0]?.steps ?? NEW_SELLER;
   const ids = new Set(sellers.map(({ id }) => id));

@@ -48,15 +48,15 @@ function writeOf(record: ListingRecord, model: string): Write {
 }
 
 /**
- * Puts the active listings into the index of discovery, each with what its seller's standing counts. Standings are read when a row
- * is written, and after each of their changes, so the last of both to be stored decides.
+ * Puts the active listings into the discovery index, each with the values of its seller's standing. Standings are read when a
+ * row is written and after each of their changes, so a row follows the newest of both.
  */
 export function createListingSource(deps: ListingSourceDeps): IndexSource<Changed> {
   const { listings, standings, directory, categoryFitOf, model } = deps;
   const { name: collection } = listings.collection;
   const database = listings.db.getClient().db(listings.db.name);
 
-  /** With what the ranking of each depends on. */
+  /** Adds the values that each document's ranking depends on. */
   async function withRankingValues(
     documents: readonly StoredDocument<Listing>[],
     ofTable: string,

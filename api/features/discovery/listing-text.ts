@@ -30,8 +30,8 @@ const FREE_LISTED_WORDS = 12;
 /** Share of further listed words at which a text is nothing but a list. */
 const FULL_LISTED_SHARE = 1 / 3;
 /**
- * A phrase without English function words is part of a list if it is shorter or longer than phrases of sentences are, also
- * in other languages.
+ * Bounds, in words, of the phrases of sentences in any language. A phrase without English function words outside of them is
+ * part of a list.
  */
 const SHORTEST_PHRASE = 3;
 const LONGEST_PHRASE = 20;

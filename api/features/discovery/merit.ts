@@ -6,8 +6,8 @@ import type { TextFields } from "./listing-text.ts";
 /** How much a fully trusted seller gains over an unknown one. */
 const TRUST_WEIGHT = 0.3;
 /**
- * Trust and score are kept in the index in so many steps, rounded up. A seller's rows are written again only when one of them
- * changes, and not after each deal.
+ * Number of steps in which the index stores trust and score, rounded up. A seller's rows are rewritten only when one of its
+ * steps changes, not after each deal.
  */
 const STEPS = 20;
 

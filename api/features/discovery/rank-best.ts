@@ -42,10 +42,10 @@ const LOW_MERIT = 0.5;
 const LEAST_RISE = 1.01;
 
 /**
- * Ranks the best listings there are. The index orders by relevance alone, while the ranking adds what it knows of listing and seller. So
- * it is searched until no listing that wasn't among the candidates can be among the answers. To outdo what is known in spite of less
- * relevance, a listing needs merit: the next search leaves out those that have less. What would only fill it is left out, too: sellers
- * that aren't wanted, and those of whom enough candidates are known, so that one with thousands of copies hides nobody.
+ * Finds and ranks the best listings. The index orders by relevance alone, while the ranking also uses the qualities of listing and
+ * seller. The index is therefore searched until no unknown listing can be among the answers. A less relevant listing needs
+ * merit to outdo the known ones, so the next search leaves out listings with less. It also leaves out unwanted sellers, and
+ * sellers with enough known candidates, so that one with thousands of copies hides no other.
  */
 export async function rankBest(
   search: (round: Round) => Promise<RatedMatch[]>,
@@ -87,7 +87,7 @@ export async function rankBest(
 }
 
 /**
- * Leaves out sellers that aren't wanted, and those of whom enough listings are known.
+ * Leaves out unwanted sellers, and sellers with enough known listings.
  * @returns whether there were any
  */
 function leaveOut(

@@ -62,9 +62,9 @@ interface Request {
 /** Candidates of the first search: a minimum, and a number for each answer that the caller wants. */
 const LEAST_CANDIDATES = 200;
 const CANDIDATES_PER_ANSWER = 4;
-/** Ten times what the slowest search of a million listings took. An object store that no longer answers isn't waited for. */
+/** Timeout of an index search: ten times the slowest one among a million listings. It covers an object store that doesn't answer. */
 const SEARCH_LIMIT_MS = 10_000;
-/** After a search of the index that took so long and failed, this process doesn't try it for a while. */
+/** A failed index search that took this long pauses index searches of this process for `INDEX_PAUSE_MS`. */
 const SLOW_FAILURE_MS = 1_000;
 const INDEX_PAUSE_MS = 5_000;
 
