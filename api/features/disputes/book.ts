@@ -57,7 +57,7 @@ export const DUE = {
 
 /** Keeps the records of disputes as they are on chain. */
 export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOptions) {
-  /** The record of a dispute about which nobody has said anything. */
+  /** The initial record of a dispute, without any submission. */
   function initialRecord(record: Disputed, disputedAt: number): DisputeRecord {
     const isOpen = record.status === "disputed";
     const at = now();
@@ -85,7 +85,7 @@ export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOption
     };
   }
 
-  /** Creates the record of a dispute or brings it up to date; what the parties said stays. */
+  /** Creates the record of a dispute or brings it up to date. The parties' submissions stay. */
   function upsert(record: Disputed, disputedAt: number): Operation {
     const initial = initialRecord(record, disputedAt);
     const { _id, transactionId, network, escrowId, isOpen, evidenceEndsAt, updatedAt } = initial;
@@ -146,8 +146,8 @@ export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOption
     },
 
     /**
-     * The record of a dispute that the subgraph shows, perhaps before the follower has seen it. What the follower knows
-     * stays: this reading may be older.
+     * Creates the record of a dispute that the subgraph shows, perhaps before the follower has seen it. A known record stays
+     * as it is: this reading may be older.
      */
     async open(record: Disputed, disputedAt: number): Promise<DisputeRecord> {
       const _id = disputeIdOf(record);
@@ -160,7 +160,7 @@ export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOption
     },
 
     /**
-     * Disputes of a network whose ruling is overdue: not on chain so many seconds after the evidence period.
+     * Disputes of a network whose ruling is overdue: not on chain `graceSeconds` after the evidence period.
      * @param leadSeconds by how much the chain's clock, which ends the period, is ahead of ours
      */
     async overdue(

@@ -15,7 +15,7 @@ export function handoverEnd(record: TransactionRecord): number {
 
 /**
  * Whether the copy of the transaction has the dispute. The subgraph's reader may open a dispute before the follower has
- * seen it, and without the chain's times a case would be judged by the wrong facts.
+ * seen it. Without the chain's times, a case would be judged by the wrong facts.
  */
 export function hasDispute(record: TransactionRecord, { disputedAt }: Pick<DisputeRecord, "disputedAt">): boolean {
   return record.status === "disputed" && disputedAt !== null && record.escrow?.disputedAt === disputedAt;
@@ -35,7 +35,7 @@ function evidenceOf(by: Side, { evidence }: DisputeRecord): SubmittedEvidence[] 
 }
 
 /**
- * The case of a dispute: what code finds out, and what the parties say.
+ * The case of a dispute: the facts by code, and the parties' submissions.
  * @param now chain time in unix seconds
  * @throws EvaluatorUnavailableError
  */

@@ -48,7 +48,7 @@ export function rulingVerification(
   };
 }
 
-/** Durations of rulings and of their way to the chain. Tests shorten them. */
+/** Durations of judging and of sending rulings. Tests shorten them. */
 export type DisputeTimings = RulerTimings & { rulingSending: Partial<SendingTimings> };
 
 const DISPUTE_TIMINGS: DisputeTimings = { ...RULER_TIMINGS, rulingSending: {} };
@@ -72,7 +72,7 @@ export interface DisputesModuleDeps {
   timings: DisputeTimings & { chainTimeMaxAgeMs: number };
 }
 
-/** A ruling that isn't on chain so many seconds after the evidence period is overdue. */
+/** Seconds after the evidence period at which a ruling that isn't on chain is overdue. */
 const OVERDUE_SECONDS = 600;
 
 /** Disputes: the parties' submissions, the ruling, and sending it to the chain. */

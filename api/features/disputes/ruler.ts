@@ -197,7 +197,7 @@ export function createRuler(options: RulerOptions) {
         } catch (error) {
           log.error({ err: error, network }, "couldn't look for disputes to rule");
         }
-        // A case that takes minutes holds up none but itself.
+        // A case that takes minutes doesn't delay the others.
         if (underWay.size === CONCURRENCY) await Promise.race(underWay);
         else await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
       }

@@ -60,7 +60,7 @@ export type Decision =
       outcome: DisputeOutcome;
       buyerPercent: number;
       rationale: string;
-      /** Undefined for a request that no repeat can be recognised of. */
+      /** Undefined for a request without an id by which a repeat could be recognised. */
       operationId: string | undefined;
     };
 

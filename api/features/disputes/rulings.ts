@@ -36,8 +36,8 @@ function basisOf(dispute: DisputeRecord, { deliveryProof }: Pick<TransactionReco
 export function createRulings({ connection, disputes, transactions, sending, reader, now }: RulingsOptions) {
   /**
    * Stores a ruling, unless the dispute has one or isn't open any more. An admin may replace a ruling by the system that
-   * can't be put on chain. Two processes that rule at once write the same records, so one of them fails and looks again.
-   * A ruling rests on what the records say when it is stored, or it isn't stored.
+   * can't be put on chain. Two processes that rule at once write the same records, so one of them fails and is retried.
+   * If the records have changed since the judgement, the ruling isn't stored.
    */
   return async function store(subject: RulingSubject, decision: Decision): Promise<Stored> {
     const { dispute, record } = subject;

@@ -48,7 +48,7 @@ interface Opened {
 const MILLISECONDS = 1_000;
 const OFFER_MAX_AHEAD_SECONDS = 2_592_000;
 
-/** The refusal of what only an open dispute takes. @param openDispute the call that opens one, if the caller may */
+/** The error for actions that need an open dispute. @param openDispute the call that opens one, if the caller may */
 function notOpen({ record, indexedBlock }: Reading, openDispute: ContractCall | null = null): ApiError {
   return new ApiError("dispute_not_open_on_chain", { details: { status: record.status, openDispute, indexedBlock } });
 }
@@ -130,7 +130,7 @@ export function createDisputeService(options: DisputeServiceOptions) {
     });
   }
 
-  /** Adds what a party says, as a whole or not at all. Texts are literals: in an update they are never operators. */
+  /** Stores a party's addition as a whole or not at all. Its texts are literals, so an update never reads them as operators. */
   async function add({ dispute, reading }: Opened, addition: Addition): Promise<DisputeRecord> {
     const { reason, items, isComplete, criteriaJson } = addition;
     const side = reading.role;

@@ -166,7 +166,7 @@ function ofJudgement({ ruledBy, inputHash, judge, outcome }: RulingDocument, fou
   const input = { part: "input of the judge", holds: recomputed === inputHash, detail: recomputed };
   const facts = ruleByFacts(seen);
   const byFacts = facts.outcome;
-  // Nobody's opinion counts where the facts decide, except that a payload has nothing to do with the request.
+  // Where the facts decide, a judge's opinion counts only if it finds the payload unrelated to the request.
   const isOpen = facts.outcome === null || facts.unlessUnrelated !== undefined;
   if (judge !== "facts" && isOpen)
     return [input, { part: "outcome", holds: null, detail: `${outcome}: the opinion of the judge` }];

@@ -33,7 +33,7 @@ export function createWithdrawal({ connection, disputes, transactions, reader, n
     const reading = await reader.current({ record, role: "buyer" }, { signal });
     if (hasDispute(reading.record, dispute)) return false;
     return withTransaction(connection, async (session) => {
-      // A follower that applies the dispute meanwhile writes the same record, so one of the two has to look again.
+      // A follower that applies the dispute meanwhile writes the same record, so one of the two transactions is retried.
       const copy = await transactions.findById(record._id, null, { session }).lean<TransactionRecord | null>();
       if (copy !== null && hasDispute(copy, dispute)) return false;
       const { matchedCount } = await disputes.updateOne(

@@ -4,8 +4,8 @@ import type { Random } from "./random.ts";
 
 /*
  * A check is never asked alone. Each question joins it to a statement on a note of the service, whose truth code knows:
- * "X and T" and "X or F" are as true as X; "X and F" is false and "X or T" is true, whatever X is. Who makes a model answer
- * as ordered for everything about X makes it answer the latter two wrongly, and that is seen.
+ * "X and T" and "X or F" are as true as X; "X and F" is false and "X or T" is true, whatever X is. A text
+ * that orders the same answer for everything about X makes the model answer one of the last two wrongly, which code detects.
  */
 
 const THINGS = ["tray", "lamp", "bell", "gate", "rope", "door", "card", "kite", "drum", "sled", "vase", "coat"];
@@ -45,7 +45,7 @@ export interface Composition {
   questions: ComposedQuestion[];
 }
 
-/** Three questions for each of so many statements, in random order. */
+/** Three questions for each statement, in random order. */
 export function compose(statements: number, random: Random): Composition {
   const things = shuffled(THINGS, random).slice(0, NOTED);
   const colours = shuffled(COLOURS, random);

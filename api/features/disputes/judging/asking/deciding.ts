@@ -46,12 +46,12 @@ const MORE_REQUESTS = 8;
 const HOPELESS = 2;
 const ENOUGH_IF_CONTRADICTING = 5;
 const CONTRADICTING_RATIO = 2;
-/** Passages that are looked for, one after the other. */
+/** Maximum number of passages that are searched for and left out, one after the other. */
 const MOST_PASSAGES = 6;
-/** Of the buyer's texts, one is looked for: then they are left out as a whole. */
+/** The same for the buyer's texts; after that, they are left out as a whole. */
 const MOST_PASSAGES_OF_BUYER = 1;
 
-/** Decides one question after another: what one has found out about texts and model, the next one knows. */
+/** Decides one question after another. Findings about texts and model carry over to later questions. */
 export function createDeciding(deciding: Deciding) {
   const { session } = deciding;
   const leftOut = new Set<string>();
@@ -121,7 +121,7 @@ export function createDeciding(deciding: Deciding) {
     return { verdict: undefined, looks };
   }
 
-  /** Leaves passages out for good, and asks again. */
+  /** Leaves passages out for the rest of the dispute, and asks again. */
   async function without(question: Question, passages: readonly LeftOut[]): Promise<Settled> {
     for (const passage of passages) {
       leftOut.add(keyOf(passage));
@@ -143,7 +143,7 @@ export function createDeciding(deciding: Deciding) {
     return pair.some((look) => look?.[0]?.isSound === false);
   }
 
-  /** Leaves out what breaks the controls in the buyer's shown texts, if need be all of them. */
+  /** Leaves out the passages of the buyer's shown texts that break the controls; if that isn't enough, all of them. */
   async function withoutWordsOfBuyer(question: Question): Promise<Settled> {
     const searched = await withoutPassages(question, "buyer");
     if (searched.verdict !== undefined) return searched;
@@ -154,7 +154,7 @@ export function createDeciding(deciding: Deciding) {
     );
   }
 
-  /** The answer where nothing that breaks the controls was found. What is in view is the seller's: it gains nothing by that. */
+  /** The answer where no text that breaks the controls was found. The texts in view are the seller's, so it gains nothing by that. */
   async function byDirection(question: Question, looks: readonly Look[]): Promise<Omit<Decided, "question">> {
     const isForBuyer = directionOf(looks) === "buyer";
     const answer = isForBuyer && (await deciding.embedded(question)) === "met" ? "unclear" : "not_met";
@@ -163,7 +163,7 @@ export function createDeciding(deciding: Deciding) {
     return { answer, reason, isBinding: true };
   }
 
-  /** The answer where the buyer's own words break the controls, and there was no time to ask without them. */
+  /** The embedded judge's answer where the buyer's own words break the controls, and no requests are left to ask without them. */
   async function byEmbedded(question: Question): Promise<Omit<Decided, "question">> {
     const answer = (await deciding.embedded(question)) === "met" ? "met" : "unclear";
     const reason = `words of the buyer's make the model answer the service's own questions wrongly: the embedded judge says ${answer}`;

@@ -11,8 +11,9 @@ const LOOKS = 2;
 const LAST_LOOKS = 3;
 
 /**
- * The passage that makes the model answer the controls wrongly: what is shown is halved, each half beside the service's own
- * text, until one passage alone breaks them, or the last part of an order in several. Undefined if there is none.
+ * Finds the passage that makes the model answer the controls wrongly; undefined if there is none. It halves the shown texts
+ * and tests each half beside the service's own text, until one passage alone breaks the controls. If an order is spread over
+ * several passages, it finds the last of them.
  */
 export async function findPassage(
   session: Session,
