@@ -56,7 +56,7 @@ export interface TradingHistory extends Counterparties, SellerRecord {
 
 /**
  * The discovery score weighted for ranking. It counts less for a seller with few counterparties, or with one that
- * accounts for most deals, so two wallets can't climb by trading with each other. It also counts less for a seller that
+ * accounts for most deals: two wallets can't climb by trading with each other. It also counts less for a seller that
  * declines jobs, most of all after their deadline.
  */
 export function rankingTrustOf(history: TradingHistory): number {

@@ -5,8 +5,8 @@ import type { Anchor, AppliedEventModel, CursorRecord } from "./model.ts";
 
 /**
  * The events of a page that follow the last one read; undefined if the page doesn't continue from it. A page starts
- * with that last event. A block's hash covers every block below it, so while the chain has the event in the same block,
- * everything that was read before is still on chain.
+ * with that last event. A block's hash covers every block below it. While the chain has the event in the same block,
+ * everything that was read before is therefore still on chain.
  */
 export function continuationOf(anchor: Anchor | null, events: readonly ReadEvent[]): ReadEvent[] | undefined {
   if (anchor === null) return [...events];

@@ -227,7 +227,7 @@ export function createStreamHub(deps: StreamHubDeps): StreamHub {
   async function renew(): Promise<void> {
     const open = new Map([...byId.values()].map(({ id, agentId }) => [id, agentId]));
     for (const id of await slots.renew(open)) byId.get(id)?.end();
-    // Nothing relies on these two; they bound how long a change stream that reports nothing would go unnoticed.
+    // A safeguard: these two bound how long a silently broken change stream goes unnoticed.
     await catchUp();
     await checkKeys([...byAgent.keys()]);
   }

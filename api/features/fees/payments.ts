@@ -68,7 +68,7 @@ export class PayingStoppedError extends Error {
   override readonly name = "PayingStoppedError";
 }
 
-/** A killed run keeps others from paying for so long, in milliseconds. */
+/** How long a killed run keeps others from paying, in milliseconds. */
 const LEASE_MS = 6_000;
 const POLL_MS = 500;
 /** How long a run waits without any progress before it gives up, in milliseconds. */
@@ -123,7 +123,7 @@ export function createRebatePayments({ connection, rpcUrl, log, now, processId, 
     }
   }
 
-  /** Puts the month's statements into the queue, and looks again at what was held. */
+  /** Puts the month's statements into the queue, and makes held ones due again. */
   async function enqueue(month: string): Promise<void> {
     for await (const page of pagesOf(month)) {
       await writePlain(

@@ -36,7 +36,7 @@ export interface FinderDeps {
   deliveries: ReturnType<typeof createDeliveries>;
   orders: KeeperOrders;
   cursors: KeeperModels["cursors"];
-  /** Without one nothing is queued, and buyers are told all the same. */
+  /** Without a key, no move is queued; buyers are still told. */
   hasKey: boolean;
   /** Called after something is put into the outbox. */
   onAnnounced: () => void;
@@ -86,7 +86,7 @@ export function createFinder(deps: FinderDeps): { step(): Promise<Found>; loop: 
     const toBlock = Math.min(head, fromBlock + EVENT_SEARCH_BLOCKS);
     const queued = await orders.put("retryScore", await failedScoreUpdates(chain, deployment, { fromBlock, toBlock }));
     const nextBlock = Math.max(fromBlock, Math.min(toBlock, head - SENDING_CONFIRMATIONS));
-    // Never back: another worker may have come further.
+    // The cursor never moves back: another worker may have moved it further.
     await cursors.updateOne({ _id: network }, { $max: { nextBlock } }, { upsert: true });
     return queued;
   }

@@ -57,9 +57,9 @@ export type LinkPaymentMethod = (
 ) => Promise<KyaLevel>;
 
 /**
- * Level 2: the agent's wallet signs an EIP-712 statement and holds, or has allowed to the escrow
- * contract, at least the smallest deposit of an escrow token. Each statement is for one agent, wallet, token and chain,
- * expires within an hour and works once.
+ * Level 2: the agent's wallet signs an EIP-712 statement and holds, or has allowed to the escrow contract, at least the
+ * smallest deposit of an escrow token. Each statement is for one agent, wallet, token and chain, expires within an hour
+ * and works once.
  */
 export function createLinkPaymentMethod(deps: PaymentMethodDeps): LinkPaymentMethod {
   const { connection, chains, levels, nonces, clock } = deps;
