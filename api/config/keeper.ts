@@ -5,7 +5,7 @@ import { NETWORKS } from "./constants.ts";
 import type { Network } from "./constants.ts";
 import { privateKey } from "./private-key.ts";
 
-/** The wallet that ends deals which nobody else ends. */
+/** The wallet that finalizes deals and ends expired disputes if nobody else does. */
 export interface KeeperSettings {
   /** Undefined for a service that sends no transactions of this kind. */
   privateKey: `0x${string}` | undefined;

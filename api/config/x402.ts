@@ -11,7 +11,7 @@ import { privateKey } from "./private-key.ts";
 export interface X402Settings {
   /** Network of the payments. */
   network: Network;
-  /** Who receives them; undefined if calls can't be paid for. */
+  /** Recipient of the payments; undefined if calls can't be paid for. */
   payTo: `0x${string}` | undefined;
   /** Service that verifies and settles signed payments; null if there is none. */
   facilitatorUrl: string | null;

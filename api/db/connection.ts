@@ -129,8 +129,8 @@ function isUnansweredBulkWrite(error: unknown): boolean {
 }
 
 /**
- * Codes by which a server says that it can't do now what it may do a moment later: it is overloaded, changes its role, stops, or
- * has ended what took too long.
+ * Error codes of a temporary refusal: the server is overloaded, changes its role, stops, or has ended an operation that
+ * took too long.
  */
 const PASSING_CODES: ReadonlySet<unknown> = new Set([
   ...[6, 7, 89, 9001], // HostUnreachable, HostNotFound, NetworkTimeout, SocketException
@@ -143,14 +143,14 @@ const PASSING_CODES: ReadonlySet<unknown> = new Set([
   ...[43, 237, 391, 462], // CursorNotFound, CursorKilled, ReauthenticationRequired, IngressRequestRateLimitExceeded
 ]);
 
-/** Labels by which server or driver say that the same may succeed later. */
+/** Labels of errors after which a retry may succeed. */
 const PASSING_LABELS = [
   MongoErrorLabel.RetryableWriteError,
   MongoErrorLabel.TransientTransactionError,
   MongoErrorLabel.UnknownTransactionCommitResult,
 ] as const;
 
-/** Whether the server, or the driver for it, has refused for now. */
+/** Whether an error is a temporary refusal by the server or the driver. */
 function isPassingRefusal(error: unknown): boolean {
   return (
     error instanceof MongoError &&

@@ -26,7 +26,7 @@ export interface AdmissionRequest {
   ip: string;
 }
 
-/** A request that may go on. */
+/** An admitted request. */
 export interface Admission {
   /** Undefined for a request without a key on a route that doesn't require one. */
   caller: Caller | undefined;

@@ -205,7 +205,7 @@ class GuardedConnection {
 
 /** A client address's connections to this process. */
 interface AddressEntry {
-  /** Open, or closed while a request of theirs is still being handled: who leaves before the answer gains nothing. */
+  /** Open, or closed while a request is still being handled: leaving before the answer frees no place. */
   connections: Set<GuardedConnection>;
   turns: Turns<GuardedConnection>;
 }

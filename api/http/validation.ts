@@ -45,7 +45,7 @@ export function structureIssues(body: object): ValidationIssue[] {
 type OpenValue = { names: Set<string>; awaitsName: boolean; at: string } | { names?: never; at: number };
 
 const INEXACT_NUMBER = "The number can't be kept exactly; send it as a string";
-/** At most so many numbers are reported: one body may have thousands, each deep in names of any length. */
+/** Maximum number of reported numbers. One body may have thousands, each deep in names of any length. */
 const MAX_REPORTED_NUMBERS = 20;
 const MAX_REPORTED_PATH = 1_000;
 

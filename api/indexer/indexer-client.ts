@@ -85,7 +85,7 @@ export const AFTER_EVERY_WALLET = `0x${"ff".repeat(20)}`;
 /** One wallet's history in a network's subgraph, read at one block. */
 export interface AgentHistory {
   block: IndexedBlock;
-  /** Null for a wallet that has been a party of no escrow. */
+  /** Null for a wallet without escrows. */
   agent: IndexedAgent | null;
   /** Newest first. */
   changes: IndexedScoreChange[];

@@ -4,7 +4,7 @@ import { searchTerm, wordsOf } from "./embedding/words.ts";
 /** Share of function words that only English sentences have. "i" and "a" are words in many languages and don't count. */
 const ENGLISH_SHARE = 0.2;
 const SHORTEST_FUNCTION_WORD = 2;
-/** A text of so many words would have some. */
+/** Word count from which an English text has function words. */
 const SENTENCE_WORDS = 6;
 /** Share of words known to the encoder at which a sentence with any function word is English, and one without. */
 const LEAST_KNOWN_SHARE = 0.3;

@@ -8,7 +8,7 @@ export interface Fact {
   text: string;
 }
 
-/** The facts that the tests prove, compared with all facts and the pending ones. */
+/** The proven facts, compared with all facts and the pending ones. */
 export interface Conformance {
   facts: Fact[];
   /** Passing tests by the id that they cite, facts and decisions alike; sorted. */

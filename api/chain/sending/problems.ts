@@ -19,7 +19,7 @@ export const SENDING_PROBLEMS = [
 ] as const;
 export type SendingProblem = (typeof SENDING_PROBLEMS)[number];
 
-/** Why a call has no place on chain now. `P` are the problems that its senders know. */
+/** Why a call can't go on chain now. `P` are the problems that its senders know. */
 export type Obstacle<P extends string = string> =
   | { kind: "problem"; problem: P; detail: string }
   /** The chain has what the call is for. */

@@ -29,9 +29,9 @@ export interface SigningAttempt {
   signedAt: Date;
 }
 
-/** How often a transaction was sent in vain: no node has it, neither waiting nor in a block. */
+/** Unsuccessful sends of a transaction: no node has it, pending or mined. */
 export interface Unseen {
-  /** When it was first sent so. */
+  /** Time of the first such send. */
   since: Date;
   sends: number;
   /** When it may be sent again. */
@@ -56,7 +56,7 @@ export interface SendingRecord {
   dueAt?: Date;
   /** Looks in a row that ended with a problem. */
   failures: number;
-  /** Rises with every write: a sender that was paused overwrites nothing. */
+  /** Rises with every write, so a sender that was paused can't overwrite a newer record. */
   version: number;
   /** True from the first signature until the nonce is used for certain. Meanwhile no other nonce is allocated. */
   inFlight: boolean;

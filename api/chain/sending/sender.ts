@@ -189,7 +189,7 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
     return stored as Flight<R>;
   }
 
-  /** The chain has what the call is for: by one of our transactions, or otherwise. */
+  /** Concludes a call whose purpose is reached on chain, by one of our transactions or otherwise. */
   async function conclude(record: R, head: SendingHead, change: Change = {}): Promise<void> {
     const conclusion = await work.findConclusion(record, head.number);
     const isOurs =

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 
 import type { Middleware } from "koa";
 
-/** How much of a body is read that nobody wants. */
+/** Limits for reading an unwanted body. */
 export interface DrainLimits {
   bytes: number;
   ms: number;

@@ -5,12 +5,12 @@ import type { Connection, Model } from "mongoose";
 export interface CachedVectorRecord {
   /** SHA-256 of model, use, owner and text, as hex. The text itself isn't stored. */
   _id: string;
-  /** Unit vector, 32-bit floats, little endian. Missing while a process has it made, and if the server refuses the text. */
+  /** Unit vector, 32-bit floats, little endian. Missing while a process is embedding it, and if the server refuses the text. */
   vector?: Buffer;
   isRefused?: boolean;
-  /** Who has it made at the moment. */
+  /** The process that is embedding it. */
   claimedBy?: string;
-  /** Until then, by the database's clock, nobody else has the text embedded. */
+  /** End of the claim, by the database's clock. Until then no other process embeds the text. */
   claimedUntil: Date;
   /** MongoDB deletes the record after that. */
   expiresAt: Date;

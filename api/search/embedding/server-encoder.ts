@@ -23,13 +23,13 @@ export interface SendingPace {
   /** Upper bounds of the first and of any delay between attempts, in milliseconds. */
   baseDelayMs: number;
   maxDelayMs: number;
-  /** Longer than all attempts together: for so long no other process sends the same text. */
+  /** Duration of a claim. Longer than all attempts together, so no other process sends the same text meanwhile. */
   claimMs: number;
 }
 
 type Kind = NonNullable<EncodeOptions["as"]>;
 
-/** A query waits for nothing that its caller doesn't wait for. */
+/** A query's limits fit into the time that its caller waits. */
 const PACES: Readonly<Record<Kind, SendingPace>> = {
   query: { timeoutMs: 2_500, attempts: 2, baseDelayMs: 100, maxDelayMs: 500, claimMs: 8_000 },
   document: { timeoutMs: 10_000, attempts: 3, baseDelayMs: 500, maxDelayMs: 2_000, claimMs: 40_000 },
@@ -46,14 +46,14 @@ const AT_ONCE = QUEUES.document.maxTexts * QUEUES.document.concurrency;
 /** Marks that a tokenizer puts around a text. */
 const TOKENS_BESIDE_TEXT = 4;
 
-/** Tokens that are set aside for a text of so many bytes: no tokenizer makes more of it. */
+/** Tokens reserved for a text of a given size in bytes: an upper bound for every tokenizer. */
 export const mostTokensOf = (bytes: number) => bytes + TOKENS_BESIDE_TEXT;
 
 const HOUR_MS = 3_600_000;
 /** How long vectors are kept for other processes: a private text's and a query's as long as a repeat is likely. */
 const KEPT_MS = { query: HOUR_MS, owned: 24 * HOUR_MS, public: 30 * 24 * HOUR_MS } as const;
 const REFUSED_MS = HOUR_MS;
-/** So many refusals without any answer before mean that it isn't the texts. */
+/** After this many refusals without any answer before, the texts aren't the cause. */
 const MOST_REFUSALS = 8;
 /** How often a text is queued if those who had queued it before have no tokens left. */
 const SHARE_ATTEMPTS = 3;
@@ -146,7 +146,7 @@ export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
     return refused;
   }
 
-  /** Settles what the cache knows. @returns what is left */
+  /** Settles the texts that the cache knows. @returns the remaining texts */
   function settleCached(texts: readonly WaitingText[], { vectors, refused }: CacheView): WaitingText[] {
     return texts.filter(({ hash, resolve, reject }) => {
       const vector = vectors.get(hash);
@@ -179,7 +179,7 @@ export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
     return shares.flat();
   }
 
-  /** Has the texts embedded that nobody else has embedded at the moment. @returns what is left */
+  /** Embeds the texts that no other process is embedding. @returns the remaining texts */
   async function embedFree(texts: readonly WaitingText[], view: CacheView, pace: SendingPace): Promise<WaitingText[]> {
     const owner = randomUUID();
     const free = texts.filter(({ hash }) => !view.underWay.has(hash)).map(({ hash }) => hash);

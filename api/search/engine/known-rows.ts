@@ -8,7 +8,7 @@ import type { TableFormat } from "./table-format.ts";
 
 /** A row that a search has found. */
 export interface KnownRow<Document> {
-  /** Parsed when it is first asked for. Nobody may change it: later searches may get the same one. */
+  /** Parsed on first access. Shared between searches; do not modify. */
   document: () => Document;
   /** The document's words, see `foldedWords`. */
   words: () => string;
@@ -108,7 +108,7 @@ function knownRow<Document extends { id: string }>(
   return { document, words: once(() => foldedWords(format.wordsOf(document()))), vector };
 }
 
-/** Calls a function once, keeps its result, and lets go of the function. */
+/** Calls a function once, keeps its result and releases the function. */
 function once<Result>(compute: () => Result): () => Result {
   let pending: (() => Result) | undefined = compute;
   let result: Result | undefined;

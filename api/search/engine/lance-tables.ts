@@ -6,7 +6,7 @@ import { lanceTable } from "./lance-table.ts";
 import type { SearchTables } from "./search-table.ts";
 import { storageOptionsOf } from "./storage-options.ts";
 
-/** After how long a process notices what another one has written. */
+/** Delay before a process notices another process's writes. */
 const CONSISTENCY_SECONDS = 0.25;
 
 /**

@@ -6,9 +6,9 @@ import { quoted } from "./table-format.ts";
 import type { TableFormat } from "./table-format.ts";
 import { vectorIndexConfig, vectorIndexOf } from "./vector-index.ts";
 
-/** From so many documents on, vectors are compared through an index; below, all of them are, which is fast and exact. */
+/** Minimum row count for the vector index. Below it, all vectors are compared, which is fast and exact. */
 export const INDEXED_FROM = 20_000;
-/** How many times as large a table becomes before its vectors are indexed once more. */
+/** Growth factor of a table after which its vectors are indexed again. */
 const OUTGROWN = 4;
 /** The engine evaluates a chain of conditions recursively. */
 const REMOVED_AT_ONCE = 50;

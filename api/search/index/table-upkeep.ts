@@ -26,7 +26,7 @@ export interface TableUpkeepDeps {
   elapsedMs?: () => number;
 }
 
-/** After so many writes, or changed documents, the table is tidied. */
+/** Number of writes, or of changed documents, after which the table is tidied. */
 const WRITES_TO_TIDY = 50;
 const DOCUMENTS_TO_TIDY = 500;
 /**
