@@ -20,7 +20,7 @@ const PAGE_SIZE = 1_000;
 const ORDINALS_PER_BLOCK = 1_000_000;
 /** How long to wait for a shorter head to recover before checking the chain itself. */
 const SHORTER_BRANCH_PATIENCE_MS = 60_000;
-/** How often the cursor is written without news, at most. Lists use it to show how current they are. */
+/** Minimum pause between writes of the cursor without news. Lists use the cursor to show how current they are. */
 const IDLE_CURSOR_MS = 1_000;
 /** Maximum number of quarantined escrows that one step tries again. */
 const RELEASES_PER_LOOK = 5;

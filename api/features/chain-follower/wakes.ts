@@ -7,7 +7,7 @@ import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import type { Logger } from "../../lib/logger.ts";
 
-/** How often a network's follower has been woken. */
+/** The count of wakes of a network's follower. */
 interface WakeRecord {
   _id: Network;
   wakes: number;

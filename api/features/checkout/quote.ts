@@ -74,8 +74,8 @@ export function etherToUsdAmount(
 }
 
 /**
- * Quotes a listing in the token that the buyer pays with. USDC and USD listings are 1:1 in USDC, and ETH
- * listings 1:1 in WETH. Other pairs are converted with the ETH/USD feed of the settlement network.
+ * Quotes a listing in the token that the buyer pays with. USDC and USD listings are 1:1 in USDC, and ETH listings 1:1 in
+ * WETH. Other pairs are converted with the ETH/USD feed of the settlement network.
  * @throws ApiError `currency_not_settleable`, `payment_method_not_supported`; PriceUnavailableError
  */
 export async function quoteListing(

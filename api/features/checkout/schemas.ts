@@ -53,7 +53,7 @@ const units = z.string().regex(/^\d+$/);
 
 const typedDataFields = z.array(z.object({ name: z.string(), type: z.string() }));
 
-/** Funding without gas: what the buyer signs and what anyone sends with the signature. */
+/** Funding without gas: the data that the buyer signs, and the call that anyone sends with the signature. */
 const gaslessFunding = z
   .object({
     typedData: z

@@ -38,9 +38,9 @@ export function createTurns(startThread: () => Line["thread"], elapsedMs: () => 
   const line = (): Line => ({ thread: startThread(), queue: createFairQueue() });
   const prompt = line();
   const slow = line();
-  /** Until when lanes are slow, on the scale of `elapsedMs`; the first to end comes first. */
+  /** The end of each slow lane's penalty, on the scale of `elapsedMs`; the earliest comes first. */
   const slowUntil = new Map<string, number>();
-  /** How many requests of a lane wait for a turn. */
+  /** Number of requests of each lane that wait for a turn. */
   const waiting = new Map<string, number>();
 
   function countWaiting(lane: string, change: 1 | -1): void {
@@ -77,7 +77,7 @@ export function createTurns(startThread: () => Line["thread"], elapsedMs: () => 
     for (const step of steps) {
       await step(run);
       turn.ran += 1;
-      // The first step may have started the thread, for which the lane isn't to blame. Its CPU time is limited anyway.
+      // The first step may have started the thread, which isn't the lane's fault. Its CPU time is limited anyway.
       if (turn.ran === 1) turn.endsAt = elapsedMs() + TURN_MS;
       if (elapsedMs() > turn.endsAt) turn.isOver = true;
       if (turn.isOver) break;

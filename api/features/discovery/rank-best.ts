@@ -16,7 +16,7 @@ export interface Round {
 
 /** Bounds and conditions of a ranking. */
 export interface Wanted {
-  /** How many of the best listings. */
+  /** Number of listings wanted. */
   limit: number;
   /** How many candidates the first search asks for, at most MOST_CANDIDATES. */
   enough: number;

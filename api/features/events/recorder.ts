@@ -78,8 +78,8 @@ export interface EventCandidate {
 /** Writes events and their dispatches together. */
 export interface EventRecorder {
   /**
-   * Adds the missing events to each recipient's log and each party's audit trail, in the given order, and puts their
-   * dispatches into the outbox, all in the caller's transaction: to the addresses that an announcement names and to those
+   * Adds the missing events to each recipient's log and each party's audit trail, in the given order and in the caller's
+   * transaction. It also puts their dispatches into the outbox: to the addresses that an announcement names and to those
    * that its recipients have registered. Every recording writes the length of each log that it extends, so two at once can't
    * both commit. A log is therefore in commit order, and no event appears behind a position that a reader has passed.
    * Recordings for different agents don't conflict.
@@ -128,7 +128,7 @@ export interface EventRecorderOptions {
   now: () => Date;
 }
 
-/** Where an event goes for one agent: the addresses that the event names, then the agent's registrations. */
+/** The targets of an event for one agent: the addresses that the event names, then the agent's registrations. */
 function targetsOf({ agentId, announcement }: Entry, subscriptions: readonly Subscription[]): DispatchTarget[] {
   const named = announcement.targets.filter((target) => target.agentId === agentId);
   const registered = subscriptions

@@ -14,7 +14,7 @@ export interface IdempotencyRecord {
   owner: string;
   /** Until then only the owner may run. In the past if nobody runs. */
   leaseEndsAt: Date;
-  /** How many requests have run. */
+  /** Number of requests that have run. */
   runs: number;
   /** When the operation began, and its random seed: the ids of what it creates derive from both. */
   startedAt: Date;

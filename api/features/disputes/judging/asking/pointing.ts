@@ -48,9 +48,9 @@ function textsOf({ reason, evidence }: DisputeCase, attachments: readonly Attach
 }
 
 /**
- * Regards what the parties submitted without letting it decide: code compares hashes, and one request for each party finds
- * the parts of the result that its texts point to. Only what code finds in the result counts; the checks are then
- * asked with these parts in view, like with any other.
+ * Considers the parties' submissions without letting them decide. Code compares hashes, and one request for each party
+ * finds the parts of the result that its texts point to. Only parts that code finds in the result count. The checks are
+ * then asked with these parts in view.
  */
 export async function followPointers(
   session: Session,

@@ -27,18 +27,18 @@ export interface ModelOptions {
   fetch?: typeof fetch;
 }
 
-/** Requests for one dispute, those included that are tried again. */
+/** Maximum requests for one dispute, retries included. */
 export const MAX_REQUESTS = 32;
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_ATTEMPTS = 3;
 const DEFAULT_RETRY_DELAY_MS = 1_000;
 const MAX_RETRY_DELAY_MS = 10_000;
-/** Reasoning counts too. */
+/** Maximum tokens of an answer, reasoning included. */
 const MAX_COMPLETION_TOKENS = 16_000;
 const FENCE_BYTES = 16;
 
-/** A usable answer failed to come. The message is shown to both parties, so it names no address and no key. */
+/** Thrown without a usable answer. The message is shown to both parties, so it names no address and no key. */
 export class UnusableAnswerError extends Error {
   override readonly name = "UnusableAnswerError";
   readonly isRetryable: boolean;
@@ -127,7 +127,7 @@ export function createModelServer(options: ModelOptions) {
   }
 
   return {
-    /** The answer to a request, which is tried again while that may help. @throws UnusableAnswerError */
+    /** The answer to a request, with retries where they may help. @throws UnusableAnswerError */
     async ask<T>(asking: Asking<T>, usage: Usage, signal: AbortSignal): Promise<T> {
       const run = retry(() => once(asking, usage, signal), {
         attempts: options.attempts ?? DEFAULT_ATTEMPTS,
@@ -180,7 +180,7 @@ function withoutCodeBlock(text: string): string {
   return isBlock ? text.slice(text.indexOf("\n"), -"```".length) : text;
 }
 
-/** 408, 409, 429 and errors of the server pass; other refusals of the request repeat themselves. */
+/** 408, 409, 429 and server errors are temporary; other client errors would repeat. */
 function asUnusable(error: unknown, errors: typeof OpenAI): UnusableAnswerError {
   const status = error instanceof errors.APIError ? (error.status as number | undefined) : undefined;
   if (error instanceof SyntaxError)
