@@ -41,8 +41,8 @@ export class NothingToVerifyError extends Error {
 const hashOf = (value: unknown): string => sha256Hex(canonicalJson(value));
 
 /**
- * Recomputes what a ruling rests on: its hash from the document, the hash on chain from the resolver contract's event,
- * facts, checks and evidence from the records, and the outcome where the facts alone decided.
+ * Recomputes the basis of a ruling. The document gives its hash, and the resolver contract's event the hash on chain. The
+ * records give facts, checks and evidence, and the outcome where the facts alone decided.
  * @throws NothingToVerifyError
  * @throws ChainUnavailableError, EvaluatorUnavailableError
  */

@@ -52,8 +52,8 @@ const PURPOSE_RULES: Readonly<Record<SignInPurpose, { fits: (statement: string) 
 type Rule = [holds: boolean, fault: string];
 
 /**
- * Reads an EIP-4361 message and checks that it was made for this service, for this purpose, on a supported chain and
- * within the last ten minutes (docs/sign-in.md). The caller checks the signature and that the nonce is new.
+ * Reads an EIP-4361 message. Checks that it was made for this service and this purpose, on a supported chain and within
+ * the last ten minutes (docs/sign-in.md). The caller checks the signature and that the nonce is new.
  */
 export function checkSignInMessage(text: string, expectation: SignInExpectation): SignInVerdict {
   const read = readSignInText(text);
