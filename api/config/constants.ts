@@ -142,7 +142,8 @@ export const MAX_BODY_BYTES = 256 * 1024;
 
 /**
  * Calls in 60 seconds by class (section 8.2, decision 34). `keyless` are the routes that need no key and have no row of
- * their own, and what no route or key answers; `registration` are auth/register and auth/keys. `RATE_LIMIT_…` variables replace these numbers.
+ * their own, and what no route or key answers; `registration` are auth/register and auth/keys. `RATE_LIMIT_…` variables
+ * replace these numbers.
  */
 export const RATE_LIMITS = {
   developerAccess: 10,

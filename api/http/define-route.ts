@@ -251,8 +251,8 @@ export function defineRoute<
 }
 
 /**
- * Whether a route remembers the `Idempotency-Key` of its requests. Every key is stored, and nothing
- * limits how many a stranger sends to an unlimited route. A call that only reads needs none, and its answers may be large.
+ * Whether a route remembers the `Idempotency-Key` of its requests. Every key is stored, and nothing limits how many a
+ * stranger sends to an unlimited route. A call that only reads needs none, and its answers may be large.
  */
 export function takesIdempotencyKeys({ readsOnly, limitClass }: RouteDefinition<never>): boolean {
   return !readsOnly && limitClass !== "unlimited";

@@ -10,8 +10,9 @@ import { isUnderstood } from "./query-language.ts";
 const PATIENCE_MS = 3_000;
 
 /**
- * Encodes the query of a request. A failure is thrown where the promise is awaited, if anywhere. Null if an embedding server gives no vector: the query is then answered by its words, because
- * an outage may last, and spent tokens come back only the next day.
+ * Encodes the query of a request. A failure is thrown where the promise is awaited, if anywhere. Null if an embedding
+ * server gives no vector. The query is then answered by its words, because an outage may last, and spent tokens come back
+ * only the next day.
  * @param owner id of the agent whose private texts are searched
  * @throws ApiError `search_unavailable`
  */

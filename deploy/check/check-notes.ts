@@ -9,8 +9,8 @@ import { BYTECODES, isOfBuild } from "../system/implementations.ts";
 import { ADMIN_ROLE, SYSTEM_ROLE } from "./facts.ts";
 
 /**
- * Lawful states that an operator should know about: a pause of new escrows or rulings, pending role transfers, a token that can't be valued now,
- * and implementations that the current sources don't compile to.
+ * Valid states that an operator should know about: a pause of new escrows or rulings, pending role transfers, a token
+ * that can't be valued now, and implementations that the current sources don't compile to.
  */
 export async function notesOf(provider: Provider, deployment: Deployment): Promise<string[]> {
   const { contracts, tokens } = deployment;

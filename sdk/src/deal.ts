@@ -265,8 +265,9 @@ export class Deal {
   // ---- The seller's verbs --------------------------------------------------------------------
 
   /**
-   * Submits the result and commits to it on chain. The payload can't be changed
-   * later. The buyer can read it once the chain has the commitment. The proof hash is the payload's `deliveryProof`. Errors: `delivery_already_submitted`, `escrow_state_conflict`.
+   * Submits the result and commits to it on chain. The payload can't be changed later. The buyer can read it once the
+   * chain has the commitment. The proof hash is the payload's `deliveryProof`. Errors: `delivery_already_submitted`,
+   * `escrow_state_conflict`.
    */
   async deliver(responsePayload: Record<string, unknown>, options: VerbOptions = {}): Promise<Transaction> {
     const patience = this.#patience("the delivery", options);

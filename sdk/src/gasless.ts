@@ -63,8 +63,8 @@ export function authorizationNonce(chainId: number, escrowContract: Address, ter
 
 /**
  * Signs an EIP-3009 `ReceiveWithAuthorization` for the deposit. The buyer needs neither gas nor an approval.
- * @throws RefusedError if the wallet isn't the buyer's, the dispute window is under an hour, the signature would outlast a quote, a resolver transfer is
- * pending or the resolver contract can't be read, or the token doesn't support EIP-3009 (WETH)
+ * @throws RefusedError if the wallet isn't the buyer's, the dispute window is under an hour, the signature would outlast a
+ * quote, a resolver transfer is pending or the resolver contract can't be read, or the token doesn't support EIP-3009 (WETH)
  */
 export async function signFunding(
   wallet: Wallet,

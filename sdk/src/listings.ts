@@ -23,7 +23,8 @@ export class Listings {
   }
 
   /**
-   * Offers a service. Search finds it within a minute. `warnings` of the result says why nobody can buy it as it is. Errors: `validation_error`.
+   * Offers a service. Search finds it within a minute. `warnings` of the result says why nobody can buy it as it is.
+   * Errors: `validation_error`.
    */
   async create(listing: NewListing, options: CreateOptions = {}): Promise<WrittenListing> {
     const once = { idempotencyKey: crypto.randomUUID(), ...options };

@@ -49,10 +49,10 @@ const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 400;
 
 /**
- * Answers the repeat of a request with the answer of the first, except on routes without a rate limit and on those
- * that only read. A key is scoped to API key and route; where anyone may call without one also to the body, so that strangers can't use up
- * each other's keys. Only final answers are kept: what the route declares provisional and every error run again, as the same
- * operation.
+ * Answers the repeat of a request with the answer of the first, except on routes without a rate limit and on those that
+ * only read. A key is scoped to API key and route. Where anyone may call without an API key, it is also scoped to the body,
+ * so that strangers can't use up each other's keys. Only final answers are kept. After a provisional answer or an error, the
+ * repeat runs again as the same operation.
  */
 export function idempotency(keys: IdempotencyKeys): Step<ValidatedContext> {
   return async (context, next) => {

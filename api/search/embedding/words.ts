@@ -16,8 +16,8 @@ const ENDINGS = /(ations?|ings?|ers?|ors?|ies|ied|es|ed|ly|ments?|s|y|e)$/;
 const MIN_STEM_LENGTH = 3;
 
 /**
- * The stem of a word, so that "bookings" finds "booked"; null for a stop word. The engine has its own stemmer; this one is for
- * what is compared outside of it. Not the package `stemmer`: what depends on it are parts of the ranking that were tuned with these few endings.
+ * The stem of a word, so that "bookings" finds "booked"; null for a stop word. The engine has its own stemmer; this one is
+ * for comparisons outside of it. It isn't the package `stemmer`, because parts of the ranking were tuned with these endings.
  */
 export function searchTerm(word: string): string | null {
   const lower = word.toLowerCase();

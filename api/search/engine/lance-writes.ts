@@ -13,8 +13,9 @@ const OUTGROWN = 4;
 /** The engine evaluates a chain of conditions recursively. */
 const REMOVED_AT_ONCE = 50;
 /**
- * Each tidying adds new vectors to the index as an addition of its own, through which every search goes, too: among a million, searches took twice
- * as long after 45 of them. More than so many, and the vectors are indexed again, which took as long as the first time.
+ * Maximum number of additions before the vectors are indexed again, which takes as long as the first time. Each tidying
+ * makes one addition to the index, and every search reads them all. With a million vectors, searches took twice as long
+ * after 45 additions.
  */
 const MOST_ADDITIONS = 8;
 const VECTOR_INDEX = `${COLUMNS.vector}_idx`;
