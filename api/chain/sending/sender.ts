@@ -6,11 +6,12 @@ import { pauseAfter } from "../../lib/retry.ts";
 import type { ReceiptLookup } from "../receipt-lookup.ts";
 import type { SendingChain, SendingHead } from "../sending-chain.ts";
 import type { TransactionSigner } from "../signer.ts";
+import { Broadcasts } from "./broadcasts.ts";
 import { firstOffer, gasLimit, nextOffer } from "./fees.ts";
 import type { Offer } from "./fees.ts";
 import { refusalProblem } from "./problems.ts";
 import type { SendingProblem } from "./problems.ts";
-import type { SendingRecord, SendingState, SigningAttempt, Unseen } from "./record.ts";
+import type { SendingRecord, SendingState, SigningAttempt } from "./record.ts";
 import type { Change, Extra, SendingStore } from "./store.ts";
 import type { SendingTimings } from "./timings.ts";
 import { BudgetSpentError } from "./work.ts";
@@ -53,6 +54,7 @@ type Mined = Extract<ReceiptLookup, { status: "mined" }>["receipt"];
 export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Sender<R> {
   const { network, chain, work, store, log, now, timings } = deps;
   const { noun, budget } = work;
+  const broadcasts = new Broadcasts(deps);
 
   const inMs = (ms: number): Date => new Date(now().getTime() + ms);
 
@@ -362,15 +364,15 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
 
   /** Sends the latest transaction and notes when. */
   async function send(record: Flight<R>, head: SendingHead): Promise<void> {
-    const unseen = await broadcast(record);
+    const unseen = await broadcasts.send(record);
     const { since, sends, refusal } = unseen;
     const problem = refusal === null ? undefined : refusalProblem(refusal);
     if (problem !== undefined) {
-      await hold(record, problem, refusal ?? "", { ...pushedAt(record, head), ...lookingAgain(unseen) });
-    } else if (isStuck(unseen)) {
+      await hold(record, problem, refusal ?? "", { ...pushedAt(record, head), ...broadcasts.lookingAgain(unseen) });
+    } else if (broadcasts.isStuck(unseen)) {
       const said = refusal === null ? "the node took it" : `the node says: ${refusal}`;
       const detail = `sent ${sends} times since ${since.toISOString()}; ${said}`;
-      await hold(record, NOT_IN_POOL, detail, { ...pushedAt(record, head), ...lookingAgain(unseen) });
+      await hold(record, NOT_IN_POOL, detail, { ...pushedAt(record, head), ...broadcasts.lookingAgain(unseen) });
     } else {
       await move(record, "sending", { ...pushed(record, head), unseen });
     }
@@ -378,35 +380,7 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
 
   /** Sends a transaction that waits for something else, so that the node has it, unless it has. */
   async function sentAgain(record: Flight<R>, isPending: boolean): Promise<Change> {
-    return isPending ? { unseen: undefined } : lookingAgain(await broadcast(record));
-  }
-
-  const isStuck = ({ sends, since }: Unseen): boolean =>
-    sends >= timings.unseen.sends || now().getTime() - since.getTime() >= timings.unseen.ms;
-
-  /** A stuck transaction is looked at when it may be sent again, and not before. */
-  const lookingAgain = (unseen: Unseen): Change => ({
-    unseen,
-    ...(isStuck(unseen) ? { dueAt: unseen.nextAt } : {}),
-  });
-
-  /**
-   * Sends the latest transaction, which the node doesn't have, unless it was sent a short while ago: the pause doubles each
-   * time. @returns how often that was in vain, if this is too
-   */
-  async function broadcast(record: Flight<R>): Promise<Unseen> {
-    const { unseen } = record;
-    if (unseen !== undefined && unseen.nextAt > now()) return unseen;
-    const attempt = record.attempts.at(-1);
-    const answer = attempt === undefined ? undefined : await chain.broadcast(attempt.raw);
-    const refusal = answer?.kind === "refused" ? answer.reason : null;
-    if (refusal !== null) {
-      const facts = { ...work.factsOf(record), network, txHash: attempt?.hash, reason: refusal };
-      log.info(facts, "the node refused the transaction");
-    }
-    const { since = now(), sends = 0 } = unseen ?? {};
-    const pauseMs = pauseAfter(sends, { minMs: timings.pollMs, maxMs: timings.retry.maxMs });
-    return { since, sends: sends + 1, nextAt: inMs(pauseMs), refusal };
+    return isPending ? { unseen: undefined } : broadcasts.lookingAgain(await broadcasts.send(record));
   }
 
   const pushedAt = ({ sentAt, sentAtBlock }: Flight<R>, head: SendingHead): Change => ({

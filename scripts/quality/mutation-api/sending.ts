@@ -23,7 +23,7 @@ export const SENDING_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a transaction that the node refuses is sent at every look",
-    file: SENDER,
+    file: "chain/sending/broadcasts.ts",
     from: "if (unseen !== undefined && unseen.nextAt > now()) return unseen;",
     to: "",
     tests: ["chain/sending-answers.test.ts"],
