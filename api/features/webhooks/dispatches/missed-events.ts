@@ -22,7 +22,7 @@ export interface MissedEventsResult {
 export interface MissedEvents {
   /**
    * Queues each event since a time that has no acknowledged or waiting dispatch to the webhook, and fewer than ten
-   * failed ones. Concurrent calls and repeats queue no event twice. About 1,000 events a call, oldest first.
+   * failed ones. Concurrent calls and repeats queue no event twice. At most 1,000 events a call, oldest first.
    * @throws ApiError `not_found`; `webhook_not_active` if the webhook is disabled
    */
   sendAgain(agentId: string, webhookId: string, since: Date): Promise<MissedEventsResult>;
@@ -133,7 +133,7 @@ export function createMissedEvents({ connection, dispatches, ...options }: Misse
         const page = await dispatches
           .find(missedFilter(agentId, webhookId, after), { _id: 1, createdAt: 1, eventId: 1 })
           .sort(MISSED_ORDER)
-          .limit(PAGE)
+          .limit(Math.min(PAGE, QUEUED_AT_MOST - queued))
           .lean();
         const last = page.at(-1);
         if (last === undefined) return { queued, next: null };
