@@ -21,7 +21,7 @@ export const SEARCH_FAULTS: ApiMutant[] = [
     file: RANK_BEST,
     from: "round = { ...round, minMerit: needed };",
     to: "",
-    tests: ["discovery/search-index.test.ts", "discovery/rank-best.test.ts"],
+    tests: ["discovery/search-ranking.test.ts", "discovery/rank-best.test.ts"],
   },
   {
     fault: "a search leaves out listings that could still win",
@@ -42,7 +42,7 @@ export const SEARCH_FAULTS: ApiMutant[] = [
     file: RANK_BEST,
     from: "enough * GROWTH",
     to: "enough * 100",
-    tests: ["discovery/search-index.test.ts"],
+    tests: ["discovery/search-ranking.test.ts"],
   },
   {
     fault: "steps round down, so that the index leaves out sellers who reach a bound",
@@ -154,7 +154,7 @@ export const SEARCH_FAULTS: ApiMutant[] = [
     file: RANK_BEST,
     from: "found.filter(isWanted)",
     to: "found",
-    tests: ["discovery/search-index.test.ts", "discovery/rank-best.test.ts"],
+    tests: ["discovery/search-ranking.test.ts", "discovery/rank-best.test.ts"],
   },
   {
     fault: "nonsense finds something",

@@ -7,7 +7,6 @@ import { assert } from "chai";
 import type { Connection } from "mongoose";
 
 import { createIndexes } from "../../../api/db/connection.ts";
-import type { Listing } from "../../../api/features/listings/listing.ts";
 import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
 import { INDEXED_FROM } from "../../../api/search/engine/lance-writes.ts";
 import type { SearchTable, SearchTables } from "../../../api/search/engine/search-table.ts";
@@ -23,6 +22,7 @@ import { openEncoderBench } from "../../fixtures/embedding-encoders.ts";
 import type { EncoderBench } from "../../fixtures/embedding-encoders.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 import { until } from "../../fixtures/until.ts";
+import { listingOf } from "../../fixtures/stored-listings.ts";
 
 const NAME = "numbers";
 const DIMENSIONS = 16;
@@ -61,24 +61,7 @@ describe("the writer of a growing search index", () => {
   const state = () => states().findById(NAME).lean();
   const random = seededRandom();
   const storedOf = (n: number) => ({
-    document: {
-      id: `lst_${n}`,
-      sellerAgentId: `agt_${n}`,
-      sellerAddress: `0x${n.toString(16).padStart(40, "0")}`,
-      title: "Title",
-      description: "Text",
-      category: "other",
-      price: "1",
-      priceUnit: "flat",
-      currency: "USDC",
-      deliveryType: "webhook",
-      callbackRequired: false,
-      endpointUrl: null,
-      network: "base",
-      status: "active",
-      createdAt: new Date(0),
-      updatedAt: new Date(0),
-    } as Listing,
+    document: listingOf(n, { id: `lst_${n}` }),
     revision: 1,
     vector: Float32Array.from({ length: DIMENSIONS }, () => random() - 0.5),
   });

@@ -10,28 +10,12 @@ import { searchTable } from "../../../api/search/engine/lance-search.ts";
 import { listingFormat } from "../../../api/features/discovery/listing-format.ts";
 import { openEngineTable } from "../../fixtures/engine-table.ts";
 import { LISTING_TABLE, openListingTable } from "../../fixtures/listing-table.ts";
+import { listingOf } from "../../fixtures/stored-listings.ts";
 
 const VECTOR = new Float32Array([0.6, 0.8]);
 const QUERY = { text: "zebra", encoding: { vector: VECTOR, knownWordShare: 1 } };
 
-const listingOf = (n: number, title = "Zebra"): Listing => ({
-  id: `lst_${n}`,
-  sellerAgentId: "agt_1",
-  sellerAddress: "0x0000000000000000000000000000000000000001",
-  title,
-  description: "Text",
-  category: "other",
-  price: "1",
-  priceUnit: "flat",
-  currency: "USDC",
-  deliveryType: "webhook",
-  callbackRequired: false,
-  endpointUrl: null,
-  network: "base",
-  status: "active",
-  createdAt: new Date(0),
-  updatedAt: new Date(0),
-});
+const numbered = (n: number, title = "Zebra") => listingOf(n, { id: `lst_${n}`, title });
 const storedOf = (document: Listing, revision = 1) => ({ document, revision, vector: VECTOR });
 
 describe("the known rows of a table", () => {
@@ -42,7 +26,7 @@ describe("the known rows of a table", () => {
 
   beforeEach(async () => {
     index = await openListingTable(
-      [1, 2, 3].map((n) => storedOf(listingOf(n))),
+      [1, 2, 3].map((n) => storedOf(numbered(n))),
       2,
     );
     engine = await openEngineTable(index.dir, LISTING_TABLE);
@@ -77,7 +61,7 @@ describe("the known rows of a table", () => {
     assert.deepEqual(reads, [2, 1]);
     assert.deepEqual(
       again.map((row) => row.document()),
-      [1, 2, 3].map((n) => listingOf(n)),
+      [1, 2, 3].map((n) => numbered(n)),
     );
     assert.strictEqual(again[0]?.document(), first?.document());
     assert.include(again[0]?.words() ?? "", " zebra ");
@@ -89,7 +73,7 @@ describe("the known rows of a table", () => {
   });
 
   it("forgets what nobody has found for the longest", async () => {
-    const text = listingFormat.serialize(listingOf(1));
+    const text = listingFormat.serialize(numbered(1));
     // Room for two rows and a half.
     const mostBytes = 2.5 * (text.length * 3 + VECTOR.byteLength + 500);
     const rows = knownRows(engine, { mostRows: 10, mostBytes });
@@ -102,10 +86,10 @@ describe("the known rows of a table", () => {
   it("remembers no row of a larger table, and reads what it finds at once", async () => {
     const rows = knownRows(engine, { mostRows: 3, mostBytes: 1_000_000 });
     await find(rows, 1, 2, 3);
-    await index.table.apply(listingFormat, [storedOf(listingOf(4))], []);
+    await index.table.apply(listingFormat, [storedOf(numbered(4))], []);
     assert.deepEqual(
       (await find(rows, 1, 4)).map((row) => [row.document(), row.vector]),
-      [1, 4].map((n) => [listingOf(n), VECTOR]),
+      [1, 4].map((n) => [numbered(n), VECTOR]),
     );
     assert.deepEqual(reads, [3]);
     await index.table.apply(listingFormat, [], [{ id: "lst_4", revision: 1 }]);
@@ -116,13 +100,13 @@ describe("the known rows of a table", () => {
   it("a search finds documents as they are after another process has changed, removed and moved them", async () => {
     assert.deepEqual(await titles(), ["Zebra", "Zebra", "Zebra"]);
     const other = await openLanceTables(index.dir).open(LISTING_TABLE);
-    await other.apply(listingFormat, [storedOf(listingOf(1, "Changed"), 2)], [{ id: "lst_2", revision: 1 }]);
+    await other.apply(listingFormat, [storedOf(numbered(1, "Changed"), 2)], [{ id: "lst_2", revision: 1 }]);
     await index.table.refresh();
     assert.deepEqual(await titles(), ["Changed", "Zebra"]);
     await other.tidy();
     await index.table.refresh();
     assert.deepEqual(await titles(), ["Changed", "Zebra"]);
-    await other.apply(listingFormat, [storedOf(listingOf(1, "Again"), 3)], []);
+    await other.apply(listingFormat, [storedOf(numbered(1, "Again"), 3)], []);
     await index.table.refresh();
     assert.deepEqual(await titles(), ["Again", "Zebra"]);
   });
@@ -131,7 +115,7 @@ describe("the known rows of a table", () => {
     const take = engine.takeRowIds.bind(engine);
     let replaced: Promise<void> | undefined;
     const replace = async () => {
-      const changed = [1, 2, 3].map((n) => storedOf(listingOf(n, `Zebra ${n}`), 2));
+      const changed = [1, 2, 3].map((n) => storedOf(numbered(n, `Zebra ${n}`), 2));
       await index.table.apply(listingFormat, changed, []);
       await index.table.tidy();
     };

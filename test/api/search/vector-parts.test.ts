@@ -3,7 +3,6 @@ import { Index } from "@lancedb/lancedb";
 import type { Table } from "@lancedb/lancedb";
 import { assert } from "chai";
 
-import type { Listing } from "../../../api/features/listings/listing.ts";
 import type { ListingFilter } from "../../../api/features/discovery/listing-format.ts";
 import { listingFormat } from "../../../api/features/discovery/listing-format.ts";
 import { knownRows } from "../../../api/search/engine/known-rows.ts";
@@ -12,31 +11,13 @@ import { INDEXED_FROM } from "../../../api/search/engine/lance-writes.ts";
 import { openEngineTable } from "../../fixtures/engine-table.ts";
 import { LISTING_TABLE, openListingTable } from "../../fixtures/listing-table.ts";
 import { seededRandom } from "../../fixtures/random.ts";
+import { listingOf } from "../../fixtures/stored-listings.ts";
 
 const DIMENSIONS = 64;
 const PARTS = 200;
 const [FAR_SELLER, RARE] = ["agt_far", 5];
 /** Matches no word. */
 const QUERY = { text: "zebra", encoding: { vector: new Float32Array(DIMENSIONS).fill(1, 0, 1), knownWordShare: 1 } };
-
-const listingOf = (n: number, sellerAgentId: string): Listing => ({
-  id: `lst_${n}`,
-  sellerAgentId,
-  sellerAddress: "0x0000000000000000000000000000000000000001",
-  title: "Title",
-  description: "Text",
-  category: "other",
-  price: "1",
-  priceUnit: "flat",
-  currency: "USDC",
-  deliveryType: "webhook",
-  callbackRequired: false,
-  endpointUrl: null,
-  network: "base",
-  status: "active",
-  createdAt: new Date(0),
-  updatedAt: new Date(0),
-});
 
 describe("a search in an index of vectors with many parts", () => {
   let index: Awaited<ReturnType<typeof openListingTable>>;
@@ -54,12 +35,12 @@ describe("a search in an index of vectors with many parts", () => {
   before(async () => {
     const random = seededRandom();
     const far = Array.from({ length: RARE }, (_, n) => ({
-      document: listingOf(n, FAR_SELLER),
+      document: listingOf(n, { id: `lst_${n}`, sellerAgentId: FAR_SELLER }),
       revision: 1,
       vector: vectorOf(0.4, random),
     }));
     const others = Array.from({ length: INDEXED_FROM }, (_, n) => ({
-      document: listingOf(RARE + n, "agt_near"),
+      document: listingOf(RARE + n, { id: `lst_${RARE + n}`, sellerAgentId: "agt_near" }),
       revision: 1,
       vector: vectorOf(0.35 + 0.65 * random(), random),
     }));
