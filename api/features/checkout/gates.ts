@@ -77,7 +77,7 @@ export async function limitsOf(
 }
 
 /**
- * Makes the same checks as `createEscrow`. It rejects a token that is no longer listed, a deposit out of range, and any
+ * Checks what `createEscrow` checks. It rejects a token that is no longer listed, a deposit out of range, and any
  * escrow while the contract is paused. It also rejects a job above the lower of both parties' caps, or against the
  * seller's own terms. The contract measures the time to deliver from the funding block. That may be the last block
  * of the quote, and the seller's minimum must still be left then.

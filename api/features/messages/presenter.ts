@@ -10,7 +10,7 @@ export interface ReadMessage {
   readAt: Date | null;
 }
 
-/** The message's recipient or topic, whichever it has. */
+/** The recipient of a direct message, or the topic of a published one. */
 function addressOf({ toAgentId, topic, topicSeq }: MessageRecord) {
   return {
     ...(toAgentId === null ? {} : { toAgentId }),

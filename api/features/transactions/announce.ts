@@ -137,7 +137,7 @@ export function announceMove(
   }
 }
 
-/** Announces to both parties that an announced move is no longer on chain. */
+/** Tells both parties that a reorganisation has removed a move that they were told of. */
 export function announceWithdrawal(
   record: TransactionRecord,
   withdrawn: { type: string; incarnation: number; eventIds: string[] },

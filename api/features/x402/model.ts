@@ -116,7 +116,7 @@ export function claimModel(connection: Connection): ClaimModel {
     },
     { collection: "x402_claims", versionKey: false, strict: "throw" },
   );
-  // One transfer pays once, and so does one authorisation, whichever of the two a proof names.
+  // A transfer pays once, and so does an authorisation, even if a second proof names the same payment in the other way.
   schema.index(
     { network: 1, txHash: 1, position: 1 },
     { unique: true, partialFilterExpression: { txHash: { $exists: true } } },
