@@ -267,7 +267,7 @@ async function closeStage(stage: Stage, rerun: (file: string) => Promise<TestRes
 function checkConformance(): void {
   banner("conformance");
   const found = conformance(readAllResults());
-  const page = "docs/conformance.md";
+  const page = "docs/inside/conformance.md";
   const stale = !existsSync(page) || readFileSync(page, "utf8") !== conformancePage(found);
   const problems = stale ? [...found.problems, `${page} is stale: run \`npm run conformance\`.`] : found.problems;
   for (const problem of problems) console.log(`  ✗ ${problem}`);

@@ -1,4 +1,4 @@
-// `npm run without-api`: settles deals in every ending with wallets, contracts and subgraph alone (docs/without-the-api.md).
+// `npm run without-api`: settles deals in every ending with wallets, contracts and subgraph alone (docs/api/without-the-api.md).
 import { join } from "node:path";
 
 import { createPublicClient, erc20Abi, http, parseAbi } from "viem";

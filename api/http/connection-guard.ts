@@ -5,7 +5,7 @@ import { clientOf } from "../lib/client-address.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { Turns } from "./turns.ts";
 
-/** Resource limits of a connection. docs/connections.md has the table. */
+/** Resource limits of a connection. docs/api/connections.md has the table. */
 export interface ConnectionLimits {
   /** Requests of a connection that are being handled, or whose answers wait for the client. */
   inFlight: number;

@@ -1,4 +1,4 @@
-// The rules of each kind of text (docs/texts.md). Everything that a stranger reads is checked here.
+// The rules of each kind of text (docs/api/texts.md). Everything that a stranger reads is checked here.
 import { toUnicode } from "tr46";
 
 /**

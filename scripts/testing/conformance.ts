@@ -89,7 +89,7 @@ export function conformance(results: TestResult[]): Conformance {
   return { facts, proofs, problems };
 }
 
-/** The page docs/conformance.md: every fact with the tests that prove it, then the decisions. */
+/** The page docs/inside/conformance.md: every fact with the tests that prove it, then the decisions. */
 export function conformancePage({ facts, proofs }: Conformance): string {
   const proven = facts.filter((fact) => proofs.has(fact.id)).length;
   const cell = (text: string): string => text.replaceAll("|", "\\|");

@@ -9,7 +9,7 @@ export interface GasSnapshot extends GasReport {
 }
 
 const SNAPSHOT = "test/bench/gas-snapshot.json";
-const PAGES = ["docs/operations/*.md", "docs/score-farming.md"];
+const PAGES = ["docs/operations/*.md", "docs/inside/score-farming.md"];
 const MARKER = /<!-- (gas|part|farm):([^>]+?) -->(?:[^<]*<!-- \/\1 -->)?/g;
 /** Rows of the report that a marker names by a shorter word. */
 const ALIASES: Record<string, string> = {

@@ -1,4 +1,4 @@
-// Deals that are settled while API, worker and MongoDB don't run (docs/without-the-api.md).
+// Deals that are settled while API, worker and MongoDB don't run (docs/api/without-the-api.md).
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";

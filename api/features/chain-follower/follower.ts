@@ -79,7 +79,7 @@ export interface Follower {
 
 const NO_POSITION: CursorPosition = { anchor: null, headNumber: 0, height: 0, epoch: 0, forkOrdinal: null };
 
-/** A follower of one network; see docs/architecture.md, "The two ways through". */
+/** A follower of one network; see docs/inside/architecture.md, "The two ways through". */
 export function createFollower(options: FollowerOptions): Follower {
   const { network, indexer, models, applier, log } = options;
   let cursor: CursorRecord | undefined;

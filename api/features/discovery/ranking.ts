@@ -37,7 +37,7 @@ const LEAST_SHARE_OF_BEST = 0.4;
 const PRICE_WEIGHT = 0.05;
 
 /**
- * Ranks by score, best first (docs/discovery.md). Among equals the higher discoveryScore comes first, then the newer listing.
+ * Ranks by score, best first (docs/api/discovery.md). Among equals the higher discoveryScore comes first, then the newer listing.
  */
 export function rank(matches: readonly RatedMatch[]): RankedMatch[] {
   const least = bestOf(matches) * LEAST_SHARE_OF_BEST;

@@ -47,7 +47,7 @@ const statement = z
     rebate: units.meta({ description: "`floor(fee * (200 - effectiveRateBps) / 200)`, in token units" }),
     settlementCount: z.int(),
     settlementsHash: bytes32,
-    hash: bytes32.meta({ description: "docs/rebates.md says how to compute it" }),
+    hash: bytes32.meta({ description: "docs/operating/rebates.md says how to compute it" }),
     block: z
       .object({ number: z.int(), hash: bytes32 })
       .meta({ description: "Where the settlements were read from the subgraph" }),

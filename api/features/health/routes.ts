@@ -52,7 +52,7 @@ const networkState = z.object({
       oldestSeconds: count.nullable().meta({ description: "How long ago the evidence period of the oldest one ended" }),
       held: z
         .record(z.string(), count)
-        .meta({ description: "Rulings that can't be put on chain now, by problem (docs/ruling-transactions.md)" }),
+        .meta({ description: "Rulings that can't be put on chain now, by problem (docs/operating/sending.md)" }),
     })
     .nullable(),
   keeper: z
@@ -62,7 +62,7 @@ const networkState = z.object({
       oldestSeconds: count.nullable().meta({ description: "How long ago the oldest of them was found" }),
       held: z
         .record(z.string(), count)
-        .meta({ description: "Those that can't be put on chain now, by problem (docs/keeper.md)" }),
+        .meta({ description: "Those that can't be put on chain now, by problem (docs/operating/keeper.md)" }),
       spentTodayWei: z
         .string()
         .meta({ description: "What this UTC day's transactions have cost and may still cost, in wei" }),
@@ -91,7 +91,9 @@ const readinessOutput = z.object({
         .meta({ description: "Null for the embedded encoder" }),
     })
     .nullable()
-    .meta({ description: "How texts are embedded (docs/embeddings.md); null while the database is unavailable" }),
+    .meta({
+      description: "How texts are embedded (docs/operating/embeddings.md); null while the database is unavailable",
+    }),
   networks: z.object({ "base-sepolia": networkState, base: networkState }),
   outbox: z
     .object({

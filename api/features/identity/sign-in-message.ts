@@ -53,7 +53,7 @@ type Rule = [holds: boolean, fault: string];
 
 /**
  * Reads an EIP-4361 message. Checks that it was made for this service and this purpose, on a supported chain and within
- * the last ten minutes (docs/sign-in.md). The caller checks the signature and that the nonce is new.
+ * the last ten minutes (docs/api/sign-in.md). The caller checks the signature and that the nonce is new.
  */
 export function checkSignInMessage(text: string, expectation: SignInExpectation): SignInVerdict {
   const read = readSignInText(text);

@@ -1,4 +1,4 @@
-// The grammar of a sign-in text: EIP-4361, narrowed as docs/sign-in.md says.
+// The grammar of a sign-in text: EIP-4361, narrowed as docs/api/sign-in.md says.
 
 /** A field of the text and the line that it is on. Lines count from 1. */
 export interface SignInField {

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 const share = z.number().min(0).max(1);
 
-/** The factors of a listing's rank in a search. docs/discovery.md has the formula and the reason for each factor. */
+/** The factors of a listing's rank in a search. docs/api/discovery.md has the formula and the reason for each factor. */
 export const explanationOutput = z
   .object({
     score: z.number().min(0).meta({

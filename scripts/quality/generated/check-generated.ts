@@ -32,7 +32,7 @@ const files: readonly GeneratedFile[] = [
     generate: () => `${JSON.stringify(apiDescription(), null, 2)}\n`,
   },
   {
-    path: "docs/errors.md",
+    path: "docs/api/errors.md",
     source: "the catalogue of errors and the routes",
     generate: () => format(errorsPage(routes), { parser: "markdown", printWidth: 120 }),
   },

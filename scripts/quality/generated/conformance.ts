@@ -1,4 +1,4 @@
-// `npm run conformance`: writes docs/conformance.md from the results of the last test run, and with --update-pending
+// `npm run conformance`: writes docs/inside/conformance.md from the results of the last test run, and with --update-pending
 // the list of the facts that no test proves yet.
 import { mkdirSync, writeFileSync } from "node:fs";
 
@@ -8,7 +8,7 @@ import { readAllResults } from "../../testing/results.ts";
 
 const HELP = `usage: npm run conformance -- [--update-pending] [--help]
 
-Writes docs/conformance.md from the results that the last \`npm test\` left under .local/test-results.
+Writes docs/inside/conformance.md from the results that the last \`npm test\` left under .local/test-results.
   --update-pending   also rewrites test/conformance-pending.txt to the facts that no passing test proves`;
 
 const { values } = readArguments(HELP, { "update-pending": { type: "boolean" } });
@@ -19,9 +19,11 @@ if (results.length === 0) {
 }
 const found = conformance(results);
 mkdirSync("docs", { recursive: true });
-writeFileSync("docs/conformance.md", conformancePage(found));
+writeFileSync("docs/inside/conformance.md", conformancePage(found));
 const open = readFacts().filter((fact) => !found.proofs.has(fact.id));
-console.log(`docs/conformance.md: ${found.facts.length - open.length} of ${found.facts.length} facts are proven.`);
+console.log(
+  `docs/inside/conformance.md: ${found.facts.length - open.length} of ${found.facts.length} facts are proven.`,
+);
 if (values["update-pending"] === true) {
   const lines = [
     "# Facts of test/spec-lines.tsv that no test proves yet; the list only shrinks.",

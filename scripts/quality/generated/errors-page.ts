@@ -71,7 +71,7 @@ const ELSEWHERE: Readonly<Partial<Record<ErrorCode, string>>> = {
 };
 
 /**
- * The page docs/errors.md: the catalogue by status, each code with the routes that may answer it.
+ * The page docs/api/errors.md: the catalogue by status, each code with the routes that may answer it.
  * @throws Error if nothing says where a code is answered, or if that refers to another row: the rows are sorted
  */
 export function errorsPage(routes: readonly RouteDefinition<never>[]): string {

@@ -252,7 +252,7 @@ export type RebateStatement = {
   settlementCount: number;
   settlementsHash: string;
   /**
-   * docs/rebates.md says how to compute it
+   * docs/operating/rebates.md says how to compute it
    */
   hash: string;
   /**
@@ -9711,7 +9711,7 @@ export type GetReadyErrors = {
       listings?: number;
     };
     /**
-     * How texts are embedded (docs/embeddings.md); null while the database is unavailable
+     * How texts are embedded (docs/operating/embeddings.md); null while the database is unavailable
      */
     encoder: {
       /**
@@ -9787,7 +9787,7 @@ export type GetReadyErrors = {
            */
           oldestSeconds: number | null;
           /**
-           * Rulings that can't be put on chain now, by problem (docs/ruling-transactions.md)
+           * Rulings that can't be put on chain now, by problem (docs/operating/sending.md)
            */
           held: {
             [key: string]: number;
@@ -9810,7 +9810,7 @@ export type GetReadyErrors = {
            */
           oldestSeconds: number | null;
           /**
-           * Those that can't be put on chain now, by problem (docs/keeper.md)
+           * Those that can't be put on chain now, by problem (docs/operating/keeper.md)
            */
           held: {
             [key: string]: number;
@@ -9875,7 +9875,7 @@ export type GetReadyErrors = {
            */
           oldestSeconds: number | null;
           /**
-           * Rulings that can't be put on chain now, by problem (docs/ruling-transactions.md)
+           * Rulings that can't be put on chain now, by problem (docs/operating/sending.md)
            */
           held: {
             [key: string]: number;
@@ -9898,7 +9898,7 @@ export type GetReadyErrors = {
            */
           oldestSeconds: number | null;
           /**
-           * Those that can't be put on chain now, by problem (docs/keeper.md)
+           * Those that can't be put on chain now, by problem (docs/operating/keeper.md)
            */
           held: {
             [key: string]: number;
@@ -9953,7 +9953,7 @@ export type GetReadyResponses = {
       listings?: number;
     };
     /**
-     * How texts are embedded (docs/embeddings.md); null while the database is unavailable
+     * How texts are embedded (docs/operating/embeddings.md); null while the database is unavailable
      */
     encoder: {
       /**
@@ -10029,7 +10029,7 @@ export type GetReadyResponses = {
            */
           oldestSeconds: number | null;
           /**
-           * Rulings that can't be put on chain now, by problem (docs/ruling-transactions.md)
+           * Rulings that can't be put on chain now, by problem (docs/operating/sending.md)
            */
           held: {
             [key: string]: number;
@@ -10052,7 +10052,7 @@ export type GetReadyResponses = {
            */
           oldestSeconds: number | null;
           /**
-           * Those that can't be put on chain now, by problem (docs/keeper.md)
+           * Those that can't be put on chain now, by problem (docs/operating/keeper.md)
            */
           held: {
             [key: string]: number;
@@ -10117,7 +10117,7 @@ export type GetReadyResponses = {
            */
           oldestSeconds: number | null;
           /**
-           * Rulings that can't be put on chain now, by problem (docs/ruling-transactions.md)
+           * Rulings that can't be put on chain now, by problem (docs/operating/sending.md)
            */
           held: {
             [key: string]: number;
@@ -10140,7 +10140,7 @@ export type GetReadyResponses = {
            */
           oldestSeconds: number | null;
           /**
-           * Those that can't be put on chain now, by problem (docs/keeper.md)
+           * Those that can't be put on chain now, by problem (docs/operating/keeper.md)
            */
           held: {
             [key: string]: number;

@@ -1,4 +1,4 @@
-// docs/scaling.md proposes a shard key for every collection. MongoDB accepts one only if it begins every unique index,
+// docs/operating/scaling.md proposes a shard key for every collection. MongoDB accepts one only if it begins every unique index,
 // and a hashed one only without any.
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -19,12 +19,12 @@ import { profileOf } from "../../fixtures/profile.ts";
 /** Collections that no model declares: those of the job queue. */
 const OF_THE_QUEUE = ["jobs", "agenda_logs"];
 
-const page = readFileSync("docs/scaling.md", "utf8");
+const page = readFileSync("docs/operating/scaling.md", "utf8");
 
 function between(start: string, end: string): string {
   const [, rest] = page.split(start);
   const [part] = rest?.split(end) ?? [];
-  assert.ok(rest !== undefined && part !== undefined, `docs/scaling.md has "${start}" and "${end}"`);
+  assert.ok(rest !== undefined && part !== undefined, `docs/operating/scaling.md has "${start}" and "${end}"`);
   return part;
 }
 
@@ -71,7 +71,7 @@ async function writesOf(connection: Connection, work: () => Promise<void>) {
   });
 }
 
-describe("the shard keys of docs/scaling.md", () => {
+describe("the shard keys of docs/operating/scaling.md", () => {
   let api: TestApi;
   let connection: Connection;
   before(async () => {

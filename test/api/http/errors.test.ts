@@ -16,8 +16,8 @@ import { createMetrics } from "../../../api/lib/metrics.ts";
 const silent = createLogger({ level: "silent", name: "test" });
 
 describe("errors", () => {
-  it("[S7.21] docs/errors.md says that a non-JSON 403 may be a CDN's block, and lists each code", async () => {
-    const page = await readFile(new URL("../../../docs/errors.md", import.meta.url), "utf8");
+  it("[S7.21] docs/api/errors.md says that a non-JSON 403 may be a CDN's block, and lists each code", async () => {
+    const page = await readFile(new URL("../../../docs/api/errors.md", import.meta.url), "utf8");
     assert.match(page, /403 that is not JSON/);
     assert.match(page, /bot protection/);
     for (const code of Object.keys(ERROR_CATALOGUE)) assert.ok(page.includes(`\`${code}\``), code);

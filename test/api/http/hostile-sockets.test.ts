@@ -1,4 +1,4 @@
-// docs/connections.md: what each kind of hostile socket costs, at the real server with shorter times.
+// docs/api/connections.md: what each kind of hostile socket costs, at the real server with shorter times.
 import { promisify } from "node:util";
 import type { Socket } from "node:net";
 

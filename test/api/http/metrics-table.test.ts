@@ -1,4 +1,4 @@
-// docs/metrics.md, compared with what a real API process and a real worker serve.
+// docs/operating/metrics.md, compared with what a real API process and a real worker serve.
 import { readFileSync } from "node:fs";
 import type { ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -36,7 +36,7 @@ const OF_REQUESTS = [
 
 /** The rows of the table. */
 function documented(): Map<string, Metric> {
-  const rows = readFileSync("docs/metrics.md", "utf8").matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]+) \|/gm);
+  const rows = readFileSync("docs/operating/metrics.md", "utf8").matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]+) \|/gm);
   return new Map(
     [...rows].map(([, name = "", type = "", labels = ""]) => [
       name,
@@ -60,7 +60,7 @@ function scraped(text: string): Map<string, Metric> {
   return found;
 }
 
-describe("the table of docs/metrics.md", () => {
+describe("the table of docs/operating/metrics.md", () => {
   let api: TestApi;
   let server: ApiProcess;
   let worker: ChildProcess;

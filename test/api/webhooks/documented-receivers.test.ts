@@ -1,4 +1,4 @@
-// The receivers of docs/webhooks.md, as the page has them.
+// The receivers of docs/api/webhooks.md, as the page has them.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { deriveWebhookSecret } from "../../../api/features/webhooks/secrets/serv
 import { createWebhookSender } from "../../../api/features/webhooks/dispatches/sender.ts";
 import { until } from "../../fixtures/until.ts";
 
-const PAGE = new URL("../../../docs/webhooks.md", import.meta.url);
+const PAGE = new URL("../../../docs/api/webhooks.md", import.meta.url);
 const SECRET = deriveWebhookSecret("a master of the test", "agt_1", 0);
 const RECEIVERS = [
   { language: "js", file: "receiver.mjs", command: process.execPath },
@@ -20,7 +20,7 @@ const RECEIVERS = [
 ];
 
 for (const { language, file, command } of RECEIVERS) {
-  describe(`the receiver in ${language} of docs/webhooks.md`, () => {
+  describe(`the receiver in ${language} of docs/api/webhooks.md`, () => {
     const printed: string[] = [];
     let folder: string;
     let child: ChildProcess;

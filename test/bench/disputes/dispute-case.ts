@@ -44,7 +44,7 @@ export interface DisputeStory {
 
 /** A labelled dispute. */
 export interface LabelledCase extends DisputeStory {
-  /** The right outcome by docs/rulings.md. */
+  /** The right outcome by docs/inside/rulings.md. */
   expected: DisputeOutcome;
   /** Outcomes that are cautious and not wrong: a judge without a model can't decide everything. */
   accepts: readonly "Split"[];

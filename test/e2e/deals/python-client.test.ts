@@ -92,9 +92,9 @@ describe("a Python client generated from /openapi.json (needs Python 3.10, venv 
     assert.include(memory, "last-deal");
   });
 
-  it("[D21] signs in by the example of docs/sign-in.md", async () => {
+  it("[D21] signs in by the example of docs/api/sign-in.md", async () => {
     const key = generatePrivateKey();
-    const code = ["text.py", "register.py"].map((name) => exampleOf("docs/sign-in.md", name)).join("\n");
+    const code = ["text.py", "register.py"].map((name) => exampleOf("docs/api/sign-in.md", name)).join("\n");
     const env = { ...process.env, MARKETPLACE_URL: stack.url, PRIVATE_KEY: key };
     const printed = await outputOf(join(VENV, "bin", "python"), ["-c", code], "", { timeoutMs: LIMIT_MS, env });
     const { walletAddress, apiKey } = JSON.parse(printed) as { walletAddress: string; apiKey: string };

@@ -1,4 +1,4 @@
-"""Encrypted messages, version 1, written a second time from docs/messages.md.
+"""Encrypted messages, version 1, written a second time from docs/api/messages.md.
 
 Reads the test vectors on stdin; prints, for each, what it encrypts and what it decrypts to.
 """

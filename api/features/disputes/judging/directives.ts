@@ -143,7 +143,7 @@ export interface Directive {
 
 /**
  * The texts of each party that address the judge, at most one for each field. A party that has one can't win by
- * judgement: see docs/rulings.md.
+ * judgement: see docs/inside/rulings.md.
  */
 export function directivesIn(dispute: DisputeCase): Directive[] {
   const { criteria, payload, reason, evidence } = dispute;

@@ -18,7 +18,7 @@ export type FactsRuling =
     }
   | { outcome: null; reasons: string[]; questions: Question[] };
 
-/** Rules cases that need no judgement, by the table in docs/rulings.md. */
+/** Rules cases that need no judgement, by the table in docs/inside/rulings.md. */
 export function ruleByFacts({ dispute, isPayloadEmpty }: SeenCase): FactsRuling {
   const lines = factLines(dispute);
   const ruled = (outcome: DisputeOutcome, ...why: string[]) => ({ outcome, reasons: [...lines, ...why] });

@@ -37,7 +37,7 @@ type Ruling = Pick<Judgement, "outcome" | "reasons">;
 
 /**
  * Creates a judge: facts first, then the model's votes on what they leave open, or the embedded judge without a model.
- * docs/rulings.md has the rules.
+ * docs/inside/rulings.md has the rules.
  */
 export function createJudge({ encoder, model, attachments, log }: JudgeOptions): Judge {
   const embedded = createEmbeddedJudge(encoder);

@@ -36,7 +36,7 @@ export interface Asked {
   isSpoiled: boolean;
 }
 
-/** Asks a model about what the facts leave open. docs/rulings.md has the rules. */
+/** Asks a model about what the facts leave open. docs/inside/rulings.md has the rules. */
 export function createModelJudge(options: ModelOptions, log: Logger) {
   const server = createModelServer(options);
   const random = options.random ?? secureRandom;

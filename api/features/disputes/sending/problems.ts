@@ -2,7 +2,7 @@ import { SENDING_PROBLEMS } from "../../../chain/sending/problems.ts";
 import type { Obstacle } from "../../../chain/sending/problems.ts";
 import type { Revert } from "../../../chain/sending-chain.ts";
 
-/** Reasons why a ruling can't be put on chain. docs/ruling-transactions.md says what an operator does about each. */
+/** Reasons why a ruling can't be put on chain. docs/operating/sending.md says what an operator does about each. */
 export const PROBLEMS = [
   /** The resolver contract suspends rulings. */
   "rulings_paused",

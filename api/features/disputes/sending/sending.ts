@@ -47,7 +47,7 @@ export interface RulingProgress {
 
 export type RulingSending = ReturnType<typeof createRulingSending>;
 
-/** Puts rulings on chain, each once. See docs/ruling-transactions.md. */
+/** Puts rulings on chain, each once. See docs/operating/sending.md. */
 export function createRulingSending(deps: RulingSendingDeps) {
   const { connection, rpcUrls, deployments, keys, now, processId } = deps;
   const timings = { ...SENDING_TIMINGS, ...deps.timings };

@@ -167,7 +167,7 @@ export function createWriter({ connection, models, quota }: WriterDeps) {
     await insertPlain(versions, earlier, session);
     await writePlain(
       entries,
-      // The filter includes the agent's id, the shard key proposed in docs/scaling.md, because an upsert needs it.
+      // The filter includes the agent's id, the shard key proposed in docs/operating/scaling.md, because an upsert needs it.
       changed.map((record) => ({
         replaceOne: { filter: { _id: record._id, agentId }, replacement: record, upsert: true, hint: BY_ID },
       })),
