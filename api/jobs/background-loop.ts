@@ -32,26 +32,48 @@ export interface RepeatedStep {
   log: Logger;
 }
 
+/** A loop whose pauses can be ended. */
+export interface RepeatedLoop extends BackgroundLoop {
+  /** Ends the current pause, or the next one if a step is under way: that step may have looked too early. */
+  wake(): void;
+}
+
 /** A loop that repeats a step and pauses longer after each failure in a row. */
-export function repeat({ name, step, retry, failed, recovered, lease, log }: RepeatedStep): BackgroundLoop {
+export function repeat({ name, step, retry, failed, recovered, lease, log }: RepeatedStep): RepeatedLoop {
+  let pausing = new AbortController();
+
+  function wake(): void {
+    pausing.abort();
+  }
+
+  async function pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: pausing.signal }).catch(() => undefined);
+    if (pausing.signal.aborted) pausing = new AbortController();
+  }
+
   return {
     name,
+    wake,
     async run(signal) {
+      signal.addEventListener("abort", wake, { once: true });
+      const isStopping = () => signal.aborted;
       let failures = 0;
-      while (!signal.aborted) {
+      while (!isStopping()) {
         let pauseMs: number;
         try {
           pauseMs = await step(signal);
           if (failures > 0 && recovered !== undefined) log.info(recovered);
           failures = 0;
         } catch (error) {
+          // The step ended because the loop is to end.
+          if (isStopping() && error === signal.reason) break;
           pauseMs = pauseAfter(failures, retry);
           failures += 1;
           log.error({ err: error, failures, pauseMs }, `${failed}; trying again`);
           // Another worker may be able to.
           await lease?.release().catch(() => undefined);
         }
-        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+        await pause(pauseMs);
       }
       // Without the database the lease expires by itself.
       await lease?.release().catch(() => undefined);

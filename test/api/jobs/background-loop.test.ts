@@ -54,4 +54,51 @@ describe("a loop that repeats a step", () => {
     await loop.run(ending.signal);
     assert.strictEqual(released(), 1);
   });
+
+  it("ends a pause when it is woken, also when that happens during the step before the pause", async () => {
+    const ending = new AbortController();
+    let steps = 0;
+    const { loop } = loopOf(() => {
+      steps += 1;
+      if (steps === 1) loop.wake();
+      if (steps === 2)
+        setImmediate(() => {
+          loop.wake();
+        });
+      if (steps === 3) ending.abort();
+      return Promise.resolve(2 ** 31 - 1);
+    });
+    await loop.run(ending.signal);
+    assert.strictEqual(steps, 3);
+  });
+
+  it("waits its whole pause again after a wake has ended one", async () => {
+    const ending = new AbortController();
+    const times: number[] = [];
+    const { loop } = loopOf(() => {
+      times.push(performance.now());
+      if (times.length === 1) {
+        loop.wake();
+        loop.wake();
+      }
+      if (times.length === 3) ending.abort();
+      return Promise.resolve(50);
+    });
+    await loop.run(ending.signal);
+    // A timer may fire a millisecond early.
+    assert.isAtLeast((times[2] ?? 0) - (times[1] ?? 0), 49);
+  });
+
+  it("doesn't count a step that its stop ended as a failure", async () => {
+    const ending = new AbortController();
+    const { loop, lines, released } = loopOf(async (signal) => {
+      ending.abort();
+      await Promise.resolve();
+      signal.throwIfAborted();
+      return 0;
+    });
+    await loop.run(ending.signal);
+    assert.deepEqual(lines, []);
+    assert.strictEqual(released(), 1);
+  });
 });
