@@ -105,6 +105,8 @@ interface RouteSpec<
   Body extends z.ZodType,
   Responses extends ResponseSchemas,
 > {
+  /** Unique name, such as `webhooks.redeliver`: the operation's id in the API description, and so its name in generated clients. */
+  name: `${string}.${string}`;
   method: HttpMethod;
   /** Full path with `{parameters}`. A path under `/api/v1` is also served under `/v1`. */
   path: string;
@@ -183,6 +185,7 @@ export type HandlerResult = { status: number; headers?: Readonly<Record<string, 
 
 /** A route as the pipeline runs it; its handler asks for `Deps`. */
 export interface RouteDefinition<Deps> {
+  name: string;
   method: HttpMethod;
   path: string;
   tag: string;
@@ -217,7 +220,7 @@ const NOTHING = z.strictObject({});
  * Declares a route: its input, its answers and its errors. `.handle` adds the handler.
  * @example
  * export const readService = defineRoute({
- *   method: "GET", path: "/api/v1/services/{id}", tag: "Services", summary: "Reads a service",
+ *   name: "listings.read", method: "GET", path: "/api/v1/services/{id}", tag: "Services", summary: "Reads a service",
  *   auth: "apiKey", limitClass: "general", budget: "api",
  *   params: z.strictObject({ id: serviceId }),
  *   responses: { 200: z.object({ success: z.literal(true), data: serviceSchema }) },

@@ -108,7 +108,7 @@ function operationOf(route: RouteDefinition<never>): ZodOpenApiOperationObject {
     };
   }
   return {
-    operationId: operationId(route),
+    operationId: route.name,
     tags: [route.tag],
     summary: route.summary,
     ...(route.description === undefined ? {} : { description: route.description }),
@@ -191,13 +191,4 @@ function securityOf(route: RouteDefinition<never>): Record<string, string[]>[] {
   if (route.auth === "bearerKey") return [{ bearer: [] }];
   const keys: Record<string, string[]>[] = [{ apiKey: [] }, { bearer: [] }];
   return route.auth === "apiKey" ? keys : [...keys, {}];
-}
-
-/** A stable, unique name for generated clients, such as `getApiV1ServicesById`. */
-function operationId(route: RouteDefinition<never>): string {
-  const words = route.path
-    .replaceAll(/\{(\w+)\}/g, "by-$1")
-    .split(/[^A-Za-z0-9]+/)
-    .filter((word) => word !== "");
-  return route.method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
 }

@@ -8,9 +8,9 @@ import { signPaymentMethod } from "./payment-method.ts";
 import type { Wallet } from "./wallet.ts";
 
 /** Daily budgets and what is used of them, and prepaid calls. */
-export type Usage = wire.GetApiV1AuthUsageResponse["data"];
+export type Usage = wire.UsageReadResponse["data"];
 /** The fee tier by settled volume of the last 30 days. */
-export type FeeTier = wire.GetApiV1AgentsFeeTierResponse["data"];
+export type FeeTier = wire.FeesReadTierResponse["data"];
 /** A rebate for a month in one token. */
 export type RebateStatement = wire.RebateStatement;
 /** A settlement that a rebate statement counts. */
@@ -30,12 +30,12 @@ export class Account {
 
   /** Today's budgets. Free of charge. */
   async usage(options: CallOptions = {}): Promise<Usage> {
-    return (await this.#http.get<wire.GetApiV1AuthUsageResponse>("/api/v1/auth/usage", options)).data;
+    return (await this.#http.get<wire.UsageReadResponse>("/api/v1/auth/usage", options)).data;
   }
 
   /** The tier, its rate, and the rebate of this month. */
   async feeTier(options: CallOptions = {}): Promise<FeeTier> {
-    return (await this.#http.get<wire.GetApiV1AgentsFeeTierResponse>("/api/v1/agents/fee-tier", options)).data;
+    return (await this.#http.get<wire.FeesReadTierResponse>("/api/v1/agents/fee-tier", options)).data;
   }
 
   /** The rebate statements, newest first. */
@@ -53,7 +53,7 @@ export class Account {
   /** Verifies the mail address with the token that `Marketplace.requestDeveloperAccess` sent: KYA level 1. */
   async verifyEmail(token: string, options: CallOptions = {}): Promise<KyaStatus> {
     const path = "/api/developer/verify";
-    return (await this.#http.post<wire.PostApiDeveloperVerifyResponse>(path, { token }, options)).data.kya;
+    return (await this.#http.post<wire.DevelopersVerifyResponse>(path, { token }, options)).data.kya;
   }
 
   /**
@@ -77,6 +77,6 @@ export class Account {
     };
     const body = await signPaymentMethod(wallet, method);
     const path = "/api/v1/agents/kya/payment-method";
-    return (await this.#http.post<wire.PostApiV1AgentsKyaPaymentMethodResponse>(path, body, options)).data.kya;
+    return (await this.#http.post<wire.KyaLinkPaymentMethodResponse>(path, body, options)).data.kya;
   }
 }

@@ -8,9 +8,9 @@ export type AgentRecord = wire.Agent;
 /** An agent's record from its past deals. */
 export type AgentTrust = wire.AgentTrust;
 /** Filters of the registry. */
-export type AgentFilter = Omit<NonNullable<wire.GetApiV1AgentsData["query"]>, "cursor">;
+export type AgentFilter = Omit<NonNullable<wire.AgentsListData["query"]>, "cursor">;
 /** Discovery score of an agent. */
-export type DiscoveryScore = wire.GetApiV1AgentsByIdDiscoveryScoreResponse;
+export type DiscoveryScore = wire.AgentsReadDiscoveryScoreResponse;
 
 const PATH = "/api/v1/agents";
 const pathOf = (agentId: string): string => `${PATH}/${encodeURIComponent(agentId)}`;
@@ -29,12 +29,12 @@ export class AgentRegistry {
   }
 
   async get(agentId: string, options: CallOptions = {}): Promise<AgentRecord> {
-    return (await this.#http.get<wire.GetApiV1AgentsByIdResponse>(pathOf(agentId), options)).data;
+    return (await this.#http.get<wire.AgentsReadResponse>(pathOf(agentId), options)).data;
   }
 
   /** Outcomes, counterparties and the latest changes of the score. */
   async trust(agentId: string, options: CallOptions = {}): Promise<AgentTrust> {
-    return (await this.#http.get<wire.GetApiV1AgentsByIdTrustResponse>(`${pathOf(agentId)}/trust`, options)).data;
+    return (await this.#http.get<wire.AgentsReadTrustResponse>(`${pathOf(agentId)}/trust`, options)).data;
   }
 
   discoveryScore(agentId: string, options: CallOptions = {}): Promise<DiscoveryScore> {

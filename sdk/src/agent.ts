@@ -33,7 +33,7 @@ export interface AgentParts {
 }
 
 /** Body of a checkout. */
-export type CheckoutRequest = Omit<wire.PostApiV1CheckoutData["body"], "paymentMethod"> & {
+export type CheckoutRequest = Omit<wire.CheckoutCreateData["body"], "paymentMethod"> & {
   /** `usdc` (default) or `weth`. */
   paymentMethod?: string;
 };
@@ -44,9 +44,9 @@ export interface CheckoutOptions extends CreateOptions {
 }
 
 /** Filters of an agent's transactions. */
-export type TransactionFilter = Omit<NonNullable<wire.GetApiV1TransactionsData["query"]>, "cursor">;
+export type TransactionFilter = Omit<NonNullable<wire.TransactionsListData["query"]>, "cursor">;
 /** Filters of the seller queue. */
-export type JobFilter = Omit<NonNullable<wire.GetApiV1JobsData["query"]>, "cursor">;
+export type JobFilter = Omit<NonNullable<wire.JobsListData["query"]>, "cursor">;
 
 /** A registered agent: an API key and, to move money, its wallet. Every call may throw a `MarketplaceError`. */
 export class Agent {
@@ -100,7 +100,7 @@ export class Agent {
       requireGaslessWindow({ disputeWindow: BigInt(body.disputeWindow) });
     }
     const once = { idempotencyKey: crypto.randomUUID(), ...options };
-    const { data } = await this.#parts.http.post<wire.PostApiV1CheckoutResponse>("/api/v1/checkout", body, once);
+    const { data } = await this.#parts.http.post<wire.CheckoutCreateResponse>("/api/v1/checkout", body, once);
     return this.#open(termsOfCheckout(data, wallet.account.address));
   }
 
@@ -110,7 +110,7 @@ export class Agent {
    */
   async deal(transactionId: string, options: CallOptions = {}): Promise<Deal> {
     const path = `/api/v1/transactions/${encodeURIComponent(transactionId)}`;
-    const { data } = await this.#parts.http.get<wire.GetApiV1TransactionsByIdResponse>(path, options);
+    const { data } = await this.#parts.http.get<wire.TransactionsReadResponse>(path, options);
     return this.#open(termsOfTransaction(data));
   }
 
@@ -136,7 +136,7 @@ export class Agent {
   /** Revokes the key that this agent uses. Later calls with it fail. */
   async revokeKey(options: CallOptions = {}): Promise<{ agentId: string; revokedAt: string }> {
     const request = { method: "DELETE", path: "/api/v1/auth/keys", ...options } as const;
-    return (await this.#parts.http.send<wire.DeleteApiV1AuthKeysResponse>(request)).body.data;
+    return (await this.#parts.http.send<wire.KeysRevokeResponse>(request)).body.data;
   }
 
   /** The escrow contract on the wallet's chain, for calls outside of a deal. */

@@ -28,7 +28,7 @@ export class DealRequests {
   }
 
   async read(options: GetOptions): Promise<TransactionWithActions> {
-    return parseTransaction(await this.get<wire.GetApiV1TransactionsByIdResponse>("", options));
+    return parseTransaction(await this.get<wire.TransactionsReadResponse>("", options));
   }
 
   async get<Answer extends { data: unknown }>(path: string, options: GetOptions): Promise<Answer["data"]> {

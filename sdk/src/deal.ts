@@ -45,17 +45,17 @@ export interface DirectFundOptions extends FundOptions {
 }
 
 /** The call of `claimAbandoned` and when the chain starts to accept it. */
-export type ClaimAbandonedCall = Parsed<wire.GetApiV1TransactionsByIdClaimAbandonedResponse["data"]>;
+export type ClaimAbandonedCall = Parsed<wire.TransactionsClaimAbandonedResponse["data"]>;
 /** The call of `finalize` and when the chain starts to accept it. */
-export type FinalizeCall = Parsed<wire.GetApiV1TransactionsByIdFinalizeResponse["data"]>;
+export type FinalizeCall = Parsed<wire.TransactionsFinalizeResponse["data"]>;
 
 /** The automatic check of a payload: the facts, each check of the criteria, and the overall result. */
-export type CheckReport = wire.PostApiV1TransactionsByIdCheckResponse["data"];
+export type CheckReport = wire.TransactionsCheckResponse["data"];
 
 /** Something that happened to a deal, and where to check it. */
 export type TimelineEntry = wire.TimelineEntry;
 /** Filters of a timeline. */
-export type TimelineFilter = Omit<NonNullable<wire.GetApiV1TransactionsByIdTimelineData["query"]>, "cursor">;
+export type TimelineFilter = Omit<NonNullable<wire.TransactionsReadTimelineData["query"]>, "cursor">;
 
 /** Final statuses. */
 const FINAL: readonly TransactionStatus[] = ["released", "refunded", "resolved", "abandoned"];
@@ -142,7 +142,7 @@ export class Deal {
    * @throws RefusedError if the document isn't the one that the escrow commits to
    */
   async criteria(options: CallOptions = {}): Promise<Record<string, unknown>> {
-    const { criteria } = await this.#requests.get<wire.GetApiV1TransactionsByIdCriteriaResponse>("/criteria", options);
+    const { criteria } = await this.#requests.get<wire.TransactionsReadCriteriaResponse>("/criteria", options);
     if (keccak256(stringToHex(canonicalJson(criteria))) !== this.terms.criteriaHash) {
       throw new RefusedError(
         `the criteria of transaction ${this.transactionId} don't match ${this.terms.criteriaHash}`,
@@ -158,18 +158,18 @@ export class Deal {
   async check(responsePayload?: Record<string, unknown>, options: CallOptions = {}): Promise<CheckReport> {
     const body = responsePayload === undefined ? {} : { responsePayload };
     const request = { isIdempotent: true, ...options };
-    return this.#requests.post<wire.PostApiV1TransactionsByIdCheckResponse>("/check", body, request);
+    return this.#requests.post<wire.TransactionsCheckResponse>("/check", body, request);
   }
 
   /** The call with which the buyer reclaims an undelivered job, and when. Errors: `wrong_role`. */
   async claimAbandonedCall(options: CallOptions = {}): Promise<ClaimAbandonedCall> {
     const path = "/claimAbandoned";
-    return parseRecord(await this.#requests.get<wire.GetApiV1TransactionsByIdClaimAbandonedResponse>(path, options));
+    return parseRecord(await this.#requests.get<wire.TransactionsClaimAbandonedResponse>(path, options));
   }
 
   /** The call with which anyone releases the funds after the dispute window, and when. */
   async finalizeCall(options: CallOptions = {}): Promise<FinalizeCall> {
-    return parseRecord(await this.#requests.get<wire.GetApiV1TransactionsByIdFinalizeResponse>("/finalize", options));
+    return parseRecord(await this.#requests.get<wire.TransactionsFinalizeResponse>("/finalize", options));
   }
 
   // ---- The buyer's verbs ---------------------------------------------------------------------

@@ -16,11 +16,11 @@ import type { ReceiptOptions, Wallet } from "./wallet.ts";
 /** A dispute. */
 export type DisputeRecord = wire.Dispute;
 /** The ruling document with its hash. */
-export type Ruling = wire.GetApiV1DisputesByDisputeIdRulingResponse["data"];
+export type Ruling = wire.DisputesReadRulingResponse["data"];
 /** One item of evidence. */
-export type Evidence = wire.PostApiV1DisputesData["body"]["evidence"] extends (infer Item)[] | undefined ? Item : never;
+export type Evidence = wire.DisputesCreateData["body"]["evidence"] extends (infer Item)[] | undefined ? Item : never;
 /** The buyer's complaint, with evidence. */
-export type Complaint = Omit<wire.PostApiV1DisputesData["body"], "transactionId">;
+export type Complaint = Omit<wire.DisputesCreateData["body"], "transactionId">;
 
 /** A division of the escrow. The seller gets the rest. */
 export interface SettlementTerms {
@@ -68,7 +68,7 @@ export class Dispute {
   async complain(complaint: Complaint, options: CreateOptions = {}): Promise<DisputeRecord> {
     const body = { transactionId: this.#terms.transactionId, ...complaint };
     const once = { idempotencyKey: crypto.randomUUID(), ...options };
-    return (await this.#http.post<wire.PostApiV1DisputesResponse>("/api/v1/disputes", body, once)).data;
+    return (await this.#http.post<wire.DisputesCreateResponse>("/api/v1/disputes", body, once)).data;
   }
 
   /** Submits one item of evidence. Errors: `evidence_closed`, `evidence_limit_reached`. */
@@ -87,7 +87,7 @@ export class Dispute {
    */
   async ruling(options: CallOptions = {}): Promise<Ruling> {
     const path = await this.#path("/ruling", options);
-    const { data } = await this.#http.get<wire.GetApiV1DisputesByDisputeIdRulingResponse>(path, options);
+    const { data } = await this.#http.get<wire.DisputesReadRulingResponse>(path, options);
     const hash = keccak256(stringToHex(canonicalJson(data.document)));
     if (hash !== data.rationaleHash || (data.onChain !== null && data.onChain !== hash)) {
       throw new RefusedError(`the ruling document of dispute ${data.disputeId} doesn't match its hash`);
@@ -119,7 +119,7 @@ export class Dispute {
     const path = await this.#path("/settlement", options);
     const body = { buyerPercent, deadline, signature };
     const request = { isIdempotent: true, ...options };
-    return (await this.#http.post<wire.PostApiV1DisputesByDisputeIdSettlementResponse>(path, body, request)).data;
+    return (await this.#http.post<wire.DisputesOfferSettlementResponse>(path, body, request)).data;
   }
 
   /**
@@ -166,13 +166,13 @@ export class Dispute {
 
   async #read(options: ReadOptions): Promise<DisputeRecord> {
     const path = await this.#path("", options);
-    return (await this.#http.get<wire.GetApiV1DisputesByDisputeIdResponse>(path, options)).data;
+    return (await this.#http.get<wire.DisputesReadResponse>(path, options)).data;
   }
 
   async #evidence(body: object, options: CreateOptions): Promise<DisputeRecord> {
     const path = `/api/v1/transactions/${encodeURIComponent(this.#terms.transactionId)}/dispute/evidence`;
     const once = { idempotencyKey: crypto.randomUUID(), ...options };
-    return (await this.#http.post<wire.PostApiV1TransactionsByIdDisputeEvidenceResponse>(path, body, once)).data;
+    return (await this.#http.post<wire.TransactionsSubmitEvidenceResponse>(path, body, once)).data;
   }
 
   /** The resolver contract, as the escrow contract names it. */
@@ -194,7 +194,7 @@ export class Dispute {
     const { transactionId } = this.#terms;
     if (this.#id === undefined) {
       const path = `/api/v1/transactions/${encodeURIComponent(transactionId)}`;
-      const { data } = await this.#http.get<wire.GetApiV1TransactionsByIdResponse>(path, options);
+      const { data } = await this.#http.get<wire.TransactionsReadResponse>(path, options);
       if (data.disputeId === null) throw new RefusedError(`transaction ${transactionId} isn't disputed`);
       this.#id = data.disputeId;
     }

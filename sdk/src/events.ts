@@ -9,7 +9,7 @@ import type { LoggedEvent } from "./records.ts";
 import { pause } from "./waiting.ts";
 
 /** Filters of the event log; `after` is the id of the last event seen. */
-export type EventFilter = NonNullable<wire.GetApiV1EventsData["query"]>;
+export type EventFilter = NonNullable<wire.EventsListData["query"]>;
 
 /** Where a stream begins, which events it has, and how it deals with lost connections. */
 export interface EventStreamOptions extends CallOptions {

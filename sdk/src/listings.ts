@@ -5,11 +5,11 @@ import type { Page } from "./pagination.ts";
 import type { FoundListing, Listing, WrittenListing } from "./records.ts";
 
 /** Fields of a new listing. `price` is in units of `currency` per `priceUnit`. */
-export type NewListing = wire.PostApiV1ServicesData["body"];
+export type NewListing = wire.ListingsCreateData["body"];
 /** Fields of a listing that its seller may change. */
-export type ListingChanges = NonNullable<wire.PatchApiV1ServicesByIdData["body"]>;
+export type ListingChanges = NonNullable<wire.ListingsUpdateData["body"]>;
 /** Filters of a list of listings. */
-export type ListingFilter = Omit<NonNullable<wire.GetApiV1ServicesData["query"]>, "cursor">;
+export type ListingFilter = Omit<NonNullable<wire.ListingsListData["query"]>, "cursor">;
 
 const PATH = "/api/v1/services";
 const pathOf = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;
@@ -28,19 +28,19 @@ export class Listings {
    */
   async create(listing: NewListing, options: CreateOptions = {}): Promise<WrittenListing> {
     const once = { idempotencyKey: crypto.randomUUID(), ...options };
-    const { data, warnings } = await this.#http.post<wire.PostApiV1ServicesResponse>(PATH, listing, once);
+    const { data, warnings } = await this.#http.post<wire.ListingsCreateResponse>(PATH, listing, once);
     return { ...data, warnings };
   }
 
   /** Errors: `not_found`. */
   async get(id: string, options: CallOptions = {}): Promise<Listing> {
-    return (await this.#http.get<wire.GetApiV1ServicesByIdResponse>(pathOf(id), options)).data;
+    return (await this.#http.get<wire.ListingsReadResponse>(pathOf(id), options)).data;
   }
 
   /** Changes a listing of the agent. Errors: `not_found`, `wrong_role`, `service_archived`, `validation_error`. */
   async update(id: string, changes: ListingChanges, options: CallOptions = {}): Promise<WrittenListing> {
     const request = { method: "PATCH", path: pathOf(id), body: changes, isIdempotent: true, ...options } as const;
-    const { data, warnings } = (await this.#http.send<wire.PatchApiV1ServicesByIdResponse>(request)).body;
+    const { data, warnings } = (await this.#http.send<wire.ListingsUpdateResponse>(request)).body;
     return { ...data, warnings };
   }
 
@@ -57,7 +57,7 @@ export class Listings {
   /** Archives a listing permanently. Errors: `not_found`, `wrong_role`, `service_archived`. */
   async archive(id: string, options: CallOptions = {}): Promise<Listing> {
     const request = { method: "DELETE", path: pathOf(id), ...options } as const;
-    return (await this.#http.send<wire.DeleteApiV1ServicesByIdResponse>(request)).body.data;
+    return (await this.#http.send<wire.ListingsArchiveResponse>(request)).body.data;
   }
 
   /** Lists or searches (`q`) page by page. */

@@ -39,11 +39,11 @@ export interface IssuedKey {
 }
 
 /** Filters of discover. */
-export type DiscoverFilters = NonNullable<wire.PostApiV1DiscoverData["body"]["filters"]>;
+export type DiscoverFilters = NonNullable<wire.ListingsDiscoverData["body"]["filters"]>;
 /** Score of a wallet on the testnet. */
-export type Score = Parsed<wire.GetApiV1AgentsScoreResponse>;
+export type Score = Parsed<wire.ScoresReadResponse>;
 /** A category of the taxonomy. */
-export type Category = wire.GetApiV1CategoriesResponse["categories"][number];
+export type Category = wire.CategoriesListResponse["categories"][number];
 
 /**
  * The part of a marketplace that needs no key; see {@link Agent} for the rest. Every call may throw `ApiError`,
@@ -68,13 +68,13 @@ export class Marketplace {
     options: CallOptions = {},
   ): Promise<Registration> {
     const signed = await signIn(wallet, this.#publicUrl, "register");
-    const body: wire.PostApiV1AuthRegisterData["body"] = {
+    const body: wire.AgentsRegisterData["body"] = {
       agentName,
       walletAddress: wallet.account.address,
       ...(description === undefined ? {} : { description }),
       ...signed,
     };
-    const answer = await this.#http.post<wire.PostApiV1AuthRegisterResponse>("/api/v1/auth/register", body, options);
+    const answer = await this.#http.post<wire.AgentsRegisterResponse>("/api/v1/auth/register", body, options);
     const { agentId, apiKey } = answer;
     const { walletAddress, publicKey } = answer as { walletAddress: Address; publicKey: `0x${string}` };
     return { agent: this.agent({ apiKey, wallet }), agentId, apiKey, walletAddress, publicKey };
@@ -90,7 +90,7 @@ export class Marketplace {
     options: CallOptions = {},
   ): Promise<IssuedKey> {
     const body = { ...(await signIn(wallet, this.#publicUrl, "issueKey")), revokeOthersAfterSeconds };
-    const answer = await this.#http.post<wire.PostApiV1AuthKeysResponse>("/api/v1/auth/keys", body, options);
+    const answer = await this.#http.post<wire.KeysIssueResponse>("/api/v1/auth/keys", body, options);
     const { agentId, apiKey, othersEndAt } = answer;
     return { agent: this.agent({ apiKey, wallet }), agentId, apiKey, othersEndAt };
   }
@@ -106,11 +106,11 @@ export class Marketplace {
    * `too_many_attempts`.
    */
   async requestDeveloperAccess(
-    request: wire.PostApiDeveloperAccessData["body"],
+    request: wire.DevelopersRequestAccessData["body"],
     options: CallOptions = {},
   ): Promise<string> {
     const path = "/api/developer/access";
-    return (await this.#http.post<wire.PostApiDeveloperAccessResponse>(path, request, options)).data.message;
+    return (await this.#http.post<wire.DevelopersRequestAccessResponse>(path, request, options)).data.message;
   }
 
   /**
@@ -122,7 +122,7 @@ export class Marketplace {
     filters?: DiscoverFilters,
     { explain, limit, ...options }: CallOptions & { explain?: boolean; limit?: number } = {},
   ): Promise<DiscoverResult[]> {
-    const body: wire.PostApiV1DiscoverData["body"] = {
+    const body: wire.ListingsDiscoverData["body"] = {
       query,
       ...(filters === undefined ? {} : { filters }),
       ...(explain === undefined ? {} : { explain }),
@@ -134,21 +134,19 @@ export class Marketplace {
   /** The testnet score of a wallet, and what it allows. */
   async score(address: Address, options: CallOptions = {}): Promise<Score> {
     const query = { address };
-    return parseRecord(
-      await this.#http.get<wire.GetApiV1AgentsScoreResponse>("/api/v1/agents/score", { query, ...options }),
-    );
+    return parseRecord(await this.#http.get<wire.ScoresReadResponse>("/api/v1/agents/score", { query, ...options }));
   }
 
   /** An agent's public key for encrypted messages. Errors: `not_found`. */
   async publicKey(agentId: string, options: CallOptions = {}): Promise<`0x${string}`> {
     const path = `/api/v1/agents/${encodeURIComponent(agentId)}/public-key`;
-    const { publicKey } = await this.#http.get<wire.GetApiV1AgentsByIdPublicKeyResponse>(path, options);
+    const { publicKey } = await this.#http.get<wire.AgentsReadPublicKeyResponse>(path, options);
     return publicKey as `0x${string}`;
   }
 
   /** The taxonomy. A listing's category is a child. */
   async categories(options: CallOptions = {}): Promise<Category[]> {
-    return (await this.#http.get<wire.GetApiV1CategoriesResponse>("/api/v1/categories", options)).categories;
+    return (await this.#http.get<wire.CategoriesListResponse>("/api/v1/categories", options)).categories;
   }
 
   /** The settlement networks with contracts and tokens. */

@@ -8,15 +8,15 @@ export type MemoryEntry = wire.MemoryEntry;
 /** One version in an entry's history. */
 export type MemoryVersion = wire.MemoryVersion;
 /** An entry that answers a search, with its relevance from 0 to 1. */
-export type MemoryMatch = wire.PostApiV1MemorySearchResponse["data"][number];
+export type MemoryMatch = wire.MemorySearchResponse["data"][number];
 /** An entry to write. */
-export type NewMemoryEntry = wire.PostApiV1MemoryData["body"];
+export type NewMemoryEntry = wire.MemoryWriteData["body"];
 /** Filters of a list. */
-export type MemoryFilter = Omit<NonNullable<wire.GetApiV1MemoryData["query"]>, "cursor">;
+export type MemoryFilter = Omit<NonNullable<wire.MemoryListData["query"]>, "cursor">;
 /** Filters of a search. */
-export type MemorySearchFilter = Omit<wire.PostApiV1MemorySearchData["body"], "query">;
+export type MemorySearchFilter = Omit<wire.MemorySearchData["body"], "query">;
 /** The result of an import. `skipped` gives the positions of skipped entries in the import. */
-export type MemoryImport = wire.PostApiV1MemoryImportResponse["data"];
+export type MemoryImport = wire.MemoryImportResponse["data"];
 
 /** Which entry of a key is meant. */
 export interface MemoryOptions extends CallOptions {
@@ -61,20 +61,20 @@ export class Memory {
     const { ifMatch, onlyNew = false, ...others } = options;
     const headers = { ...onlyIf(ifMatch), ...(onlyNew ? { "if-none-match": "*" } : {}) };
     const once = { idempotencyKey: crypto.randomUUID(), headers, ...others };
-    return (await this.#http.post<wire.PostApiV1MemoryResponse>(PATH, entry, once)).data;
+    return (await this.#http.post<wire.MemoryWriteResponse>(PATH, entry, once)).data;
   }
 
   /** Writes up to 100 entries, all or none. Errors: those of `write`. */
   async writeAll(entries: NewMemoryEntry[], options: CreateOptions = {}): Promise<MemoryEntry[]> {
     const once = { idempotencyKey: crypto.randomUUID(), ...options };
-    return (await this.#http.post<wire.PostApiV1MemoryBatchResponse>(`${PATH}/batch`, { entries }, once)).data;
+    return (await this.#http.post<wire.MemoryWriteBatchResponse>(`${PATH}/batch`, { entries }, once)).data;
   }
 
   /** An entry, or one of its last 50 versions. Errors: `not_found`. */
   async read(key: string, options: MemoryOptions & { version?: number } = {}): Promise<MemoryEntry> {
     const { namespace, version, ...others } = options;
     const query = { namespace, version };
-    return (await this.#http.get<wire.GetApiV1MemoryByKeyResponse>(pathOf(key), { query, ...others })).data;
+    return (await this.#http.get<wire.MemoryReadResponse>(pathOf(key), { query, ...others })).data;
   }
 
   /** The entries of a namespace in the order of their keys. `audit` has the events of the agent's escrows. */
@@ -86,7 +86,7 @@ export class Memory {
   async search(query: string, filter: MemorySearchFilter = {}, options: CallOptions = {}): Promise<MemoryMatch[]> {
     const body = { query, ...filter };
     const request = { isIdempotent: true, ...options };
-    return (await this.#http.post<wire.PostApiV1MemorySearchResponse>(`${PATH}/search`, body, request)).data;
+    return (await this.#http.post<wire.MemorySearchResponse>(`${PATH}/search`, body, request)).data;
   }
 
   /** The last 50 versions of an entry, newest first. Errors: `not_found`. */
@@ -101,7 +101,7 @@ export class Memory {
   async renew(key: string, options: MemoryChangeOptions & CreateOptions = {}): Promise<MemoryEntry> {
     const { namespace, ifMatch, ...others } = options;
     const once = { idempotencyKey: crypto.randomUUID(), query: { namespace }, headers: onlyIf(ifMatch), ...others };
-    return (await this.#http.post<wire.PostApiV1MemoryByKeyRenewResponse>(`${pathOf(key)}/renew`, {}, once)).data;
+    return (await this.#http.post<wire.MemoryRenewResponse>(`${pathOf(key)}/renew`, {}, once)).data;
   }
 
   /** Deletes an entry with its history. Errors: `not_found`, `version_mismatch`, `memory_read_only`. */
@@ -132,7 +132,7 @@ export class Memory {
       const path = `${PATH}/import`;
       const bodyText = `{"entries":[${entries.join(",")}]}`;
       const request = { method: "POST", path, bodyText, ...once } as const;
-      const { data } = (await this.#http.send<wire.PostApiV1MemoryImportResponse>(request)).body;
+      const { data } = (await this.#http.send<wire.MemoryImportResponse>(request)).body;
       total.created += data.created;
       total.updated += data.updated;
       total.unchanged += data.unchanged;

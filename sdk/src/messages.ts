@@ -12,7 +12,7 @@ import type { Page } from "./pagination.ts";
 /** A message to an agent or a topic. */
 export type Message = Omit<wire.Message, "encrypted"> & { encrypted?: EncryptedContent };
 /** A new message to `toAgentId` or `topic`. */
-export type NewMessage = Omit<wire.PostApiV1MessagesData["body"], "encrypted">;
+export type NewMessage = Omit<wire.MessagesSendData["body"], "encrypted">;
 /** A new encrypted message to one agent. */
 export interface NewSecret {
   toAgentId: string;
@@ -126,14 +126,14 @@ export class Messages {
   async subscribe(topic: string, options: CallOptions = {}): Promise<TopicSubscription> {
     const request = { isIdempotent: true, ...options };
     const path = `${PATH}/subscribe`;
-    return (await this.#http.post<wire.PostApiV1MessagesSubscribeResponse>(path, { topic }, request)).data;
+    return (await this.#http.post<wire.TopicsSubscribeResponse>(path, { topic }, request)).data;
   }
 
   /** Unsubscribes from a topic. Returns whether the agent was subscribed. */
   async unsubscribe(topic: string, options: CallOptions = {}): Promise<boolean> {
     const path = `${PATH}/subscribe`;
     const request = { method: "DELETE", path, query: { topic }, isIdempotent: true, ...options } as const;
-    return (await this.#http.send<wire.DeleteApiV1MessagesSubscribeResponse>(request)).body.data.unsubscribed;
+    return (await this.#http.send<wire.TopicsUnsubscribeResponse>(request)).body.data.unsubscribed;
   }
 
   /** The topics that the agent is subscribed to. */
@@ -149,7 +149,7 @@ export class Messages {
    */
   async registerWebhook(url: string, options: CreateOptions = {}): Promise<RegisteredWebhook> {
     const once = { idempotencyKey: crypto.randomUUID(), ...options };
-    return (await this.#http.post<wire.PostApiV1MessagesWebhookResponse>(`${PATH}/webhook`, { url }, once)).data;
+    return (await this.#http.post<wire.MessagesRegisterWebhookResponse>(`${PATH}/webhook`, { url }, once)).data;
   }
 
   /** Sends a ucp message. Errors: `recipient_not_found`, `inbox_full`. */
@@ -158,7 +158,7 @@ export class Messages {
     options: CreateOptions = {},
   ): Promise<UcpMessage> {
     const once = { idempotencyKey: crypto.randomUUID(), ...options };
-    return (await this.#http.post<wire.PostApiV1UcpMessagesResponse>(UCP_PATH, message, once)).data;
+    return (await this.#http.post<wire.UcpMessagesSendResponse>(UCP_PATH, message, once)).data;
   }
 
   /** Ucp messages that the agent has sent or received, newest first. */
@@ -183,7 +183,7 @@ export class Messages {
   /** The agent's own id, which the ciphertext is bound to. */
   async #ownId(options: CallOptions): Promise<string> {
     this.#agentId ??= this.#http
-      .get<wire.GetApiV1AuthUsageResponse>("/api/v1/auth/usage", options)
+      .get<wire.UsageReadResponse>("/api/v1/auth/usage", options)
       .then(({ data }) => data.agentId);
     try {
       return await this.#agentId;

@@ -4,14 +4,14 @@ import { parseRecord } from "./records.ts";
 import type { Parsed } from "./records.ts";
 
 /** A settlement network with its contracts and its subgraph's progress. */
-export type NetworkStatus = Omit<wire.GetApiV1NetworksResponse["data"][number], "contracts" | "tokens"> & {
-  contracts: Parsed<wire.GetApiV1NetworksResponse["data"][number]["contracts"]>;
-  tokens: Parsed<wire.GetApiV1NetworksResponse["data"][number]["tokens"][number]>[];
+export type NetworkStatus = Omit<wire.NetworksListResponse["data"][number], "contracts" | "tokens"> & {
+  contracts: Parsed<wire.NetworksListResponse["data"][number]["contracts"]>;
+  tokens: Parsed<wire.NetworksListResponse["data"][number]["tokens"][number]>[];
 };
 
 /** The settlement networks as the API describes them. */
 export async function networksOf(http: Http, options: CallOptions = {}): Promise<NetworkStatus[]> {
-  const { data } = await http.get<wire.GetApiV1NetworksResponse>("/api/v1/networks", options);
+  const { data } = await http.get<wire.NetworksListResponse>("/api/v1/networks", options);
   return data.map((network) => ({
     ...network,
     contracts: parseRecord(network.contracts),

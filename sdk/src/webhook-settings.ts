@@ -6,13 +6,13 @@ import type { Page } from "./pagination.ts";
 import type { WebhookDelivery } from "./records.ts";
 
 /** The secret that signs an agent's webhooks, and the next one during a rotation. */
-export type WebhookSecret = wire.GetApiV1WebhooksSecretResponse["data"];
+export type WebhookSecret = wire.WebhooksReadSecretResponse["data"];
 /** The address and events to register. `durable`: retried for 24 hours, in order per transaction. */
-export type NewWebhook = wire.PostApiV1WebhooksData["body"];
+export type NewWebhook = wire.WebhooksCreateData["body"];
 /** Changes of a registered webhook. `status: "active"` enables one that the service has disabled. */
-export type WebhookPatch = wire.PatchApiV1WebhooksByWebhookIdData["body"];
+export type WebhookPatch = wire.WebhooksUpdateData["body"];
 /** Filters of the delivery log. */
-export type WebhookDeliveryFilter = Omit<NonNullable<wire.GetApiV1WebhooksDeliveriesData["query"]>, "cursor">;
+export type WebhookDeliveryFilter = Omit<NonNullable<wire.WebhooksListDeliveriesData["query"]>, "cursor">;
 
 const PATH = "/api/v1/webhooks";
 
@@ -33,7 +33,7 @@ export class WebhookSettings {
    */
   async register(webhook: NewWebhook, options: CreateOptions = {}): Promise<RegisteredWebhook> {
     const once = { idempotencyKey: crypto.randomUUID(), ...options };
-    return (await this.#http.post<wire.PostApiV1WebhooksResponse>(PATH, webhook, once)).data;
+    return (await this.#http.post<wire.WebhooksCreateResponse>(PATH, webhook, once)).data;
   }
 
   /** The registered webhooks, newest first. */
@@ -43,14 +43,14 @@ export class WebhookSettings {
 
   /** Errors: `not_found`. */
   async get(webhookId: string, options: CallOptions = {}): Promise<RegisteredWebhook> {
-    return (await this.#http.get<wire.GetApiV1WebhooksByWebhookIdResponse>(pathOf(webhookId), options)).data;
+    return (await this.#http.get<wire.WebhooksReadResponse>(pathOf(webhookId), options)).data;
   }
 
   /** Changes a webhook, or enables it again. Errors: `not_found`. */
   async update(webhookId: string, patch: WebhookPatch, options: CallOptions = {}): Promise<RegisteredWebhook> {
     const path = pathOf(webhookId);
     const request = { method: "PATCH", path, body: patch, isIdempotent: true, ...options } as const;
-    return (await this.#http.send<wire.PatchApiV1WebhooksByWebhookIdResponse>(request)).body.data;
+    return (await this.#http.send<wire.WebhooksUpdateResponse>(request)).body.data;
   }
 
   /** Removes a webhook and returns it as it was. Errors: `not_found`. */
@@ -58,12 +58,12 @@ export class WebhookSettings {
     // With the key, a retry gets the first answer instead of `not_found`.
     const once = { idempotencyKey: crypto.randomUUID(), ...options };
     const request = { method: "DELETE", path: pathOf(webhookId), ...once } as const;
-    return (await this.#http.send<wire.DeleteApiV1WebhooksByWebhookIdResponse>(request)).body.data;
+    return (await this.#http.send<wire.WebhooksDeleteResponse>(request)).body.data;
   }
 
   /** The current secret. Errors: `service_unavailable` if the service has no signing secret. */
   async secret(options: CallOptions = {}): Promise<WebhookSecret> {
-    return (await this.#http.get<wire.GetApiV1WebhooksSecretResponse>(`${PATH}/secret`, options)).data;
+    return (await this.#http.get<wire.WebhooksReadSecretResponse>(`${PATH}/secret`, options)).data;
   }
 
   /** Creates the next secret. The old one signs until `activateSecret`, at most 24 hours. A repeat changes nothing. */
@@ -89,7 +89,7 @@ export class WebhookSettings {
   /** One delivery with its attempts. Errors: `not_found`. */
   async delivery(deliveryId: string, options: CallOptions = {}): Promise<WebhookDelivery> {
     const path = deliveryPathOf(deliveryId);
-    return (await this.#http.get<wire.GetApiV1WebhooksDeliveriesByDeliveryIdResponse>(path, options)).data;
+    return (await this.#http.get<wire.WebhooksReadDeliveryResponse>(path, options)).data;
   }
 
   /**
@@ -98,7 +98,7 @@ export class WebhookSettings {
   async redeliver(deliveryId: string, options: CreateOptions = {}): Promise<WebhookDelivery> {
     const path = `${deliveryPathOf(deliveryId)}/redeliver`;
     const once = { idempotencyKey: crypto.randomUUID(), ...options };
-    return (await this.#http.post<wire.PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverResponse>(path, {}, once)).data;
+    return (await this.#http.post<wire.WebhooksRedeliverResponse>(path, {}, once)).data;
   }
 
   /**
@@ -107,8 +107,7 @@ export class WebhookSettings {
    */
   async ping(webhookId: string, options: CreateOptions = {}): Promise<WebhookDelivery> {
     const once = { idempotencyKey: crypto.randomUUID(), ...options };
-    return (await this.#http.post<wire.PostApiV1WebhooksByWebhookIdPingResponse>(`${pathOf(webhookId)}/ping`, {}, once))
-      .data;
+    return (await this.#http.post<wire.WebhooksPingResponse>(`${pathOf(webhookId)}/ping`, {}, once)).data;
   }
 
   /**
@@ -116,16 +115,12 @@ export class WebhookSettings {
    * are queued. An event with ten failed deliveries is left out. Errors: `not_found`, `webhook_not_active`.
    */
   async redeliverMissed(webhookId: string, since: Date, options: CallOptions = {}): Promise<number> {
-    const path = `${pathOf(webhookId)}/redeliver`;
+    const path = `${pathOf(webhookId)}/redeliver-missed`;
     let queued = 0;
     for (let from: string | null = since.toISOString(); from !== null;) {
       // A repeat queues nothing twice.
       const request = { isIdempotent: true, ...options };
-      const { data }: wire.PostApiV1WebhooksByWebhookIdRedeliverResponse = await this.#http.post(
-        path,
-        { since: from },
-        request,
-      );
+      const { data }: wire.WebhooksRedeliverMissedResponse = await this.#http.post(path, { since: from }, request);
       queued += data.queued;
       from = data.next;
     }
@@ -135,6 +130,6 @@ export class WebhookSettings {
   async #change(change: "rotate" | "activate", options: CallOptions): Promise<WebhookSecret> {
     const path = `${PATH}/secret/${change}`;
     const request = { isIdempotent: true, ...options };
-    return (await this.#http.post<wire.GetApiV1WebhooksSecretResponse>(path, {}, request)).data;
+    return (await this.#http.post<wire.WebhooksReadSecretResponse>(path, {}, request)).data;
   }
 }

@@ -91,6 +91,7 @@ function isOfOrder({ order, name, score }: z.output<typeof position>, wanted: st
 }
 
 const listAgents = defineRoute({
+  name: "agents.list",
   method: "GET",
   path: "/api/v1/agents",
   tag: "Agents",
@@ -110,6 +111,7 @@ const listAgents = defineRoute({
 });
 
 const readAgent = defineRoute({
+  name: "agents.read",
   method: "GET",
   path: "/api/v1/agents/{id}",
   tag: "Agents",

@@ -22,6 +22,7 @@ export interface AgentsDeps {
 const agentIdParams = z.strictObject({ id: z.string().min(1).max(64) });
 
 const readScore = defineRoute({
+  name: "scores.read",
   method: "GET",
   path: "/api/v1/agents/score",
   tag: "Agents",
@@ -60,6 +61,7 @@ const readScore = defineRoute({
 });
 
 const readPublicKey = defineRoute({
+  name: "agents.readPublicKey",
   method: "GET",
   path: "/api/v1/agents/{id}/public-key",
   tag: "Agents",
@@ -78,6 +80,7 @@ const readPublicKey = defineRoute({
 });
 
 const readDiscoveryScore = defineRoute({
+  name: "agents.readDiscoveryScore",
   method: "GET",
   path: "/api/v1/agents/{id}/discovery-score",
   tag: "Agents",

@@ -87,6 +87,7 @@ const trustOutput = z
 const ORDINAL_MAX_DIGITS = 30;
 
 const readTrust = defineRoute({
+  name: "agents.readTrust",
   method: "GET",
   path: "/api/v1/agents/{id}/trust",
   tag: "Agents",

@@ -66,6 +66,7 @@ const networkOutput = z
   .meta({ id: "NetworkMarket" });
 
 const readMarket = defineRoute({
+  name: "analytics.readMarket",
   method: "GET",
   path: "/api/v1/analytics/market",
   tag: "Analytics",

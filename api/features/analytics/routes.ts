@@ -37,6 +37,7 @@ const exponents = {
 const common = { auth: "apiKey", limitClass: "general", budget: "api", tag: "Analytics" } as const;
 
 const readFractal = defineRoute({
+  name: "analytics.readFractal",
   ...common,
   method: "GET",
   path: "/api/v1/analytics/fractal",
@@ -80,6 +81,7 @@ const readFractal = defineRoute({
 });
 
 const analyseFractal = defineRoute({
+  name: "analytics.analyseSeries",
   ...common,
   method: "POST",
   path: "/api/v1/analytics/fractal",

@@ -9,6 +9,7 @@ const category = z.object({
 });
 
 const listCategories = defineRoute({
+  name: "categories.list",
   method: "GET",
   path: "/api/v1/categories",
   tag: "Categories",

@@ -20,6 +20,7 @@ export interface ChainPushDeps {
 }
 
 const receiveChainPush = defineRoute({
+  name: "chains.announceBlock",
   method: "POST",
   path: "/internal/webhooks/chain",
   tag: "Internal",

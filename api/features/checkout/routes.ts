@@ -48,6 +48,7 @@ function paymentInstructions({ record, signing, valueUsd }: CheckedOut) {
 }
 
 const checkout = defineRoute({
+  name: "checkout.create",
   method: "POST",
   path: "/api/v1/checkout",
   tag: "Checkout",

@@ -40,6 +40,7 @@ const checkAnswer = dataOf(
 );
 
 const checkPayload = defineRoute({
+  name: "transactions.check",
   method: "POST",
   path: "/api/v1/transactions/{id}/check",
   tag: "Transactions",

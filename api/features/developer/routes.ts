@@ -35,6 +35,7 @@ export const emailSchema = z
   .meta({ override: { type: "string", format: "email", maxLength: EMAIL_MAX_LENGTH, pattern: EMAIL.source } });
 
 const requestAccess = defineRoute({
+  name: "developers.requestAccess",
   method: "POST",
   path: "/api/developer/access",
   tag: "Developer access",
@@ -58,6 +59,7 @@ const requestAccess = defineRoute({
 });
 
 const verifyToken = defineRoute({
+  name: "developers.verify",
   method: "POST",
   path: "/api/developer/verify",
   tag: "Developer access",

@@ -56,6 +56,7 @@ export const discoverResult = z
   .meta({ id: "DiscoverResult" });
 
 const discover = defineRoute({
+  name: "listings.discover",
   method: "POST",
   path: "/api/v1/discover",
   tag: "Discovery",

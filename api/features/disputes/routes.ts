@@ -39,6 +39,7 @@ const evidenceErrors = [
 ] as const;
 
 const createDispute = defineRoute({
+  name: "disputes.create",
   ...general,
   limitClass: "dispute",
   method: "POST",
@@ -56,6 +57,7 @@ const createDispute = defineRoute({
 });
 
 const readDispute = defineRoute({
+  name: "disputes.read",
   ...general,
   method: "GET",
   path: ID_PATH,
@@ -70,6 +72,7 @@ const readDispute = defineRoute({
 });
 
 const readRuling = defineRoute({
+  name: "disputes.readRuling",
   ...general,
   method: "GET",
   path: `${ID_PATH}/ruling`,
@@ -86,6 +89,7 @@ const readRuling = defineRoute({
 });
 
 const submitEvidence = defineRoute({
+  name: "disputes.submitEvidence",
   ...general,
   method: "POST",
   path: `${ID_PATH}/evidence`,
@@ -101,6 +105,7 @@ const submitEvidence = defineRoute({
 });
 
 const submitEvidenceOfTransaction = defineRoute({
+  name: "transactions.submitEvidence",
   ...general,
   method: "POST",
   path: "/api/v1/transactions/{id}/dispute/evidence",
@@ -116,6 +121,7 @@ const submitEvidenceOfTransaction = defineRoute({
 });
 
 const offerSettlement = defineRoute({
+  name: "disputes.offerSettlement",
   ...general,
   method: "POST",
   path: `${ID_PATH}/settlement`,
@@ -141,6 +147,7 @@ const offerSettlement = defineRoute({
 });
 
 const adminRuling = defineRoute({
+  name: "disputes.rule",
   method: "POST",
   path: "/api/v1/admin/disputes/{disputeId}/ruling",
   tag: "Admin",

@@ -53,6 +53,7 @@ const shared = { method: "GET", tag: "Documentation", auth: "none", limitClass: 
 const texts = new WeakMap<object, Buffer>();
 
 const openApiDocument = defineRoute({
+  name: "docs.readDescription",
   ...shared,
   path: "/openapi.json",
   summary: "This API description",
@@ -65,6 +66,7 @@ const openApiDocument = defineRoute({
 });
 
 const docsPage = defineRoute({
+  name: "docs.readPage",
   ...shared,
   path: "/docs",
   summary: "This API description as a web page",
@@ -75,6 +77,7 @@ const docsPage = defineRoute({
 const ASSETS = ["swagger-ui.css", "swagger-ui-bundle.js", "start.js"];
 
 const docsAsset = defineRoute({
+  name: "docs.readAsset",
   ...shared,
   path: "/docs/{file}",
   summary: "Scripts and styles of that web page",

@@ -24,6 +24,7 @@ const event = z
   .meta({ id: "EventRecord" });
 
 const listEvents = defineRoute({
+  name: "events.list",
   method: "GET",
   path: "/api/v1/events",
   tag: "Events",

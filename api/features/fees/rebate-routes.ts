@@ -73,6 +73,7 @@ const settlement = z
 const MAX_ID_LENGTH = 36;
 
 const readRebates = defineRoute({
+  name: "rebates.list",
   method: "GET",
   path: "/api/v1/agents/rebates",
   tag: "Agents",
@@ -96,6 +97,7 @@ const readRebates = defineRoute({
 });
 
 const readRebateSettlements = defineRoute({
+  name: "rebates.listSettlements",
   method: "GET",
   path: "/api/v1/agents/rebates/{statementId}/settlements",
   tag: "Agents",

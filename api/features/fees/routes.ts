@@ -25,6 +25,7 @@ const tierFields = {
 };
 
 const readFeeTier = defineRoute({
+  name: "fees.readTier",
   method: "GET",
   path: "/api/v1/agents/fee-tier",
   tag: "Agents",

@@ -14,6 +14,7 @@ export interface HealthDeps {
 const shared = { method: "GET", tag: "Health", auth: "none", limitClass: "unlimited", budget: "none" } as const;
 
 const health = defineRoute({
+  name: "health.read",
   ...shared,
   path: "/health",
   summary: "Reports that the process is alive",
@@ -105,6 +106,7 @@ const readinessOutput = z.object({
 });
 
 const ready = defineRoute({
+  name: "health.readReadiness",
   ...shared,
   path: "/ready",
   summary: "Reports whether the process can serve, and the state of each network",

@@ -41,6 +41,7 @@ const apiKeyOutput = z
   .meta({ description: "Shown only this once: the service stores just its hash" });
 
 const register = defineRoute({
+  name: "agents.register",
   method: "POST",
   path: "/api/v1/auth/register",
   tag: "Agents",
@@ -82,6 +83,7 @@ const register = defineRoute({
 });
 
 const issueKey = defineRoute({
+  name: "keys.issue",
   method: "POST",
   path: "/api/v1/auth/keys",
   tag: "Agents",
@@ -113,6 +115,7 @@ const issueKey = defineRoute({
 });
 
 const revokeKey = defineRoute({
+  name: "keys.revoke",
   method: "DELETE",
   path: "/api/v1/auth/keys",
   tag: "Agents",

@@ -28,6 +28,7 @@ const hexOf = (bytes: number) =>
     .meta({ override: { type: "string", pattern: `^0x[0-9a-fA-F]{${2 * bytes}}$` } });
 
 const linkMethod = defineRoute({
+  name: "kya.linkPaymentMethod",
   method: "POST",
   path: "/api/v1/agents/kya/payment-method",
   tag: "Agents",
@@ -63,6 +64,7 @@ const linkMethod = defineRoute({
 });
 
 const setLevel = defineRoute({
+  name: "kya.setLevel",
   method: "POST",
   path: "/api/v1/admin/agents/{id}/kya",
   tag: "Admin",

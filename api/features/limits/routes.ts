@@ -37,6 +37,7 @@ const usageOutput = z.object({
 });
 
 const readUsage = defineRoute({
+  name: "usage.read",
   method: "GET",
   path: "/api/v1/auth/usage",
   tag: "Agents",

@@ -35,6 +35,7 @@ async function written(listing: Listing, caller: Caller, warningsOf: ListingWarn
 }
 
 const createService = defineRoute({
+  name: "listings.create",
   ...shared,
   method: "POST",
   path: "/api/v1/services",
@@ -50,6 +51,7 @@ const createService = defineRoute({
 }));
 
 const listServices = defineRoute({
+  name: "listings.list",
   ...shared,
   method: "GET",
   path: "/api/v1/services",
@@ -76,6 +78,7 @@ const listServices = defineRoute({
 });
 
 const readService = defineRoute({
+  name: "listings.read",
   ...shared,
   method: "GET",
   path: "/api/v1/services/{id}",
@@ -89,6 +92,7 @@ const readService = defineRoute({
 }));
 
 const changeService = defineRoute({
+  name: "listings.update",
   ...shared,
   method: "PATCH",
   path: "/api/v1/services/{id}",
@@ -105,6 +109,7 @@ const changeService = defineRoute({
 }));
 
 const archiveService = defineRoute({
+  name: "listings.archive",
   ...shared,
   method: "DELETE",
   path: "/api/v1/services/{id}",

@@ -32,6 +32,7 @@ const sendErrors = ["recipient_not_found", "not_found", "transaction_not_funded"
 const cursorOf = (next: string | null): string | null => (next === null ? null : encodeCursor({ after: next }));
 
 const sendMessage = defineRoute({
+  name: "messages.send",
   ...sending,
   auth: "apiKey",
   path: "/api/v1/messages",
@@ -49,6 +50,7 @@ const sendMessage = defineRoute({
 });
 
 const listMessages = defineRoute({
+  name: "messages.list",
   ...reading,
   auth: "apiKey",
   path: "/api/v1/messages",
@@ -62,6 +64,7 @@ const listMessages = defineRoute({
 });
 
 const readMessage = defineRoute({
+  name: "messages.read",
   ...reading,
   auth: "apiKey",
   path: ID_PATH,
@@ -76,6 +79,7 @@ const readMessage = defineRoute({
 }));
 
 const markMessage = defineRoute({
+  name: "messages.markRead",
   tag,
   method: "PATCH",
   limitClass: "general",
@@ -94,6 +98,7 @@ const markMessage = defineRoute({
 }));
 
 const sendUcpMessage = defineRoute({
+  name: "ucpMessages.send",
   ...sending,
   auth: "bearerKey",
   path: UCP_PATH,
@@ -110,6 +115,7 @@ const sendUcpMessage = defineRoute({
 });
 
 const listUcpMessages = defineRoute({
+  name: "ucpMessages.list",
   ...reading,
   auth: "bearerKey",
   path: UCP_PATH,

@@ -30,6 +30,7 @@ function present({ topic, createdAt, deliveredSeq, missed }: SubscriptionRecord)
 }
 
 const subscribe = defineRoute({
+  name: "topics.subscribe",
   ...general,
   method: "POST",
   path: PATH,
@@ -46,6 +47,7 @@ const subscribe = defineRoute({
 }));
 
 const unsubscribe = defineRoute({
+  name: "topics.unsubscribe",
   ...general,
   method: "DELETE",
   path: PATH,
@@ -66,6 +68,7 @@ const unsubscribe = defineRoute({
 });
 
 const listSubscriptions = defineRoute({
+  name: "topics.listSubscriptions",
   ...general,
   method: "GET",
   path: "/api/v1/messages/subscriptions",

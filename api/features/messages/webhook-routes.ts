@@ -7,6 +7,7 @@ import type { RegistrationDeps } from "../webhooks/registrations/routes.ts";
 import { webhookAnswer } from "../webhooks/registrations/schemas.ts";
 
 const registerWebhook = defineRoute({
+  name: "messages.registerWebhook",
   method: "POST",
   path: "/api/v1/messages/webhook",
   tag: "Messages",

@@ -34,6 +34,7 @@ const networkOutput = z.object({
 });
 
 const listNetworks = defineRoute({
+  name: "networks.list",
   method: "GET",
   path: "/api/v1/networks",
   tag: "Networks",

@@ -93,6 +93,7 @@ function presentEntry({ at, kind, title, proof }: TimelineEntry) {
 }
 
 const readTimeline = defineRoute({
+  name: "transactions.readTimeline",
   method: "GET",
   path: "/api/v1/transactions/{id}/timeline",
   tag: "Transactions",

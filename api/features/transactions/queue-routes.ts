@@ -34,6 +34,7 @@ const job = transaction
 const JOB_STATUSES = ["funded", "delivered", "disputed"] as const;
 
 const listJobs = defineRoute({
+  name: "jobs.list",
   method: "GET",
   path: "/api/v1/jobs",
   tag: "Jobs",

@@ -29,6 +29,7 @@ const general = { auth: "apiKey", limitClass: "general", budget: "api" } as cons
 const ID_PATH = "/api/v1/transactions/{id}";
 
 const listTransactions = defineRoute({
+  name: "transactions.list",
   ...general,
   method: "GET",
   path: "/api/v1/transactions",
@@ -54,6 +55,7 @@ const listTransactions = defineRoute({
 });
 
 const readTransaction = defineRoute({
+  name: "transactions.read",
   ...general,
   method: "GET",
   path: ID_PATH,
@@ -81,6 +83,7 @@ const readTransaction = defineRoute({
 });
 
 const readCriteria = defineRoute({
+  name: "transactions.readCriteria",
   ...general,
   method: "GET",
   path: `${ID_PATH}/criteria`,
@@ -96,6 +99,7 @@ const readCriteria = defineRoute({
 }));
 
 const fundTransaction = defineRoute({
+  name: "transactions.fund",
   method: "POST",
   path: `${ID_PATH}/fund`,
   tag,
@@ -141,6 +145,7 @@ const fundTransaction = defineRoute({
 });
 
 const deliverTransaction = defineRoute({
+  name: "transactions.deliver",
   method: "POST",
   path: `${ID_PATH}/deliver`,
   tag,
@@ -174,6 +179,7 @@ const deliverTransaction = defineRoute({
 });
 
 const confirmTransaction = defineRoute({
+  name: "transactions.confirm",
   method: "POST",
   path: `${ID_PATH}/confirm`,
   tag,
@@ -201,6 +207,7 @@ const confirmTransaction = defineRoute({
 });
 
 const claimAbandoned = defineRoute({
+  name: "transactions.claimAbandoned",
   ...general,
   method: "GET",
   path: `${ID_PATH}/claimAbandoned`,
@@ -219,6 +226,7 @@ const claimAbandoned = defineRoute({
 });
 
 const finalize = defineRoute({
+  name: "transactions.finalize",
   ...general,
   method: "GET",
   path: `${ID_PATH}/finalize`,

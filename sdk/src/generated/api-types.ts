@@ -1542,7 +1542,7 @@ export type MarketCategory = {
   };
 };
 
-export type PostApiV1AuthRegisterData = {
+export type AgentsRegisterData = {
   body: {
     agentName: string;
     walletAddress: string;
@@ -1564,7 +1564,7 @@ export type PostApiV1AuthRegisterData = {
   url: "/api/v1/auth/register";
 };
 
-export type PostApiV1AuthRegisterErrors = {
+export type AgentsRegisterErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -1609,9 +1609,9 @@ export type PostApiV1AuthRegisterErrors = {
   503: Error;
 };
 
-export type PostApiV1AuthRegisterError = PostApiV1AuthRegisterErrors[keyof PostApiV1AuthRegisterErrors];
+export type AgentsRegisterError = AgentsRegisterErrors[keyof AgentsRegisterErrors];
 
-export type PostApiV1AuthRegisterResponses = {
+export type AgentsRegisterResponses = {
   /**
    * Registers a wallet as an agent
    */
@@ -1630,9 +1630,9 @@ export type PostApiV1AuthRegisterResponses = {
   };
 };
 
-export type PostApiV1AuthRegisterResponse = PostApiV1AuthRegisterResponses[keyof PostApiV1AuthRegisterResponses];
+export type AgentsRegisterResponse = AgentsRegisterResponses[keyof AgentsRegisterResponses];
 
-export type DeleteApiV1AuthKeysData = {
+export type KeysRevokeData = {
   body?: never;
   headers?: {
     /**
@@ -1645,7 +1645,7 @@ export type DeleteApiV1AuthKeysData = {
   url: "/api/v1/auth/keys";
 };
 
-export type DeleteApiV1AuthKeysErrors = {
+export type KeysRevokeErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -1704,9 +1704,9 @@ export type DeleteApiV1AuthKeysErrors = {
   503: Error;
 };
 
-export type DeleteApiV1AuthKeysError = DeleteApiV1AuthKeysErrors[keyof DeleteApiV1AuthKeysErrors];
+export type KeysRevokeError = KeysRevokeErrors[keyof KeysRevokeErrors];
 
-export type DeleteApiV1AuthKeysResponses = {
+export type KeysRevokeResponses = {
   /**
    * Revokes the key that the request is made with
    */
@@ -1719,9 +1719,9 @@ export type DeleteApiV1AuthKeysResponses = {
   };
 };
 
-export type DeleteApiV1AuthKeysResponse = DeleteApiV1AuthKeysResponses[keyof DeleteApiV1AuthKeysResponses];
+export type KeysRevokeResponse = KeysRevokeResponses[keyof KeysRevokeResponses];
 
-export type PostApiV1AuthKeysData = {
+export type KeysIssueData = {
   body: {
     /**
      * EIP-4361 text: domain and URI of this service, chain id 84532 or 8453, a nonce of letters and digits used once, issued within the last 10 minutes, with a statement that names its purpose; nothing else, and nothing after its end
@@ -1741,7 +1741,7 @@ export type PostApiV1AuthKeysData = {
   url: "/api/v1/auth/keys";
 };
 
-export type PostApiV1AuthKeysErrors = {
+export type KeysIssueErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -1788,9 +1788,9 @@ export type PostApiV1AuthKeysErrors = {
   503: Error;
 };
 
-export type PostApiV1AuthKeysError = PostApiV1AuthKeysErrors[keyof PostApiV1AuthKeysErrors];
+export type KeysIssueError = KeysIssueErrors[keyof KeysIssueErrors];
 
-export type PostApiV1AuthKeysResponses = {
+export type KeysIssueResponses = {
   /**
    * Issues a new API key for a signature of the wallet
    */
@@ -1808,16 +1808,16 @@ export type PostApiV1AuthKeysResponses = {
   };
 };
 
-export type PostApiV1AuthKeysResponse = PostApiV1AuthKeysResponses[keyof PostApiV1AuthKeysResponses];
+export type KeysIssueResponse = KeysIssueResponses[keyof KeysIssueResponses];
 
-export type GetApiV1AuthUsageData = {
+export type UsageReadData = {
   body?: never;
   path?: never;
   query?: never;
   url: "/api/v1/auth/usage";
 };
 
-export type GetApiV1AuthUsageErrors = {
+export type UsageReadErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -1844,9 +1844,9 @@ export type GetApiV1AuthUsageErrors = {
   503: Error;
 };
 
-export type GetApiV1AuthUsageError = GetApiV1AuthUsageErrors[keyof GetApiV1AuthUsageErrors];
+export type UsageReadError = UsageReadErrors[keyof UsageReadErrors];
 
-export type GetApiV1AuthUsageResponses = {
+export type UsageReadResponses = {
   /**
    * The caller's budgets and what is used of them
    */
@@ -1894,9 +1894,9 @@ export type GetApiV1AuthUsageResponses = {
   };
 };
 
-export type GetApiV1AuthUsageResponse = GetApiV1AuthUsageResponses[keyof GetApiV1AuthUsageResponses];
+export type UsageReadResponse = UsageReadResponses[keyof UsageReadResponses];
 
-export type GetApiV1AgentsScoreData = {
+export type ScoresReadData = {
   body?: never;
   path?: never;
   query: {
@@ -1905,7 +1905,7 @@ export type GetApiV1AgentsScoreData = {
   url: "/api/v1/agents/score";
 };
 
-export type GetApiV1AgentsScoreErrors = {
+export type ScoresReadErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -1926,9 +1926,9 @@ export type GetApiV1AgentsScoreErrors = {
   503: Error;
 };
 
-export type GetApiV1AgentsScoreError = GetApiV1AgentsScoreErrors[keyof GetApiV1AgentsScoreErrors];
+export type ScoresReadError = ScoresReadErrors[keyof ScoresReadErrors];
 
-export type GetApiV1AgentsScoreResponses = {
+export type ScoresReadResponses = {
   /**
    * The testnet score of a wallet
    */
@@ -1949,9 +1949,9 @@ export type GetApiV1AgentsScoreResponses = {
   };
 };
 
-export type GetApiV1AgentsScoreResponse = GetApiV1AgentsScoreResponses[keyof GetApiV1AgentsScoreResponses];
+export type ScoresReadResponse = ScoresReadResponses[keyof ScoresReadResponses];
 
-export type GetApiV1AgentsByIdPublicKeyData = {
+export type AgentsReadPublicKeyData = {
   body?: never;
   path: {
     id: string;
@@ -1960,7 +1960,7 @@ export type GetApiV1AgentsByIdPublicKeyData = {
   url: "/api/v1/agents/{id}/public-key";
 };
 
-export type GetApiV1AgentsByIdPublicKeyErrors = {
+export type AgentsReadPublicKeyErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -1983,10 +1983,9 @@ export type GetApiV1AgentsByIdPublicKeyErrors = {
   503: Error;
 };
 
-export type GetApiV1AgentsByIdPublicKeyError =
-  GetApiV1AgentsByIdPublicKeyErrors[keyof GetApiV1AgentsByIdPublicKeyErrors];
+export type AgentsReadPublicKeyError = AgentsReadPublicKeyErrors[keyof AgentsReadPublicKeyErrors];
 
-export type GetApiV1AgentsByIdPublicKeyResponses = {
+export type AgentsReadPublicKeyResponses = {
   /**
    * The public key for encrypting messages to an agent
    */
@@ -1996,10 +1995,9 @@ export type GetApiV1AgentsByIdPublicKeyResponses = {
   };
 };
 
-export type GetApiV1AgentsByIdPublicKeyResponse =
-  GetApiV1AgentsByIdPublicKeyResponses[keyof GetApiV1AgentsByIdPublicKeyResponses];
+export type AgentsReadPublicKeyResponse = AgentsReadPublicKeyResponses[keyof AgentsReadPublicKeyResponses];
 
-export type GetApiV1AgentsByIdDiscoveryScoreData = {
+export type AgentsReadDiscoveryScoreData = {
   body?: never;
   path: {
     id: string;
@@ -2008,7 +2006,7 @@ export type GetApiV1AgentsByIdDiscoveryScoreData = {
   url: "/api/v1/agents/{id}/discovery-score";
 };
 
-export type GetApiV1AgentsByIdDiscoveryScoreErrors = {
+export type AgentsReadDiscoveryScoreErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -2057,10 +2055,9 @@ export type GetApiV1AgentsByIdDiscoveryScoreErrors = {
   503: Error;
 };
 
-export type GetApiV1AgentsByIdDiscoveryScoreError =
-  GetApiV1AgentsByIdDiscoveryScoreErrors[keyof GetApiV1AgentsByIdDiscoveryScoreErrors];
+export type AgentsReadDiscoveryScoreError = AgentsReadDiscoveryScoreErrors[keyof AgentsReadDiscoveryScoreErrors];
 
-export type GetApiV1AgentsByIdDiscoveryScoreResponses = {
+export type AgentsReadDiscoveryScoreResponses = {
   /**
    * The agent's score as used in search
    */
@@ -2072,10 +2069,10 @@ export type GetApiV1AgentsByIdDiscoveryScoreResponses = {
   };
 };
 
-export type GetApiV1AgentsByIdDiscoveryScoreResponse =
-  GetApiV1AgentsByIdDiscoveryScoreResponses[keyof GetApiV1AgentsByIdDiscoveryScoreResponses];
+export type AgentsReadDiscoveryScoreResponse =
+  AgentsReadDiscoveryScoreResponses[keyof AgentsReadDiscoveryScoreResponses];
 
-export type GetApiV1AgentsData = {
+export type AgentsListData = {
   body?: never;
   path?: never;
   query?: {
@@ -2105,7 +2102,7 @@ export type GetApiV1AgentsData = {
   url: "/api/v1/agents";
 };
 
-export type GetApiV1AgentsErrors = {
+export type AgentsListErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -2148,9 +2145,9 @@ export type GetApiV1AgentsErrors = {
   503: Error;
 };
 
-export type GetApiV1AgentsError = GetApiV1AgentsErrors[keyof GetApiV1AgentsErrors];
+export type AgentsListError = AgentsListErrors[keyof AgentsListErrors];
 
-export type GetApiV1AgentsResponses = {
+export type AgentsListResponses = {
   /**
    * The agent registry
    */
@@ -2164,9 +2161,9 @@ export type GetApiV1AgentsResponses = {
   };
 };
 
-export type GetApiV1AgentsResponse = GetApiV1AgentsResponses[keyof GetApiV1AgentsResponses];
+export type AgentsListResponse = AgentsListResponses[keyof AgentsListResponses];
 
-export type GetApiV1AgentsByIdData = {
+export type AgentsReadData = {
   body?: never;
   path: {
     id: string;
@@ -2175,7 +2172,7 @@ export type GetApiV1AgentsByIdData = {
   url: "/api/v1/agents/{id}";
 };
 
-export type GetApiV1AgentsByIdErrors = {
+export type AgentsReadErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -2222,9 +2219,9 @@ export type GetApiV1AgentsByIdErrors = {
   503: Error;
 };
 
-export type GetApiV1AgentsByIdError = GetApiV1AgentsByIdErrors[keyof GetApiV1AgentsByIdErrors];
+export type AgentsReadError = AgentsReadErrors[keyof AgentsReadErrors];
 
-export type GetApiV1AgentsByIdResponses = {
+export type AgentsReadResponses = {
   /**
    * An agent's public record
    */
@@ -2234,9 +2231,9 @@ export type GetApiV1AgentsByIdResponses = {
   };
 };
 
-export type GetApiV1AgentsByIdResponse = GetApiV1AgentsByIdResponses[keyof GetApiV1AgentsByIdResponses];
+export type AgentsReadResponse = AgentsReadResponses[keyof AgentsReadResponses];
 
-export type GetApiV1AgentsByIdTrustData = {
+export type AgentsReadTrustData = {
   body?: never;
   path: {
     id: string;
@@ -2255,7 +2252,7 @@ export type GetApiV1AgentsByIdTrustData = {
   url: "/api/v1/agents/{id}/trust";
 };
 
-export type GetApiV1AgentsByIdTrustErrors = {
+export type AgentsReadTrustErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -2304,9 +2301,9 @@ export type GetApiV1AgentsByIdTrustErrors = {
   503: Error;
 };
 
-export type GetApiV1AgentsByIdTrustError = GetApiV1AgentsByIdTrustErrors[keyof GetApiV1AgentsByIdTrustErrors];
+export type AgentsReadTrustError = AgentsReadTrustErrors[keyof AgentsReadTrustErrors];
 
-export type GetApiV1AgentsByIdTrustResponses = {
+export type AgentsReadTrustResponses = {
   /**
    * What an agent's past deals say about it
    */
@@ -2320,9 +2317,9 @@ export type GetApiV1AgentsByIdTrustResponses = {
   };
 };
 
-export type GetApiV1AgentsByIdTrustResponse = GetApiV1AgentsByIdTrustResponses[keyof GetApiV1AgentsByIdTrustResponses];
+export type AgentsReadTrustResponse = AgentsReadTrustResponses[keyof AgentsReadTrustResponses];
 
-export type PostApiV1AgentsKyaPaymentMethodData = {
+export type KyaLinkPaymentMethodData = {
   body: {
     network: Network;
     token: string;
@@ -2347,7 +2344,7 @@ export type PostApiV1AgentsKyaPaymentMethodData = {
   url: "/api/v1/agents/kya/payment-method";
 };
 
-export type PostApiV1AgentsKyaPaymentMethodErrors = {
+export type KyaLinkPaymentMethodErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -2420,10 +2417,9 @@ export type PostApiV1AgentsKyaPaymentMethodErrors = {
   503: Error;
 };
 
-export type PostApiV1AgentsKyaPaymentMethodError =
-  PostApiV1AgentsKyaPaymentMethodErrors[keyof PostApiV1AgentsKyaPaymentMethodErrors];
+export type KyaLinkPaymentMethodError = KyaLinkPaymentMethodErrors[keyof KyaLinkPaymentMethodErrors];
 
-export type PostApiV1AgentsKyaPaymentMethodResponses = {
+export type KyaLinkPaymentMethodResponses = {
   /**
    * Links a payment method: KYA level 2
    */
@@ -2436,10 +2432,9 @@ export type PostApiV1AgentsKyaPaymentMethodResponses = {
   };
 };
 
-export type PostApiV1AgentsKyaPaymentMethodResponse =
-  PostApiV1AgentsKyaPaymentMethodResponses[keyof PostApiV1AgentsKyaPaymentMethodResponses];
+export type KyaLinkPaymentMethodResponse = KyaLinkPaymentMethodResponses[keyof KyaLinkPaymentMethodResponses];
 
-export type PostApiV1AdminAgentsByIdKyaData = {
+export type KyaSetLevelData = {
   body: {
     level: 0 | 1 | 2 | 3;
     reason: string;
@@ -2461,7 +2456,7 @@ export type PostApiV1AdminAgentsByIdKyaData = {
   url: "/api/v1/admin/agents/{id}/kya";
 };
 
-export type PostApiV1AdminAgentsByIdKyaErrors = {
+export type KyaSetLevelErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -2508,10 +2503,9 @@ export type PostApiV1AdminAgentsByIdKyaErrors = {
   503: Error;
 };
 
-export type PostApiV1AdminAgentsByIdKyaError =
-  PostApiV1AdminAgentsByIdKyaErrors[keyof PostApiV1AdminAgentsByIdKyaErrors];
+export type KyaSetLevelError = KyaSetLevelErrors[keyof KyaSetLevelErrors];
 
-export type PostApiV1AdminAgentsByIdKyaResponses = {
+export type KyaSetLevelResponses = {
   /**
    * Sets an agent's KYA level
    */
@@ -2524,10 +2518,9 @@ export type PostApiV1AdminAgentsByIdKyaResponses = {
   };
 };
 
-export type PostApiV1AdminAgentsByIdKyaResponse =
-  PostApiV1AdminAgentsByIdKyaResponses[keyof PostApiV1AdminAgentsByIdKyaResponses];
+export type KyaSetLevelResponse = KyaSetLevelResponses[keyof KyaSetLevelResponses];
 
-export type PostApiDeveloperAccessData = {
+export type DevelopersRequestAccessData = {
   body: {
     email: string;
     name?: string;
@@ -2544,7 +2537,7 @@ export type PostApiDeveloperAccessData = {
   url: "/api/developer/access";
 };
 
-export type PostApiDeveloperAccessErrors = {
+export type DevelopersRequestAccessErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -2583,9 +2576,9 @@ export type PostApiDeveloperAccessErrors = {
   503: Error;
 };
 
-export type PostApiDeveloperAccessError = PostApiDeveloperAccessErrors[keyof PostApiDeveloperAccessErrors];
+export type DevelopersRequestAccessError = DevelopersRequestAccessErrors[keyof DevelopersRequestAccessErrors];
 
-export type PostApiDeveloperAccessResponses = {
+export type DevelopersRequestAccessResponses = {
   /**
    * Sends a verification token by mail
    */
@@ -2597,9 +2590,9 @@ export type PostApiDeveloperAccessResponses = {
   };
 };
 
-export type PostApiDeveloperAccessResponse = PostApiDeveloperAccessResponses[keyof PostApiDeveloperAccessResponses];
+export type DevelopersRequestAccessResponse = DevelopersRequestAccessResponses[keyof DevelopersRequestAccessResponses];
 
-export type PostApiDeveloperVerifyData = {
+export type DevelopersVerifyData = {
   body: {
     token: string;
   };
@@ -2614,7 +2607,7 @@ export type PostApiDeveloperVerifyData = {
   url: "/api/developer/verify";
 };
 
-export type PostApiDeveloperVerifyErrors = {
+export type DevelopersVerifyErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -2681,9 +2674,9 @@ export type PostApiDeveloperVerifyErrors = {
   503: Error;
 };
 
-export type PostApiDeveloperVerifyError = PostApiDeveloperVerifyErrors[keyof PostApiDeveloperVerifyErrors];
+export type DevelopersVerifyError = DevelopersVerifyErrors[keyof DevelopersVerifyErrors];
 
-export type PostApiDeveloperVerifyResponses = {
+export type DevelopersVerifyResponses = {
   /**
    * Verifies the caller's mail address: KYA level 1
    */
@@ -2696,16 +2689,16 @@ export type PostApiDeveloperVerifyResponses = {
   };
 };
 
-export type PostApiDeveloperVerifyResponse = PostApiDeveloperVerifyResponses[keyof PostApiDeveloperVerifyResponses];
+export type DevelopersVerifyResponse = DevelopersVerifyResponses[keyof DevelopersVerifyResponses];
 
-export type GetApiV1AgentsFeeTierData = {
+export type FeesReadTierData = {
   body?: never;
   path?: never;
   query?: never;
   url: "/api/v1/agents/fee-tier";
 };
 
-export type GetApiV1AgentsFeeTierErrors = {
+export type FeesReadTierErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -2750,9 +2743,9 @@ export type GetApiV1AgentsFeeTierErrors = {
   503: Error;
 };
 
-export type GetApiV1AgentsFeeTierError = GetApiV1AgentsFeeTierErrors[keyof GetApiV1AgentsFeeTierErrors];
+export type FeesReadTierError = FeesReadTierErrors[keyof FeesReadTierErrors];
 
-export type GetApiV1AgentsFeeTierResponses = {
+export type FeesReadTierResponses = {
   /**
    * The caller's volume tier
    */
@@ -2801,9 +2794,9 @@ export type GetApiV1AgentsFeeTierResponses = {
   };
 };
 
-export type GetApiV1AgentsFeeTierResponse = GetApiV1AgentsFeeTierResponses[keyof GetApiV1AgentsFeeTierResponses];
+export type FeesReadTierResponse = FeesReadTierResponses[keyof FeesReadTierResponses];
 
-export type GetApiV1AgentsRebatesData = {
+export type RebatesListData = {
   body?: never;
   path?: never;
   query?: {
@@ -2819,7 +2812,7 @@ export type GetApiV1AgentsRebatesData = {
   url: "/api/v1/agents/rebates";
 };
 
-export type GetApiV1AgentsRebatesErrors = {
+export type RebatesListErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -2862,9 +2855,9 @@ export type GetApiV1AgentsRebatesErrors = {
   503: Error;
 };
 
-export type GetApiV1AgentsRebatesError = GetApiV1AgentsRebatesErrors[keyof GetApiV1AgentsRebatesErrors];
+export type RebatesListError = RebatesListErrors[keyof RebatesListErrors];
 
-export type GetApiV1AgentsRebatesResponses = {
+export type RebatesListResponses = {
   /**
    * Lists the caller's rebate statements, newest first
    */
@@ -2878,9 +2871,9 @@ export type GetApiV1AgentsRebatesResponses = {
   };
 };
 
-export type GetApiV1AgentsRebatesResponse = GetApiV1AgentsRebatesResponses[keyof GetApiV1AgentsRebatesResponses];
+export type RebatesListResponse = RebatesListResponses[keyof RebatesListResponses];
 
-export type GetApiV1AgentsRebatesByStatementIdSettlementsData = {
+export type RebatesListSettlementsData = {
   body?: never;
   path: {
     statementId: string;
@@ -2898,7 +2891,7 @@ export type GetApiV1AgentsRebatesByStatementIdSettlementsData = {
   url: "/api/v1/agents/rebates/{statementId}/settlements";
 };
 
-export type GetApiV1AgentsRebatesByStatementIdSettlementsErrors = {
+export type RebatesListSettlementsErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -2945,10 +2938,9 @@ export type GetApiV1AgentsRebatesByStatementIdSettlementsErrors = {
   503: Error;
 };
 
-export type GetApiV1AgentsRebatesByStatementIdSettlementsError =
-  GetApiV1AgentsRebatesByStatementIdSettlementsErrors[keyof GetApiV1AgentsRebatesByStatementIdSettlementsErrors];
+export type RebatesListSettlementsError = RebatesListSettlementsErrors[keyof RebatesListSettlementsErrors];
 
-export type GetApiV1AgentsRebatesByStatementIdSettlementsResponses = {
+export type RebatesListSettlementsResponses = {
   /**
    * Lists the settlements that a rebate statement counts, oldest first
    */
@@ -2962,17 +2954,16 @@ export type GetApiV1AgentsRebatesByStatementIdSettlementsResponses = {
   };
 };
 
-export type GetApiV1AgentsRebatesByStatementIdSettlementsResponse =
-  GetApiV1AgentsRebatesByStatementIdSettlementsResponses[keyof GetApiV1AgentsRebatesByStatementIdSettlementsResponses];
+export type RebatesListSettlementsResponse = RebatesListSettlementsResponses[keyof RebatesListSettlementsResponses];
 
-export type GetApiV1CategoriesData = {
+export type CategoriesListData = {
   body?: never;
   path?: never;
   query?: never;
   url: "/api/v1/categories";
 };
 
-export type GetApiV1CategoriesErrors = {
+export type CategoriesListErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -2991,9 +2982,9 @@ export type GetApiV1CategoriesErrors = {
   503: Error;
 };
 
-export type GetApiV1CategoriesError = GetApiV1CategoriesErrors[keyof GetApiV1CategoriesErrors];
+export type CategoriesListError = CategoriesListErrors[keyof CategoriesListErrors];
 
-export type GetApiV1CategoriesResponses = {
+export type CategoriesListResponses = {
   /**
    * The taxonomy of services
    */
@@ -3021,9 +3012,9 @@ export type GetApiV1CategoriesResponses = {
   };
 };
 
-export type GetApiV1CategoriesResponse = GetApiV1CategoriesResponses[keyof GetApiV1CategoriesResponses];
+export type CategoriesListResponse = CategoriesListResponses[keyof CategoriesListResponses];
 
-export type GetApiV1ServicesData = {
+export type ListingsListData = {
   body?: never;
   path?: never;
   query?: {
@@ -3113,7 +3104,7 @@ export type GetApiV1ServicesData = {
   url: "/api/v1/services";
 };
 
-export type GetApiV1ServicesErrors = {
+export type ListingsListErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -3160,9 +3151,9 @@ export type GetApiV1ServicesErrors = {
   503: Error;
 };
 
-export type GetApiV1ServicesError = GetApiV1ServicesErrors[keyof GetApiV1ServicesErrors];
+export type ListingsListError = ListingsListErrors[keyof ListingsListErrors];
 
-export type GetApiV1ServicesResponses = {
+export type ListingsListResponses = {
   /**
    * Lists services, or searches them with `q`
    */
@@ -3176,9 +3167,9 @@ export type GetApiV1ServicesResponses = {
   };
 };
 
-export type GetApiV1ServicesResponse = GetApiV1ServicesResponses[keyof GetApiV1ServicesResponses];
+export type ListingsListResponse = ListingsListResponses[keyof ListingsListResponses];
 
-export type PostApiV1ServicesData = {
+export type ListingsCreateData = {
   body: {
     title: string;
     description: string;
@@ -3252,7 +3243,7 @@ export type PostApiV1ServicesData = {
   url: "/api/v1/services";
 };
 
-export type PostApiV1ServicesErrors = {
+export type ListingsCreateErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -3311,9 +3302,9 @@ export type PostApiV1ServicesErrors = {
   503: Error;
 };
 
-export type PostApiV1ServicesError = PostApiV1ServicesErrors[keyof PostApiV1ServicesErrors];
+export type ListingsCreateError = ListingsCreateErrors[keyof ListingsCreateErrors];
 
-export type PostApiV1ServicesResponses = {
+export type ListingsCreateResponses = {
   /**
    * Lists a service
    */
@@ -3327,9 +3318,9 @@ export type PostApiV1ServicesResponses = {
   };
 };
 
-export type PostApiV1ServicesResponse = PostApiV1ServicesResponses[keyof PostApiV1ServicesResponses];
+export type ListingsCreateResponse = ListingsCreateResponses[keyof ListingsCreateResponses];
 
-export type DeleteApiV1ServicesByIdData = {
+export type ListingsArchiveData = {
   body?: never;
   headers?: {
     /**
@@ -3344,7 +3335,7 @@ export type DeleteApiV1ServicesByIdData = {
   url: "/api/v1/services/{id}";
 };
 
-export type DeleteApiV1ServicesByIdErrors = {
+export type ListingsArchiveErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -3413,9 +3404,9 @@ export type DeleteApiV1ServicesByIdErrors = {
   503: Error;
 };
 
-export type DeleteApiV1ServicesByIdError = DeleteApiV1ServicesByIdErrors[keyof DeleteApiV1ServicesByIdErrors];
+export type ListingsArchiveError = ListingsArchiveErrors[keyof ListingsArchiveErrors];
 
-export type DeleteApiV1ServicesByIdResponses = {
+export type ListingsArchiveResponses = {
   /**
    * Archives a service of the caller permanently
    */
@@ -3425,9 +3416,9 @@ export type DeleteApiV1ServicesByIdResponses = {
   };
 };
 
-export type DeleteApiV1ServicesByIdResponse = DeleteApiV1ServicesByIdResponses[keyof DeleteApiV1ServicesByIdResponses];
+export type ListingsArchiveResponse = ListingsArchiveResponses[keyof ListingsArchiveResponses];
 
-export type GetApiV1ServicesByIdData = {
+export type ListingsReadData = {
   body?: never;
   path: {
     id: string;
@@ -3436,7 +3427,7 @@ export type GetApiV1ServicesByIdData = {
   url: "/api/v1/services/{id}";
 };
 
-export type GetApiV1ServicesByIdErrors = {
+export type ListingsReadErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -3483,9 +3474,9 @@ export type GetApiV1ServicesByIdErrors = {
   503: Error;
 };
 
-export type GetApiV1ServicesByIdError = GetApiV1ServicesByIdErrors[keyof GetApiV1ServicesByIdErrors];
+export type ListingsReadError = ListingsReadErrors[keyof ListingsReadErrors];
 
-export type GetApiV1ServicesByIdResponses = {
+export type ListingsReadResponses = {
   /**
    * Reads a service of any status
    */
@@ -3495,9 +3486,9 @@ export type GetApiV1ServicesByIdResponses = {
   };
 };
 
-export type GetApiV1ServicesByIdResponse = GetApiV1ServicesByIdResponses[keyof GetApiV1ServicesByIdResponses];
+export type ListingsReadResponse = ListingsReadResponses[keyof ListingsReadResponses];
 
-export type PatchApiV1ServicesByIdData = {
+export type ListingsUpdateData = {
   body: {
     title?: string;
     description?: string;
@@ -3574,7 +3565,7 @@ export type PatchApiV1ServicesByIdData = {
   url: "/api/v1/services/{id}";
 };
 
-export type PatchApiV1ServicesByIdErrors = {
+export type ListingsUpdateErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -3643,9 +3634,9 @@ export type PatchApiV1ServicesByIdErrors = {
   503: Error;
 };
 
-export type PatchApiV1ServicesByIdError = PatchApiV1ServicesByIdErrors[keyof PatchApiV1ServicesByIdErrors];
+export type ListingsUpdateError = ListingsUpdateErrors[keyof ListingsUpdateErrors];
 
-export type PatchApiV1ServicesByIdResponses = {
+export type ListingsUpdateResponses = {
   /**
    * Changes a service of the caller
    */
@@ -3659,9 +3650,9 @@ export type PatchApiV1ServicesByIdResponses = {
   };
 };
 
-export type PatchApiV1ServicesByIdResponse = PatchApiV1ServicesByIdResponses[keyof PatchApiV1ServicesByIdResponses];
+export type ListingsUpdateResponse = ListingsUpdateResponses[keyof ListingsUpdateResponses];
 
-export type PostApiV1DiscoverData = {
+export type ListingsDiscoverData = {
   body: {
     /**
      * What to find, in English
@@ -3691,7 +3682,7 @@ export type PostApiV1DiscoverData = {
   url: "/api/v1/discover";
 };
 
-export type PostApiV1DiscoverErrors = {
+export type ListingsDiscoverErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -3748,18 +3739,18 @@ export type PostApiV1DiscoverErrors = {
   503: Error;
 };
 
-export type PostApiV1DiscoverError = PostApiV1DiscoverErrors[keyof PostApiV1DiscoverErrors];
+export type ListingsDiscoverError = ListingsDiscoverErrors[keyof ListingsDiscoverErrors];
 
-export type PostApiV1DiscoverResponses = {
+export type ListingsDiscoverResponses = {
   /**
    * Finds active services by meaning, best first
    */
   200: Array<DiscoverResult>;
 };
 
-export type PostApiV1DiscoverResponse = PostApiV1DiscoverResponses[keyof PostApiV1DiscoverResponses];
+export type ListingsDiscoverResponse = ListingsDiscoverResponses[keyof ListingsDiscoverResponses];
 
-export type PostApiV1CheckoutData = {
+export type CheckoutCreateData = {
   body: {
     serviceId: string;
     quantity?: number;
@@ -3811,7 +3802,7 @@ export type PostApiV1CheckoutData = {
   url: "/api/v1/checkout";
 };
 
-export type PostApiV1CheckoutErrors = {
+export type CheckoutCreateErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -3906,9 +3897,9 @@ export type PostApiV1CheckoutErrors = {
   503: Error;
 };
 
-export type PostApiV1CheckoutError = PostApiV1CheckoutErrors[keyof PostApiV1CheckoutErrors];
+export type CheckoutCreateError = CheckoutCreateErrors[keyof CheckoutCreateErrors];
 
-export type PostApiV1CheckoutResponses = {
+export type CheckoutCreateResponses = {
   /**
    * Checks out a service: creates a transaction and the terms of its escrow
    */
@@ -3972,9 +3963,9 @@ export type PostApiV1CheckoutResponses = {
   };
 };
 
-export type PostApiV1CheckoutResponse = PostApiV1CheckoutResponses[keyof PostApiV1CheckoutResponses];
+export type CheckoutCreateResponse = CheckoutCreateResponses[keyof CheckoutCreateResponses];
 
-export type GetApiV1TransactionsData = {
+export type TransactionsListData = {
   body?: never;
   path?: never;
   query?: {
@@ -4003,7 +3994,7 @@ export type GetApiV1TransactionsData = {
   url: "/api/v1/transactions";
 };
 
-export type GetApiV1TransactionsErrors = {
+export type TransactionsListErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -4048,9 +4039,9 @@ export type GetApiV1TransactionsErrors = {
   503: Error;
 };
 
-export type GetApiV1TransactionsError = GetApiV1TransactionsErrors[keyof GetApiV1TransactionsErrors];
+export type TransactionsListError = TransactionsListErrors[keyof TransactionsListErrors];
 
-export type GetApiV1TransactionsResponses = {
+export type TransactionsListResponses = {
   /**
    * Lists the caller's transactions, newest first
    */
@@ -4064,9 +4055,9 @@ export type GetApiV1TransactionsResponses = {
   };
 };
 
-export type GetApiV1TransactionsResponse = GetApiV1TransactionsResponses[keyof GetApiV1TransactionsResponses];
+export type TransactionsListResponse = TransactionsListResponses[keyof TransactionsListResponses];
 
-export type GetApiV1TransactionsByIdData = {
+export type TransactionsReadData = {
   body?: never;
   path: {
     id: string;
@@ -4080,7 +4071,7 @@ export type GetApiV1TransactionsByIdData = {
   url: "/api/v1/transactions/{id}";
 };
 
-export type GetApiV1TransactionsByIdErrors = {
+export type TransactionsReadErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -4131,9 +4122,9 @@ export type GetApiV1TransactionsByIdErrors = {
   503: Error;
 };
 
-export type GetApiV1TransactionsByIdError = GetApiV1TransactionsByIdErrors[keyof GetApiV1TransactionsByIdErrors];
+export type TransactionsReadError = TransactionsReadErrors[keyof TransactionsReadErrors];
 
-export type GetApiV1TransactionsByIdResponses = {
+export type TransactionsReadResponses = {
   /**
    * Reads a transaction and what the caller may do next
    */
@@ -4143,10 +4134,9 @@ export type GetApiV1TransactionsByIdResponses = {
   };
 };
 
-export type GetApiV1TransactionsByIdResponse =
-  GetApiV1TransactionsByIdResponses[keyof GetApiV1TransactionsByIdResponses];
+export type TransactionsReadResponse = TransactionsReadResponses[keyof TransactionsReadResponses];
 
-export type GetApiV1TransactionsByIdCriteriaData = {
+export type TransactionsReadCriteriaData = {
   body?: never;
   path: {
     id: string;
@@ -4155,7 +4145,7 @@ export type GetApiV1TransactionsByIdCriteriaData = {
   url: "/api/v1/transactions/{id}/criteria";
 };
 
-export type GetApiV1TransactionsByIdCriteriaErrors = {
+export type TransactionsReadCriteriaErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -4208,10 +4198,9 @@ export type GetApiV1TransactionsByIdCriteriaErrors = {
   503: Error;
 };
 
-export type GetApiV1TransactionsByIdCriteriaError =
-  GetApiV1TransactionsByIdCriteriaErrors[keyof GetApiV1TransactionsByIdCriteriaErrors];
+export type TransactionsReadCriteriaError = TransactionsReadCriteriaErrors[keyof TransactionsReadCriteriaErrors];
 
-export type GetApiV1TransactionsByIdCriteriaResponses = {
+export type TransactionsReadCriteriaResponses = {
   /**
    * Reads the criteria document that the escrow's hash commits to
    */
@@ -4227,10 +4216,10 @@ export type GetApiV1TransactionsByIdCriteriaResponses = {
   };
 };
 
-export type GetApiV1TransactionsByIdCriteriaResponse =
-  GetApiV1TransactionsByIdCriteriaResponses[keyof GetApiV1TransactionsByIdCriteriaResponses];
+export type TransactionsReadCriteriaResponse =
+  TransactionsReadCriteriaResponses[keyof TransactionsReadCriteriaResponses];
 
-export type PostApiV1TransactionsByIdFundData = {
+export type TransactionsFundData = {
   body: {
     txHash: string;
   };
@@ -4247,7 +4236,7 @@ export type PostApiV1TransactionsByIdFundData = {
   url: "/api/v1/transactions/{id}/fund";
 };
 
-export type PostApiV1TransactionsByIdFundErrors = {
+export type TransactionsFundErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -4334,10 +4323,9 @@ export type PostApiV1TransactionsByIdFundErrors = {
   503: Error;
 };
 
-export type PostApiV1TransactionsByIdFundError =
-  PostApiV1TransactionsByIdFundErrors[keyof PostApiV1TransactionsByIdFundErrors];
+export type TransactionsFundError = TransactionsFundErrors[keyof TransactionsFundErrors];
 
-export type PostApiV1TransactionsByIdFundResponses = {
+export type TransactionsFundResponses = {
   /**
    * Verifies the funding by its transaction hash
    */
@@ -4354,10 +4342,9 @@ export type PostApiV1TransactionsByIdFundResponses = {
   };
 };
 
-export type PostApiV1TransactionsByIdFundResponse =
-  PostApiV1TransactionsByIdFundResponses[keyof PostApiV1TransactionsByIdFundResponses];
+export type TransactionsFundResponse = TransactionsFundResponses[keyof TransactionsFundResponses];
 
-export type PostApiV1TransactionsByIdDeliverData = {
+export type TransactionsDeliverData = {
   body: {
     responsePayload: {
       [key: string]: unknown;
@@ -4377,7 +4364,7 @@ export type PostApiV1TransactionsByIdDeliverData = {
   url: "/api/v1/transactions/{id}/deliver";
 };
 
-export type PostApiV1TransactionsByIdDeliverErrors = {
+export type TransactionsDeliverErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -4454,10 +4441,9 @@ export type PostApiV1TransactionsByIdDeliverErrors = {
   503: Error;
 };
 
-export type PostApiV1TransactionsByIdDeliverError =
-  PostApiV1TransactionsByIdDeliverErrors[keyof PostApiV1TransactionsByIdDeliverErrors];
+export type TransactionsDeliverError = TransactionsDeliverErrors[keyof TransactionsDeliverErrors];
 
-export type PostApiV1TransactionsByIdDeliverResponses = {
+export type TransactionsDeliverResponses = {
   /**
    * Submits the result of a job
    */
@@ -4474,10 +4460,9 @@ export type PostApiV1TransactionsByIdDeliverResponses = {
   };
 };
 
-export type PostApiV1TransactionsByIdDeliverResponse =
-  PostApiV1TransactionsByIdDeliverResponses[keyof PostApiV1TransactionsByIdDeliverResponses];
+export type TransactionsDeliverResponse = TransactionsDeliverResponses[keyof TransactionsDeliverResponses];
 
-export type PostApiV1TransactionsByIdConfirmData = {
+export type TransactionsConfirmData = {
   body?: {
     [key: string]: never;
   };
@@ -4494,7 +4479,7 @@ export type PostApiV1TransactionsByIdConfirmData = {
   url: "/api/v1/transactions/{id}/confirm";
 };
 
-export type PostApiV1TransactionsByIdConfirmErrors = {
+export type TransactionsConfirmErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -4567,10 +4552,9 @@ export type PostApiV1TransactionsByIdConfirmErrors = {
   503: Error;
 };
 
-export type PostApiV1TransactionsByIdConfirmError =
-  PostApiV1TransactionsByIdConfirmErrors[keyof PostApiV1TransactionsByIdConfirmErrors];
+export type TransactionsConfirmError = TransactionsConfirmErrors[keyof TransactionsConfirmErrors];
 
-export type PostApiV1TransactionsByIdConfirmResponses = {
+export type TransactionsConfirmResponses = {
   /**
    * Confirms that the buyer accepted on chain
    */
@@ -4580,10 +4564,9 @@ export type PostApiV1TransactionsByIdConfirmResponses = {
   };
 };
 
-export type PostApiV1TransactionsByIdConfirmResponse =
-  PostApiV1TransactionsByIdConfirmResponses[keyof PostApiV1TransactionsByIdConfirmResponses];
+export type TransactionsConfirmResponse = TransactionsConfirmResponses[keyof TransactionsConfirmResponses];
 
-export type GetApiV1TransactionsByIdClaimAbandonedData = {
+export type TransactionsClaimAbandonedData = {
   body?: never;
   path: {
     id: string;
@@ -4592,7 +4575,7 @@ export type GetApiV1TransactionsByIdClaimAbandonedData = {
   url: "/api/v1/transactions/{id}/claimAbandoned";
 };
 
-export type GetApiV1TransactionsByIdClaimAbandonedErrors = {
+export type TransactionsClaimAbandonedErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -4647,10 +4630,9 @@ export type GetApiV1TransactionsByIdClaimAbandonedErrors = {
   503: Error;
 };
 
-export type GetApiV1TransactionsByIdClaimAbandonedError =
-  GetApiV1TransactionsByIdClaimAbandonedErrors[keyof GetApiV1TransactionsByIdClaimAbandonedErrors];
+export type TransactionsClaimAbandonedError = TransactionsClaimAbandonedErrors[keyof TransactionsClaimAbandonedErrors];
 
-export type GetApiV1TransactionsByIdClaimAbandonedResponses = {
+export type TransactionsClaimAbandonedResponses = {
   /**
    * Returns the call with which the buyer reclaims the deposit of an undelivered job
    */
@@ -4678,10 +4660,10 @@ export type GetApiV1TransactionsByIdClaimAbandonedResponses = {
   };
 };
 
-export type GetApiV1TransactionsByIdClaimAbandonedResponse =
-  GetApiV1TransactionsByIdClaimAbandonedResponses[keyof GetApiV1TransactionsByIdClaimAbandonedResponses];
+export type TransactionsClaimAbandonedResponse =
+  TransactionsClaimAbandonedResponses[keyof TransactionsClaimAbandonedResponses];
 
-export type GetApiV1TransactionsByIdFinalizeData = {
+export type TransactionsFinalizeData = {
   body?: never;
   path: {
     id: string;
@@ -4690,7 +4672,7 @@ export type GetApiV1TransactionsByIdFinalizeData = {
   url: "/api/v1/transactions/{id}/finalize";
 };
 
-export type GetApiV1TransactionsByIdFinalizeErrors = {
+export type TransactionsFinalizeErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -4741,10 +4723,9 @@ export type GetApiV1TransactionsByIdFinalizeErrors = {
   503: Error;
 };
 
-export type GetApiV1TransactionsByIdFinalizeError =
-  GetApiV1TransactionsByIdFinalizeErrors[keyof GetApiV1TransactionsByIdFinalizeErrors];
+export type TransactionsFinalizeError = TransactionsFinalizeErrors[keyof TransactionsFinalizeErrors];
 
-export type GetApiV1TransactionsByIdFinalizeResponses = {
+export type TransactionsFinalizeResponses = {
   /**
    * Returns the call that releases the funds after the dispute window
    */
@@ -4772,10 +4753,9 @@ export type GetApiV1TransactionsByIdFinalizeResponses = {
   };
 };
 
-export type GetApiV1TransactionsByIdFinalizeResponse =
-  GetApiV1TransactionsByIdFinalizeResponses[keyof GetApiV1TransactionsByIdFinalizeResponses];
+export type TransactionsFinalizeResponse = TransactionsFinalizeResponses[keyof TransactionsFinalizeResponses];
 
-export type GetApiV1JobsData = {
+export type JobsListData = {
   body?: never;
   path?: never;
   query?: {
@@ -4793,7 +4773,7 @@ export type GetApiV1JobsData = {
   url: "/api/v1/jobs";
 };
 
-export type GetApiV1JobsErrors = {
+export type JobsListErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -4838,9 +4818,9 @@ export type GetApiV1JobsErrors = {
   503: Error;
 };
 
-export type GetApiV1JobsError = GetApiV1JobsErrors[keyof GetApiV1JobsErrors];
+export type JobsListError = JobsListErrors[keyof JobsListErrors];
 
-export type GetApiV1JobsResponses = {
+export type JobsListResponses = {
   /**
    * Lists the caller's jobs as a seller, newest first
    */
@@ -4854,9 +4834,9 @@ export type GetApiV1JobsResponses = {
   };
 };
 
-export type GetApiV1JobsResponse = GetApiV1JobsResponses[keyof GetApiV1JobsResponses];
+export type JobsListResponse = JobsListResponses[keyof JobsListResponses];
 
-export type PostApiV1TransactionsByIdCheckData = {
+export type TransactionsCheckData = {
   body?: {
     /**
      * Only from the seller before the delivery. By default the payload that was handed over
@@ -4872,7 +4852,7 @@ export type PostApiV1TransactionsByIdCheckData = {
   url: "/api/v1/transactions/{id}/check";
 };
 
-export type PostApiV1TransactionsByIdCheckErrors = {
+export type TransactionsCheckErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -4943,10 +4923,9 @@ export type PostApiV1TransactionsByIdCheckErrors = {
   503: Error;
 };
 
-export type PostApiV1TransactionsByIdCheckError =
-  PostApiV1TransactionsByIdCheckErrors[keyof PostApiV1TransactionsByIdCheckErrors];
+export type TransactionsCheckError = TransactionsCheckErrors[keyof TransactionsCheckErrors];
 
-export type PostApiV1TransactionsByIdCheckResponses = {
+export type TransactionsCheckResponses = {
   /**
    * Checks a payload against the criteria before money moves
    */
@@ -4967,10 +4946,9 @@ export type PostApiV1TransactionsByIdCheckResponses = {
   };
 };
 
-export type PostApiV1TransactionsByIdCheckResponse =
-  PostApiV1TransactionsByIdCheckResponses[keyof PostApiV1TransactionsByIdCheckResponses];
+export type TransactionsCheckResponse = TransactionsCheckResponses[keyof TransactionsCheckResponses];
 
-export type PostApiV1DisputesData = {
+export type DisputesCreateData = {
   body: {
     transactionId: string;
     reason: string;
@@ -4997,7 +4975,7 @@ export type PostApiV1DisputesData = {
   url: "/api/v1/disputes";
 };
 
-export type PostApiV1DisputesErrors = {
+export type DisputesCreateErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -5078,9 +5056,9 @@ export type PostApiV1DisputesErrors = {
   503: Error;
 };
 
-export type PostApiV1DisputesError = PostApiV1DisputesErrors[keyof PostApiV1DisputesErrors];
+export type DisputesCreateError = DisputesCreateErrors[keyof DisputesCreateErrors];
 
-export type PostApiV1DisputesResponses = {
+export type DisputesCreateResponses = {
   /**
    * Says what is wrong with a delivery that the buyer has disputed on chain
    */
@@ -5090,9 +5068,9 @@ export type PostApiV1DisputesResponses = {
   };
 };
 
-export type PostApiV1DisputesResponse = PostApiV1DisputesResponses[keyof PostApiV1DisputesResponses];
+export type DisputesCreateResponse = DisputesCreateResponses[keyof DisputesCreateResponses];
 
-export type GetApiV1DisputesByDisputeIdData = {
+export type DisputesReadData = {
   body?: never;
   path: {
     disputeId: string;
@@ -5101,7 +5079,7 @@ export type GetApiV1DisputesByDisputeIdData = {
   url: "/api/v1/disputes/{disputeId}";
 };
 
-export type GetApiV1DisputesByDisputeIdErrors = {
+export type DisputesReadErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -5152,10 +5130,9 @@ export type GetApiV1DisputesByDisputeIdErrors = {
   503: Error;
 };
 
-export type GetApiV1DisputesByDisputeIdError =
-  GetApiV1DisputesByDisputeIdErrors[keyof GetApiV1DisputesByDisputeIdErrors];
+export type DisputesReadError = DisputesReadErrors[keyof DisputesReadErrors];
 
-export type GetApiV1DisputesByDisputeIdResponses = {
+export type DisputesReadResponses = {
   /**
    * Reads a dispute
    */
@@ -5165,10 +5142,9 @@ export type GetApiV1DisputesByDisputeIdResponses = {
   };
 };
 
-export type GetApiV1DisputesByDisputeIdResponse =
-  GetApiV1DisputesByDisputeIdResponses[keyof GetApiV1DisputesByDisputeIdResponses];
+export type DisputesReadResponse = DisputesReadResponses[keyof DisputesReadResponses];
 
-export type GetApiV1DisputesByDisputeIdRulingData = {
+export type DisputesReadRulingData = {
   body?: never;
   path: {
     disputeId: string;
@@ -5177,7 +5153,7 @@ export type GetApiV1DisputesByDisputeIdRulingData = {
   url: "/api/v1/disputes/{disputeId}/ruling";
 };
 
-export type GetApiV1DisputesByDisputeIdRulingErrors = {
+export type DisputesReadRulingErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -5230,10 +5206,9 @@ export type GetApiV1DisputesByDisputeIdRulingErrors = {
   503: Error;
 };
 
-export type GetApiV1DisputesByDisputeIdRulingError =
-  GetApiV1DisputesByDisputeIdRulingErrors[keyof GetApiV1DisputesByDisputeIdRulingErrors];
+export type DisputesReadRulingError = DisputesReadRulingErrors[keyof DisputesReadRulingErrors];
 
-export type GetApiV1DisputesByDisputeIdRulingResponses = {
+export type DisputesReadRulingResponses = {
   /**
    * Reads the ruling document
    */
@@ -5259,10 +5234,9 @@ export type GetApiV1DisputesByDisputeIdRulingResponses = {
   };
 };
 
-export type GetApiV1DisputesByDisputeIdRulingResponse =
-  GetApiV1DisputesByDisputeIdRulingResponses[keyof GetApiV1DisputesByDisputeIdRulingResponses];
+export type DisputesReadRulingResponse = DisputesReadRulingResponses[keyof DisputesReadRulingResponses];
 
-export type PostApiV1DisputesByDisputeIdEvidenceData = {
+export type DisputesSubmitEvidenceData = {
   body: {
     type?: "delivery_proof" | "specification" | "communication" | "screenshot" | "other";
     description?: string;
@@ -5291,7 +5265,7 @@ export type PostApiV1DisputesByDisputeIdEvidenceData = {
   url: "/api/v1/disputes/{disputeId}/evidence";
 };
 
-export type PostApiV1DisputesByDisputeIdEvidenceErrors = {
+export type DisputesSubmitEvidenceErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -5366,10 +5340,9 @@ export type PostApiV1DisputesByDisputeIdEvidenceErrors = {
   503: Error;
 };
 
-export type PostApiV1DisputesByDisputeIdEvidenceError =
-  PostApiV1DisputesByDisputeIdEvidenceErrors[keyof PostApiV1DisputesByDisputeIdEvidenceErrors];
+export type DisputesSubmitEvidenceError = DisputesSubmitEvidenceErrors[keyof DisputesSubmitEvidenceErrors];
 
-export type PostApiV1DisputesByDisputeIdEvidenceResponses = {
+export type DisputesSubmitEvidenceResponses = {
   /**
    * Submits evidence, or marks a party's evidence as complete
    */
@@ -5379,10 +5352,9 @@ export type PostApiV1DisputesByDisputeIdEvidenceResponses = {
   };
 };
 
-export type PostApiV1DisputesByDisputeIdEvidenceResponse =
-  PostApiV1DisputesByDisputeIdEvidenceResponses[keyof PostApiV1DisputesByDisputeIdEvidenceResponses];
+export type DisputesSubmitEvidenceResponse = DisputesSubmitEvidenceResponses[keyof DisputesSubmitEvidenceResponses];
 
-export type PostApiV1TransactionsByIdDisputeEvidenceData = {
+export type TransactionsSubmitEvidenceData = {
   body: {
     type?: "delivery_proof" | "specification" | "communication" | "screenshot" | "other";
     description?: string;
@@ -5411,7 +5383,7 @@ export type PostApiV1TransactionsByIdDisputeEvidenceData = {
   url: "/api/v1/transactions/{id}/dispute/evidence";
 };
 
-export type PostApiV1TransactionsByIdDisputeEvidenceErrors = {
+export type TransactionsSubmitEvidenceErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -5486,10 +5458,9 @@ export type PostApiV1TransactionsByIdDisputeEvidenceErrors = {
   503: Error;
 };
 
-export type PostApiV1TransactionsByIdDisputeEvidenceError =
-  PostApiV1TransactionsByIdDisputeEvidenceErrors[keyof PostApiV1TransactionsByIdDisputeEvidenceErrors];
+export type TransactionsSubmitEvidenceError = TransactionsSubmitEvidenceErrors[keyof TransactionsSubmitEvidenceErrors];
 
-export type PostApiV1TransactionsByIdDisputeEvidenceResponses = {
+export type TransactionsSubmitEvidenceResponses = {
   /**
    * Submits evidence by the transaction's id
    */
@@ -5499,10 +5470,10 @@ export type PostApiV1TransactionsByIdDisputeEvidenceResponses = {
   };
 };
 
-export type PostApiV1TransactionsByIdDisputeEvidenceResponse =
-  PostApiV1TransactionsByIdDisputeEvidenceResponses[keyof PostApiV1TransactionsByIdDisputeEvidenceResponses];
+export type TransactionsSubmitEvidenceResponse =
+  TransactionsSubmitEvidenceResponses[keyof TransactionsSubmitEvidenceResponses];
 
-export type PostApiV1DisputesByDisputeIdSettlementData = {
+export type DisputesOfferSettlementData = {
   body: {
     /**
      * The seller gets the rest
@@ -5527,7 +5498,7 @@ export type PostApiV1DisputesByDisputeIdSettlementData = {
   url: "/api/v1/disputes/{disputeId}/settlement";
 };
 
-export type PostApiV1DisputesByDisputeIdSettlementErrors = {
+export type DisputesOfferSettlementErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -5598,10 +5569,9 @@ export type PostApiV1DisputesByDisputeIdSettlementErrors = {
   503: Error;
 };
 
-export type PostApiV1DisputesByDisputeIdSettlementError =
-  PostApiV1DisputesByDisputeIdSettlementErrors[keyof PostApiV1DisputesByDisputeIdSettlementErrors];
+export type DisputesOfferSettlementError = DisputesOfferSettlementErrors[keyof DisputesOfferSettlementErrors];
 
-export type PostApiV1DisputesByDisputeIdSettlementResponses = {
+export type DisputesOfferSettlementResponses = {
   /**
    * Offers to end the dispute by agreement
    */
@@ -5611,10 +5581,9 @@ export type PostApiV1DisputesByDisputeIdSettlementResponses = {
   };
 };
 
-export type PostApiV1DisputesByDisputeIdSettlementResponse =
-  PostApiV1DisputesByDisputeIdSettlementResponses[keyof PostApiV1DisputesByDisputeIdSettlementResponses];
+export type DisputesOfferSettlementResponse = DisputesOfferSettlementResponses[keyof DisputesOfferSettlementResponses];
 
-export type PostApiV1AdminDisputesByDisputeIdRulingData = {
+export type DisputesRuleData = {
   body: {
     outcome: "BuyerRefund" | "SellerPaid" | "Split";
     /**
@@ -5640,7 +5609,7 @@ export type PostApiV1AdminDisputesByDisputeIdRulingData = {
   url: "/api/v1/admin/disputes/{disputeId}/ruling";
 };
 
-export type PostApiV1AdminDisputesByDisputeIdRulingErrors = {
+export type DisputesRuleErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -5697,10 +5666,9 @@ export type PostApiV1AdminDisputesByDisputeIdRulingErrors = {
   503: Error;
 };
 
-export type PostApiV1AdminDisputesByDisputeIdRulingError =
-  PostApiV1AdminDisputesByDisputeIdRulingErrors[keyof PostApiV1AdminDisputesByDisputeIdRulingErrors];
+export type DisputesRuleError = DisputesRuleErrors[keyof DisputesRuleErrors];
 
-export type PostApiV1AdminDisputesByDisputeIdRulingResponses = {
+export type DisputesRuleResponses = {
   /**
    * Rules a dispute
    */
@@ -5710,10 +5678,9 @@ export type PostApiV1AdminDisputesByDisputeIdRulingResponses = {
   };
 };
 
-export type PostApiV1AdminDisputesByDisputeIdRulingResponse =
-  PostApiV1AdminDisputesByDisputeIdRulingResponses[keyof PostApiV1AdminDisputesByDisputeIdRulingResponses];
+export type DisputesRuleResponse = DisputesRuleResponses[keyof DisputesRuleResponses];
 
-export type GetApiV1EventsData = {
+export type EventsListData = {
   body?: never;
   path?: never;
   query?: {
@@ -5741,7 +5708,7 @@ export type GetApiV1EventsData = {
   url: "/api/v1/events";
 };
 
-export type GetApiV1EventsErrors = {
+export type EventsListErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -5784,9 +5751,9 @@ export type GetApiV1EventsErrors = {
   503: Error;
 };
 
-export type GetApiV1EventsError = GetApiV1EventsErrors[keyof GetApiV1EventsErrors];
+export type EventsListError = EventsListErrors[keyof EventsListErrors];
 
-export type GetApiV1EventsResponses = {
+export type EventsListResponses = {
   /**
    * Lists the caller's events, oldest first
    */
@@ -5800,9 +5767,9 @@ export type GetApiV1EventsResponses = {
   };
 };
 
-export type GetApiV1EventsResponse = GetApiV1EventsResponses[keyof GetApiV1EventsResponses];
+export type EventsListResponse = EventsListResponses[keyof EventsListResponses];
 
-export type GetApiV1EventsStreamData = {
+export type EventsStreamData = {
   body?: never;
   path?: never;
   query?: {
@@ -5826,7 +5793,7 @@ export type GetApiV1EventsStreamData = {
   url: "/api/v1/events/stream";
 };
 
-export type GetApiV1EventsStreamErrors = {
+export type EventsStreamErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -5871,18 +5838,18 @@ export type GetApiV1EventsStreamErrors = {
   503: Error;
 };
 
-export type GetApiV1EventsStreamError = GetApiV1EventsStreamErrors[keyof GetApiV1EventsStreamErrors];
+export type EventsStreamError = EventsStreamErrors[keyof EventsStreamErrors];
 
-export type GetApiV1EventsStreamResponses = {
+export type EventsStreamResponses = {
   /**
    * Streams the caller's events as server-sent events
    */
   200: string;
 };
 
-export type GetApiV1EventsStreamResponse = GetApiV1EventsStreamResponses[keyof GetApiV1EventsStreamResponses];
+export type EventsStreamResponse = EventsStreamResponses[keyof EventsStreamResponses];
 
-export type GetApiV1MemoryData = {
+export type MemoryListData = {
   body?: never;
   path?: never;
   query?: {
@@ -5904,7 +5871,7 @@ export type GetApiV1MemoryData = {
   url: "/api/v1/memory";
 };
 
-export type GetApiV1MemoryErrors = {
+export type MemoryListErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -5947,9 +5914,9 @@ export type GetApiV1MemoryErrors = {
   503: Error;
 };
 
-export type GetApiV1MemoryError = GetApiV1MemoryErrors[keyof GetApiV1MemoryErrors];
+export type MemoryListError = MemoryListErrors[keyof MemoryListErrors];
 
-export type GetApiV1MemoryResponses = {
+export type MemoryListResponses = {
   /**
    * Lists the memory entries of a namespace in the order of their keys
    */
@@ -5963,9 +5930,9 @@ export type GetApiV1MemoryResponses = {
   };
 };
 
-export type GetApiV1MemoryResponse = GetApiV1MemoryResponses[keyof GetApiV1MemoryResponses];
+export type MemoryListResponse = MemoryListResponses[keyof MemoryListResponses];
 
-export type PostApiV1MemoryData = {
+export type MemoryWriteData = {
   body: {
     /**
      * 1 to 256 characters. In a path it is URL-encoded, so `/` becomes `%2F`
@@ -6004,7 +5971,7 @@ export type PostApiV1MemoryData = {
   url: "/api/v1/memory";
 };
 
-export type PostApiV1MemoryErrors = {
+export type MemoryWriteErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -6073,9 +6040,9 @@ export type PostApiV1MemoryErrors = {
   503: Error;
 };
 
-export type PostApiV1MemoryError = PostApiV1MemoryErrors[keyof PostApiV1MemoryErrors];
+export type MemoryWriteError = MemoryWriteErrors[keyof MemoryWriteErrors];
 
-export type PostApiV1MemoryResponses = {
+export type MemoryWriteResponses = {
   /**
    * Writes a memory entry
    */
@@ -6092,9 +6059,9 @@ export type PostApiV1MemoryResponses = {
   };
 };
 
-export type PostApiV1MemoryResponse = PostApiV1MemoryResponses[keyof PostApiV1MemoryResponses];
+export type MemoryWriteResponse = MemoryWriteResponses[keyof MemoryWriteResponses];
 
-export type PostApiV1MemoryBatchData = {
+export type MemoryWriteBatchData = {
   body: {
     entries: Array<{
       /**
@@ -6127,7 +6094,7 @@ export type PostApiV1MemoryBatchData = {
   url: "/api/v1/memory/batch";
 };
 
-export type PostApiV1MemoryBatchErrors = {
+export type MemoryWriteBatchErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -6192,9 +6159,9 @@ export type PostApiV1MemoryBatchErrors = {
   503: Error;
 };
 
-export type PostApiV1MemoryBatchError = PostApiV1MemoryBatchErrors[keyof PostApiV1MemoryBatchErrors];
+export type MemoryWriteBatchError = MemoryWriteBatchErrors[keyof MemoryWriteBatchErrors];
 
-export type PostApiV1MemoryBatchResponses = {
+export type MemoryWriteBatchResponses = {
   /**
    * Writes up to 100 memory entries, all or none
    */
@@ -6204,9 +6171,9 @@ export type PostApiV1MemoryBatchResponses = {
   };
 };
 
-export type PostApiV1MemoryBatchResponse = PostApiV1MemoryBatchResponses[keyof PostApiV1MemoryBatchResponses];
+export type MemoryWriteBatchResponse = MemoryWriteBatchResponses[keyof MemoryWriteBatchResponses];
 
-export type GetApiV1MemoryExportData = {
+export type MemoryExportData = {
   body?: never;
   path?: never;
   query?: {
@@ -6218,7 +6185,7 @@ export type GetApiV1MemoryExportData = {
   url: "/api/v1/memory/export";
 };
 
-export type GetApiV1MemoryExportErrors = {
+export type MemoryExportErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -6261,18 +6228,18 @@ export type GetApiV1MemoryExportErrors = {
   503: Error;
 };
 
-export type GetApiV1MemoryExportError = GetApiV1MemoryExportErrors[keyof GetApiV1MemoryExportErrors];
+export type MemoryExportError = MemoryExportErrors[keyof MemoryExportErrors];
 
-export type GetApiV1MemoryExportResponses = {
+export type MemoryExportResponses = {
   /**
    * Exports the caller's memory, one entry a line
    */
   200: string;
 };
 
-export type GetApiV1MemoryExportResponse = GetApiV1MemoryExportResponses[keyof GetApiV1MemoryExportResponses];
+export type MemoryExportResponse = MemoryExportResponses[keyof MemoryExportResponses];
 
-export type PostApiV1MemoryImportData = {
+export type MemoryImportData = {
   body: {
     entries: Array<{
       /**
@@ -6318,7 +6285,7 @@ export type PostApiV1MemoryImportData = {
   url: "/api/v1/memory/import";
 };
 
-export type PostApiV1MemoryImportErrors = {
+export type MemoryImportErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -6379,9 +6346,9 @@ export type PostApiV1MemoryImportErrors = {
   503: Error;
 };
 
-export type PostApiV1MemoryImportError = PostApiV1MemoryImportErrors[keyof PostApiV1MemoryImportErrors];
+export type MemoryImportError = MemoryImportErrors[keyof MemoryImportErrors];
 
-export type PostApiV1MemoryImportResponses = {
+export type MemoryImportResponses = {
   /**
    * Imports up to 100 exported memory entries, all or none
    */
@@ -6404,9 +6371,9 @@ export type PostApiV1MemoryImportResponses = {
   };
 };
 
-export type PostApiV1MemoryImportResponse = PostApiV1MemoryImportResponses[keyof PostApiV1MemoryImportResponses];
+export type MemoryImportResponse = MemoryImportResponses[keyof MemoryImportResponses];
 
-export type DeleteApiV1MemoryByKeyData = {
+export type MemoryDeleteData = {
   body?: never;
   headers?: {
     /**
@@ -6430,7 +6397,7 @@ export type DeleteApiV1MemoryByKeyData = {
   url: "/api/v1/memory/{key}";
 };
 
-export type DeleteApiV1MemoryByKeyErrors = {
+export type MemoryDeleteErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -6501,9 +6468,9 @@ export type DeleteApiV1MemoryByKeyErrors = {
   503: Error;
 };
 
-export type DeleteApiV1MemoryByKeyError = DeleteApiV1MemoryByKeyErrors[keyof DeleteApiV1MemoryByKeyErrors];
+export type MemoryDeleteError = MemoryDeleteErrors[keyof MemoryDeleteErrors];
 
-export type DeleteApiV1MemoryByKeyResponses = {
+export type MemoryDeleteResponses = {
   /**
    * Deletes a memory entry with its history
    */
@@ -6517,9 +6484,9 @@ export type DeleteApiV1MemoryByKeyResponses = {
   };
 };
 
-export type DeleteApiV1MemoryByKeyResponse = DeleteApiV1MemoryByKeyResponses[keyof DeleteApiV1MemoryByKeyResponses];
+export type MemoryDeleteResponse = MemoryDeleteResponses[keyof MemoryDeleteResponses];
 
-export type GetApiV1MemoryByKeyData = {
+export type MemoryReadData = {
   body?: never;
   path: {
     /**
@@ -6537,7 +6504,7 @@ export type GetApiV1MemoryByKeyData = {
   url: "/api/v1/memory/{key}";
 };
 
-export type GetApiV1MemoryByKeyErrors = {
+export type MemoryReadErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -6584,9 +6551,9 @@ export type GetApiV1MemoryByKeyErrors = {
   503: Error;
 };
 
-export type GetApiV1MemoryByKeyError = GetApiV1MemoryByKeyErrors[keyof GetApiV1MemoryByKeyErrors];
+export type MemoryReadError = MemoryReadErrors[keyof MemoryReadErrors];
 
-export type GetApiV1MemoryByKeyResponses = {
+export type MemoryReadResponses = {
   /**
    * Reads a memory entry or one of its last 50 versions
    */
@@ -6596,9 +6563,9 @@ export type GetApiV1MemoryByKeyResponses = {
   };
 };
 
-export type GetApiV1MemoryByKeyResponse = GetApiV1MemoryByKeyResponses[keyof GetApiV1MemoryByKeyResponses];
+export type MemoryReadResponse = MemoryReadResponses[keyof MemoryReadResponses];
 
-export type GetApiV1MemoryByKeyHistoryData = {
+export type MemoryReadHistoryData = {
   body?: never;
   path: {
     /**
@@ -6620,7 +6587,7 @@ export type GetApiV1MemoryByKeyHistoryData = {
   url: "/api/v1/memory/{key}/history";
 };
 
-export type GetApiV1MemoryByKeyHistoryErrors = {
+export type MemoryReadHistoryErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -6667,9 +6634,9 @@ export type GetApiV1MemoryByKeyHistoryErrors = {
   503: Error;
 };
 
-export type GetApiV1MemoryByKeyHistoryError = GetApiV1MemoryByKeyHistoryErrors[keyof GetApiV1MemoryByKeyHistoryErrors];
+export type MemoryReadHistoryError = MemoryReadHistoryErrors[keyof MemoryReadHistoryErrors];
 
-export type GetApiV1MemoryByKeyHistoryResponses = {
+export type MemoryReadHistoryResponses = {
   /**
    * Lists the last 50 versions of a memory entry, newest first
    */
@@ -6683,10 +6650,9 @@ export type GetApiV1MemoryByKeyHistoryResponses = {
   };
 };
 
-export type GetApiV1MemoryByKeyHistoryResponse =
-  GetApiV1MemoryByKeyHistoryResponses[keyof GetApiV1MemoryByKeyHistoryResponses];
+export type MemoryReadHistoryResponse = MemoryReadHistoryResponses[keyof MemoryReadHistoryResponses];
 
-export type PostApiV1MemoryByKeyRenewData = {
+export type MemoryRenewData = {
   body?: {
     [key: string]: never;
   };
@@ -6712,7 +6678,7 @@ export type PostApiV1MemoryByKeyRenewData = {
   url: "/api/v1/memory/{key}/renew";
 };
 
-export type PostApiV1MemoryByKeyRenewErrors = {
+export type MemoryRenewErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -6785,9 +6751,9 @@ export type PostApiV1MemoryByKeyRenewErrors = {
   503: Error;
 };
 
-export type PostApiV1MemoryByKeyRenewError = PostApiV1MemoryByKeyRenewErrors[keyof PostApiV1MemoryByKeyRenewErrors];
+export type MemoryRenewError = MemoryRenewErrors[keyof MemoryRenewErrors];
 
-export type PostApiV1MemoryByKeyRenewResponses = {
+export type MemoryRenewResponses = {
   /**
    * Adds 90 days to the life of a memory entry
    */
@@ -6797,10 +6763,9 @@ export type PostApiV1MemoryByKeyRenewResponses = {
   };
 };
 
-export type PostApiV1MemoryByKeyRenewResponse =
-  PostApiV1MemoryByKeyRenewResponses[keyof PostApiV1MemoryByKeyRenewResponses];
+export type MemoryRenewResponse = MemoryRenewResponses[keyof MemoryRenewResponses];
 
-export type PostApiV1MemorySearchData = {
+export type MemorySearchData = {
   body: {
     query: string;
     /**
@@ -6822,7 +6787,7 @@ export type PostApiV1MemorySearchData = {
   url: "/api/v1/memory/search";
 };
 
-export type PostApiV1MemorySearchErrors = {
+export type MemorySearchErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -6877,9 +6842,9 @@ export type PostApiV1MemorySearchErrors = {
   503: Error;
 };
 
-export type PostApiV1MemorySearchError = PostApiV1MemorySearchErrors[keyof PostApiV1MemorySearchErrors];
+export type MemorySearchError = MemorySearchErrors[keyof MemorySearchErrors];
 
-export type PostApiV1MemorySearchResponses = {
+export type MemorySearchResponses = {
   /**
    * Finds memory entries by meaning and words
    */
@@ -6893,16 +6858,16 @@ export type PostApiV1MemorySearchResponses = {
   };
 };
 
-export type PostApiV1MemorySearchResponse = PostApiV1MemorySearchResponses[keyof PostApiV1MemorySearchResponses];
+export type MemorySearchResponse = MemorySearchResponses[keyof MemorySearchResponses];
 
-export type GetApiV1WebhooksSecretData = {
+export type WebhooksReadSecretData = {
   body?: never;
   path?: never;
   query?: never;
   url: "/api/v1/webhooks/secret";
 };
 
-export type GetApiV1WebhooksSecretErrors = {
+export type WebhooksReadSecretErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -6945,9 +6910,9 @@ export type GetApiV1WebhooksSecretErrors = {
   503: Error;
 };
 
-export type GetApiV1WebhooksSecretError = GetApiV1WebhooksSecretErrors[keyof GetApiV1WebhooksSecretErrors];
+export type WebhooksReadSecretError = WebhooksReadSecretErrors[keyof WebhooksReadSecretErrors];
 
-export type GetApiV1WebhooksSecretResponses = {
+export type WebhooksReadSecretResponses = {
   /**
    * Reads the secret that signs the caller's webhooks
    */
@@ -6976,9 +6941,9 @@ export type GetApiV1WebhooksSecretResponses = {
   };
 };
 
-export type GetApiV1WebhooksSecretResponse = GetApiV1WebhooksSecretResponses[keyof GetApiV1WebhooksSecretResponses];
+export type WebhooksReadSecretResponse = WebhooksReadSecretResponses[keyof WebhooksReadSecretResponses];
 
-export type PostApiV1WebhooksSecretRotateData = {
+export type WebhooksRotateSecretData = {
   body?: {
     [key: string]: never;
   };
@@ -6993,7 +6958,7 @@ export type PostApiV1WebhooksSecretRotateData = {
   url: "/api/v1/webhooks/secret/rotate";
 };
 
-export type PostApiV1WebhooksSecretRotateErrors = {
+export type WebhooksRotateSecretErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -7052,10 +7017,9 @@ export type PostApiV1WebhooksSecretRotateErrors = {
   503: Error;
 };
 
-export type PostApiV1WebhooksSecretRotateError =
-  PostApiV1WebhooksSecretRotateErrors[keyof PostApiV1WebhooksSecretRotateErrors];
+export type WebhooksRotateSecretError = WebhooksRotateSecretErrors[keyof WebhooksRotateSecretErrors];
 
-export type PostApiV1WebhooksSecretRotateResponses = {
+export type WebhooksRotateSecretResponses = {
   /**
    * Creates the next webhook secret
    */
@@ -7084,10 +7048,9 @@ export type PostApiV1WebhooksSecretRotateResponses = {
   };
 };
 
-export type PostApiV1WebhooksSecretRotateResponse =
-  PostApiV1WebhooksSecretRotateResponses[keyof PostApiV1WebhooksSecretRotateResponses];
+export type WebhooksRotateSecretResponse = WebhooksRotateSecretResponses[keyof WebhooksRotateSecretResponses];
 
-export type PostApiV1WebhooksSecretActivateData = {
+export type WebhooksActivateSecretData = {
   body?: {
     [key: string]: never;
   };
@@ -7102,7 +7065,7 @@ export type PostApiV1WebhooksSecretActivateData = {
   url: "/api/v1/webhooks/secret/activate";
 };
 
-export type PostApiV1WebhooksSecretActivateErrors = {
+export type WebhooksActivateSecretErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -7161,10 +7124,9 @@ export type PostApiV1WebhooksSecretActivateErrors = {
   503: Error;
 };
 
-export type PostApiV1WebhooksSecretActivateError =
-  PostApiV1WebhooksSecretActivateErrors[keyof PostApiV1WebhooksSecretActivateErrors];
+export type WebhooksActivateSecretError = WebhooksActivateSecretErrors[keyof WebhooksActivateSecretErrors];
 
-export type PostApiV1WebhooksSecretActivateResponses = {
+export type WebhooksActivateSecretResponses = {
   /**
    * Activates the next webhook secret
    */
@@ -7193,10 +7155,9 @@ export type PostApiV1WebhooksSecretActivateResponses = {
   };
 };
 
-export type PostApiV1WebhooksSecretActivateResponse =
-  PostApiV1WebhooksSecretActivateResponses[keyof PostApiV1WebhooksSecretActivateResponses];
+export type WebhooksActivateSecretResponse = WebhooksActivateSecretResponses[keyof WebhooksActivateSecretResponses];
 
-export type GetApiV1WebhooksDeliveriesData = {
+export type WebhooksListDeliveriesData = {
   body?: never;
   path?: never;
   query?: {
@@ -7215,7 +7176,7 @@ export type GetApiV1WebhooksDeliveriesData = {
   url: "/api/v1/webhooks/deliveries";
 };
 
-export type GetApiV1WebhooksDeliveriesErrors = {
+export type WebhooksListDeliveriesErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -7258,9 +7219,9 @@ export type GetApiV1WebhooksDeliveriesErrors = {
   503: Error;
 };
 
-export type GetApiV1WebhooksDeliveriesError = GetApiV1WebhooksDeliveriesErrors[keyof GetApiV1WebhooksDeliveriesErrors];
+export type WebhooksListDeliveriesError = WebhooksListDeliveriesErrors[keyof WebhooksListDeliveriesErrors];
 
-export type GetApiV1WebhooksDeliveriesResponses = {
+export type WebhooksListDeliveriesResponses = {
   /**
    * Lists the deliveries to the caller's addresses, newest first
    */
@@ -7274,10 +7235,9 @@ export type GetApiV1WebhooksDeliveriesResponses = {
   };
 };
 
-export type GetApiV1WebhooksDeliveriesResponse =
-  GetApiV1WebhooksDeliveriesResponses[keyof GetApiV1WebhooksDeliveriesResponses];
+export type WebhooksListDeliveriesResponse = WebhooksListDeliveriesResponses[keyof WebhooksListDeliveriesResponses];
 
-export type GetApiV1WebhooksDeliveriesByDeliveryIdData = {
+export type WebhooksReadDeliveryData = {
   body?: never;
   path: {
     deliveryId: string;
@@ -7286,7 +7246,7 @@ export type GetApiV1WebhooksDeliveriesByDeliveryIdData = {
   url: "/api/v1/webhooks/deliveries/{deliveryId}";
 };
 
-export type GetApiV1WebhooksDeliveriesByDeliveryIdErrors = {
+export type WebhooksReadDeliveryErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -7333,10 +7293,9 @@ export type GetApiV1WebhooksDeliveriesByDeliveryIdErrors = {
   503: Error;
 };
 
-export type GetApiV1WebhooksDeliveriesByDeliveryIdError =
-  GetApiV1WebhooksDeliveriesByDeliveryIdErrors[keyof GetApiV1WebhooksDeliveriesByDeliveryIdErrors];
+export type WebhooksReadDeliveryError = WebhooksReadDeliveryErrors[keyof WebhooksReadDeliveryErrors];
 
-export type GetApiV1WebhooksDeliveriesByDeliveryIdResponses = {
+export type WebhooksReadDeliveryResponses = {
   /**
    * Reads a delivery to one of the caller's addresses
    */
@@ -7346,10 +7305,9 @@ export type GetApiV1WebhooksDeliveriesByDeliveryIdResponses = {
   };
 };
 
-export type GetApiV1WebhooksDeliveriesByDeliveryIdResponse =
-  GetApiV1WebhooksDeliveriesByDeliveryIdResponses[keyof GetApiV1WebhooksDeliveriesByDeliveryIdResponses];
+export type WebhooksReadDeliveryResponse = WebhooksReadDeliveryResponses[keyof WebhooksReadDeliveryResponses];
 
-export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverData = {
+export type WebhooksRedeliverData = {
   body?: {
     [key: string]: never;
   };
@@ -7366,7 +7324,7 @@ export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverData = {
   url: "/api/v1/webhooks/deliveries/{deliveryId}/redeliver";
 };
 
-export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverErrors = {
+export type WebhooksRedeliverErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -7431,10 +7389,9 @@ export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverErrors = {
   503: Error;
 };
 
-export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverError =
-  PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverErrors[keyof PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverErrors];
+export type WebhooksRedeliverError = WebhooksRedeliverErrors[keyof WebhooksRedeliverErrors];
 
-export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverResponses = {
+export type WebhooksRedeliverResponses = {
   /**
    * Sends a delivery again
    */
@@ -7444,10 +7401,9 @@ export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverResponses = {
   };
 };
 
-export type PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverResponse =
-  PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverResponses[keyof PostApiV1WebhooksDeliveriesByDeliveryIdRedeliverResponses];
+export type WebhooksRedeliverResponse = WebhooksRedeliverResponses[keyof WebhooksRedeliverResponses];
 
-export type PostApiV1WebhooksByWebhookIdPingData = {
+export type WebhooksPingData = {
   body?: {
     [key: string]: never;
   };
@@ -7464,7 +7420,7 @@ export type PostApiV1WebhooksByWebhookIdPingData = {
   url: "/api/v1/webhooks/{webhookId}/ping";
 };
 
-export type PostApiV1WebhooksByWebhookIdPingErrors = {
+export type WebhooksPingErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -7529,10 +7485,9 @@ export type PostApiV1WebhooksByWebhookIdPingErrors = {
   503: Error;
 };
 
-export type PostApiV1WebhooksByWebhookIdPingError =
-  PostApiV1WebhooksByWebhookIdPingErrors[keyof PostApiV1WebhooksByWebhookIdPingErrors];
+export type WebhooksPingError = WebhooksPingErrors[keyof WebhooksPingErrors];
 
-export type PostApiV1WebhooksByWebhookIdPingResponses = {
+export type WebhooksPingResponses = {
   /**
    * Sends a trial to a registered webhook
    */
@@ -7542,10 +7497,9 @@ export type PostApiV1WebhooksByWebhookIdPingResponses = {
   };
 };
 
-export type PostApiV1WebhooksByWebhookIdPingResponse =
-  PostApiV1WebhooksByWebhookIdPingResponses[keyof PostApiV1WebhooksByWebhookIdPingResponses];
+export type WebhooksPingResponse = WebhooksPingResponses[keyof WebhooksPingResponses];
 
-export type PostApiV1WebhooksByWebhookIdRedeliverData = {
+export type WebhooksRedeliverMissedData = {
   body: {
     /**
      * Events that were recorded from this time on
@@ -7562,10 +7516,10 @@ export type PostApiV1WebhooksByWebhookIdRedeliverData = {
     webhookId: string;
   };
   query?: never;
-  url: "/api/v1/webhooks/{webhookId}/redeliver";
+  url: "/api/v1/webhooks/{webhookId}/redeliver-missed";
 };
 
-export type PostApiV1WebhooksByWebhookIdRedeliverErrors = {
+export type WebhooksRedeliverMissedErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -7630,10 +7584,9 @@ export type PostApiV1WebhooksByWebhookIdRedeliverErrors = {
   503: Error;
 };
 
-export type PostApiV1WebhooksByWebhookIdRedeliverError =
-  PostApiV1WebhooksByWebhookIdRedeliverErrors[keyof PostApiV1WebhooksByWebhookIdRedeliverErrors];
+export type WebhooksRedeliverMissedError = WebhooksRedeliverMissedErrors[keyof WebhooksRedeliverMissedErrors];
 
-export type PostApiV1WebhooksByWebhookIdRedeliverResponses = {
+export type WebhooksRedeliverMissedResponses = {
   /**
    * Sends again what a registered webhook has missed since a time
    */
@@ -7652,10 +7605,9 @@ export type PostApiV1WebhooksByWebhookIdRedeliverResponses = {
   };
 };
 
-export type PostApiV1WebhooksByWebhookIdRedeliverResponse =
-  PostApiV1WebhooksByWebhookIdRedeliverResponses[keyof PostApiV1WebhooksByWebhookIdRedeliverResponses];
+export type WebhooksRedeliverMissedResponse = WebhooksRedeliverMissedResponses[keyof WebhooksRedeliverMissedResponses];
 
-export type GetApiV1WebhooksData = {
+export type WebhooksListData = {
   body?: never;
   path?: never;
   query?: {
@@ -7671,7 +7623,7 @@ export type GetApiV1WebhooksData = {
   url: "/api/v1/webhooks";
 };
 
-export type GetApiV1WebhooksErrors = {
+export type WebhooksListErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -7714,9 +7666,9 @@ export type GetApiV1WebhooksErrors = {
   503: Error;
 };
 
-export type GetApiV1WebhooksError = GetApiV1WebhooksErrors[keyof GetApiV1WebhooksErrors];
+export type WebhooksListError = WebhooksListErrors[keyof WebhooksListErrors];
 
-export type GetApiV1WebhooksResponses = {
+export type WebhooksListResponses = {
   /**
    * Lists the caller's webhooks, newest first
    */
@@ -7730,9 +7682,9 @@ export type GetApiV1WebhooksResponses = {
   };
 };
 
-export type GetApiV1WebhooksResponse = GetApiV1WebhooksResponses[keyof GetApiV1WebhooksResponses];
+export type WebhooksListResponse = WebhooksListResponses[keyof WebhooksListResponses];
 
-export type PostApiV1WebhooksData = {
+export type WebhooksCreateData = {
   body: {
     url: string;
     /**
@@ -7769,7 +7721,7 @@ export type PostApiV1WebhooksData = {
   url: "/api/v1/webhooks";
 };
 
-export type PostApiV1WebhooksErrors = {
+export type WebhooksCreateErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -7830,9 +7782,9 @@ export type PostApiV1WebhooksErrors = {
   503: Error;
 };
 
-export type PostApiV1WebhooksError = PostApiV1WebhooksErrors[keyof PostApiV1WebhooksErrors];
+export type WebhooksCreateError = WebhooksCreateErrors[keyof WebhooksCreateErrors];
 
-export type PostApiV1WebhooksResponses = {
+export type WebhooksCreateResponses = {
   /**
    * Registers a webhook for some of the caller's events
    */
@@ -7842,9 +7794,9 @@ export type PostApiV1WebhooksResponses = {
   };
 };
 
-export type PostApiV1WebhooksResponse = PostApiV1WebhooksResponses[keyof PostApiV1WebhooksResponses];
+export type WebhooksCreateResponse = WebhooksCreateResponses[keyof WebhooksCreateResponses];
 
-export type DeleteApiV1WebhooksByWebhookIdData = {
+export type WebhooksDeleteData = {
   body?: never;
   headers?: {
     /**
@@ -7859,7 +7811,7 @@ export type DeleteApiV1WebhooksByWebhookIdData = {
   url: "/api/v1/webhooks/{webhookId}";
 };
 
-export type DeleteApiV1WebhooksByWebhookIdErrors = {
+export type WebhooksDeleteErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -7922,10 +7874,9 @@ export type DeleteApiV1WebhooksByWebhookIdErrors = {
   503: Error;
 };
 
-export type DeleteApiV1WebhooksByWebhookIdError =
-  DeleteApiV1WebhooksByWebhookIdErrors[keyof DeleteApiV1WebhooksByWebhookIdErrors];
+export type WebhooksDeleteError = WebhooksDeleteErrors[keyof WebhooksDeleteErrors];
 
-export type DeleteApiV1WebhooksByWebhookIdResponses = {
+export type WebhooksDeleteResponses = {
   /**
    * Removes a webhook of the caller
    */
@@ -7935,10 +7886,9 @@ export type DeleteApiV1WebhooksByWebhookIdResponses = {
   };
 };
 
-export type DeleteApiV1WebhooksByWebhookIdResponse =
-  DeleteApiV1WebhooksByWebhookIdResponses[keyof DeleteApiV1WebhooksByWebhookIdResponses];
+export type WebhooksDeleteResponse = WebhooksDeleteResponses[keyof WebhooksDeleteResponses];
 
-export type GetApiV1WebhooksByWebhookIdData = {
+export type WebhooksReadData = {
   body?: never;
   path: {
     webhookId: string;
@@ -7947,7 +7897,7 @@ export type GetApiV1WebhooksByWebhookIdData = {
   url: "/api/v1/webhooks/{webhookId}";
 };
 
-export type GetApiV1WebhooksByWebhookIdErrors = {
+export type WebhooksReadErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -7994,10 +7944,9 @@ export type GetApiV1WebhooksByWebhookIdErrors = {
   503: Error;
 };
 
-export type GetApiV1WebhooksByWebhookIdError =
-  GetApiV1WebhooksByWebhookIdErrors[keyof GetApiV1WebhooksByWebhookIdErrors];
+export type WebhooksReadError = WebhooksReadErrors[keyof WebhooksReadErrors];
 
-export type GetApiV1WebhooksByWebhookIdResponses = {
+export type WebhooksReadResponses = {
   /**
    * Reads a webhook of the caller
    */
@@ -8007,10 +7956,9 @@ export type GetApiV1WebhooksByWebhookIdResponses = {
   };
 };
 
-export type GetApiV1WebhooksByWebhookIdResponse =
-  GetApiV1WebhooksByWebhookIdResponses[keyof GetApiV1WebhooksByWebhookIdResponses];
+export type WebhooksReadResponse = WebhooksReadResponses[keyof WebhooksReadResponses];
 
-export type PatchApiV1WebhooksByWebhookIdData = {
+export type WebhooksUpdateData = {
   body: {
     url?: string;
     /**
@@ -8053,7 +8001,7 @@ export type PatchApiV1WebhooksByWebhookIdData = {
   url: "/api/v1/webhooks/{webhookId}";
 };
 
-export type PatchApiV1WebhooksByWebhookIdErrors = {
+export type WebhooksUpdateErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -8116,10 +8064,9 @@ export type PatchApiV1WebhooksByWebhookIdErrors = {
   503: Error;
 };
 
-export type PatchApiV1WebhooksByWebhookIdError =
-  PatchApiV1WebhooksByWebhookIdErrors[keyof PatchApiV1WebhooksByWebhookIdErrors];
+export type WebhooksUpdateError = WebhooksUpdateErrors[keyof WebhooksUpdateErrors];
 
-export type PatchApiV1WebhooksByWebhookIdResponses = {
+export type WebhooksUpdateResponses = {
   /**
    * Changes a webhook of the caller, or enables it again
    */
@@ -8129,10 +8076,9 @@ export type PatchApiV1WebhooksByWebhookIdResponses = {
   };
 };
 
-export type PatchApiV1WebhooksByWebhookIdResponse =
-  PatchApiV1WebhooksByWebhookIdResponses[keyof PatchApiV1WebhooksByWebhookIdResponses];
+export type WebhooksUpdateResponse = WebhooksUpdateResponses[keyof WebhooksUpdateResponses];
 
-export type GetApiV1MessagesData = {
+export type MessagesListData = {
   body?: never;
   path?: never;
   query?: {
@@ -8158,7 +8104,7 @@ export type GetApiV1MessagesData = {
   url: "/api/v1/messages";
 };
 
-export type GetApiV1MessagesErrors = {
+export type MessagesListErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -8201,9 +8147,9 @@ export type GetApiV1MessagesErrors = {
   503: Error;
 };
 
-export type GetApiV1MessagesError = GetApiV1MessagesErrors[keyof GetApiV1MessagesErrors];
+export type MessagesListError = MessagesListErrors[keyof MessagesListErrors];
 
-export type GetApiV1MessagesResponses = {
+export type MessagesListResponses = {
   /**
    * Lists the caller's inbox, or what it has sent, newest first
    */
@@ -8217,9 +8163,9 @@ export type GetApiV1MessagesResponses = {
   };
 };
 
-export type GetApiV1MessagesResponse = GetApiV1MessagesResponses[keyof GetApiV1MessagesResponses];
+export type MessagesListResponse = MessagesListResponses[keyof MessagesListResponses];
 
-export type PostApiV1MessagesData = {
+export type MessagesSendData = {
   body: {
     toAgentId?: string;
     topic?: string;
@@ -8252,7 +8198,7 @@ export type PostApiV1MessagesData = {
   url: "/api/v1/messages";
 };
 
-export type PostApiV1MessagesErrors = {
+export type MessagesSendErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -8325,9 +8271,9 @@ export type PostApiV1MessagesErrors = {
   503: Error;
 };
 
-export type PostApiV1MessagesError = PostApiV1MessagesErrors[keyof PostApiV1MessagesErrors];
+export type MessagesSendError = MessagesSendErrors[keyof MessagesSendErrors];
 
-export type PostApiV1MessagesResponses = {
+export type MessagesSendResponses = {
   /**
    * Sends a message to an agent, or to the subscribers of a topic
    */
@@ -8337,9 +8283,9 @@ export type PostApiV1MessagesResponses = {
   };
 };
 
-export type PostApiV1MessagesResponse = PostApiV1MessagesResponses[keyof PostApiV1MessagesResponses];
+export type MessagesSendResponse = MessagesSendResponses[keyof MessagesSendResponses];
 
-export type GetApiV1MessagesByIdData = {
+export type MessagesReadData = {
   body?: never;
   path: {
     id: string;
@@ -8348,7 +8294,7 @@ export type GetApiV1MessagesByIdData = {
   url: "/api/v1/messages/{id}";
 };
 
-export type GetApiV1MessagesByIdErrors = {
+export type MessagesReadErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -8395,9 +8341,9 @@ export type GetApiV1MessagesByIdErrors = {
   503: Error;
 };
 
-export type GetApiV1MessagesByIdError = GetApiV1MessagesByIdErrors[keyof GetApiV1MessagesByIdErrors];
+export type MessagesReadError = MessagesReadErrors[keyof MessagesReadErrors];
 
-export type GetApiV1MessagesByIdResponses = {
+export type MessagesReadResponses = {
   /**
    * Reads a message
    */
@@ -8407,9 +8353,9 @@ export type GetApiV1MessagesByIdResponses = {
   };
 };
 
-export type GetApiV1MessagesByIdResponse = GetApiV1MessagesByIdResponses[keyof GetApiV1MessagesByIdResponses];
+export type MessagesReadResponse = MessagesReadResponses[keyof MessagesReadResponses];
 
-export type PatchApiV1MessagesByIdData = {
+export type MessagesMarkReadData = {
   body?: {
     read?: boolean;
   };
@@ -8426,7 +8372,7 @@ export type PatchApiV1MessagesByIdData = {
   url: "/api/v1/messages/{id}";
 };
 
-export type PatchApiV1MessagesByIdErrors = {
+export type MessagesMarkReadErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -8493,9 +8439,9 @@ export type PatchApiV1MessagesByIdErrors = {
   503: Error;
 };
 
-export type PatchApiV1MessagesByIdError = PatchApiV1MessagesByIdErrors[keyof PatchApiV1MessagesByIdErrors];
+export type MessagesMarkReadError = MessagesMarkReadErrors[keyof MessagesMarkReadErrors];
 
-export type PatchApiV1MessagesByIdResponses = {
+export type MessagesMarkReadResponses = {
   /**
    * Marks a message as read or unread
    */
@@ -8505,9 +8451,9 @@ export type PatchApiV1MessagesByIdResponses = {
   };
 };
 
-export type PatchApiV1MessagesByIdResponse = PatchApiV1MessagesByIdResponses[keyof PatchApiV1MessagesByIdResponses];
+export type MessagesMarkReadResponse = MessagesMarkReadResponses[keyof MessagesMarkReadResponses];
 
-export type GetApiV1UcpMessagesData = {
+export type UcpMessagesListData = {
   body?: never;
   path?: never;
   query?: {
@@ -8523,7 +8469,7 @@ export type GetApiV1UcpMessagesData = {
   url: "/api/v1/ucp/messages";
 };
 
-export type GetApiV1UcpMessagesErrors = {
+export type UcpMessagesListErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -8566,9 +8512,9 @@ export type GetApiV1UcpMessagesErrors = {
   503: Error;
 };
 
-export type GetApiV1UcpMessagesError = GetApiV1UcpMessagesErrors[keyof GetApiV1UcpMessagesErrors];
+export type UcpMessagesListError = UcpMessagesListErrors[keyof UcpMessagesListErrors];
 
-export type GetApiV1UcpMessagesResponses = {
+export type UcpMessagesListResponses = {
   /**
    * Lists the ucp messages that the caller has sent or received, newest first
    */
@@ -8582,9 +8528,9 @@ export type GetApiV1UcpMessagesResponses = {
   };
 };
 
-export type GetApiV1UcpMessagesResponse = GetApiV1UcpMessagesResponses[keyof GetApiV1UcpMessagesResponses];
+export type UcpMessagesListResponse = UcpMessagesListResponses[keyof UcpMessagesListResponses];
 
-export type PostApiV1UcpMessagesData = {
+export type UcpMessagesSendData = {
   body: {
     type: string;
     toAgentId: string;
@@ -8607,7 +8553,7 @@ export type PostApiV1UcpMessagesData = {
   url: "/api/v1/ucp/messages";
 };
 
-export type PostApiV1UcpMessagesErrors = {
+export type UcpMessagesSendErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -8676,9 +8622,9 @@ export type PostApiV1UcpMessagesErrors = {
   503: Error;
 };
 
-export type PostApiV1UcpMessagesError = PostApiV1UcpMessagesErrors[keyof PostApiV1UcpMessagesErrors];
+export type UcpMessagesSendError = UcpMessagesSendErrors[keyof UcpMessagesSendErrors];
 
-export type PostApiV1UcpMessagesResponses = {
+export type UcpMessagesSendResponses = {
   /**
    * Sends a ucp message
    */
@@ -8688,9 +8634,9 @@ export type PostApiV1UcpMessagesResponses = {
   };
 };
 
-export type PostApiV1UcpMessagesResponse = PostApiV1UcpMessagesResponses[keyof PostApiV1UcpMessagesResponses];
+export type UcpMessagesSendResponse = UcpMessagesSendResponses[keyof UcpMessagesSendResponses];
 
-export type DeleteApiV1MessagesSubscribeData = {
+export type TopicsUnsubscribeData = {
   body?: never;
   headers?: {
     /**
@@ -8705,7 +8651,7 @@ export type DeleteApiV1MessagesSubscribeData = {
   url: "/api/v1/messages/subscribe";
 };
 
-export type DeleteApiV1MessagesSubscribeErrors = {
+export type TopicsUnsubscribeErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -8764,10 +8710,9 @@ export type DeleteApiV1MessagesSubscribeErrors = {
   503: Error;
 };
 
-export type DeleteApiV1MessagesSubscribeError =
-  DeleteApiV1MessagesSubscribeErrors[keyof DeleteApiV1MessagesSubscribeErrors];
+export type TopicsUnsubscribeError = TopicsUnsubscribeErrors[keyof TopicsUnsubscribeErrors];
 
-export type DeleteApiV1MessagesSubscribeResponses = {
+export type TopicsUnsubscribeResponses = {
   /**
    * Ends the caller's subscription to a topic
    */
@@ -8780,10 +8725,9 @@ export type DeleteApiV1MessagesSubscribeResponses = {
   };
 };
 
-export type DeleteApiV1MessagesSubscribeResponse =
-  DeleteApiV1MessagesSubscribeResponses[keyof DeleteApiV1MessagesSubscribeResponses];
+export type TopicsUnsubscribeResponse = TopicsUnsubscribeResponses[keyof TopicsUnsubscribeResponses];
 
-export type PostApiV1MessagesSubscribeData = {
+export type TopicsSubscribeData = {
   body: {
     topic: string;
   };
@@ -8798,7 +8742,7 @@ export type PostApiV1MessagesSubscribeData = {
   url: "/api/v1/messages/subscribe";
 };
 
-export type PostApiV1MessagesSubscribeErrors = {
+export type TopicsSubscribeErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -8859,9 +8803,9 @@ export type PostApiV1MessagesSubscribeErrors = {
   503: Error;
 };
 
-export type PostApiV1MessagesSubscribeError = PostApiV1MessagesSubscribeErrors[keyof PostApiV1MessagesSubscribeErrors];
+export type TopicsSubscribeError = TopicsSubscribeErrors[keyof TopicsSubscribeErrors];
 
-export type PostApiV1MessagesSubscribeResponses = {
+export type TopicsSubscribeResponses = {
   /**
    * Subscribes the caller to a topic
    */
@@ -8871,10 +8815,9 @@ export type PostApiV1MessagesSubscribeResponses = {
   };
 };
 
-export type PostApiV1MessagesSubscribeResponse =
-  PostApiV1MessagesSubscribeResponses[keyof PostApiV1MessagesSubscribeResponses];
+export type TopicsSubscribeResponse = TopicsSubscribeResponses[keyof TopicsSubscribeResponses];
 
-export type GetApiV1MessagesSubscriptionsData = {
+export type TopicsListSubscriptionsData = {
   body?: never;
   path?: never;
   query?: {
@@ -8890,7 +8833,7 @@ export type GetApiV1MessagesSubscriptionsData = {
   url: "/api/v1/messages/subscriptions";
 };
 
-export type GetApiV1MessagesSubscriptionsErrors = {
+export type TopicsListSubscriptionsErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -8933,10 +8876,9 @@ export type GetApiV1MessagesSubscriptionsErrors = {
   503: Error;
 };
 
-export type GetApiV1MessagesSubscriptionsError =
-  GetApiV1MessagesSubscriptionsErrors[keyof GetApiV1MessagesSubscriptionsErrors];
+export type TopicsListSubscriptionsError = TopicsListSubscriptionsErrors[keyof TopicsListSubscriptionsErrors];
 
-export type GetApiV1MessagesSubscriptionsResponses = {
+export type TopicsListSubscriptionsResponses = {
   /**
    * Lists the topics that the caller is subscribed to
    */
@@ -8950,10 +8892,9 @@ export type GetApiV1MessagesSubscriptionsResponses = {
   };
 };
 
-export type GetApiV1MessagesSubscriptionsResponse =
-  GetApiV1MessagesSubscriptionsResponses[keyof GetApiV1MessagesSubscriptionsResponses];
+export type TopicsListSubscriptionsResponse = TopicsListSubscriptionsResponses[keyof TopicsListSubscriptionsResponses];
 
-export type PostApiV1MessagesWebhookData = {
+export type MessagesRegisterWebhookData = {
   body: {
     url: string;
   };
@@ -8968,7 +8909,7 @@ export type PostApiV1MessagesWebhookData = {
   url: "/api/v1/messages/webhook";
 };
 
-export type PostApiV1MessagesWebhookErrors = {
+export type MessagesRegisterWebhookErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -9029,9 +8970,9 @@ export type PostApiV1MessagesWebhookErrors = {
   503: Error;
 };
 
-export type PostApiV1MessagesWebhookError = PostApiV1MessagesWebhookErrors[keyof PostApiV1MessagesWebhookErrors];
+export type MessagesRegisterWebhookError = MessagesRegisterWebhookErrors[keyof MessagesRegisterWebhookErrors];
 
-export type PostApiV1MessagesWebhookResponses = {
+export type MessagesRegisterWebhookResponses = {
   /**
    * Registers a webhook for the messages that arrive
    */
@@ -9041,10 +8982,9 @@ export type PostApiV1MessagesWebhookResponses = {
   };
 };
 
-export type PostApiV1MessagesWebhookResponse =
-  PostApiV1MessagesWebhookResponses[keyof PostApiV1MessagesWebhookResponses];
+export type MessagesRegisterWebhookResponse = MessagesRegisterWebhookResponses[keyof MessagesRegisterWebhookResponses];
 
-export type GetApiV1TransactionsByIdTimelineData = {
+export type TransactionsReadTimelineData = {
   body?: never;
   path: {
     id: string;
@@ -9063,7 +9003,7 @@ export type GetApiV1TransactionsByIdTimelineData = {
   url: "/api/v1/transactions/{id}/timeline";
 };
 
-export type GetApiV1TransactionsByIdTimelineErrors = {
+export type TransactionsReadTimelineErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -9114,10 +9054,9 @@ export type GetApiV1TransactionsByIdTimelineErrors = {
   503: Error;
 };
 
-export type GetApiV1TransactionsByIdTimelineError =
-  GetApiV1TransactionsByIdTimelineErrors[keyof GetApiV1TransactionsByIdTimelineErrors];
+export type TransactionsReadTimelineError = TransactionsReadTimelineErrors[keyof TransactionsReadTimelineErrors];
 
-export type GetApiV1TransactionsByIdTimelineResponses = {
+export type TransactionsReadTimelineResponses = {
   /**
    * Lists what happened to a deal, oldest first
    */
@@ -9135,17 +9074,17 @@ export type GetApiV1TransactionsByIdTimelineResponses = {
   };
 };
 
-export type GetApiV1TransactionsByIdTimelineResponse =
-  GetApiV1TransactionsByIdTimelineResponses[keyof GetApiV1TransactionsByIdTimelineResponses];
+export type TransactionsReadTimelineResponse =
+  TransactionsReadTimelineResponses[keyof TransactionsReadTimelineResponses];
 
-export type GetApiV1X402PacksData = {
+export type PacksListData = {
   body?: never;
   path?: never;
   query?: never;
   url: "/api/v1/x402/packs";
 };
 
-export type GetApiV1X402PacksErrors = {
+export type PacksListErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -9164,9 +9103,9 @@ export type GetApiV1X402PacksErrors = {
   503: Error;
 };
 
-export type GetApiV1X402PacksError = GetApiV1X402PacksErrors[keyof GetApiV1X402PacksErrors];
+export type PacksListError = PacksListErrors[keyof PacksListErrors];
 
-export type GetApiV1X402PacksResponses = {
+export type PacksListResponses = {
   /**
    * Prepaid packs of calls with their prices
    */
@@ -9188,9 +9127,9 @@ export type GetApiV1X402PacksResponses = {
   };
 };
 
-export type GetApiV1X402PacksResponse = GetApiV1X402PacksResponses[keyof GetApiV1X402PacksResponses];
+export type PacksListResponse = PacksListResponses[keyof PacksListResponses];
 
-export type PostApiV1X402PacksByPackIdData = {
+export type PacksBuyData = {
   body?: {
     [key: string]: never;
   };
@@ -9207,7 +9146,7 @@ export type PostApiV1X402PacksByPackIdData = {
   url: "/api/v1/x402/packs/{packId}";
 };
 
-export type PostApiV1X402PacksByPackIdErrors = {
+export type PacksBuyErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -9268,9 +9207,9 @@ export type PostApiV1X402PacksByPackIdErrors = {
   503: Error;
 };
 
-export type PostApiV1X402PacksByPackIdError = PostApiV1X402PacksByPackIdErrors[keyof PostApiV1X402PacksByPackIdErrors];
+export type PacksBuyError = PacksBuyErrors[keyof PacksBuyErrors];
 
-export type PostApiV1X402PacksByPackIdResponses = {
+export type PacksBuyResponses = {
   /**
    * Buys a prepaid pack of calls
    */
@@ -9288,10 +9227,9 @@ export type PostApiV1X402PacksByPackIdResponses = {
   };
 };
 
-export type PostApiV1X402PacksByPackIdResponse =
-  PostApiV1X402PacksByPackIdResponses[keyof PostApiV1X402PacksByPackIdResponses];
+export type PacksBuyResponse = PacksBuyResponses[keyof PacksBuyResponses];
 
-export type GetApiV1AnalyticsFractalData = {
+export type AnalyticsReadFractalData = {
   body?: never;
   path?: never;
   query?: {
@@ -9306,7 +9244,7 @@ export type GetApiV1AnalyticsFractalData = {
   url: "/api/v1/analytics/fractal";
 };
 
-export type GetApiV1AnalyticsFractalErrors = {
+export type AnalyticsReadFractalErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -9351,9 +9289,9 @@ export type GetApiV1AnalyticsFractalErrors = {
   503: Error;
 };
 
-export type GetApiV1AnalyticsFractalError = GetApiV1AnalyticsFractalErrors[keyof GetApiV1AnalyticsFractalErrors];
+export type AnalyticsReadFractalError = AnalyticsReadFractalErrors[keyof AnalyticsReadFractalErrors];
 
-export type GetApiV1AnalyticsFractalResponses = {
+export type AnalyticsReadFractalResponses = {
   /**
    * Scaling exponents of an hourly series of the marketplace
    */
@@ -9391,10 +9329,9 @@ export type GetApiV1AnalyticsFractalResponses = {
   };
 };
 
-export type GetApiV1AnalyticsFractalResponse =
-  GetApiV1AnalyticsFractalResponses[keyof GetApiV1AnalyticsFractalResponses];
+export type AnalyticsReadFractalResponse = AnalyticsReadFractalResponses[keyof AnalyticsReadFractalResponses];
 
-export type PostApiV1AnalyticsFractalData = {
+export type AnalyticsAnalyseSeriesData = {
   body: {
     series: Array<number>;
   };
@@ -9403,7 +9340,7 @@ export type PostApiV1AnalyticsFractalData = {
   url: "/api/v1/analytics/fractal";
 };
 
-export type PostApiV1AnalyticsFractalErrors = {
+export type AnalyticsAnalyseSeriesErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -9456,9 +9393,9 @@ export type PostApiV1AnalyticsFractalErrors = {
   503: Error;
 };
 
-export type PostApiV1AnalyticsFractalError = PostApiV1AnalyticsFractalErrors[keyof PostApiV1AnalyticsFractalErrors];
+export type AnalyticsAnalyseSeriesError = AnalyticsAnalyseSeriesErrors[keyof AnalyticsAnalyseSeriesErrors];
 
-export type PostApiV1AnalyticsFractalResponses = {
+export type AnalyticsAnalyseSeriesResponses = {
   /**
    * Scaling exponents of a given series
    */
@@ -9487,10 +9424,9 @@ export type PostApiV1AnalyticsFractalResponses = {
   };
 };
 
-export type PostApiV1AnalyticsFractalResponse =
-  PostApiV1AnalyticsFractalResponses[keyof PostApiV1AnalyticsFractalResponses];
+export type AnalyticsAnalyseSeriesResponse = AnalyticsAnalyseSeriesResponses[keyof AnalyticsAnalyseSeriesResponses];
 
-export type GetApiV1AnalyticsMarketData = {
+export type AnalyticsReadMarketData = {
   body?: never;
   path?: never;
   query?: {
@@ -9500,7 +9436,7 @@ export type GetApiV1AnalyticsMarketData = {
   url: "/api/v1/analytics/market";
 };
 
-export type GetApiV1AnalyticsMarketErrors = {
+export type AnalyticsReadMarketErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -9543,9 +9479,9 @@ export type GetApiV1AnalyticsMarketErrors = {
   503: Error;
 };
 
-export type GetApiV1AnalyticsMarketError = GetApiV1AnalyticsMarketErrors[keyof GetApiV1AnalyticsMarketErrors];
+export type AnalyticsReadMarketError = AnalyticsReadMarketErrors[keyof AnalyticsReadMarketErrors];
 
-export type GetApiV1AnalyticsMarketResponses = {
+export type AnalyticsReadMarketResponses = {
   /**
    * Volume, prices, times and disputes of the market, by network and category
    */
@@ -9561,16 +9497,16 @@ export type GetApiV1AnalyticsMarketResponses = {
   };
 };
 
-export type GetApiV1AnalyticsMarketResponse = GetApiV1AnalyticsMarketResponses[keyof GetApiV1AnalyticsMarketResponses];
+export type AnalyticsReadMarketResponse = AnalyticsReadMarketResponses[keyof AnalyticsReadMarketResponses];
 
-export type GetApiV1NetworksData = {
+export type NetworksListData = {
   body?: never;
   path?: never;
   query?: never;
   url: "/api/v1/networks";
 };
 
-export type GetApiV1NetworksErrors = {
+export type NetworksListErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -9589,9 +9525,9 @@ export type GetApiV1NetworksErrors = {
   503: Error;
 };
 
-export type GetApiV1NetworksError = GetApiV1NetworksErrors[keyof GetApiV1NetworksErrors];
+export type NetworksListError = NetworksListErrors[keyof NetworksListErrors];
 
-export type GetApiV1NetworksResponses = {
+export type NetworksListResponses = {
   /**
    * The settlement networks with their contracts, tokens and subgraph progress
    */
@@ -9636,16 +9572,16 @@ export type GetApiV1NetworksResponses = {
   };
 };
 
-export type GetApiV1NetworksResponse = GetApiV1NetworksResponses[keyof GetApiV1NetworksResponses];
+export type NetworksListResponse = NetworksListResponses[keyof NetworksListResponses];
 
-export type GetHealthData = {
+export type HealthReadData = {
   body?: never;
   path?: never;
   query?: never;
   url: "/health";
 };
 
-export type GetHealthErrors = {
+export type HealthReadErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -9656,9 +9592,9 @@ export type GetHealthErrors = {
   500: Error;
 };
 
-export type GetHealthError = GetHealthErrors[keyof GetHealthErrors];
+export type HealthReadError = HealthReadErrors[keyof HealthReadErrors];
 
-export type GetHealthResponses = {
+export type HealthReadResponses = {
   /**
    * Reports that the process is alive
    */
@@ -9668,9 +9604,9 @@ export type GetHealthResponses = {
   };
 };
 
-export type GetHealthResponse = GetHealthResponses[keyof GetHealthResponses];
+export type HealthReadResponse = HealthReadResponses[keyof HealthReadResponses];
 
-export type GetReadyData = {
+export type HealthReadReadinessData = {
   body?: never;
   path?: never;
   query?: {
@@ -9679,7 +9615,7 @@ export type GetReadyData = {
   url: "/ready";
 };
 
-export type GetReadyErrors = {
+export type HealthReadReadinessErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -9927,9 +9863,9 @@ export type GetReadyErrors = {
   };
 };
 
-export type GetReadyError = GetReadyErrors[keyof GetReadyErrors];
+export type HealthReadReadinessError = HealthReadReadinessErrors[keyof HealthReadReadinessErrors];
 
-export type GetReadyResponses = {
+export type HealthReadReadinessResponses = {
   /**
    * Reports whether the process can serve, and the state of each network
    */
@@ -10169,9 +10105,9 @@ export type GetReadyResponses = {
   };
 };
 
-export type GetReadyResponse = GetReadyResponses[keyof GetReadyResponses];
+export type HealthReadReadinessResponse = HealthReadReadinessResponses[keyof HealthReadReadinessResponses];
 
-export type PostInternalWebhooksChainData = {
+export type ChainsAnnounceBlockData = {
   body?: {
     network?: unknown;
     chainId?: unknown;
@@ -10182,7 +10118,7 @@ export type PostInternalWebhooksChainData = {
   url: "/internal/webhooks/chain";
 };
 
-export type PostInternalWebhooksChainErrors = {
+export type ChainsAnnounceBlockErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    *
@@ -10211,9 +10147,9 @@ export type PostInternalWebhooksChainErrors = {
   503: Error;
 };
 
-export type PostInternalWebhooksChainError = PostInternalWebhooksChainErrors[keyof PostInternalWebhooksChainErrors];
+export type ChainsAnnounceBlockError = ChainsAnnounceBlockErrors[keyof ChainsAnnounceBlockErrors];
 
-export type PostInternalWebhooksChainResponses = {
+export type ChainsAnnounceBlockResponses = {
   /**
    * Accepts a push from an RPC provider: something has happened on a chain
    */
@@ -10225,17 +10161,16 @@ export type PostInternalWebhooksChainResponses = {
   };
 };
 
-export type PostInternalWebhooksChainResponse =
-  PostInternalWebhooksChainResponses[keyof PostInternalWebhooksChainResponses];
+export type ChainsAnnounceBlockResponse = ChainsAnnounceBlockResponses[keyof ChainsAnnounceBlockResponses];
 
-export type GetOpenapiJsonData = {
+export type DocsReadDescriptionData = {
   body?: never;
   path?: never;
   query?: never;
   url: "/openapi.json";
 };
 
-export type GetOpenapiJsonErrors = {
+export type DocsReadDescriptionErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -10246,9 +10181,9 @@ export type GetOpenapiJsonErrors = {
   500: Error;
 };
 
-export type GetOpenapiJsonError = GetOpenapiJsonErrors[keyof GetOpenapiJsonErrors];
+export type DocsReadDescriptionError = DocsReadDescriptionErrors[keyof DocsReadDescriptionErrors];
 
-export type GetOpenapiJsonResponses = {
+export type DocsReadDescriptionResponses = {
   /**
    * This API description
    */
@@ -10258,16 +10193,16 @@ export type GetOpenapiJsonResponses = {
   };
 };
 
-export type GetOpenapiJsonResponse = GetOpenapiJsonResponses[keyof GetOpenapiJsonResponses];
+export type DocsReadDescriptionResponse = DocsReadDescriptionResponses[keyof DocsReadDescriptionResponses];
 
-export type GetDocsData = {
+export type DocsReadPageData = {
   body?: never;
   path?: never;
   query?: never;
   url: "/docs";
 };
 
-export type GetDocsErrors = {
+export type DocsReadPageErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -10278,18 +10213,18 @@ export type GetDocsErrors = {
   500: Error;
 };
 
-export type GetDocsError = GetDocsErrors[keyof GetDocsErrors];
+export type DocsReadPageError = DocsReadPageErrors[keyof DocsReadPageErrors];
 
-export type GetDocsResponses = {
+export type DocsReadPageResponses = {
   /**
    * This API description as a web page
    */
   200: string;
 };
 
-export type GetDocsResponse = GetDocsResponses[keyof GetDocsResponses];
+export type DocsReadPageResponse = DocsReadPageResponses[keyof DocsReadPageResponses];
 
-export type GetDocsByFileData = {
+export type DocsReadAssetData = {
   body?: never;
   path: {
     file: string;
@@ -10298,7 +10233,7 @@ export type GetDocsByFileData = {
   url: "/docs/{file}";
 };
 
-export type GetDocsByFileErrors = {
+export type DocsReadAssetErrors = {
   /**
    * `validation_error`: The request doesn't match its schema
    */
@@ -10313,13 +10248,13 @@ export type GetDocsByFileErrors = {
   500: Error;
 };
 
-export type GetDocsByFileError = GetDocsByFileErrors[keyof GetDocsByFileErrors];
+export type DocsReadAssetError = DocsReadAssetErrors[keyof DocsReadAssetErrors];
 
-export type GetDocsByFileResponses = {
+export type DocsReadAssetResponses = {
   /**
    * Scripts and styles of that web page
    */
   200: Blob | File;
 };
 
-export type GetDocsByFileResponse = GetDocsByFileResponses[keyof GetDocsByFileResponses];
+export type DocsReadAssetResponse = DocsReadAssetResponses[keyof DocsReadAssetResponses];

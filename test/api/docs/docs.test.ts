@@ -29,6 +29,16 @@ describe("the description of the API", () => {
     }
   });
 
+  it("names each operation once, after a thing and a verb", async () => {
+    const { body } = await api.request("GET", "/openapi.json");
+    const ids = Object.values<Record<string, any>>(body.paths).flatMap((operations) =>
+      Object.values(operations).map(({ operationId }) => operationId as string),
+    );
+    assert.includeMembers(ids, ["listings.create", "webhooks.redeliver", "webhooks.redeliverMissed"]);
+    assert.strictEqual(new Set(ids).size, ids.length);
+    for (const id of ids) assert.match(id, /^[a-z][A-Za-z]*\.[a-z][A-Za-z]*$/);
+  });
+
   it("[D43] shows Idempotency-Key where it counts, and a body as optional where an empty one is valid", async () => {
     const { body } = await api.request("GET", "/openapi.json");
     const shown = ({ parameters = [] }: { parameters?: { name: string }[] }) =>

@@ -68,7 +68,7 @@ describe("generated requests", () => {
       "GET /api/v1/webhooks/{webhookId}": webhookId,
       "PATCH /api/v1/webhooks/{webhookId}": webhookId,
       "POST /api/v1/webhooks/{webhookId}/ping": webhookId,
-      "POST /api/v1/webhooks/{webhookId}/redeliver": webhookId,
+      "POST /api/v1/webhooks/{webhookId}/redeliver-missed": webhookId,
       "GET /api/v1/webhooks/deliveries/{deliveryId}": deliveryId,
       "POST /api/v1/webhooks/deliveries/{deliveryId}/redeliver": deliveryId,
       "POST /api/v1/admin/agents/{id}/kya": market.seller.agentId,

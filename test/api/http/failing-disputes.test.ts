@@ -191,14 +191,14 @@ describe("a write about something real while one of the calls that it waits for"
       request: () => post(`/api/v1/webhooks/${webhookId}/ping`, court.seller.apiKey, {}),
       asksSubgraph: false,
     },
-    "POST webhooks/{webhookId}/redeliver": {
+    "POST webhooks/{webhookId}/redeliver-missed": {
       async reset() {
         await unsent();
         await collection("outbox_dispatches").updateOne({ _id: deliveryId as never }, { $set: { status: "failed" } });
       },
       request: () => {
         const since = new Date(Date.now() - HOUR_MS).toISOString();
-        return post(`/api/v1/webhooks/${webhookId}/redeliver`, court.seller.apiKey, { since });
+        return post(`/api/v1/webhooks/${webhookId}/redeliver-missed`, court.seller.apiKey, { since });
       },
       asksSubgraph: false,
     },

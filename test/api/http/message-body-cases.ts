@@ -122,9 +122,9 @@ export function messageCases(scene: () => Scene): BodyCase[] {
       faults: [["event", ["escrow.funded"]]],
     },
     {
-      name: "POST webhooks/{webhookId}/redeliver",
+      name: "POST webhooks/{webhookId}/redeliver-missed",
       method: "POST",
-      path: () => "/api/v1/webhooks/whk_any/redeliver",
+      path: () => "/api/v1/webhooks/whk_any/redeliver-missed",
       key: sellerKey,
       body: () => ({ since: "2026-11-20T00:00:00.000Z" }),
       required: ["since"],

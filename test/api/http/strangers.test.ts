@@ -113,7 +113,7 @@ describe("a stranger", () => {
       "GET /api/v1/webhooks/deliveries/{deliveryId}": ofDelivery,
       "POST /api/v1/webhooks/deliveries/{deliveryId}/redeliver": { ...ofDelivery, body: {} },
       "POST /api/v1/webhooks/{webhookId}/ping": { ...ofWebhook, body: {} },
-      "POST /api/v1/webhooks/{webhookId}/redeliver": { ...ofWebhook, body: { since: new Date().toISOString() } },
+      "POST /api/v1/webhooks/{webhookId}/redeliver-missed": { ...ofWebhook, body: { since: new Date().toISOString() } },
       "GET /api/v1/webhooks/{webhookId}": ofWebhook,
       "PATCH /api/v1/webhooks/{webhookId}": { ...ofWebhook, body: { events: ["escrow.refunded"] } },
       "DELETE /api/v1/webhooks/{webhookId}": ofWebhook,

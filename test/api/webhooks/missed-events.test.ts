@@ -44,7 +44,7 @@ describe("a registered webhook", () => {
     api.request(method, path, { key: agent.apiKey, ...(body === undefined ? {} : { body }), ...options });
   const ping = (options: object = {}) => send("POST", `${PATH}/${webhookId}/ping`, {}, options);
   const sendMissed = (since: string = LONG_AGO, options: object = {}) =>
-    send("POST", `${PATH}/${webhookId}/redeliver`, { since }, options);
+    send("POST", `${PATH}/${webhookId}/redeliver-missed`, { since }, options);
   const queued = async (since?: string): Promise<number> => (await sendMissed(since)).body.data.queued;
   const deliveries = async (query = "") =>
     (await send("GET", `${PATH}/deliveries?webhookId=${webhookId}&limit=100${query}`)).body.data;

@@ -78,7 +78,7 @@ describe("a client generated from /openapi.json", () => {
   async function register(wallet: Wallet, agentName: string): Promise<Calls> {
     const stranger = callsWith(undefined);
     const { address } = wallet.account;
-    const { data: known } = await stranger("getApiV1Networks");
+    const { data: known } = await stranger("networksList");
     const [{ chainId }] = known.data as [{ chainId: number }];
     const message = createSiweMessage({
       domain: new URL(stack.url).host,
@@ -91,7 +91,7 @@ describe("a client generated from /openapi.json", () => {
       statement: "I register this wallet.",
     });
     const signature = await wallet.signMessage({ account: wallet.account, message });
-    const { data } = await stranger("postApiV1AuthRegister", {
+    const { data } = await stranger("agentsRegister", {
       body: { agentName, walletAddress: address, message, signature },
     });
     return callsWith(data.apiKey as string);
@@ -115,7 +115,7 @@ describe("a client generated from /openapi.json", () => {
     const [buyerWallet, sellerWallet] = [await stack.newWallet(10_000_000n), await stack.newWallet()];
     const buyer = await register(buyerWallet, "A stranger who buys");
     const seller = await register(sellerWallet, "A stranger who sells");
-    const { data: listed } = await seller("postApiV1Services", {
+    const { data: listed } = await seller("listingsCreate", {
       body: {
         title: "Haiku",
         description: "Writes a haiku about a block.",
@@ -127,7 +127,7 @@ describe("a client generated from /openapi.json", () => {
       },
     });
 
-    const { data: checkedOut } = await buyer("postApiV1Checkout", {
+    const { data: checkedOut } = await buyer("checkoutCreate", {
       body: { serviceId: listed.data.id, paymentMethod: "usdc", requestPayload: { about: "block 1" } },
     });
     const { transactionId, paymentInstructions } = checkedOut.data;
@@ -135,38 +135,38 @@ describe("a client generated from /openapi.json", () => {
     let txHash: Hex | undefined;
     for (const call of paymentInstructions.calls as PreparedCall[]) txHash = await send(buyerWallet, call);
     const { data: funded } = await until("the funding is verified", async () => {
-      const answer = await buyer("postApiV1TransactionsByIdFund", { path, body: { txHash } });
+      const answer = await buyer("transactionsFund", { path, body: { txHash } });
       return answer.response.status === 200 && answer;
     });
     assert.strictEqual(funded.data.status, "funded");
 
     const job = await until("the seller sees the job", async () => {
-      const { data } = await seller("getApiV1Jobs", { query: { status: "funded" } });
+      const { data } = await seller("jobsList", { query: { status: "funded" } });
       return (data.data as { transactionId: string; requestPayload: unknown }[]).find(
         (entry) => entry.transactionId === transactionId,
       );
     });
     assert.deepEqual(job.requestPayload, { about: "block 1" });
     const body = { responsePayload: { haiku: "A block, then silence" } };
-    const { data: handedIn } = await seller("postApiV1TransactionsByIdDeliver", { path, body });
+    const { data: handedIn } = await seller("transactionsDeliver", { path, body });
     await send(sellerWallet, handedIn.data.submitDelivery as PreparedCall);
 
     const accept = await until("the buyer may accept", async () => {
-      const { data } = await buyer("getApiV1TransactionsById", { path });
+      const { data } = await buyer("transactionsRead", { path });
       const actions = data.data.actions as (PreparedCall & { action: string })[];
       return actions.find(({ action }) => action === "accept");
     });
     await send(buyerWallet, accept);
     const released = await until("the release is indexed", async () => {
-      const { data } = await buyer("getApiV1TransactionsById", { path });
+      const { data } = await buyer("transactionsRead", { path });
       return data.data.status === "released" && data.data;
     });
-    const { data: confirmed } = await buyer("postApiV1TransactionsByIdConfirm", { path });
+    const { data: confirmed } = await buyer("transactionsConfirm", { path });
     assert.strictEqual(confirmed.data.status, "released");
     assert.deepEqual(released.responsePayload, body.responsePayload);
     assert.strictEqual(released.proofVerified, true);
     assert.strictEqual(await stack.chain.usdcOf(sellerWallet.account.address), BigInt(released.lockedAmount as string));
-    const { data: score } = await callsWith(undefined)("getApiV1AgentsScore", {
+    const { data: score } = await callsWith(undefined)("scoresRead", {
       query: { address: sellerWallet.account.address },
     });
     assert.strictEqual(score.onChainScore, 1);

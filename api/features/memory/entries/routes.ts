@@ -26,6 +26,7 @@ const ENTRY_PATH = `${MEMORY_PATH}/{key}`;
 const WRITE_ERRORS = ["memory_read_only", "memory_quota_exceeded"] as const;
 
 const writeEntry = defineRoute({
+  name: "memory.write",
   ...writing,
   method: "POST",
   path: MEMORY_PATH,
@@ -45,6 +46,7 @@ const writeEntry = defineRoute({
 });
 
 const listEntries = defineRoute({
+  name: "memory.list",
   ...reading,
   method: "GET",
   path: MEMORY_PATH,
@@ -62,6 +64,7 @@ const listEntries = defineRoute({
 });
 
 const writeBatch = defineRoute({
+  name: "memory.writeBatch",
   ...writing,
   method: "POST",
   path: `${MEMORY_PATH}/batch`,
@@ -79,6 +82,7 @@ const exportType = (accept: string | undefined): string =>
   accept?.startsWith("text/plain") === true ? "text/plain; charset=utf-8" : "application/x-ndjson";
 
 const exportEntries = defineRoute({
+  name: "memory.export",
   ...reading,
   method: "GET",
   path: `${MEMORY_PATH}/export`,
@@ -97,6 +101,7 @@ const exportEntries = defineRoute({
 }));
 
 const importEntries = defineRoute({
+  name: "memory.import",
   ...writing,
   method: "POST",
   path: `${MEMORY_PATH}/import`,
@@ -113,6 +118,7 @@ const importEntries = defineRoute({
 }));
 
 const readEntry = defineRoute({
+  name: "memory.read",
   ...reading,
   method: "GET",
   path: ENTRY_PATH,
@@ -129,6 +135,7 @@ const readEntry = defineRoute({
 });
 
 const readHistory = defineRoute({
+  name: "memory.readHistory",
   ...reading,
   method: "GET",
   path: `${ENTRY_PATH}/history`,
@@ -146,6 +153,7 @@ const readHistory = defineRoute({
 });
 
 const renewEntry = defineRoute({
+  name: "memory.renew",
   ...writing,
   method: "POST",
   path: `${ENTRY_PATH}/renew`,
@@ -164,6 +172,7 @@ const renewEntry = defineRoute({
 });
 
 const removeEntry = defineRoute({
+  name: "memory.delete",
   ...writing,
   method: "DELETE",
   path: ENTRY_PATH,
@@ -181,6 +190,7 @@ const removeEntry = defineRoute({
 });
 
 const searchEntries = defineRoute({
+  name: "memory.search",
   method: "POST",
   path: `${MEMORY_PATH}/search`,
   tag,

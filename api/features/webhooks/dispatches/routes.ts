@@ -45,6 +45,7 @@ function presentDispatch(record: ListedDispatch) {
 }
 
 const listDispatches = defineRoute({
+  name: "webhooks.listDeliveries",
   ...general,
   method: "GET",
   path: "/api/v1/webhooks/deliveries",
@@ -59,6 +60,7 @@ const listDispatches = defineRoute({
 });
 
 const readDispatch = defineRoute({
+  name: "webhooks.readDelivery",
   ...general,
   method: "GET",
   path: "/api/v1/webhooks/deliveries/{deliveryId}",
@@ -72,6 +74,7 @@ const readDispatch = defineRoute({
 }));
 
 const redeliver = defineRoute({
+  name: "webhooks.redeliver",
   ...general,
   method: "POST",
   path: "/api/v1/webhooks/deliveries/{deliveryId}/redeliver",
@@ -92,6 +95,7 @@ const redeliver = defineRoute({
 }));
 
 const ping = defineRoute({
+  name: "webhooks.ping",
   ...general,
   method: "POST",
   path: "/api/v1/webhooks/{webhookId}/ping",
@@ -109,9 +113,10 @@ const ping = defineRoute({
 }));
 
 const redeliverMissed = defineRoute({
+  name: "webhooks.redeliverMissed",
   ...general,
   method: "POST",
-  path: "/api/v1/webhooks/{webhookId}/redeliver",
+  path: "/api/v1/webhooks/{webhookId}/redeliver-missed",
   summary: "Sends again what a registered webhook has missed since a time",
   description:
     "Every event of the last seven days without an acknowledged or waiting delivery to this webhook, oldest first, " +

@@ -36,7 +36,7 @@ export const dispatchListAnswer = listOf(dispatch);
 
 export const dispatchParams = z.strictObject({ deliveryId: z.string().min(1).max(64) });
 
-/** Body of POST /api/v1/webhooks/{webhookId}/redeliver. */
+/** Body of POST /api/v1/webhooks/{webhookId}/redeliver-missed. */
 export const missedBody = z.strictObject({
   since: z.iso.datetime().meta({ description: "Events that were recorded from this time on" }),
 });

@@ -34,6 +34,7 @@ export function presentWebhook({ _id, url, events, durable, status, ...record }:
 }
 
 const register = defineRoute({
+  name: "webhooks.create",
   ...general,
   method: "POST",
   path: "/api/v1/webhooks",
@@ -48,6 +49,7 @@ const register = defineRoute({
 }));
 
 const list = defineRoute({
+  name: "webhooks.list",
   ...general,
   method: "GET",
   path: "/api/v1/webhooks",
@@ -61,6 +63,7 @@ const list = defineRoute({
 });
 
 const read = defineRoute({
+  name: "webhooks.read",
   ...general,
   method: "GET",
   path: "/api/v1/webhooks/{webhookId}",
@@ -74,6 +77,7 @@ const read = defineRoute({
 }));
 
 const change = defineRoute({
+  name: "webhooks.update",
   ...general,
   method: "PATCH",
   path: "/api/v1/webhooks/{webhookId}",
@@ -89,6 +93,7 @@ const change = defineRoute({
 }));
 
 const remove = defineRoute({
+  name: "webhooks.delete",
   ...general,
   method: "DELETE",
   path: "/api/v1/webhooks/{webhookId}",

@@ -23,6 +23,7 @@ function presentSecret(state: WebhookSecretState) {
 }
 
 const readSecret = defineRoute({
+  name: "webhooks.readSecret",
   ...general,
   method: "GET",
   path: "/api/v1/webhooks/secret",
@@ -38,6 +39,7 @@ const readSecret = defineRoute({
 }));
 
 const rotateSecret = defineRoute({
+  name: "webhooks.rotateSecret",
   ...general,
   method: "POST",
   path: "/api/v1/webhooks/secret/rotate",
@@ -54,6 +56,7 @@ const rotateSecret = defineRoute({
 }));
 
 const activateSecret = defineRoute({
+  name: "webhooks.activateSecret",
   ...general,
   method: "POST",
   path: "/api/v1/webhooks/secret/activate",

@@ -30,6 +30,7 @@ const present = ({ packId, class: kind, calls, amount }: Pack) => ({
 });
 
 const listPacks = defineRoute({
+  name: "packs.list",
   method: "GET",
   path: "/api/v1/x402/packs",
   tag: "Payments",
@@ -44,6 +45,7 @@ const listPacks = defineRoute({
 }));
 
 const buyPack = defineRoute({
+  name: "packs.buy",
   method: "POST",
   path: PACK_PATH,
   tag: "Payments",

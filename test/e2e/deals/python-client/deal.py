@@ -16,29 +16,25 @@ import httpx
 from eth_account import Account
 from eth_account.messages import encode_defunct
 from marketplace_client import AuthenticatedClient, Client
-from marketplace_client.api.agents import post_api_v1_auth_register
-from marketplace_client.api.checkout import post_api_v1_checkout
-from marketplace_client.api.memory import get_api_v1_memory_export, post_api_v1_memory
-from marketplace_client.api.networks import get_api_v1_networks
-from marketplace_client.api.services import post_api_v1_services
+from marketplace_client.api.agents import agents_register
+from marketplace_client.api.checkout import checkout_create
+from marketplace_client.api.memory import memory_export, memory_write
+from marketplace_client.api.networks import networks_list
+from marketplace_client.api.services import listings_create
 from marketplace_client.api.transactions import (
-    get_api_v1_transactions_by_id,
-    get_api_v1_transactions_by_id_timeline,
-    post_api_v1_transactions_by_id_confirm,
-    post_api_v1_transactions_by_id_deliver,
-    post_api_v1_transactions_by_id_fund,
+    transactions_read,
+    transactions_read_timeline,
+    transactions_confirm,
+    transactions_deliver,
+    transactions_fund,
 )
-from marketplace_client.models.post_api_v1_auth_register_body import PostApiV1AuthRegisterBody
-from marketplace_client.models.post_api_v1_checkout_body import PostApiV1CheckoutBody
-from marketplace_client.models.post_api_v1_memory_body import PostApiV1MemoryBody
-from marketplace_client.models.post_api_v1_services_body import PostApiV1ServicesBody
-from marketplace_client.models.post_api_v1_transactions_by_id_confirm_body import (
-    PostApiV1TransactionsByIdConfirmBody,
-)
-from marketplace_client.models.post_api_v1_transactions_by_id_deliver_body import (
-    PostApiV1TransactionsByIdDeliverBody,
-)
-from marketplace_client.models.post_api_v1_transactions_by_id_fund_body import PostApiV1TransactionsByIdFundBody
+from marketplace_client.models.agents_register_body import AgentsRegisterBody
+from marketplace_client.models.checkout_create_body import CheckoutCreateBody
+from marketplace_client.models.memory_write_body import MemoryWriteBody
+from marketplace_client.models.listings_create_body import ListingsCreateBody
+from marketplace_client.models.transactions_confirm_body import TransactionsConfirmBody
+from marketplace_client.models.transactions_deliver_body import TransactionsDeliverBody
+from marketplace_client.models.transactions_fund_body import TransactionsFundBody
 
 facts = json.load(sys.stdin)
 URL: str = facts["url"]
@@ -88,17 +84,17 @@ def send(wallet: Any, call: Any) -> str:
 
 def register(wallet: Any, name: str) -> AuthenticatedClient:
     stranger = Client(base_url=URL, raise_on_unexpected_status=True)
-    networks = get_api_v1_networks.sync(client=stranger)
+    networks = networks_list.sync(client=stranger)
     message = (
         f"{urlparse(URL).netloc} wants you to sign in with your Ethereum account:\n{wallet.address}\n\n"
         f"Register this wallet as an agent.\n\nURI: {URL}\nVersion: 1\nChain ID: {networks.data[0].chain_id}\n"
         f"Nonce: {secrets.token_hex(12)}\nIssued At: {datetime.now(timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ')}"
     )
     signature = wallet.sign_message(encode_defunct(text=message)).signature.to_0x_hex()
-    body = PostApiV1AuthRegisterBody(
+    body = AgentsRegisterBody(
         agent_name=name, wallet_address=wallet.address, message=message, signature=signature
     )
-    registered = post_api_v1_auth_register.sync(client=stranger, body=body)
+    registered = agents_register.sync(client=stranger, body=body)
     return AuthenticatedClient(
         base_url=URL,
         token=registered.api_key,
@@ -111,7 +107,7 @@ def register(wallet: Any, name: str) -> AuthenticatedClient:
 buyer_wallet, seller_wallet = Account.from_key(facts["buyerKey"]), Account.from_key(facts["sellerKey"])
 buyer, seller = register(buyer_wallet, "Python buyer"), register(seller_wallet, "Python seller")
 
-listing = PostApiV1ServicesBody.from_dict(
+listing = ListingsCreateBody.from_dict(
     {
         "title": "Haiku",
         "description": "Writes a haiku about a block.",
@@ -122,48 +118,48 @@ listing = PostApiV1ServicesBody.from_dict(
         "deliveryType": "async",
     }
 )
-listed = post_api_v1_services.sync(client=seller, body=listing)
-order = PostApiV1CheckoutBody.from_dict(
+listed = listings_create.sync(client=seller, body=listing)
+order = CheckoutCreateBody.from_dict(
     {"serviceId": listed.data.id, "paymentMethod": "usdc", "requestPayload": {"about": "block 1"}}
 )
-checked_out = post_api_v1_checkout.sync(client=buyer, body=order).data
+checked_out = checkout_create.sync(client=buyer, body=order).data
 deal = checked_out.transaction_id
 for call in checked_out.payment_instructions.calls:
     funding = send(buyer_wallet, call)
 
 
 def funded() -> Any:
-    body = PostApiV1TransactionsByIdFundBody(tx_hash=funding)
-    answer = post_api_v1_transactions_by_id_fund.sync_detailed(id=deal, client=buyer, body=body)
+    body = TransactionsFundBody(tx_hash=funding)
+    answer = transactions_fund.sync_detailed(id=deal, client=buyer, body=body)
     return answer.parsed if answer.status_code == 200 else None
 
 
 until("the funding is verified", funded)
-payload = PostApiV1TransactionsByIdDeliverBody.from_dict({"responsePayload": {"haiku": "A block, then silence"}})
-delivery = post_api_v1_transactions_by_id_deliver.sync(id=deal, client=seller, body=payload)
+payload = TransactionsDeliverBody.from_dict({"responsePayload": {"haiku": "A block, then silence"}})
+delivery = transactions_deliver.sync(id=deal, client=seller, body=payload)
 send(seller_wallet, delivery.data.submit_delivery)
 
 
 def action(name: str) -> Any:
-    read = get_api_v1_transactions_by_id.sync(id=deal, client=buyer)
+    read = transactions_read.sync(id=deal, client=buyer)
     return next((call for call in read.data.actions if call.action.value == name), None)
 
 
 def released() -> Any:
-    read = get_api_v1_transactions_by_id.sync(id=deal, client=buyer)
+    read = transactions_read.sync(id=deal, client=buyer)
     return read.data if read.data.status.value == "released" else None
 
 
 send(buyer_wallet, until("the buyer may accept", lambda: action("accept")))
 until("the release is indexed", released)
-confirmed = post_api_v1_transactions_by_id_confirm.sync(
-    id=deal, client=buyer, body=PostApiV1TransactionsByIdConfirmBody()
+confirmed = transactions_confirm.sync(
+    id=deal, client=buyer, body=TransactionsConfirmBody()
 )
-timeline = get_api_v1_transactions_by_id_timeline.sync(id=deal, client=buyer)
+timeline = transactions_read_timeline.sync(id=deal, client=buyer)
 
-note = PostApiV1MemoryBody.from_dict({"key": "last-deal", "value": {"transactionId": deal}})
-post_api_v1_memory.sync(client=buyer, body=note, if_none_match="*")
-exported = get_api_v1_memory_export.sync(client=buyer)
+note = MemoryWriteBody.from_dict({"key": "last-deal", "value": {"transactionId": deal}})
+memory_write.sync(client=buyer, body=note, if_none_match="*")
+exported = memory_export.sync(client=buyer)
 
 print(
     json.dumps(
