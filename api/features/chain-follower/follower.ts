@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import type { Network } from "../../config/constants.ts";
 import type { IndexedBlock, Indexer } from "../../indexer/indexer-client.ts";
 import type { ReadEvent } from "../../indexer/schemas.ts";
+import { repeat } from "../../jobs/background-loop.ts";
+import type { RepeatedLoop } from "../../jobs/background-loop.ts";
 import type { Lease } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { fullJitter } from "../../lib/retry.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 import type { Applied, Applier, CursorPosition } from "./applier.ts";
 import { confirmedOf, isUnconfirmed, waitingMoves } from "./confirmations.ts";
@@ -65,16 +64,10 @@ export interface FollowerStep {
   hasMore: boolean;
 }
 
-/** Follows the events of one network into MongoDB. One leader at a time; see `run`. */
-export interface Follower {
+/** Follows the events of one network into MongoDB, while this process has the lease. */
+export interface Follower extends RepeatedLoop {
   /** Reads and applies everything new, page by page. For tests; returns the result of the last page. */
   step(): Promise<FollowerStep>;
-  /**
-   * Repeats steps until the signal aborts, while this process has the lease. Logs errors and continues after a pause.
-   */
-  run(signal: AbortSignal): Promise<void>;
-  /** Ends the current pause and shortens the next ones, because something is known to have happened. */
-  wake(): void;
 }
 
 const NO_POSITION: CursorPosition = { anchor: null, headNumber: 0, height: 0, epoch: 0, forkOrdinal: null };
@@ -87,8 +80,6 @@ export function createFollower(options: FollowerOptions): Follower {
   /** Whether the previous step left pages to read. */
   let isCatchingUp = false;
   let shorterSince: number | undefined;
-  /** Ends the current pause, or the next one if there is none: what happened may be missing in the page being read. */
-  let wakeUp = new AbortController();
   let wokenUntil = 0;
 
   function forget(): void {
@@ -342,54 +333,41 @@ export function createFollower(options: FollowerOptions): Follower {
     }
   }
 
-  async function pause(ms: number, signal: AbortSignal): Promise<void> {
-    try {
-      await sleep(ms, undefined, { signal: AbortSignal.any([signal, wakeUp.signal]) });
-    } catch {
-      // Woken early.
-    }
-    if (!wakeUp.signal.aborted) return;
-    wakeUp = new AbortController();
-    wokenUntil = performance.now() + WOKEN_FOR_MS;
-  }
+  const following = repeat({
+    name: `chain-follower.follow-${network}`,
+    async step() {
+      if (!(await options.lease.acquire())) {
+        forget();
+        return LEADER_RETRY_MS;
+      }
+      try {
+        const { hasMore } = await page();
+        if (hasMore) return 0;
+        return performance.now() < wokenUntil ? Math.min(WOKEN_POLL_MS, options.pollMs) : options.pollMs;
+      } catch (error) {
+        if (!(error instanceof CursorMovedError)) throw error;
+        log.info({ err: error, network }, "another follower was faster");
+        return Math.random() * LEADER_RETRY_MS;
+      }
+    },
+    retry: FAILURE_PAUSE,
+    failed: "follower step failed",
+    // Another worker may have its own way to the subgraph.
+    lease: options.lease,
+    log: log.child({ network }),
+  });
 
   return {
+    name: following.name,
+    run: (signal) => following.run(signal),
+    wake() {
+      wokenUntil = performance.now() + WOKEN_FOR_MS;
+      following.wake();
+    },
     async step() {
       let done = await page();
       while (done.hasMore) done = await page();
       return done;
-    },
-    wake() {
-      wakeUp.abort();
-    },
-    async run(signal) {
-      let failures = 0;
-      while (!signal.aborted) {
-        try {
-          if (!(await options.lease.acquire())) {
-            forget();
-            await pause(LEADER_RETRY_MS, signal);
-            continue;
-          }
-          const { hasMore } = await page();
-          failures = 0;
-          const pollMs = performance.now() < wokenUntil ? Math.min(WOKEN_POLL_MS, options.pollMs) : options.pollMs;
-          if (!hasMore) await pause(pollMs, signal);
-        } catch (error) {
-          failures += 1;
-          const isRace = error instanceof CursorMovedError;
-          log[isRace ? "info" : "error"](
-            { err: error, network },
-            isRace ? "another follower was faster" : "follower step failed",
-          );
-          // Another worker may be able to follow, for example with its own way to the subgraph.
-          if (!isRace) await options.lease.release().catch(() => undefined);
-          await pause(fullJitter(failures, FAILURE_PAUSE), signal);
-        }
-      }
-      await options.lease.release().catch((error: unknown) => {
-        log.warn({ err: error, network }, "couldn't release the lease");
-      });
     },
   };
 }

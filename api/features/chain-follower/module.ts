@@ -154,17 +154,10 @@ export const chainFollowerModule = defineFeature({
     return {
       services,
       loops: [
-        ...NETWORKS.map((network) => ({
-          name: `chain-follower.follow-${network}`,
-          run: (signal: AbortSignal) => followers[network].run(signal),
-        })),
-        {
-          name: "chain-follower.listen",
-          run: (signal: AbortSignal) =>
-            wakes.listen((network) => {
-              followers[network].wake();
-            }, signal),
-        },
+        ...NETWORKS.map((network) => followers[network]),
+        wakes.listening((network) => {
+          followers[network].wake();
+        }),
       ],
       models,
       /** Escrows of a network whose moves wait for an operator, counted up to a bound. */

@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { Schema } from "mongoose";
 import type { Connection } from "mongoose";
 
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
+import { repeat } from "../../jobs/background-loop.ts";
+import type { BackgroundLoop } from "../../jobs/background-loop.ts";
 import type { Logger } from "../../lib/logger.ts";
 
 /** The count of wakes of a network's follower. */
@@ -17,11 +17,13 @@ interface WakeRecord {
 export interface ChainWakes {
   /** Says that something has happened on these networks. */
   wake(networks: readonly Network[]): Promise<void>;
-  /** Calls `onWake` for every wake from now on, until the signal aborts. */
-  listen(onWake: (network: Network) => void, signal: AbortSignal): Promise<void>;
+  /** Calls `onWake` for every wake while it runs. */
+  listening(onWake: (network: Network) => void): BackgroundLoop;
 }
 
-const RETRY_MS = 1_000;
+/** Pause before another change stream is opened. */
+const REOPEN_MS = 500;
+const RETRY = { minMs: 1_000, maxMs: 1_000 };
 
 const schema = new Schema<WakeRecord>(
   { _id: { type: String, enum: NETWORKS, required: true }, wakes: { type: Number, required: true } },
@@ -40,6 +42,9 @@ export function createChainWakes(connection: Connection, log: Logger): ChainWake
       for await (const change of stream) {
         if ("documentKey" in change) onWake(change.documentKey._id);
       }
+    } catch (error) {
+      // Closing it ends a read with an error.
+      if (!signal.aborted) throw error;
     } finally {
       signal.removeEventListener("abort", close);
       await stream.close();
@@ -54,16 +59,16 @@ export function createChainWakes(connection: Connection, log: Logger): ChainWake
         })),
       );
     },
-    async listen(onWake, signal) {
-      const isStopping = () => signal.aborted;
-      while (!isStopping()) {
-        try {
+    listening: (onWake) =>
+      repeat({
+        name: "chain-follower.listen",
+        async step(signal) {
           await forward(onWake, signal);
-        } catch (error) {
-          if (!isStopping()) log.warn({ err: error }, "the followers' wake stream ended");
-        }
-        await sleep(Math.random() * RETRY_MS, undefined, { signal }).catch(() => undefined);
-      }
-    },
+          return REOPEN_MS;
+        },
+        retry: RETRY,
+        failed: "the followers' wake stream ended",
+        log,
+      }),
   };
 }

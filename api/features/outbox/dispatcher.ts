@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { repeat } from "../../jobs/background-loop.ts";
+import type { RepeatedLoop } from "../../jobs/background-loop.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { untilAborted } from "../../lib/stopping.ts";
 import { FULL_WIDTH, NARROW_WIDTH } from "./lanes.ts";
@@ -28,11 +30,9 @@ export interface DispatcherOptions {
 }
 
 /** Sends the contents of the outbox. Several dispatchers may run at once, in one process or in many. */
-export interface Dispatcher {
+export interface Dispatcher extends RepeatedLoop {
   /** Sends everything that is due now and waits for the results. Returns the number of attempts. For tests. */
   drain(): Promise<number>;
-  /** Ends the current pause, for example after a dispatch was put into the outbox. */
-  wake(): void;
   /** Sends due dispatches until the signal aborts. Then waits for running attempts and returns unfinished ones. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -63,7 +63,7 @@ interface Turn {
   more: PromiseWithResolvers<void>;
 }
 
-const FAILURE_PAUSE_MS = 1_000;
+const RETRY = { minMs: 1_000, maxMs: 1_000 };
 /** Maximum number of lanes claimed at once. */
 const CLAIMS_PER_LOOK = 64;
 /** How long a turn starts attempts, in milliseconds. With the time of an attempt, it is well within a lane's lease. */
@@ -84,7 +84,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   /** Whether lanes may wait for a slot. */
   let isCrowded = false;
   let breakOff = new AbortController();
-  let wakeUp = new AbortController();
 
   const slots = () => countSlots(turns.keys(), options.slots, elapsedMs());
   const newHolder = () => `${owner}#${++turnCount}`;
@@ -189,7 +188,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     };
     const work = serve(turn).finally(() => {
       turns.delete(turn);
-      if (isCrowded) wakeUp.abort();
+      if (isCrowded) looking.wake();
     });
     turns.set(turn, work);
   }
@@ -248,7 +247,24 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     );
   }
 
+  const looking = repeat({
+    name: "outbox.dispatch",
+    // A database that doesn't answer must not delay the stop. A look that still succeeds starts no attempt.
+    async step(signal) {
+      const begun = await untilAborted(look(), signal);
+      // The look reached its limit, so more lanes may be waiting.
+      return begun >= CLAIMS_PER_LOOK ? 0 : options.pollMs;
+    },
+    retry: RETRY,
+    failed: "can't read the outbox",
+    log,
+  });
+
   return {
+    name: looking.name,
+    wake: () => {
+      looking.wake();
+    },
     async drain() {
       const before = sent;
       for (let begun = await look(); begun > 0 || turns.size > 0; begun = await look()) {
@@ -256,29 +272,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       }
       return sent - before;
     },
-
-    wake() {
-      wakeUp.abort();
-    },
-
     async run(signal) {
       isStopping = false;
       breakOff = new AbortController();
-      while (!signal.aborted) {
-        let pauseMs = options.pollMs;
-        // Before the check, so that a wake-up during it ends the next pause.
-        wakeUp = new AbortController();
-        try {
-          // A database that doesn't answer must not delay the stop. A check that still succeeds starts no attempt.
-          const begun = await untilAborted(look(), signal);
-          // The check reached its limit, so more lanes may be waiting.
-          if (begun >= CLAIMS_PER_LOOK) pauseMs = 0;
-        } catch (error) {
-          if (error !== signal.reason) log.error({ err: error }, "can't read the outbox");
-          pauseMs = FAILURE_PAUSE_MS;
-        }
-        await sleep(pauseMs, undefined, { signal: AbortSignal.any([signal, wakeUp.signal]) }).catch(() => undefined);
-      }
+      await looking.run(signal);
       await stop();
     },
   };

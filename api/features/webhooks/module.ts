@@ -66,7 +66,7 @@ export const webhooksModule = defineFeature({
     };
     return {
       services,
-      loops: [{ name: "webhooks.dispatch", run: (signal: AbortSignal) => dispatcher.run(signal) }],
+      loops: [dispatcher],
       secrets,
       registrations,
       dispatcher,
