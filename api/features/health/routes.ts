@@ -63,7 +63,7 @@ const networkState = z.object({
       oldestSeconds: count.nullable().meta({ description: "How long ago the oldest of them was found" }),
       held: z
         .record(z.string(), count)
-        .meta({ description: "Those that can't be put on chain now, by problem (docs/operating/keeper.md)" }),
+        .meta({ description: "Those that can't be put on chain now, by problem (docs/operating/sending.md)" }),
       spentTodayWei: z
         .string()
         .meta({ description: "What this UTC day's transactions have cost and may still cost, in wei" }),

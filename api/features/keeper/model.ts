@@ -11,7 +11,7 @@ import type { Network } from "../../config/constants.ts";
 export const KEEPER_MOVES = ["finalize", "resolveExpired", "retryScore"] as const;
 export type KeeperMove = (typeof KEEPER_MOVES)[number];
 
-/** Reasons why a move can't be made. docs/operating/keeper.md says what an operator does about each. */
+/** Reasons why a move can't be made. docs/operating/sending.md says what an operator does about each. */
 export const KEEPER_PROBLEMS = [
   /** The dispute window, or the time for a ruling, isn't over at the latest block. */
   "too_early",

@@ -9746,7 +9746,7 @@ export type HealthReadReadinessErrors = {
            */
           oldestSeconds: number | null;
           /**
-           * Those that can't be put on chain now, by problem (docs/operating/keeper.md)
+           * Those that can't be put on chain now, by problem (docs/operating/sending.md)
            */
           held: {
             [key: string]: number;
@@ -9834,7 +9834,7 @@ export type HealthReadReadinessErrors = {
            */
           oldestSeconds: number | null;
           /**
-           * Those that can't be put on chain now, by problem (docs/operating/keeper.md)
+           * Those that can't be put on chain now, by problem (docs/operating/sending.md)
            */
           held: {
             [key: string]: number;
@@ -9988,7 +9988,7 @@ export type HealthReadReadinessResponses = {
            */
           oldestSeconds: number | null;
           /**
-           * Those that can't be put on chain now, by problem (docs/operating/keeper.md)
+           * Those that can't be put on chain now, by problem (docs/operating/sending.md)
            */
           held: {
             [key: string]: number;
@@ -10076,7 +10076,7 @@ export type HealthReadReadinessResponses = {
            */
           oldestSeconds: number | null;
           /**
-           * Those that can't be put on chain now, by problem (docs/operating/keeper.md)
+           * Those that can't be put on chain now, by problem (docs/operating/sending.md)
            */
           held: {
             [key: string]: number;
