@@ -5,7 +5,7 @@
 #   docker run --env-file service.env --volume marketplace-search:/data/search --publish 3000:3000 agent-marketplace-api
 #   docker run --env-file service.env --volume marketplace-search:/data/search agent-marketplace-worker
 #
-# README, "Configuration", lists the variables. Node runs the TypeScript sources as they are, so nothing is compiled.
+# docs/operating/configuration.md lists the variables. Node runs the TypeScript sources as they are, so nothing is compiled.
 FROM node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./

@@ -112,7 +112,7 @@ async function stopServer(server: Server, allAnswered: Promise<undefined>, endDr
 
 const HELP = `usage: npm run api -- [--help]
 
-Runs the HTTP API until SIGINT or SIGTERM. It is configured by environment variables (README, "Configuration"); several
+Runs the HTTP API until SIGINT or SIGTERM. Environment variables configure it (docs/operating/configuration.md); several
 processes may share one database. The worker is a process of its own: npm run worker.
   --help   this text`;
 

@@ -7,8 +7,8 @@ import { takeNoArguments } from "./commands/usage.ts";
 
 const HELP = `usage: npm run worker -- [--help]
 
-Follows the chains, sends webhooks and runs jobs until SIGINT or SIGTERM. It is configured by environment variables (README,
-"Configuration"); several workers may share one database. The API is a process of its own: npm run api.
+Follows the chains, sends webhooks and runs jobs until SIGINT or SIGTERM. Environment variables configure it
+(docs/operating/configuration.md); several workers may share one database. The API is a process of its own: npm run api.
   --help   this text`;
 takeNoArguments(HELP);
 

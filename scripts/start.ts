@@ -22,7 +22,7 @@ stopped. Ctrl-C stops everything. All services listen on loopback except graph-n
 Environment: PORT and PUBLIC_URL of the API, MONGODB_URI (a replica set to use instead of the stack's own), NODE_ENV,
 WEBHOOK_SIGNING_SECRET (else one of the stack's own), WEBHOOK_ALLOW_PRIVATE_HOSTS (else 127.0.0.1),
 METRICS_PORT of the API (the worker's is the next one); with --only api,worker also RPC_URL_BASE_SEPOLIA, RPC_URL_BASE,
-SUBGRAPH_URL_BASE_SEPOLIA, SUBGRAPH_URL_BASE, DEPLOYMENT_BASE_SEPOLIA, DEPLOYMENT_BASE. API and worker also read the other variables in the README's table. An empty variable counts as unset.`;
+SUBGRAPH_URL_BASE_SEPOLIA, SUBGRAPH_URL_BASE, DEPLOYMENT_BASE_SEPOLIA, DEPLOYMENT_BASE. API and worker also read the other variables of docs/operating/configuration.md. An empty variable counts as unset.`;
 
 const startedAt = performance.now();
 

@@ -71,7 +71,7 @@ MALFORMED = {"validation_error", "malformed_json", "malformed_request"}
 # Answers to a well-formed request whose content does not suffice: money, what the chain can settle, and another version.
 REFUSALS_BY_CONTENT = {402, 412, 422}
 
-# Headers that any web server may send, and those for browsers, which README lists.
+# Headers that any web server may send, and those for browsers, which docs/operating/configuration.md lists.
 COMMON_HEADERS = {
     "allow",
     "connection",

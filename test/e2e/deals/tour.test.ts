@@ -16,21 +16,21 @@ function stackFacts(): StackFacts {
   return readStackFacts(file);
 }
 
-/** The shell lines of the tour in README.md. */
-function tourOf(readme: string): string {
-  const match = /<!-- tour -->\n```sh\n([\s\S]*?)```/.exec(readme);
-  assert.ok(match?.[1], "README.md has a tour");
+/** The shell lines of the tour in docs/tour.md. */
+function tourOf(page: string): string {
+  const match = /<!-- tour -->\n```sh\n([\s\S]*?)```/.exec(page);
+  assert.ok(match?.[1], "docs/tour.md has a tour");
   return match[1];
 }
 
 /** The tour against a stack. */
 function tourAt(api: string, rpcUrl: string): string {
-  return tourOf(readFileSync("README.md", "utf8"))
+  return tourOf(readFileSync("docs/tour.md", "utf8"))
     .replace("http://127.0.0.1:3000", api)
     .replace("http://127.0.0.1:8545", rpcUrl);
 }
 
-describe("the tour of the README", () => {
+describe("the tour with curl", () => {
   for (const time of ["line by line [S4.303]", "when it is pasted again: registered wallets get new keys"]) {
     it(`settles a deal ${time}`, async () => {
       const stack = stackFacts();
