@@ -1,37 +1,24 @@
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
+import { collection, date, nullable, number, text } from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
+
 /** One use of the admin key. Entries are never deleted. */
-export interface AdminUseRecord {
+const adminUseFields = {
   /** Entry id, `adm_…`. */
-  _id: string;
-  requestId: string;
-  method: string;
-  path: string;
-  ip: string;
-  at: Date;
+  _id: text,
+  requestId: text,
+  method: text,
+  path: text,
+  ip: text,
+  at: date,
   /** HTTP status of the answer. Null while the call runs, and after one that ended without a known answer. */
-  status: number | null;
-}
+  status: nullable(number),
+};
 
-export type AdminUseModel = Model<AdminUseRecord>;
-
-const text = { type: String, required: true } as const;
-
-const adminUse = new Schema<AdminUseRecord>(
-  {
-    _id: text,
-    requestId: text,
-    method: text,
-    path: text,
-    ip: text,
-    at: { type: Date, required: true },
-    status: { type: Number, default: null },
-  },
-  { collection: "admin_uses", versionKey: false, strict: "throw" },
-);
+export type AdminUseModel = Model<RecordOf<typeof adminUseFields>>;
 
 /** The audit of the admin key. */
 export function adminUseModel(connection: Connection): AdminUseModel {
-  return connection.model<AdminUseRecord>("AdminUse", adminUse);
+  return collection(connection, "AdminUse", "admin_uses", adminUseFields);
 }
