@@ -2,6 +2,7 @@ import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
 import { isDuplicateKey } from "../db/connection.ts";
+import { fromNow, isFree } from "../db/leases.ts";
 
 /** The stored state of a lease. */
 export interface LeaseRecord {
@@ -46,15 +47,14 @@ export function createLease(leases: LeaseModel, name: string, owner: string, ttl
       if (performance.now() < renewAt) return true;
       renewAt = 0;
       try {
-        // The update decides by the database's clock. A missing `expiresAt` sorts before every date.
-        const isMine = { $or: [{ $eq: ["$owner", owner] }, { $lte: ["$expiresAt", "$$NOW"] }] };
+        const isMine = { $or: [{ $eq: ["$owner", owner] }, isFree("expiresAt")] };
         const held = await leases.findOneAndUpdate(
           { _id: name },
           [
             {
               $set: {
                 owner: { $cond: [isMine, owner, "$owner"] },
-                expiresAt: { $cond: [isMine, { $add: ["$$NOW", ttlMs] }, "$expiresAt"] },
+                expiresAt: { $cond: [isMine, fromNow(ttlMs), "$expiresAt"] },
               },
             },
           ],

@@ -2,6 +2,7 @@ import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
 import { isDuplicateKey } from "../../db/connection.ts";
+import { fromNow, isTaken } from "../../db/leases.ts";
 
 /** The open streams of an agent. */
 export interface StreamSlotsRecord {
@@ -59,12 +60,12 @@ export interface StreamSlotsOptions {
 
 /** Slots stored as one document an agent, so that taking one is atomic. */
 export function createStreamSlots({ slots, perAgent, leaseMs }: StreamSlotsOptions): StreamSlots {
-  const until = { $add: ["$$NOW", leaseMs] };
+  const until = fromNow(leaseMs);
   const expiry = { $set: { expiresAt: { $max: "$streams.until" } } };
 
   async function tryTake(agentId: string, streamId: string): Promise<StreamSlotsRecord> {
     const stored = { $ifNull: ["$streams", []] };
-    const held = { $filter: { input: stored, as: "stream", cond: { $gt: ["$$stream.until", "$$NOW"] } } };
+    const held = { $filter: { input: stored, as: "stream", cond: isTaken("$stream.until") } };
     const added = { $concatArrays: ["$streams", [{ id: { $literal: streamId }, until }]] };
     const record = await slots.findOneAndUpdate(
       { _id: agentId },

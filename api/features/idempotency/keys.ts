@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 
 import { isDuplicateKey } from "../../db/connection.ts";
+import { fromNow, isFree, released, renewed } from "../../db/leases.ts";
 import { keptAnswer, storedAnswer } from "../../http/kept-answer.ts";
 import type { Claim, IdempotencyKeys } from "../../http/policies/idempotency.ts";
 import type { Logger } from "../../lib/logger.ts";
@@ -33,12 +34,12 @@ export interface IdempotencyKeysDeps {
  */
 export function createIdempotencyKeys({ model, log, timings }: IdempotencyKeysDeps): IdempotencyKeys {
   const leaseMs = timings.idempotencyLeaseMs;
-  const leaseEnd = { $add: ["$$NOW", leaseMs] };
+  const leaseEnd = fromNow(leaseMs);
 
   async function write(id: string, fingerprint: string, owner: string): Promise<IdempotencyRecord | null> {
     const isNew = { $eq: [{ $type: "$state" }, "missing"] };
-    const isFree = {
-      $and: [{ $eq: ["$state", "open"] }, { $eq: ["$fingerprint", fingerprint] }, { $lte: ["$leaseEndsAt", "$$NOW"] }],
+    const isResumable = {
+      $and: [{ $eq: ["$state", "open"] }, { $eq: ["$fingerprint", fingerprint] }, isFree("leaseEndsAt")],
     };
     const fresh = {
       _id: id,
@@ -50,13 +51,13 @@ export function createIdempotencyKeys({ model, log, timings }: IdempotencyKeysDe
       answer: null,
       startedAt: "$$NOW",
       seed: randomBytes(SEED_BYTES).toString("hex"),
-      expiresAt: { $add: ["$$NOW", KEPT_MS] },
+      expiresAt: fromNow(KEPT_MS),
     };
     const taken = { $mergeObjects: ["$$ROOT", { owner, leaseEndsAt: leaseEnd, runs: { $add: ["$runs", 1] } }] };
     return model
       .findOneAndUpdate(
         { _id: id },
-        [{ $replaceWith: { $cond: [isNew, fresh, { $cond: [isFree, taken, "$$ROOT"] }] } }],
+        [{ $replaceWith: { $cond: [isNew, fresh, { $cond: [isResumable, taken, "$$ROOT"] }] } }],
         { upsert: true, returnDocument: "after", lean: true, updatePipeline: true },
       )
       .lean<IdempotencyRecord | null>();
@@ -81,7 +82,7 @@ export function createIdempotencyKeys({ model, log, timings }: IdempotencyKeysDe
 
     async renew({ id }, owner) {
       try {
-        await model.updateOne({ _id: id, owner, state: "open" }, [{ $set: { leaseEndsAt: leaseEnd } }], {
+        await model.updateOne({ _id: id, owner, state: "open" }, renewed("leaseEndsAt", leaseMs), {
           updatePipeline: true,
         });
       } catch (error) {
@@ -102,7 +103,7 @@ export function createIdempotencyKeys({ model, log, timings }: IdempotencyKeysDe
     },
 
     async release({ id }, owner) {
-      await model.updateOne({ _id: id, owner, state: "open" }, { $set: { leaseEndsAt: new Date(0) } });
+      await model.updateOne({ _id: id, owner, state: "open" }, released("leaseEndsAt"), { updatePipeline: true });
     },
   };
 }

@@ -3,6 +3,7 @@
 
 import { RATE_WINDOW_MS, SUSPENSION, TIERS } from "../../config/constants.ts";
 import type { CallClass, RateClass } from "../../config/constants.ts";
+import { fromNow, isFree } from "../../db/leases.ts";
 import { byCallClass } from "./tiers.ts";
 
 /** A stage of an update pipeline. */
@@ -31,7 +32,7 @@ export interface Asking {
 
 /** The current time by the database's clock. Tests shift it by an offset. */
 export function databaseNow(offsetMs: number): unknown {
-  return offsetMs === 0 ? "$$NOW" : { $add: ["$$NOW", offsetMs] };
+  return offsetMs === 0 ? "$$NOW" : fromNow(offsetMs);
 }
 
 const filter = (input: unknown, condition: unknown) => ({ $filter: { input, as: "item", cond: condition } });
@@ -49,7 +50,7 @@ const within = (times: unknown, ms: number) => filter(times, { $gt: ["$$item", l
 function settle({ served, released }: Settled): Stage[] {
   const isNewDay = { $ne: ["$day", "$scratch.day"] };
   const isSameMonth = (date: unknown) => ({ $eq: [monthOf(date), monthOf("$scratch.day")] });
-  const hasExpired = { $lte: ["$$item.until", "$scratch.now"] };
+  const hasExpired = isFree("$item.until", "$scratch.now");
   const isOver = { $or: [hasExpired, isOneOf([...served, ...released])] };
   const unserved = all(isOver, { $not: [isOneOf(served)] });
   const reservations = "$scratch.before";

@@ -3,12 +3,12 @@ import type { ClientSession, Connection } from "mongoose";
 import { INBOX_LIMITS, TOPIC_PATIENCE_MS } from "../../config/constants.ts";
 import { insertPlain, writePlain } from "../../db/plain-writes.ts";
 import { withTransaction } from "../../db/connection.ts";
+import { fromNow, isDue, released, renewed, taken } from "../../db/leases.ts";
 import { repeat } from "../../jobs/background-loop.ts";
 import type { BackgroundLoop } from "../../jobs/background-loop.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { EventRecorder } from "../events/recorder.ts";
-import { fromNow, isDue } from "../outbox/due.ts";
 import { inboxEntryOf } from "./inboxes.ts";
 import type { InboxRecord, MessageModels, MessageRecord, SubscriptionRecord } from "./model.ts";
 import { receivedBy } from "./sender.ts";
@@ -93,7 +93,7 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
 
   async function claim(holder: string) {
     return topics
-      .findOneAndUpdate(isDue("dueAt"), [{ $set: { holder, dueAt: fromNow(timings.fanOutLeaseMs) } }], {
+      .findOneAndUpdate(isDue("dueAt"), taken("dueAt", timings.fanOutLeaseMs, { holder }), {
         sort: { dueAt: 1 },
         updatePipeline: true,
       })
@@ -102,13 +102,13 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
 
   /** Extends the lease. Returns the length of the topic, or undefined if another worker has taken over. */
   async function renew(topic: string, holder: string): Promise<number | undefined> {
-    const renewed = await topics
-      .findOneAndUpdate({ _id: topic, holder }, [{ $set: { dueAt: fromNow(timings.fanOutLeaseMs) } }], {
+    const found = await topics
+      .findOneAndUpdate({ _id: topic, holder }, renewed("dueAt", timings.fanOutLeaseMs), {
         returnDocument: "after",
         updatePipeline: true,
       })
       .lean();
-    return renewed?.seq;
+    return found?.seq;
   }
 
   /** Ends a turn. Returns false if the topic has grown since, or if another worker has taken over. */
@@ -243,7 +243,7 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
   /** Ends a turn before the topic is fully served. The topic goes to the end of the queue. */
   async function yieldTurn({ _id, isRetryDue }: Turn, holder: string): Promise<void> {
     const retryAt = isRetryDue ? { retryAt: fromNow(timings.fullInboxRetryMs) } : {};
-    const update = [{ $set: { holder: null, dueAt: "$$NOW", ...retryAt } }];
+    const update = released("dueAt", { holder: null, ...retryAt });
     await topics.updateOne({ _id, holder }, update, { updatePipeline: true });
   }
 

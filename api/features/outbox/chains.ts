@@ -2,8 +2,8 @@ import { Types } from "mongoose";
 import type { ClientSession, PipelineStage } from "mongoose";
 
 import { withTransaction } from "../../db/connection.ts";
+import { isScheduled, released } from "../../db/leases.ts";
 import { BY_ID } from "../../db/plain-writes.ts";
-import { isScheduled } from "./due.ts";
 import type { DispatchRecord, OutboxModels } from "./model.ts";
 
 /** The fields that place a dispatch in its chain. */
@@ -82,7 +82,7 @@ export function createChains({ dispatches, arrivals }: OutboxModels): Chains {
       .sort({ seq: 1 })
       .lean();
     if (next === null || next.dueAt !== null) return;
-    await dispatches.updateOne({ _id: next._id }, [{ $set: { dueAt: "$$NOW" } }], { session, updatePipeline: true });
+    await dispatches.updateOne({ _id: next._id }, released("dueAt"), { session, updatePipeline: true });
     // The turn that ended the previous dispatch may have lost its lane since.
     await arrivals.collection.insertOne({ _id: new Types.ObjectId(), agentId: ended.agentId }, { session });
   }

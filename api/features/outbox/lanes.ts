@@ -1,4 +1,4 @@
-import { fromNow, isDue } from "./due.ts";
+import { isDue, isTaken, released, taken } from "../../db/leases.ts";
 import type { LaneRecord, OutboxModels } from "./model.ts";
 import { waitingInLane } from "./outbox.ts";
 
@@ -41,7 +41,7 @@ export interface Lanes {
  * @param leaseMs maximum duration of a turn, in milliseconds; longer than the time in which it starts attempts plus one attempt
  */
 export function createLanes({ dispatches, lanes, arrivals }: OutboxModels, leaseMs: number): Lanes {
-  const isHeld = { $and: [{ $gt: ["$holder", null] }, { $gt: ["$nextDueAt", "$$NOW"] }] };
+  const isHeld = { $and: [{ $gt: ["$holder", null] }, isTaken("nextDueAt")] };
 
   return {
     async admit() {
@@ -86,7 +86,7 @@ export function createLanes({ dispatches, lanes, arrivals }: OutboxModels, lease
           lanes
             .findOneAndUpdate(
               { _id, ...isDue("nextDueAt") },
-              [{ $set: { holder: newHolder(), nextDueAt: fromNow(leaseMs), arrivedAt: null } }],
+              taken("nextDueAt", leaseMs, { holder: newHolder(), arrivedAt: null }),
               { returnDocument: "after", updatePipeline: true },
             )
             .lean<LaneRecord | null>(),
@@ -121,7 +121,7 @@ export function createLanes({ dispatches, lanes, arrivals }: OutboxModels, lease
     async handBack(holders, agentIds) {
       await lanes.updateMany(
         { _id: { $in: [...agentIds] }, holder: { $in: [...holders] } },
-        [{ $set: { holder: null, arrivedAt: null, nextDueAt: "$$NOW" } }],
+        released("nextDueAt", { holder: null, arrivedAt: null }),
         { updatePipeline: true },
       );
     },

@@ -210,3 +210,17 @@ export function outboxModels(connection: Connection): OutboxModels {
     arrivals: connection.model<ArrivalRecord>("OutboxArrival", arrivalSchema),
   };
 }
+
+/** The attempts, with running ones marked as interrupted. */
+export const INTERRUPTED = {
+  $map: {
+    input: "$attempts",
+    in: {
+      $cond: [
+        { $eq: ["$$this.outcome", "running"] },
+        { $mergeObjects: ["$$this", { outcome: "interrupted", finishedAt: "$$NOW" }] },
+        "$$this",
+      ],
+    },
+  },
+};

@@ -1,11 +1,12 @@
 import type { PipelineStage } from "mongoose";
 
 import { DURABLE_RETRIES, FUNDED_BACKUP_DELAY_MS, WEBHOOK_RETRIES } from "../../config/constants.ts";
+import { fromNow, isDue, isFree, isScheduled, released } from "../../db/leases.ts";
 import { BY_ID } from "../../db/plain-writes.ts";
 import { fullJitter } from "../../lib/retry.ts";
 import { createChains, isChained } from "./chains.ts";
 import type { ChainLink } from "./chains.ts";
-import { fromNow, INTERRUPTED, isDue, isScheduled } from "./due.ts";
+import { INTERRUPTED } from "./model.ts";
 import type { AttemptOutcome, AttemptResult, DispatchRecord, DispatchStatus, OutboxModels } from "./model.ts";
 import { backupIdOf } from "./put.ts";
 
@@ -158,7 +159,7 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
           orderKey: 1,
           seq: 1,
           attemptCount: { $size: "$attempts" },
-          isDue: { $lte: ["$dueAt", "$$NOW"] },
+          isDue: isFree("dueAt"),
         })
         .sort({ dueAt: 1 })
         .limit(limit)
@@ -224,7 +225,7 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
         dispatches.map((dispatch) => ({
           updateOne: {
             filter: { ...asTaken(dispatch), status: "pending" as const },
-            update: [{ $set: { attempts: INTERRUPTED, holder: null, dueAt: "$$NOW" } }],
+            update: released("dueAt", { attempts: INTERRUPTED, holder: null }),
           },
         })),
         { ordered: false },

@@ -3,7 +3,7 @@ import type { ClientSession } from "mongoose";
 
 import { insertPlain } from "../../db/plain-writes.ts";
 import { sha256Hex } from "../../lib/ids.ts";
-import { INTERRUPTED } from "./due.ts";
+import { INTERRUPTED } from "./model.ts";
 import type { DispatchKind, DispatchRecord, OutboxModels } from "./model.ts";
 
 /** A recipient address of an event. */

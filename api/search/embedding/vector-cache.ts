@@ -2,6 +2,7 @@ import { MongoBulkWriteError } from "mongodb";
 import type { AnyBulkWriteOperation } from "mongodb";
 import type { Model } from "mongoose";
 
+import { fromNow, isFree, isTaken } from "../../db/leases.ts";
 import type { CachedVectorRecord } from "./model.ts";
 import { fromBytes, toBytes } from "./vectors.ts";
 
@@ -47,7 +48,7 @@ export function createVectorCache(vectors: Model<CachedVectorRecord>): VectorCac
 
   return {
     async read(hashes) {
-      const projection = { vector: 1, isRefused: 1, isClaimed: { $gt: ["$claimedUntil", "$$NOW"] } };
+      const projection = { vector: 1, isRefused: 1, isClaimed: isTaken("claimedUntil") };
       const found = await collection.find<Found>({ _id: { $in: hashes } } as never, { projection }).toArray();
       return {
         vectors: new Map(
@@ -63,16 +64,14 @@ export function createVectorCache(vectors: Model<CachedVectorRecord>): VectorCac
     },
 
     async claim(hashes, owner, claimMs) {
-      // A missing `claimedUntil` sorts before every date, so a new record is free. A kept vector is claimed until its end.
-      const isFree = { $lte: ["$claimedUntil", "$$NOW"] };
-      const ifFree = (value: unknown, otherwise: string) => ({ $cond: [isFree, value, otherwise] });
-      const after = (ms: number) => ({ $add: ["$$NOW", ms] });
+      // A kept vector is claimed until its end.
+      const ifFree = (value: unknown, otherwise: string) => ({ $cond: [isFree("claimedUntil"), value, otherwise] });
       const change = {
         vector: ifFree("$$REMOVE", "$vector"),
         isRefused: ifFree("$$REMOVE", "$isRefused"),
         claimedBy: ifFree(owner, "$claimedBy"),
-        claimedUntil: ifFree(after(claimMs), "$claimedUntil"),
-        expiresAt: ifFree(after(ABANDONED_MS), "$expiresAt"),
+        claimedUntil: ifFree(fromNow(claimMs), "$claimedUntil"),
+        expiresAt: ifFree(fromNow(ABANDONED_MS), "$expiresAt"),
       };
       try {
         await write(

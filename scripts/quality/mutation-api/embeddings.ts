@@ -71,8 +71,8 @@ export const EMBEDDING_FAULTS: ApiMutant[] = [
   {
     fault: "a text that another process has claimed can be claimed too",
     file: CACHE,
-    from: 'const isFree = { $lte: ["$claimedUntil", "$$NOW"] };',
-    to: "const isFree = { $lte: [0, 1] };",
+    from: '{ $cond: [isFree("claimedUntil"), value, otherwise] }',
+    to: "{ $cond: [true, value, otherwise] }",
     tests: PROCESS_TESTS,
   },
   {

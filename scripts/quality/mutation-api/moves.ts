@@ -100,8 +100,8 @@ export const MOVE_FAULTS: ApiMutant[] = [
   {
     fault: "a lease is taken from its owner",
     file: "jobs/lease.ts",
-    from: '{ $or: [{ $eq: ["$owner", owner] }, { $lte: ["$expiresAt", "$$NOW"] }] }',
-    to: '{ $or: [{ $ne: ["$owner", null] }, { $lte: ["$expiresAt", "$$NOW"] }] }',
+    from: '{ $or: [{ $eq: ["$owner", owner] }, isFree("expiresAt")] }',
+    to: '{ $or: [{ $ne: ["$owner", null] }, isFree("expiresAt")] }',
     tests: ["chain-follower/follower.test.ts"],
   },
   {

@@ -47,7 +47,7 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "a key is taken over while its request runs",
     file: KEYS,
-    from: '{ $eq: ["$fingerprint", fingerprint] }, { $lte: ["$leaseEndsAt", "$$NOW"] }],',
+    from: '{ $eq: ["$fingerprint", fingerprint] }, isFree("leaseEndsAt")],',
     to: '{ $eq: ["$fingerprint", fingerprint] }],',
     tests: IDEMPOTENCY_TESTS,
   },
@@ -61,8 +61,8 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "a failed request keeps its key until the lease ends",
     file: KEYS,
-    from: "{ $set: { leaseEndsAt: new Date(0) } }",
-    to: '{ $set: { state: "open" } }',
+    from: 'released("leaseEndsAt")',
+    to: '[{ $set: { state: "open" } }]',
     tests: IDEMPOTENCY_TESTS,
   },
   {
@@ -117,8 +117,8 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "a reservation whose lease has ended is renewed",
     file: CLAIMS,
-    from: "await claims.updateOne({ _id, owner, $expr: isLive }, [",
-    to: "await claims.updateOne({ _id, owner }, [",
+    from: "await claims.updateOne({ _id, owner, $expr: isLive }, renewed(",
+    to: "await claims.updateOne({ _id, owner }, renewed(",
     tests: ["x402/used-payments.test.ts"],
   },
   {

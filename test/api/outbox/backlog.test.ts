@@ -1,7 +1,7 @@
 import { assert } from "chai";
 
 import type { Send } from "../../../api/features/outbox/dispatcher.ts";
-import { isDue } from "../../../api/features/outbox/due.ts";
+import { isDue } from "../../../api/db/leases.ts";
 import { waitingInLane } from "../../../api/features/outbox/outbox.ts";
 import { dueBy, outboxState } from "../../../api/features/outbox/state.ts";
 import { ACKNOWLEDGED, scripted, TestOutbox } from "../../fixtures/outbox.ts";

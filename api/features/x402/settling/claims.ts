@@ -4,6 +4,7 @@ import type { ClientSession, Connection } from "mongoose";
 
 import type { CallClass, Network } from "../../../config/constants.ts";
 import { isDuplicateKey, withTransaction } from "../../../db/connection.ts";
+import { fromNow, isFree, isTaken, released, renewed, taken } from "../../../db/leases.ts";
 import { isKeepable, keptAnswer, storedAnswer } from "../../../http/kept-answer.ts";
 import type { Answer } from "../../../http/pipeline.ts";
 import { UNPAID_STATES } from "../model.ts";
@@ -66,10 +67,9 @@ const token = (): string => randomBytes(RANDOM_BYTES).toString("hex");
  */
 export function createClaims({ connection, claims, answers, credit, onPaid, timings }: ClaimsDeps) {
   const leaseMs = timings.x402LeaseMs;
-  const leaseEnd = { $add: ["$$NOW", leaseMs] };
-  const hasNoLease = { $lte: ["$leaseEndsAt", "$$NOW"] };
+  const hasNoLease = isFree("leaseEndsAt");
   /** A reservation ends with its lease: other payments no longer count it, so it must not settle after that. */
-  const isLive = { $or: [{ $eq: ["$state", "settling"] }, { $gt: ["$leaseEndsAt", "$$NOW"] }] };
+  const isLive = { $or: [{ $eq: ["$state", "settling"] }, isTaken("leaseEndsAt")] };
 
   /** Identifying fields of a payment: its authorisation, or else its transfer. */
   function identityOf(claim: NewClaim): Record<string, unknown> {
@@ -80,18 +80,18 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
 
   async function write(claim: NewClaim, owner: string): Promise<ClaimRecord | null> {
     const isNew = { $eq: [{ $type: "$state" }, "missing"] };
-    const isFree = {
+    const isResumable = {
       $and: [{ $eq: ["$state", "reserved"] }, { $eq: ["$agentId", claim.agentId] }, hasNoLease],
     };
     const isSameRequest = { $eq: ["$requestHash", claim.requestHash] };
-    const fields = { ...literal(claim), state: "reserved", owner, leaseEndsAt: leaseEnd };
+    const fields = { ...literal(claim), state: "reserved", owner, leaseEndsAt: fromNow(leaseMs) };
     const begun = { startedAt: "$$NOW", seed: token(), runs: 1 };
     const again = { startedAt: "$startedAt", seed: "$seed", runs: { $add: ["$runs", 1] } };
-    const taken = { $mergeObjects: [{ _id: "$_id" }, fields, { $cond: [isSameRequest, again, begun] }] };
+    const resumed = { $mergeObjects: [{ _id: "$_id" }, fields, { $cond: [isSameRequest, again, begun] }] };
     const fresh = { $mergeObjects: [{ _id: `clm_${token()}` }, fields, begun] };
     return claims.findOneAndUpdate(
       identityOf(claim),
-      [{ $replaceWith: { $cond: [isNew, fresh, { $cond: [isFree, taken, "$$ROOT"] }] } }],
+      [{ $replaceWith: { $cond: [isNew, fresh, { $cond: [isResumable, resumed, "$$ROOT"] }] } }],
       { upsert: true, returnDocument: "after", lean: true, updatePipeline: true },
     );
   }
@@ -110,7 +110,7 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
     const unconfirmed = { _id, owner, state: { $in: [...UNPAID_STATES] }, $expr: isLive };
     const fields = { state, txHash: place.txHash.toLowerCase(), position: place.position, spentAt: new Date() };
     // Until the answer is sent, another request may have to send it.
-    const change = [{ $set: { ...literal(fields), answerDue: true, leaseEndsAt: leaseEnd } }];
+    const change = taken("leaseEndsAt", leaseMs, { ...literal(fields), answerDue: true });
     if (pack === undefined) return (await claims.updateOne(unconfirmed, change, PIPELINE)).modifiedCount === 1;
     return withTransaction(connection, async (session) => {
       const { modifiedCount } = await claims.updateOne(unconfirmed, change, { ...PIPELINE, session });
@@ -194,7 +194,7 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
 
     /** Does nothing for a reservation whose lease has ended. */
     async renew({ _id, owner }: ClaimRecord): Promise<void> {
-      await claims.updateOne({ _id, owner, $expr: isLive }, [{ $set: { leaseEndsAt: leaseEnd } }], {
+      await claims.updateOne({ _id, owner, $expr: isLive }, renewed("leaseEndsAt", leaseMs), {
         updatePipeline: true,
       });
     },
@@ -215,7 +215,7 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
       if (answer !== undefined) await keepAnswer(claim, answer);
       const { matchedCount } = await claims.updateOne(
         { _id, owner, state: "reserved", $expr: isLive },
-        [{ $set: { state: "settling", answerDue: true, leaseEndsAt: leaseEnd } }],
+        taken("leaseEndsAt", leaseMs, { state: "settling", answerDue: true }),
         { updatePipeline: true },
       );
       return matchedCount === 1;
@@ -223,12 +223,12 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
 
     /** Takes over a claim with an unknown outcome; undefined while its lease is live, or once it is confirmed. */
     async takeOver(_id: string): Promise<ClaimRecord | undefined> {
-      const taken = await claims.findOneAndUpdate(
+      const claim = await claims.findOneAndUpdate(
         { _id, state: "settling", $expr: hasNoLease },
-        [{ $set: { owner: token(), leaseEndsAt: leaseEnd } }],
+        taken("leaseEndsAt", leaseMs, { owner: token() }),
         { returnDocument: "after", lean: true, updatePipeline: true },
       );
-      return taken ?? undefined;
+      return claim ?? undefined;
     },
 
     /**
@@ -236,8 +236,8 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
      * worker checks the longest abandoned claims first, and this one has had its turn.
      */
     async yield({ _id, owner }: ClaimRecord): Promise<void> {
-      const free = [{ $set: { leaseEndsAt: "$$NOW" } }];
-      await claims.updateOne({ _id, owner, state: { $in: [...UNPAID_STATES] } }, free, PIPELINE);
+      const unpaid = { _id, owner, state: { $in: [...UNPAID_STATES] } };
+      await claims.updateOne(unpaid, released("leaseEndsAt"), PIPELINE);
     },
 
     /** Records a transaction that may settle the payment. */
@@ -261,13 +261,13 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
      * @returns `sent` or `sending` if another request has sent the answer, or may be sending it
      */
     async takeDelivery(_id: string): Promise<ClaimRecord | "sent" | "sending"> {
-      const isFree = { $or: [{ $eq: ["$state", "settled"] }, { $and: [{ $eq: ["$state", "spent"] }, hasNoLease] }] };
-      const taken = await claims.findOneAndUpdate(
-        { _id, answerDue: true, $expr: isFree },
-        [{ $set: { state: "spent", owner: token(), leaseEndsAt: leaseEnd } }],
+      const isWaiting = { $or: [{ $eq: ["$state", "settled"] }, { $and: [{ $eq: ["$state", "spent"] }, hasNoLease] }] };
+      const claim = await claims.findOneAndUpdate(
+        { _id, answerDue: true, $expr: isWaiting },
+        taken("leaseEndsAt", leaseMs, { state: "spent", owner: token() }),
         { ...PIPELINE, returnDocument: "after", lean: true },
       );
-      if (taken !== null) return taken;
+      if (claim !== null) return claim;
       return (await claims.exists({ _id, answerDue: true })) === null ? "sent" : "sending";
     },
 
@@ -278,7 +278,7 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
 
     /** Ends the lease after the connection broke before the answer was sent, so that a repeat gets the answer. */
     async noteLost({ _id, owner }: ClaimRecord): Promise<void> {
-      await claims.updateOne({ _id, owner, state: "spent" }, [{ $set: { leaseEndsAt: "$$NOW" } }], PIPELINE);
+      await claims.updateOne({ _id, owner, state: "spent" }, released("leaseEndsAt"), PIPELINE);
     },
 
     /** Stores the answer of a call. */
