@@ -1,4 +1,4 @@
-import { BaseError, BlockNotFoundError, ContractFunctionRevertedError, erc20Abi, getAddress, maxUint256 } from "viem";
+import { BlockNotFoundError, erc20Abi, getAddress } from "viem";
 import type { Address, Block, Hash, Hex } from "viem";
 
 import type { Network } from "../config/constants.ts";
@@ -8,7 +8,9 @@ import type { Agreement } from "./agreement.ts";
 import { readTokenDomain } from "./authorization.ts";
 import type { TokenDomain } from "./authorization.ts";
 import type { DeployedToken, Deployment } from "./deployment.ts";
-import { PriceUnavailableError, TokenNotListedError, WrongChainError } from "./errors.ts";
+import { WrongChainError } from "./errors.ts";
+import { readEscrowLimits } from "./escrow-limits.ts";
+import type { DepositTerms, EscrowLimits } from "./escrow-limits.ts";
 import { lookupReceipt } from "./receipt-lookup.ts";
 import type { ReceiptLookup } from "./receipt-lookup.ts";
 import { createRpc } from "./rpc.ts";
@@ -22,41 +24,11 @@ export interface ChainHead {
   timestamp: number;
 }
 
-/** Limits for a new escrow between two wallets, read at one block. USD values have 6 decimals. */
-export interface EscrowLimits {
-  /** True while the contract accepts no new escrows. */
-  paused: boolean;
-  /** Minimum deposit in token units. */
-  minAmount: bigint;
-  /** USD value of the deposit, at the price of the token's feed. */
-  valueUsd: bigint;
-  /** The lower of both parties' caps; null for unlimited. */
-  capUsd: bigint | null;
-  /** The party whose cap it is. */
-  cappedAgent: Address;
-  sellerTerms: { minAmountUsd: bigint; minDeliverySeconds: number; paused: boolean };
-}
-
 /** A USD price from a feed: `answer / 10^decimals`. `updatedAt` is in unix seconds. */
 export interface FeedPrice {
   answer: bigint;
   decimals: number;
   updatedAt: number;
-}
-
-/** Translates the contract's errors about valuing a deposit; returns other errors unchanged. */
-function valuationRefusal(token: Address, error: unknown): unknown {
-  if (!(error instanceof BaseError)) return error;
-  const revert = error.walk((cause) => cause instanceof ContractFunctionRevertedError);
-  if (!(revert instanceof ContractFunctionRevertedError)) return error;
-  switch (revert.data?.errorName) {
-    case "InvalidPrice":
-      return new PriceUnavailableError(`No price for ${token}`, { cause: error });
-    case "TokenNotListed":
-      return new TokenNotListedError(`${token} is not listed`, { cause: error });
-    default:
-      return error;
-  }
 }
 
 function toHead(block: Block<bigint, false, "latest">): ChainHead {
@@ -105,7 +77,7 @@ export interface ChainClient {
    * seller terms.
    * @throws PriceUnavailableError if the token's feed has no usable price, TokenNotListedError
    */
-  escrowLimits(terms: { buyer: Address; seller: Address; token: Address; amount: bigint }): Promise<EscrowLimits>;
+  escrowLimits(terms: DepositTerms): Promise<EscrowLimits>;
   tokenBalance(token: Address, owner: Address): Promise<bigint>;
   /** An owner's allowance to the escrow contract, in token units. */
   tokenAllowance(token: Address, owner: Address): Promise<bigint>;
@@ -142,8 +114,6 @@ export interface ChainClientOptions {
 
 const DEFAULT_TIMEOUT_MS = 5_000;
 const DEFAULT_ATTEMPTS = 3;
-
-const unlimitedAsNull = (capUsd: bigint): bigint | null => (capUsd === maxUint256 ? null : capUsd);
 
 /** Creates a client for one settlement network, with bounded time and retries. It holds no key and sends nothing. */
 export function createChainClient(options: ChainClientOptions): ChainClient {
@@ -201,20 +171,7 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
         }),
       ),
 
-    async escrowLimits({ buyer, seller, token, amount }) {
-      const [paused, { minAmount }, valueUsd, [capUsd, cappedAgent], terms] = await Promise.all([
-        rpc((client) => client.readContract({ ...escrow, functionName: "paused" })),
-        rpc((client) => client.readContract({ ...escrow, functionName: "tokenConfig", args: [token] })),
-        rpc((client) => client.readContract({ ...escrow, functionName: "usdValue", args: [token, amount] })).catch(
-          (error: unknown) => {
-            throw valuationRefusal(token, error);
-          },
-        ),
-        rpc((client) => client.readContract({ ...score, functionName: "jobValueCap", args: [buyer, seller] })),
-        rpc((client) => client.readContract({ ...escrow, functionName: "sellerTerms", args: [seller] })),
-      ]);
-      return { paused, minAmount, valueUsd, capUsd: unlimitedAsNull(capUsd), cappedAgent, sellerTerms: terms };
-    },
+    escrowLimits: (terms) => readEscrowLimits(rpc, deployment, terms),
 
     tokenBalance: (token, owner) =>
       rpc((client) => client.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [owner] })),

@@ -2,7 +2,6 @@ import { ZeroAddress } from "ethers";
 
 import type { Deployment } from "../system/deployment-file.ts";
 import { constructorArgsOf } from "../system/implementations.ts";
-import { problem } from "../system/problem.ts";
 
 /** A deployed contract and what publishing its source needs. */
 export interface PublishedContract {
@@ -29,7 +28,6 @@ export function publishedContracts(deployment: Deployment): PublishedContract[] 
     ["resolver", "ResolverV2"],
   ] as const) {
     const { proxy, implementation, created } = contracts[key];
-    if (!created) throw problem(`The deployment file does not say what the proxy of ${key} was created with`);
     published.push(
       {
         title: `${name}, implementation`,

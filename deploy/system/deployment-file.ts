@@ -16,8 +16,7 @@ export interface DeployedContract {
   proxy: string;
   implementation: string;
   txHash: string;
-  /** Missing from files of earlier versions of `hardhat deploy`, which only local chains have. */
-  created?: ProxyCreation;
+  created: ProxyCreation;
 }
 
 /** Who holds which role. */

@@ -42,9 +42,8 @@ export function isOfBuild(deployment: Deployment, key: ContractKey, bytecode: st
 }
 
 /** Where the current sources would have put an implementation if they had been deployed with the same arguments. */
-function bornAt({ contracts }: Deployment, key: ContractKey): string | undefined {
-  const [escrow, resolver] = [contracts.escrow.created?.initData, contracts.resolver.created?.initData];
-  if (escrow === undefined || resolver === undefined) return undefined;
+function bornAt({ contracts }: Deployment, key: ContractKey): string {
+  const [escrow, resolver] = [contracts.escrow.created.initData, contracts.resolver.created.initData];
   const [owner, treasury, pauser, tokens] = EscrowV2__factory.createInterface().decodeFunctionData(
     "initialize",
     escrow,

@@ -88,7 +88,8 @@ export function renderSubgraph(compiled: string, target: SubgraphTarget, outDir:
  * @returns the absolute path of its manifest
  */
 export function renderDummySubgraph(compiled: string, network: NetworkName, outDir: string): string {
-  const nowhere = { proxy: "0x000000000000000000000000000000000000dEaD", implementation: "", txHash: "" };
+  const created = { implementation: "", initData: "" };
+  const nowhere = { proxy: "0x000000000000000000000000000000000000dEaD", implementation: "", txHash: "", created };
   const contracts = { escrow: nowhere, score: nowhere, resolver: nowhere };
   const target: SubgraphTarget = { network, startBlock: 0, contracts, tokens: [] };
   const path = renderSubgraph(compiled, target, join(outDir, "dummy"));

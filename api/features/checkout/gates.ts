@@ -1,6 +1,7 @@
 import { formatUnits } from "viem";
 
-import type { ChainClient, EscrowLimits } from "../../chain/chain-client.ts";
+import type { ChainClient } from "../../chain/chain-client.ts";
+import type { EscrowLimits } from "../../chain/escrow-limits.ts";
 import { PriceUnavailableError, TokenNotListedError } from "../../chain/errors.ts";
 import {
   KYA_LEVEL_RULES,

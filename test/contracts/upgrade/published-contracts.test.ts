@@ -111,13 +111,6 @@ describe("hardhat verify-deployment", function () {
         expect(await storageOf(twin, proxy.title), proxy.title).to.equal(born[index]);
       }
     });
-
-    it("says when a file does not tell what a proxy was created with", () => {
-      const { created, ...score } = deployment.contracts.score;
-      expect(created).not.to.equal(undefined);
-      const file = { ...deployment, contracts: { ...deployment.contracts, score } };
-      expect(() => publishedContracts(file)).to.throw("does not say what the proxy of score was created with");
-    });
   });
 
   it("names the timelock with the arguments that it was created with, even if its multisig has changed", async () => {
